@@ -1,0 +1,77 @@
+"""The errors users meet: each names its subject, the rule, the value got and, where names are known, the nearest ones.
+
+    NpexploreError
+    ├── InputError        wrong usage or unreadable input (command line: exit status 2)
+    │   ├── UnknownNameError  a name that is not in a list; carries the nearest known names
+    │   └── ModelError        a machine, program or network that cannot work (refused before it runs)
+    ├── DamagedInputError readable in part; the good part is kept by the raiser (exit status 3)
+    ├── RefusedError      a solver says: this model is outside what I can answer truthfully
+    └── SimulationError   a run that makes no progress: deadlock, stall, saturation, leak, endless instant
+"""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class NpexploreError(Exception):
+    """Base of every error that npexplore raises on purpose; catch it to catch them all."""
+
+
+class InputError(NpexploreError):
+    """A value, file or command line that cannot be used; the message is one line and says what would be right."""
+
+
+class UnknownNameError(InputError):
+    """A name was not found in the list it was looked up in."""
+
+    def __init__(self, subject: str, got: str, known: Iterable[str]) -> None:
+        names = sorted(known)
+        close = get_close_matches(got, names, n=3, cutoff=0.5)
+        if close:
+            hint = "nearest: " + ", ".join(close)
+        else:
+            hint = "known: " + (", ".join(names[:12]) + (", ..." if len(names) > 12 else "") or "none")
+        super().__init__(f"{subject} {got!r} is unknown ({hint})")
+        self.got = got
+        self.known = names
+
+
+class ModelError(InputError):
+    """A description that was read well but describes a machine, program or network that cannot work."""
+
+
+class DamagedInputError(NpexploreError):
+    """Input that is readable up to a point; `offset` is where the damage starts."""
+
+    def __init__(self, message: str, offset: int) -> None:
+        super().__init__(f"{message} at offset {offset}")
+        self.message = message
+        self.offset = offset
+
+
+class RefusedError(NpexploreError):
+    """A solver was asked for what it cannot answer truthfully; the message names the feature in the way."""
+
+
+class SimulationError(NpexploreError):
+    """A run that cannot go on; `kind` is deadlock, stall, saturation, leak or endless instant, the text names who waits."""
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(f"{kind}: {message}")
+        self.kind = kind
+
+
+def one_of(subject: str, got: str, known: Iterable[str]) -> str:
+    """Return `got` if it is among `known`, else raise UnknownNameError that proposes the nearest names."""
+    names = list(known)
+    if got not in names:
+        raise UnknownNameError(subject, got, names)
+    return got
+
+
+def positive(subject: str, got: float, *, zero: bool = False) -> float:
+    """Return `got` if it is a finite number above zero (or zero, if allowed), else raise InputError."""
+    rule = "at least 0" if zero else "greater than 0"
+    if not (got == got and abs(got) != float("inf") and (got > 0 or (zero and got == 0))):
+        raise InputError(f"{subject} must be {rule} and finite, got {got!r}")
+    return got

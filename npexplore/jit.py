@@ -1,0 +1,37 @@
+"""The one decorator kernels are compiled with: cached, without the interpreter lock, typed for callers.
+
+Each file of `_kernels/` holds its own callees: numba's cache is keyed by one file's time stamp, so a kernel that called
+a function of another file would keep that function's old code after an edit.
+"""
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import numba
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def kernel(signature: Any = None, **options: Any) -> Callable[[F], F]:
+    """Compile a function with numba: nogil, and cached on disk where a folder is writable.
+
+    Give `signature` to compile at import and to refuse any other argument types. An installation without a writable
+    place for the cache compiles again in each process instead of failing.
+    """
+
+    def decorate(function: F) -> F:
+        settings = {"nogil": True, "error_model": "numpy", **options}
+        args = () if signature is None else (signature,)
+        try:
+            return cast(F, numba.njit(*args, cache=True, **settings)(function))
+        except RuntimeError as error:
+            if "cannot cache" not in str(error):
+                raise
+            return cast(F, numba.njit(*args, **settings)(function))
+
+    return decorate
+
+
+def plain(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the Python function behind a kernel, compiled or not."""
+    return cast(Callable[..., Any], getattr(function, "py_func", function))

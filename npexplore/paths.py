@@ -1,0 +1,19 @@
+"""Where the shared files (models, data, notebooks) are: inside an installed wheel, or beside the package in a checkout."""
+
+from pathlib import Path
+
+from npexplore.errors import InputError
+
+PACKAGE = Path(__file__).resolve().parent
+
+
+def share(*parts: str) -> Path:
+    """Return the path of a shared file or folder, for example `share("models", "machines")`.
+
+    Raises InputError if neither the wheel's `_share` folder nor the checkout has it.
+    """
+    for root in (PACKAGE / "_share", PACKAGE.parent):
+        path = root.joinpath(*parts)
+        if path.exists():
+            return path
+    raise InputError(f"shared file {'/'.join(parts)!r} is missing from this installation")
