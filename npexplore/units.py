@@ -34,7 +34,18 @@ UNITS: dict[str, tuple[str, float]] = {
     "KB": ("bytes", 1024.0),
     "MB": ("bytes", 1024.0**2),
     "GB": ("bytes", 1024.0**3),
+    "GB/s": ("bit rate", 8e9),
+    "words": ("words", 1.0),
+    "instructions": ("instructions", 1.0),
+    "packets": ("packets", 1.0),
     "cycles": ("cycles", 1.0),
+    "MIPS": ("instruction rate", 1e6),
+    "Mops/s": ("operation rate", 1e6),
+    "bit/cycle": ("bits per cycle", 1.0),
+    "packets/cycle": ("packets per cycle", 1.0),
+    "W": ("power", 1.0),
+    "person-weeks": ("work", 1.0),
+    "person-years": ("work", 52.0),
 }
 
 _QUANTITY = re.compile(r"\s*([-+]?\d[\d_]*\.?\d*(?:[eE][-+]?\d+)?)\s*([A-Za-z%/1]*)\s*")

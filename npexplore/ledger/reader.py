@@ -1,0 +1,84 @@
+"""Reading data/published/*.csv into the ledger; a fault is one line that names file, line, column, rule and value."""
+
+import csv
+import tomllib
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from npexplore.errors import InputError, one_of
+from npexplore.ledger.records import COLUMNS, Knobs, Row, parse_row
+from npexplore.ledger.table import Facts, Ledger
+from npexplore.paths import share
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def load(folder: Path | None = None) -> Ledger:
+    """Read every CSV file of `folder` (default: the installed data/published, read once); raises InputError."""
+    return _installed() if folder is None else _read(folder)
+
+
+def facts(folder: Path | None = None) -> Facts:
+    """Return the rows that models may read, from `folder` or the installed ledger."""
+    return load(folder).facts()
+
+
+def published(folder: Path | None = None) -> "pd.DataFrame":
+    """Return the whole ledger as a table, one row a published number."""
+    return load(folder).frame()
+
+
+@cache
+def _installed() -> Ledger:
+    return _read(share("data", "published"))
+
+
+def _read(folder: Path) -> Ledger:
+    files = sorted(folder.glob("*.csv"))
+    if not files:
+        raise InputError(f"{folder}: a ledger folder must hold CSV files, got none")
+    knobs = _knobs(folder / "knobs.toml")
+    return Ledger(row for file in files for row in _rows(file, knobs))
+
+
+def _knobs(file: Path) -> Mapping[str, Knobs]:
+    """Read the knob names conditions may use: a line of text for a numeric knob, or `{about, values}` for words."""
+    try:
+        tables = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise InputError(f"{file.name}: must be a readable TOML file, got {error}") from None
+    return {
+        prefix: {name: tuple(knob.get("values", ())) if isinstance(knob, dict) else () for name, knob in table.items()}
+        for prefix, table in tables.items()
+    }
+
+
+def _rows(file: Path, knobs: Mapping[str, Knobs]) -> Iterator[Row]:
+    """Yield the records of one file; its keys all start with one prefix, which knobs.toml has a table for."""
+    try:
+        with file.open(encoding="utf-8", newline="") as stream:
+            lines = [(reader.line_num, cells) for reader in [csv.reader(stream, strict=True)] for cells in reader]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"{file.name}: must be a readable UTF-8 CSV file, got {error}") from None
+    if not lines:
+        raise InputError(f"{file.name}: must start with the column names, got an empty file")
+    header = lines[0][1]
+    for name in header:
+        one_of(f"{file.name}:1: column", name, COLUMNS)
+    if sorted(header) != sorted(COLUMNS):
+        missing = [c for c in COLUMNS if c not in header] or header
+        raise InputError(f"{file.name}:1: must have each of the {len(COLUMNS)} columns once, got {missing} wrong")
+    prefix = None
+    for line, cells in lines[1:]:
+        place = f"{file.name}:{line}"
+        if len(cells) != len(header):
+            raise InputError(f"{place}: must have {len(header)} cells, got {len(cells)}")
+        row = dict(zip(header, cells, strict=True))
+        head = row["key"].split(".", 1)[0]
+        prefix = prefix or one_of(f"{place}: key prefix", head, knobs)
+        if head != prefix:
+            raise InputError(f"{place}: column 'key' must start with '{prefix}.', got {row['key']!r}")
+        yield parse_row(row, knobs[prefix], file.stem, place, line)

@@ -1,0 +1,177 @@
+"""One published number as a typed, frozen record: what was printed, the interval it stands for, and who may read it.
+
+A printed number is an interval: `10.03` to two places means 10.025 to 10.035. Comparisons use that interval, errors the
+point. Columns, kinds and roles are explained in docs/ledger.md.
+"""
+
+import math
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Literal
+
+import msgspec
+
+from npexplore import units
+from npexplore.errors import InputError, UnknownNameError, one_of
+
+KINDS = ("number", "bound", "ordinal", "shape", "text")
+ROLES = ("input", "calibration", "check", "withheld", "context")
+READABLE = ("input", "calibration")  # the roles a model may obtain
+CLOSE = 0.05
+
+Verdict = Literal["inside", "close", "off", "withheld"]
+Knobs = Mapping[str, tuple[str, ...]]  # knob -> allowed words; empty where any number or range is allowed
+
+_KEY = re.compile(r"[a-z][a-z0-9_]*(\.[a-z0-9_]+)+")
+_RANGE = re.compile(r"\d+(\.\d+)?\.\.\d+(\.\d+)?")
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True):
+    """A row of data/published/*.csv; `point`, `lo` and `hi` are in `unit`, None where the row prints none."""
+
+    key: str
+    where: str
+    quantity: str
+    kind: str
+    value: str
+    point: float | None
+    unit: str
+    lo: float | None
+    hi: float | None
+    role: str
+    conditions: Mapping[str, str | float]
+    same_as: str | None
+    note: str
+    paper: str
+    line: int
+
+    @property
+    def design(self) -> str:
+        """The design the row speaks of: its `design` condition, else the first part of its key."""
+        return str(self.conditions.get("design", self.key.split(".", 1)[0]))
+
+    @property
+    def readable(self) -> bool:
+        """Whether a model may read the row."""
+        return self.role in READABLE
+
+    @property
+    def numeric(self) -> bool:
+        """Whether a prediction of the row is a number; other kinds are claims that hold or do not."""
+        return self.kind in ("number", "bound")
+
+    def si(self, x: float) -> float:
+        """Return `x`, given in the row's unit, in SI base units."""
+        return x * units.factor(self.unit)
+
+    def from_si(self, x: float) -> float:
+        """Return `x`, given in SI base units, in the row's unit."""
+        return units.to_unit(x, self.unit)
+
+    def inside(self, x: float) -> bool:
+        """Whether `x` (in `unit`) lies in lo..hi; a missing end is open. Raises InputError where both are missing."""
+        if self.lo is None and self.hi is None:
+            raise InputError(f"ledger row {self.key!r} ({self.role}, {self.kind}) has no interval to compare with")
+        return not math.isnan(x) and (self.lo is None or x >= self.lo) and (self.hi is None or x <= self.hi)
+
+    def relative_error(self, x: float) -> float | None:
+        """Return (x - point) / |point|; None for withheld, one-sided, banded and non-numeric rows and a point of 0."""
+        if self.kind != "number" or not self.point:
+            return None
+        return (x - self.point) / abs(self.point)
+
+    def verdict(self, x: float | bool) -> Verdict:
+        """Judge a prediction: a number in `unit`, or for ordinal, shape and text rows whether the claim holds.
+
+        `inside` the interval; `close` when within 5 % of the point, or of the nearest end of a bound; else `off`.
+        """
+        if self.role == "withheld":
+            return "withheld"
+        if not self.numeric:
+            if not isinstance(x, bool):
+                raise InputError(f"ledger row {self.key!r} ({self.kind}) is judged by True or False, got {x!r}")
+            return "inside" if x else "off"
+        if self.inside(x):
+            return "inside"
+        ends = [self.point] if self.kind == "number" else [self.lo, self.hi]
+        return "close" if any(end is not None and abs(x - end) <= CLOSE * abs(end) for end in ends) else "off"
+
+
+COLUMNS = Row.__struct_fields__[:-2]  # as they stand in the files; `paper` and `line` say where that is
+
+
+def parse_conditions(text: str, knobs: Knobs, place: str) -> Mapping[str, str | float]:
+    """Parse `knob=value;...` against the paper's knobs; `baseline_KNOB` is the value on the other side."""
+    found: dict[str, str | float] = {}
+    for pair in filter(None, text.split(";")):
+        name, equals, value = pair.partition("=")
+        if not (equals and value) or name in found:
+            raise InputError(f"{place}: conditions must be distinct knob=value pairs separated by ';', got {pair!r}")
+        base = name if name in knobs else name.removeprefix("baseline_")
+        if base not in knobs:
+            raise UnknownNameError(f"{place}: knob", name, knobs)
+        if knobs[base]:
+            found[name] = one_of(f"{place}: {name}", value, knobs[base])
+        else:
+            found[name] = value if _RANGE.fullmatch(value) else _number(value, f"{place}: {name}")
+    return MappingProxyType(found)
+
+
+def parse_row(cells: Mapping[str, str], knobs: Knobs, paper: str, place: str, line: int) -> Row:
+    """Build the record of one CSV row, or raise a one-line InputError that starts with `place`."""
+    if not _KEY.fullmatch(cells["key"]):
+        raise InputError(f"{place}: column 'key' must be lower-case words joined by dots, got {cells['key']!r}")
+    for column in ("where", "quantity"):
+        if not cells[column]:
+            raise InputError(f"{place}: column {column!r} must not be empty (row {cells['key']!r})")
+    point, lo, hi = (_number(cells[c], f"{place}: column {c!r}") if cells[c] else None for c in ("point", "lo", "hi"))
+    row = Row(
+        **{name: cells[name] for name in ("key", "where", "quantity", "value", "unit", "note")},
+        kind=one_of(f"{place}: column 'kind'", cells["kind"], KINDS),
+        role=one_of(f"{place}: column 'role'", cells["role"], ROLES),
+        point=point,
+        lo=lo,
+        hi=hi,
+        conditions=parse_conditions(cells["conditions"], knobs, place),
+        same_as=cells["same_as"] or None,
+        paper=paper,
+        line=line,
+    )
+    fault = _fault(row)
+    if fault:
+        raise InputError(f"{place}: {fault} (row {row.key!r})")
+    if row.unit or row.numeric:
+        one_of(f"{place}: column 'unit'", row.unit, units.UNITS)
+    return row
+
+
+def _fault(row: Row) -> str | None:
+    """Return the first rule a row breaks, in words that end with the value got."""
+    lo, hi, point = row.lo, row.hi, row.point
+    if row.role == "withheld":
+        if row.value or (point, lo, hi) != (None, None, None):
+            return f"a withheld row must leave value, point, lo and hi empty, got {row.value or point or lo or hi!r}"
+        return None
+    if not row.value:
+        return "column 'value' must not be empty unless the row is withheld, got ''"
+    if lo is not None and hi is not None and lo > hi:
+        return f"column 'lo' must not exceed 'hi', got {lo!r} > {hi!r}"
+    if row.kind == "number" and (point is None or lo is None or hi is None):
+        return f"a number must have point, lo and hi, got {(point, lo, hi)!r}"
+    if row.kind == "bound" and lo is None and hi is None:
+        return "a bound must have lo or hi, got neither"
+    if row.kind == "number" and row.point is not None and not row.inside(row.point):
+        return f"column 'point' must lie in lo..hi, got {point!r} outside {lo!r}..{hi!r}"
+    return None
+
+
+def _number(text: str, place: str) -> float:
+    """Return a finite int or float, or raise InputError."""
+    try:
+        number = int(text) if re.fullmatch(r"-?\d+", text) else float(text)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise InputError(f"{place} must be a finite number, got {text!r}")
+    return number

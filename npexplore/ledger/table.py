@@ -1,0 +1,173 @@
+"""The ledger of published numbers as a table of records, and the view of it that models get.
+
+A Ledger has every row: for checks, audits and plots. Facts has the rows a model may read (inputs and calibration
+measurements); asking it for any other row is an error that names the row's role.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from npexplore import units
+from npexplore.errors import InputError, UnknownNameError, one_of
+from npexplore.ledger.records import COLUMNS, READABLE, ROLES, Row
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Ledger:
+    """All rows in file order; `ledger[key]` finds one, `select` some, `facts()` the part that models may see."""
+
+    def __init__(self, rows: Iterable[Row]) -> None:
+        self._rows: dict[str, Row] = {}
+        for row in rows:
+            if row.key in self._rows:
+                raise InputError(f"{_place(row)}: column 'key' must be unique, got {row.key!r} twice")
+            self._rows[row.key] = row
+        for row in self._rows.values():
+            self._check_same(row)
+
+    def __getitem__(self, key: str) -> Row:
+        if key not in self._rows:
+            raise UnknownNameError("ledger row", key, self._rows)
+        return self._rows[key]
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._rows
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self._rows.values())
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @property
+    def papers(self) -> tuple[str, ...]:
+        """The papers' names, which are the names of their files."""
+        return tuple(dict.fromkeys(row.paper for row in self))
+
+    def paper(self, name: str) -> str:
+        """Return the paper called `name`: a file's name, or the first part of its keys (`ixp2400`)."""
+        aliases = {row.key.split(".", 1)[0]: row.paper for row in self}
+        return aliases.get(name) or one_of("paper", name, self.papers)
+
+    def select(
+        self,
+        *,
+        paper: str | None = None,
+        design: str | None = None,
+        roles: Iterable[str] = ROLES,
+        quantity: str | None = None,
+        distinct: bool = False,
+    ) -> list[Row]:
+        """Return the rows that match; with `distinct`, one row a measurement (the one the others name in same_as)."""
+        wanted = [one_of("role", role, ROLES) for role in roles]
+        name = self.paper(paper) if paper is not None else None
+        return [
+            row
+            for row in self
+            if row.role in wanted
+            and name in (None, row.paper)
+            and design in (None, row.design)
+            and quantity in (None, row.quantity)
+            and not (distinct and row.same_as)
+        ]
+
+    def measurement(self, key: str) -> str:
+        """Return the key of the row that stands for the measurement of row `key`: the end of its same_as chain."""
+        row = self[key]
+        while row.same_as:
+            row = self[row.same_as]
+        return row.key
+
+    def facts(self) -> "Facts":
+        """Return the view for models: input and calibration rows."""
+        return Facts(self)
+
+    def frame(self) -> "pd.DataFrame":
+        """Return the rows as a table with CONTRACT's columns and `paper`; conditions as text."""
+        import pandas as pd
+
+        columns = (*COLUMNS, "paper")
+        data = {c: [getattr(row, c) for row in self] for c in columns}
+        data["conditions"] = [";".join(f"{k}={v}" for k, v in row.conditions.items()) for row in self]
+        frame = pd.DataFrame(data, columns=columns)
+        return frame.astype(dict.fromkeys(("point", "lo", "hi"), "float64"))
+
+    def _check_same(self, row: Row) -> None:
+        """Follow same_as once around: it must end, at the same measurement, and never join a model's rows to others."""
+        if row.same_as is None:
+            return
+        place = f"{_place(row)}: column 'same_as' of {row.key!r}"
+        seen, other = {row.key}, row
+        while other.same_as:
+            if other.same_as not in self._rows:
+                raise UnknownNameError(place, other.same_as, self._rows)
+            other = self._rows[other.same_as]
+            if other.key in seen:
+                raise InputError(f"{place} must not lead in a circle, got {' -> '.join([*sorted(seen), other.key])}")
+            seen.add(other.key)
+        if row.readable != other.readable or (row.role == "withheld") != (other.role == "withheld"):
+            raise InputError(
+                f"{place} must not join rows models may read to others, nor withheld rows to printed ones, got {row.role!r} -> {other.role!r} ({other.key!r})"
+            )
+        if not _agree(row, other):
+            raise InputError(
+                f"{place} must print the same measurement, got {row.value!r} {row.unit} "
+                f"against {other.value!r} {other.unit} ({other.key!r})"
+            )
+
+
+class Facts:
+    """The rows a model may read. It holds no other row's value, only the roles, so that it can say why it refuses."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._rows = {row.key: row for row in ledger if row.readable}
+        self._hidden = {row.key: row.role for row in ledger if not row.readable}
+
+    def __getitem__(self, key: str) -> Row:
+        if key in self._hidden:
+            raise InputError(
+                f"ledger row {key!r} has role {self._hidden[key]!r}: a model may read only "
+                f"{' and '.join(READABLE)} rows"
+            )
+        if key not in self._rows:
+            raise UnknownNameError("ledger row", key, self._rows)
+        return self._rows[key]
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._rows
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self._rows.values())
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def value(self, key: str) -> float:
+        """Return the point of a row in SI base units; raises InputError if it is hidden, unknown or has no point."""
+        row = self[key]
+        if row.point is None:
+            raise InputError(f"ledger row {key!r} must have a point to be read as a number, got {row.value!r}")
+        return row.si(row.point)
+
+
+def _place(row: Row) -> str:
+    return f"{row.paper}.csv:{row.line}"
+
+
+def _agree(row: Row, other: Row) -> bool:
+    """Whether two rows can print one measurement: same dimension, and intervals that meet."""
+    if not (row.numeric and other.numeric):
+        return row.kind == other.kind
+    if units.UNITS[row.unit][0] != units.UNITS[other.unit][0]:
+        return False
+    if row.role == "withheld":
+        return True
+    slack = 1 + 1e-12  # the ends are decimal texts scaled by a factor
+
+    def span(r: Row) -> tuple[float, float]:
+        return (float("-inf") if r.lo is None else r.si(r.lo)), (float("inf") if r.hi is None else r.si(r.hi))
+
+    (lo, hi), (lo2, hi2) = span(row), span(other)
+    return lo <= hi2 * slack and lo2 <= hi * slack
