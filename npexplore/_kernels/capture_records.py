@@ -1,0 +1,242 @@
+"""Find the packet records in a block of capture bytes: where each starts, its time stamp and its two lengths.
+
+pcap: draft-ietf-opsawg-pcap section 4 and 5, with the older and modified record headers of libpcap's and Wireshark's
+readers. pcapng: draft-ietf-opsawg-pcapng sections 3 and 4. Both kernels stop, never guess, at anything that is no
+record: `state` tells the caller where and why.
+
+    state[0] index of the first byte not consumed      state[2] bytes wanted, or the value found
+    state[1] one of the statuses below                 state[3] the bound that was broken
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from npexplore.jit import kernel
+
+Array = NDArray[Any]
+
+MORE, FULL, SECTION, INTERFACE, SKIP = 0, 1, 2, 3, 4
+TOO_LONG, BLOCK_TOO_SHORT, BLOCK_TOO_LONG, TRAILER_DIFFERS, NO_SUCH_INTERFACE, DATA_OVERRUNS = 10, 11, 12, 13, 14, 15
+
+NO_TIME = np.iinfo(np.int64).min
+# the layout of one row of `interfaces`
+KIND, AMOUNT, OFFSET_S, SNAPLEN, LIMIT = 0, 1, 2, 3, 4
+MULTIPLY, DIVIDE, SHIFT = 0, 1, 2
+
+SECTION_BLOCK, INTERFACE_BLOCK, PACKET_BLOCK, SIMPLE_BLOCK, ENHANCED_BLOCK = 0x0A0D0D0A, 1, 2, 3, 6
+MAX_BLOCK_BYTES = 1 << 24
+MAX_SECONDS = 9_223_372_035
+
+
+@kernel()
+def _u32(b, o, big):
+    if big:
+        return np.int64(b[o]) << 24 | np.int64(b[o + 1]) << 16 | np.int64(b[o + 2]) << 8 | np.int64(b[o + 3])
+    return np.int64(b[o + 3]) << 24 | np.int64(b[o + 2]) << 16 | np.int64(b[o + 1]) << 8 | np.int64(b[o])
+
+
+@kernel()
+def frame_pcap(
+    b: Array,
+    start: int,
+    end: int,
+    base: int,
+    big: bool,
+    header_bytes: int,
+    order: int,
+    ns_per_tick: int,
+    limit: int,
+    state: Array,
+    t_ns: Array,
+    length: Array,
+    captured: Array,
+    position: Array,
+) -> int:
+    """Write up to len(t_ns) records found in b[start:end]; return their number.
+
+    order: 0 captured length first, 1 original length first (versions before 2.3), 2 whichever is smaller is the
+    captured one (version 2.3). position is absolute: index + base.
+    """
+    n, o = 0, start
+    state[1] = FULL
+    while n < len(t_ns):
+        if end - o < header_bytes:
+            state[1] = MORE
+            state[2] = header_bytes
+            break
+        first = _u32(b, o + 8, big)
+        second = _u32(b, o + 12, big)
+        if order == 1 or (order == 2 and first > second):
+            first, second = second, first
+        if first > limit:
+            state[1] = TOO_LONG
+            state[2] = first
+            state[3] = limit
+            break
+        if end - o - header_bytes < first:
+            state[1] = MORE
+            state[2] = header_bytes + first
+            break
+        t_ns[n] = _u32(b, o, big) * 1_000_000_000 + _u32(b, o + 4, big) * ns_per_tick
+        captured[n] = first
+        length[n] = second
+        position[n] = base + o + header_bytes
+        o += header_bytes + first
+        n += 1
+    state[0] = o
+    return n
+
+
+@kernel()
+def ticks_to_ns(high, low, kind, amount, offset_s):
+    """Return whole nanoseconds since 1970 for a 64-bit tick count, NO_TIME where an int64 cannot hold them."""
+    ticks = np.uint64(high) << np.uint64(32) | np.uint64(low)
+    billion = np.uint64(1_000_000_000)
+    if kind == MULTIPLY:
+        per_second = billion // np.uint64(amount)
+        seconds = ticks // per_second
+        ns = (ticks % per_second) * np.uint64(amount)
+    elif kind == DIVIDE:
+        whole = ticks // np.uint64(amount) if amount != 0 else np.uint64(0)
+        seconds = whole // billion
+        ns = whole % billion
+    elif amount < 32:
+        seconds = ticks >> np.uint64(amount)
+        ns = ((ticks & ((np.uint64(1) << np.uint64(amount)) - np.uint64(1))) * billion) >> np.uint64(amount)
+    else:
+        seconds = np.uint64(0)
+        if amount < 64:
+            seconds = ticks >> np.uint64(amount)
+            ticks = ticks & ((np.uint64(1) << np.uint64(amount)) - np.uint64(1))
+        ns = np.uint64(0)
+        if amount < 95:
+            upper = (ticks >> np.uint64(32)) * billion
+            lower = (ticks & np.uint64(0xFFFFFFFF)) * billion
+            ns = (upper + (lower >> np.uint64(32))) >> np.uint64(amount - 32)
+    if seconds >> np.uint64(62):
+        return NO_TIME
+    total = np.int64(seconds) + offset_s
+    if total > MAX_SECONDS or total < -MAX_SECONDS:
+        return NO_TIME
+    return total * 1_000_000_000 + np.int64(ns)
+
+
+@kernel()
+def frame_pcapng(
+    b: Array,
+    start: int,
+    end: int,
+    base: int,
+    big: bool,
+    interfaces: Array,
+    known: int,
+    first: int,
+    state: Array,
+    t_ns: Array,
+    length: Array,
+    captured: Array,
+    position: Array,
+    interface: Array,
+) -> int:
+    """Write the packets of the blocks in b[start:end]; return their number.
+
+    interfaces: int64 (>= known, 5), the rows of this section; first is the number of the section's interface 0 in the
+    whole file. Section headers and interface descriptions are left to the caller (status SECTION, INTERFACE); a block
+    that holds no packet is passed over, with SKIP where it reaches beyond `end`.
+    """
+    n, o = 0, start
+    state[1] = FULL
+    while n < len(t_ns):
+        if end - o < 12:
+            state[1] = MORE
+            state[2] = 12
+            break
+        kind = _u32(b, o, big)
+        total = _u32(b, o + 4, big)
+        state[2] = total
+        if kind == SECTION_BLOCK:
+            state[1] = SECTION
+            break
+        if total < 12:
+            state[1] = BLOCK_TOO_SHORT
+            state[3] = 12
+            break
+        padded = (total + 3) & ~3
+        packet = kind == ENHANCED_BLOCK or kind == PACKET_BLOCK or kind == SIMPLE_BLOCK
+        if (packet or kind == INTERFACE_BLOCK) and padded > MAX_BLOCK_BYTES:
+            state[1] = BLOCK_TOO_LONG
+            state[3] = MAX_BLOCK_BYTES
+            break
+        smallest = 12
+        if packet:
+            smallest = 16 if kind == SIMPLE_BLOCK else 32
+        elif kind == INTERFACE_BLOCK:
+            smallest = 20
+        if total < smallest:
+            state[1] = BLOCK_TOO_SHORT
+            state[3] = smallest
+            break
+        if end - o < padded:
+            state[1] = MORE if packet or kind == INTERFACE_BLOCK else SKIP
+            state[2] = padded
+            break
+        trailer = _u32(b, o + padded - 4, big)
+        if trailer != total:
+            state[1] = TRAILER_DIFFERS
+            state[3] = trailer
+            break
+        if kind == INTERFACE_BLOCK:
+            state[1] = INTERFACE
+            break
+        if packet:
+            number = np.int64(0)
+            if kind == ENHANCED_BLOCK:
+                number = _u32(b, o + 8, big)
+            elif kind == PACKET_BLOCK:
+                pair = _u32(b, o + 8, big)
+                number = pair >> 16 if big else pair & 0xFFFF
+            if number >= known:
+                state[1] = NO_SUCH_INTERFACE
+                state[2] = number
+                state[3] = known
+                break
+            if kind == SIMPLE_BLOCK:
+                at = o + 12
+                original = _u32(b, o + 8, big)
+                kept = min(original, total - 16)
+                snaplen = interfaces[number, SNAPLEN]
+                if snaplen > 0:
+                    kept = min(kept, snaplen)
+                time = NO_TIME
+            else:
+                at = o + 28
+                kept = _u32(b, o + 20, big)
+                original = _u32(b, o + 24, big)
+                time = ticks_to_ns(
+                    _u32(b, o + 12, big),
+                    _u32(b, o + 16, big),
+                    interfaces[number, KIND],
+                    interfaces[number, AMOUNT],
+                    interfaces[number, OFFSET_S],
+                )
+            if kept > interfaces[number, LIMIT]:
+                state[1] = TOO_LONG
+                state[2] = kept
+                state[3] = interfaces[number, LIMIT]
+                break
+            if at + kept > o + padded - 4:
+                state[1] = DATA_OVERRUNS
+                state[2] = kept
+                state[3] = padded - 4 - (at - o)
+                break
+            t_ns[n] = time
+            captured[n] = kept
+            length[n] = original
+            position[n] = base + at
+            interface[n] = first + number
+            n += 1
+        o += padded
+    state[0] = o
+    return n

@@ -1,0 +1,166 @@
+"""The packet table: one numpy array a column, 62 bytes a packet; derived columns are computed when asked for.
+
+IPv6 addresses and the tags in front of the network layer (VLAN, MPLS) are side tables, because few packets have them.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from npexplore._kernels import capture_headers as bits
+from npexplore._kernels.capture_records import NO_TIME
+from npexplore.errors import one_of
+
+Column = NDArray[Any]
+
+RECORD_COLUMNS: dict[str, str] = {
+    "t_ns": "int64",  # whole nanoseconds since 1970-01-01 UTC, NO_TIME without one
+    "length": "uint32",  # bytes on the link (the original length)
+    "captured": "uint32",  # bytes in the file
+    "position": "int64",  # of the packet's first byte in the (decompressed) file
+    "interface": "uint16",  # row of Capture.interfaces
+}
+HEADER_COLUMNS: dict[str, str] = {
+    "flags": "uint16",  # bits of _kernels/capture_headers.py
+    "protocol": "uint16",  # ethertype of the network layer; below 256 an LLC service access point
+    "l3_offset": "uint16",  # of the network header from the packet's start, NO_OFFSET without one
+    "l4_offset": "uint16",  # of the transport header, NO_OFFSET without one
+    "l3_length": "uint32",  # bytes of the IP packet as its header says, padding not counted; 0 if not IP
+    "src": "uint32",  # IPv4 address
+    "dst": "uint32",
+    "sport": "uint16",  # of TCP, UDP, UDP-Lite, DCCP, SCTP; 0 in fragments after the first
+    "dport": "uint16",
+    "ip_proto": "uint8",  # IPv4 protocol, or IPv6 next header behind the extension headers
+    "tos": "uint8",  # DSCP and ECN
+    "ttl": "uint8",  # or IPv6 hop limit
+    "ident": "uint32",  # fragment identification
+    "fragment": "uint16",  # IPv4 flags and offset as in the header; IPv6 in the same layout
+    "tcp_flags": "uint8",
+    "vlans": "uint8",  # number of tags
+    "labels": "uint8",  # number of MPLS labels
+}
+STORED: dict[str, str] = {**RECORD_COLUMNS, **HEADER_COLUMNS}
+
+
+def _flag(*masks: int) -> Callable[["PacketTable"], Column]:
+    mask = sum(masks)
+    return lambda table: (table.stored["flags"] & mask) != 0
+
+
+DERIVED: dict[str, Callable[["PacketTable"], Column]] = {
+    "ipv4": _flag(bits.IPV4),
+    "ipv6": _flag(bits.IPV6),
+    "arp": _flag(bits.ARP),
+    "checksum_good": _flag(bits.CHECKSUM_GOOD),
+    "checksum_bad": _flag(bits.CHECKSUM_BAD),
+    "checksum_cut": _flag(bits.CHECKSUM_CUT),
+    "malformed": _flag(bits.MALFORMED),
+    "is_fragment": _flag(bits.FRAGMENT),
+    "nonfirst": _flag(bits.NONFIRST),
+    "df": _flag(bits.DONT_FRAGMENT),
+    "options": _flag(bits.OPTIONS),
+    "has_ports": _flag(bits.PORTS),
+    "header_complete": _flag(bits.HEADER),
+    "has_time": lambda table: table.stored["t_ns"] != NO_TIME,
+    "dscp": lambda table: table.stored["tos"] >> 2,
+    "ecn": lambda table: table.stored["tos"] & 3,
+    "fragment_offset": lambda table: (table.stored["fragment"] & 0x1FFF).astype(np.uint32) * 8,
+    "link_type": lambda table: table.link_types[table.stored["interface"]],
+    "vlan_id": lambda table: table.first_tag(bits.TAG_VLAN, 0, 0xFFF),
+    "mpls_label": lambda table: table.first_tag(bits.TAG_MPLS, 12, 0xFFFFF),
+}
+
+
+@dataclass(frozen=True)
+class Tags:
+    """VLAN tags and MPLS label stack entries in the order of the packets, outermost first (the first 8 of a packet).
+
+    packet: int64 row of the packet; kind: uint8, 1 VLAN, 2 MPLS; value: uint32, for VLAN the tag protocol identifier
+    and the 16 bits of control information, for MPLS the whole label stack entry.
+    """
+
+    packet: NDArray[np.int64]
+    kind: NDArray[np.uint8]
+    value: NDArray[np.uint32]
+
+
+@dataclass(frozen=True)
+class Ipv6Addresses:
+    """Addresses of the IPv6 packets: int64 row of the packet; uint8 (n, 16) source and destination."""
+
+    packet: NDArray[np.int64]
+    source: NDArray[np.uint8]
+    destination: NDArray[np.uint8]
+
+
+@dataclass(frozen=True)
+class PacketTable(Mapping[str, Column]):
+    """Columns by name: the stored ones (STORED) and the derived ones (DERIVED); both are listed by iteration."""
+
+    stored: dict[str, Column]
+    tags: Tags
+    ipv6: Ipv6Addresses
+    link_types: NDArray[np.uint16] = field(repr=False)
+
+    def __getitem__(self, name: str) -> Column:
+        if name in self.stored:
+            return self.stored[name]
+        if name in DERIVED:
+            return DERIVED[name](self)
+        one_of("packet column", name, [*STORED, *DERIVED])
+        raise KeyError(name)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.stored or name in DERIVED
+
+    def __iter__(self) -> Iterator[str]:
+        return iter([*self.stored, *DERIVED])
+
+    def __len__(self) -> int:
+        return len(self.stored) + len(DERIVED)
+
+    @property
+    def rows(self) -> int:
+        """Number of packets."""
+        return len(self.stored["length"])
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory the stored columns take, side tables not counted."""
+        return sum(column.nbytes for column in self.stored.values())
+
+    def first_tag(self, kind: int, shift: int, mask: int) -> NDArray[np.int32]:
+        """Return a field of each packet's outermost tag of one kind, -1 where it has none."""
+        found = np.full(self.rows, -1, dtype=np.int32)
+        chosen = self.tags.kind == kind
+        packets, index = np.unique(self.tags.packet[chosen], return_index=True)
+        found[packets] = self.tags.value[chosen][index] >> shift & mask
+        return found
+
+
+def joined(parts: list[PacketTable], link_types: NDArray[np.uint16]) -> PacketTable:
+    """Return one table of all the parts' packets, in order; empties the list, so that memory is not held twice."""
+    starts = np.cumsum([0] + [part.rows for part in parts])
+    tags = Tags(
+        np.concatenate(
+            [part.tags.packet + at for part, at in zip(parts, starts, strict=False)] or [np.empty(0, np.int64)]
+        ),
+        np.concatenate([part.tags.kind for part in parts] or [np.empty(0, np.uint8)]),
+        np.concatenate([part.tags.value for part in parts] or [np.empty(0, np.uint32)]),
+    )
+    addresses = Ipv6Addresses(
+        np.concatenate(
+            [part.ipv6.packet + at for part, at in zip(parts, starts, strict=False)] or [np.empty(0, np.int64)]
+        ),
+        np.concatenate([part.ipv6.source for part in parts] or [np.empty((0, 16), np.uint8)]),
+        np.concatenate([part.ipv6.destination for part in parts] or [np.empty((0, 16), np.uint8)]),
+    )
+    stored: dict[str, Column] = {}
+    for name, dtype in STORED.items():
+        pieces = [part.stored.pop(name) for part in parts]
+        stored[name] = np.concatenate(pieces) if pieces else np.empty(0, dtype)
+    parts.clear()
+    return PacketTable(stored, tags, addresses, link_types)

@@ -1,0 +1,273 @@
+"""Scan a capture once, in chunks of bounded memory: bytes -> packet records -> header columns.
+
+    format of the file (first 4 bytes) -> framing kernel -> decoding kernel -> PacketTable, one a chunk
+
+Framing is sequential; decoding one chunk does not depend on another, so several workers may do it at once.
+"""
+
+import struct
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from npexplore._kernels import capture_records as records
+from npexplore._kernels.capture_headers import MAX_TAGS, decode_headers
+from npexplore.errors import InputError
+from npexplore.packets import pcap, pcapng
+from npexplore.packets.columns import HEADER_COLUMNS, RECORD_COLUMNS, Ipv6Addresses, PacketTable, Tags
+from npexplore.packets.links import link_format, link_rows
+from npexplore.packets.pcapng import Interface
+from npexplore.packets.source import Source
+
+CHUNK_PACKETS = 1 << 15
+MAX_INTERFACES = 1 << 16
+
+
+@dataclass(frozen=True)
+class Damage:
+    """Where the readable part of a capture ends (offset in the decompressed file) and why."""
+
+    offset: int
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.message} at offset {self.offset}"
+
+
+class CaptureScan:
+    """Iterate over a capture's packets, one PacketTable a chunk; memory does not grow with the file.
+
+    path: a pcap or pcapng file, plain, gzip or zstd, or `-` for standard input. Raises InputError if there is no such
+    file or it is no capture. `damage` is None until the end, and stays None for an undamaged file. With workers > 1
+    chunks are decoded in threads, in the same order and with the same result.
+    """
+
+    def __init__(self, path: str | Path, *, workers: int = 1, chunk_packets: int = CHUNK_PACKETS) -> None:
+        self.path = str(path)
+        self.damage: Damage | None = None
+        self.interfaces: list[Interface] = []
+        self._workers = workers
+        self._source = Source(path)
+        self._source.keep = workers > 1
+        self._records = {name: np.zeros(chunk_packets, dtype) for name, dtype in RECORD_COLUMNS.items()}
+        self._state = np.zeros(4, dtype=np.int64)
+        self._links = link_rows([])
+        self.format = self._recognise()
+
+    @property
+    def link_types(self) -> NDArray[np.uint16]:
+        """Link type of each interface met so far."""
+        return np.array([interface.link_type for interface in self.interfaces], dtype=np.uint16)
+
+    def __iter__(self) -> Iterator[PacketTable]:
+        chunks = self._pcap_chunks() if self._pcap else self._pcapng_chunks()
+        try:
+            if self._workers <= 1:
+                for chunk in chunks:
+                    yield _decode(*chunk)
+            else:
+                yield from self._in_threads(chunks)
+        finally:
+            self._source.close()
+
+    def _in_threads(self, chunks: Iterator[tuple[Any, ...]]) -> Iterator[PacketTable]:
+        waiting: deque[Future[PacketTable]] = deque()
+        with ThreadPoolExecutor(self._workers) as pool:
+            for chunk in chunks:
+                waiting.append(pool.submit(_decode, *chunk))
+                if len(waiting) > 2 * self._workers:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+
+    def _recognise(self) -> str:
+        source = self._source
+        self._pcap: pcap.PcapHeader | None = None
+        suffix = f"+{source.compression}" if source.compression else ""
+        first = source.bytes(4) if source.need(4) else source.bytes(source.available())
+        if first == pcapng.SECTION_TYPE:
+            return "pcapng" + suffix
+        if len(first) < 4 or pcap.magic_order(first) is None:
+            source.close()
+            what = f"starts with {first.hex(' ')}" if first else "is empty"
+            cause = f" ({source.damage})" if source.damage else ""
+            raise InputError(f"{self.path}: must be pcap or pcapng (plain, gzip or zstd), but {what}{cause}")
+        size = pcap.file_header_bytes(first)
+        if not source.need(size):
+            self._cut("the file header", size)
+            return "pcap" + suffix
+        try:
+            self._pcap = pcap.parse_header(self.path, source.bytes(24))
+        except InputError:
+            source.close()
+            raise
+        source.skip(size)
+        header = self._pcap
+        self._add(
+            Interface(
+                0,
+                header.link_type,
+                header.snaplen,
+                f"10^-{6 if header.ns_per_tick > 1 else 9}",
+                0,
+                "",
+                header.fcs_bytes,
+            )
+        )
+        return header.name + suffix
+
+    def _add(self, interface: Interface) -> None:
+        self.interfaces.append(interface)
+        if len(self.interfaces) > len(self._links):
+            grown = np.zeros((max(4, 2 * len(self._links)), 5), dtype=np.int64)
+            grown[: len(self._links)] = self._links
+            self._links = grown
+        self._links[len(self.interfaces) - 1] = link_format(interface.link_type).row()
+
+    def _cut(self, what: str, wanted: int) -> None:
+        source = self._source
+        if source.damage:
+            self.damage = Damage(source.base + source.end, source.damage)
+        elif source.available():
+            self.damage = Damage(source.offset, f"{what} needs {wanted} bytes, the file has {source.available()} more")
+
+    def _chunk(self, count: int) -> tuple[Any, ...]:
+        table = {name: column[:count].copy() for name, column in self._records.items()}
+        return self._source.data, self._source.base, table, self._links, self.link_types
+
+    def _pcap_chunks(self) -> Iterator[tuple[Any, ...]]:
+        source, state, header = self._source, self._state, self._pcap
+        if header is None:
+            return
+        limit = link_format(header.link_type).limit
+        out = [self._records[name] for name in ("t_ns", "length", "captured", "position")]
+        while True:
+            count = records.frame_pcap(
+                source.data, source.start, source.end, source.base, header.big_endian, header.record_header_bytes,
+                header.length_order, header.ns_per_tick, limit, state, *out,
+            )  # fmt: skip
+            source.start = int(state[0])
+            if count:
+                yield self._chunk(count)
+            if state[1] == records.TOO_LONG:
+                self.damage = Damage(source.offset, f"captured length must be at most {state[3]} bytes, got {state[2]}")
+                return
+            if state[1] == records.MORE and not source.need(wanted := int(state[2])):
+                self._cut("a record", wanted)
+                return
+
+    def _pcapng_chunks(self) -> Iterator[tuple[Any, ...]]:
+        source, state = self._source, self._state
+        out = [self._records[name] for name in ("t_ns", "length", "captured", "position", "interface")]
+        order, section, first = "<", -1, 0
+        clocks = np.zeros((4, 5), dtype=np.int64)
+        while self.damage is None:
+            known = len(self.interfaces) - first
+            if section < 0:
+                count, state[1] = 0, records.SECTION
+            else:
+                count = records.frame_pcapng(
+                    source.data, source.start, source.end, source.base, order == ">", clocks, known, first, state, *out,
+                )  # fmt: skip
+                source.start = int(state[0])
+            if count:
+                yield self._chunk(count)
+            status, wanted = int(state[1]), int(state[2])
+            if status == records.MORE:
+                if not source.need(wanted):
+                    self._cut("a block", wanted)
+                    return
+            elif status == records.SKIP:
+                self._skip(order, wanted)
+            elif status == records.SECTION:
+                if (found := self._section()) is None:
+                    return
+                order, section, first = found, section + 1, len(self.interfaces)
+            elif status == records.INTERFACE:
+                if len(self.interfaces) == MAX_INTERFACES:
+                    self.damage = Damage(source.offset, f"a capture may have at most {MAX_INTERFACES} interfaces")
+                    return
+                size = wanted + 3 & ~3
+                interface, clock = pcapng.parse_interface(source.bytes(size), order, section)
+                source.skip(size)
+                self._add(interface)
+                if known == len(clocks):
+                    clocks = np.concatenate([clocks, np.zeros_like(clocks)])
+                clocks[known] = (*clock, interface.snaplen, link_format(interface.link_type).limit)
+            elif status != records.FULL:
+                self.damage = Damage(source.offset, _explain(status, wanted, int(state[3])))
+
+    def _section(self) -> str | None:
+        """Consume a section header block; return the section's byte order, None with `damage` set."""
+        source = self._source
+        if not source.need(28):
+            self._cut("a section header", 28)
+            return None
+        header = source.bytes(28)
+        order = pcapng.section_order(header)
+        if order is None:
+            self.damage = Damage(source.offset + 8, f"byte-order magic must be 1a2b3c4d, got {header[8:12].hex()}")
+            return None
+        total, _, major, minor = struct.unpack(order + "IIHH", header[4:16])
+        if total < 28:
+            self.damage = Damage(source.offset, _explain(records.BLOCK_TOO_SHORT, total, 28))
+        elif major != 1:
+            self.damage = Damage(source.offset + 12, f"pcapng version must be 1.x, got {major}.{minor}")
+        else:
+            self._skip(order, total + 3 & ~3, total)
+        return order if self.damage is None else None
+
+    def _skip(self, order: str, padded: int, total: int | None = None) -> None:
+        """Pass over a block of any size, comparing its two total lengths."""
+        source = self._source
+        at = source.offset
+        if total is None:
+            total = struct.unpack(order + "I", source.bytes(8)[4:])[0]
+        if not source.skip(padded - 4) or not source.need(4):
+            self.damage = Damage(
+                at, source.damage or f"a block of {padded} bytes is cut off after {source.base + source.end - at}"
+            )
+            return
+        trailer = struct.unpack(order + "I", source.bytes(4))[0]
+        if trailer != total:
+            self.damage = Damage(at, _explain(records.TRAILER_DIFFERS, total, trailer))
+            return
+        source.skip(4)
+
+
+def _explain(status: int, value: int, bound: int) -> str:
+    return {
+        records.TOO_LONG: f"captured length must be at most {bound} bytes, got {value}",
+        records.BLOCK_TOO_SHORT: f"block length must be at least {bound} bytes, got {value}",
+        records.BLOCK_TOO_LONG: f"block length must be at most {bound} bytes, got {value}",
+        records.TRAILER_DIFFERS: f"a block's two lengths must be equal, got {value} and {bound}",
+        records.NO_SUCH_INTERFACE: f"interface must be below {bound} (the section's interfaces so far), got {value}",
+        records.DATA_OVERRUNS: f"captured length must be at most {bound} bytes (its block's), got {value}",
+    }[status]
+
+
+def _decode(data: Any, base: int, table: dict[str, Any], links: NDArray[np.int64], link_types: Any) -> PacketTable:
+    """Return the packet table of records whose bytes are data[position - base:]."""
+    count = len(table["length"])
+    table.update({name: np.empty(count, dtype) for name, dtype in HEADER_COLUMNS.items()})
+    tag_packet, tag_kind = np.empty(MAX_TAGS * count, np.int64), np.empty(MAX_TAGS * count, np.uint8)
+    tag_value = np.empty(MAX_TAGS * count, np.uint32)
+    v6_packet, v6_address = np.empty(count, np.int64), np.empty((count, 32), np.uint8)
+    counts = np.zeros(2, np.int64)
+    decode_headers(
+        data, base, table["position"], table["captured"], table["length"], table["interface"], links,
+        tag_packet, tag_kind, tag_value, v6_packet, v6_address, counts, *(table[name] for name in HEADER_COLUMNS),
+    )  # fmt: skip
+    tags, sixes = int(counts[0]), int(counts[1])
+    return PacketTable(
+        table,
+        Tags(tag_packet[:tags].copy(), tag_kind[:tags].copy(), tag_value[:tags].copy()),
+        Ipv6Addresses(v6_packet[:sixes].copy(), v6_address[:sixes, :16].copy(), v6_address[:sixes, 16:].copy()),
+        link_types,
+    )

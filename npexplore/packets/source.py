@@ -1,0 +1,179 @@
+"""Bytes of a capture as a sliding window: from a file or standard input, gzip (RFC 1952) or zstd (RFC 8878) or neither.
+
+Memory is bounded by what has arrived, never by what a length field claims.
+"""
+
+import sys
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from npexplore.errors import InputError
+
+BLOCK_BYTES = 1 << 21
+PIECE_BYTES = 1 << 16
+_GZIP = b"\x1f\x8b"
+_ZSTD = b"\x28\xb5\x2f\xfd"
+
+
+class _Decompressor(Protocol):
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def unused_data(self) -> bytes: ...
+    def decompress(self, data: bytes) -> bytes: ...
+
+
+class _Compressed:
+    """Decompress a stream of one or more gzip members or zstd frames; a cut or broken one ends in `damage`.
+
+    The compressed bytes are fed in small pieces, so that a piece that expands a thousandfold stays small too.
+    """
+
+    def __init__(self, read: Callable[[int], bytes], first: bytes, kind: str) -> None:
+        self._read = read
+        self._input = first
+        self._output = memoryview(b"")
+        self.kind = kind
+        self.damage: str | None = None
+        self._piece = PIECE_BYTES if kind == "gzip" else 4096
+        self._engine: _Decompressor = self._new()
+        self._between = False
+
+    def _new(self) -> Any:
+        if self.kind == "gzip":
+            return zlib.decompressobj(wbits=31)
+        import zstandard
+
+        return zstandard.ZstdDecompressor().decompressobj(write_size=1 << 16)
+
+    def readinto(self, view: memoryview) -> int:
+        """Fill the start of `view`; 0 means the end, or the damage."""
+        while not self._output:
+            if not self._advance():
+                return 0
+        count = min(len(view), len(self._output))
+        view[:count] = self._output[:count]
+        self._output = self._output[count:]
+        return count
+
+    def _advance(self) -> bool:
+        if self.damage:
+            return False
+        if not self._input:
+            self._input = self._read(PIECE_BYTES)
+            if not self._input:
+                if not self._between:
+                    self.damage = f"the {self.kind} stream ends before its end mark"
+                return False
+        if self._between:
+            self._input = self._input.lstrip(b"\0") if self.kind == "gzip" else self._input
+            if not self._input:
+                return True
+            self._engine = self._new()
+            self._between = False
+        piece, self._input = self._input[: self._piece], self._input[self._piece :]
+        try:
+            self._output = memoryview(self._engine.decompress(piece))
+        except Exception as error:  # zlib.error or zstandard.ZstdError; both mean broken data
+            self.damage = f"the {self.kind} stream is broken: {error}"
+            return False
+        if self._engine.eof:
+            self._input = self._engine.unused_data + self._input
+            self._between = True
+        return True
+
+
+class Source:
+    """A window `data[start:end]` on a capture's bytes; `base` is the offset of data[0] in the (decompressed) file."""
+
+    def __init__(self, path: str | Path, *, block_bytes: int = BLOCK_BYTES) -> None:
+        self.name = str(path)
+        self.compression: str | None = None
+        self.start = self.end = self.base = 0
+        self.keep = False  # True: never overwrite bytes handed out, take a new array instead
+        self._block = block_bytes
+        self.data: NDArray[np.uint8] = np.empty(block_bytes, dtype=np.uint8)
+        try:
+            self._file: Any = sys.stdin.buffer if self.name == "-" else Path(path).open("rb", buffering=0)
+            first = b""
+            while len(first) < 4 and (more := self._file.read(4 - len(first))):
+                first += more
+        except OSError as error:
+            raise InputError(f"{self.name}: cannot be read: {error.strerror or error}") from error
+        self._compressed: _Compressed | None = None
+        if first[:2] == _GZIP or first == _ZSTD or (first[1:] == b"\x2a\x4d\x18" and first[0] >> 4 == 5):
+            self.compression = "gzip" if first[:2] == _GZIP else "zstd"
+            self._compressed = _Compressed(self._file.read, first, self.compression)
+            self._readinto: Callable[[Any], int | None] = self._compressed.readinto
+        else:
+            self.data[: len(first)] = np.frombuffer(first, np.uint8)
+            self.end = len(first)
+            self._readinto = self._file.readinto
+
+    @property
+    def damage(self) -> str | None:
+        """What was wrong with the compression, once the end was reached."""
+        return self._compressed.damage if self._compressed else None
+
+    @property
+    def offset(self) -> int:
+        """Offset of the first byte not consumed."""
+        return self.base + self.start
+
+    def available(self) -> int:
+        """Number of bytes in the window."""
+        return self.end - self.start
+
+    def need(self, count: int) -> bool:
+        """Read on until the window holds at least `count` bytes; False if the input ends before."""
+        if self.available() >= count:
+            return True
+        self._move()
+        while self.available() < count:
+            if self.end == len(self.data):
+                self._grow()
+            try:
+                got = self._readinto(self.data[self.end :].data)
+            except OSError as error:
+                raise InputError(f"{self.name}: cannot be read: {error.strerror or error}") from error
+            if not got:
+                return False
+            self.end += got
+        return True
+
+    def skip(self, count: int) -> bool:
+        """Pass over `count` bytes without keeping them; False if the input ends before."""
+        while count > self.available():
+            count -= self.available()
+            self.start = self.end
+            if not self.need(1):
+                return False
+        self.start += count
+        return True
+
+    def bytes(self, count: int) -> bytes:
+        """Return the next `count` bytes, which `need` has brought, without consuming them."""
+        return self.data[self.start : self.start + count].tobytes()
+
+    def close(self) -> None:
+        """Close the file (not standard input)."""
+        if self.name != "-":
+            self._file.close()
+
+    def _move(self) -> None:
+        rest = self.data[self.start : self.end]
+        if self.keep:
+            self.data = np.empty(max(self._block, len(rest)), dtype=np.uint8)
+        self.data[: len(rest)] = rest.copy()
+        self.base += self.start
+        self.start, self.end = 0, len(rest)
+
+    def _grow(self) -> None:
+        larger = np.empty(2 * len(self.data), dtype=np.uint8)
+        larger[: self.end] = self.data[: self.end]
+        self.data = larger
