@@ -1,0 +1,552 @@
+"""The event engine a second time, in plain Python, written from docs/engine.md alone: obvious, slow, no numba.
+
+A `Model` is described by rows with names (`Row("SERVE", A=1, B=40, x="EXPONENTIAL")`) and run by `advance`. Nothing is
+imported from the package, so that what both engines agree on is what the page says.
+"""
+
+import heapq
+import math
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+REGISTERS = 24
+SLOTS = 8
+JUMPS_LIMIT = 1_000_000
+WAKES_LIMIT = 20_000_000
+WORD = 1 << 64
+
+
+class Row(NamedTuple):
+    op: str
+    A: int = 0
+    ra: int = 0
+    B: int = 0
+    rb: int = 0
+    C: int = 0
+    rc: int = 0
+    target: int = 0
+    slot: int = -1
+    x: str | int = 0
+    y: int = 0
+    z: int = 0
+
+
+class Stop(Exception):
+    """Ends a run with a status; the token and row are added by the loop that catches it."""
+
+
+def int64(value):
+    """Two's complement wrap-around to 64 bits."""
+    return (value + WORD // 2) % WORD - WORD // 2
+
+
+def require(condition, status="BAD_OPERAND"):
+    if not condition:
+        raise Stop(status)
+
+
+def member(items, index):
+    require(0 <= index < len(items))
+    return items[index]
+
+
+def mix(z):
+    """The finalizer of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014)."""
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 % WORD
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EB % WORD
+    return z ^ (z >> 31)
+
+
+def histogram_bin(value):
+    """32 bins an octave: the six leading bits of the value, and how many bits follow them."""
+    shift = max(value.bit_length() - 6, 0)
+    return 32 * shift + (value >> shift)
+
+
+@dataclass(eq=False)
+class Token:
+    number: int
+    row: int
+    registers: list[int]
+    priority: int = 8
+    birth: int = 0
+    holds: list[tuple["Resource", int] | None] = field(default_factory=lambda: [None] * SLOTS)
+    parent: "Token | None" = None
+    children: int = 0
+    waits: "Resource | str | None" = None  # a resource's line, "pool" or "children"
+    need: int = 0
+    key: int = 0
+    slot: int = -1
+    duration: int | None = None  # the service a token in a line will have: SERVE
+    serving: "Resource | None" = None
+
+
+@dataclass(eq=False)
+class Resource:
+    number: int
+    free: int
+    discipline: str = "FIFO"
+    line: list[Token] = field(default_factory=list)
+    pool: int = 0
+    turn: int = 0
+    blocked: int = 0
+    since: int = 0
+    free_time: int = 0
+    waiting_time: int = 0
+    blocked_time: int = 0
+    longest: int = 0
+    grants: int = 0
+    refusals: int = 0
+
+    def touch(self, now):
+        """Bring the integrals up to date; called before every change."""
+        passed = now - self.since
+        self.free_time += passed * self.free
+        self.waiting_time += passed * (len(self.line) + self.pool)
+        self.blocked_time += passed * self.blocked
+        self.since = now
+
+    def head(self):
+        """The token whose turn is next; `min` keeps the first come among equals."""
+        if self.discipline == "FIFO":
+            return self.line[0]
+        later = [token for token in self.line if token.key > self.turn]
+        if self.discipline == "CYCLIC" and later:
+            return min(later, key=lambda token: token.key)
+        return min(self.line, key=lambda token: token.key)
+
+
+@dataclass(eq=False)
+class Ring:
+    capacity: int
+    width: int
+    messages: list[tuple[list[int], int]] = field(default_factory=list)
+
+
+class Model:
+    """Programs, resources and tokens with their state; `spare` is the number of tokens that FORK may still make."""
+
+    def __init__(
+        self, program, resources, tokens, streams, spare=0, globals_=(), tables=(), rings=(), classes=1, counters=0
+    ):
+        self.program = program
+        self.resources = [Resource(i, free, discipline) for i, (free, discipline) in enumerate(resources)]
+        self.tokens = [
+            Token(i, row, [0, *registers] + [0] * (REGISTERS - 1 - len(registers)), priority)
+            for i, (row, registers, priority) in enumerate(tokens)
+        ]
+        self.streams = streams
+        self.draws = [0] * len(program)
+        self.globals = list(globals_)
+        self.tables = tables
+        self.rings = [Ring(capacity, width) for capacity, width in rings]
+        self.histogram = [{} for _ in range(classes)]
+        self.done = [[0, 0, 0, 0] for _ in range(classes)]
+        self.counters = [0] * counters
+        self.free_numbers = list(range(len(tokens), len(tokens) + spare))
+        self.pool = []
+        self.log = []
+        self.now = self.sequence = self.events = self.packets = self.last_done = self.wakes = 0
+        self.error = None
+        self.pending = []
+        for token in self.tokens:
+            self.schedule(token, 0)
+
+    # ---- the loop
+
+    def advance(self, until, until_done, stall):
+        while True:
+            if self.packets >= until_done:
+                return "COUNT_UP"
+            if not self.pending:
+                return "DEADLOCK" if self.tokens else "FINISHED"
+            time, _, _, token = self.pending[0]
+            if time > until:
+                self.now = until
+                return "TIME_UP"
+            if time > self.now:
+                self.now = time
+                self.wakes = 0
+                if time - self.last_done > stall:
+                    return "STALL"
+            heapq.heappop(self.pending)
+            self.events += 1
+            self.wakes += 1
+            try:
+                require(self.wakes <= WAKES_LIMIT, "ENDLESS")
+                self.run(token)
+            except Stop as stop:
+                self.error = (token.number, token.row)
+                return str(stop)
+
+    def schedule(self, token, time):
+        heapq.heappush(self.pending, (time, token.priority, self.sequence, token))
+        self.sequence += 1
+
+    def run(self, token):
+        """Let the token act until it sleeps, waits or ends."""
+        if token.serving:
+            resource, token.serving = token.serving, None
+            self.release(resource, 1, token)
+        jumps_back = 0
+        while True:
+            row = member(self.program, token.row)
+            a, b, c = (
+                int64(constant + token.registers[register])
+                for constant, register in ((row.A, row.ra), (row.B, row.rb), (row.C, row.rc))
+            )
+            here = token.row
+            goes_on = getattr(self, "op_" + row.op.lower())(token, row, a, b, c)
+            if not goes_on:
+                return
+            if token.row <= here:
+                jumps_back += 1
+                require(jumps_back <= JUMPS_LIMIT, "ENDLESS")
+
+    # ---- units, lines and the pool
+
+    def change(self, resource, units, token):
+        resource.touch(self.now)
+        resource.free += units
+        self.log.append((self.now, resource.number, units, token.number))
+
+    def take(self, token, resource, units, slot):
+        self.change(resource, -units, token)
+        resource.grants += 1
+        if slot >= 0:
+            token.holds[slot] = (resource, units)
+
+    def release(self, resource, units, token):
+        self.change(resource, units, token)
+        while resource.line and resource.head().need <= resource.free:
+            self.grant(resource, resource.head())
+        if resource.pool:
+            for waiting in list(self.pool):
+                members = self.members(waiting, self.program[waiting.row])
+                if self.fits(members):
+                    self.pool.remove(waiting)
+                    for named, _, _ in members:
+                        named.touch(self.now)
+                        named.pool -= 1
+                    self.stop_waiting(waiting)
+                    self.take_all(waiting, members)
+                    self.schedule(waiting, self.now)
+
+    def grant(self, resource, token):
+        resource.touch(self.now)
+        resource.line.remove(token)
+        resource.turn = token.key
+        self.stop_waiting(token)
+        self.take(token, resource, token.need, token.slot)
+        token.row += 1
+        if token.duration is None:
+            self.schedule(token, self.now)
+        else:
+            self.serve(token, resource, token.duration)
+
+    def serve(self, token, resource, duration):
+        token.serving = resource
+        self.schedule(token, self.now + duration)
+
+    def members(self, token, row):
+        """(resource, units, slot) of each of the rows that follow an ALL."""
+        found = []
+        for i in range(token.row + 1, token.row + 1 + row.x):
+            named = member(self.program, i)
+            units = int64(named.B + token.registers[named.rb])
+            require(units >= 0)
+            require(named.slot < 0 or token.holds[named.slot] is None)
+            found.append((member(self.resources, int64(named.A + token.registers[named.ra])), units, named.slot))
+        return found
+
+    @staticmethod
+    def fits(members):
+        return all(resource.free >= units for resource, units, _ in members)
+
+    def take_all(self, token, members):
+        for resource, units, slot in members:
+            self.take(token, resource, units, slot)
+        token.row += 1 + len(members)
+
+    def start_waiting(self, token, place):
+        token.waits = place
+        self.mark_blocked(token, 1)
+
+    def stop_waiting(self, token):
+        token.waits = None
+        self.mark_blocked(token, -1)
+
+    def mark_blocked(self, token, sign):
+        for hold in token.holds:
+            if hold:
+                hold[0].touch(self.now)
+                hold[0].blocked += sign * hold[1]
+
+    def join_line(self, token, resource, units, key, slot, duration):
+        token.need, token.key, token.slot, token.duration = units, key, slot, duration
+        resource.touch(self.now)
+        resource.line.append(token)
+        resource.longest = max(resource.longest, len(resource.line))
+        self.start_waiting(token, resource)
+
+    # ---- operations: each returns whether the token goes on
+
+    def op_take(self, token, row, a, b, c):
+        resource = member(self.resources, a)
+        require(b >= 0)
+        require(row.slot < 0 or token.holds[row.slot] is None)
+        if not resource.line and resource.free >= b:
+            resource.turn = c
+            self.take(token, resource, b, row.slot)
+            token.row += 1
+            return True
+        self.join_line(token, resource, b, c, row.slot, None)
+        return False
+
+    def op_try(self, token, row, a, b, c):
+        resource = member(self.resources, a)
+        require(b >= 0)
+        require(row.slot < 0 or token.holds[row.slot] is None)
+        if not resource.line and resource.free >= b:
+            resource.turn = c
+            self.take(token, resource, b, row.slot)
+            token.row += 1
+        else:
+            resource.refusals += 1
+            token.row = row.target
+        return True
+
+    def op_give(self, token, row, a, b, c):
+        require(token.holds[row.slot] is not None)
+        resource, units = token.holds[row.slot]
+        token.holds[row.slot] = None
+        token.row += 1
+        self.release(resource, units, token)
+        return True
+
+    def op_put(self, token, row, a, b, c):
+        resource = member(self.resources, a)
+        require(b >= 0)
+        token.row += 1
+        self.release(resource, b, token)
+        return True
+
+    def op_all(self, token, row, a, b, c):
+        members = self.members(token, row)
+        if self.fits(members) and not any(resource.line for resource, _, _ in members):
+            self.take_all(token, members)
+            return True
+        for resource, _, _ in members:
+            resource.touch(self.now)
+            resource.pool += 1
+        self.pool.append(token)
+        self.start_waiting(token, "pool")
+        return False
+
+    def op_wait(self, token, row, a, b, c):
+        duration = self.draw(token, row.x, a, b, c)
+        require(duration >= 0)
+        token.row += 1
+        if duration == 0:
+            return True
+        self.schedule(token, self.now + duration)
+        return False
+
+    def op_serve(self, token, row, a, b, c):
+        resource = member(self.resources, a)
+        duration = self.draw(token, row.x, b, c, row.y)
+        require(duration >= 0)
+        if not resource.line and resource.free >= 1:
+            resource.turn = row.z
+            self.take(token, resource, 1, -1)
+            token.row += 1
+            self.serve(token, resource, duration)
+        else:
+            self.join_line(token, resource, 1, row.z, -1, duration)
+        return False
+
+    def op_set(self, token, row, a, b, c):
+        value = self.function(token, row.x, a, b, c)
+        if row.slot > 0:
+            token.registers[row.slot] = int64(value)
+        token.row += 1
+        return True
+
+    def op_jump(self, token, row, a, b, c):
+        holds = {"ALWAYS": True, "LT": a < b, "LE": a <= b, "EQ": a == b, "NE": a != b, "GE": a >= b, "GT": a > b}
+        token.row = row.target if holds[row.x] else token.row + 1
+        return True
+
+    def op_draw(self, token, row, a, b, c):
+        value = self.draw(token, row.x, a, b, c)
+        if row.slot > 0:
+            token.registers[row.slot] = value
+        token.row += 1
+        return True
+
+    def op_fork(self, token, row, a, b, c):
+        require(self.free_numbers, "SATURATION")
+        require(row.slot < 0 or token.holds[row.slot] is not None)
+        birth = self.now if row.x == "NEW_PACKET" else token.birth
+        child = Token(self.free_numbers.pop(0), row.target, list(token.registers), token.priority, birth)
+        if row.slot >= 0:
+            child.holds[0], token.holds[row.slot] = token.holds[row.slot], None
+        if row.x == "JOINED":
+            child.parent = token
+            token.children += 1
+        self.tokens.append(child)
+        self.schedule(child, self.now)
+        token.row += 1
+        return True
+
+    def op_join(self, token, row, a, b, c):
+        token.row += 1
+        if token.children == 0:
+            return True
+        self.start_waiting(token, "children")
+        return False
+
+    def op_done(self, token, row, a, b, c):
+        latency = self.now - token.birth
+        histogram, totals = member(self.histogram, a), self.done[a]
+        place = histogram_bin(latency)
+        histogram[place] = histogram.get(place, 0) + 1
+        for i, amount in enumerate((1, latency, b, c)):
+            totals[i] += amount
+        token.birth = self.now
+        self.packets += 1
+        self.last_done = self.now
+        token.row += 1
+        return True
+
+    def op_end(self, token, row, a, b, c):
+        require(not any(token.holds) and token.children == 0, "LEAK")
+        self.tokens.remove(token)
+        self.free_numbers.insert(0, token.number)
+        parent = token.parent
+        if parent:
+            parent.children -= 1
+            if parent.children == 0 and parent.waits == "children":
+                self.stop_waiting(parent)
+                self.schedule(parent, self.now)
+        return False
+
+    def op_load(self, token, row, a, b, c):
+        for i, value in enumerate(member(member(self.tables, a), b)):
+            if row.slot + i > 0:
+                require(row.slot + i < REGISTERS)
+                token.registers[row.slot + i] = value
+        token.row += 1
+        return True
+
+    def op_count(self, token, row, a, b, c):
+        member(self.counters, a)
+        self.counters[a] += b
+        token.row += 1
+        return True
+
+    def op_push(self, token, row, a, b, c):
+        ring = member(self.rings, a)
+        require(len(ring.messages) < ring.capacity, "OVERFLOW")
+        ring.messages.append((token.registers[row.slot : row.slot + ring.width], token.birth))
+        token.row += 1
+        return True
+
+    def op_pop(self, token, row, a, b, c):
+        ring = member(self.rings, a)
+        require(ring.messages, "OVERFLOW")
+        values, token.birth = ring.messages.pop(0)
+        for i, value in enumerate(values):
+            if row.slot + i > 0:
+                token.registers[row.slot + i] = value
+        token.row += 1
+        return True
+
+    def op_pick(self, token, row, a, b, c):
+        last = member(self.globals, row.C)
+        require(b > 0)
+        turns = [(last + 1 + i) % b for i in range(b)]
+        if row.x == "NEXT_FLAGGED":
+            flagged = [i for i in turns if member(self.globals, a + i) != 0]
+            index = flagged[0] if flagged else turns[0]
+        else:
+            members = [member(self.resources, a + i) for i in range(b)]
+            index = turns[0]
+            if row.x == "SHORTEST":
+                index = min(turns, key=lambda i: len(members[i].line) + members[i].pool - members[i].free)
+            elif row.x == "FIRST_FREE":
+                index = next((i for i in range(b) if members[i].free > 0 and not members[i].line), turns[0])
+        self.globals[row.C] = index
+        if row.slot > 0:
+            token.registers[row.slot] = index
+        token.row += 1
+        return True
+
+    # ---- numbers
+
+    def function(self, token, name, a, b, c):
+        if name in ("DIV", "CEILDIV", "MOD"):
+            require(b != 0)
+            return {"DIV": a // b, "CEILDIV": -(-a // b), "MOD": a % b}[name]
+        if name in ("LEFT", "RIGHT"):
+            return a << b if name == "LEFT" else a >> b
+        if name in ("ADD", "SUB", "MUL", "MIN", "MAX"):
+            return {"ADD": a + b, "SUB": a - b, "MUL": a * b, "MIN": min(a, b), "MAX": max(a, b)}[name]
+        if name == "NOW":
+            return self.now
+        if name == "BIRTH":
+            return token.birth
+        if name == "LINE":
+            resource = member(self.resources, a)
+            return len(resource.line) + resource.pool
+        if name == "FREE":
+            return member(self.resources, a).free
+        if name == "TABLE":
+            return member(member(member(self.tables, a), c), b)
+        if name == "PRIORITY":
+            old, token.priority = token.priority, min(max(a, 0), 15)
+            return old
+        old = member(self.globals, a)
+        if name == "READ":
+            return old
+        self.globals[a] = int64(old + b) if name == "FETCH_ADD" else b
+        return b if name == "WRITE" else old
+
+    def number(self, token):
+        """The next 53-bit number of the stream of the token's row."""
+        row = token.row
+        n = self.draws[row]
+        self.draws[row] += 1
+        return mix((self.streams[row] + n * 0x9E3779B97F4A7C15) % WORD) >> 11
+
+    def draw(self, token, kind, a, b, c):
+        def uniform():
+            return self.number(token) / 2**53
+
+        def exponential(mean):
+            return round(-mean * math.log(1 - uniform()))
+
+        if kind == "FIXED":
+            return a
+        if kind == "EXPONENTIAL":
+            return exponential(a)
+        if kind == "UNIFORM":
+            return a + math.floor(uniform() * (b - a + 1))
+        if kind == "ERLANG":
+            require(b > 0)
+            return round(a * sum(-math.log(1 - uniform()) for _ in range(b)) / b)
+        if kind == "HYPEREXPONENTIAL":
+            return exponential(a if uniform() < c / 2**30 else b)
+        if kind == "BELOW":
+            return math.floor(uniform() * a)
+        if kind == "EMPIRICAL":
+            table = member(self.tables, a)
+            number = self.number(token)
+            row = next((row for row in table if row[1] > number), None)
+            require(row is not None)
+            return row[0]
+        if kind == "UNTIL":
+            return max(a - self.now, 0)
+        require(a > 0)  # WINDOW
+        inside = (self.now - c) % a
+        return b - inside if inside < b else 0
