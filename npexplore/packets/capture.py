@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from npexplore.packets.columns import PacketTable, joined
+from npexplore.packets.columns import PacketTable, TableBuilder
 from npexplore.packets.links import link_format
 from npexplore.packets.pcapng import Interface
 from npexplore.packets.scan import CaptureScan, Damage
@@ -110,6 +110,7 @@ def read_capture(path: str | Path, *, workers: int = 1) -> Capture:
     Raises InputError if there is no such file or it is no capture.
     """
     scan = CaptureScan(path, workers=workers)
-    parts = list(scan)
-    columns = joined(parts, scan.link_types)
-    return Capture(scan.path, scan.format, tuple(scan.interfaces), columns, scan.damage)
+    builder = TableBuilder()
+    for part in scan:
+        builder.append(part, scan.share_read)
+    return Capture(scan.path, scan.format, tuple(scan.interfaces), builder.finish(scan.link_types), scan.damage)

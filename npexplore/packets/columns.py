@@ -141,26 +141,47 @@ class PacketTable(Mapping[str, Column]):
         return found
 
 
-def joined(parts: list[PacketTable], link_types: NDArray[np.uint16]) -> PacketTable:
-    """Return one table of all the parts' packets, in order; empties the list, so that memory is not held twice."""
-    starts = np.cumsum([0] + [part.rows for part in parts])
-    tags = Tags(
-        np.concatenate(
-            [part.tags.packet + at for part, at in zip(parts, starts, strict=False)] or [np.empty(0, np.int64)]
-        ),
-        np.concatenate([part.tags.kind for part in parts] or [np.empty(0, np.uint8)]),
-        np.concatenate([part.tags.value for part in parts] or [np.empty(0, np.uint32)]),
-    )
-    addresses = Ipv6Addresses(
-        np.concatenate(
-            [part.ipv6.packet + at for part, at in zip(parts, starts, strict=False)] or [np.empty(0, np.int64)]
-        ),
-        np.concatenate([part.ipv6.source for part in parts] or [np.empty((0, 16), np.uint8)]),
-        np.concatenate([part.ipv6.destination for part in parts] or [np.empty((0, 16), np.uint8)]),
-    )
-    stored: dict[str, Column] = {}
-    for name, dtype in STORED.items():
-        pieces = [part.stored.pop(name) for part in parts]
-        stored[name] = np.concatenate(pieces) if pieces else np.empty(0, dtype)
-    parts.clear()
-    return PacketTable(stored, tags, addresses, link_types)
+class TableBuilder:
+    """Append tables into one, touching each page of memory once: columns are grown in place, not joined at the end."""
+
+    def __init__(self) -> None:
+        self._rows = self._room = 0
+        self._stored: dict[str, Column] = {name: np.empty(0, dtype) for name, dtype in STORED.items()}
+        self._tags: list[Tags] = []
+        self._ipv6: list[Ipv6Addresses] = []
+
+    def append(self, part: PacketTable, share_read: float = 0.0) -> None:
+        """Add a table's packets; share_read is the part of the input that these and all earlier ones came from."""
+        start, self._rows = self._rows, self._rows + part.rows
+        if self._rows > self._room:
+            expected = int(1.02 * self._rows / share_read) if share_read > 0.01 else 0
+            self._resize(max(self._rows, expected, self._room + self._room // 2))
+        for name, column in part.stored.items():
+            self._stored[name][start : self._rows] = column
+        if len(part.tags.packet):
+            self._tags.append(Tags(part.tags.packet + start, part.tags.kind, part.tags.value))
+        if len(part.ipv6.packet):
+            self._ipv6.append(Ipv6Addresses(part.ipv6.packet + start, part.ipv6.source, part.ipv6.destination))
+
+    def finish(self, link_types: NDArray[np.uint16]) -> PacketTable:
+        """Return the table of everything appended; call it once."""
+        self._resize(self._rows)
+        tags = self._tags or [Tags(np.empty(0, np.int64), np.empty(0, np.uint8), np.empty(0, np.uint32))]
+        no_address = np.empty((0, 16), np.uint8)
+        ipv6 = self._ipv6 or [Ipv6Addresses(np.empty(0, np.int64), no_address, no_address)]
+        return PacketTable(
+            self._stored,
+            Tags(*(np.concatenate([getattr(part, name) for part in tags]) for name in ("packet", "kind", "value"))),
+            Ipv6Addresses(
+                *(
+                    np.concatenate([getattr(part, name) for part in ipv6])
+                    for name in ("packet", "source", "destination")
+                )
+            ),
+            link_types,
+        )
+
+    def _resize(self, room: int) -> None:
+        for column in self._stored.values():
+            column.resize(room, refcheck=False)
+        self._room = room

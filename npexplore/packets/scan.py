@@ -65,6 +65,11 @@ class CaptureScan:
         """Link type of each interface met so far."""
         return np.array([interface.link_type for interface in self.interfaces], dtype=np.uint16)
 
+    @property
+    def share_read(self) -> float:
+        """Part of the input that has been read, 0 where its size is unknown (a pipe, a compressed file)."""
+        return min(1.0, self._source.offset / self._source.size) if self._source.size else 0.0
+
     def __iter__(self) -> Iterator[PacketTable]:
         chunks = self._pcap_chunks() if self._pcap else self._pcapng_chunks()
         try:

@@ -7,7 +7,7 @@ import sys
 import zlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,12 +94,13 @@ class Source:
     def __init__(self, path: str | Path, *, block_bytes: int = BLOCK_BYTES) -> None:
         self.name = str(path)
         self.compression: str | None = None
+        self.size = 0  # of an uncompressed regular file, else 0
         self.start = self.end = self.base = 0
         self.keep = False  # True: never overwrite bytes handed out, take a new array instead
         self._block = block_bytes
         self.data: NDArray[np.uint8] = np.empty(block_bytes, dtype=np.uint8)
         try:
-            self._file: Any = sys.stdin.buffer if self.name == "-" else Path(path).open("rb", buffering=0)
+            self._file = cast(Any, sys.stdin.buffer if self.name == "-" else open(path, "rb", buffering=0))  # noqa: SIM115
             first = b""
             while len(first) < 4 and (more := self._file.read(4 - len(first))):
                 first += more
@@ -114,6 +115,8 @@ class Source:
             self.data[: len(first)] = np.frombuffer(first, np.uint8)
             self.end = len(first)
             self._readinto = self._file.readinto
+            if self.name != "-":
+                self.size = Path(path).stat().st_size
 
     @property
     def damage(self) -> str | None:
