@@ -23,7 +23,7 @@ CLOSE = 0.05
 Verdict = Literal["inside", "close", "off", "withheld"]
 Knobs = Mapping[str, tuple[str, ...]]  # knob -> allowed words; empty where any number or range is allowed
 
-_KEY = re.compile(r"[a-z][a-z0-9_]*(\.[a-z0-9_]+)+")
+_KEY = re.compile(r"[a-z][a-z0-9_]*(\.[a-z0-9_-]+)+")
 _RANGE = re.compile(r"\d+(\.\d+)?\.\.\d+(\.\d+)?")
 
 
@@ -58,8 +58,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def numeric(self) -> bool:
-        """Whether a prediction of the row is a number; other kinds are claims that hold or do not."""
-        return self.kind in ("number", "bound")
+        """Whether a prediction of the row is a number; else the row is a claim that holds or does not."""
+        return self.kind in ("number", "bound") or self.lo is not None or self.hi is not None
 
     def si(self, x: float) -> float:
         """Return `x`, given in the row's unit, in SI base units."""
@@ -82,9 +82,9 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
         return (x - self.point) / abs(self.point)
 
     def verdict(self, x: float | bool) -> Verdict:
-        """Judge a prediction: a number in `unit`, or for ordinal, shape and text rows whether the claim holds.
+        """Judge a prediction: a number in `unit`, or for a claim without an interval whether it holds.
 
-        `inside` the interval; `close` when within 5 % of the point, or of the nearest end of a bound; else `off`.
+        `inside` the interval; `close` when within 5 % of the point of a number or an end of a bound; else `off`.
         """
         if self.role == "withheld":
             return "withheld"
@@ -94,7 +94,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
             return "inside" if x else "off"
         if self.inside(x):
             return "inside"
-        ends = [self.point] if self.kind == "number" else [self.lo, self.hi]
+        ends = {"number": (self.point,), "bound": (self.lo, self.hi)}.get(self.kind, ())
         return "close" if any(end is not None and abs(x - end) <= CLOSE * abs(end) for end in ends) else "off"
 
 
@@ -112,7 +112,7 @@ def parse_conditions(text: str, knobs: Knobs, place: str) -> Mapping[str, str | 
         if base not in knobs:
             raise UnknownNameError(f"{place}: knob", name, knobs)
         if knobs[base]:
-            found[name] = one_of(f"{place}: {name}", value, knobs[base])
+            found[name] = "|".join(one_of(f"{place}: {name}", word, knobs[base]) for word in value.split("|"))
         else:
             found[name] = value if _RANGE.fullmatch(value) else _number(value, f"{place}: {name}")
     return MappingProxyType(found)

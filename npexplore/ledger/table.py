@@ -108,9 +108,8 @@ class Ledger:
                 raise InputError(f"{place} must not lead in a circle, got {' -> '.join([*sorted(seen), other.key])}")
             seen.add(other.key)
         if row.readable != other.readable or (row.role == "withheld") != (other.role == "withheld"):
-            raise InputError(
-                f"{place} must not join rows models may read to others, nor withheld rows to printed ones, got {row.role!r} -> {other.role!r} ({other.key!r})"
-            )
+            got = f"{row.role!r} -> {other.role!r} ({other.key!r})"
+            raise InputError(f"{place} must join readable rows to readable and withheld ones to withheld, got {got}")
         if not _agree(row, other):
             raise InputError(
                 f"{place} must print the same measurement, got {row.value!r} {row.unit} "
@@ -157,11 +156,12 @@ def _place(row: Row) -> str:
 
 
 def _agree(row: Row, other: Row) -> bool:
-    """Whether two rows can print one measurement: same dimension, and intervals that meet."""
+    """Whether two rows can print one measurement: intervals that meet, or one reading given as two rates or ratios."""
     if not (row.numeric and other.numeric):
         return row.kind == other.kind
-    if units.UNITS[row.unit][0] != units.UNITS[other.unit][0]:
-        return False
+    dimensions = {units.UNITS[r.unit][0] for r in (row, other)}
+    if len(dimensions) == 2:
+        return all(name == "ratio" or name.endswith(" rate") for name in dimensions)
     if row.role == "withheld":
         return True
     slack = 1 + 1e-12  # the ends are decimal texts scaled by a factor
