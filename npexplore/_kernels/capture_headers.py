@@ -218,10 +218,17 @@ def decode_headers(
                 nm += 1
                 o += 4
                 if entry & 0x100:
+                    # below labels 13 (RFC 5586) and 14 (RFC 3429) there is management; a first nibble of 0 is the
+                    # control word of an Ethernet pseudowire (RFC 4448 section 4.6, RFC 4385)
+                    label = entry >> 12
+                    if label == 13 or label == 14:
+                        break
                     step = IP
+                    if o + 4 <= end and b[o] >> 4 == 0:
+                        o += 4
+                        step = ETHERNET
                 elif nm >= 60:
                     break
-                continue
             elif step == IP:
                 if o + 1 > end:
                     break

@@ -1,0 +1,201 @@
+"""Count a packet table's chunk into running totals: one pass, nothing kept of a packet.
+
+Interarrival moments by Welford's recurrence (Technometrics 4(3), 1962): with gap x_n,
+mean_n = mean_(n-1) + (x_n - mean_(n-1)) / n and M2_n = M2_(n-1) + (x_n - mean_(n-1)) (x_n - mean_n).
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from npexplore.jit import kernel
+
+Array = NDArray[Any]
+
+# rows of `totals`
+PACKETS, BYTES, CAPTURED, IPV4, IPV6, ARP, VLAN, MPLS, TTL_LE_1 = 0, 1, 2, 3, 4, 5, 6, 7, 8
+FRAGMENTS, NONFIRST, DF, OPTIONS, GOOD, BAD, CUT = 9, 10, 11, 12, 13, 14, 15
+TIMED, FIRST_NS, LAST_NS, MIN_NS, MAX_NS, BACKWARDS = 16, 17, 18, 19, 20, 21
+TOTALS = 22
+LENGTHS = 65536
+NO_TIME = np.iinfo(np.int64).min
+NO_OFFSET = 0xFFFF
+# bits of the column `flags` (capture_headers.py; a test compares them)
+F_IPV4, F_IPV6, F_ARP, F_GOOD, F_BAD, F_CUT, F_FRAGMENT, F_NONFIRST, F_DF, F_OPTIONS = (
+    1,
+    2,
+    4,
+    8,
+    16,
+    32,
+    128,
+    256,
+    512,
+    1024,
+)
+F_PORTS, F_HEADER = 2048, 4096
+
+
+@kernel()
+def count_packets(
+    totals: Array,
+    gaps: Array,
+    lengths: Array,
+    protocols: Array,
+    codepoints: Array,
+    t_ns: Array,
+    length: Array,
+    captured: Array,
+    flags: Array,
+    l3_offset: Array,
+    ip_proto: Array,
+    tos: Array,
+    ttl: Array,
+    vlans: Array,
+    labels: Array,
+) -> int:
+    """Add a chunk to the totals; return how many packets are longer than `lengths` has rows (they are not in it).
+
+    gaps: float64 (3,) number, mean and M2 of the times between consecutive packets, in seconds. TTL, protocol and DSCP
+    count where their byte was captured.
+    """
+    longer = 0
+    for i in range(len(length)):
+        size = np.int64(length[i])
+        totals[PACKETS] += 1
+        totals[BYTES] += size
+        totals[CAPTURED] += captured[i]
+        if size < LENGTHS:
+            lengths[size] += 1
+        else:
+            longer += 1
+        if vlans[i]:
+            totals[VLAN] += 1
+        if labels[i]:
+            totals[MPLS] += 1
+        flag = np.int64(flags[i])
+        if flag & F_IPV4:
+            have = np.int64(captured[i]) - np.int64(l3_offset[i])
+            totals[IPV4] += 1
+            if have >= 2:
+                codepoints[tos[i] >> 2] += 1
+            if have >= 9 and ttl[i] <= 1:
+                totals[TTL_LE_1] += 1
+            if have >= 10:
+                protocols[ip_proto[i]] += 1
+            totals[FRAGMENTS] += flag & F_FRAGMENT != 0
+            totals[NONFIRST] += flag & F_NONFIRST != 0
+            totals[DF] += flag & F_DF != 0
+            totals[OPTIONS] += flag & F_OPTIONS != 0
+            totals[GOOD] += flag & F_GOOD != 0
+            totals[BAD] += flag & F_BAD != 0
+            totals[CUT] += flag & F_CUT != 0
+        elif flag & F_IPV6:
+            totals[IPV6] += 1
+        elif flag & F_ARP:
+            totals[ARP] += 1
+        now = t_ns[i]
+        if now != NO_TIME:
+            if totals[TIMED] == 0:
+                totals[FIRST_NS] = now
+                totals[MIN_NS] = now
+                totals[MAX_NS] = now
+            else:
+                gap = (np.float64(now) - np.float64(totals[LAST_NS])) * 1e-9
+                if abs(gap) < 1e6:
+                    gap = (now - totals[LAST_NS]) * 1e-9
+                if gap < 0:
+                    totals[BACKWARDS] += 1
+                gaps[0] += 1
+                step = gap - gaps[1]
+                gaps[1] += step / gaps[0]
+                gaps[2] += step * (gap - gaps[1])
+                totals[MIN_NS] = min(totals[MIN_NS], now)
+                totals[MAX_NS] = max(totals[MAX_NS], now)
+            totals[LAST_NS] = now
+            totals[TIMED] += 1
+    return longer
+
+
+@kernel()
+def _mix(a, b):
+    """Return a hash of two 64-bit keys (the finalizer of MurmurHash3, on their combination)."""
+    h = a * np.uint64(0x9E3779B97F4A7C15) ^ b
+    h ^= h >> np.uint64(33)
+    h *= np.uint64(0xFF51AFD7ED558CCD)
+    h ^= h >> np.uint64(33)
+    h *= np.uint64(0xC4CEB9FE1A85EC53)
+    h ^= h >> np.uint64(33)
+    return h
+
+
+@kernel()
+def _insert(table, a, b):
+    """Put a key into an open-addressed table (b is never 0); return 1 if it was not there."""
+    mask = np.int64(len(table) - 1)
+    at = np.int64(_mix(a, b) & np.uint64(mask))
+    while table[at, 1] != 0:
+        if table[at, 0] == a and table[at, 1] == b:
+            return 0
+        at = (at + 1) & mask
+    table[at, 0] = a
+    table[at, 1] = b
+    return 1
+
+
+@kernel()
+def count_flows(
+    table: Array,
+    used: int,
+    start: int,
+    flags: Array,
+    src: Array,
+    dst: Array,
+    ip_proto: Array,
+    sport: Array,
+    dport: Array,
+) -> tuple[int, int]:
+    """Put the directed IPv4 5-tuples of packets start... into a table of uint64 (2^k, 2); return (used, packets done).
+
+    Stops before the table is more than three quarters full; ports are 0 where a packet has none.
+    """
+    room = len(table) // 4 * 3
+    i = start
+    while i < len(flags):
+        if flags[i] & F_IPV4 and flags[i] & F_HEADER:
+            if used >= room:
+                break
+            a = np.uint64(src[i]) << np.uint64(32) | np.uint64(dst[i])
+            b = np.uint64(sport[i]) << np.uint64(24) | np.uint64(dport[i]) << np.uint64(8) | np.uint64(ip_proto[i])
+            used += _insert(table, a, b | np.uint64(1 << 40))
+        i += 1
+    return used, i
+
+
+@kernel()
+def rehash(old: Array, table: Array) -> None:
+    """Put all keys of one table into another, empty and larger."""
+    for i in range(len(old)):
+        if old[i, 1] != 0:
+            _insert(table, old[i, 0], old[i, 1])
+
+
+@kernel()
+def count_bins(
+    packets: Array, octets: Array, first_bin: int, shift: int, start: int, t_ns: Array, length: Array
+) -> int:
+    """Count packets start... into bins of 2^shift ns from first_bin << shift on; stop at one that falls outside.
+
+    Returns the index of the first packet not counted; packets without a time stamp are passed over.
+    """
+    i = start
+    while i < len(t_ns):
+        if t_ns[i] != NO_TIME:
+            at = (t_ns[i] >> shift) - first_bin
+            if at < 0 or at >= len(packets):
+                break
+            packets[at] += 1
+            octets[at] += length[i]
+        i += 1
+    return i

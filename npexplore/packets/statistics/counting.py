@@ -1,0 +1,196 @@
+"""The numbers of `npexplore trace stats`, counted in one pass and in memory that does not grow with the packets.
+
+Lengths are original lengths. Time to live, fragments, options, checksum, protocol, DSCP and flows are those of the
+outermost IPv4 header. The set of flows is exact, so it is the one thing that grows: 16 to 43 bytes a distinct flow.
+"""
+
+from dataclasses import dataclass, field
+from math import sqrt
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from npexplore._kernels import capture_counts as rows
+from npexplore._kernels.capture_counts import count_flows, count_packets, rehash
+from npexplore.packets.capture import LengthCdf
+from npexplore.packets.columns import PacketTable
+from npexplore.packets.links import link_format
+from npexplore.packets.scan import CaptureScan, Damage
+from npexplore.packets.statistics.rates import RateCounter, RateSeries
+
+HISTOGRAM_BOUNDS = (0, 20, 40, 80, 160, 320, 640, 1280, 2560, 5120)
+
+
+class FlowSet:
+    """The distinct directed IPv4 5-tuples of all packets added."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._table = np.zeros((1 << 12, 2), np.uint64)
+
+    def add(self, table: PacketTable) -> None:
+        """Add a table's packets whose IPv4 header was captured."""
+        columns = [table[name] for name in ("flags", "src", "dst", "ip_proto", "sport", "dport")]
+        done = 0
+        while done < table.rows:
+            self.count, done = count_flows(self._table, self.count, done, *columns)
+            if done < table.rows:
+                larger = np.zeros((2 * len(self._table), 2), np.uint64)
+                rehash(self._table, larger)
+                self._table = larger
+
+
+@dataclass
+class CaptureCounts:
+    """Running totals of a capture; `add` tables, then read. `length_counts` maps an original length to its packets."""
+
+    totals: NDArray[np.int64] = field(default_factory=lambda: np.zeros(rows.TOTALS, np.int64))
+    gaps: NDArray[np.float64] = field(default_factory=lambda: np.zeros(3))
+    ip_proto: NDArray[np.int64] = field(default_factory=lambda: np.zeros(256, np.int64))
+    dscp: NDArray[np.int64] = field(default_factory=lambda: np.zeros(64, np.int64))
+    link_types: dict[int, int] = field(default_factory=dict)
+    _lengths: NDArray[np.int64] = field(default_factory=lambda: np.zeros(rows.LENGTHS, np.int64), repr=False)
+    _longer: dict[int, int] = field(default_factory=dict, repr=False)
+    _flows: FlowSet = field(default_factory=FlowSet, repr=False)
+    _rates: RateCounter = field(default_factory=RateCounter, repr=False)
+
+    def add(self, table: PacketTable) -> None:
+        """Count a table's packets."""
+        names = ("t_ns", "length", "captured", "flags", "l3_offset", "ip_proto", "tos", "ttl", "vlans", "labels")
+        columns = [table[name] for name in names]
+        if count_packets(self.totals, self.gaps, self._lengths, self.ip_proto, self.dscp, *columns):
+            values, counts = np.unique(table["length"][table["length"] >= rows.LENGTHS], return_counts=True)
+            for value, count in zip(values.tolist(), counts.tolist(), strict=True):
+                self._longer[value] = self._longer.get(value, 0) + count
+        for number, count in enumerate(np.bincount(table["interface"]).tolist()):
+            if count:
+                kind = int(table.link_types[number])
+                self.link_types[kind] = self.link_types.get(kind, 0) + count
+        self._flows.add(table)
+        self._rates.add(table["t_ns"], table["length"])
+
+    @property
+    def packets(self) -> int:
+        """Number of packets."""
+        return int(self.totals[rows.PACKETS])
+
+    @property
+    def flows(self) -> int:
+        """Number of distinct directed IPv4 5-tuples."""
+        return self._flows.count
+
+    @property
+    def rates(self) -> RateSeries | None:
+        """Packets and bytes over time, None without time stamps."""
+        return self._rates.series()
+
+    def lengths(self) -> LengthCdf:
+        """Return the distribution of original lengths."""
+        short = np.flatnonzero(self._lengths)
+        long = np.array(sorted(self._longer), dtype=np.uint32)
+        values = np.concatenate([short.astype(np.uint32), long])
+        counts = np.concatenate([self._lengths[short], [self._longer[int(v)] for v in long]]).astype(np.int64)
+        return LengthCdf(values, np.cumsum(counts) / max(1, self.packets), counts)
+
+    def length_histogram(self) -> dict[int, int]:
+        """Return the packets whose original length is at least each bound and below the next."""
+        cdf = self.lengths()
+        at = np.searchsorted(HISTOGRAM_BOUNDS, cdf.length_bytes, side="right") - 1
+        counts = np.bincount(at, weights=cdf.packets, minlength=len(HISTOGRAM_BOUNDS))
+        return {bound: int(count) for bound, count in zip(HISTOGRAM_BOUNDS, counts, strict=True)}
+
+    def mean_length(self) -> float | None:
+        """Mean original length in bytes, None of no packets."""
+        return int(self.totals[rows.BYTES]) / self.packets if self.packets else None
+
+    def cov_length(self) -> float | None:
+        """Coefficient of variation (population standard deviation / mean) of the original lengths."""
+        mean = self.mean_length()
+        if not mean:
+            return None
+        cdf = self.lengths()
+        second = sum(int(v) ** 2 * int(c) for v, c in zip(cdf.length_bytes, cdf.packets, strict=True))
+        return sqrt(max(0, second * self.packets - int(self.totals[rows.BYTES]) ** 2)) / self.packets / mean
+
+    def narrow_share(self, cell_bytes: int = 64) -> float | None:
+        """Share of memory accesses that move less than a cell, when each packet is stored in cells of `cell_bytes`.
+
+        A packet of L bytes takes ceil(L / cell) accesses, the last of them narrow unless L is a multiple of the cell.
+        """
+        cdf = self.lengths()
+        length = cdf.length_bytes.astype(np.int64)
+        accesses = int((-(-length // cell_bytes) * cdf.packets).sum())
+        return int(((length % cell_bytes != 0) * cdf.packets).sum()) / accesses if accesses else None
+
+    def time_range(self) -> dict[str, int | None]:
+        """Return first and last packet's time stamps and the least and greatest, in ns since 1970; None without any."""
+        names = {"first": rows.FIRST_NS, "last": rows.LAST_NS, "min": rows.MIN_NS, "max": rows.MAX_NS}
+        timed = bool(self.totals[rows.TIMED])
+        return {f"{name}_time_ns": int(self.totals[row]) if timed else None for name, row in names.items()}
+
+    def rate(self) -> dict[str, float | None]:
+        """Return duration, mean rates, and the highest rates over bins of at least 10 ms."""
+        timed, series = int(self.totals[rows.TIMED]), self.rates
+        duration = (int(self.totals[rows.MAX_NS]) - int(self.totals[rows.MIN_NS])) / 1e9 if timed else None
+        bin_s, peak_pps, peak_bps = series.peak(0.01) if series and duration else (None, None, None)
+        return {
+            "duration_s": duration,
+            "packets_per_s": timed / duration if duration else None,
+            "bits_per_s": int(series.bytes.sum()) * 8 / duration if series and duration else None,
+            "bin_s": bin_s,
+            "peak_packets_per_s": peak_pps,
+            "peak_bits_per_s": peak_bps,
+        }
+
+    def burstiness(self) -> dict[str, Any]:
+        """Return moments of the times between packets and the index of dispersion at doubling bin widths."""
+        number, mean, m2 = (float(value) for value in self.gaps)
+        series = self.rates
+        return {
+            "interarrival_mean_s": mean if number else None,
+            "interarrival_cov": sqrt(m2 / number) / mean if number and mean > 0 else None,
+            "backwards_steps": int(self.totals[rows.BACKWARDS]),
+            "index_of_dispersion": [{"bin_s": w, "value": v} for w, v in series.dispersion()] if series else [],
+        }
+
+    def document(self, file: str, form: str, damage: Damage | None) -> dict[str, Any]:
+        """Return all fields of `npexplore trace stats --json`."""
+        t = self.totals
+        network = {"ipv4": int(t[rows.IPV4]), "ipv6": int(t[rows.IPV6]), "arp": int(t[rows.ARP])}
+        counted = {
+            "vlan": rows.VLAN, "mpls": rows.MPLS, "ttl_le_1": rows.TTL_LE_1, "fragments": rows.FRAGMENTS,
+            "fragments_nonfirst": rows.NONFIRST, "df": rows.DF, "with_options": rows.OPTIONS,
+            "checksum_good": rows.GOOD, "checksum_bad": rows.BAD, "checksum_unverified": rows.CUT,
+        }  # fmt: skip
+        return {
+            "file": file,
+            "format": form,
+            "link_types": {link_format(number).name: count for number, count in sorted(self.link_types.items())},
+            "packets": self.packets,
+            "bytes": int(t[rows.BYTES]),
+            "captured_bytes": int(t[rows.CAPTURED]),
+            **self.time_range(),
+            **network,
+            "other": self.packets - sum(network.values()),
+            **{name: int(t[row]) for name, row in counted.items()},
+            "length_histogram": {str(bound): count for bound, count in self.length_histogram().items()},
+            "ip_proto": {str(i): int(n) for i, n in enumerate(self.ip_proto) if n},
+            "dscp": {str(i): int(n) for i, n in enumerate(self.dscp) if n},
+            "flows": self.flows,
+            "mean_length": self.mean_length(),
+            "cov_length": self.cov_length(),
+            "rate": self.rate(),
+            "burstiness": self.burstiness(),
+            "damage": {"offset": damage.offset, "message": damage.message} if damage else None,
+        }
+
+
+def count_capture(path: str | Path, *, workers: int = 1) -> tuple[CaptureCounts, CaptureScan]:
+    """Count a capture in one pass; the scan holds format, interfaces and damage. Raises InputError as the scan does."""
+    scan = CaptureScan(path, workers=workers)
+    counts = CaptureCounts()
+    for table in scan:
+        counts.add(table)
+    return counts, scan

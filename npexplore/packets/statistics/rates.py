@@ -1,0 +1,109 @@
+"""Packets and bytes over time in bounded memory: bins of 2^k ns, made coarser by pairs as the capture gets longer.
+
+index of dispersion at bin width w:  IDC(w) = Var[N_w] / E[N_w]   (1 for Poisson at every w)
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from npexplore._kernels.capture_counts import NO_TIME, count_bins
+
+BINS = 1 << 16
+FINEST_SHIFT = 10  # 1024 ns
+
+
+@dataclass(frozen=True)
+class RateSeries:
+    """Packets and bytes in consecutive bins, from the one with the earliest packet to the one with the latest.
+
+    start_ns and width_ns say which time a bin covers; the first and the last are covered by the capture only in part.
+    """
+
+    start_ns: int
+    width_ns: int
+    packets: NDArray[np.int64]
+    bytes: NDArray[np.int64]
+
+    def coarser(self, factor: int) -> "RateSeries":
+        """Return the series with `factor` bins joined into one; an incomplete last group is dropped."""
+        count = len(self.packets) // factor
+        joined = [values[: count * factor].reshape(count, factor).sum(axis=1) for values in (self.packets, self.bytes)]
+        return RateSeries(self.start_ns, self.width_ns * factor, *joined)
+
+    def dispersion(self, least_bins: int = 30) -> list[tuple[float, float]]:
+        """Return (bin width in seconds, index of dispersion of the packet counts) at widths that double.
+
+        Only whole bins count, and only widths of which the capture has at least `least_bins`.
+        """
+        inner = RateSeries(self.start_ns, self.width_ns, self.packets[1:-1], self.bytes[1:-1])
+        rows: list[tuple[float, float]] = []
+        factor = 1
+        while len(inner.packets) // factor >= least_bins:
+            counts = inner.coarser(factor).packets
+            if counts.any():
+                rows.append((inner.width_ns * factor * 1e-9, float(counts.var(ddof=1) / counts.mean())))
+            factor *= 2
+        return rows
+
+    def peak(self, least_s: float = 0.0) -> tuple[float, float, float]:
+        """Return (bin width in seconds, highest packets/s, highest bit/s) over bins of at least `least_s` seconds."""
+        factor = 1
+        while self.width_ns * factor * 1e-9 < least_s:
+            factor *= 2
+        padding = -len(self.packets) % factor
+        width = self.width_ns * factor * 1e-9
+        highest = [np.pad(v, (0, padding)).reshape(-1, factor).sum(axis=1).max() for v in (self.packets, self.bytes)]
+        return width, float(highest[0] / width), float(highest[1] * 8 / width)
+
+
+class RateCounter:
+    """Counts chunk after chunk; the bin width is the smallest power of two (>= 1024 ns) that the time span allows."""
+
+    def __init__(self, bins: int = BINS) -> None:
+        self._shift = FINEST_SHIFT
+        self._first: int | None = None
+        self._packets = np.zeros(bins, np.int64)
+        self._bytes = np.zeros(bins, np.int64)
+
+    def add(self, t_ns: NDArray[np.int64], length: NDArray[np.uint32]) -> None:
+        """Count packets; they may be in any order of time."""
+        if self._first is None:
+            timed = t_ns[t_ns != NO_TIME]
+            if not len(timed):
+                return
+            self._first = int(timed[0]) >> self._shift
+        done = 0
+        while done < len(t_ns):
+            done = count_bins(self._packets, self._bytes, self._first, self._shift, done, t_ns, length)
+            if done < len(t_ns):
+                self._make_room(int(t_ns[done]))
+
+    def _make_room(self, time: int) -> None:
+        """Move and coarsen the bins until those in use and the one of `time` fit."""
+        assert self._first is not None
+        used = np.flatnonzero(self._packets)
+        low = min(self._first + int(used[0]) if len(used) else time >> self._shift, time >> self._shift)
+        high = max(self._first + int(used[-1]) if len(used) else low, time >> self._shift)
+        steps = 0
+        while (high >> steps) - (low >> steps) >= len(self._packets):
+            steps += 1
+        if time >> self._shift >= self._first and steps == 0:
+            steps = 1
+        first = low >> steps
+        for name in ("_packets", "_bytes"):
+            old: NDArray[np.int64] = getattr(self, name)
+            new = np.zeros_like(old)
+            np.add.at(new, ((used + self._first) >> steps) - first, old[used])
+            setattr(self, name, new)
+        self._first, self._shift = first, self._shift + steps
+
+    def series(self) -> RateSeries | None:
+        """Return the counts so far, None before the first packet with a time stamp."""
+        used = np.flatnonzero(self._packets)
+        if self._first is None or not len(used):
+            return None
+        low, high = int(used[0]), int(used[-1]) + 1
+        start = (self._first + low) << self._shift
+        return RateSeries(start, 1 << self._shift, self._packets[low:high].copy(), self._bytes[low:high].copy())
