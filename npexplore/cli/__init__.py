@@ -1,0 +1,125 @@
+"""The command line: one group whose commands are loaded when they are run, one exit status for each kind of ending.
+
+0 done; 1 the answer is no; 2 wrong usage, unreadable input or an internal error; 3 damaged input; 130 stopped.
+A command module defines `command`, a click command whose function returns None or its exit status; a command is listed
+once its module exists. `--debug` may stand anywhere and shows the traceback.
+"""
+
+import os
+import sys
+import traceback
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import click
+
+from npexplore import __version__
+from npexplore.cli.lazy import LazyGroup
+from npexplore.cli.output import one_line, warn
+from npexplore.errors import DamagedInputError, NpexploreError
+
+COMMANDS = {
+    "designs": ("npexplore.cli.designs:command", "List the machines that can be explored."),
+    "explain": ("npexplore.cli.explain:command", "How fast a machine is on a workload, and what holds it back."),
+    "check": ("npexplore.cli.check:command", "Compare every published number with its prediction."),
+    "audit": ("npexplore.cli.audit:command", "Recompute published numbers from each other and report contradictions."),
+    "sweep": ("npexplore.cli.sweep:command", "Predict many design points into a Parquet file."),
+    "solve": ("npexplore.cli.solve:command", "Solve your own network of stations from a TOML file."),
+    "report": ("npexplore.cli.report:command", "Run the notebooks and write the offline HTML report."),
+    "route": ("npexplore.cli.route:command", "Forward captures through the golden router."),
+    "new": ("npexplore.cli.new:command", "Start a machine of your own from a template."),
+}
+TRACE_COMMANDS = {
+    "stats": ("npexplore.cli.trace_stats:command", "Count and measure the packets of a capture."),
+    "convert": ("npexplore.cli.trace_convert:command", "Turn a capture into a Parquet table."),
+    "report": ("npexplore.cli.trace_report:command", "Write a capture's statistics as an offline HTML page."),
+}
+HIDDEN_COMMANDS = {
+    "warm": ("npexplore.cli.warm:command", "Compile the kernels into their cache, so that the first run is fast."),
+}
+
+STOPPED = 130
+BROKEN_PIPE = 141
+
+
+def program() -> click.Group:
+    """Return the `npexplore` group with the commands this installation has."""
+    trace = LazyGroup(
+        "trace", TRACE_COMMANDS, help="Look into captures: pcap, pcapng, gzip and zstd of both, - for standard input."
+    )
+    group = LazyGroup(
+        "npexplore",
+        COMMANDS,
+        hidden=HIDDEN_COMMANDS,
+        help="Explore packet-forwarding machines: how fast, what holds them back, and whether they are right.",
+    )
+    group.params.append(
+        click.Option(["--debug"], is_flag=True, expose_value=False, help="Show tracebacks; may stand anywhere.")
+    )
+    if trace.list_commands(click.Context(trace)):
+        group.add_command(trace)
+    return click.version_option(__version__, prog_name="npexplore", message="%(prog)s %(version)s")(group)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command line and return its exit status; nothing but `--debug` shows a traceback."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    debug = "--debug" in arguments
+    try:
+        with _warnings_in_one_line():
+            status = _run([argument for argument in arguments if argument != "--debug"])
+            sys.stdout.flush()
+            return status
+    except click.exceptions.Exit as ending:
+        return ending.exit_code
+    except click.exceptions.NoArgsIsHelpError as ending:
+        print(ending.format_message(), file=sys.stderr)
+        return ending.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        return _fail("stopped; finished results are kept", STOPPED)
+    except BrokenPipeError:
+        # Whoever read our output is gone; what is still buffered must not raise again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BROKEN_PIPE
+    except Exception as error:
+        if debug:
+            traceback.print_exc()
+        return _fail(*_describe(error))
+
+
+def _run(arguments: list[str]) -> int:
+    group = program()
+    with group.make_context("npexplore", arguments) as context:
+        status = group.invoke(context)
+    return status if isinstance(status, int) else 0
+
+
+def _describe(error: Exception) -> tuple[str, int]:
+    """Return the one line that tells a user what went wrong, and the exit status."""
+    match error:
+        case DamagedInputError():
+            return str(error), 3
+        case NpexploreError():
+            return str(error), 2
+        case click.UsageError():
+            where = error.ctx.command_path if error.ctx else "npexplore"
+            return f"{error.format_message()} (see {where} --help)", 2
+        case click.ClickException():
+            return error.format_message(), 2
+        case OSError() if error.filename is not None:
+            return f"{os.fsdecode(error.filename)}: {error.strerror}", 2
+        case _:
+            return f"internal error: {type(error).__name__}: {error}; run with --debug", 2
+
+
+def _fail(message: str, status: int) -> int:
+    print(f"npexplore: {one_line(message)}", file=sys.stderr)
+    return status
+
+
+@contextmanager
+def _warnings_in_one_line() -> Iterator[None]:
+    with warnings.catch_warnings():
+        warnings.showwarning = lambda message, *_, **__: warn(str(message))
+        yield

@@ -1,0 +1,108 @@
+"""The command line as a user meets it: exit statuses, one-line errors, a quick start."""
+
+import subprocess
+import sys
+
+import click
+import pytest
+
+import npexplore.cli as cli
+from npexplore import __version__
+from npexplore.errors import DamagedInputError, InputError
+
+
+def run_with(monkeypatch, capsys, arguments, function):
+    """Run the program with one command, `probe`, that calls `function`."""
+
+    @click.command("probe")
+    @click.option("--rate", type=float)
+    def probe(rate):
+        return function()
+
+    group = click.Group("npexplore", commands={"probe": probe})
+    monkeypatch.setattr(cli, "program", lambda: group)
+    status = cli.main(arguments)
+    return status, *capsys.readouterr()
+
+
+def raiser(error):
+    def function():
+        raise error
+
+    return function
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "message"),
+    [
+        (InputError("rate must be positive,\n got -1"), 2, "npexplore: rate must be positive, got -1\n"),
+        (DamagedInputError("record cut short", 40), 3, "npexplore: record cut short at offset 40\n"),
+        (ZeroDivisionError("x"), 2, "npexplore: internal error: ZeroDivisionError: x; run with --debug\n"),
+        (
+            FileNotFoundError(2, "No such file or directory", "a.pcap"),
+            2,
+            "npexplore: a.pcap: No such file or directory\n",
+        ),
+        (KeyboardInterrupt(), 130, "npexplore: stopped; finished results are kept\n"),
+    ],
+)
+def test_each_ending_has_its_status_and_one_line(monkeypatch, capsys, error, status, message):
+    assert run_with(monkeypatch, capsys, ["probe"], raiser(error)) == (status, "", message)
+
+
+def test_a_command_returns_its_own_status(monkeypatch, capsys):
+    assert run_with(monkeypatch, capsys, ["probe"], lambda: 1) == (1, "", "")
+
+
+def test_debug_shows_the_traceback(monkeypatch, capsys):
+    status, _, err = run_with(monkeypatch, capsys, ["probe", "--debug"], raiser(ValueError("deep inside")))
+    assert status == 2
+    assert "Traceback" in err
+    assert "deep inside" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [(["probe", "--rat", "1"], "--rate"), (["probe", "--rate", "fast"], "'fast' is not a valid float")],
+)
+def test_wrong_usage_is_one_line_that_says_what_is_near(monkeypatch, capsys, arguments, words):
+    status, out, err = run_with(monkeypatch, capsys, arguments, lambda: None)
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert words in err
+
+
+def test_an_unknown_command_names_the_nearest(capsys):
+    assert cli.main(["chekc"]) == 2
+    error = capsys.readouterr().err
+    assert "'chekc' is unknown" in error
+    assert error.count("\n") == 1
+
+
+def test_every_listed_command_loads():
+    group = cli.program()
+    context = click.Context(group)
+    names = group.list_commands(context)
+    assert "report" in names
+    for name in names:
+        command = group.get_command(context, name)
+        assert isinstance(command, click.Command)
+        assert command.help
+
+
+def test_version_starts_without_the_engines():
+    probe = (
+        "import sys; from npexplore.cli import main; status = main(['--version']);"
+        "heavy = {'numba', 'pandas', 'plotly', 'scipy', 'numpy', 'pyarrow'} & set(sys.modules);"
+        "print(sorted(heavy)); sys.exit(status)"
+    )
+    done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
+    assert done.stdout == f"npexplore {__version__}\n[]\n"
+
+
+def test_a_reader_that_leaves_causes_no_noise():
+    command = [sys.executable, "-c", "import sys; from npexplore.cli import main; sys.exit(main(['--help']))"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    process.stderr.close()
+    assert process.wait() == 141

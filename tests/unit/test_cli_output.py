@@ -1,0 +1,74 @@
+"""What commands print: JSON's own types, tables for people."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from npexplore.cli.output import cell, emit, facts, jsonable, table
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (math.nan, None),
+        (-math.inf, None),
+        (np.float64("nan"), None),
+        (np.int64(7), 7),
+        (np.bool_(True), True),
+        (np.array([[1.5, math.inf]]), [[1.5, None]]),
+        ({np.int64(40): (1, 2)}, {"40": [1, 2]}),
+        ({"a": {"b": np.float32(0.5)}}, {"a": {"b": 0.5}}),
+        (True, True),
+    ],
+)
+def test_jsonable_holds_only_json_types(value, expected):
+    got = jsonable(value)
+    assert got == expected
+    assert type(got) is type(expected)
+
+
+def test_jsonable_refuses_what_has_no_json_form():
+    with pytest.raises(TypeError, match="object has no JSON form"):
+        jsonable({"a": object()})
+
+
+def test_emit_prints_one_document_or_the_text(capsys):
+    emit({"rate": math.nan}, "a table", as_json=True)
+    assert json.loads(capsys.readouterr().out) == {"rate": None}
+    emit({"rate": math.nan}, lambda: "a table", as_json=False)
+    assert capsys.readouterr().out == "a table\n"
+
+
+def test_table_aligns_numbers_right_and_shows_gaps():
+    text = table(
+        [{"name": "dram", "busy": 0.5}, {"name": "me", "busy": None}], {"name": "resource", "busy": "busy share"}
+    )
+    assert text.splitlines() == [
+        "resource  busy share",
+        "--------  ----------",
+        "dram             0.5",
+        "me                 -",
+    ]
+
+
+def test_facts_stand_in_one_column():
+    assert facts({"packets": 12345, "mean": 51.25}) == "packets  12,345\nmean     51.25"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, "-"),
+        (math.nan, "-"),
+        (123456.7, "123,457"),
+        (0.123456, "0.1235"),
+        (False, "no"),
+        ({}, "-"),
+        ("a\nb", "a b"),
+        (1e20, "1e+20"),
+    ],
+)
+def test_cell_is_what_people_read(value, text):
+    assert cell(value) == text
