@@ -144,12 +144,16 @@ def _draw(kind, a, b, c, now, draws, stream, row, table, table_at):
     if kind == EXPONENTIAL:
         return np.int64(round(-a * math.log(1.0 - _uniform(draws, stream, row))))
     if kind == UNIFORM:
+        if b < a:
+            return np.int64(-1)
         return a + np.int64(_uniform(draws, stream, row) * (b - a + 1))
     if kind == ERLANG:
+        if b < 1:
+            return np.int64(-1)
         total = 0.0
         for _ in range(b):
             total -= math.log(1.0 - _uniform(draws, stream, row))
-        return np.int64(round(a * total / max(b, 1)))
+        return np.int64(round(a * total / b))
     if kind == HYPEREXPONENTIAL:  # mean a with probability c / 2**30, else mean b
         mean = a if _uniform(draws, stream, row) * 1073741824.0 < c else b
         return np.int64(round(-mean * math.log(1.0 - _uniform(draws, stream, row))))
@@ -158,6 +162,8 @@ def _draw(kind, a, b, c, now, draws, stream, row, table, table_at):
             return np.int64(-1)
         return np.int64(_uniform(draws, stream, row) * a)
     if kind == EMPIRICAL:  # rows of table a: value, cumulative weight out of 2**53
+        if a < 0 or a >= table_at.shape[0] or table_at[a, 1] < 1 or table_at[a, 2] < 2:
+            return np.int64(-1)
         u = np.int64(_uniform(draws, stream, row) * 9007199254740992.0)
         start, rows, width = table_at[a, 0], table_at[a, 1], table_at[a, 2]
         low, high = 0, rows - 1
@@ -274,8 +280,8 @@ def _enqueue(S, T, H, r, token, now):
         else:
             T[before, T_NEXT] = token
     S[r, S_LINE] += 1
-    if S[r, S_LINE] > S[r, S_MAX_LINE]:
-        S[r, S_MAX_LINE] = S[r, S_LINE]
+    if S[r, S_LINE] + S[r, S_POOL] > S[r, S_MAX_LINE]:
+        S[r, S_MAX_LINE] = S[r, S_LINE] + S[r, S_POOL]
     if T[token, T_HELD]:
         _mark_blocked(S, T, H, token, now, 1)
 
@@ -418,10 +424,10 @@ def _set(x, a, b, token, now, S, T, G, table, table_at):
         if x == MOD:
             return a % b, True
         return -((-a) // b), True
-    if x == LEFT:
-        return a << b, True
-    if x == RIGHT:
-        return a >> b, True
+    if x == LEFT or x == RIGHT:
+        if b < 0 or b > 63:
+            return np.int64(0), False
+        return (a << b if x == LEFT else a >> b), True
     if x == NOW:
         return now, True
     if x == BIRTH:
@@ -483,7 +489,7 @@ def advance(
             if time > now:
                 now = time
                 clock[K_NOW] = time
-                clock[K_INSTANT] = 0
+                clock[K_INSTANT] = 1
                 if now - clock[K_LAST_DONE] > stall:
                     return STALL
             else:
@@ -565,6 +571,12 @@ def advance(
                     row += 1
                 elif op == TRY:
                     S[a, S_REFUSED] += 1
+                    if P[row, TARGET] <= row:
+                        jumps += 1
+                        if jumps > JUMPS_LIMIT:
+                            clock[K_TOKEN] = token
+                            clock[K_ERROR_ROW] = row
+                            return ENDLESS
                     row = P[row, TARGET]
                 else:
                     T[token, T_ROW] = row + 1
@@ -631,7 +643,8 @@ def advance(
                     clock[K_TOKEN] = token
                     clock[K_ERROR_ROW] = row
                     return BAD_OPERAND
-                R[token, P[row, SLOT]] = value
+                if P[row, SLOT] > 0:
+                    R[token, P[row, SLOT]] = value
                 row += 1
             elif op == FORK:
                 child = clock[K_FREE_TOKEN]
@@ -639,6 +652,11 @@ def advance(
                     clock[K_TOKEN] = token
                     clock[K_ERROR_ROW] = row
                     return SATURATION
+                slot = P[row, SLOT]
+                if slot >= 0 and not (T[token, T_HELD] >> slot) & 1:
+                    clock[K_TOKEN] = token
+                    clock[K_ERROR_ROW] = row
+                    return BAD_OPERAND
                 clock[K_FREE_TOKEN] = T[child, T_NEXT]
                 clock[K_LIVE] += 1
                 if clock[K_LIVE] > clock[K_PEAK]:
@@ -658,12 +676,7 @@ def advance(
                     T[token, T_CHILDREN] += 1
                 elif P[row, X] == NEW_PACKET:
                     T[child, T_BIRTH] = now
-                slot = P[row, SLOT]
                 if slot >= 0:  # hand over what the slot holds; in the child it stands in slot 0
-                    if not (T[token, T_HELD] >> slot) & 1:
-                        clock[K_TOKEN] = token
-                        clock[K_ERROR_ROW] = row
-                        return BAD_OPERAND
                     T[token, T_HELD] &= ~(np.int64(1) << slot)
                     _hold(T, H, child, 0, H[token, slot], H[token, SLOTS + slot])
                 _ready(T, clock, heap_time, heap_key, heap_token, ready_key, ready_token, child)
@@ -673,11 +686,19 @@ def advance(
                     clock[K_TOKEN] = token
                     clock[K_ERROR_ROW] = row
                     return BAD_OPERAND
-                start = table_at[a, 0] + b * table_at[a, 2]
-                for k in range(table_at[a, 2]):
+                start, width = table_at[a, 0] + b * table_at[a, 2], table_at[a, 2]
+                if width > 0 and (P[row, SLOT] < 1 or P[row, SLOT] + width > REGISTERS):
+                    clock[K_TOKEN] = token
+                    clock[K_ERROR_ROW] = row
+                    return BAD_OPERAND
+                for k in range(width):
                     R[token, P[row, SLOT] + k] = table[start + k]
                 row += 1
             elif op == DONE:
+                if a < 0 or a >= done.shape[0]:
+                    clock[K_TOKEN] = token
+                    clock[K_ERROR_ROW] = row
+                    return BAD_OPERAND
                 c = P[row, C] + R[token, P[row, RC]]
                 latency = now - T[token, T_BIRTH]
                 hist[a, _bin(latency)] += 1
@@ -690,6 +711,10 @@ def advance(
                 T[token, T_BIRTH] = now
                 row += 1
             elif op == COUNT:
+                if a < 0 or a >= counters.shape[0]:
+                    clock[K_TOKEN] = token
+                    clock[K_ERROR_ROW] = row
+                    return BAD_OPERAND
                 counters[a] += b
                 row += 1
             elif op == END:
@@ -722,7 +747,11 @@ def advance(
                 for k in range(row + 1, row + 1 + count):
                     r = P[k, A] + R[token, P[k, RA]]
                     slot = P[k, SLOT]
-                    if r < 0 or r >= n_resources or (slot >= 0 and (T[token, T_HELD] >> slot) & 1):
+                    bad = r < 0 or r >= n_resources or P[k, B] + R[token, P[k, RB]] < 0
+                    bad = bad or (slot >= 0 and (T[token, T_HELD] >> slot) & 1)
+                    for other in range(row + 1, k):  # each resource and each slot once
+                        bad = bad or P[other, A] + R[token, P[other, RA]] == r or (P[other, SLOT] == slot and slot >= 0)
+                    if bad:
                         clock[K_TOKEN] = token
                         clock[K_ERROR_ROW] = k
                         return BAD_OPERAND
@@ -763,6 +792,10 @@ def advance(
                     clock[K_TOKEN] = token
                     clock[K_ERROR_ROW] = row
                     return OVERFLOW
+                if width > 0 and (P[row, SLOT] < 1 or P[row, SLOT] + width > REGISTERS):
+                    clock[K_TOKEN] = token
+                    clock[K_ERROR_ROW] = row
+                    return BAD_OPERAND
                 if op == PUSH:
                     at = ring_at[a, 0] + ((ring_at[a, 3] + ring_at[a, 4]) % capacity) * (width + 1)
                     ring[at] = T[token, T_BIRTH]
@@ -780,7 +813,8 @@ def advance(
             elif op == PICK:  # one of resources a .. a+b-1; C is the global that remembers the turn
                 x = P[row, X]
                 turn = P[row, C]
-                if b <= 0 or a < 0 or turn < 0 or turn >= G.shape[0]:
+                limit = G.shape[0] if x == NEXT_FLAGGED else n_resources
+                if b <= 0 or a < 0 or a + b > limit or turn < 0 or turn >= G.shape[0]:
                     clock[K_TOKEN] = token
                     clock[K_ERROR_ROW] = row
                     return BAD_OPERAND
@@ -805,7 +839,8 @@ def advance(
                             chosen = (first + k) % b
                             break
                 G[turn] = chosen
-                R[token, P[row, SLOT]] = chosen
+                if P[row, SLOT] > 0:
+                    R[token, P[row, SLOT]] = chosen
                 row += 1
             else:
                 clock[K_TOKEN] = token

@@ -31,8 +31,12 @@ class Row(NamedTuple):
     z: int = 0
 
 
-class Stop(Exception):
-    """Ends a run with a status; the token and row are added by the loop that catches it."""
+class RunError(Exception):
+    """Ends a run with a status; `row` is the program row to blame if it is not the token's own."""
+
+    def __init__(self, status, row=None):
+        super().__init__(status)
+        self.row = row
 
 
 def int64(value):
@@ -40,13 +44,13 @@ def int64(value):
     return (value + WORD // 2) % WORD - WORD // 2
 
 
-def require(condition, status="BAD_OPERAND"):
+def require(condition, status="BAD_OPERAND", row=None):
     if not condition:
-        raise Stop(status)
+        raise RunError(status, row)
 
 
-def member(items, index):
-    require(0 <= index < len(items))
+def member(items, index, row=None):
+    require(0 <= index < len(items), row=row)
     return items[index]
 
 
@@ -77,6 +81,7 @@ class Token:
     need: int = 0
     key: int = 0
     slot: int = -1
+    wants: list[tuple["Resource", int, int]] = field(default_factory=list)  # of a token in the pool
     duration: int | None = None  # the service a token in a line will have: SERVE
     serving: "Resource | None" = None
 
@@ -175,9 +180,9 @@ class Model:
             try:
                 require(self.wakes <= WAKES_LIMIT, "ENDLESS")
                 self.run(token)
-            except Stop as stop:
-                self.error = (token.number, token.row)
-                return str(stop)
+            except RunError as error:
+                self.error = (token.number, token.row if error.row is None else error.row)
+                return str(error)
 
     def schedule(self, token, time):
         heapq.heappush(self.pending, (time, token.priority, self.sequence, token))
@@ -201,14 +206,14 @@ class Model:
                 return
             if token.row <= here:
                 jumps_back += 1
-                require(jumps_back <= JUMPS_LIMIT, "ENDLESS")
+                require(jumps_back <= JUMPS_LIMIT, "ENDLESS", here)
 
     # ---- units, lines and the pool
 
     def change(self, resource, units, token):
         resource.touch(self.now)
         resource.free += units
-        self.log.append((self.now, resource.number, units, token.number))
+        self.log.append((self.now, resource.number, -units, token.number))
 
     def take(self, token, resource, units, slot):
         self.change(resource, -units, token)
@@ -222,14 +227,13 @@ class Model:
             self.grant(resource, resource.head())
         if resource.pool:
             for waiting in list(self.pool):
-                members = self.members(waiting, self.program[waiting.row])
-                if self.fits(members):
+                if self.fits(waiting.wants):
                     self.pool.remove(waiting)
-                    for named, _, _ in members:
+                    for named, _, _ in waiting.wants:
                         named.touch(self.now)
                         named.pool -= 1
                     self.stop_waiting(waiting)
-                    self.take_all(waiting, members)
+                    self.take_all(waiting, waiting.wants)
                     self.schedule(waiting, self.now)
 
     def grant(self, resource, token):
@@ -238,7 +242,6 @@ class Model:
         resource.turn = token.key
         self.stop_waiting(token)
         self.take(token, resource, token.need, token.slot)
-        token.row += 1
         if token.duration is None:
             self.schedule(token, self.now)
         else:
@@ -252,11 +255,13 @@ class Model:
         """(resource, units, slot) of each of the rows that follow an ALL."""
         found = []
         for i in range(token.row + 1, token.row + 1 + row.x):
-            named = member(self.program, i)
+            named = self.program[i]
+            resource = member(self.resources, int64(named.A + token.registers[named.ra]), i)
             units = int64(named.B + token.registers[named.rb])
-            require(units >= 0)
-            require(named.slot < 0 or token.holds[named.slot] is None)
-            found.append((member(self.resources, int64(named.A + token.registers[named.ra])), units, named.slot))
+            require(units >= 0, row=i)
+            require(named.slot < 0 or token.holds[named.slot] is None, row=i)
+            require(all(resource is not other and not named.slot == slot >= 0 for other, _, slot in found), row=i)
+            found.append((resource, units, named.slot))
         return found
 
     @staticmethod
@@ -266,7 +271,6 @@ class Model:
     def take_all(self, token, members):
         for resource, units, slot in members:
             self.take(token, resource, units, slot)
-        token.row += 1 + len(members)
 
     def start_waiting(self, token, place):
         token.waits = place
@@ -286,7 +290,7 @@ class Model:
         token.need, token.key, token.slot, token.duration = units, key, slot, duration
         resource.touch(self.now)
         resource.line.append(token)
-        resource.longest = max(resource.longest, len(resource.line))
+        resource.longest = max(resource.longest, len(resource.line) + resource.pool)
         self.start_waiting(token, resource)
 
     # ---- operations: each returns whether the token goes on
@@ -295,10 +299,10 @@ class Model:
         resource = member(self.resources, a)
         require(b >= 0)
         require(row.slot < 0 or token.holds[row.slot] is None)
+        token.row += 1
         if not resource.line and resource.free >= b:
             resource.turn = c
             self.take(token, resource, b, row.slot)
-            token.row += 1
             return True
         self.join_line(token, resource, b, c, row.slot, None)
         return False
@@ -332,13 +336,15 @@ class Model:
         return True
 
     def op_all(self, token, row, a, b, c):
-        members = self.members(token, row)
+        token.wants = members = self.members(token, row)
+        token.row += 1 + len(members)
         if self.fits(members) and not any(resource.line for resource, _, _ in members):
             self.take_all(token, members)
             return True
         for resource, _, _ in members:
             resource.touch(self.now)
             resource.pool += 1
+            resource.longest = max(resource.longest, len(resource.line) + resource.pool)
         self.pool.append(token)
         self.start_waiting(token, "pool")
         return False
@@ -353,22 +359,20 @@ class Model:
         return False
 
     def op_serve(self, token, row, a, b, c):
-        resource = member(self.resources, a)
         duration = self.draw(token, row.x, b, c, row.y)
         require(duration >= 0)
+        resource = member(self.resources, a)
+        token.row += 1
         if not resource.line and resource.free >= 1:
             resource.turn = row.z
             self.take(token, resource, 1, -1)
-            token.row += 1
             self.serve(token, resource, duration)
         else:
             self.join_line(token, resource, 1, row.z, -1, duration)
         return False
 
     def op_set(self, token, row, a, b, c):
-        value = self.function(token, row.x, a, b, c)
-        if row.slot > 0:
-            token.registers[row.slot] = int64(value)
+        self.write(token, row.slot, int64(self.function(token, row.x, a, b, c)))
         token.row += 1
         return True
 
@@ -379,8 +383,8 @@ class Model:
 
     def op_draw(self, token, row, a, b, c):
         value = self.draw(token, row.x, a, b, c)
-        if row.slot > 0:
-            token.registers[row.slot] = value
+        require(value >= 0)
+        self.write(token, row.slot, value)
         token.row += 1
         return True
 
@@ -432,10 +436,8 @@ class Model:
         return False
 
     def op_load(self, token, row, a, b, c):
-        for i, value in enumerate(member(member(self.tables, a), b)):
-            if row.slot + i > 0:
-                require(row.slot + i < REGISTERS)
-                token.registers[row.slot + i] = value
+        values = member(member(self.tables, a), b)
+        token.registers[self.span(row.slot, len(values))] = values
         token.row += 1
         return True
 
@@ -448,17 +450,15 @@ class Model:
     def op_push(self, token, row, a, b, c):
         ring = member(self.rings, a)
         require(len(ring.messages) < ring.capacity, "OVERFLOW")
-        ring.messages.append((token.registers[row.slot : row.slot + ring.width], token.birth))
+        ring.messages.append((token.registers[self.span(row.slot, ring.width)], token.birth))
         token.row += 1
         return True
 
     def op_pop(self, token, row, a, b, c):
         ring = member(self.rings, a)
         require(ring.messages, "OVERFLOW")
-        values, token.birth = ring.messages.pop(0)
-        for i, value in enumerate(values):
-            if row.slot + i > 0:
-                token.registers[row.slot + i] = value
+        span = self.span(row.slot, ring.width)
+        token.registers[span], token.birth = ring.messages.pop(0)
         token.row += 1
         return True
 
@@ -467,28 +467,40 @@ class Model:
         require(b > 0)
         turns = [(last + 1 + i) % b for i in range(b)]
         if row.x == "NEXT_FLAGGED":
-            flagged = [i for i in turns if member(self.globals, a + i) != 0]
+            require(a >= 0 and a + b <= len(self.globals))
+            flagged = [i for i in turns if self.globals[a + i] != 0]
             index = flagged[0] if flagged else turns[0]
         else:
-            members = [member(self.resources, a + i) for i in range(b)]
+            require(a >= 0 and a + b <= len(self.resources))
+            members = self.resources[a : a + b]
             index = turns[0]
             if row.x == "SHORTEST":
                 index = min(turns, key=lambda i: len(members[i].line) + members[i].pool - members[i].free)
             elif row.x == "FIRST_FREE":
                 index = next((i for i in range(b) if members[i].free > 0 and not members[i].line), turns[0])
         self.globals[row.C] = index
-        if row.slot > 0:
-            token.registers[row.slot] = index
+        self.write(token, row.slot, index)
         token.row += 1
         return True
 
-    # ---- numbers
+    # ---- registers and numbers
+
+    @staticmethod
+    def write(token, register, value):
+        if register > 0:
+            token.registers[register] = value
+
+    @staticmethod
+    def span(register, width):
+        require(width == 0 or (register > 0 and register + width <= REGISTERS))
+        return slice(register, register + width) if width else slice(0, 0)
 
     def function(self, token, name, a, b, c):
         if name in ("DIV", "CEILDIV", "MOD"):
             require(b != 0)
             return {"DIV": a // b, "CEILDIV": -(-a // b), "MOD": a % b}[name]
         if name in ("LEFT", "RIGHT"):
+            require(0 <= b < 64)
             return a << b if name == "LEFT" else a >> b
         if name in ("ADD", "SUB", "MUL", "MIN", "MAX"):
             return {"ADD": a + b, "SUB": a - b, "MUL": a * b, "MIN": min(a, b), "MAX": max(a, b)}[name]
@@ -531,6 +543,7 @@ class Model:
         if kind == "EXPONENTIAL":
             return exponential(a)
         if kind == "UNIFORM":
+            require(a <= b)
             return a + math.floor(uniform() * (b - a + 1))
         if kind == "ERLANG":
             require(b > 0)
@@ -538,15 +551,16 @@ class Model:
         if kind == "HYPEREXPONENTIAL":
             return exponential(a if uniform() < c / 2**30 else b)
         if kind == "BELOW":
+            require(a > 0)
             return math.floor(uniform() * a)
         if kind == "EMPIRICAL":
             table = member(self.tables, a)
+            require(table and len(table[0]) >= 2)
             number = self.number(token)
-            row = next((row for row in table if row[1] > number), None)
-            require(row is not None)
-            return row[0]
+            return next((value for value, weight, *_ in table if weight > number), table[-1][0])
         if kind == "UNTIL":
             return max(a - self.now, 0)
-        require(a > 0)  # WINDOW
+        if a <= 0:  # WINDOW
+            return 0
         inside = (self.now - c) % a
         return b - inside if inside < b else 0
