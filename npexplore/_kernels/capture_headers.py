@@ -167,7 +167,8 @@ def decode_headers(
         else:
             header = o
             o += links[row, SKIP_BYTES]
-        for _ in range(64):
+        # every turn consumes bytes or leaves a step that is never entered again, so the walk ends
+        while True:
             if step == ETHERNET:
                 if o + 14 > end:
                     break
@@ -227,8 +228,6 @@ def decode_headers(
                     if o + 4 <= end and b[o] >> 4 == 0:
                         o += 4
                         step = ETHERNET
-                elif nm >= 60:
-                    break
             elif step == IP:
                 if o + 1 > end:
                     break
@@ -398,8 +397,8 @@ def decode_headers(
         if network >= NO_OFFSET or o > end:
             network = NO_OFFSET
         protocol[i] = et
-        vlans[i] = nv
-        labels[i] = nm
+        vlans[i] = min(nv, 255)
+        labels[i] = min(nm, 255)
         l3_offset[i] = network
         source = 0
         destination = 0
@@ -505,7 +504,7 @@ def decode_headers(
                     sixes += 1
                     at = o + 40
                     cut = False
-                    for _ in range(32):
+                    while True:
                         if not (
                             next_proto == 0
                             or next_proto == 43

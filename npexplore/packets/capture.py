@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -103,7 +103,7 @@ class Capture:
         return f"<table>{''.join(rows)}</table>"
 
 
-def read_capture(path: str | Path, *, workers: int = 1) -> Capture:
+def read_capture(path: str | Path | BinaryIO, *, workers: int = 1) -> Capture:
     """Read a whole capture into memory: pcap (every magic) or pcapng, plain, gzip or zstd; `-` is standard input.
 
     Takes 62 bytes of memory a packet. A damaged file gives the packets before the damage, and says so in `.damage`.

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,17 +43,17 @@ class Damage:
 class CaptureScan:
     """Iterate over a capture's packets, one PacketTable a chunk; memory does not grow with the file.
 
-    path: a pcap or pcapng file, plain, gzip or zstd, or `-` for standard input. Raises InputError if there is no such
+    path: a pcap or pcapng file, plain, gzip or zstd, `-` for standard input, or a binary file object. Raises InputError if there is no such
     file or it is no capture. `damage` is None until the end, and stays None for an undamaged file. With workers > 1
     chunks are decoded in threads, in the same order and with the same result.
     """
 
-    def __init__(self, path: str | Path, *, workers: int = 1, chunk_packets: int = CHUNK_PACKETS) -> None:
-        self.path = str(path)
+    def __init__(self, path: str | Path | BinaryIO, *, workers: int = 1, chunk_packets: int = CHUNK_PACKETS) -> None:
         self.damage: Damage | None = None
         self.interfaces: list[Interface] = []
         self._workers = workers
         self._source = Source(path)
+        self.path = self._source.name
         self._source.keep = workers > 1
         self._records = {name: np.zeros(chunk_packets, dtype) for name, dtype in RECORD_COLUMNS.items()}
         self._state = np.zeros(4, dtype=np.int64)

@@ -7,7 +7,7 @@ import sys
 import zlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, BinaryIO, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,16 +91,19 @@ class _Compressed:
 class Source:
     """A window `data[start:end]` on a capture's bytes; `base` is the offset of data[0] in the (decompressed) file."""
 
-    def __init__(self, path: str | Path, *, block_bytes: int = BLOCK_BYTES) -> None:
-        self.name = str(path)
+    def __init__(self, path: "str | Path | BinaryIO", *, block_bytes: int = BLOCK_BYTES) -> None:
+        self.name = str(path) if isinstance(path, str | Path) else str(getattr(path, "name", "<stream>"))
         self.compression: str | None = None
         self.size = 0  # of an uncompressed regular file, else 0
         self.start = self.end = self.base = 0
         self.keep = False  # True: never overwrite bytes handed out, take a new array instead
         self._block = block_bytes
         self.data: NDArray[np.uint8] = np.empty(block_bytes, dtype=np.uint8)
+        self._owned = False
+        self._file: Any = sys.stdin.buffer if path == "-" else path
         try:
-            self._file = cast(Any, sys.stdin.buffer if self.name == "-" else open(path, "rb", buffering=0))  # noqa: SIM115
+            if isinstance(path, str | Path) and path != "-":
+                self._file, self._owned = open(path, "rb", buffering=0), True  # noqa: SIM115
             first = b""
             while len(first) < 4 and (more := self._file.read(4 - len(first))):
                 first += more
@@ -115,8 +118,8 @@ class Source:
             self.data[: len(first)] = np.frombuffer(first, np.uint8)
             self.end = len(first)
             self._readinto = self._file.readinto
-            if self.name != "-":
-                self.size = Path(path).stat().st_size
+            if self._owned:
+                self.size = Path(self.name).stat().st_size
 
     @property
     def damage(self) -> str | None:
@@ -164,8 +167,8 @@ class Source:
         return self.data[self.start : self.start + count].tobytes()
 
     def close(self) -> None:
-        """Close the file (not standard input)."""
-        if self.name != "-":
+        """Close the file if this object opened it."""
+        if self._owned:
             self._file.close()
 
     def _move(self) -> None:

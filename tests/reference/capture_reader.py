@@ -1,4 +1,4 @@
-"""The capture reader a second time, in plain Python: one packet at a time, obvious, slow, no numpy, nothing of the package.
+"""The capture reader a second time, in plain Python: obvious, slow, no numpy, nothing of the package.
 
 `read(data)` returns the packets as dictionaries and the offset where the file is damaged, or None.
 """
@@ -13,11 +13,11 @@ NONE = 0xFFFF
 NO_TIME = -(1 << 63)
 
 
-class Unreadable(Exception):
+class UnreadableError(Exception):
     pass
 
 
-class Stop(Exception):
+class StopWalkError(Exception):
     """The walk ends without a network layer: the bytes end, or what follows is not known."""
 
 
@@ -31,7 +31,7 @@ class Packet:
 
     def number(self, at, size, order="big"):
         if at + size > self.end:
-            raise Stop
+            raise StopWalkError
         return int.from_bytes(self.data[at : at + size], order)
 
     def tag(self, kind, value):
@@ -48,7 +48,7 @@ def walk_ethernet(p, o):
     if kind > 1500:
         return walk_type(p, o + 14, kind)
     if p.number(o + 14, 2) == 0xFFFF:
-        raise Stop
+        raise StopWalkError
     return walk_llc(p, o + 14)
 
 
@@ -62,7 +62,7 @@ def walk_type(p, o, kind):
         return walk_mpls(p, o)
     if kind == 0x8864:
         if p.number(o, 6) >> 32 & 0xFF:
-            raise Stop
+            raise StopWalkError
         return walk_ppp(p, o + 6)
     if kind == 0x8870:
         return walk_llc(p, o)
@@ -75,7 +75,7 @@ def walk_mpls(p, o):
     if not entry & 0x100:
         return walk_mpls(p, o + 4)
     if entry >> 12 in (13, 14):
-        raise Stop
+        raise StopWalkError
     if p.number(o + 4, 1) >> 4 == 0:
         p.number(o + 4, 4)
         return walk_ethernet(p, o + 8)
@@ -85,7 +85,7 @@ def walk_mpls(p, o):
 def walk_ip(p, o):
     version = p.number(o, 1) >> 4
     if version not in (4, 6):
-        raise Stop
+        raise StopWalkError
     return o, 0x0800 if version == 4 else 0x86DD
 
 
@@ -94,11 +94,11 @@ def walk_llc(p, o):
     if head == 0xAAAA03:
         oui, kind = p.number(o + 3, 3), p.number(o + 3, 5) & 0xFFFF
         if oui not in (0, 0xF8) or kind <= 1500:
-            raise Stop
+            raise StopWalkError
         return walk_type(p, o + 8, kind)
     if head == 0x060603:
         return o + 3, 0x0800
-    raise Stop
+    raise StopWalkError
 
 
 PPP_PROTOCOLS = {0x21: 0x0800, 0x57: 0x86DD, 0x281: 0x8847, 0x283: 0x8848}
@@ -112,7 +112,7 @@ def walk_ppp(p, o):
     else:
         protocol, size = p.number(o, 2), 2
     if protocol not in PPP_PROTOCOLS:
-        raise Stop
+        raise StopWalkError
     return walk_type(p, o + size, PPP_PROTOCOLS[protocol])
 
 
@@ -129,7 +129,7 @@ def walk_family(p, o, number):
         return walk_type(p, o, 0x86DD)
     if number > 1500:
         return walk_type(p, o, number)
-    raise Stop
+    raise StopWalkError
 
 
 def walk_null(p, o, skip=4):
@@ -144,7 +144,7 @@ def walk_cooked(p, o, size, at):
     if kind <= 1500:
         if kind == 4:
             return walk_llc(p, o + size)
-        raise Stop
+        raise StopWalkError
     return walk_type(p, o + size, kind)
 
 
@@ -153,12 +153,12 @@ def walk_frame_relay(p, o):
     while size <= 4 and o + size <= p.end and p.data[o + size - 1] & 1 == 0:
         size += 1
     if size > 4:
-        raise Stop
+        raise StopWalkError
     o += size
     if p.number(o, 2) >> 8 != 3:
         kind = p.number(o, 2)
         if kind <= 1500:
-            raise Stop
+            raise StopWalkError
         return walk_type(p, o + 2, kind)
     o += 1
     if p.number(o, 1) == 0:
@@ -170,14 +170,14 @@ def walk_frame_relay(p, o):
     if nlpid == 0x8E:
         return o, 0x86DD
     if nlpid != 0x80:
-        raise Stop
+        raise StopWalkError
     oui, kind = p.number(o, 5) >> 16, p.number(o, 5) & 0xFFFF
     if oui == 0x80C2 and kind in (1, 7):
         if kind == 1:  # the frame check sequence is part of the packet
             p.end = max(o + 5, p.end - 4)
         return walk_ethernet(p, o + 5)
     if oui or kind <= 1500:
-        raise Stop
+        raise StopWalkError
     return walk_type(p, o + 5, kind)
 
 
@@ -185,7 +185,7 @@ def walk_wifi(p, o, padded=False):
     control, sequence = p.number(o, 2, "little"), p.number(o + 22, 2, "little")
     data_frame = control & 0x0F == 0x08
     if not data_frame or control & 0x4040 or sequence & 15:
-        raise Stop
+        raise StopWalkError
     size = 30 if control & 0x0300 == 0x0300 else 24
     aggregated = False
     if control & 0x80:
@@ -199,7 +199,7 @@ def walk_wifi(p, o, padded=False):
 def walk_radiotap(p, o):
     size = p.number(o + 2, 2, "little")
     if size < 8:
-        raise Stop
+        raise StopWalkError
     present = p.number(o + 4, 4, "little") if o + 8 <= p.end else 0
     padded = False
     if present & 2:
@@ -216,7 +216,7 @@ def walk_radiotap(p, o):
 def walk_token_ring(p, o):
     p.number(o, 14)
     if p.number(o + 1, 1) & 0xC0 != 0x40:
-        raise Stop
+        raise StopWalkError
     routed = p.number(o + 8, 1) & 0x80
     return walk_llc(p, o + 14 + (p.number(o + 14, 1) & 0x1F if routed else 0))
 
@@ -224,31 +224,31 @@ def walk_token_ring(p, o):
 def walk_fddi(p, o):
     p.number(o, 13)
     if p.number(o, 1) & 0xF0 != 0x50:
-        raise Stop
+        raise StopWalkError
     return walk_llc(p, o + 13)
 
 
 def walk_ppi(p, o):
     size, link = p.number(o + 2, 2, "little"), p.number(o + 4, 4, "little")
     if size < 8 or link not in (1, 105):
-        raise Stop
+        raise StopWalkError
     return walk_ethernet(p, o + size) if link == 1 else walk_wifi(p, o + size)
 
 
 def walk_avs(p, o):
     size = p.number(o + 4, 4)
     if size < 8:
-        raise Stop
+        raise StopWalkError
     return walk_wifi(p, o + size)
 
 
 def walk_pflog(p, o):
     size = (p.number(o, 1) + 3) & 0x1FC
     if size < 4:
-        raise Stop
+        raise StopWalkError
     family = p.number(o + 1, 1)
     if o + size > p.end:
-        raise Stop
+        raise StopWalkError
     return walk_family(p, o + size, family)
 
 
@@ -314,8 +314,6 @@ def read_ipv4(row, p, o, on_wire):
     size = 4 * (head[0] & 15)
     if head[0] >> 4 != 4 or size < 20:
         row["flags"] |= MALFORMED | BAD
-        if len(head) < 4:
-            return
         return
     row["l4_offset"] = o + size
     row["flags"] |= OPTIONS if size > 20 else 0
@@ -401,10 +399,10 @@ def decode(link, data, length):
     p = Packet(data)
     try:
         if link not in WALKS:
-            raise Stop
+            raise StopWalkError
         o, kind = WALKS[link](p, 0)
         if o > p.end or o >= NONE:
-            raise Stop
+            raise StopWalkError
         row["l3_offset"] = o
         if kind == 0x0800 and o < p.end and data[o] >> 4 == 6:
             kind = 0x86DD
@@ -419,14 +417,14 @@ def decode(link, data, length):
         else:
             read_transport(row, p, o)
         row["l3_length"] %= 1 << 32
-    except Stop:
+    except StopWalkError:
         pass
     row["vlans"], row["labels"], row["tags"] = min(255, p.vlans), min(255, p.labels), p.tags
     return row
 
 
 def read(data):
-    """Return (packets, offset of the damage or None); raises Unreadable for what is no capture."""
+    """Return (packets, offset of the damage or None); raises UnreadableError for what is no capture."""
     if data[:4] == b"\x0a\x0d\x0d\x0a":
         return read_pcapng(data)
     return read_pcap(data)
@@ -449,13 +447,13 @@ def read_pcap(data):
         if len(data) >= 4 and struct.unpack(order + "I", data[:4])[0] in kinds:
             break
     else:
-        raise Unreadable
+        raise UnreadableError
     at, head, tick = kinds[struct.unpack(order + "I", data[:4])[0]]
     if len(data) < at:
         return [], 0
     major, minor = struct.unpack(order + "HH", data[4:8])
     if major != 2 and (major, minor) != (543, 0):
-        raise Unreadable
+        raise UnreadableError
     link = struct.unpack(order + "I", data[20:24])[0] & 0xFFFF
     packets = []
     while at < len(data):
