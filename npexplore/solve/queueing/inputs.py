@@ -1,0 +1,87 @@
+"""What the queueing functions accept: arrays of points, checked once, with errors that name station and value."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from npexplore.errors import InputError
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+def as_floats(subject: str, values: ArrayLike) -> Floats:
+    """Return `values` as float64, C-contiguous; raises InputError if they are no numbers."""
+    try:
+        return np.ascontiguousarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{subject} must be numbers in a regular table, got {values!r}") from error
+
+
+def label(index: int, names: Sequence[str] | None) -> str:
+    """Return how an error names the station or class `index`: by its name where there is one."""
+    return repr(names[index]) if names is not None and index < len(names) else str(index)
+
+
+def refuse_first(
+    wrong: NDArray[np.bool_],
+    values: NDArray[Any],
+    subject: str,
+    rule: str,
+    names: Sequence[str] | None = None,
+    axes: Sequence[str] = ("point", "station"),
+) -> None:
+    """Raise InputError for the first True of `wrong`, naming its place on `axes` and its value; else do nothing.
+
+    `names` belong to the axis called station, or to the last axis where none is.
+    """
+    if not wrong.any():
+        return
+    place = np.argwhere(wrong)[0]
+    named = "station" if "station" in axes else axes[-1]
+    where = ", ".join(
+        f"{axis} {label(int(i), names) if axis == named else int(i)}"
+        for axis, i in sorted(zip(axes, place, strict=True), key=lambda pair: pair[0] != named)
+    )
+    raise InputError(f"{subject} of {where} must be {rule}, got {values[tuple(place)]!s}")
+
+
+def nonnegative(
+    subject: str, values: ArrayLike, names: Sequence[str] | None = None, axes: Sequence[str] = ("point", "station")
+) -> Floats:
+    """Return `values` as floats with the given axes; raises InputError for NaN, infinite or negative ones."""
+    table = as_floats(subject, values)
+    with np.errstate(invalid="ignore"):
+        wrong = ~((table >= 0) & (table < np.inf))
+    refuse_first(wrong, table, subject, "at least 0 and finite", names, axes)
+    return table
+
+
+def demand_table(values: ArrayLike, names: Sequence[str] | None = None) -> Floats:
+    """Return demands in seconds as (P, K); one row (K,) is taken as one point. Raises InputError."""
+    table = as_floats("demand", values)
+    table = table[None, :] if table.ndim == 1 else table
+    if table.ndim != 2:
+        raise InputError(f"demands must have the axes (points, stations), got shape {table.shape}")
+    if names is not None and len(names) != table.shape[1]:
+        raise InputError(f"names must be one a station ({table.shape[1]}), got {len(names)}")
+    return nonnegative("demand", table, names)
+
+
+def per_point(subject: str, values: ArrayLike, points: int) -> Floats:
+    """Return a nonnegative number for every point (P,), given one for all or one each. Raises InputError."""
+    row = as_floats(subject, values)
+    if row.shape not in ((), (1,), (points,)):
+        raise InputError(f"{subject} must be one number or one a point ({points}), got shape {row.shape}")
+    return nonnegative(subject, np.ascontiguousarray(np.broadcast_to(row, (points,))), axes=("point",))
+
+
+def population_row(values: ArrayLike, points: int) -> Ints:
+    """Return the populations as int64 (P,); raises InputError for one that is no whole number of at least 1."""
+    row = per_point("population", values, points)
+    refuse_first(
+        (row < 1) | (row != np.floor(row)), row, "population", "a whole number of at least 1", None, ("point",)
+    )
+    return row.astype(np.int64)

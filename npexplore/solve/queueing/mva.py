@@ -1,0 +1,191 @@
+"""Closed networks with one class of customers: exact mean value analysis, and flow-equivalent stations.
+
+N customers circulate over K stations; a visit to station k asks for demand D_k = visits x service time. Exact for
+product form (BCMP: exponential FIFO, or any service under PS, delay or preemptive LIFO). The recursions are in
+`npexplore/_kernels/mva.py` (Reiser and Lavenberg, JACM 27, 1980); flow equivalence is Chandy, Herzog and Woo,
+"Parametric analysis of queuing networks", IBM J. Res. Dev. 19, 1975.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from npexplore._kernels.mva import load_dependent, load_independent
+from npexplore.errors import InputError, RefusedError
+from npexplore.solve.queueing.inputs import (
+    Floats,
+    as_floats,
+    demand_table,
+    label,
+    nonnegative,
+    per_point,
+    population_row,
+    refuse_first,
+)
+
+# a probability that fell below the smallest double may not grow back to more than exp(-60)
+_LOG_RANGE = 640.0
+
+
+@dataclass(frozen=True)
+class Mva:
+    """Means of P closed single-class networks of K stations; times in seconds, rates per second.
+
+    throughput (P,): customers per second around the network; queue_length, residence_time (P, K): customers and seconds
+    (over all visits) at a station, waiting and in service; utilization (P, K): throughput x demand / largest capacity,
+    hence the busy share of a server, but the mean number of customers at a delay station; response_time (P,): of the
+    network without the think time. `approximation` names what was not exact, else None.
+    """
+
+    throughput: Floats
+    queue_length: Floats
+    residence_time: Floats
+    utilization: Floats
+    response_time: Floats
+    approximation: str | None = None
+
+
+def multiserver_rates(servers: ArrayLike, population_max: int) -> Floats:
+    """Return the capacity multipliers (K, M) of stations with `servers` (K,) equal servers: min(j, servers).
+
+    M is no larger than the largest number of servers or customers.
+    """
+    count = np.atleast_1d(as_floats("servers", servers))
+    refuse_first(
+        ~(count >= 1) | (count != np.floor(count)), count, "servers", "a whole number >= 1", None, ("station",)
+    )
+    levels = int(min(count.max(initial=1), population_max))
+    capacity: Floats = np.minimum(np.arange(1.0, levels + 1), count[:, None])
+    return capacity
+
+
+def _delays(delay: ArrayLike | None, stations: int) -> NDArray[np.bool_]:
+    mask = np.zeros(stations, bool) if delay is None else np.asarray(delay, dtype=bool)
+    if mask.shape != (stations,):
+        raise InputError(f"delay must be one flag a station ({stations}), got shape {mask.shape}")
+    return mask
+
+
+def _rate_cube(rates: ArrayLike, points: int, stations: int, names: Sequence[str] | None) -> Floats:
+    cube = as_floats("rate", rates)
+    cube = cube[None] if cube.ndim == 2 else cube
+    if cube.ndim != 3 or cube.shape[0] not in (1, points) or cube.shape[1] != stations or cube.shape[2] < 1:
+        raise InputError(
+            f"rates must be (K, M) or (P, K, M) with P = {points} points and K = {stations} stations, "
+            f"got shape {np.shape(rates)}"
+        )
+    with np.errstate(invalid="ignore"):
+        wrong = ~((cube > 0) & (cube < np.inf))
+    refuse_first(wrong, cube, "rate", "greater than 0 and finite", names, ("point", "station", "customers"))
+    return cube
+
+
+def _variation(scv: ArrayLike | None, points: int, stations: int, names: Sequence[str] | None) -> Floats:
+    """Return scv as (1, K) or (P, K), or an empty table where service is exponential everywhere."""
+    if scv is None:
+        return np.zeros((0, 0))
+    table = nonnegative("scv", np.atleast_2d(as_floats("scv", scv)), names)
+    if table.shape not in ((1, stations), (points, stations)):
+        raise InputError(f"scv must be (K,) or (P, K) with K = {stations} stations, got shape {np.shape(scv)}")
+    return table if (table != 1.0).any() else np.zeros((0, 0))
+
+
+def _refuse_wide_rates(cube: Floats, population: int, stations: NDArray[np.int64], names: Sequence[str] | None) -> None:
+    """Refuse rates under which a probability too small for a double could grow back to one that matters."""
+    used = cube[:, :, : min(population, cube.shape[2])]
+    growth = np.log(used.max(axis=2, keepdims=True) / used)
+    total = growth.sum(axis=2) + growth[:, :, -1] * (population - used.shape[2])
+    if (total > _LOG_RANGE).any():
+        station = int(stations[np.argwhere(total > _LOG_RANGE)[0][1]])
+        raise RefusedError(
+            f"exact MVA: load-dependent rates of station {label(station, names)} spread too widely for {population} "
+            "customers in double precision; use a delay station or fewer rate levels"
+        )
+
+
+def mva(
+    demands: ArrayLike,
+    population: ArrayLike,
+    think_time: ArrayLike = 0.0,
+    rates: ArrayLike | None = None,
+    *,
+    delay: ArrayLike | None = None,
+    scv: ArrayLike | None = None,
+    names: Sequence[str] | None = None,
+) -> Mva:
+    """Solve P closed single-class networks by mean value analysis.
+
+    demands (P, K) or (K,): seconds a customer asks of each station per cycle. population (P,) or one number.
+    think_time (P,) or one number: seconds away from all stations. rates (K, M) or (P, K, M): capacity with
+    j = 1..M customers in units of one server; the last holds beyond M; all ones is a single server, min(j, c) are c
+    servers (`multiserver_rates`), a measured throughput curve is a flow-equivalent station. delay (K,): flags of
+    stations without queueing (infinite servers). scv (K,) or (P, K): squared coefficient of variation of FIFO service;
+    anything but 1 makes the result the approximation "residual-time MVA" (Reiser 1979): who is met in service stays
+    for s (1 + scv) / 2.
+
+    Raises InputError for a zero population, a negative or NaN demand (naming station and value), demands that are all
+    zero; RefusedError for scv together with load-dependent rates and for rates spread beyond double precision.
+    """
+    table = demand_table(demands, names)
+    P, K = table.shape
+    N, Z = population_row(population, P), per_point("think time", think_time, P)
+    delays = _delays(delay, K)
+    cube = np.ones((1, K, 1)) if rates is None else _rate_cube(rates, P, K, names)
+    variation = _variation(scv, P, K, names)
+    away = Z + table[:, delays].sum(axis=1)
+    empty = away + table[:, ~delays].sum(axis=1) == 0
+    refuse_first(empty, Z, "sum of demands and think time", "greater than 0", None, ("point",))
+
+    varying = (cube != 1.0).any(axis=(0, 2)) & ~delays
+    fixed = ~varying & ~delays
+    x, queue = np.empty(P), np.empty((P, K))
+    queue_fixed = queue if fixed.all() else np.empty((P, int(fixed.sum())))
+    if varying.any():
+        if variation.size:
+            raise RefusedError("residual-time MVA: load-dependent rates with a coefficient of variation of service")
+        used = np.ascontiguousarray(cube[:, varying])
+        _refuse_wide_rates(used, int(N.max()), np.flatnonzero(varying), names)
+        queue_varying = np.empty((P, int(varying.sum())))
+        load_dependent(_columns(table, fixed), _columns(table, varying), used, N, away, x, queue_fixed, queue_varying)
+        queue[:, varying] = queue_varying
+    else:
+        load_independent(_columns(table, fixed), N, away, _columns(variation, fixed), x, queue_fixed)
+    busy = x[:, None] * table
+    if queue_fixed is not queue:
+        queue[:, fixed] = queue_fixed
+        queue[:, delays] = busy[:, delays]
+    residence = queue / x[:, None]
+    capacity = np.where(delays, 1.0, cube.max(axis=2))
+    named = "residual-time MVA" if variation.size else None
+    return Mva(x, queue, residence, busy / capacity, residence.sum(axis=1), named)
+
+
+def _columns(table: Floats, chosen: NDArray[np.bool_]) -> Floats:
+    return table if chosen.all() or not table.size else np.ascontiguousarray(table[:, chosen])
+
+
+def flow_equivalent(
+    demands: ArrayLike,
+    population_max: int,
+    rates: ArrayLike | None = None,
+    *,
+    delay: ArrayLike | None = None,
+    names: Sequence[str] | None = None,
+) -> Floats:
+    """Return the throughput (P, N) of the short-circuited sub-network with 1..N = population_max customers inside.
+
+    A group of stations held together is replaced by one station of demand 1 and these capacities: pass them in `rates`
+    of `mva`. Exact where the whole is product form, an approximation elsewhere. A simulated throughput curve is passed
+    in the same way. Other arguments and errors as in `mva`.
+    """
+    table = demand_table(demands, names)
+    limit = int(population_row(population_max, 1)[0])
+    P = len(table)
+    counts = np.arange(1, limit + 1)
+    if rates is not None:
+        cube = _rate_cube(rates, P, table.shape[1], names)
+        rates = np.repeat(cube, limit, axis=0) if len(cube) > 1 else cube
+    solved = mva(np.repeat(table, limit, axis=0), np.tile(counts, P), 0.0, rates, delay=delay, names=names)
+    return solved.throughput.reshape(P, limit)
