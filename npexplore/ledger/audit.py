@@ -1,0 +1,156 @@
+"""The audit: every identity between printed numbers recomputed with interval arithmetic, contradictions explained.
+
+A printed number is the interval of values that are printed like it. An identity is `inconsistent` if no choice of
+values inside all intervals satisfies it, `undecidable` if a number it needs is withheld or has no interval, else
+`consistent`.
+"""
+
+import math
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from npexplore.errors import InputError, UnknownNameError
+from npexplore.ledger.identities import Identity, evaluate, read
+from npexplore.ledger.intervals import Interval
+from npexplore.ledger.reader import load
+from npexplore.ledger.records import Row
+from npexplore.ledger.table import Ledger
+from npexplore.paths import share
+
+Verdict = Literal["consistent", "inconsistent", "undecidable"]
+
+UNEXPLAINED = "No choice of values inside the printed intervals satisfies the formula; no cause is known."
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
+    """One identity with its outcome.
+
+    `printed` and `recomputed` are the two sides at the printed points, `low` and `high` the ends of the right side's
+    interval, all in `unit` (SI base units where the left side is an expression); null where a number is held back.
+    """
+
+    paper: str
+    id: str
+    formula: str
+    keys: tuple[str, ...]
+    printed: float | None
+    recomputed: float | None
+    low: float | None
+    high: float | None
+    unit: str
+    verdict: Verdict
+    explanation: str | None
+
+
+def identities(folder: Path | None = None) -> list[Identity]:
+    """Return the identities of every paper, read from `folder` or the installed data/published/identities."""
+    files = sorted((folder or share("data", "published", "identities")).glob("*.toml"))
+    return [identity for file in files for identity in read(file)]
+
+
+def audit(
+    papers: Iterable[str] | None = None,
+    *,
+    ledger: Ledger | None = None,
+    formulas: Iterable[Identity] | None = None,
+) -> list[Finding]:
+    """Judge the identities of the named papers (default: all); raises UnknownNameError for a paper or key not known."""
+    ledger = load() if ledger is None else ledger
+    wanted = set(ledger.papers) if papers is None else {ledger.paper(name) for name in papers}
+    return [judge(i, ledger) for i in (identities() if formulas is None else formulas) if i.paper in wanted]
+
+
+def judge(identity: Identity, ledger: Ledger) -> Finding:
+    """Return the finding on one identity."""
+    left, relation, right = identity.sides
+    rows = {key: _row(identity, key, ledger) for key in identity.keys}
+    alone = rows.get(left.strip("{}"))  # the left side is one printed number: the finding speaks its unit
+    ends = {key: _ends(row, identity.within if row is alone else None) for key, row in rows.items()}
+    points = {key: _point(row) for key, row in rows.items()}
+    try:
+        lhs, rhs = _side(left, ends), _side(right, ends)
+        printed, recomputed = _side(left, points), _side(right, points)
+    except (InputError, ValueError, TypeError) as error:
+        raise InputError(f"{identity.paper}: identity {identity.id!r}: {error}") from None
+    verdict, explanation = _outcome(identity, relation, lhs, rhs)
+    if verdict == "undecidable":
+        held_back = ", ".join(row.key for key, row in rows.items() if ends[key] is None)
+        explanation = f"Needs what the ledger holds back: {held_back}."
+
+    factor = 1.0 if alone is None else alone.si(1.0)
+
+    def shown(x: float | None) -> float | None:
+        return None if x is None or not math.isfinite(x) else x / factor
+
+    return Finding(
+        paper=identity.paper,
+        id=identity.id,
+        formula=identity.formula.replace("{", "").replace("}", ""),
+        keys=tuple(row.key for row in rows.values()),
+        printed=shown(printed.middle if printed else None),
+        recomputed=shown(recomputed.middle if recomputed else None),
+        low=shown(rhs.lo if rhs else None),
+        high=shown(rhs.hi if rhs else None),
+        unit="" if alone is None else alone.unit,
+        verdict=verdict,
+        explanation=explanation,
+    )
+
+
+def _outcome(
+    identity: Identity, relation: str, lhs: Interval | None, rhs: Interval | None
+) -> tuple[Verdict, str | None]:
+    if lhs is None or rhs is None:
+        return "undecidable", None
+    if _holds(relation, lhs, rhs):
+        return "consistent", identity.remark
+    return "inconsistent", identity.explanation or UNEXPLAINED
+
+
+def _holds(relation: str, lhs: Interval, rhs: Interval) -> bool:
+    match relation:
+        case "=":
+            return lhs.meets(rhs)
+        case "<=":
+            return lhs.at_most(rhs)
+        case ">=":
+            return rhs.at_most(lhs)
+        case _:  # !=: exact numbers that would be equal by chance alone
+            return not (lhs == rhs and lhs.lo == lhs.hi)
+
+
+def _row(identity: Identity, key: str, ledger: Ledger) -> Row:
+    rows = ledger.select(paper=identity.paper)
+    prefix = rows[0].key.split(".", 1)[0]
+    if f"{prefix}.{key}" not in ledger:
+        known = [row.key.removeprefix(f"{prefix}.") for row in rows]
+        raise UnknownNameError(f"{identity.paper}: identity {identity.id!r}: key", key, known)
+    return ledger[f"{prefix}.{key}"]
+
+
+def _ends(row: Row, within: float | None) -> Interval | None:
+    """The row's interval in SI base units, None where it has none."""
+    if within is not None and row.point is not None:
+        point = row.si(row.point)
+        return Interval(point - abs(point) * within, point + abs(point) * within)
+    if row.lo is None and row.hi is None:
+        return None
+    return Interval(-math.inf if row.lo is None else row.si(row.lo), math.inf if row.hi is None else row.si(row.hi))
+
+
+def _point(row: Row) -> Interval | None:
+    """The row's point in SI base units, or the middle of its interval, as an interval of no width."""
+    if row.point is not None:
+        return Interval.at(row.si(row.point))
+    ends = _ends(row, None)
+    return Interval.at(ends.middle) if ends and math.isfinite(ends.middle) else None
+
+
+def _side(expression: str, values: Mapping[str, Interval | None]) -> Interval | None:
+    """Evaluate one side of a formula, or return None if a value it names is not known."""
+    if any(value is None and "{" + key + "}" in expression for key, value in values.items()):
+        return None
+    return evaluate(expression, {key: value for key, value in values.items() if value is not None})

@@ -1,0 +1,127 @@
+"""Identities between printed numbers: formulas over ledger keys, read from data/published/identities/PAPER.toml.
+
+A formula relates two expressions by =, <=, >= or !=. A key stands in braces, without the paper's prefix; its value is
+the printed interval in SI base units. Allowed beside + - * / ** and numbers: min, max, mean, ceil.
+"""
+
+import ast
+import operator
+import re
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from npexplore.errors import InputError, one_of
+from npexplore.ledger.intervals import Interval, largest, mean, smallest
+
+_RELATION = re.compile(r"(<=|>=|!=|=)")
+_KEY = re.compile(r"\{([^{}]+)\}")
+_FIELDS = ("id", "formula", "explanation", "remark", "each", "within")
+_OPERATORS: dict[type[ast.operator], Callable[[Interval, Interval], Interval]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.Pow: operator.pow,
+}
+_FUNCTIONS: dict[str, Callable[..., Interval]] = {
+    "min": smallest,
+    "max": largest,
+    "mean": mean,
+    "ceil": Interval.ceil,
+}
+
+
+class Identity(msgspec.Struct, frozen=True, kw_only=True):
+    """One formula; `explanation` is for when it fails, `remark` for when it holds, `within` narrows the left side.
+
+    `within` replaces the left key's interval by its point and this relative margin, where the ledger's interval was
+    set wide by hand.
+    """
+
+    paper: str
+    id: str
+    formula: str
+    explanation: str | None
+    remark: str | None
+    within: float | None
+
+    @property
+    def sides(self) -> tuple[str, str, str]:
+        """Left expression, relation, right expression."""
+        left, relation, right = _RELATION.split(self.formula)
+        return left.strip(), relation, right.strip()
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The keys named, each once, without the paper's prefix."""
+        return tuple(dict.fromkeys(_KEY.findall(self.formula)))
+
+
+def evaluate(expression: str, values: Mapping[str, Interval]) -> Interval:
+    """Return the interval of an expression; raises InputError on anything but the documented grammar."""
+    keys: list[str] = []
+
+    def name(match: re.Match[str]) -> str:
+        keys.append(match[1])
+        return f"_{len(keys) - 1}"
+
+    source = _KEY.sub(name, expression)
+    try:
+        tree = ast.parse(source.strip(), mode="eval").body
+    except SyntaxError:
+        raise InputError(f"formula must be arithmetic over {{keys}}, got {expression!r}") from None
+
+    def walk(node: ast.expr) -> Interval:
+        match node:
+            case ast.Constant(value=int() | float() as number):
+                return Interval.at(float(number))
+            case ast.Name(id=variable) if variable[1:].isdigit():
+                return values[keys[int(variable[1:])]]
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                return -walk(operand)
+            case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
+                return _OPERATORS[type(op)](walk(left), walk(right))
+            case ast.Call(func=ast.Name(id=function), args=arguments, keywords=[]) if function in _FUNCTIONS:
+                return _FUNCTIONS[function](*map(walk, arguments))
+        raise InputError(f"formula must use + - * / ** and {', '.join(_FUNCTIONS)} only, got {expression!r}")
+
+    return walk(tree)
+
+
+def read(file: Path) -> Iterator[Identity]:
+    """Yield the identities of one paper; `each` repeats one with words <name> replaced. Raises InputError."""
+    try:
+        tables = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise InputError(f"{file.name}: must be a readable TOML file, got {error}") from None
+    for name in tables:
+        one_of(f"{file.name}: table", name, ["identity"])
+    for number, entry in enumerate(tables.get("identity", []), 1):
+        place = f"{file.name}: identity {entry.get('id', number)!r}"
+        for field in entry:
+            one_of(f"{place}: field", field, _FIELDS)
+        if len(_RELATION.findall(entry.get("formula", ""))) != 1 or not entry.get("id"):
+            raise InputError(f"{place}: must have an id and a formula with one of = <= >= !=, got {entry!r}")
+        for words in entry.get("each", [{}]):
+            yield _identity(file.stem, entry, words)
+
+
+def _identity(paper: str, entry: Mapping[str, Any], words: Mapping[str, object]) -> Identity:
+    def fill(field: str) -> str | None:
+        text = entry.get(field)
+        for word, replacement in words.items():
+            text = text and text.replace(f"<{word}>", str(replacement))
+        return " ".join(text.split()) if text else None
+
+    return Identity(
+        paper=paper,
+        id=fill("id") or "",
+        formula=fill("formula") or "",
+        explanation=fill("explanation"),
+        remark=fill("remark"),
+        within=entry.get("within"),
+    )
