@@ -22,8 +22,8 @@ def test_ipv4_fields():
     table = columns(four(make.tcp(1, 2, 0x12), proto=6, ttl=1, tos=0xB9, ident=77, fragment=0x4000, src=1, dst=2))
     expected = {
         "ttl": 1, "tos": 0xB9, "dscp": 46, "ecn": 1, "ident": 77, "df": True, "src": 1, "dst": 2, "sport": 1,
-        "dport": 2, "ip_proto": 6, "tcp_flags": 0x12, "l3_length": 40, "l3_offset": 14, "l4_offset": 34, "is_fragment": False,
-        "options": False, "checksum_good": True, "malformed": False, "protocol": 0x0800,
+        "dport": 2, "ip_proto": 6, "tcp_flags": 0x12, "l3_length": 40, "l3_offset": 14, "l4_offset": 34,
+        "is_fragment": False, "options": False, "checksum_good": True, "malformed": False, "protocol": 0x0800,
     }  # fmt: skip
     assert {name: table[name][0] for name in expected} == expected
 
