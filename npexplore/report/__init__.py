@@ -1,1 +1,5 @@
+"""Notebooks and tables to offline HTML: run, figures as divs over one shared plotly.js, one index page."""
 
+from npexplore.report.headline import headline
+
+__all__ = ["headline"]

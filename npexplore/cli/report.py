@@ -1,0 +1,28 @@
+"""`npexplore report`: run the notebooks and write the offline HTML."""
+
+from pathlib import Path
+
+import click
+
+from npexplore.cli.output import note
+from npexplore.errors import InputError
+
+
+@click.command("report")
+@click.option("--design", "designs", multiple=True, help="Only the notebooks about this design; may be repeated.")
+@click.option(
+    "--out", default="reports", show_default=True, type=click.Path(path_type=Path), help="Folder to write to."
+)
+@click.option("--single-file", is_flag=True, help="Put plotly.js into every page, so that one can be sent alone.")
+@click.option("--force", is_flag=True, help="Run every notebook again, changed or not.")
+def command(designs: tuple[str, ...], out: Path, single_file: bool, force: bool) -> None:
+    """Run the notebooks and write the offline HTML report; unchanged notebooks are not run again."""
+    try:
+        from npexplore.report.build import build
+        from npexplore.report.notebooks import find_notebooks
+
+        report = build(find_notebooks(designs=designs), out, single_file=single_file, force=force)
+    except ModuleNotFoundError as error:
+        raise InputError(f"reports need {error.name}: install npexplore[report]") from error
+    note(f"report: {report.index}")
+    report.raise_for_errors()

@@ -1,0 +1,36 @@
+"""What a notebook's results depend on, as one hash: its source, the package, models, data, libraries."""
+
+import hashlib
+import sys
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+
+from npexplore.paths import PACKAGE, share
+
+LIBRARIES = ("numba", "numpy", "pandas", "plotly", "scipy")
+NOT_COMPUTING = ("cli", "report/templates")
+
+
+@cache
+def _ground() -> str:
+    """Hash everything that all notebooks share."""
+    digest = hashlib.sha256(sys.version.encode())
+    for library in LIBRARIES:
+        digest.update(f"{library} {version(library)};".encode())
+    for root, suffixes in ((PACKAGE, {".py"}), (share("models"), None), (share("data"), None)):
+        for path in sorted(root.rglob("*")):
+            inside = path.relative_to(root).as_posix()
+            if (
+                path.is_file()
+                and (suffixes is None or path.suffix in suffixes)
+                and not inside.startswith(NOT_COMPUTING)
+            ):
+                digest.update(f"\0{inside}\0".encode())
+                digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def fingerprint(source: Path) -> str:
+    """Return the hash that decides whether an executed notebook is still good."""
+    return hashlib.sha256(_ground().encode() + source.read_bytes()).hexdigest()

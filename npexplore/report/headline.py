@@ -1,0 +1,38 @@
+"""A notebook's key numbers: shown where they are computed, and carried to the notebook's card on the index page."""
+
+from dataclasses import asdict, dataclass
+from html import escape
+from typing import Any
+
+from npexplore.errors import InputError
+
+MIME = "application/vnd.npexplore.headline+json"
+TONES = ("plain", "good", "bad")
+
+
+@dataclass(frozen=True)
+class Headline:
+    """One key number: what it is, its value as printed with its unit, and whether it is good news."""
+
+    label: str
+    value: str
+    tone: str = "plain"
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
+        """Return the forms Jupyter may choose from; the record itself is what the index page reads."""
+        html = (
+            f'<div class="headline {self.tone}"><b style="font-size:1.5em">{escape(self.value)}</b><br>'
+            f"<span>{escape(self.label)}</span></div>"
+        )
+        return {MIME: asdict(self), "text/html": html, "text/plain": f"{self.label}: {self.value}"}
+
+
+def headline(label: str, value: object, unit: str = "", *, tone: str = "plain") -> Headline:
+    """Return a key number to be the last expression of a cell; floats are shown with three significant digits.
+
+    Raises InputError if the tone is none of plain, good, bad.
+    """
+    if tone not in TONES:
+        raise InputError(f"tone of headline {label!r} must be one of {', '.join(TONES)}, got {tone!r}")
+    text = f"{value:,}" if isinstance(value, int) else f"{value:,.3g}" if isinstance(value, float) else str(value)
+    return Headline(label, f"{text} {unit}".strip(), tone)

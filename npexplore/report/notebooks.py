@@ -1,0 +1,82 @@
+"""The notebooks a report is made of: py:percent files named NN_SUBJECT[_TOPIC].py, read with jupytext."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from npexplore.errors import InputError, UnknownNameError
+from npexplore.paths import share
+
+
+@dataclass(frozen=True)
+class Notebook:
+    """One notebook: its source file and the parsed cells."""
+
+    path: Path
+    cells: Any  # nbformat.NotebookNode
+
+    @property
+    def name(self) -> str:
+        """The file's name without suffix; also the name of its page."""
+        return self.path.stem
+
+    @property
+    def subject(self) -> str:
+        """The name without its number: `10_ixp2400_banks` is about `ixp2400_banks`."""
+        return re.sub(r"^\d+_", "", self.name)
+
+    @property
+    def title(self) -> str:
+        """The first heading, or the name."""
+        match = re.search(r"^# +(.+)$", self._prose, re.MULTILINE)
+        return match[1].strip() if match else self.name
+
+    @property
+    def summary(self) -> str:
+        """The first paragraph of prose."""
+        blocks = (block.strip() for block in re.split(r"\n\s*\n|^#+ .*$", self._prose, flags=re.MULTILINE))
+        return next(
+            (" ".join(block.split()) for block in blocks if block and not block.startswith(("#", "|", "$"))), ""
+        )
+
+    @property
+    def code_cells(self) -> int:
+        """How many cells there are to run."""
+        return sum(cell.cell_type == "code" and bool(cell.source.strip()) for cell in self.cells.cells)
+
+    @property
+    def _prose(self) -> str:
+        return "\n\n".join(cell.source for cell in self.cells.cells if cell.cell_type == "markdown")
+
+
+def read_notebook(path: Path) -> Notebook:
+    """Read one py:percent notebook; raises InputError if it holds no cell."""
+    import jupytext
+
+    cells = jupytext.read(path)
+    if not cells.cells:
+        raise InputError(f"{path.name}: a notebook needs cells (py:percent: lines that start with '# %%'), got none")
+    return Notebook(path, cells)
+
+
+def find_notebooks(folder: Path | None = None, designs: Sequence[str] = ()) -> list[Notebook]:
+    """Return the notebooks of a folder (default: those that come with npexplore) in the order of their numbers.
+
+    With `designs`, those whose subject is or starts with one of the names. Raises UnknownNameError for a name without
+    a notebook, InputError for a folder without any.
+    """
+    folder = share("notebooks") if folder is None else folder
+    found = [read_notebook(path) for path in sorted(folder.glob("[0-9]*_*.py"))]
+    if not found:
+        raise InputError(f"{folder} holds no notebook named NN_SUBJECT.py")
+    for name in designs:
+        if not _about(name, found):
+            raise UnknownNameError("design with a notebook", name, {notebook.subject for notebook in found})
+    return _about(designs, found) if designs else found
+
+
+def _about(designs: str | Iterable[str], notebooks: list[Notebook]) -> list[Notebook]:
+    names = {designs} if isinstance(designs, str) else set(designs)
+    return [notebook for notebook in notebooks if any(f"{notebook.subject}_".startswith(f"{name}_") for name in names)]

@@ -1,0 +1,121 @@
+"""An executed notebook as one HTML page that needs no network: figures as divs, formulas as MathML, code folded."""
+
+import re
+from copy import deepcopy
+from functools import cache
+from typing import Any
+
+import jinja2
+import latex2mathml.converter
+import plotly.io
+from nbconvert.exporters import HTMLExporter
+from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
+from nbconvert.preprocessors import Preprocessor
+from plotly.offline import get_plotlyjs
+from pygments.formatters import HtmlFormatter
+
+from npexplore import __version__
+from npexplore.paths import PACKAGE
+from npexplore.plot.theme import CONFIG
+from npexplore.report.execute import Run
+from npexplore.report.headline import MIME as HEADLINE
+
+PLOTLY_JS = "plotly.min.js"
+_PLOTLY = "application/vnd.plotly.v1+json"
+_TEMPLATES = PACKAGE / "report" / "templates"
+
+
+class Figures(Preprocessor):
+    """Turn plotly's JSON outputs into divs drawn by the page's one plotly.js."""
+
+    def preprocess_cell(self, cell: Any, resources: Any, index: int) -> tuple[Any, Any]:
+        """Replace the outputs of one cell; numbers the divs, so that equal notebooks give equal pages."""
+        for position, output in enumerate(cell.get("outputs", [])):
+            data = output.get("data", {})
+            if figure := data.get(_PLOTLY):
+                figure.pop("config", None)
+                div = plotly.io.to_html(
+                    figure,
+                    config=CONFIG,
+                    full_html=False,
+                    include_plotlyjs=False,
+                    validate=False,
+                    default_height=f"{_height(figure)}px",
+                    div_id=f"figure-{index}-{position}",
+                )
+                output["data"] = {"text/html": div}
+        return cell, resources
+
+
+class MathRenderer(IPythonRenderer):
+    """Markdown whose formulas become MathML, which browsers draw without help."""
+
+    def inline_math(self, body: str) -> str:
+        """Return a formula within a line."""
+        return str(latex2mathml.converter.convert(body))
+
+    def block_math(self, body: str) -> str:
+        """Return a formula on its own line."""
+        return f"<p>{latex2mathml.converter.convert(body, display='block')}</p>"
+
+
+class PageExporter(HTMLExporter):
+    """nbconvert with our template and our markdown."""
+
+    @jinja2.pass_context
+    def markdown2html(self, context: jinja2.runtime.Context, source: str) -> str:
+        """Render one markdown cell."""
+        renderer = MathRenderer(escape=False, anchor_link_text="", exclude_anchor_links=False)
+        return str(MarkdownWithMath(renderer=renderer).render(source))
+
+
+@cache
+def templates() -> jinja2.Environment:
+    """Return the page templates; what every page shares is a global of theirs."""
+    environment = jinja2.Environment(loader=jinja2.FileSystemLoader(_TEMPLATES), autoescape=True, trim_blocks=True)
+    environment.globals.update(
+        version=__version__,
+        style=(_TEMPLATES / "style.css").read_text(),
+        code_style=HtmlFormatter(style="default").get_style_defs(".highlight"),
+    )
+    environment.filters["markdown_line"] = inline_markdown
+    return environment
+
+
+def page(run: Run, *, single_file: bool = False) -> str:
+    """Return the whole page of a run; with `single_file` it carries plotly.js inside (5 MB)."""
+    exporter = PageExporter(  # type: ignore[no-untyped-call]
+        template_name="notebook",
+        extra_template_basedirs=[str(_TEMPLATES)],
+        preprocessors=[Figures],
+        require_js_url="",
+        mathjax_url="",
+    )
+    body, _ = exporter.from_notebook_node(deepcopy(run.cells))
+    headings = re.findall(r'<h2 id="([^"]+)">(.*?)(?:<a class="anchor-link".*?</a>)?</h2>', body, re.DOTALL)
+    template = templates().get_template("page.html.j2")
+    return template.render(
+        run=run,
+        body=body,
+        headings=headings,
+        plotly_js=get_plotlyjs() if single_file and "plotly-graph-div" in body else None,
+        plotly_file=PLOTLY_JS if "plotly-graph-div" in body else None,
+    )
+
+
+def inline_markdown(text: str) -> str:
+    """Return one paragraph of markdown as HTML without its paragraph tags."""
+    html = str(MarkdownWithMath(renderer=MathRenderer()).render(text)).strip()
+    return html.removeprefix("<p>").removesuffix("</p>")
+
+
+def headlines(run: Run) -> list[dict[str, str]]:
+    """Return the key numbers a notebook showed with `headline`, in order."""
+    outputs = (output for cell in run.cells.cells for output in cell.get("outputs", []))
+    return [output["data"][HEADLINE] for output in outputs if HEADLINE in output.get("data", {})]
+
+
+def _height(figure: dict[str, Any]) -> int:
+    layout = figure.get("layout", {})
+    themed = layout.get("template", {}).get("layout", {}).get("height")
+    return int(layout.get("height") or themed or 450)
