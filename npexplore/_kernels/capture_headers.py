@@ -414,7 +414,7 @@ def decode_headers(
         control = 0
         if network != NO_OFFSET:
             have = end - o
-            on_wire = np.int64(length[i]) - network
+            on_wire = max(0, np.int64(length[i]) - network)
             header_size = 0
             if et == 0x0800 and have >= 1 and b[o] >> 4 == 6:
                 et = 0x86DD
@@ -446,6 +446,8 @@ def decode_headers(
                         next_proto = np.int64(b[o + 9])
                     if have >= 16:
                         source = _be32(b, o + 12)
+                if total == 0:
+                    total = on_wire
                 if have >= 1:
                     header_size = (np.int64(b[o]) & 15) * 4
                 if piece & 0x4000:
@@ -473,11 +475,8 @@ def decode_headers(
                             flag |= CHECKSUM_GOOD
                         else:
                             flag |= CHECKSUM_BAD
-                    if have >= 4:
-                        if total == 0:
-                            total = on_wire
-                        elif total < header_size or total > on_wire:
-                            flag |= MALFORMED
+                    if have >= 4 and (total < header_size or total > on_wire):
+                        flag |= MALFORMED
                     if header_size >= 20 and network + header_size < NO_OFFSET:
                         transport = network + header_size
             elif et == 0x86DD:

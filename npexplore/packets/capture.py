@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from npexplore.errors import one_of
 from npexplore.packets.columns import PacketTable, TableBuilder
 from npexplore.packets.links import link_format
 from npexplore.packets.pcapng import Interface
@@ -64,7 +65,7 @@ class Capture:
 
     def length_cdf(self, *, layer: str = "link") -> LengthCdf:
         """Return the distribution of packet lengths: `link` original frame lengths, `ip` IP packets' total lengths."""
-        if layer == "ip":
+        if one_of("layer of lengths", layer, ("link", "ip")) == "ip":
             lengths = self.columns["l3_length"][self.columns["ipv4"] | self.columns["ipv6"]]
         else:
             lengths = self.columns["length"]

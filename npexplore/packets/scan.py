@@ -43,9 +43,9 @@ class Damage:
 class CaptureScan:
     """Iterate over a capture's packets, one PacketTable a chunk; memory does not grow with the file.
 
-    path: a pcap or pcapng file, plain, gzip or zstd, `-` for standard input, or a binary file object. Raises InputError if there is no such
-    file or it is no capture. `damage` is None until the end, and stays None for an undamaged file. With workers > 1
-    chunks are decoded in threads, in the same order and with the same result.
+    path: a pcap or pcapng file, plain, gzip or zstd, `-` for standard input, or a binary file object. Raises
+    InputError if there is no such file or it is no capture. `damage` is None until the end, and stays None for an
+    undamaged file. With workers > 1 chunks are decoded in threads, in the same order and with the same result.
     """
 
     def __init__(self, path: str | Path | BinaryIO, *, workers: int = 1, chunk_packets: int = CHUNK_PACKETS) -> None:

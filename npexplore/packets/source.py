@@ -40,7 +40,7 @@ class _Compressed:
         self._output = memoryview(b"")
         self.kind = kind
         self.damage: str | None = None
-        self._piece = PIECE_BYTES if kind == "gzip" else 4096
+        self._piece = 8192 if kind == "gzip" else 1024
         self._engine: _Decompressor = self._new()
         self._between = False
 

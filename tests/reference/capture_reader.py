@@ -322,7 +322,7 @@ def read_ipv4(row, p, o, on_wire):
     else:
         total = sum(struct.unpack(f">{size // 2}H", head[:size]))
         row["flags"] |= GOOD if total % 0xFFFF == 0 and total else BAD
-    if len(head) >= 4 and pair(2) and not size <= pair(2) <= on_wire:
+    if len(head) >= 4 and not size <= row["l3_length"] <= on_wire:
         row["flags"] |= MALFORMED
 
 
@@ -407,16 +407,15 @@ def decode(link, data, length):
         if kind == 0x0800 and o < p.end and data[o] >> 4 == 6:
             kind = 0x86DD
         if kind == 0x0800:
-            read_ipv4(row, p, o, length - o)
+            read_ipv4(row, p, o, max(0, length - o))
         elif kind == 0x86DD:
-            read_ipv6(row, p, o, length - o)
+            read_ipv6(row, p, o, max(0, length - o))
         elif kind == 0x0806:
             row["flags"] = ARP
         if row["l4_offset"] >= NONE:
             row["l4_offset"] = NONE
         else:
             read_transport(row, p, o)
-        row["l3_length"] %= 1 << 32
     except StopWalkError:
         pass
     row["vlans"], row["labels"], row["tags"] = min(255, p.vlans), min(255, p.labels), p.tags

@@ -1,0 +1,77 @@
+"""The object read_capture returns: columns, data frame, length distribution, texts."""
+
+import io
+
+import numpy as np
+import pytest
+
+from npexplore.errors import UnknownNameError
+from npexplore.packets import read_capture
+from npexplore.packets.capture import LengthCdf
+from npexplore.paths import share
+from tests.reference import capture_files as make
+
+
+def capture(*lengths, link=1):
+    data = make.ethernet(make.ipv4(make.udp()), pad=60)
+    return read_capture(io.BytesIO(make.pcap([(n, 0, data, size) for n, size in enumerate(lengths)], link=link)))
+
+
+def test_data_frame_has_a_row_a_packet_and_exact_times():
+    frame = read_capture(share("data", "captures", "zeek_wikipedia.pcap")).packets
+    assert len(frame) == 136
+    assert frame["t_ns"].dtype == np.int64
+    assert frame["t_ns"].iloc[0] == 1300475167096535000
+    assert frame["length"].sum() == 25260
+    assert frame.groupby("ipv4").size().to_dict() == {False: 15, True: 121}
+
+
+def test_length_cdf_is_of_original_lengths():
+    cdf = capture(60, 1500, 60, 9000).length_cdf()
+    assert cdf.length_bytes.tolist() == [60, 1500, 9000]
+    assert cdf.share.tolist() == [0.5, 0.75, 1.0]
+    assert [cdf.quantile(q) for q in (0, 0.5, 0.51, 0.75, 1)] == [60, 60, 1500, 1500, 9000]
+    assert cdf.modes(2) == [(60, 0.5), (1500, 0.25)]
+
+
+def test_length_cdf_of_ip_packets_leaves_padding_out():
+    assert capture(60, 60).length_cdf(layer="ip").length_bytes.tolist() == [28]
+    with pytest.raises(UnknownNameError, match="ip, link"):
+        capture(60).length_cdf(layer="wire")
+
+
+def test_empty_distribution():
+    cdf = LengthCdf(np.empty(0, np.uint32), np.empty(0), np.empty(0, np.int64))
+    assert cdf.modes() == []
+
+
+def test_unknown_column_names_the_nearest():
+    with pytest.raises(UnknownNameError, match=r"nearest: .*length"):
+        capture(60).columns["lenght"]
+
+
+def test_no_ip_is_recognisable():
+    table = read_capture(share("data", "captures", "tcpdump_ISIS_p2p_adjacency.pcap")).columns
+    assert not (table["ipv4"] | table["ipv6"]).any()
+    assert not table["l3_length"].any()
+
+
+def test_texts_name_what_matters():
+    text = repr(capture(60, 1500, 2**31))
+    assert "ETHERNET 3" in text
+    assert "2,147,485,208" in text
+    assert "ipv4 3" in text
+    assert "duration:      2.000000 s" in text
+    assert max(map(len, text.splitlines())) <= 100
+    damaged = read_capture(io.BytesIO(make.pcap([(0, 0, b"<b>", None)])[:-1]))
+    assert "offset 24" in repr(damaged)
+    html = read_capture(io.BytesIO(make.pcap([]))).path
+    assert html == "<stream>"
+    assert "&lt;stream&gt;" in read_capture(io.BytesIO(make.pcap([])))._repr_html_()
+
+
+def test_several_workers_give_the_same_table():
+    path = share("data", "captures", "zeek_modbus_modbusBig.pcap.gz")
+    one, two = read_capture(path), read_capture(path, workers=2)
+    for name in one.columns.stored:
+        assert (one.columns[name] == two.columns[name]).all()
