@@ -73,7 +73,7 @@ def judge(identity: Identity, ledger: Ledger) -> Finding:
     try:
         lhs, rhs = _side(left, ends), _side(right, ends)
         printed, recomputed = _side(left, points), _side(right, points)
-    except (InputError, ValueError, TypeError) as error:
+    except (InputError, ArithmeticError, ValueError, TypeError) as error:
         raise InputError(f"{identity.paper}: identity {identity.id!r}: {error}") from None
     verdict, explanation = _outcome(identity, relation, lhs, rhs)
     if verdict == "undecidable":

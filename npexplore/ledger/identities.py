@@ -100,7 +100,10 @@ def read(file: Path) -> Iterator[Identity]:
         raise InputError(f"{file.name}: must be a readable TOML file, got {error}") from None
     for name in tables:
         one_of(f"{file.name}: table", name, ["identity"])
-    for number, entry in enumerate(tables.get("identity", []), 1):
+    entries = tables.get("identity", [])
+    if not isinstance(entries, list):
+        raise InputError(f"{file.name}: must be [[identity]] entries, got [identity]")
+    for number, entry in enumerate(entries, 1):
         place = f"{file.name}: identity {entry.get('id', number)!r}"
         for field in entry:
             one_of(f"{place}: field", field, _FIELDS)

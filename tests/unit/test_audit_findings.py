@@ -1,0 +1,157 @@
+"""What the audit finds in the five papers, what it makes of bad formulas, and what its command prints."""
+
+import json
+
+import pytest
+
+from npexplore.cli import main
+from npexplore.errors import InputError, UnknownNameError
+from npexplore.ledger import load
+from npexplore.ledger.audit import audit, identities, judge
+from npexplore.ledger.identities import read
+
+FIELDS = {"paper", "id", "formula", "keys", "printed", "recomputed", "verdict", "explanation"}
+
+
+@pytest.fixture(scope="module")
+def found():
+    return {(finding.paper, finding.id): finding for finding in audit()}
+
+
+# Recomputed by hand from the papers' printed numbers.
+@pytest.mark.parametrize(
+    ("paper", "name", "verdict", "printed", "recomputed"),
+    [
+        ("ixp2400_buffering", "fig9-loss-30", "inconsistent", 7.7, 6.979),
+        ("ixp2400_buffering", "dram-validation-error-ipsec", "consistent", 4, 4.054),
+        ("ixp2400_buffering", "on-chip-share-min", "inconsistent", 30, 20),
+        ("ixp2400_buffering", "improvement-product-amp", "consistent", 19.26, 19.251),
+        ("ixp2400_buffering", "gain-of-a-wide-bus-amp", "consistent", 33, 32.856),
+        ("ixp2400_buffering", "dram-twice-the-throughput-base-amp", "inconsistent", 10.13, 10.178),
+        ("ixp2400_buffering", "hash-demand-w128_b4", "consistent", 3459.05e6, 3460e6),
+        ("ixp2400_buffering", "peak-of-base", "consistent", 5.05, 5.0513),
+        ("raw_router", "nanoseconds-latency.ipv4.64", "inconsistent", 293, 1623.5),
+        ("raw_router", "latency-is-the-sum-of-stages", "consistent", 690, 692),
+        ("raw_router", "two-line-cards", "inconsistent", 12, 5.9904),
+        ("raw_router", "null-over-iii-on-the-trace", "inconsistent", 37, 74.157),
+        ("soclib_npu", "sum-of-elements", "consistent", 112502, 112502),
+        ("soclib_npu", "baseline-packet-time", "consistent", 40000, 40313.5),
+        ("soclib_npu", "per-processor-45", "inconsistent", 0.56 / 45, 0.011),
+        ("ixp1200_diffserv", "faster-sram", "inconsistent", 2.5, 3.998),
+        ("ixp1200_diffserv", "bits-of-a-packet", "consistent", 282, 281.6),
+        ("gorilla", "counting-at-200-mpps-16-6-4", "inconsistent", 200, 133.33),
+        ("gorilla", "rrc02-level-3-blocks", "inconsistent", 210924, 210944),
+        ("gorilla", "rrc00-total", "consistent", 2442000, 2442000),
+        ("gorilla", "prefix-counts-differ", "inconsistent", 344029, 344029),
+    ],
+)
+def test_known_findings(found, paper, name, verdict, printed, recomputed):
+    finding = found[paper, name]
+    assert finding.verdict == verdict
+    assert finding.printed == pytest.approx(printed, rel=1e-4)
+    assert finding.recomputed == pytest.approx(recomputed, rel=1e-4)
+
+
+def test_withheld_numbers_are_recomputed_where_the_others_are_printed(found):
+    finding = found["ixp2400_buffering", "improvement-product-frg"]
+    assert (finding.verdict, finding.printed) == ("undecidable", None)
+    assert finding.recomputed == pytest.approx(100 * (1.1065 * 1.0654 * 1.0494 - 1))
+
+
+def test_identities_have_names_of_their_own():
+    names = [(identity.paper, identity.id) for identity in identities()]
+    assert len(names) == len(set(names))
+    assert {paper for paper, _ in names} == set(load().papers)
+
+
+def test_every_contradiction_has_an_explanation_and_no_template_is_left(found):
+    for finding in found.values():
+        assert finding.explanation or finding.verdict == "consistent"
+        assert "<" not in (finding.explanation or "")
+        assert "<" not in finding.id
+
+
+def test_papers_are_chosen_by_either_name():
+    assert {finding.paper for finding in audit(["raw", "gorilla"])} == {"raw_router", "gorilla"}
+    with pytest.raises(UnknownNameError, match=r"paper 'rawr' is unknown \(nearest: raw"):
+        audit(["rawr"])
+
+
+@pytest.fixture
+def one(tmp_path):
+    def write(text):
+        file = tmp_path / "ixp2400_buffering.toml"
+        file.write_text(text, encoding="utf-8")
+        return list(read(file))
+
+    return write
+
+
+def test_each_repeats_an_identity(one):
+    text = '[[identity]]\nid = "x-<t>"\nformula = "{fig13.bus.<t>} <= 1"\neach = [{ t = "amp" }, { t = "psc" }]'
+    assert [(i.id, i.keys) for i in one(text)] == [("x-amp", ("fig13.bus.amp",)), ("x-psc", ("fig13.bus.psc",))]
+
+
+def test_within_narrows_the_left_side(one):
+    text = '[[identity]]\nid = "x"\nformula = "{trace.mode_small} = 44"\n'  # around 40: 35 to 45
+    assert judge(one(text)[0], load()).verdict == "consistent"
+    assert judge(one(text + "within = 0.05")[0], load()).verdict == "inconsistent"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('[[identity]]\nid = "x"\nformula = "{dram.banks}"', "must have an id and a formula with one of = <= >= !="),
+        ('[[identity]]\nid = "x"\nformula = "1 = 2 = 3"', "must have an id and a formula with one of"),
+        ('[[identity]]\nformula = "1 = 1"', "must have an id"),
+        ('[[identity]]\nid = "x"\nformla = "1 = 1"', "field 'formla' is unknown (nearest: formula, remark)"),
+        ("[[identities]]", "table 'identities' is unknown (nearest: identity)"),
+        ("[[identity", "must be a readable TOML file"),
+        ('[identity]\nid = "x"', "must be [[identity]] entries, got [identity]"),
+    ],
+)
+def test_a_bad_file_is_one_line(one, text, message):
+    with pytest.raises(InputError) as error:
+        one(text)
+    assert message in str(error.value)
+    assert str(error.value).startswith("ixp2400_buffering.toml: ")
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("formula", "message"),
+    [
+        ("{dram.bank} = 4", "identity 'x': key 'dram.bank' is unknown (nearest: dram.banks"),
+        ("{dram.banks} = four", "identity 'x': formula must use + - * / **"),
+        ("{dram.banks} = (4", "identity 'x': formula must be arithmetic"),
+        ("{dram.banks} = 10.0 ** 400", "identity 'x': "),
+        ("{dram.banks} = (0 - 2) ** 2", "identity 'x': a power needs a base above 0"),
+        ("{dram.banks} = ceil(1, 2)", "identity 'x': "),
+    ],
+)
+def test_a_bad_formula_is_one_line(one, formula, message):
+    (identity,) = one(f'[[identity]]\nid = "x"\nformula = "{formula}"')
+    with pytest.raises(InputError) as error:
+        judge(identity, load())
+    assert message in str(error.value)
+
+
+def test_the_command_prints_one_document(capsys):
+    assert main(["audit", "--paper", "soclib", "--paper", "raw", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert {row["paper"] for row in rows} == {"soclib_npu", "raw_router"}
+    assert all(set(row) >= FIELDS for row in rows)
+    assert {row["verdict"] for row in rows} == {"consistent", "inconsistent", "undecidable"}
+
+
+def test_the_command_shows_people_the_contradictions(capsys):
+    assert main(["audit", "--paper", "soclib_npu"]) == 0
+    out = capsys.readouterr().out
+    assert "per-processor-45" in out
+    assert "one alone" in out
+    assert out.rstrip().endswith("27 consistent, 5 inconsistent, 1 undecidable")
+
+
+def test_the_command_knows_its_papers(capsys):
+    assert main(["audit", "--paper", "gorila"]) == 2
+    assert capsys.readouterr().err == "npexplore: paper 'gorila' is unknown (nearest: gorilla)\n"
