@@ -1,0 +1,66 @@
+# make report   sets everything up, runs the main job, writes reports/index.html
+# make test     style, types, storeys, and every quick test
+# make lab      JupyterLab; the notebooks open by double click
+# make test-all also slow tests, oracles, all notebooks, peers, bounded fuzzing
+# make bench    benchmarks as ratios, into reports/bench.json
+# make lock     pins the dependencies anew (needs uv)
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+BIN := .venv/bin
+KERNELS := $(wildcard npexplore/_kernels/*.py)
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
+# uv is quicker where there is one; pip does the same from the same hashes.
+INSTALL = $(if $(shell uv --version 2>/dev/null),uv pip install --quiet --python $(BIN)/python --require-hashes $(1) || )$(PIP) --require-hashes $(1)
+
+.PHONY: report test test-rest test-all lab bench lock check clean
+.DELETE_ON_ERROR:
+
+report: .venv/warm
+	$(BIN)/npexplore report
+
+test: .venv/ok check .venv/warm
+	$(BIN)/python -m pytest -m "not slow and not oracle and not fuzz"
+
+# What `make test` leaves out; asking for both runs nothing twice.
+test-rest: .venv/ok .venv/warm .venv/peers
+	$(BIN)/python -m pytest -m "slow or oracle or fuzz"
+	$(if $(wildcard benchmarks/*.py),$(BIN)/python -m pytest benchmarks --benchmark-disable)
+
+test-all: test test-rest
+
+check: .venv/ok
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+lab: .venv/warm
+	JUPYTER_CONFIG_PATH=$(CURDIR)/.jupyter $(BIN)/jupyter lab --notebook-dir=notebooks
+
+bench: .venv/warm .venv/peers
+	$(BIN)/python -m pytest benchmarks --benchmark-json=reports/bench.json
+
+.venv/ok: pyproject.toml requirements.lock
+	@echo "setting up .venv (about a minute, once)"
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(call INSTALL,-r requirements.lock)
+	$(PIP) --no-deps --no-build-isolation -e .
+	@touch $@
+
+.venv/peers: .venv/ok requirements-peers.lock
+	$(call INSTALL,--no-deps -r requirements-peers.lock)
+	@touch $@
+
+.venv/warm: .venv/ok $(KERNELS)
+	$(BIN)/npexplore warm
+	@touch $@
+
+COMPILE := uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --python-version 3.11
+lock:
+	$(COMPILE) --group dev --all-extras pyproject.toml -o requirements.lock
+	$(COMPILE) --group peers --group fuzz pyproject.toml -c requirements.lock -o requirements-peers.lock \
+	  $$(sed -n 's/^\([a-z0-9._-]*\)==.*/--no-emit-package \1/p' requirements.lock)
+
+clean:
+	rm -rf .venv dist build reports/*.html reports/*.js reports/*.json reports/.executed
+	find npexplore tests -name __pycache__ -prune -exec rm -rf {} +
