@@ -4,6 +4,7 @@ A printed number is an interval: `10.03` to two places means 10.025 to 10.035. C
 point. Columns, kinds and roles are explained in docs/ledger.md.
 """
 
+import copyreg
 import math
 import re
 from collections.abc import Mapping
@@ -25,6 +26,14 @@ Knobs = Mapping[str, tuple[str, ...]]  # knob -> allowed words; empty where any 
 
 _KEY = re.compile(r"[a-z][a-z0-9_]*(\.[a-z0-9_-]+)+")
 _RANGE = re.compile(r"\d+(\.\d+)?\.\.\d+(\.\d+)?")
+
+
+def _read_only(values: dict[str, str | float]) -> Mapping[str, str | float]:
+    return MappingProxyType(values)
+
+
+# Rows travel to worker processes; pickle does not know how to send a read-only view.
+copyreg.pickle(MappingProxyType, lambda view: (_read_only, (dict(view),)))
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,10 +79,12 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
         return units.to_unit(x, self.unit)
 
     def inside(self, x: float) -> bool:
-        """Whether `x` (in `unit`) lies in lo..hi; a missing end is open. Raises InputError where both are missing."""
+        """Whether `x` (in `unit`) lies in lo..hi up to float dust; a missing end is open, InputError where both are."""
         if self.lo is None and self.hi is None:
             raise InputError(f"ledger row {self.key!r} ({self.role}, {self.kind}) has no interval to compare with")
-        return not math.isnan(x) and (self.lo is None or x >= self.lo) and (self.hi is None or x <= self.hi)
+        lo = -math.inf if self.lo is None else self.lo
+        hi = math.inf if self.hi is None else self.hi
+        return lo <= x <= hi or any(math.isclose(x, end, rel_tol=1e-9) for end in (self.lo, self.hi) if end is not None)
 
     def relative_error(self, x: float) -> float | None:
         """Return (x - point) / |point|; None for withheld, one-sided, banded and non-numeric rows and a point of 0."""
@@ -115,7 +126,7 @@ def parse_conditions(text: str, knobs: Knobs, place: str) -> Mapping[str, str | 
             found[name] = "|".join(one_of(f"{place}: {name}", word, knobs[base]) for word in value.split("|"))
         else:
             found[name] = value if _RANGE.fullmatch(value) else _number(value, f"{place}: {name}")
-    return MappingProxyType(found)
+    return _read_only(found)
 
 
 def parse_row(cells: Mapping[str, str], knobs: Knobs, paper: str, place: str, line: int) -> Row:

@@ -1,10 +1,13 @@
 """Comparing a prediction with a published number: intervals, errors and verdicts, and that they fail when they must."""
 
+import copy
 import math
+import pickle
 
 import msgspec
 import pytest
 
+from npexplore import units
 from npexplore.errors import InputError
 from npexplore.ledger import load
 
@@ -27,6 +30,7 @@ WITHHELD = load()["ixp2400.fig9.bandwidth.n40"]
         (NUMBER, 2 * 6069, "off"),
         (NUMBER, 6069 * 2.02, "off"),
         (NUMBER, -6069, "off"),
+        (NUMBER, 6069.5 * (1 + 1e-12), "inside"),
         (NUMBER, math.nan, "off"),
         (NUMBER, math.inf, "off"),
         (UPPER, -1.0, "inside"),
@@ -79,3 +83,23 @@ def test_rows_do_not_change():
     with pytest.raises(TypeError):
         NUMBER.conditions["engines"] = 8
     assert msgspec.structs.replace(NUMBER, point=1.0).point == 1.0
+
+
+def test_rows_can_be_copied_and_sent_to_workers():
+    assert copy.deepcopy(NUMBER) == NUMBER
+    assert pickle.loads(pickle.dumps(NUMBER)) == NUMBER
+
+
+@pytest.mark.parametrize(
+    ("unit", "dimension", "factor"),
+    [
+        ("GB/s", "bit rate", 8e9),
+        ("MIPS", "instruction rate", 1e6),
+        ("Mops/s", "operation rate", 1e6),
+        ("words", "words", 1),
+        ("bit/cycle", "bits per cycle", 1),
+        ("person-years", "work", 52),
+    ],
+)
+def test_units_of_the_papers(unit, dimension, factor):
+    assert units.UNITS[unit] == (dimension, factor)
