@@ -1,7 +1,7 @@
 """The file header of pcap (draft-ietf-opsawg-pcap section 4) and its older relatives: byte order, clock, record shape.
 
 magic a1b2c3d4 microseconds, a1b23c4d nanoseconds, a1b2cd34 longer record headers (Alexey Kuznetzov's patch),
-1c0001ac and 1c0001ab nanoseconds with a total length behind the file header (Ixia)
+1c0001ac and 1c0001ab microseconds with a total length behind the file header (Ixia)
 """
 
 import struct
@@ -14,8 +14,8 @@ MAGICS: dict[int, tuple[str, int, int, int]] = {
     0xA1B2C3D4: ("pcap", 24, 16, 1000),
     0xA1B23C4D: ("pcap-ns", 24, 16, 1),
     0xA1B2CD34: ("pcap-modified", 24, 24, 1000),
-    0x1C0001AC: ("pcap-ixia-hw", 28, 16, 1),
-    0x1C0001AB: ("pcap-ixia-sw", 28, 16, 1),
+    0x1C0001AC: ("pcap-ixia-hw", 28, 16, 1000),
+    0x1C0001AB: ("pcap-ixia-sw", 28, 16, 1000),
 }
 CAPTURED_FIRST, ORIGINAL_FIRST, SMALLER_IS_CAPTURED = 0, 1, 2
 

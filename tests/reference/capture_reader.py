@@ -439,8 +439,8 @@ def read_pcap(data):
         0xA1B2C3D4: (24, 16, 1000),
         0xA1B23C4D: (24, 16, 1),
         0xA1B2CD34: (24, 24, 1000),
-        0x1C0001AC: (28, 16, 1),
-        0x1C0001AB: (28, 16, 1),
+        0x1C0001AC: (28, 16, 1000),
+        0x1C0001AB: (28, 16, 1000),
     }
     for order in "<>":
         if len(data) >= 4 and struct.unpack(order + "I", data[:4])[0] in kinds:

@@ -22,8 +22,8 @@ def read(data):
         (make.US, "pcap", 1000),
         (make.NS, "pcap-ns", 1),
         (make.MODIFIED, "pcap-modified", 1000),
-        (make.IXIA_HW, "pcap-ixia-hw", 1),
-        (make.IXIA_SW, "pcap-ixia-sw", 1),
+        (make.IXIA_HW, "pcap-ixia-hw", 1000),
+        (make.IXIA_SW, "pcap-ixia-sw", 1000),
     ],
 )
 def test_every_magic_in_both_byte_orders(order, magic, name, tick):
