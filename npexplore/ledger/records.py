@@ -28,7 +28,7 @@ _KEY = re.compile(r"[a-z][a-z0-9_]*(\.[a-z0-9_-]+)+")
 _RANGE = re.compile(r"\d+(\.\d+)?\.\.\d+(\.\d+)?")
 
 
-def _read_only(values: dict[str, str | float]) -> Mapping[str, str | float]:
+def _read_only(values: dict[str, str | float]) -> MappingProxyType[str, str | float]:
     return MappingProxyType(values)
 
 
