@@ -1,0 +1,184 @@
+"""Intel IXP2400 forwarding IPv4 with packets buffered in DRAM: what a thread does with one packet (Sec. 2, 3.3, 4).
+
+Receive each 64-byte cell into the packet buffer, read the header, decrement TTL, update the checksum, hash the
+destination, look it up in SRAM, write the header back, enqueue, transmit each cell. The schemes keep the header (HB), the
+first cell (FCB) or first and last cell (FCB+TB) in the scratchpad.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable
+from functools import cache
+
+from npexplore.designs.base import Design
+from npexplore.errors import ModelError
+from npexplore.machine.expressions import Operand, Variable, ceildiv, minimum
+from npexplore.machine.machine import Machine, Pool
+from npexplore.machine.parameters import Parameters
+from npexplore.machine.program import Packet, Recorder
+from npexplore.machine.resources import BufferPool, Dram, DramOptions, DramTiming, FifoServer, Processor, WordMemory
+from npexplore.machine.resources.ingress import Ingress
+from npexplore.paths import share
+
+SEGMENTS = {"base": 0, "hb": 1, "fcb": 1, "fcb_tb": 2}  # scratchpad segments a packet needs
+WORD = 4
+
+
+@cache
+def dram_parts() -> dict[str, dict[str, float]]:
+    """Return the DRAM parts of models/parts by name, times in nanoseconds."""
+    text = share("models", "parts", "ddr_sdram.toml").read_text()
+    return {name: dict(part) for name, part in tomllib.loads(text).items()}
+
+
+def dram(p: Parameters) -> Dram:
+    """Return the packet buffer with the parameters' part, bus, banks and slots."""
+    part = {name: value * 1e-9 for name, value in dram_parts()[p.dram_part].items() if name != "source"}
+    if p.refresh == "off":
+        part["t_rfc"] = 0.0
+    options = DramOptions(p.admission, p.gating, p.writes, p.precharge_command)
+    return Dram(
+        "dram", DramTiming(**part), banks=p.banks, bus_bytes_per_s=p.bus_bits / 8 * p.bus_clock_mhz * 1e6,
+        overhead_bytes=p.bus_overhead_bytes, slots=p.dram_slots, quantum_bytes=p.quantum_bytes, wide_bytes=p.cell_bytes,
+        options=options, queue_limit=p.back_pressure_threshold if p.back_pressure == "on" else None,
+    )  # fmt: skip
+
+
+def build(p: Parameters) -> Machine:
+    """Return the machine; raises ModelError if static scratchpad segments do not fit."""
+    per_packet = SEGMENTS[p.scheme] * p.segment_bytes
+    if per_packet * p.threads > p.scratch_bytes and p.segments == "static":
+        raise ModelError(
+            f"scheme {p.scheme} needs {per_packet} bytes of scratchpad for each of {p.threads} threads, "
+            f"got {p.scratch_bytes} bytes in all"
+        )
+    clock = p.me_clock_mhz * 1e6
+    ns = 1e-9
+    resources = [
+        Processor("me", engines=p.engines, clock_hz=clock),
+        FifoServer("hash", p.hash_ns * ns),
+        dram(p),
+        WordMemory(
+            "sram", WORD, p.sram_word_ns * ns, latency_s=p.sram_latency_ns * ns, channels=p.sram_channels, split_ports=True
+        ),
+        WordMemory("scratch", WORD, p.scratch_word_ns * ns, latency_s=p.scratch_latency_ns * ns),
+        WordMemory("msf", WORD, p.msf_word_ns * ns),
+    ]
+    if per_packet and p.segments == "dynamic":
+        resources.append(BufferPool("segments", p.scratch_bytes // p.segment_bytes))
+    return Machine(
+        p.file.name,
+        Pool("thread", p.threads, forward(p), home="me"),
+        Ingress("receive", p.receive_buffer_bytes, p.cell_bytes),
+        {resource.name: resource for resource in resources},
+        counted="padded cells",
+        cell_bytes=p.cell_bytes,
+        facts=p,
+    )
+
+
+def banks(m: Recorder, p: Parameters) -> Callable[[Operand], Operand]:
+    """Return the function that gives the bank of a packet's i-th cell under the placement policy."""
+    if p.placement == "access":
+        return lambda cell: m.draw(p.banks, "bank")
+    first = m.draw(p.banks, "bank")
+    if p.placement == "packet":
+        return lambda cell: first
+    return lambda cell: (first + cell) % p.banks
+
+
+def forward(p: Parameters) -> Callable[[Recorder, Packet], None]:
+    """Return the program of a thread: one packet from receive to transmit."""
+    per_cell = p.me_ns_per_cell * p.me_clock_mhz * 1e-3 / 2  # cycles, half on each side
+    per_packet = p.me_ns_per_packet * p.me_clock_mhz * 1e-3
+    cell_bytes, header = p.cell_bytes, p.header_bytes
+
+    def program(m: Recorder, packet: Packet) -> None:
+        size = packet.packet_bytes
+        cells = m.let(ceildiv(size, cell_bytes), "cells")
+        bank = banks(m, p)
+
+        def cell_size(i: Operand) -> Variable:
+            return m.let(minimum(cell_bytes, size - i * cell_bytes), "cell_size")
+
+        def move(i: Operand, direction: str) -> None:
+            """Move cell i into (write) or out of (read) its buffer, wherever the scheme keeps it."""
+            if direction == "write":
+                m.msf.read(bytes=WORD)  # receive status word: SOP, EOP, length, errors
+            m.me.compute(cycles=per_cell)
+            stored = cell_size(i)
+            store(m, p, i, cells, stored, direction, bank)
+            if direction == "write":
+                m.receive.free(bytes=cell_bytes)
+            else:
+                m.msf.write(bytes=WORD)  # transmit control word
+
+        if p.segments == "dynamic" and p.scheme != "base":
+            m.segments.take(count=SEGMENTS[p.scheme])
+        m.sram.read(bytes=WORD)  # a buffer from the free list, on SOP
+        with m.loop(cells) as i:
+            move(i, "write")
+        (m.scratch if p.scheme != "base" else m.dram).read(**at_header(p, header, bank))
+        m.me.compute(cycles=per_packet)  # TTL, checksum, descriptor, enqueue
+        m.hash.serve()
+        m.sram.read(bytes=WORD * p.sram_lookup_words)
+        (m.scratch if p.scheme != "base" else m.dram).write(**at_header(p, header, bank))
+        m.sram.write(bytes=p.descriptor_bytes + (2 * WORD if p.scheme != "base" else 0))
+        m.scratch.write(bytes=WORD)  # enqueue on the transmit ring
+        with m.loop(cells) as i:
+            move(i, "read")
+        if p.segments == "dynamic" and p.scheme != "base":
+            m.segments.give(count=SEGMENTS[p.scheme])
+
+    return program
+
+
+def at_header(p: Parameters, header: int, bank: Callable[[Operand], Operand]) -> dict[str, Operand]:
+    """Return the operands of a header access: DRAM needs its bank, scratchpad does not."""
+    return {"bytes": header, "bank": bank(0)} if p.scheme == "base" else {"bytes": header}
+
+
+def store(
+    m: Recorder, p: Parameters, i: Operand, cells: Variable, stored: Variable, direction: str,
+    bank: Callable[[Operand], Operand],
+) -> None:  # fmt: skip
+    """Record the accesses that move one cell of `stored` bytes under the scheme."""
+
+    def to_dram(size: Operand) -> None:
+        getattr(m.dram, direction)(bytes=size, bank=bank(i))
+
+    def to_scratch(size: Operand) -> None:
+        getattr(m.scratch, direction)(bytes=size)
+
+    index = m.let(i)
+    if p.scheme == "base":
+        to_dram(stored)
+        return
+    with m.branch(index.equals(0)):
+        if p.scheme == "hb":
+            head = m.let(minimum(p.header_bytes, stored))
+            to_scratch(head)
+            with m.branch(stored > p.header_bytes):
+                to_dram(stored - p.header_bytes)
+        else:
+            to_scratch(stored)
+    with m.otherwise():
+        if p.scheme != "fcb_tb":
+            to_dram(stored)
+            return
+        with m.branch((index + 1 < cells)):
+            to_dram(stored)
+        with m.otherwise():
+            if p.full_tail == "scratch":
+                to_scratch(stored)
+            else:
+                with m.branch(stored < p.cell_bytes):
+                    to_scratch(stored)
+                with m.otherwise():
+                    to_dram(stored)
+
+
+def ixp2400() -> Design:
+    """Return the IXP2400 with its published parameters."""
+    return Design.of("ixp2400", build)

@@ -1,0 +1,126 @@
+"""Packet-length mixes (models/mixes/*.toml): shares that a source states, and one share solved from a stated mean.
+
+With components of mean cells c_i, shares s_i and one share f to fit, the rest takes 1 - sum: the mean number of cells fixes
+f = (mean - sum s_i c_i - (1 - sum s_i) c_rest) / (c_fit - c_rest).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import msgspec
+import numpy as np
+
+from npexplore.errors import InputError, ModelError, UnknownNameError
+from npexplore.machine.parameters import decode
+from npexplore.machine.workload import Integers, Workload
+from npexplore.paths import share
+
+SEQUENCE = 8192  # packets that stand for a mix; every solver uses the same ones
+
+
+class Component(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Lengths `low`..`high` (equal: one length) in a shape, with a share of the packets, "fit" or "rest"."""
+
+    low: int
+    high: int
+    source: str
+    share: float | Literal["fit", "rest"]
+    shape: Literal["uniform", "log"] = "uniform"
+    row: str | None = None
+
+
+class Target(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The mean number of cells that the fitted share must give."""
+
+    mean_cells: float
+    cell_bytes: int
+    source: str
+    row: str | None = None
+
+
+class MixFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Schema of models/mixes/*.toml."""
+
+    name: str
+    title: str
+    component: list[Component]
+    target: Target | None = None
+    assumption: str = ""
+
+
+@dataclass(frozen=True)
+class Mix:
+    """A distribution of packet lengths: share of each length, shape (longest + 1)."""
+
+    file: MixFile
+    probability: np.ndarray[tuple[int], np.dtype[np.float64]]
+
+    def lengths(self, n: int = SEQUENCE) -> Integers:
+        """Return n lengths at the distribution's quantiles (k + 1/2)/n, ascending."""
+        cumulative = np.cumsum(self.probability)
+        return np.searchsorted(cumulative, (np.arange(n) + 0.5) / n).astype(np.int64)
+
+    def workload(self, n: int = SEQUENCE) -> Workload:
+        """Return the mix as a saturated workload whose order every seed shuffles."""
+        return Workload(
+            self.file.name, {"packet_bytes": self.lengths(n)}, ordered=False, note=self.file.title,
+            key=f"mix={self.file.name}",
+        )  # fmt: skip
+
+    def mean_cells(self, cell_bytes: int) -> float:
+        """Return the mean number of cells a packet."""
+        return float(np.sum(self.probability * -(-np.arange(len(self.probability)) // cell_bytes)))
+
+
+def mix_names() -> list[str]:
+    """Return the names of the published mixes."""
+    return sorted(path.stem for path in share("models", "mixes").glob("*.toml"))
+
+
+def load_mix(name: str) -> Mix:
+    """Return a mix by name; raises UnknownNameError, InputError for a bad file, ModelError if no share fits the mean."""
+    if name not in mix_names():
+        raise UnknownNameError("mix", name, mix_names())
+    path = share("models", "mixes", f"{name}.toml")
+    return solve(decode(path.read_bytes(), MixFile, path))
+
+
+def solve(file: MixFile) -> Mix:
+    """Return the distribution of a mix file, its fitted share solved."""
+    longest = max(part.high for part in file.component)
+    shapes = [_shape(part, longest) for part in file.component]
+    given = [(part.share, shape) for part, shape in zip(file.component, shapes, strict=True)]
+    fixed = [(float(s), p) for s, p in given if not isinstance(s, str)]
+    fit = [p for s, p in given if s == "fit"]
+    rest = [p for s, p in given if s == "rest"]
+    left = 1.0 - sum(s for s, _ in fixed)
+    total = sum((s * p for s, p in fixed), np.zeros(longest + 1))
+    if left < -1e-9 or len(fit) > 1 or len(rest) > 1 or (fit and not rest) or (not rest and left > 1e-9):
+        raise InputError(f"mix {file.name!r}: shares must add up to 1 with at most one fit and one rest")
+    if rest:
+        f = 0.0
+        if fit:
+            if file.target is None:
+                raise InputError(f"mix {file.name!r}: a fitted share needs a target")
+            cells = -(-np.arange(longest + 1) // file.target.cell_bytes)
+            missing = file.target.mean_cells - float(np.sum((total + left * rest[0]) * cells))
+            f = missing / float(np.sum((fit[0] - rest[0]) * cells))
+            if not 0 <= f <= left:
+                raise ModelError(
+                    f"mix {file.name!r}: mean of {file.target.mean_cells} cells needs a share of {f:.3f}, "
+                    f"which is not in 0..{left:.3f}"
+                )
+            total = total + f * fit[0]
+        total = total + (left - f) * rest[0]
+    return Mix(file, total)
+
+
+def _shape(part: Component, longest: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    if not 1 <= part.low <= part.high:
+        raise InputError(f"a component needs 1 <= low <= high, got {part.low}..{part.high}")
+    weights = np.zeros(longest + 1)
+    lengths = np.arange(part.low, part.high + 1)
+    weights[part.low : part.high + 1] = 1.0 if part.shape == "uniform" else 1.0 / lengths
+    return weights / weights.sum()

@@ -1,0 +1,150 @@
+"""A machine file (models/machines/*.toml): every number with its kind, unit, range, source, and what it was fitted to.
+
+Labels of predictions follow from these records: a row is calibrated if a parameter was fitted to it, post hoc if a
+parameter was chosen after it was seen.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from npexplore.errors import InputError, UnknownNameError
+from npexplore.paths import share
+
+Value = str | int | float
+Kind = Literal["knob", "fact", "fitted", "assumption"]
+
+
+class Parameter(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One number or choice of a machine."""
+
+    kind: Kind
+    value: Value
+    about: str
+    source: str
+    unit: str = ""
+    min: float | None = None
+    max: float | None = None
+    choices: list[str] = []
+    row: str | None = None
+    fitted_to: list[str] = []
+    chosen_after: list[str] = []
+
+    def check(self, name: str, value: Value) -> Value:
+        """Return a value in this parameter's own type; raises InputError if type, range or choice is wrong."""
+        if self.choices:
+            if str(value) not in self.choices:
+                raise InputError(f"knob {name} must be one of {', '.join(self.choices)}, got {value!r}")
+            return str(value)
+        try:
+            number = float(value)
+        except ValueError:
+            raise InputError(f"knob {name} must be a number, got {value!r}") from None
+        if isinstance(self.value, int) and number != int(number):
+            raise InputError(f"knob {name} must be a whole number, got {value!r}")
+        low, high = self.min, self.max
+        if number != number or abs(number) == float("inf"):
+            raise InputError(f"knob {name} must be finite, got {value!r}")
+        if (low is not None and number < low) or (high is not None and number > high):
+            span = f"at least {low:g}" if high is None else f"in {low if low is not None else '-inf':g}..{high:g}"
+            raise InputError(f"knob {name} must be {span}{' ' + self.unit if self.unit else ''}, got {value!r}")
+        return int(number) if isinstance(self.value, int) else number
+
+
+class MachineFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Schema of models/machines/*.toml."""
+
+    name: str
+    title: str
+    paper: str
+    parameter: dict[str, Parameter]
+
+
+class Parameters(Mapping[str, Value]):
+    """The parameters of a machine with their present values, readable as attributes: `p.banks`."""
+
+    def __init__(self, file: MachineFile, values: Mapping[str, Value] | None = None) -> None:
+        self.file = file
+        self._values: dict[str, Value] = {name: p.value for name, p in file.parameter.items()}
+        for name, value in (values or {}).items():
+            if name not in file.parameter:
+                raise UnknownNameError(f"knob of {file.name}", name, file.parameter)
+            self._values[name] = file.parameter[name].check(name, value)
+
+    def __getitem__(self, name: str) -> Value:
+        if name not in self._values:
+            raise UnknownNameError(f"parameter of {self.file.name}", name, self._values)
+        return self._values[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name == "file":
+            raise AttributeError(name)
+        return self[name]
+
+    def with_(self, **values: Value) -> Parameters:
+        """Return the parameters with some values changed; raises UnknownNameError, InputError."""
+        return Parameters(self.file, {**self.changed(), **values})
+
+    def changed(self) -> dict[str, Value]:
+        """Return the values that differ from the file's."""
+        return {name: value for name, value in self._values.items() if value != self.file.parameter[name].value}
+
+
+def decode(text: bytes, kind: type[Any], path: Path) -> Any:
+    """Return a TOML text as a record of a schema; raises InputError with file, place, rule and value."""
+    try:
+        return msgspec.convert(tomllib.loads(text.decode()), kind)
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path.name}: not valid TOML: {error}") from None
+    except msgspec.ValidationError as error:
+        message = str(error)
+        if "unknown field" in message:
+            got = message.split("`")[1]
+            fields = {f for schema in (kind, *_structs(kind)) for f in schema.__struct_fields__}
+            hint = str(UnknownNameError("key", got, fields))
+            raise InputError(f"{path.name}: {hint}{_place(message)}") from None
+        raise InputError(f"{path.name}: {message[0].lower()}{message[1:]}") from None
+
+
+def _place(message: str) -> str:
+    return " at " + message.rsplit("`", 2)[1] if " at `" in message else ""
+
+
+def _structs(kind: type[Any]) -> list[type[Any]]:
+    found = []
+    for field in msgspec.structs.fields(kind):
+        for part in getattr(field.type, "__args__", (field.type,)):
+            if isinstance(part, type) and issubclass(part, msgspec.Struct):
+                found += [part, *_structs(part)]
+    return found
+
+
+def load_machine(path: str | Path) -> MachineFile:
+    """Return a machine file by name (models/machines) or path; raises InputError."""
+    file = Path(path)
+    if file.suffix != ".toml":
+        folder = share("models", "machines")
+        file = folder / f"{path}.toml"
+        if not file.exists():
+            raise UnknownNameError("machine", str(path), [p.stem for p in folder.glob("*.toml")])
+    try:
+        text = file.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}") from None
+    machine: MachineFile = decode(text, MachineFile, file)
+    for name, parameter in machine.parameter.items():
+        if not parameter.source.strip():
+            raise InputError(f"{file.name}: parameter {name!r} has no source")
+        parameter.check(name, parameter.value)
+    return machine

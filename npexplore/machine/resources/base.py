@@ -1,0 +1,109 @@
+"""What a resource kind is: the visits it offers, the servers it consists of, and three faces of a visit.
+
+    uses(method, values)        how long a visit occupies each server, without contention (bounds; array per packet)
+    servers()                   what each server is for a queueing solver: queue, delay, or a limit on a group
+    emit(method, operands, asm) which primitives of the event engine a visit is made of
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+import numpy as np
+
+from npexplore.errors import ModelError
+from npexplore.machine.expressions import Expression, Values
+
+if TYPE_CHECKING:
+    from npexplore.machine.assembler import Assembler
+
+Role = Literal["queue", "limit", "hidden"]
+
+
+@dataclass(frozen=True)
+class Server:
+    """One engine resource, or `members` alike ones (banks, engines), each with `units` places.
+
+    role: "queue" is a station with a line; "limit" admits at most `units` packets into the stations of its `group`
+    (controller slots); "hidden" is modelled by the event engine only (buffers, semaphores).
+    """
+
+    name: str
+    members: int = 1
+    units: int = 1
+    discipline: Literal["fifo", "keyed", "cyclic"] = "fifo"
+    role: Role = "queue"
+    group: str | None = None
+    start: int | None = None  # free units at time 0, if not all of them
+
+
+@dataclass
+class Hold:
+    """A server occupied by a visit for `seconds`, of which `inner` are not also spent at a server held inside it."""
+
+    server: str
+    seconds: Values
+    inner: Values | None = None  # None: all of it
+    visits: float = 1.0
+    member: Values | None = None  # which member; None: all alike
+
+
+@dataclass
+class Uses:
+    """What one visit occupies. `latency` is its time without contention, `delay` the part spent at no server.
+
+    counts: amounts that add up per packet (bytes moved, accesses by width); a simulation counts those emitted as such.
+    """
+
+    latency: Values
+    holds: list[Hold] = field(default_factory=list)
+    delay: Values = field(default_factory=lambda: np.float64(0.0))  # type: ignore[arg-type, return-value]
+    counts: dict[str, Values] = field(default_factory=dict)
+
+
+class Resource(ABC):
+    """Base of the resource kinds; see machine/resources/__init__.py for the list."""
+
+    VISITS: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+
+    def __init__(self, name: str) -> None:
+        if not name.isidentifier():
+            raise ModelError(f"name of a resource must be an identifier, got {name!r}")
+        self.name = name
+
+    @abstractmethod
+    def servers(self) -> list[Server]:
+        """Return the servers this resource consists of; their names begin with the resource's name."""
+
+    @abstractmethod
+    def uses(self, method: str, values: Mapping[str, Values | None]) -> Uses:
+        """Return what a visit occupies; `values` holds the operands (None: depends on a random choice)."""
+
+    @abstractmethod
+    def emit(self, method: str, operands: Mapping[str, Expression], asm: Assembler) -> None:
+        """Append the engine operations of a visit."""
+
+
+def known(resource: Resource, method: str, operand: str, values: Mapping[str, Values | None]) -> Values:
+    """Return an operand's values; raises ModelError if they depend on a random choice."""
+    value = values[operand]
+    if value is None:
+        raise ModelError(f"operand {operand!r} of {resource.name}.{method} must not depend on a random choice")
+    return value
+
+
+def count_of(subject: str, value: int, least: int = 1) -> int:
+    """Return `value` if it is an integer of at least `least`, else raise ModelError."""
+    if value != int(value) or value < least:
+        raise ModelError(f"{subject} must be an integer of at least {least}, got {value!r}")
+    return int(value)
+
+
+def time_of(subject: str, seconds: float) -> float:
+    """Return `seconds` if it is finite and not negative, else raise ModelError."""
+    if not 0 <= seconds < float("inf"):
+        raise ModelError(f"{subject} must be a finite time of at least 0 s, got {seconds!r}")
+    return float(seconds)

@@ -1,0 +1,141 @@
+"""Which packets come: lengths (and more columns) of packets in order, and how they arrive.
+
+A workload is made from a capture, from a mix in models/mixes, or from one packet length. `saturated` keeps every thread
+busy; `poisson` and `periodic` need a rate; `timestamps` needs a capture that has them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from npexplore.errors import InputError, one_of, positive
+from npexplore.machine.expressions import Values
+from npexplore.units import parse_rate
+
+Integers = npt.NDArray[np.int64]
+ARRIVALS = ("saturated", "timestamps", "poisson", "periodic")
+
+
+@dataclass(frozen=True)
+class Workload:
+    """Packets and their arrivals.
+
+    columns: per packet int64 arrays of one length; `packet_bytes` (network layer) is always there.
+    rate_pps: offered packets a second (poisson, periodic). t_ns: arrival times (timestamps).
+    ordered: False lets every seed shuffle the packets (a mix); True keeps their order (a capture).
+    """
+
+    name: str
+    columns: Mapping[str, Integers]
+    arrivals: str = "saturated"
+    rate_pps: float | None = None
+    t_ns: Integers | None = None
+    ordered: bool = True
+    note: str = ""
+    key: str = field(default="", compare=False)
+
+    def __post_init__(self) -> None:
+        one_of("arrivals", self.arrivals, ARRIVALS)
+        sizes = self.columns["packet_bytes"]
+        if not len(sizes):
+            raise InputError(f"workload {self.name!r} has no packets")
+        if int(sizes.min()) < 1:
+            raise InputError(f"workload {self.name!r} has a packet of {int(sizes.min())} bytes; at least 1 is needed")
+        if self.arrivals in ("poisson", "periodic") and self.rate_pps is None:
+            raise InputError(f"arrivals {self.arrivals!r} need a rate (for example 2.5Mpps)")
+        if self.arrivals == "timestamps" and self.t_ns is None:
+            raise InputError(f"workload {self.name!r} has no time stamps; choose saturated, poisson or periodic arrivals")
+
+    @property
+    def packet_bytes(self) -> Integers:
+        """Network-layer length of each packet, shape n."""
+        return self.columns["packet_bytes"]
+
+    @property
+    def mean_packet_bytes(self) -> float:
+        """Mean network-layer length."""
+        return float(self.packet_bytes.mean())
+
+    def distinct(self) -> tuple[dict[str, Values], Values]:
+        """Return the distinct packets (columns of shape m) and their shares (shape m, sum 1)."""
+        names = list(self.columns)
+        rows = np.stack([self.columns[name] for name in names], axis=1)
+        unique, counts = np.unique(rows, axis=0, return_counts=True)
+        columns = {name: unique[:, k].astype(np.float64) for k, name in enumerate(names)}
+        return columns, counts / counts.sum()
+
+    def with_arrivals(self, arrivals: str, rate: str | float | None = None) -> Workload:
+        """Return the same packets with other arrivals; rate is text (`2.5Mpps`, `4Gb/s`) or packets a second."""
+        rate_pps = self.rate_pps
+        if isinstance(rate, str):
+            value, unit = parse_rate(rate)
+            rate_pps = value if unit == "packets/s" else value / (8 * self.mean_packet_bytes)
+        elif rate is not None:
+            rate_pps = positive("rate", float(rate))
+        if rate is not None and arrivals not in ("poisson", "periodic"):
+            raise InputError(f"a rate needs poisson or periodic arrivals, got {arrivals!r}")
+        return replace(self, arrivals=arrivals, rate_pps=rate_pps)
+
+    def __repr__(self) -> str:
+        rate = f", {self.rate_pps:.4g} packets/s" if self.rate_pps else ""
+        return (
+            f"Workload({self.name}: {len(self.packet_bytes)} packets, mean {self.mean_packet_bytes:.1f} bytes, "
+            f"{self.arrivals}{rate})"
+        )
+
+
+def workload(
+    trace: str | Path | None = None,
+    *,
+    mix: str | None = None,
+    packet_bytes: int | None = None,
+    arrivals: str = "saturated",
+    rate: str | float | None = None,
+) -> Workload:
+    """Return the workload of a capture, a named mix, or one packet length (exactly one of them).
+
+    Raises InputError for an unusable combination, an unknown mix, or a capture without an IP packet.
+    """
+    given = [name for name, value in (("trace", trace), ("mix", mix), ("packet_bytes", packet_bytes)) if value is not None]
+    if len(given) != 1:
+        raise InputError(f"a workload is one of trace, mix, packet_bytes; got {' and '.join(given) or 'none'}")
+    if trace is not None:
+        return _of_capture(Path(trace)).with_arrivals(arrivals, rate)
+    if mix is not None:
+        from npexplore.machine.mixes import load_mix
+
+        made = load_mix(mix).workload()
+    else:
+        assert packet_bytes is not None
+        size = int(positive("packet_bytes", packet_bytes))
+        made = Workload(f"{size} bytes", {"packet_bytes": np.full(1, size, dtype=np.int64)}, key=f"bytes={size}")
+    return made.with_arrivals(arrivals, rate)
+
+
+def _of_capture(path: Path) -> Workload:
+    from npexplore.packets import read_capture
+
+    capture: Any = read_capture(path)
+    return of_columns(path.name, capture)
+
+
+def of_columns(name: str, capture: Any) -> Workload:
+    """Return the workload of a capture that is already read: its IP packets, in order, with their time stamps."""
+    lengths = np.asarray(capture.columns["l3_length"], dtype=np.int64)
+    is_ip = lengths > 0
+    if not is_ip.any():
+        raise InputError(f"capture {name!r} has no IPv4 or IPv6 packet among its {len(lengths)}")
+    t_ns = np.asarray(capture.columns["t_ns"], dtype=np.int64)[is_ip]
+    skipped = int((~is_ip).sum())
+    notes = [f"{skipped} packets that are not IP are left out"] if skipped else []
+    if capture.damage:
+        notes.append(f"damaged: {capture.damage}")
+    return Workload(
+        name, {"packet_bytes": lengths[is_ip]}, t_ns=t_ns - t_ns.min(), note="; ".join(notes), key=f"trace={name}"
+    )

@@ -1,0 +1,103 @@
+"""Asymptotic bounds: no machine forwards faster than its most demanded server, nor than its threads without contention.
+
+    X <= min( min_k units_k / D_k ,  N / (Z + sum of latencies) )        (Denning and Buzen 1978)
+
+with D_k the demand at the most loaded member of server k and N the threads. A roofline: never exceeded by a simulation
+beyond its interval and one packet a window. No lower bound is given: the machines hold resources together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from npexplore.machine.demands import Demands, demands
+from npexplore.machine.expressions import Variable
+from npexplore.machine.machine import Machine
+from npexplore.machine.resources.base import Server
+from npexplore.machine.workload import Workload
+from npexplore.solve.prediction import Latency, Prediction, Utilization
+
+
+@dataclass(frozen=True)
+class Demanded:
+    """A machine's demands by one workload: what bounds and queueing start from."""
+
+    machine: Machine
+    workload: Workload
+    servers: Mapping[str, Server]
+    demands: Demands
+    counted_bits: float  # per packet
+    packet_bits: float
+
+    def ceilings(self) -> dict[str, float]:
+        """Return the packets a second that each server alone, and the threads alone, would allow."""
+        found = {
+            name: server.units / self.demands.largest(name, server.members)
+            for name, server in self.servers.items()
+            if name in self.demands.servers and self.demands.servers[name].seconds > 0
+        }
+        if self.demands.latency > 0:
+            found["threads"] = self.machine.pool.count / self.demands.latency
+        return found
+
+    def utilization(self, rate_pps: float) -> dict[str, Utilization]:
+        """Return the utilization law's shares at a packet rate, mean over members."""
+        return {
+            name: Utilization(rate_pps * demand.seconds / (self.servers[name].members * max(self.servers[name].units, 1)))
+            for name, demand in self.demands.servers.items()
+        }
+
+    def rates(self, rate_pps: float) -> dict[str, float]:
+        """Return what the program counts, per second at a packet rate."""
+        return {name: rate_pps * amount for name, amount in self.demands.counts.items()}
+
+
+def demanded(machine: Machine, workload: Workload) -> Demanded:
+    """Record the machine's program and take its demands over the workload's distinct packets."""
+    machine.ingress.arrivals = workload.arrivals
+    columns, weights = workload.distinct()
+    variables = {name: Variable(name) for name in columns}
+    body = machine.record(variables)
+    found = demands(body, {variables[name]: values for name, values in columns.items()}, weights)
+    sizes = columns["packet_bytes"]
+    return Demanded(
+        machine, workload, machine.servers(), found,
+        counted_bits=8 * float(np.sum(weights * machine.counted_bytes(sizes))),
+        packet_bits=8 * float(np.sum(weights * sizes)),
+    )  # fmt: skip
+
+
+def bounds(machine: Machine, workload: Workload, given: Demanded | None = None) -> Prediction:
+    """Return the upper bound of a machine under a workload, naming the server that sets it."""
+    d = given or demanded(machine, workload)
+    ceilings = d.ceilings()
+    name, rate = min(ceilings.items(), key=lambda item: item[1])
+    if workload.rate_pps is not None and workload.rate_pps < rate:
+        name, rate = "arrivals", workload.rate_pps
+    if workload.arrivals == "timestamps" and workload.t_ns is not None:
+        offered = offered_rate(workload)
+        if offered < rate:
+            name, rate = "arrivals", offered
+    return Prediction(
+        solver="bounds",
+        throughput_bps=rate * d.counted_bits,
+        rate_pps=rate,
+        counted=machine.counted,
+        bottleneck=name,
+        utilization=d.utilization(rate),
+        latency_s=Latency(mean=d.demands.latency),
+        rates=d.rates(rate),
+        offered_pps=workload.rate_pps,
+        approximation="upper bound; latency without contention",
+        about={"ceiling_pps." + key: value for key, value in ceilings.items()},
+    )
+
+
+def offered_rate(workload: Workload) -> float:
+    """Return the mean packets a second of a capture's time stamps (infinite if they are all the same)."""
+    assert workload.t_ns is not None
+    span = float(workload.t_ns.max() - workload.t_ns.min()) * 1e-9
+    return (len(workload.t_ns) - 1) / span if span > 0 else float("inf")

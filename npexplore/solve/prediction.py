@@ -1,0 +1,93 @@
+"""What every solver returns: throughput with what it counts, the bottleneck by name, utilizations, latency, drops.
+
+Floats are in SI base units (bit/s, packets/s, s). `exact` is True only where the model has product form and the
+solver is exact for it; else `approximation` names what was assumed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from npexplore.machine.resources.base import Server
+
+NEARLY_FULL = 0.85
+
+
+class Utilization(NamedTuple):
+    """Share of time busy (of all units and members) and the part of it in which the holder itself waits."""
+
+    busy: float
+    blocked: float = 0.0
+
+
+class Latency(NamedTuple):
+    """Latency in seconds: mean and quantiles (None where the solver gives none)."""
+
+    mean: float | None = None
+    p50: float | None = None
+    p95: float | None = None
+    p99: float | None = None
+
+
+class Queue(NamedTuple):
+    """Waiting line of a server: time average over all members, and the longest line seen at one member."""
+
+    mean: float
+    longest: int
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """One solver's answer for one design point and workload.
+
+    rates: what the machine counts, per second (for example `dram.bytes`). ci95: 95 % intervals by name.
+    """
+
+    solver: str
+    throughput_bps: float
+    rate_pps: float
+    counted: str
+    bottleneck: str
+    utilization: Mapping[str, Utilization]
+    latency_s: Latency = Latency()
+    queue: Mapping[str, Queue] = field(default_factory=dict)
+    drops: Mapping[str, int] = field(default_factory=dict)
+    offered_pps: float | None = None
+    rates: Mapping[str, float] = field(default_factory=dict)
+    ci95: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    exact: bool = False
+    approximation: str | None = None
+    seed: int | None = None
+    about: Mapping[str, float | int | str] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        interval = self.ci95.get("throughput_bps")
+        plus = f" ± {(interval[1] - interval[0]) / 2e6:.1f}" if interval else ""
+        return (
+            f"{self.solver}: {self.throughput_bps / 1e6:.1f}{plus} Mb/s ({self.counted}), "
+            f"{self.rate_pps / 1e6:.4f} Mpps, bottleneck {self.bottleneck}"
+        )
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><td style='text-align:left'>{name}</td><td>{100 * u.busy:.1f} %</td><td>{100 * u.blocked:.1f} %</td></tr>"
+            for name, u in self.utilization.items()
+        )
+        head = "<tr><th style='text-align:left'>resource</th><th>busy</th><th>blocked</th></tr>"
+        return f"<b>{self!r}</b><table>{head}{rows}</table>"
+
+
+def bottleneck(servers: Mapping[str, Server], utilization: Mapping[str, Utilization]) -> str:
+    """Name what holds a machine back: the busiest server; a full limit if no server is; else the number of threads."""
+
+    def busiest(role: str) -> tuple[float, str]:
+        shares = [(utilization[name].busy, name) for name, server in servers.items() if server.role == role and name in utilization]
+        return max(shares, default=(0.0, "threads"))
+
+    busy, name = busiest("queue")
+    full, limit = busiest("limit")
+    if busy < NEARLY_FULL:
+        return limit if full > 0.95 else "threads"
+    return name

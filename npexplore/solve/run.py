@@ -1,0 +1,227 @@
+"""Runs an engine model: allocates its state, advances it snapshot by snapshot, names who waits when nothing moves.
+
+The state is copied at the end of each batch and never reset: warm-up cut, batch means and intervals are taken from
+differences of snapshots afterwards.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from hashlib import blake2b
+
+import numpy as np
+import numpy.typing as npt
+
+from npexplore._kernels import engine
+from npexplore.errors import SimulationError
+from npexplore.solve.model import EngineModel
+
+Integers = npt.NDArray[np.int64]
+FOREVER = np.int64(4 * 10**18)
+
+
+@dataclass
+class Snapshot:
+    """Totals since time 0 at one instant; arrays per resource, per class, per counter."""
+
+    now: int
+    integral_free: Integers
+    integral_line: Integers
+    integral_blocked: Integers
+    grants: Integers
+    refused: Integers
+    done: Integers
+    histogram: Integers
+    counters: Integers
+    events: int
+
+
+@dataclass
+class Run:
+    """Snapshots of one run, and what they are about."""
+
+    model: EngineModel
+    seed: int
+    snapshots: list[Snapshot] = field(default_factory=list)
+    longest_line: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    log: Integers = field(default_factory=lambda: np.zeros((0, 4), dtype=np.int64))
+    status: int = engine.COUNT_UP
+
+
+def stream_keys(sources: list[str | None], seed: int) -> npt.NDArray[np.uint64]:
+    """Return a random stream key per row: BLAKE2 of (seed, source name, ordinal of that name)."""
+    seen: Counter[str] = Counter()
+    keys = np.zeros(len(sources), dtype=np.uint64)
+    for k, source in enumerate(sources):
+        if source is not None:
+            text = f"{seed}/{source}/{seen[source]}"
+            seen[source] += 1
+            keys[k] = int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little")
+    return keys
+
+
+class State:
+    """The mutable arrays of one run."""
+
+    def __init__(self, model: EngineModel, seed: int, log_rows: int = 0) -> None:
+        rng = np.random.default_rng(seed)
+        n_tokens = len(model.tokens) + model.spare_tokens
+        i64 = np.int64
+        self.model = model
+        self.stream = stream_keys(model.sources, seed)
+        self.draws = np.zeros(len(model.rows), dtype=i64)
+        self.S = np.zeros((max(model.n_resources, 1), engine.S_WIDTH), dtype=i64)
+        self.capacity = np.ones(max(model.n_resources, 1), dtype=i64)
+        for server, number in model.servers.values():
+            part = slice(number, number + server.members)
+            self.S[part, engine.S_CAP] = server.units
+            self.S[part, engine.S_FREE] = server.units if server.start is None else server.start
+            self.S[part, engine.S_DISCIPLINE] = DISCIPLINE[server.discipline]
+            self.capacity[part] = server.units
+        self.S[:, engine.S_HEAD] = self.S[:, engine.S_TAIL] = -1
+        self.T = np.zeros((n_tokens, engine.T_WIDTH), dtype=i64)
+        self.T[:, [engine.T_RELEASE, engine.T_PARENT, engine.T_SLOT]] = -1
+        self.T[:, engine.T_PRIORITY] = 8
+        self.R = np.zeros((n_tokens, engine.REGISTERS), dtype=i64)
+        self.H = np.zeros((n_tokens, 2 * engine.SLOTS), dtype=i64)
+        self.G = np.array([*model.globals, 0], dtype=i64)
+        self.clock = np.zeros(engine.K_WIDTH, dtype=i64)
+        self.heap_time, self.heap_key, self.heap_token, self.ready_key, self.ready_token = (
+            np.zeros(n_tokens + 1, dtype=i64) for _ in range(5)
+        )
+        live = len(model.tokens)
+        for k, token in enumerate(model.tokens):
+            self.T[k, engine.T_ROW] = token.row
+            self.T[k, engine.T_ALIVE] = 1
+            for register, value in token.registers.items():
+                self.R[k, register] = value
+            self.ready_key[k] = (8 << 48) | k
+            self.ready_token[k] = k
+        self.T[live:, engine.T_NEXT] = np.append(np.arange(live + 1, n_tokens), -1)
+        self.clock[engine.K_READY] = self.clock[engine.K_SEQUENCE] = self.clock[engine.K_LIVE] = live
+        self.clock[engine.K_PEAK] = live
+        self.clock[engine.K_FREE_TOKEN] = live if model.spare_tokens else -1
+        self.clock[engine.K_POOL_HEAD] = self.clock[engine.K_POOL_TAIL] = -1
+        tables = [rng.permutation(table) if k == model.shuffled else table for k, table in enumerate(model.tables)]
+        starts = np.cumsum([0, *(table.size for table in tables)])
+        self.table = np.concatenate([np.ravel(table) for table in [*tables, np.zeros(1, dtype=i64)]]).astype(i64)
+        self.table_at = np.array(
+            [[start, *table.shape] for start, table in zip(starts, tables, strict=False)], dtype=i64
+        ).reshape(-1, 3)
+        self.ring_at = np.zeros((len(model.rings), 5), dtype=i64)
+        at = 0
+        for k, (capacity, width) in enumerate(model.rings):
+            self.ring_at[k, :3] = at, capacity, width
+            at += capacity * (width + 1)
+        self.ring = np.zeros(at + 1, dtype=i64)
+        self.histogram = np.zeros((1, engine.BINS), dtype=i64)
+        self.done = np.zeros((1, 4), dtype=i64)
+        self.counters = np.zeros(len(model.counters) + 1, dtype=i64)
+        self.log = np.zeros((log_rows, 4), dtype=i64)
+
+    def advance(self, until: int, until_done: int, stall: int) -> int:
+        """Run on; return the engine's status."""
+        return int(
+            engine.advance(
+                self.model.rows, self.stream, self.draws, self.S, self.T, self.R, self.H, self.G, self.clock,
+                self.heap_time, self.heap_key, self.heap_token, self.ready_key, self.ready_token, self.table,
+                self.table_at, self.ring, self.ring_at, self.histogram, self.done, self.counters, self.log,
+                np.int64(until), np.int64(until_done), np.int64(stall),
+            )  # fmt: skip
+        )
+
+    def snapshot(self) -> Snapshot:
+        """Copy the totals, integrals brought up to now."""
+        now = int(self.clock[engine.K_NOW])
+        S = self.S
+        dt = now - S[:, engine.S_SINCE]
+        return Snapshot(
+            now=now,
+            integral_free=S[:, engine.S_INT_FREE] + dt * S[:, engine.S_FREE],
+            integral_line=S[:, engine.S_INT_LINE] + dt * (S[:, engine.S_LINE] + S[:, engine.S_POOL]),
+            integral_blocked=S[:, engine.S_INT_BLOCKED] + dt * S[:, engine.S_BLOCKED],
+            grants=S[:, engine.S_GRANTS].copy(),
+            refused=S[:, engine.S_REFUSED].copy(),
+            done=self.done.copy(),
+            histogram=self.histogram.copy(),
+            counters=self.counters[:-1].copy(),
+            events=int(self.clock[engine.K_EVENTS]),
+        )
+
+    def who_waits(self) -> str:
+        """Say in words which tokens wait for what, holding what."""
+        names = {}
+        for server, number in self.model.servers.values():
+            for member in range(server.members):
+                names[number + member] = server.name if server.members == 1 else f"{server.name}[{member}]"
+        groups: Counter[str] = Counter()
+        for k in np.flatnonzero(self.T[:, engine.T_ALIVE]):
+            waits = int(self.T[k, engine.T_WAITS])
+            if waits == engine.SLEEPING:
+                continue
+            held = [
+                names.get(int(self.H[k, slot]), "?") for slot in range(engine.SLOTS) if self.T[k, engine.T_HELD] >> slot & 1
+            ]
+            what = {engine.JOINING: "its children", engine.POOLED: "several at once", engine.RUNNING: "its turn"}
+            text = f"wait for {what.get(waits) or names.get(waits, '?')}"
+            groups[text + (f" holding {', '.join(held)}" if held else "")] += 1
+        return "; ".join(f"{n} token{'s'[: n > 1]} {text}" for text, n in groups.most_common(8)) or "nobody waits"
+
+
+DISCIPLINE = {"fifo": engine.FIFO, "keyed": engine.KEYED, "cyclic": engine.CYCLIC}
+KINDS = {
+    engine.DEADLOCK: "deadlock",
+    engine.STALL: "stall",
+    engine.SATURATION: "saturation",
+    engine.LEAK: "leak",
+    engine.ENDLESS: "endless instant",
+    engine.BAD_OPERAND: "bad operand",
+    engine.OVERFLOW: "overflow",
+}
+
+
+def run(
+    model: EngineModel,
+    seed: int,
+    packets: int,
+    batches: int,
+    *,
+    until_s: float | None = None,
+    stall_s: float = 1.0,
+    log_rows: int = 0,
+    progress: Callable[[int], None] | None = None,
+) -> Run:
+    """Run until `packets` are done (or `until_s` has passed), taking a snapshot after each of `batches` equal parts.
+
+    Raises SimulationError (deadlock, stall, saturation, ...) naming the resources. `progress` is called per batch.
+    """
+    state = State(model, seed, log_rows)
+    result = Run(model, seed)
+    result.snapshots.append(state.snapshot())
+    until = int(FOREVER) if until_s is None else round(until_s / model.tick)
+    stall = min(round(stall_s / model.tick), int(FOREVER))
+    for batch in range(1, batches + 1):
+        goal = packets * batch // batches
+        horizon = until if until_s is None else until * batch // batches
+        status = state.advance(horizon, int(FOREVER) if until_s is not None else goal, stall)
+        if status in KINDS and not (status == engine.DEADLOCK and _arrivals_over(state)):
+            where = f" (row {int(state.clock[engine.K_ERROR_ROW])})" if status >= engine.SATURATION else ""
+            raise SimulationError(KINDS[status], state.who_waits() + where)
+        result.snapshots.append(state.snapshot())
+        result.status = status
+        if progress is not None:
+            progress(batch)
+        if status in (engine.FINISHED, engine.DEADLOCK):
+            break
+    result.longest_line = state.S[:, engine.S_MAX_LINE].copy()
+    result.log = state.log[: int(state.clock[engine.K_LOG])].copy()
+    return result
+
+
+def _arrivals_over(state: State) -> bool:
+    """True if all that waits is threads for a next packet: the source has ended and everything was served."""
+    waiting = [number for server, number in state.model.servers.values() if server.name.endswith(".waiting")]
+    alive = state.T[:, engine.T_ALIVE] == 1
+    return bool(waiting) and bool(np.all(state.T[alive, engine.T_WAITS] == waiting[0]))
