@@ -1,6 +1,7 @@
 """The published numbers as they are in the repository: complete, typed, sourced, and each measurement counted once."""
 
 import csv
+import tomllib
 
 import pandas as pd
 import pytest
@@ -88,3 +89,11 @@ def test_table_has_a_row_a_number_and_floats():
     row = frame.set_index("key").loc["ixp2400.fig9.bandwidth.n30"]
     assert (row.point, row.conditions) == (9.33, "design=ixp2400_dram;narrow_share=0.3;banks=4")
     assert pd.isna(frame.set_index("key").loc["ixp2400.fig9.bandwidth.n40", "point"])
+
+
+def test_every_listed_knob_is_used_by_a_row():
+    tables = tomllib.loads(share("data", "published", "knobs.toml").read_text(encoding="utf-8"))
+    for prefix, knobs in tables.items():
+        rows = [row for row in load() if row.key.startswith(f"{prefix}.")]
+        used = {name.removeprefix("baseline_") for row in rows for name in row.conditions}
+        assert set(knobs) == used
