@@ -9,12 +9,12 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from reference import capture_files as make
 
 from npexplore.errors import InputError
 from npexplore.packets import read_capture
 from npexplore.packets.statistics import count_capture
 from npexplore.paths import share
-from tests.reference import capture_files as make
 
 pytestmark = pytest.mark.skipif(not shutil.which("tshark"), reason="tshark is not installed")
 

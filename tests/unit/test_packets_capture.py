@@ -4,12 +4,12 @@ import io
 
 import numpy as np
 import pytest
+from reference import capture_files as make
 
 from npexplore.errors import UnknownNameError
 from npexplore.packets import read_capture
 from npexplore.packets.capture import LengthCdf
 from npexplore.paths import share
-from tests.reference import capture_files as make
 
 
 def capture(*lengths, link=1):

@@ -3,11 +3,11 @@
 import io
 
 import pytest
+from reference import capture_files as make
 
 from npexplore._kernels import capture_counts, capture_headers
 from npexplore.packets import read_capture
 from npexplore.packets.columns import DERIVED, HEADER_COLUMNS, STORED
-from tests.reference import capture_files as make
 
 
 def columns(*packets, length=None):

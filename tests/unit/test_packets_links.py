@@ -4,10 +4,10 @@ import io
 import struct
 
 import pytest
+from reference import capture_files as make
 
 from npexplore.packets import read_capture
 from npexplore.packets.links import FORMATS, LINK_TYPES, link_format
-from tests.reference import capture_files as make
 
 FOUR, SIX = make.ipv4(make.udp()), make.ipv6(make.udp())
 SNAP = make.llc_snap(FOUR)

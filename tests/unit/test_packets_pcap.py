@@ -3,10 +3,10 @@
 import io
 
 import pytest
+from reference import capture_files as make
 
 from npexplore.errors import InputError
 from npexplore.packets import read_capture
-from tests.reference import capture_files as make
 
 PACKET = make.ethernet(make.ipv4(make.udp()))
 

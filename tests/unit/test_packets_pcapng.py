@@ -4,9 +4,9 @@ import io
 import struct
 
 import pytest
+from reference import capture_files as make
 
 from npexplore.packets import read_capture
-from tests.reference import capture_files as make
 
 PACKET = make.ethernet(make.ipv4(make.udp()))
 START = make.section() + make.interface()

@@ -9,11 +9,11 @@ from random import Random
 
 import pytest
 import zstandard
+from reference import capture_files as make
 
 from npexplore.errors import InputError
 from npexplore.packets import CaptureScan, read_capture
 from npexplore.packets.source import Source
-from tests.reference import capture_files as make
 
 PACKET = make.ethernet(make.ipv4(make.udp()), pad=60)
 DATA = make.pcap([(n, 0, PACKET, None) for n in range(1000)])
