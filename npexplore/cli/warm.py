@@ -1,5 +1,6 @@
 """`npexplore warm` (hidden): compile every kernel into its cache, so that the first question is answered at once."""
 
+from collections.abc import Callable
 from functools import partial
 from importlib import import_module
 from pkgutil import iter_modules
@@ -18,7 +19,9 @@ def command() -> None:
     began = monotonic()
     note("warming the kernels: the first time compiles them, which takes up to 30 s")
     # Importing compiles what has an explicit signature; using each storey once compiles the rest.
-    jobs = [partial(import_module, f"{kernels.__name__}.{module.name}") for module in iter_modules(kernels.__path__)]
+    jobs: list[Callable[[], object]] = [
+        partial(import_module, f"{kernels.__name__}.{module.name}") for module in iter_modules(kernels.__path__)
+    ]
     for job in progress([*jobs, _use_packets, _use_designs], unit="step", label="warm"):
         job()
     note(f"kernels are warm ({monotonic() - began:.1f} s)")

@@ -1,0 +1,144 @@
+"""An executed notebook becomes a page that needs no network and shows every output in its best form."""
+
+import json
+import re
+from pathlib import Path
+
+import nbformat.v4 as nb
+import plotly.graph_objects as go
+import pytest
+
+from npexplore.errors import InputError, NpexploreError, UnknownNameError
+from npexplore.plot.theme import CONFIG
+from npexplore.report import headline
+from npexplore.report.build import Report
+from npexplore.report.execute import Run
+from npexplore.report.index import index_page
+from npexplore.report.notebooks import Notebook, find_notebooks
+from npexplore.report.pages import page
+
+FIGURE = "application/vnd.plotly.v1+json"
+
+
+def shown(data):
+    return nb.new_output("display_data", data=data)
+
+
+def run_of(*cells, name="10_thing", error=None):
+    cells = nb.new_notebook(cells=list(cells))
+    return Run(Notebook(Path(f"{name}.py"), cells), cells, "2026-01-02 03:04:05", 1.5, error)
+
+
+@pytest.fixture
+def run():
+    figure = json.loads(go.Figure(go.Scatter(y=[1, 3, 2]), layout={"height": 321}).to_json())
+    number = headline("worst <error>", 3.14159, "%", tone="bad")._repr_mimebundle_()
+    return run_of(
+        nb.new_markdown_cell(
+            "# Banks & buses\n\nWhat *binds*, by [Little](https://doi.org/1)?\n\n## First\n\n$$x_i^2$$\n\nand $y$"
+        ),
+        nb.new_code_cell("draw()", outputs=[shown({FIGURE: figure, "text/plain": "Figure"})]),
+        nb.new_code_cell("draw()", outputs=[shown({FIGURE: figure}), shown(number)]),
+        nb.new_code_cell(
+            "t", outputs=[nb.new_output("execute_result", {"text/html": "<table></table>", "text/plain": "no"})]
+        ),
+        nb.new_code_cell("1 < 2", outputs=[nb.new_output("execute_result", {"text/plain": "1 < 2"})]),
+    )
+
+
+def test_every_figure_is_a_div_over_one_shared_script(run):
+    html = page(run)
+    assert html.count('class="plotly-graph-div"') == 2
+    assert re.findall(r'<script[^>]*src="([^"]*)"', html) == ["plotly.min.js"]
+    assert len(set(re.findall(r'id="(figure-[^"]*)"', html))) == 2
+    assert "height:321px" in html
+
+
+def test_nothing_is_loaded_from_elsewhere(run):
+    html = page(run)
+    assert not re.search(r'(src|<link[^>]*href)="?http', html)
+    assert '"showSendToCloud": false' in html
+    assert '"displaylogo": false' in html
+
+
+def test_a_single_file_carries_the_script_inside(run):
+    html = page(run, single_file=True)
+    assert "src=" not in re.sub(r"<script>.*?</script>", "", html, flags=re.DOTALL)
+    assert len(html) > 3_000_000
+
+
+def test_a_page_without_figures_has_no_script_to_load():
+    assert "plotly" not in page(run_of(nb.new_markdown_cell("# Words only")))
+
+
+def test_formulas_are_mathml_and_outputs_take_their_best_form(run):
+    html = page(run)
+    assert html.count("<math") == 2
+    assert "$" not in re.sub(r"<script.*?</script>|<style.*?</style>", "", html, flags=re.DOTALL)
+    assert "<table></table>" in html
+    assert "1 &lt; 2" in html
+    assert "Figure" not in html
+
+
+def test_code_is_folded_and_sections_are_listed(run):
+    html = page(run)
+    assert html.count("<details") == 4
+    assert "<details open" not in html
+    assert '<a href="#First">First</a>' in html
+
+
+def test_a_failed_run_says_so_on_its_page_and_its_card():
+    run = run_of(nb.new_markdown_cell("# Bad luck"), error="10_thing.py, code cell 2 (f(<x>)): ValueError: no")
+    for html in (page(run), index_page([run])):
+        assert "f(&lt;x&gt;)): ValueError: no" in html
+    with pytest.raises(NpexploreError, match=r"1 of 2 notebooks failed: 10_thing\.py, code cell 2"):
+        Report(Path("index.html"), (run, run_of())).raise_for_errors()
+
+
+def test_cards_show_title_summary_and_key_numbers(run):
+    html = index_page([run])
+    assert '<a href="10_thing.html">Banks &amp; buses</a>' in html
+    assert 'What <em>binds</em>, by <a href="https://doi.org/1">Little</a>?' in html
+    assert "<dt>worst &lt;error&gt;</dt><dd>3.14 %</dd>" in html
+    assert 'class="bad"' in html
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"), [(12345, "", "12,345"), (0.12345, "Mpps", "0.123 Mpps"), ("dram", "", "dram")]
+)
+def test_headlines_are_short(value, unit, text):
+    assert headline("label", value, unit)._repr_mimebundle_()["text/plain"] == f"label: {text}"
+
+
+def test_a_headline_refuses_an_unknown_tone():
+    with pytest.raises(InputError, match="'happy'"):
+        headline("label", 1, tone="happy")
+
+
+def test_figures_are_never_offered_to_a_cloud():
+    assert CONFIG["showSendToCloud"] is False
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for name in ("00_start", "10_ixp2400", "11_ixp2400_banks", "20_raw"):
+        (tmp_path / f"{name}.py").write_text(f"# %% [markdown]\n# # About {name}\n#\n# Words.\n\n# %%\n1\n")
+    (tmp_path / "helper.py").write_text("x = 1\n")
+    return tmp_path
+
+
+def test_notebooks_are_found_in_order_and_by_design(folder):
+    assert [n.name for n in find_notebooks(folder)] == ["00_start", "10_ixp2400", "11_ixp2400_banks", "20_raw"]
+    assert [n.name for n in find_notebooks(folder, ["ixp2400"])] == ["10_ixp2400", "11_ixp2400_banks"]
+    first = find_notebooks(folder)[0]
+    assert (first.title, first.summary, first.code_cells) == ("About 00_start", "Words.", 1)
+
+
+def test_an_unknown_design_names_the_nearest(folder):
+    with pytest.raises(UnknownNameError, match=r"'ixp2040' is unknown \(nearest: ixp2400"):
+        find_notebooks(folder, ["ixp2040"])
+
+
+def test_a_folder_without_notebooks_is_an_error(tmp_path):
+    with pytest.raises(InputError, match="holds no notebook"):
+        find_notebooks(tmp_path)
