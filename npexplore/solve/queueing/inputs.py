@@ -10,6 +10,7 @@ from npexplore.errors import InputError
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Booleans = NDArray[np.bool_]
 
 
 def as_floats(subject: str, values: ArrayLike) -> Floats:
@@ -26,7 +27,7 @@ def label(index: int, names: Sequence[str] | None) -> str:
 
 
 def refuse_first(
-    wrong: NDArray[np.bool_],
+    wrong: Booleans,
     values: NDArray[Any],
     subject: str,
     rule: str,
@@ -85,3 +86,31 @@ def population_row(values: ArrayLike, points: int) -> Ints:
         (row < 1) | (row != np.floor(row)), row, "population", "a whole number of at least 1", None, ("point",)
     )
     return row.astype(np.int64)
+
+
+def delay_flags(delay: ArrayLike | None, stations: int) -> Booleans:
+    """Return which stations (K,) are delays, none by default. Raises InputError."""
+    mask = np.zeros(stations, bool) if delay is None else np.asarray(delay, dtype=bool)
+    if mask.shape != (stations,):
+        raise InputError(f"delay must be one flag a station ({stations}), got shape {mask.shape}")
+    return mask
+
+
+def rate_cube(rates: ArrayLike, points: int, stations: int, names: Sequence[str] | None) -> Floats:
+    """Return capacity multipliers as (1, K, M) or (P, K, M), all greater than 0. Raises InputError."""
+    cube = as_floats("rate", rates)
+    cube = cube[None] if cube.ndim == 2 else cube
+    if cube.ndim != 3 or cube.shape[0] not in (1, points) or cube.shape[1] != stations or cube.shape[2] < 1:
+        raise InputError(
+            f"rates must be (K, M) or (P, K, M) with P = {points} points and K = {stations} stations, "
+            f"got shape {np.shape(rates)}"
+        )
+    with np.errstate(invalid="ignore"):
+        wrong = ~((cube > 0) & (cube < np.inf))
+    refuse_first(wrong, cube, "rate", "greater than 0 and finite", names, ("point", "station", "customers"))
+    return cube
+
+
+def pick(table: Floats, stations: Booleans) -> Floats:
+    """Return the columns (axis 1) of the chosen stations, contiguous; an empty table stays as it is."""
+    return table if stations.all() or not table.size else np.ascontiguousarray(table[:, stations])

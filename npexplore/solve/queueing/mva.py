@@ -10,18 +10,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from npexplore._kernels.mva import load_dependent, load_independent
 from npexplore.errors import InputError, RefusedError
 from npexplore.solve.queueing.inputs import (
     Floats,
+    Ints,
     as_floats,
+    delay_flags,
     demand_table,
     label,
     nonnegative,
     per_point,
+    pick,
     population_row,
+    rate_cube,
     refuse_first,
 )
 
@@ -61,27 +65,6 @@ def multiserver_rates(servers: ArrayLike, population_max: int) -> Floats:
     return capacity
 
 
-def _delays(delay: ArrayLike | None, stations: int) -> NDArray[np.bool_]:
-    mask = np.zeros(stations, bool) if delay is None else np.asarray(delay, dtype=bool)
-    if mask.shape != (stations,):
-        raise InputError(f"delay must be one flag a station ({stations}), got shape {mask.shape}")
-    return mask
-
-
-def _rate_cube(rates: ArrayLike, points: int, stations: int, names: Sequence[str] | None) -> Floats:
-    cube = as_floats("rate", rates)
-    cube = cube[None] if cube.ndim == 2 else cube
-    if cube.ndim != 3 or cube.shape[0] not in (1, points) or cube.shape[1] != stations or cube.shape[2] < 1:
-        raise InputError(
-            f"rates must be (K, M) or (P, K, M) with P = {points} points and K = {stations} stations, "
-            f"got shape {np.shape(rates)}"
-        )
-    with np.errstate(invalid="ignore"):
-        wrong = ~((cube > 0) & (cube < np.inf))
-    refuse_first(wrong, cube, "rate", "greater than 0 and finite", names, ("point", "station", "customers"))
-    return cube
-
-
 def _variation(scv: ArrayLike | None, points: int, stations: int, names: Sequence[str] | None) -> Floats:
     """Return scv as (1, K) or (P, K), or an empty table where service is exponential everywhere."""
     if scv is None:
@@ -92,7 +75,7 @@ def _variation(scv: ArrayLike | None, points: int, stations: int, names: Sequenc
     return table if (table != 1.0).any() else np.zeros((0, 0))
 
 
-def _refuse_wide_rates(cube: Floats, population: int, stations: NDArray[np.int64], names: Sequence[str] | None) -> None:
+def _refuse_wide_rates(cube: Floats, population: int, stations: Ints, names: Sequence[str] | None) -> None:
     """Refuse rates under which a probability too small for a double could grow back to one that matters."""
     used = cube[:, :, : min(population, cube.shape[2])]
     growth = np.log(used.max(axis=2, keepdims=True) / used)
@@ -131,8 +114,8 @@ def mva(
     table = demand_table(demands, names)
     P, K = table.shape
     N, Z = population_row(population, P), per_point("think time", think_time, P)
-    delays = _delays(delay, K)
-    cube = np.ones((1, K, 1)) if rates is None else _rate_cube(rates, P, K, names)
+    delays = delay_flags(delay, K)
+    cube = np.ones((1, K, 1)) if rates is None else rate_cube(rates, P, K, names)
     variation = _variation(scv, P, K, names)
     away = Z + table[:, delays].sum(axis=1)
     empty = away + table[:, ~delays].sum(axis=1) == 0
@@ -145,13 +128,13 @@ def mva(
     if varying.any():
         if variation.size:
             raise RefusedError("residual-time MVA: load-dependent rates with a coefficient of variation of service")
-        used = np.ascontiguousarray(cube[:, varying])
+        used = pick(cube, varying)
         _refuse_wide_rates(used, int(N.max()), np.flatnonzero(varying), names)
         queue_varying = np.empty((P, int(varying.sum())))
-        load_dependent(_columns(table, fixed), _columns(table, varying), used, N, away, x, queue_fixed, queue_varying)
+        load_dependent(pick(table, fixed), pick(table, varying), used, N, away, x, queue_fixed, queue_varying)
         queue[:, varying] = queue_varying
     else:
-        load_independent(_columns(table, fixed), N, away, _columns(variation, fixed), x, queue_fixed)
+        load_independent(pick(table, fixed), N, away, pick(variation, fixed), x, queue_fixed)
     busy = x[:, None] * table
     if queue_fixed is not queue:
         queue[:, fixed] = queue_fixed
@@ -160,10 +143,6 @@ def mva(
     capacity = np.where(delays, 1.0, cube.max(axis=2))
     named = "residual-time MVA" if variation.size else None
     return Mva(x, queue, residence, busy / capacity, residence.sum(axis=1), named)
-
-
-def _columns(table: Floats, chosen: NDArray[np.bool_]) -> Floats:
-    return table if chosen.all() or not table.size else np.ascontiguousarray(table[:, chosen])
 
 
 def flow_equivalent(
@@ -185,7 +164,7 @@ def flow_equivalent(
     P = len(table)
     counts = np.arange(1, limit + 1)
     if rates is not None:
-        cube = _rate_cube(rates, P, table.shape[1], names)
+        cube = rate_cube(rates, P, table.shape[1], names)
         rates = np.repeat(cube, limit, axis=0) if len(cube) > 1 else cube
     solved = mva(np.repeat(table, limit, axis=0), np.tile(counts, P), 0.0, rates, delay=delay, names=names)
     return solved.throughput.reshape(P, limit)

@@ -1,0 +1,187 @@
+"""Closed networks with several classes of customers: exact mean value analysis over all population vectors.
+
+Product form (BCMP, JACM 22, 1975): FIFO with one exponential service time for all classes, or PS, delay and preemptive
+LIFO with any. Capacity of a load-dependent station depends on its total number of customers. Recursions:
+`npexplore/_kernels/queueing_multiclass.py`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from npexplore._kernels import queueing_multiclass as kernels
+from npexplore.errors import InputError, RefusedError
+from npexplore.solve.queueing.inputs import (
+    Booleans,
+    Floats,
+    Ints,
+    as_floats,
+    delay_flags,
+    nonnegative,
+    pick,
+    rate_cube,
+    refuse_first,
+)
+
+MAX_STATES = 20_000_000  # population vectors of one point; each holds one number a station or level
+
+
+@dataclass(frozen=True)
+class MultiMva:
+    """Means of P closed networks of K stations and R classes; seconds, customers, customers per second.
+
+    throughput, response_time (P, R); queue_length, residence_time, utilization (P, K, R), as in `Mva`; a class without
+    customers has zeros. `approximation` names what was not exact, else None.
+    """
+
+    throughput: Floats
+    queue_length: Floats
+    residence_time: Floats
+    utilization: Floats
+    response_time: Floats
+    approximation: str | None = None
+
+
+@dataclass(frozen=True)
+class ClosedModel:
+    """Checked arguments of a multi-class solver: demands (P, K, R), population and think time (P, R), rates, delays."""
+
+    demands: Floats
+    population: Ints
+    think_time: Floats
+    rates: Floats
+    delays: Booleans
+    names: Sequence[str] | None
+
+    @classmethod
+    def read(
+        cls,
+        demands: ArrayLike,
+        population: ArrayLike,
+        think_time: ArrayLike,
+        rates: ArrayLike | None,
+        delay: ArrayLike | None,
+        names: Sequence[str] | None,
+        *,
+        empty: bool = False,
+    ) -> "ClosedModel":
+        """Check the arguments of `multiclass_mva`; `empty` allows a population of zero in every class."""
+        axes = ("point", "station", "class")
+        table = as_floats("demand", demands)
+        table = table[None] if table.ndim == 2 else table
+        if table.ndim != 3:
+            raise InputError(f"demands must have the axes (points, stations, classes), got shape {table.shape}")
+        nonnegative("demand", table, names, axes)
+        P, K, R = table.shape
+        counts, Z = class_row("population", population, P, R), class_row("think time", think_time, P, R)
+        refuse_first(counts != np.floor(counts), counts, "population", "a whole number", None, ("point", "class"))
+        if not empty:
+            total = counts.sum(axis=1)
+            refuse_first(total == 0, total, "population of all classes", "at least 1", None, ("point",))
+        idle = (table.sum(axis=1) + Z == 0) & (counts > 0)
+        refuse_first(idle, Z, "sum of demands and think time", "greater than 0", None, ("point", "class"))
+        cube = np.ones((1, K, 1)) if rates is None else rate_cube(rates, P, K, names)
+        return cls(table, counts.astype(np.int64), Z, cube, delay_flags(delay, K), names)
+
+    @property
+    def varying(self) -> Booleans:
+        """Return which stations (K,) are load-dependent."""
+        flags: Booleans = (self.rates != 1.0).any(axis=(0, 2)) & ~self.delays
+        return flags
+
+    @property
+    def away(self) -> Floats:
+        """Return the seconds (P, R) spent without queueing: think time and delay stations."""
+        total: Floats = self.think_time + self.demands[:, self.delays].sum(axis=1)
+        return total
+
+    def result(self, throughput: Floats, queue: Floats, approximation: str | None = None) -> MultiMva:
+        """Return the means that follow from X (P, R) and Q (P, K, R) by Little's law and the utilization law."""
+        busy = throughput[:, None, :] * self.demands
+        queue = np.where(self.delays[:, None], busy, queue)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            residence = np.where(throughput[:, None, :] > 0, queue / throughput[:, None, :], 0.0)
+        capacity = np.where(self.delays, 1.0, self.rates.max(axis=2))[:, :, None]
+        return MultiMva(throughput, queue, residence, busy / capacity, residence.sum(axis=1), approximation)
+
+
+def class_row(subject: str, values: ArrayLike, points: int, classes: int) -> Floats:
+    """Return a nonnegative number for every point and class (P, R), given one for all, one a class, or all."""
+    row = as_floats(subject, values)
+    if row.shape not in ((), (1,), (classes,), (1, classes), (points, classes)):
+        raise InputError(f"{subject} must be one a class ({classes}) or (P, R), got shape {row.shape}")
+    return nonnegative(subject, np.ascontiguousarray(np.broadcast_to(row, (points, classes))), None, ("point", "class"))
+
+
+def multiclass_mva(
+    demands: ArrayLike,
+    population: ArrayLike,
+    think_time: ArrayLike = 0.0,
+    rates: ArrayLike | None = None,
+    *,
+    delay: ArrayLike | None = None,
+    names: Sequence[str] | None = None,
+) -> MultiMva:
+    """Solve P closed multi-class networks exactly.
+
+    demands (P, K, R) or (K, R) in seconds; population, think_time (R,) or (P, R); rates and delay as in `mva`. Cost and
+    memory grow with the product of (population + 1) over classes: `approximate_mva` is for large ones.
+
+    Raises InputError for an empty network and for negative or NaN values (naming station and value); RefusedError for
+    too many population vectors and for load-dependent networks beyond double precision.
+    """
+    model = ClosedModel.read(demands, population, think_time, rates, delay, names)
+    throughput, queue, _ = solve_closed(model)
+    return model.result(throughput, queue)
+
+
+def solve_closed(model: ClosedModel) -> tuple[Floats, Floats, Floats]:
+    """Return X (P, R), Q (P, K, R) and the marginals (P, L, M + 1) of the load-dependent stations of a model."""
+    states = float(np.prod(model.population + 1.0, axis=1).max())
+    if states > MAX_STATES:
+        raise RefusedError(
+            f"exact multi-class MVA: {states:.3g} population vectors are more than {MAX_STATES}; "
+            "use approximate_mva (Schweitzer or Linearizer)"
+        )
+    P, K, R = model.demands.shape
+    varying = model.varying
+    fixed = ~varying & ~model.delays
+    throughput, queue = np.empty((P, R)), np.zeros((P, K, R))
+    queue_fixed = np.empty((P, int(fixed.sum()), R))
+    marginal = np.empty((P, int(varying.sum()), model.rates.shape[2] + 1))
+    if varying.any():
+        scale = _scale(model)
+        queue_varying = np.empty((P, int(varying.sum()), R))
+        beyond = kernels.load_dependent(
+            pick(model.demands * scale[:, None], fixed),
+            pick(model.demands * scale[:, None], varying),
+            1.0 / pick(model.rates, varying),
+            model.population,
+            model.away * scale,
+            throughput,
+            queue_fixed,
+            queue_varying,
+            marginal,
+        )
+        if beyond >= 0:
+            raise RefusedError(
+                f"exact multi-class MVA: point {beyond} with load-dependent rates leaves double precision with "
+                f"{model.population[beyond].sum()} customers; use approximate_mva or smaller populations"
+            )
+        throughput *= scale
+        queue[:, varying] = queue_varying
+    else:
+        kernels.load_independent(pick(model.demands, fixed), model.population, model.away, throughput, queue_fixed)
+    queue[:, fixed] = queue_fixed
+    return throughput, queue, marginal
+
+
+def _scale(model: ClosedModel) -> Floats:
+    """Return a rough guess (P, R) of X from the asymptotic bounds, shared out by population; 1 for empty classes."""
+    capacity = np.where(model.delays, np.inf, model.rates.max(axis=2))
+    load = model.population / np.maximum(model.demands.sum(axis=1) + model.think_time, 1e-300)
+    stretch = ((model.demands * load[:, None]).sum(axis=2) / capacity).max(axis=1, initial=0.0)
+    guess: Floats = np.where(model.population > 0, load / np.maximum(stretch, 1.0)[:, None], 1.0)
+    return guess
