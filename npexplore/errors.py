@@ -1,12 +1,12 @@
 """The errors users meet: each names its subject, the rule, the value got and, where names are known, the nearest ones.
 
-    NpexploreError
-    ├── InputError        wrong usage or unreadable input (command line: exit status 2)
-    │   ├── UnknownNameError  a name that is not in a list; carries the nearest known names
-    │   └── ModelError        a machine, program or network that cannot work (refused before it runs)
-    ├── DamagedInputError readable in part; the good part is kept by the raiser (exit status 3)
-    ├── RefusedError      a solver says: this model is outside what I can answer truthfully
-    └── SimulationError   a run that makes no progress: deadlock, stall, saturation, leak, endless instant
+NpexploreError
+├── InputError        wrong usage or unreadable input (command line: exit status 2)
+│   ├── UnknownNameError  a name that is not in a list; carries the nearest known names
+│   └── ModelError        a machine, program or network that cannot work (refused before it runs)
+├── DamagedInputError readable in part; the good part is kept by the raiser (exit status 3)
+├── RefusedError      a solver says: this model is outside what I can answer truthfully
+└── SimulationError   a run that makes no progress: deadlock, stall, saturation, leak, endless instant
 """
 
 from collections.abc import Iterable
@@ -54,7 +54,7 @@ class RefusedError(NpexploreError):
 
 
 class SimulationError(NpexploreError):
-    """A run that cannot go on; `kind` is deadlock, stall, saturation, leak or endless instant, the text names who waits."""
+    """A run that cannot go on; `kind` is deadlock, stall, saturation, leak or endless instant; the text names waiters."""
 
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(f"{kind}: {message}")

@@ -1,4 +1,4 @@
-"""Where the shared files (models, data, notebooks) are: inside an installed wheel, or beside the package in a checkout."""
+"""Where models, data and notebooks are: inside an installed wheel, or beside the package in a checkout."""
 
 from pathlib import Path
 

@@ -1,14 +1,15 @@
 """Design: what users hold. Parameters from a machine file, a function that builds the machine, and the solvers.
 
-    d = npexplore.design("ixp2400").with_(scheme="fcb_tb")
-    d.bounds(w); d.queueing(w); d.simulate(w, seed=1)
+d = npexplore.design("ixp2400").with_(scheme="fcb_tb")
+d.bounds(w); d.queueing(w); d.simulate(w, seed=1)
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from npexplore.errors import InputError
 from npexplore.machine.machine import Machine
 from npexplore.machine.parameters import Parameters, Value, load_machine
 from npexplore.machine.workload import Workload
@@ -20,56 +21,82 @@ from npexplore.solve.prediction import Prediction
 class Design:
     """A machine with values for its parameters.
 
-    build: parameters -> Machine; check: raises InputError where parameters contradict each other.
+    build: parameters -> Machine. own: parameters -> the workload of a design that brings its own (else None).
     """
 
     name: str
     parameters: Parameters
     build: Callable[[Parameters], Machine]
+    own: Callable[[Parameters], Workload] | None = None
 
     @staticmethod
-    def of(name: str, build: Callable[[Parameters], Machine], file: str | None = None) -> Design:
-        """Return the design of a machine file in models/machines with its published parameters."""
-        return Design(name, Parameters(load_machine(file or name)), build)
+    def of(
+        name: str, build: Callable[[Parameters], Machine], own: Callable[[Parameters], Workload] | None = None,
+    ) -> Design:  # fmt: skip
+        """Return the design of a machine file (name in models/machines, or path) with that file's values."""
+        file = load_machine(name)
+        return Design(file.name, Parameters(file), build, own)
 
     def with_(self, **knobs: Value) -> Design:
         """Return the design with some parameters changed; raises UnknownNameError or InputError."""
-        return Design(self.name, self.parameters.with_(**knobs), self.build)
+        return replace(self, parameters=self.parameters.with_(**knobs))
 
     def machine(self) -> Machine:
         """Build the machine; raises ModelError where parameters contradict each other."""
         return self.build(self.parameters)
 
-    def demands(self, workload: Workload) -> Demanded:
+    def workload(self, given: Workload | None = None) -> Workload:
+        """Return the workload given, or the design's own; raises InputError if there is none or one too many."""
+        if self.own is not None:
+            if given is not None:
+                raise InputError(f"design {self.name} brings its own workload; set its knobs instead of giving one")
+            return self.own(self.parameters)
+        if given is None:
+            raise InputError(f"design {self.name} needs a workload: a capture, a mix, or a packet length")
+        return given
+
+    def depends_on(self, workload: Workload | None = None) -> set[str]:
+        """Return the names of the parameters that the machine and its program read."""
+        fresh = replace(self, parameters=self.parameters.with_())
+        fresh.demands(workload)
+        return set(fresh.parameters.read)
+
+    def demands(self, workload: Workload | None = None) -> Demanded:
         """Return demands and visits of every server per packet."""
-        return demanded(self.machine(), workload)
+        return demanded(self.machine(), self.workload(workload))
 
-    def bounds(self, workload: Workload) -> Prediction:
+    def bounds(self, workload: Workload | None = None) -> Prediction:
         """Return the roofline: the upper bound and the resource that sets it."""
-        return bounds(self.machine(), workload)
+        return bounds(self.machine(), self.workload(workload))
 
-    def queueing(self, workload: Workload) -> Prediction:
+    def queueing(self, workload: Workload | None = None) -> Prediction:
         """Return the queueing model's answer; raises RefusedError where none applies."""
         from npexplore.solve.network import queueing
 
-        return queueing(self.machine(), workload)
+        return queueing(self.machine(), self.workload(workload))
 
-    def simulate(self, workload: Workload, seed: int = 1, *, seeds: int | Sequence[int] = 1, packets: int = 20_000) -> Prediction:
-        """Return the simulated answer with 95 % intervals; `seeds` > 1 runs that many replications from `seed` on."""
+    def simulate(
+        self, workload: Workload | None = None, seed: int = 1, *, seeds: int | Sequence[int] = 1, packets: int = 20_000,
+        progress: Callable[[int], None] | None = None,
+    ) -> Prediction:  # fmt: skip
+        """Return the simulated answer with 95 % intervals.
+
+        seeds: how many replications from `seed` on, or the seeds themselves. progress is called after every batch.
+        """
         from npexplore.solve.simulate import replicate
 
         chosen = list(range(seed, seed + seeds)) if isinstance(seeds, int) else list(seeds)
-        return replicate(self.machine(), workload, chosen, packets=packets)
+        return replicate(self.machine(), self.workload(workload), chosen, packets=packets, progress=progress)
 
     def __repr__(self) -> str:
         changed = ", ".join(f"{name}={value}" for name, value in self.parameters.changed().items())
         return f"Design({self.name}{': ' + changed if changed else ''})"
 
     def _repr_html_(self) -> str:
+        head = "".join(f"<th>{h}</th>" for h in ("parameter", "value", "unit", "kind", "about", "source"))
         rows = "".join(
-            f"<tr><td style='text-align:left'>{name}</td><td>{self.parameters[name]}</td><td>{p.unit}</td>"
-            f"<td>{p.kind}</td><td style='text-align:left'>{p.about}</td><td style='text-align:left'>{p.source}</td></tr>"
+            f"<tr><td>{name}</td><td>{self.parameters[name]}</td><td>{p.unit}</td>"
+            f"<td>{p.kind}</td><td>{p.about}</td><td>{p.source}</td></tr>"
             for name, p in self.parameters.file.parameter.items()
         )
-        head = "<tr>" + "".join(f"<th>{h}</th>" for h in ("parameter", "value", "unit", "kind", "about", "source")) + "</tr>"
-        return f"<b>{self.parameters.file.title}</b><table>{head}{rows}</table>"
+        return f"<b>{self.parameters.file.title}</b><table><tr>{head}</tr>{rows}</table>"

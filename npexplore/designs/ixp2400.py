@@ -1,8 +1,8 @@
 """Intel IXP2400 forwarding IPv4 with packets buffered in DRAM: what a thread does with one packet (Sec. 2, 3.3, 4).
 
 Receive each 64-byte cell into the packet buffer, read the header, decrement TTL, update the checksum, hash the
-destination, look it up in SRAM, write the header back, enqueue, transmit each cell. The schemes keep the header (HB), the
-first cell (FCB) or first and last cell (FCB+TB) in the scratchpad.
+destination, look it up in SRAM, write the header back, enqueue, transmit each cell. The schemes keep the header
+(HB), the first cell (FCB) or first and last cell (FCB+TB) in the scratchpad.
 """
 
 from __future__ import annotations
@@ -60,7 +60,12 @@ def build(p: Parameters) -> Machine:
         FifoServer("hash", p.hash_ns * ns),
         dram(p),
         WordMemory(
-            "sram", WORD, p.sram_word_ns * ns, latency_s=p.sram_latency_ns * ns, channels=p.sram_channels, split_ports=True
+            "sram",
+            WORD,
+            p.sram_word_ns * ns,
+            latency_s=p.sram_latency_ns * ns,
+            channels=p.sram_channels,
+            split_ports=True,
         ),
         WordMemory("scratch", WORD, p.scratch_word_ns * ns, latency_s=p.scratch_latency_ns * ns),
         WordMemory("msf", WORD, p.msf_word_ns * ns),
@@ -167,7 +172,7 @@ def store(
         if p.scheme != "fcb_tb":
             to_dram(stored)
             return
-        with m.branch((index + 1 < cells)):
+        with m.branch(index + 1 < cells):
             to_dram(stored)
         with m.otherwise():
             if p.full_tail == "scratch":

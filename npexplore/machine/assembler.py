@@ -1,7 +1,7 @@
 """From recorded steps to rows of the event engine (docs/engine.md): registers, hold slots, labels, random sources.
 
-Times are expressions in ticks; `Assembler.ticks` converts from the model's units. Every row's operands are a constant plus a
-register, so that what varies between packets stays data.
+Times are expressions in ticks; `Assembler.ticks` converts from the model's units. Every row's operands are a constant
+plus a register, so that what varies between packets stays data.
 """
 
 from __future__ import annotations
@@ -12,7 +12,16 @@ from dataclasses import dataclass, field
 
 from npexplore._kernels import engine
 from npexplore.errors import ModelError
-from npexplore.machine.expressions import Condition, Constant, Expression, Function, Operand, Variable, expression, scaled
+from npexplore.machine.expressions import (
+    Condition,
+    Constant,
+    Expression,
+    Function,
+    Operand,
+    Variable,
+    expression,
+    scaled,
+)
 from npexplore.machine.program import Body, Branch, Draw, Fork, Let, Loop, Parallel, Turn, Visit
 from npexplore.machine.resources.base import Server
 
@@ -278,7 +287,7 @@ class Assembler:
 
     @contextmanager
     def fork(self, hold: Hold | None = None, mode: int = engine.DETACHED) -> Iterator[Hold | None]:
-        """Emit what a new token does; with `hold` it takes over that slot (as the yielded Hold) and must give it back."""
+        """Emit what a new token does; with `hold` it takes that slot over (the yielded Hold) and must give it back."""
         begin, after = Label(), Label()
         self.emit(engine.FORK, target=begin, slot=-1 if hold is None else hold.slot, x=mode)
         if hold is not None:

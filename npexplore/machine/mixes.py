@@ -1,7 +1,7 @@
 """Packet-length mixes (models/mixes/*.toml): shares that a source states, and one share solved from a stated mean.
 
-With components of mean cells c_i, shares s_i and one share f to fit, the rest takes 1 - sum: the mean number of cells fixes
-f = (mean - sum s_i c_i - (1 - sum s_i) c_rest) / (c_fit - c_rest).
+With components of mean cells c_i, shares s_i and one share f to fit, the rest takes 1 - sum: the mean number of cells
+fixes f = (mean - sum s_i c_i - (1 - sum s_i) c_rest) / (c_fit - c_rest).
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def mix_names() -> list[str]:
 
 
 def load_mix(name: str) -> Mix:
-    """Return a mix by name; raises UnknownNameError, InputError for a bad file, ModelError if no share fits the mean."""
+    """Return a mix by name; raises UnknownNameError, InputError (bad file), ModelError (no share fits the mean)."""
     if name not in mix_names():
         raise UnknownNameError("mix", name, mix_names())
     path = share("models", "mixes", f"{name}.toml")
@@ -123,4 +123,5 @@ def _shape(part: Component, longest: int) -> np.ndarray[tuple[int], np.dtype[np.
     weights = np.zeros(longest + 1)
     lengths = np.arange(part.low, part.high + 1)
     weights[part.low : part.high + 1] = 1.0 if part.shape == "uniform" else 1.0 / lengths
-    return weights / weights.sum()
+    shape: np.ndarray[tuple[int], np.dtype[np.float64]] = weights / weights.sum()
+    return shape

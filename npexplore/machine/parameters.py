@@ -56,13 +56,27 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         return int(number) if isinstance(self.value, int) else number
 
 
+class Alternative(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Another structure that the calibration rows do not rule out: parameters to set, and what speaks for it."""
+
+    name: str
+    set: dict[str, Value]
+    about: str
+
+
 class MachineFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Schema of models/machines/*.toml."""
+    """Schema of models/machines/*.toml.
+
+    extends: name of a machine file whose parameters this one adds to. reason: ledger key -> why a prediction misses.
+    """
 
     name: str
     title: str
     paper: str
     parameter: dict[str, Parameter]
+    extends: str | None = None
+    alternative: list[Alternative] = []
+    reason: dict[str, str] = {}
 
 
 class Parameters(Mapping[str, Value]):
@@ -70,6 +84,7 @@ class Parameters(Mapping[str, Value]):
 
     def __init__(self, file: MachineFile, values: Mapping[str, Value] | None = None) -> None:
         self.file = file
+        self.read: set[str] = set()  # names that somebody asked for: what a machine depends on
         self._values: dict[str, Value] = {name: p.value for name, p in file.parameter.items()}
         for name, value in (values or {}).items():
             if name not in file.parameter:
@@ -79,6 +94,7 @@ class Parameters(Mapping[str, Value]):
     def __getitem__(self, name: str) -> Value:
         if name not in self._values:
             raise UnknownNameError(f"parameter of {self.file.name}", name, self._values)
+        self.read.add(name)
         return self._values[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -88,7 +104,7 @@ class Parameters(Mapping[str, Value]):
         return len(self._values)
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") or name == "file":
+        if name.startswith("_") or name in ("file", "read"):
             raise AttributeError(name)
         return self[name]
 
@@ -143,8 +159,13 @@ def load_machine(path: str | Path) -> MachineFile:
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}") from None
     machine: MachineFile = decode(text, MachineFile, file)
+    if machine.extends is not None:
+        base = load_machine(machine.extends)
+        machine = msgspec.structs.replace(machine, parameter={**base.parameter, **machine.parameter})
     for name, parameter in machine.parameter.items():
         if not parameter.source.strip():
             raise InputError(f"{file.name}: parameter {name!r} has no source")
         parameter.check(name, parameter.value)
+    for alternative in machine.alternative:
+        Parameters(machine, alternative.set)
     return machine

@@ -50,7 +50,9 @@ class Workload:
         if self.arrivals in ("poisson", "periodic") and self.rate_pps is None:
             raise InputError(f"arrivals {self.arrivals!r} need a rate (for example 2.5Mpps)")
         if self.arrivals == "timestamps" and self.t_ns is None:
-            raise InputError(f"workload {self.name!r} has no time stamps; choose saturated, poisson or periodic arrivals")
+            raise InputError(
+                f"workload {self.name!r} has no time stamps; choose saturated, poisson or periodic arrivals"
+            )
 
     @property
     def packet_bytes(self) -> Integers:
@@ -102,7 +104,9 @@ def workload(
 
     Raises InputError for an unusable combination, an unknown mix, or a capture without an IP packet.
     """
-    given = [name for name, value in (("trace", trace), ("mix", mix), ("packet_bytes", packet_bytes)) if value is not None]
+    given = [
+        name for name, value in (("trace", trace), ("mix", mix), ("packet_bytes", packet_bytes)) if value is not None
+    ]
     if len(given) != 1:
         raise InputError(f"a workload is one of trace, mix, packet_bytes; got {' and '.join(given) or 'none'}")
     if trace is not None:

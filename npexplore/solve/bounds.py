@@ -46,7 +46,9 @@ class Demanded:
     def utilization(self, rate_pps: float) -> dict[str, Utilization]:
         """Return the utilization law's shares at a packet rate, mean over members."""
         return {
-            name: Utilization(rate_pps * demand.seconds / (self.servers[name].members * max(self.servers[name].units, 1)))
+            name: Utilization(
+                rate_pps * demand.seconds / (self.servers[name].members * max(self.servers[name].units, 1))
+            )
             for name, demand in self.demands.servers.items()
         }
 

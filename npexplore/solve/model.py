@@ -119,4 +119,3 @@ def build(machine: Machine, workload: Workload) -> EngineModel:
         shuffled=None if workload.ordered else 0,
         cursor=cursor,
     )
-

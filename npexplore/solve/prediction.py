@@ -51,7 +51,7 @@ class Prediction:
     counted: str
     bottleneck: str
     utilization: Mapping[str, Utilization]
-    latency_s: Latency = Latency()
+    latency_s: Latency = field(default_factory=Latency)
     queue: Mapping[str, Queue] = field(default_factory=dict)
     drops: Mapping[str, int] = field(default_factory=dict)
     offered_pps: float | None = None
@@ -72,7 +72,7 @@ class Prediction:
 
     def _repr_html_(self) -> str:
         rows = "".join(
-            f"<tr><td style='text-align:left'>{name}</td><td>{100 * u.busy:.1f} %</td><td>{100 * u.blocked:.1f} %</td></tr>"
+            f"<tr><td>{name}</td><td>{100 * u.busy:.1f} %</td><td>{100 * u.blocked:.1f} %</td></tr>"
             for name, u in self.utilization.items()
         )
         head = "<tr><th style='text-align:left'>resource</th><th>busy</th><th>blocked</th></tr>"
@@ -83,7 +83,11 @@ def bottleneck(servers: Mapping[str, Server], utilization: Mapping[str, Utilizat
     """Name what holds a machine back: the busiest server; a full limit if no server is; else the number of threads."""
 
     def busiest(role: str) -> tuple[float, str]:
-        shares = [(utilization[name].busy, name) for name, server in servers.items() if server.role == role and name in utilization]
+        shares = [
+            (utilization[name].busy, name)
+            for name, server in servers.items()
+            if server.role == role and name in utilization
+        ]
         return max(shares, default=(0.0, "threads"))
 
     busy, name = busiest("queue")

@@ -124,12 +124,33 @@ class State:
     def advance(self, until: int, until_done: int, stall: int) -> int:
         """Run on; return the engine's status."""
         return int(
-            engine.advance(
-                self.model.rows, self.stream, self.draws, self.S, self.T, self.R, self.H, self.G, self.clock,
-                self.heap_time, self.heap_key, self.heap_token, self.ready_key, self.ready_token, self.table,
-                self.table_at, self.ring, self.ring_at, self.histogram, self.done, self.counters, self.log,
-                np.int64(until), np.int64(until_done), np.int64(stall),
-            )  # fmt: skip
+            engine.advance(  # type: ignore[no-untyped-call]
+                self.model.rows,
+                self.stream,
+                self.draws,
+                self.S,
+                self.T,
+                self.R,
+                self.H,
+                self.G,
+                self.clock,
+                self.heap_time,
+                self.heap_key,
+                self.heap_token,
+                self.ready_key,
+                self.ready_token,
+                self.table,
+                self.table_at,
+                self.ring,
+                self.ring_at,
+                self.histogram,
+                self.done,
+                self.counters,
+                self.log,
+                np.int64(until),
+                np.int64(until_done),
+                np.int64(stall),
+            )
         )
 
     def snapshot(self) -> Snapshot:
@@ -162,7 +183,9 @@ class State:
             if waits == engine.SLEEPING:
                 continue
             held = [
-                names.get(int(self.H[k, slot]), "?") for slot in range(engine.SLOTS) if self.T[k, engine.T_HELD] >> slot & 1
+                names.get(int(self.H[k, slot]), "?")
+                for slot in range(engine.SLOTS)
+                if self.T[k, engine.T_HELD] >> slot & 1
             ]
             what = {engine.JOINING: "its children", engine.POOLED: "several at once", engine.RUNNING: "its turn"}
             text = f"wait for {what.get(waits) or names.get(waits, '?')}"

@@ -5,6 +5,7 @@ One seed: batch means over equal numbers of packets with Student's t. Several se
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -47,7 +48,7 @@ class Window:
 
 
 def bin_middle(bins: npt.NDArray[np.int64]) -> Floats:
-    """Return the latency in ticks that stands for histogram bins (exact below 32, then the middle of 32 bins an octave)."""
+    """Return the latency in ticks that stands for a histogram bin: exact below 32, then the middle of its span."""
     exponent = np.maximum(bins // 32 - 1, 0)
     low = np.where(bins < 32, bins, (bins - 32 * exponent)) * 2.0**exponent
     middle: Floats = low + np.where(bins < 64, 0.0, 2.0**exponent / 2)
@@ -107,7 +108,7 @@ def measure(machine: Machine, workload: Workload, result: Run, cut: int) -> Pred
     shots = result.snapshots[cut:] if len(result.snapshots) > cut + 1 else result.snapshots
     first, last = shots[0], shots[-1]
     total = Window.between(first, last, tick)
-    parts = [Window.between(a, b, tick) for a, b in zip(shots[:-1], shots[1:], strict=True) if b.now > a.now]
+    parts = [Window.between(a, b, tick) for a, b in itertools.pairwise(shots) if b.now > a.now]
     padded = machine.counted != "packet bytes"
 
     def bits(window: Window) -> float:
@@ -151,7 +152,9 @@ def measure(machine: Machine, workload: Workload, result: Run, cut: int) -> Pred
         queue=queue,
         drops={place.removeprefix("drop."): int(n) for place, n in counts.items() if place.startswith("drop.")},
         offered_pps=offered,
-        rates={name: n / total.seconds for name, n in counts.items() if not name.startswith("drop.") and name != OFFERED},
+        rates={
+            name: n / total.seconds for name, n in counts.items() if not name.startswith("drop.") and name != OFFERED
+        },
         ci95=ci95,
         approximation="simulation; batch means with Student's t",
         seed=result.seed,

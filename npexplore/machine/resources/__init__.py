@@ -6,6 +6,13 @@ from npexplore.machine.resources.pool import BufferPool
 from npexplore.machine.resources.processor import Processor
 from npexplore.machine.resources.server import Delay, FifoServer
 
-KINDS = {"processor": Processor, "server": FifoServer, "delay": Delay, "memory": WordMemory, "dram": Dram, "pool": BufferPool}
+KINDS = {
+    "processor": Processor,
+    "server": FifoServer,
+    "delay": Delay,
+    "memory": WordMemory,
+    "dram": Dram,
+    "pool": BufferPool,
+}
 
 __all__ = ["KINDS", "BufferPool", "Delay", "Dram", "DramOptions", "DramTiming", "FifoServer", "Processor", "WordMemory"]

@@ -1,8 +1,8 @@
 """What a resource kind is: the visits it offers, the servers it consists of, and three faces of a visit.
 
-    uses(method, values)        how long a visit occupies each server, without contention (bounds; array per packet)
-    servers()                   what each server is for a queueing solver: queue, delay, or a limit on a group
-    emit(method, operands, asm) which primitives of the event engine a visit is made of
+uses(method, values)        how long a visit occupies each server, without contention (bounds; array per packet)
+servers()                   what each server is for a queueing solver: queue, delay, or a limit on a group
+emit(method, operands, asm) which primitives of the event engine a visit is made of
 """
 
 from __future__ import annotations

@@ -41,8 +41,8 @@ class DramOptions:
     """What papers leave open about a controller.
 
     admission: an access takes a slot and then waits for its bank (in_order), or takes both or none (together).
-    gating: the bank is free once the data are through the I/O gating at the pace of the bare bytes (before_bus) or of the bus
-    with its overhead (whole), or only when they have left over the bus (with_bus).
+    gating: the bank is free once the data are through the I/O gating at the pace of the bare bytes (before_bus) or of
+    the bus with its overhead (whole), or only when they have left over the bus (with_bus).
     writes: data cross the bus after the column command (like_reads) or before the bank is asked for (bus_first).
     precharge_command: waits for the command bus (on_bus), or does not (free).
     """
@@ -63,7 +63,8 @@ class Dram(Resource):
 
     def __init__(
         self, name: str, timing: DramTiming, banks: int, bus_bytes_per_s: float, overhead_bytes: float, slots: int,
-        quantum_bytes: int = 8, wide_bytes: int = 64, options: DramOptions | None = None, queue_limit: int | None = None,
+        quantum_bytes: int = 8, wide_bytes: int = 64, options: DramOptions | None = None,
+        queue_limit: int | None = None,
     ) -> None:  # fmt: skip
         super().__init__(name)
         self.timing = timing
@@ -117,7 +118,11 @@ class Dram(Resource):
                 Hold(f"{name}.gating", gating if apart else bus, gating if apart else nothing),
                 Hold(f"{name}.bus", bus),
             ],
-            counts={f"{name}.bytes": moved, f"{name}.accesses": np.ones_like(moved), f"{name}.narrow": moved < self.wide},
+            counts={
+                f"{name}.bytes": moved,
+                f"{name}.accesses": np.ones_like(moved),
+                f"{name}.narrow": np.float64(1) * (moved < self.wide),
+            },
         )
 
     def emit(self, method: str, operands: Mapping[str, Expression], asm: Assembler) -> None:

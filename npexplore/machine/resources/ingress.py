@@ -45,7 +45,9 @@ class Ingress(Resource):
 
     # ---- the two ends of the buffer, emitted around the threads' program
 
-    def emit_next_packet(self, asm: Assembler, table: int, ring: int, first_register: int, rows: int, place: int) -> None:
+    def emit_next_packet(
+        self, asm: Assembler, table: int, ring: int, first_register: int, rows: int, place: int
+    ) -> None:
         """Load the registers of a thread with its next packet (saturated: the next row of the workload in turn)."""
         if self.arrivals == SATURATED:
             with asm.scope():

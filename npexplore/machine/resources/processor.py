@@ -1,4 +1,4 @@
-"""Processors shared by hardware threads: a thread keeps its engine until it stalls (non-preemptive), ready threads queue.
+"""Processors shared by hardware threads: a thread keeps its engine until it stalls, ready threads queue.
 
 Demand of a visit = cycles / clock. Each thread belongs to one engine; switching costs `switch_cycles` a visit.
 """

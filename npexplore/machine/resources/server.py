@@ -1,6 +1,6 @@
 """Plain servers: one visit at a time in order of arrival (FIFO), or a pure delay that anybody may be in.
 
-FIFO: demand = service time; an accelerator with a pipeline has an initiation interval (occupied) shorter than its latency.
+FIFO: demand = service time; a pipelined accelerator has an initiation interval (occupied) shorter than its latency.
 """
 
 from collections.abc import Mapping
