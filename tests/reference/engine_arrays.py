@@ -38,7 +38,7 @@ class Arrays:
             self.S[r, [e.S_FREE, e.S_CAP, e.S_DISCIPLINE]] = free, free, code(discipline)
         self.S[:, [e.S_HEAD, e.S_TAIL]] = -1
         self.T = np.zeros((total, e.T_WIDTH), np.int64)
-        self.T[:, [e.T_NEXT, e.T_RELEASE, e.T_PARENT, e.T_SLOT]] = -1
+        self.T[:, [e.T_NEXT, e.T_RELEASE, e.T_PARENT, e.T_SLOT, e.T_WAITS]] = -1
         self.T[live:, e.T_NEXT] = [*range(live + 1, total), -1][:spare]
         self.R = np.zeros((total, e.REGISTERS), np.int64)
         self.H = np.zeros((total, 2 * e.SLOTS), np.int64)

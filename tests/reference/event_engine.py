@@ -14,6 +14,10 @@ SLOTS = 8
 JUMPS_LIMIT = 1_000_000
 WAKES_LIMIT = 20_000_000
 WORD = 1 << 64
+USUAL = {  # what x = 0 means
+    "WAIT": "FIXED", "SERVE": "FIXED", "DRAW": "FIXED", "SET": "ADD", "JUMP": "ALWAYS", "FORK": "DETACHED",
+    "PICK": "ROTATE",
+}  # fmt: skip
 
 
 class Row(NamedTuple):
@@ -134,7 +138,7 @@ class Model:
     def __init__(
         self, program, resources, tokens, streams, spare=0, globals_=(), tables=(), rings=(), classes=1, counters=0
     ):
-        self.program = program
+        self.program = [row if row.x else row._replace(x=USUAL.get(row.op, 0)) for row in program]
         self.resources = [Resource(i, free, discipline) for i, (free, discipline) in enumerate(resources)]
         self.tokens = [
             Token(i, row, [0, *registers] + [0] * (REGISTERS - 1 - len(registers)), priority)
@@ -560,7 +564,7 @@ class Model:
             return next((value for value, weight, *_ in table if weight > number), table[-1][0])
         if kind == "UNTIL":
             return max(a - self.now, 0)
-        if a <= 0:  # WINDOW
-            return 0
-        inside = (self.now - c) % a
-        return b - inside if inside < b else 0
+        if kind == "WINDOW":
+            inside = (self.now - c) % a if a > 0 else b
+            return b - inside if inside < b else 0
+        raise ValueError(kind)
