@@ -122,6 +122,13 @@ class PacketTable(Mapping[str, Column]):
     def __len__(self) -> int:
         return len(self.stored) + len(DERIVED)
 
+    @classmethod
+    def of_records(cls, stored: dict[str, Column], link_types: NDArray[np.uint16]) -> "PacketTable":
+        """Return a table without tags and IPv6 addresses, such as one of packets that were made."""
+        no_address = np.empty((0, 16), np.uint8)
+        tags = Tags(np.empty(0, np.int64), np.empty(0, np.uint8), np.empty(0, np.uint32))
+        return cls(stored, tags, Ipv6Addresses(np.empty(0, np.int64), no_address, no_address), link_types)
+
     @property
     def rows(self) -> int:
         """Number of packets."""

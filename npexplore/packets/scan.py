@@ -66,6 +66,11 @@ class CaptureScan:
         return np.array([interface.link_type for interface in self.interfaces], dtype=np.uint16)
 
     @property
+    def window(self) -> tuple[NDArray[np.uint8], int]:
+        """Bytes of the packets of the table yielded last, and the offset of the first; gone with the next table."""
+        return self._source.data, self._source.base
+
+    @property
     def share_read(self) -> float:
         """Part of the input that has been read, 0 where its size is unknown (a pipe, a compressed file)."""
         return min(1.0, self._source.offset / self._source.size) if self._source.size else 0.0

@@ -1,0 +1,59 @@
+"""`npexplore trace convert`: a capture as a Parquet table, or as another capture; filtered, cut, anonymised.
+
+Exit status 0, or 3 for a damaged input, whose good packets are converted all the same.
+"""
+
+from pathlib import Path
+
+import click
+
+from npexplore.cli.output import note, warn
+from npexplore.errors import InputError, one_of
+
+DAMAGED = 3
+SUFFIXES = {".parquet": "parquet", ".pcap": "pcap-ns", ".pcapng": "pcapng"}
+
+
+@click.command("convert")
+@click.argument("source", metavar="IN")
+@click.argument("target", metavar="OUT", type=click.Path(dir_okay=False, path_type=Path))
+@click.option(
+    "--where", help='Keep the packets an expression holds for: ipv4 and length > 100 and dst in "10.0.0.0/8".'
+)
+@click.option("--microseconds", is_flag=True, help="Write a pcap with microseconds, as old readers want it.")
+@click.option("--snaplen", type=click.IntRange(min=1), help="Keep at most so many bytes of a packet (captures only).")
+@click.option(
+    "--anonymise", "key", metavar="KEYFILE", help="Replace addresses, keeping prefixes; 32 bytes (captures only)."
+)
+@click.option("--keep-payload", is_flag=True, help="With --anonymise: keep what lies behind the transport header.")
+def command(
+    source: str,
+    target: Path,
+    where: str | None,
+    microseconds: bool,
+    snaplen: int | None,
+    key: str | None,
+    keep_payload: bool,
+) -> int:
+    """Convert the capture IN (- is standard input) to OUT, whose name ends in .parquet, .pcap or .pcapng."""
+    form = SUFFIXES[one_of("ending of the output file", target.suffix.lower(), SUFFIXES)]
+    if form == "parquet":
+        if snaplen or key or microseconds:
+            raise InputError(f"{target}: --snaplen, --anonymise and --microseconds need a .pcap or .pcapng output")
+        from npexplore.packets.parquet import convert
+
+        count, damage = convert(source, target, where=where)
+    else:
+        from npexplore.packets.writing import rewrite
+
+        if microseconds and form == "pcap-ns":
+            form = "pcap"
+        secret = Path(key).read_bytes() if key else None
+        count, damage = rewrite(
+            source, target, form=form, where=where, snaplen=snaplen, key=secret, keep_payload=keep_payload
+        )
+    note(f"{target}: {count:,} packets")
+    if damage:
+        warn(f"{source}: {damage}; the packets before it are converted")
+        return DAMAGED
+    return 0

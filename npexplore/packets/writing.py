@@ -1,0 +1,157 @@
+"""Write captures, pcap (microseconds or nanoseconds) or pcapng: packets read (filtered, cut, anonymised) or made."""
+
+import struct
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from npexplore._kernels.capture_write import NO_TIME, pack_pcap, pack_pcapng
+from npexplore.errors import InputError, one_of
+from npexplore.packets.anonymise import Anonymiser
+from npexplore.packets.columns import PacketTable
+from npexplore.packets.filters import select
+from npexplore.packets.scan import CaptureScan, Damage
+
+FORMATS = ("pcap", "pcap-ns", "pcapng")
+_MAGIC = {"pcap": 0xA1B2C3D4, "pcap-ns": 0xA1B23C4D}
+
+
+class CaptureWriter:
+    """Append packets to a new capture file; use it in a `with` block.
+
+    format: `pcap` (microseconds; finer time stamps are cut off), `pcap-ns` or `pcapng` (nanoseconds, several
+    interfaces). Raises InputError for an unknown format, and for a second link type in a pcap file.
+    """
+
+    def __init__(self, path: str | Path, form: str = "pcap-ns", *, snaplen: int = 262_144) -> None:
+        self._form = one_of("capture format", form, FORMATS)
+        self._snaplen = snaplen
+        self._links: list[int] = []
+        self._file = open(path, "wb")  # noqa: SIM115
+        self.path = str(path)
+        if form == "pcapng":
+            self._file.write(struct.pack("<IIIHHqI", 0x0A0D0D0A, 28, 0x1A2B3C4D, 1, 0, -1, 28))
+
+    def __enter__(self) -> "CaptureWriter":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if not self._links:
+            self._interfaces([1])
+        self._file.close()
+
+    def _interfaces(self, links: Sequence[int]) -> None:
+        """Declare the interfaces that packets may name; the first ones must not change."""
+        if self._form == "pcapng":
+            for link in links[len(self._links) :]:
+                options = struct.pack("<HHBxxxHH", 9, 1, 9, 0, 0)
+                self._file.write(struct.pack("<IIHHI", 1, 32, link, 0, 0) + options + struct.pack("<I", 32))
+            self._links = list(links)
+            return
+        kinds = sorted(set(links))
+        if len(kinds) > 1 or (self._links and kinds != self._links):
+            raise InputError(f"{self.path}: a pcap file has one link type, got {kinds}; write pcapng")
+        if not self._links:
+            magic = _MAGIC[self._form]
+            self._file.write(struct.pack("<IHHiIII", magic, 2, 4, 0, 0, self._snaplen, kinds[0]))
+        self._links = kinds
+
+    def write(
+        self, data: NDArray[np.uint8], base: int, table: PacketTable, rows: NDArray[np.int64], kept: NDArray[np.int64]
+    ) -> None:
+        """Append the packets `rows` of a table, of which data[position - base:] holds the bytes and `kept` are kept.
+
+        Packets without a time stamp get time 0. Raises InputError for a time that the format cannot hold.
+        """
+        links = table.link_types.tolist()
+        if self._form != "pcapng":
+            links = np.unique(table["link_type"][rows]).tolist() or self._links
+        if not len(rows):
+            return
+        self._interfaces(links)
+        times = table["t_ns"][rows]
+        bad = (times != NO_TIME) & ((times < 0) | (times >= (1 << 32) * 10**9))
+        if self._form != "pcapng" and bad.any():
+            raise InputError(f"{self.path}: pcap holds times from 1970 to 2106, got {times[bad][0]} ns")
+        out = np.empty(int(kept[rows].sum()) + 36 * len(rows), dtype=np.uint8)
+        common = rows, table["t_ns"], table["length"], kept, table["position"]
+        if self._form == "pcapng":
+            size = pack_pcapng(out, data, base, table["interface"], *common)
+        else:
+            size = pack_pcap(out, data, base, 1 if self._form == "pcap-ns" else 1000, *common)
+        self._file.write(out[:size].data)
+
+
+def rewrite(
+    source: str | Path,
+    target: str | Path,
+    *,
+    form: str = "pcap-ns",
+    where: str | None = None,
+    snaplen: int | None = None,
+    key: bytes | None = None,
+    keep_payload: bool = False,
+) -> tuple[int, Damage | None]:
+    """Copy a capture's packets to another file; return how many were written, and the damage of the source.
+
+    where: a filter (npexplore.packets.filters); snaplen: the most bytes kept of a packet, original lengths stay;
+    key: 32 bytes, anonymises addresses and (unless keep_payload) cuts what lies behind the transport header. Memory
+    does not grow with the file. Raises InputError for unreadable input or a filter that is not understood.
+    """
+    scan = CaptureScan(source)
+    anonymiser = Anonymiser(key) if key is not None else None
+    written = 0
+    with CaptureWriter(target, form) as writer:
+        for table in scan:
+            data, base = scan.window
+            rows = np.flatnonzero(select(table, where)) if where else np.arange(table.rows)
+            kept = table["captured"].astype(np.int64)
+            if snaplen is not None:
+                kept = np.minimum(kept, snaplen)
+            if anonymiser:
+                anonymiser.apply(data, base, table, table["captured"].astype(np.int64))
+                if not keep_payload:
+                    kept = np.minimum(kept, _header_bytes(table))
+            writer.write(data, base, table, rows, kept)
+            written += len(rows)
+    return written, scan.damage
+
+
+def _header_bytes(table: PacketTable) -> NDArray[np.int64]:
+    """Return where each packet's headers end: 8 bytes into the transport header (20 for TCP), 28 into ARP."""
+    l3, l4 = table["l3_offset"].astype(np.int64), table["l4_offset"].astype(np.int64)
+    transport = np.where(table["ip_proto"] == 6, 20, np.where(table["has_ports"], 8, 4))
+    ip = table["ipv4"] | table["ipv6"]
+    end = np.where(ip & (l4 != 0xFFFF) & ~table["nonfirst"], l4 + transport, np.where(l3 != 0xFFFF, l3, 14))
+    end = np.where(ip & table["header_complete"], np.maximum(end, l3 + np.where(table["ipv6"], 40, 20)), end)
+    return np.asarray(np.where(table["arp"], l3 + 28, end), dtype=np.int64)
+
+
+def write_packets(
+    path: str | Path,
+    t_ns: NDArray[np.int64],
+    packets: NDArray[np.uint8],
+    captured: NDArray[np.int64],
+    length: NDArray[np.int64],
+    *,
+    form: str = "pcap-ns",
+    link_type: int = 1,
+) -> None:
+    """Write packets made in memory: packets is uint8 (n, width), of row i the first captured[i] bytes are kept."""
+    count, width = packets.shape
+    if (captured > width).any():
+        raise InputError(f"captured lengths must be at most {width} (the bytes there are), got {captured.max()}")
+    stored: dict[str, Any] = {
+        "t_ns": np.asarray(t_ns, np.int64),
+        "length": np.asarray(length, np.uint32),
+        "position": np.arange(count, dtype=np.int64) * width,
+        "interface": np.zeros(count, np.uint16),
+    }
+    table = PacketTable.of_records(stored, np.array([link_type], np.uint16))
+    with CaptureWriter(path, form) as writer:
+        writer._interfaces([link_type])
+        writer.write(packets.reshape(-1), 0, table, np.arange(count), np.asarray(captured, np.int64))
