@@ -12,9 +12,9 @@
 # ---
 
 # %% [markdown]
-# # A tour: packets in, published numbers out
+# # A tour: a capture, a machine, published numbers
 #
-# What stands before any model runs: what is in a capture, and which measurements the papers printed. Change the file
+# What is in a capture, what it would do to one machine, and which measurements wait to be predicted. Change the file
 # name below to a capture of your own and run the notebook again.
 
 # %%
@@ -40,7 +40,7 @@ capture = npx.read_capture(CAPTURES / "zeek_wikipedia.pcap")
 capture
 
 # %%
-headline("Packets in the example capture", len(capture))
+headline("packets in the example capture", len(capture))
 
 # %% [markdown]
 # Packet lengths decide what a forwarding machine has to do: headers cost time per packet, payload costs bandwidth per
@@ -68,6 +68,54 @@ figure = px.line(
 figure.update_yaxes(range=[0, 1.02], tickformat=".0%")
 
 # %% [markdown]
+# ## What it would do to a machine
+#
+# The IXP2400 forwards packets with threads that each carry one packet from receive to transmit, and buffers them in
+# DRAM. Three solvers answer from one description: *bounds* say what no schedule can exceed, and which resource sets
+# that limit; *queueing* adds the waiting, on average; *simulation* plays every access and gives an interval.
+
+# %%
+machine = npx.design("ixp2400")
+load = npx.workload(trace=CAPTURES / "zeek_wikipedia.pcap")
+answers = [machine.bounds(load), machine.queueing(load), machine.simulate(load, seed=1)]
+pd.DataFrame(
+    {
+        "throughput (Gb/s)": [answer.throughput_bps / 1e9 for answer in answers],
+        "rate (Mpps)": [answer.rate_pps / 1e6 for answer in answers],
+        "bits are those of": [answer.counted for answer in answers],
+        "bottleneck": [answer.bottleneck for answer in answers],
+    },
+    index=[answer.solver for answer in answers],
+).round(3)
+
+# %%
+headline("simulated on the IXP2400 with this capture", answers[-1].throughput_bps / 1e9, "Gb/s")
+
+# %% [markdown]
+# More threads hide more latency, until a resource is full: the rise is latency shared among threads, the flat part what
+# the fullest resources let through. The queueing model takes service times to vary more than they do, and waits longer.
+
+# %%
+points = []
+for threads in (1, 2, 3, 4, 6, 8, 12, 16, 24, 32):
+    point = machine.with_(threads=threads)
+    for answer in (point.bounds(load), point.queueing(load), point.simulate(load, seed=1)):
+        points.append((threads, answer.solver, answer.throughput_bps / 1e9, answer.bottleneck))
+scaling = pd.DataFrame(points, columns=["threads", "solver", "throughput_gbps", "bottleneck"])
+figure = px.line(
+    scaling,
+    x="threads",
+    y="throughput_gbps",
+    color="solver",
+    color_discrete_map=theme.ORIGIN,
+    markers=True,
+    hover_data=["bottleneck"],
+    title="Threads hide latency until a resource is full",
+    labels={"throughput_gbps": f"throughput (Gb/s of {answers[0].counted})"},
+)
+figure.update_yaxes(rangemode="tozero")
+
+# %% [markdown]
 # ## What the papers printed
 #
 # Every published number is one row of the ledger, with its place in the paper, its unit and the interval that its
@@ -79,7 +127,7 @@ ledger = npx.published()
 pd.crosstab(ledger["paper"], ledger["role"], margins=True, margins_name="in all")
 
 # %%
-headline("Published numbers in the ledger", len(ledger))
+headline("published numbers in the ledger", len(ledger))
 
 # %% [markdown]
 # Some of them: throughputs of the IXP2400 that its model may not read, and must predict.

@@ -10,7 +10,14 @@ Names are imported when they are first used, so that `import npexplore` costs no
 
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from npexplore.designs import design as design
+    from npexplore.designs import design_names as design_names
+    from npexplore.ledger import published as published
+    from npexplore.machine.workload import workload as workload
+    from npexplore.packets import read_capture as read_capture
 
 __version__ = "0.1.0"
 
@@ -19,22 +26,21 @@ _HOMES = {
     "check": "npexplore.study.check",
     "design": "npexplore.designs",
     "design_names": "npexplore.designs",
-    "golden": "npexplore.golden",
     "published": "npexplore.ledger",
     "read_capture": "npexplore.packets",
     "sweep": "npexplore.study.sweep",
-    "testing": "npexplore.testing",
     "workload": "npexplore.machine.workload",
 }
+_HOMES = {name: home for name, home in _HOMES.items() if find_spec(home)}
+
+__all__ = [*_HOMES]
 
 
 def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None or find_spec(home) is None:
-        raise AttributeError(f"module 'npexplore' has no attribute {name!r}")
-    module = import_module(home)
-    return module if name in ("golden", "testing") else getattr(module, name)
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'npexplore' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES})
+    return sorted({*globals(), *__all__})

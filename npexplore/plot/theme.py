@@ -20,7 +20,7 @@ BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK = (
 GREY, PALE = "#8A8F98", "#E5E7EB"
 COLORWAY = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK)
 # One colour for each way to know a number, the same in every figure.
-ORIGIN = {"published": BLACK, "bounds": GREY, "queueing": BLUE, "simulated": VERMILION}
+ORIGIN = {"published": BLACK, "bounds": GREY, "queueing": BLUE, "simulation": VERMILION, "simulated": VERMILION}
 
 # Without showSendToCloud plotly.js offers to upload the figure; nothing in a report may leave the machine.
 CONFIG: dict[str, Any] = {

@@ -1,0 +1,69 @@
+"""The wheel, installed elsewhere, can do what the checkout can: it brings models, data and notebooks."""
+
+import json
+import os
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+import npexplore
+
+ROOT = Path(__file__).parents[2]
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    """A new environment with the wheel; the libraries are borrowed from this one, the package is not."""
+    folder = tmp_path_factory.mktemp("wheel")
+    run(sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", folder, ROOT)
+    run(sys.executable, "-m", "venv", "--without-pip", folder / "venv")
+    python = folder / "venv" / "bin" / "python"
+    wheel = next(folder.glob("*.whl"))
+    run(sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-deps", "--no-index", wheel)
+    site = Path(run(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))").strip())
+    (site / "borrowed.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    return python.parent, folder
+
+
+def run(*command, cwd=None, status=0):
+    environment = {**os.environ, "JUPYTER_PATH": f"{sys.prefix}/share/jupyter"}  # nbconvert's own templates
+    environment.pop("PYTHONPATH", None)
+    words = [str(word) for word in command]
+    done = subprocess.run(words, cwd=cwd, env=environment, capture_output=True, text=True, timeout=900, check=False)
+    assert done.returncode == status, f"{words}: {done.stderr[-2000:]}"
+    return done.stdout
+
+
+def test_it_is_the_wheel_that_runs(installed):
+    bin_, folder = installed
+    home = run(bin_ / "python", "-c", "import npexplore; print(npexplore.__file__)", cwd=folder)
+    assert Path(home.strip()).is_relative_to(folder)
+    assert run(bin_ / "npexplore", "--version", cwd=folder) == f"npexplore {npexplore.__version__}\n"
+
+
+def test_it_reads_a_capture_it_brings(installed):
+    bin_, folder = installed
+    script = "from npexplore.paths import share; print(share('data', 'captures', 'zeek_wikipedia.pcap'))"
+    capture = run(bin_ / "python", "-c", script, cwd=folder).strip()
+    assert Path(capture).is_relative_to(folder)
+    document = json.loads(run(bin_ / "npexplore", "trace", "stats", capture, "--json", cwd=folder))
+    assert document["packets"] == 136
+
+
+def test_it_predicts_and_audits(installed):
+    bin_, folder = installed
+    script = "import npexplore as n; print(n.design('ixp2400').bounds(n.workload(packet_bytes=64)).bottleneck)"
+    assert run(bin_ / "python", "-c", script, cwd=folder).strip()
+    assert json.loads(run(bin_ / "npexplore", "audit", "--json", cwd=folder))["rows"]
+    assert json.loads(run(bin_ / "npexplore", "check", "--json", cwd=folder))["rows"]
+
+
+def test_it_writes_the_report(installed):
+    bin_, folder = installed
+    run(bin_ / "npexplore", "report", "--design", "start", "--out", folder / "made", cwd=folder)
+    assert "plotly-graph-div" in (folder / "made" / "00_start.html").read_text()
