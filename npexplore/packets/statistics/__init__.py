@@ -1,5 +1,25 @@
 """Statistics of captures: running totals in constant memory, and what needs the whole packet table."""
 
 from npexplore.packets.statistics.counting import CaptureCounts, count_capture
+from npexplore.packets.statistics.flows import elephants, flow_table, top_talkers, train_lengths
+from npexplore.packets.statistics.locality import Locality, destination_locality, locality
+from npexplore.packets.statistics.rates import RateCounter, RateSeries
+from npexplore.packets.statistics.scaling import HurstEstimate, hurst, interarrivals, variance_time
 
-__all__ = ["CaptureCounts", "count_capture"]
+__all__ = [
+    "CaptureCounts",
+    "HurstEstimate",
+    "Locality",
+    "RateCounter",
+    "RateSeries",
+    "count_capture",
+    "destination_locality",
+    "elephants",
+    "flow_table",
+    "hurst",
+    "interarrivals",
+    "locality",
+    "top_talkers",
+    "train_lengths",
+    "variance_time",
+]

@@ -1,0 +1,120 @@
+"""Flows of a packet table: 5-tuples, directed or both ways, split by timeouts; talkers and packet trains.
+
+A flow ends when none of its packets comes for `timeout_s` (inactive) or when it has lasted `active_s` (RFC 5470 section
+5.1.1 calls both flow expiration). Elephants are the fewest flows that carry a given share of the bytes.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from npexplore._kernels.capture_flows import split_by_timeout
+from npexplore._kernels.capture_records import NO_TIME
+from npexplore.errors import InputError, one_of, positive
+from npexplore.packets.columns import PacketTable
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FOREVER = 1 << 62
+TUPLE = ("src", "dst", "ip_proto", "sport", "dport")
+
+
+def flow_table(
+    table: PacketTable, *, both_ways: bool = False, timeout_s: float | None = None, active_s: float | None = None
+) -> "pd.DataFrame":
+    """Return one row a flow of the IPv4 packets, in order of first packets: 5-tuple, packets, bytes, times, duration.
+
+    both_ways: a conversation is one flow, named after its first packet's direction, with the packets of each direction.
+    timeout_s, active_s: split flows as above (needs time stamps); None: a 5-tuple is one flow. Raises InputError.
+    """
+    import pandas as pd
+
+    rows = np.flatnonzero(table["ipv4"] & table["header_complete"])
+    tuples = {name: table[name][rows].astype(np.int64) for name in TUPLE}
+    forward = np.ones(len(rows), bool)
+    key = dict(tuples)
+    if both_ways:
+        low = tuples["src"] << 16 | tuples["sport"]
+        high = tuples["dst"] << 16 | tuples["dport"]
+        forward = low <= high
+        for name, other in (("src", "dst"), ("dst", "src"), ("sport", "dport"), ("dport", "sport")):
+            key[name] = np.where(forward, tuples[name], tuples[other])
+    number = _numbered(key)
+    time = table["t_ns"][rows]
+    if timeout_s is not None or active_s is not None:
+        if (time == NO_TIME).any():
+            raise InputError("flows can be split by timeouts only if every packet has a time stamp")
+        idle, life = (FOREVER if s is None else int(positive("flow timeout", s) * 1e9) for s in (timeout_s, active_s))
+        size = int(number.max()) + 1 if len(number) else 0
+        last, began, current = np.zeros(size, np.int64), np.zeros(size, np.int64), np.full(size, -1, np.int64)
+        number = split_by_timeout(number, time, idle, life, last, began, current)
+    frame = pd.DataFrame({"flow": number, "bytes": table["length"][rows].astype(np.int64), "t_ns": time, **tuples})
+    frame["packets"] = 1
+    grouped = frame.groupby("flow", sort=False)
+    names = dict.fromkeys(TUPLE, "first")
+    flows = grouped.agg({**names, "packets": "sum", "bytes": "sum"})
+    flows["first_ns"], flows["last_ns"] = grouped["t_ns"].min(), grouped["t_ns"].max()
+    flows["duration_s"] = (flows["last_ns"] - flows["first_ns"]) * 1e-9
+    if both_ways:
+        first = np.unique(number, return_index=True)[1]
+        back = forward != forward[first][number]
+        flows["packets_back"] = np.bincount(number, back, len(flows)).astype(np.int64)
+    return flows.reset_index(drop=True)
+
+
+def _numbered(key: dict[str, NDArray[np.int64]]) -> NDArray[np.int64]:
+    """Return the number of each packet's key, in the order in which keys appear."""
+    import pandas as pd
+
+    upper = key["src"] << 32 | key["dst"]
+    lower = key["sport"] << 24 | key["dport"] << 8 | key["ip_proto"]
+    ends, ports = (pd.factorize(half)[0].astype(np.int64) for half in (upper, lower))
+    return np.asarray(pd.factorize(ends << 31 | ports)[0], dtype=np.int64)
+
+
+def elephants(flows: "pd.DataFrame", share: float = 0.8) -> "pd.DataFrame":
+    """Return the fewest flows that together carry at least a share of the bytes, largest first."""
+    if not 0 < share <= 1:
+        raise InputError(f"share of the bytes must be above 0 and at most 1, got {share!r}")
+    ordered = flows.sort_values("bytes", ascending=False, kind="stable")
+    carried = ordered["bytes"].cumsum()
+    needed = int((carried < share * ordered["bytes"].sum()).sum()) + 1
+    return ordered.head(needed if len(ordered) else 0)
+
+
+def top_talkers(table: PacketTable, count: int = 10, *, by: str = "bytes", end: str = "src") -> "pd.DataFrame":
+    """Return the IPv4 addresses that send (`src`) or receive (`dst`) most, by `bytes` or `packets`, as text."""
+    from ipaddress import IPv4Address
+
+    import pandas as pd
+
+    one_of("measure of talkers", by, ("bytes", "packets"))
+    rows = table["ipv4"] & table["header_complete"]
+    address, inverse = np.unique(table[one_of("end of a packet", end, ("src", "dst"))][rows], return_inverse=True)
+    frame = pd.DataFrame(
+        {
+            "address": [str(IPv4Address(int(value))) for value in address],
+            "packets": np.bincount(inverse, minlength=len(address)),
+            "bytes": np.bincount(inverse, table["length"][rows], len(address)).astype(np.int64),
+        }
+    )
+    frame["share"] = frame[by] / max(1, frame[by].sum())
+    return frame.sort_values(by, ascending=False, kind="stable").head(count).reset_index(drop=True)
+
+
+def train_lengths(table: PacketTable, gap_s: float) -> NDArray[np.int64]:
+    """Return the packets of each train: consecutive packets of one address pair, either way, at most a gap apart.
+
+    Packets of other pairs in between do not end a train (Jain and Routhier's definition of a node-pair process).
+    """
+    positive("largest gap within a train", gap_s)
+    flows = flow_table(_pairs(table), both_ways=True, timeout_s=gap_s)
+    return np.asarray(flows["packets"], dtype=np.int64)
+
+
+def _pairs(table: PacketTable) -> PacketTable:
+    """Return the table with everything of the 5-tuple but the addresses set to zero."""
+    zero: dict[str, Any] = {name: np.zeros_like(table[name]) for name in ("ip_proto", "sport", "dport")}
+    return PacketTable({**table.stored, **zero}, table.tags, table.ipv6, table.link_types)

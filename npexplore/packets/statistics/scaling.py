@@ -1,0 +1,83 @@
+"""How bursts scale with time: variance-time plot, and the Hurst parameter by wavelets with a confidence interval.
+
+variance-time:  Var[mean of m bins] ~ m^(2H - 2)
+Abry, Veitch (IEEE Trans. Inf. Theory 44(1), 1998), Haar wavelet: the mean square detail mu_j at octave j grows as
+2^(j (2H - 1)); y_j = log2 mu_j - g_j is regressed on j with weights 1 / var_j, where for n_j details
+g_j = psi(n_j / 2) / ln 2 - log2(n_j / 2) and var_j = zeta(2, n_j / 2) / ln^2 2.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from npexplore.errors import InputError
+
+Z95 = 1.959963984540054
+LEAST_DETAILS = 8
+
+
+@dataclass(frozen=True)
+class HurstEstimate:
+    """Hurst parameter with its 95 % interval, and the octaves (log2 of bins) it was estimated over."""
+
+    hurst: float
+    low: float
+    high: float
+    first_octave: int
+    last_octave: int
+
+
+def variance_time(counts: NDArray[np.int64], least_blocks: int = 16) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return block sizes m (powers of two) and the variance of the means of m consecutive counts, relative to m = 1."""
+    values = np.asarray(counts, float)
+    sizes, variances = [], []
+    size = 1
+    while len(values) >= least_blocks:
+        sizes.append(size)
+        variances.append(float(values.var(ddof=1)))
+        values = values[: len(values) // 2 * 2].reshape(-1, 2).mean(axis=1)
+        size *= 2
+    scale = variances[0] if variances and variances[0] > 0 else 1.0
+    return np.array(sizes, np.int64), np.array(variances) / scale
+
+
+def hurst(counts: NDArray[np.int64], *, first_octave: int = 3, last_octave: int | None = None) -> HurstEstimate:
+    """Estimate the Hurst parameter of a series of counts; octaves below `first_octave` are left to short correlations.
+
+    Raises InputError for a series that is too short (three octaves with 8 details each are needed) or constant.
+    """
+    from scipy.special import digamma, zeta
+
+    values = np.asarray(counts, float)
+    octaves, energies, numbers = [], [], []
+    octave = 1
+    while len(values) // 2 >= LEAST_DETAILS and (last_octave is None or octave <= last_octave):
+        pairs = values[: len(values) // 2 * 2].reshape(-1, 2)
+        detail = (pairs[:, 0] - pairs[:, 1]) / np.sqrt(2)
+        values = pairs.sum(axis=1) / np.sqrt(2)
+        if octave >= first_octave:
+            octaves.append(octave)
+            energies.append(float((detail**2).mean()))
+            numbers.append(len(detail))
+        octave += 1
+    if len(octaves) < 3 or min(energies) <= 0:
+        raise InputError(
+            f"a Hurst parameter needs a varying series of at least {LEAST_DETAILS * 2 ** (first_octave + 2)} counts, "
+            f"got {len(counts)}"
+        )
+    half = np.array(numbers) / 2
+    y = np.log2(energies) - (digamma(half) / np.log(2) - np.log2(half))
+    variance = zeta(2, half) / np.log(2) ** 2
+    x, w = np.array(octaves, float), 1 / variance
+    s, sx, sxx = w.sum(), (w * x).sum(), (w * x * x).sum()
+    weights = w * (s * x - sx) / (s * sxx - sx**2)
+    slope, error = float((weights * y).sum()), float(np.sqrt((weights**2 * variance).sum()))
+    estimate = (slope + 1) / 2
+    return HurstEstimate(estimate, estimate - Z95 * error / 2, estimate + Z95 * error / 2, octaves[0], octaves[-1])
+
+
+def interarrivals(t_ns: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the times between packets in nanoseconds, in order of time; packets without a time stamp are left out."""
+    timed = t_ns[t_ns != np.iinfo(np.int64).min]
+    return np.diff(np.sort(timed))

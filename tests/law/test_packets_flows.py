@@ -1,0 +1,144 @@
+"""Flows, stack distances and prefix matching equal their plain definitions."""
+
+import io
+from collections import OrderedDict
+from ipaddress import IPv4Network
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from reference import capture_files as make
+
+from npexplore._kernels.capture_flows import longest_match
+from npexplore.packets import read_capture
+from npexplore.packets.statistics import destination_locality, elephants, flow_table, locality, train_lengths
+
+packets = st.lists(
+    st.tuples(
+        st.integers(0, 30),
+        st.integers(1, 3),
+        st.integers(1, 3),
+        st.sampled_from([5, 6]),
+        st.sampled_from([6, 17]),
+        st.integers(60, 70),
+    ),
+    max_size=40,
+).map(lambda rows: sorted(rows, key=lambda row: row[0]))
+
+
+def table(rows):
+    records = []
+    for time, src, dst, port, proto, size in rows:
+        body = make.tcp(port, 11 - port) if proto == 6 else make.udp(port, 11 - port)
+        records.append((time, 0, make.ethernet(make.ipv4(body, proto=proto, src=src, dst=dst)), size))
+    return read_capture(io.BytesIO(make.pcap(records))).columns
+
+
+def plain_flows(rows, both_ways, timeout, active):
+    flows, current = [], {}
+    for time, src, dst, port, proto, size in rows:
+        key = (src, dst, proto, port, 11 - port)
+        name = key
+        if both_ways and (dst, src, proto, 11 - port, port) in current:
+            name = (dst, src, proto, 11 - port, port)
+        flow = current.get(name)
+        if flow is None or time - flow["last"] > timeout or time - flow["first"] > active:
+            current.pop(name, None)
+            name = key
+            flow = current[name] = {"key": key, "packets": 0, "bytes": 0, "first": time, "back": 0}
+            flows.append(flow)
+        flow["packets"] += 1
+        flow["bytes"] += size
+        flow["last"] = time
+        flow["back"] += key != flow["key"]
+    return flows
+
+
+@given(packets, st.booleans(), st.sampled_from([None, 2, 9]), st.sampled_from([None, 5]))
+def test_flow_table_equals_plain_flows(rows, both_ways, timeout, active):
+    found = flow_table(table(rows), both_ways=both_ways, timeout_s=timeout, active_s=active)
+    expected = plain_flows(rows, both_ways, timeout or 10**6, active or 10**6)
+    keys = list(zip(*(found[name] for name in ("src", "dst", "ip_proto", "sport", "dport")), strict=True))
+    assert keys == [flow["key"] for flow in expected]
+    assert found["packets"].tolist() == [flow["packets"] for flow in expected]
+    assert found["bytes"].tolist() == [flow["bytes"] for flow in expected]
+    assert (found["first_ns"] // 10**9).tolist() == [flow["first"] for flow in expected]
+    assert found["duration_s"].tolist() == pytest.approx([flow["last"] - flow["first"] for flow in expected])
+    if both_ways:
+        assert found["packets_back"].tolist() == [flow["back"] for flow in expected]
+
+
+@given(packets, st.floats(0.05, 1))
+def test_elephants_are_the_fewest_flows_with_the_share(rows, share):
+    flows = flow_table(table(rows))
+    if not len(flows):
+        assert len(elephants(flows, share)) == 0
+        return
+    largest = elephants(flows, share)["bytes"]
+    goal = share * flows["bytes"].sum()
+    assert largest.sum() >= goal * (1 - 1e-12)
+    assert largest.sum() - largest.iloc[-1] < goal
+    assert largest.min() >= flows["bytes"].drop(largest.index).max(initial=0) if len(largest) < len(flows) else True
+
+
+@given(packets, st.sampled_from([1, 3, 10]))
+def test_trains_hold_every_packet_once(rows, gap):
+    trains = train_lengths(table(rows), gap)
+    assert trains.sum() == len(rows)
+    pairs = {}
+    for time, src, dst, *_ in rows:
+        pairs.setdefault(frozenset((src, dst)), []).append(time)
+    breaks = sum(b - a > gap for times in pairs.values() for a, b in zip(times, times[1:], strict=False))
+    assert len(trains) == len(pairs) + breaks
+
+
+@given(st.lists(st.integers(0, 12), max_size=80), st.integers(0, 14))
+def test_stack_distance_predicts_an_lru_cache_of_any_size(keys, entries):
+    cache, hits = OrderedDict(), 0
+    for key in keys:
+        hits += key in cache
+        cache[key] = True
+        cache.move_to_end(key)
+        if len(cache) > entries:
+            cache.popitem(last=False)
+    found = locality(np.array(keys, np.int64))
+    assert found.hit_ratio(entries) * len(keys) == pytest.approx(hits)
+    assert found.distinct == len(set(keys))
+    smallest = found.entries_for(found.hit_ratio(entries))
+    assert smallest is not None
+    assert smallest <= entries
+    assert found.hit_ratio(smallest) == found.hit_ratio(entries)
+
+
+networks = st.builds(
+    lambda value, bits: (value >> (32 - bits) << (32 - bits), bits), st.integers(0, 2**32 - 1), st.integers(0, 32)
+)
+near = st.lists(networks, max_size=20).flatmap(
+    lambda nets: (
+        st.lists(st.sampled_from(nets), max_size=20).map(lambda more: nets + [(v, min(32, b + 3)) for v, b in more])
+        if nets
+        else st.just(nets)
+    )
+)
+
+
+@given(near, st.lists(st.integers(0, 2**32 - 1), max_size=20), st.integers(0, 255))
+def test_longest_match_equals_trying_every_prefix(nets, addresses, low):
+    nets = sorted(nets)
+    addresses = [*addresses, *(value for value, _ in nets), *((value + low) % 2**32 for value, _ in nets)]
+    value, length = (np.array([net[k] for net in nets], np.int64) for k in (0, 1))
+    found = longest_match(np.array(addresses, np.int64), value, length)
+    for address, row in zip(addresses, found.tolist(), strict=True):
+        holding = [bits for v, bits in nets if address in range(v, v + 2 ** (32 - bits))]
+        assert (nets[row][1] if row >= 0 else None) == max(holding, default=None)
+        assert row < 0 or address >> (32 - nets[row][1]) == nets[row][0] >> (32 - nets[row][1])
+
+
+def test_destinations_by_prefix_and_by_route():
+    columns = table([(n, 1, dst, 5, 17, 60) for n, dst in enumerate([1, 2, 3, 1, 9, 2])])
+    assert destination_locality(columns).distance.tolist() == [-1, -1, -1, 2, -1, 3]
+    assert destination_locality(columns, prefix_bits=30).distance.tolist() == [-1, 0, 0, 0, -1, 1]
+    net = IPv4Network("0.0.0.0/30")
+    routes = np.array([int(net.network_address)], np.uint32), np.array([30], np.uint8)
+    assert destination_locality(columns, prefixes=routes).distance.tolist() == [-1, 0, 0, 0, -1, 1]
