@@ -74,6 +74,7 @@ def test_times_may_run_backwards_or_be_missing():
     assert simple.time_range()["first_time_ns"] is None
     assert simple.rates is None
     assert simple.burstiness()["interarrival_mean_s"] is None
+    assert simple.burstiness()["hurst"] is None
 
 
 def test_periodic_and_poisson_and_batch_arrivals_tell_apart():
@@ -110,3 +111,14 @@ def test_bundled_capture():
     assert document["first_time_ns"] == 1300475167096535000
     assert (document["ipv4"], document["ipv6"], document["arp"], document["other"]) == (121, 5, 6, 4)
     assert document["ip_proto"] == {"6": 78, "17": 43}
+
+
+def test_burstiness_of_a_poisson_capture():
+    rng = np.random.default_rng(3)
+    times = np.cumsum(rng.exponential(1e6, 60_000)).astype(np.int64)
+    data = make.pcap([(t // 10**9, t % 10**9, b"", 60) for t in times.tolist()], make.NS)
+    burstiness = counts(data).burstiness()
+    assert burstiness["interarrival_cov"] == pytest.approx(1, abs=0.02)
+    assert burstiness["interarrival_mean_s"] == pytest.approx(1e-3, rel=0.02)
+    assert burstiness["hurst"]["low"] < 0.5 < burstiness["hurst"]["high"]
+    assert burstiness["index_of_dispersion"][0]["value"] == pytest.approx(1, abs=0.1)

@@ -14,11 +14,13 @@ from numpy.typing import NDArray
 
 from npexplore._kernels import capture_counts as rows
 from npexplore._kernels.capture_counts import count_flows, count_packets, rehash
+from npexplore.errors import InputError
 from npexplore.packets.capture import LengthCdf
 from npexplore.packets.columns import PacketTable
 from npexplore.packets.links import link_format
 from npexplore.packets.scan import CaptureScan, Damage
 from npexplore.packets.statistics.rates import RateCounter, RateSeries
+from npexplore.packets.statistics.scaling import hurst
 
 HISTOGRAM_BOUNDS = (0, 20, 40, 80, 160, 320, 640, 1280, 2560, 5120)
 
@@ -152,8 +154,18 @@ class CaptureCounts:
             "interarrival_mean_s": mean if number else None,
             "interarrival_cov": sqrt(m2 / number) / mean if number and mean > 0 else None,
             "backwards_steps": int(self.totals[rows.BACKWARDS]),
+            "hurst": self._hurst(series),
             "index_of_dispersion": [{"bin_s": w, "value": v} for w, v in series.dispersion()] if series else [],
         }
+
+    @staticmethod
+    def _hurst(series: RateSeries | None) -> dict[str, float] | None:
+        """Return the Hurst parameter with its 95 % interval, None where the capture is too short for one."""
+        try:
+            found = hurst(series.packets[1:-1]) if series else None
+        except InputError:
+            return None
+        return {"value": found.hurst, "low": found.low, "high": found.high} if found else None
 
     def document(self, file: str, form: str, damage: Damage | None) -> dict[str, Any]:
         """Return all fields of `npexplore trace stats --json`."""
