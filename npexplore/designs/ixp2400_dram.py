@@ -40,9 +40,7 @@ def accesses(p: Parameters) -> Workload:
     """Return the accesses as a workload: `packet_bytes` is the size of an access."""
     narrow = round(float(p.narrow_share) * STEPS)
     sizes = np.array([p.narrow_bytes] * narrow + [p.access_bytes] * (STEPS - narrow), dtype=np.int64)
-    return Workload(
-        f"{p.narrow_share:.0%} narrow accesses", {"packet_bytes": sizes}, ordered=False, key=f"narrow={p.narrow_share}"
-    )
+    return Workload(f"{p.narrow_share:.0%} narrow accesses", {"packet_bytes": sizes}, ordered=False)
 
 
 def ixp2400_dram() -> Design:

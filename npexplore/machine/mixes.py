@@ -38,6 +38,7 @@ class Target(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     cell_bytes: int
     source: str
     row: str | None = None
+    also: list[str] = []  # further calibration rows that went into the mean
 
 
 class MixFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -66,7 +67,7 @@ class Mix:
         """Return the mix as a saturated workload whose order every seed shuffles."""
         return Workload(
             self.file.name, {"packet_bytes": self.lengths(n)}, ordered=False, note=self.file.title,
-            key=f"mix={self.file.name}",
+            assumption=self.file.assumption,
         )  # fmt: skip
 
     def mean_cells(self, cell_bytes: int) -> float:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -45,11 +46,11 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
             number = float(value)
         except ValueError:
             raise InputError(f"knob {name} must be a number, got {value!r}") from None
+        if number != number or abs(number) == float("inf"):
+            raise InputError(f"knob {name} must be finite, got {value!r}")
         if isinstance(self.value, int) and number != int(number):
             raise InputError(f"knob {name} must be a whole number, got {value!r}")
         low, high = self.min, self.max
-        if number != number or abs(number) == float("inf"):
-            raise InputError(f"knob {name} must be finite, got {value!r}")
         if (low is not None and number < low) or (high is not None and number > high):
             span = f"at least {low:g}" if high is None else f"in {low if low is not None else '-inf':g}..{high:g}"
             raise InputError(f"knob {name} must be {span}{' ' + self.unit if self.unit else ''}, got {value!r}")
@@ -155,9 +156,15 @@ def load_machine(path: str | Path) -> MachineFile:
         if not file.exists():
             raise UnknownNameError("machine", str(path), [p.stem for p in folder.glob("*.toml")])
     try:
-        text = file.read_bytes()
+        return _read(file, file.stat().st_mtime_ns)
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}") from None
+
+
+@lru_cache(maxsize=64)
+def _read(file: Path, changed_ns: int) -> MachineFile:
+    """Read a machine file once for each time it was changed."""
+    text = file.read_bytes()
     machine: MachineFile = decode(text, MachineFile, file)
     if machine.extends is not None:
         base = load_machine(machine.extends)

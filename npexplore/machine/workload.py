@@ -7,7 +7,9 @@ busy; `poisson` and `periodic` need a rate; `timestamps` needs a capture that ha
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import cached_property
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -22,13 +24,15 @@ Integers = npt.NDArray[np.int64]
 ARRIVALS = ("saturated", "timestamps", "poisson", "periodic")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Workload:
-    """Packets and their arrivals.
+    """Packets and their arrivals; equal if the same packets arrive in the same way, whatever they are called.
 
     columns: per packet int64 arrays of one length; `packet_bytes` (network layer) is always there.
     rate_pps: offered packets a second (poisson, periodic). t_ns: arrival times (timestamps).
     ordered: False lets every seed shuffle the packets (a mix); True keeps their order (a capture).
+    note: what a user should know of the packets; assumption: what no source states about them; damage: where and
+    why the capture they come from could not be read further.
     """
 
     name: str
@@ -38,7 +42,8 @@ class Workload:
     t_ns: Integers | None = None
     ordered: bool = True
     note: str = ""
-    key: str = field(default="", compare=False)
+    assumption: str = ""
+    damage: str | None = None
 
     def __post_init__(self) -> None:
         one_of("arrivals", self.arrivals, ARRIVALS)
@@ -53,6 +58,22 @@ class Workload:
             raise InputError(
                 f"workload {self.name!r} has no time stamps; choose saturated, poisson or periodic arrivals"
             )
+
+    @cached_property
+    def key(self) -> str:
+        """Identity of what arrives: a 64-bit BLAKE2 of columns, order and arrivals, in hexadecimal."""
+        timed = self.arrivals == "timestamps"
+        told = (self.arrivals, self.rate_pps, self.ordered, *sorted(self.columns))
+        digest = blake2b(repr(told).encode(), digest_size=8)
+        for column in [self.columns[name] for name in sorted(self.columns)] + ([self.t_ns] if timed else []):
+            digest.update(np.ascontiguousarray(column, dtype="<i8").data)
+        return digest.hexdigest()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Workload) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
 
     @property
     def packet_bytes(self) -> Integers:
@@ -74,7 +95,7 @@ class Workload:
 
     def with_arrivals(self, arrivals: str, rate: str | float | None = None) -> Workload:
         """Return the same packets with other arrivals; rate is text (`2.5Mpps`, `4Gb/s`) or packets a second."""
-        rate_pps = self.rate_pps
+        rate_pps = self.rate_pps if arrivals in ("poisson", "periodic") else None
         if isinstance(rate, str):
             value, unit = parse_rate(rate)
             rate_pps = value if unit == "packets/s" else value / (8 * self.mean_packet_bytes)
@@ -118,7 +139,7 @@ def workload(
     else:
         assert packet_bytes is not None
         size = int(positive("packet_bytes", packet_bytes))
-        made = Workload(f"{size} bytes", {"packet_bytes": np.full(1, size, dtype=np.int64)}, key=f"bytes={size}")
+        made = Workload(f"{size} bytes", {"packet_bytes": np.full(1, size, dtype=np.int64)})
     return made.with_arrivals(arrivals, rate)
 
 
@@ -134,12 +155,15 @@ def of_columns(name: str, capture: Any) -> Workload:
     lengths = np.asarray(capture.columns["l3_length"], dtype=np.int64)
     is_ip = lengths > 0
     if not is_ip.any():
-        raise InputError(f"capture {name!r} has no IPv4 or IPv6 packet among its {len(lengths)}")
+        damage = f" (damaged: {capture.damage})" if capture.damage else ""
+        raise InputError(f"capture {name!r} has no IPv4 or IPv6 packet among its {len(lengths)}{damage}")
+    has_time = bool(np.asarray(capture.columns["has_time"])[is_ip].all())
     t_ns = np.asarray(capture.columns["t_ns"], dtype=np.int64)[is_ip]
     skipped = int((~is_ip).sum())
-    notes = [f"{skipped} packets that are not IP are left out"] if skipped else []
-    if capture.damage:
-        notes.append(f"damaged: {capture.damage}")
     return Workload(
-        name, {"packet_bytes": lengths[is_ip]}, t_ns=t_ns - t_ns.min(), note="; ".join(notes), key=f"trace={name}"
+        name,
+        {"packet_bytes": lengths[is_ip]},
+        t_ns=t_ns - t_ns.min() if has_time else None,
+        note=f"{skipped:,} of {len(lengths):,} packets are not IP and left out" if skipped else "",
+        damage=str(capture.damage) if capture.damage else None,
     )
