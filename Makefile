@@ -35,7 +35,7 @@ check: .venv/ok
 	$(BIN)/lint-imports
 
 lab: .venv/warm
-	JUPYTER_CONFIG_PATH=$(CURDIR)/.jupyter $(BIN)/jupyter lab --notebook-dir=notebooks
+	JUPYTER_CONFIG_PATH=$(CURDIR)/.jupyter $(BIN)/jupyter lab --notebook-dir=notebooks $(if $(filter 0,$(shell id -u)),--allow-root)
 
 bench: .venv/warm .venv/peers
 	$(BIN)/python -m pytest benchmarks --benchmark-json=reports/bench.json

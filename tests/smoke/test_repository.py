@@ -1,7 +1,10 @@
 """Rules that hold for the whole repository."""
 
+import json
+import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -49,3 +52,16 @@ def test_nothing_names_a_machine_it_was_written_on():
 def test_test_files_have_unique_names():
     names = [p.name for p in (ROOT / "tests").rglob("test_*.py")]
     assert sorted({name for name in names if names.count(name) > 1}) == []
+
+
+def test_lab_opens_notebooks_by_double_click():
+    """What `make lab` sets: JupyterLab's own settings code must find Jupytext as the viewer of Python files."""
+    script = (
+        "import json, sys; from jupyterlab_server.settings_utils import get_settings;"
+        "schemas = sys.prefix + '/share/jupyter/lab/schemas';"
+        "found, _ = get_settings('', schemas, '', '@jupyterlab/docmanager-extension:plugin');"
+        "print(json.dumps(found['schema']['properties']['defaultViewers']['default']))"
+    )
+    environment = {**os.environ, "JUPYTER_CONFIG_PATH": str(ROOT / ".jupyter")}
+    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout)["python"] == "Jupytext Notebook"
