@@ -45,13 +45,17 @@ def dram(p: Parameters) -> Dram:
     )  # fmt: skip
 
 
+def scratch_bytes_needed(p: Parameters) -> int:
+    """Return the scratchpad bytes that the scheme needs with one packet in each thread (Sec. 4.1, 4.2)."""
+    return int(SEGMENTS[p.scheme] * p.segment_bytes * p.threads)
+
+
 def build(p: Parameters) -> Machine:
     """Return the machine; raises ModelError if static scratchpad segments do not fit."""
-    per_packet = SEGMENTS[p.scheme] * p.segment_bytes
-    if per_packet * p.threads > p.scratch_bytes and p.segments == "static":
+    if scratch_bytes_needed(p) > p.scratch_bytes and p.segments == "static":
         raise ModelError(
-            f"scheme {p.scheme} needs {per_packet} bytes of scratchpad for each of {p.threads} threads, "
-            f"got {p.scratch_bytes} bytes in all"
+            f"scheme {p.scheme} needs {scratch_bytes_needed(p)} bytes of scratchpad for {p.threads} threads, "
+            f"got {p.scratch_bytes} bytes"
         )
     clock = p.me_clock_mhz * 1e6
     ns = 1e-9
@@ -70,7 +74,7 @@ def build(p: Parameters) -> Machine:
         WordMemory("scratch", WORD, p.scratch_word_ns * ns, latency_s=p.scratch_latency_ns * ns),
         WordMemory("msf", WORD, p.msf_word_ns * ns),
     ]
-    if per_packet and p.segments == "dynamic":
+    if SEGMENTS[p.scheme] and p.segments == "dynamic":
         resources.append(BufferPool("segments", p.scratch_bytes // p.segment_bytes))
     return Machine(
         p.file.name,

@@ -1,0 +1,43 @@
+"""`npexplore check`: every published number beside its predictions."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import click
+
+from npexplore.cli.output import emit, json_option, table, warn
+
+SHOWN = {
+    "key": "key", "published": "published", "unit": "unit", "bounds": "bounds", "queueing": "queueing",
+    "simulated": "simulated", "error": "error", "label": "label", "verdict": "verdict",
+}  # fmt: skip
+
+
+@click.command(help="Compare every published number with its prediction.")
+@click.option("--design", "designs", multiple=True, help="Only rows of this design; may repeat. Default: all papers.")
+@click.option("--seeds", type=click.IntRange(2, 1000), default=3, show_default=True, help="Replications.")
+@click.option("--results", type=click.Path(dir_okay=False), help="CSV of your own numbers to join as another column.")
+@click.option("--strict", is_flag=True, help="Exit with 1 if a check row is off.")
+@json_option
+def command(designs: tuple[str, ...], seeds: int, results: str | None, strict: bool, as_json: bool) -> int:
+    """Print the cross-check table; with --strict, status 1 if a check is off."""
+    from npexplore.study.check import check
+    from npexplore.study.results import read_results
+
+    theirs = read_results(results) if results else None
+    found = check(designs or None, seeds=seeds, results=theirs)
+    emit(found.to_dict(), lambda: _text(found.rows, results is not None), as_json=as_json)
+    off = [row["key"] for row in found.rows if row["verdict"] == "off" and row["role"] == "check"]
+    if off:
+        warn(f"{len(off)} checks are off; their reasons are in the column `reason` of --json")
+    return 1 if strict and off else 0
+
+
+def _text(rows: list[dict[str, Any]], with_results: bool) -> str:
+    modelled = [row for row in rows if row["verdict"] != "not_modelled"]
+    shown = [{**row, "error": None if row["error"] is None else f"{100 * row['error']:+.1f} %"} for row in modelled]
+    columns = {**SHOWN, "results": "results"} if with_results else SHOWN
+    counts = Counter(row["verdict"] for row in rows)
+    return table(shown, columns) + "\n\n" + ", ".join(f"{n} {name}" for name, n in counts.most_common())

@@ -1,0 +1,114 @@
+"""Design points and the predictions at them, computed once each, side by side on an executor.
+
+A point is a design, knob values and a mix; a solver and a seed make it a task. Kernels release the interpreter lock, so
+threads are the default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, field
+
+from npexplore.designs import Design, design
+from npexplore.errors import RefusedError
+from npexplore.machine.parameters import Value
+from npexplore.machine.workload import Workload, workload
+from npexplore.solve.prediction import Prediction
+
+SOLVERS = ("bounds", "queueing", "simulation")
+
+
+@dataclass(frozen=True)
+class Point:
+    """A design point: design name, knobs in order of their names, mix (None: the design's own workload)."""
+
+    design: str
+    mix: str | None
+    knobs: tuple[tuple[str, Value], ...] = ()
+
+    @staticmethod
+    def of(name: str, mix: str | None, knobs: Mapping[str, Value]) -> Point:
+        """Return the point of a design with some knobs set."""
+        return Point(name, mix, tuple(sorted(knobs.items())))
+
+    def with_(self, mix: str | None = None, **knobs: Value) -> Point:
+        """Return the point with other knobs or another mix."""
+        return Point.of(self.design, mix or self.mix, {**dict(self.knobs), **knobs})
+
+
+@dataclass
+class Predictions:
+    """Predictions by (point, solver, seed). `overrides` are set on every design (an alternative structure)."""
+
+    seeds: Sequence[int] = (1, 2, 3)
+    packets: int = 10_000
+    overrides: Mapping[str, Value] = field(default_factory=dict)
+    solvers: Sequence[str] = SOLVERS
+    found: dict[tuple[Point, str, int], Prediction | None] = field(default_factory=dict)
+    _workloads: dict[str, Workload] = field(default_factory=dict)
+    _dependencies: dict[str, set[str]] = field(default_factory=dict)
+
+    def design_at(self, point: Point) -> Design:
+        """Return the design with the point's knobs (and the overrides it has) set."""
+        made = design(point.design)
+        known = {name: value for name, value in self.overrides.items() if name in made.parameters.file.parameter}
+        return made.with_(**{**known, **dict(point.knobs)})
+
+    def workload(self, mix: str | None) -> Workload | None:
+        """Return a mix's workload, made once; None for a design with its own."""
+        if mix is not None and mix not in self._workloads:
+            self._workloads[mix] = workload(mix=mix)
+        return None if mix is None else self._workloads[mix]
+
+    def dependencies(self, point: Point) -> set[str]:
+        """Return the parameters that the machine of a point reads (the same for all points of a design)."""
+        if point.design not in self._dependencies:
+            self._dependencies[point.design] = self.design_at(point).depends_on(self.workload(point.mix))
+        return self._dependencies[point.design]
+
+    def tasks(self, points: Iterable[Point]) -> list[tuple[Point, str, int]]:
+        """Return what is still missing for some points."""
+        wanted = [
+            (point, solver, seed)
+            for point in dict.fromkeys(points)
+            for solver in self.solvers
+            for seed in (self.seeds if solver == "simulation" else (0,))
+        ]
+        return [task for task in wanted if task not in self.found]
+
+    def solve(self, task: tuple[Point, str, int]) -> Prediction | None:
+        """Return one prediction (None where the solver refuses)."""
+        point, solver, seed = task
+        made, given = self.design_at(point), self.workload(point.mix)
+        if solver == "bounds":
+            return made.bounds(given)
+        if solver == "simulation":
+            return made.simulate(given, seed, packets=self.packets)
+        try:
+            return made.queueing(given)
+        except RefusedError:
+            return None
+
+    def fetch(self, points: Iterable[Point], executor: Executor | None = None, label: str = "predicting") -> None:
+        """Compute what is missing, with a progress bar on stderr if that is a terminal."""
+        from tqdm.auto import tqdm
+
+        tasks = self.tasks(points)
+        for mix in dict.fromkeys(task[0].mix for task in tasks):
+            self.workload(mix)
+        pool = executor or ThreadPoolExecutor(2)
+        try:
+            waiting = {pool.submit(self.solve, task): task for task in tasks}
+            for done in tqdm(as_completed(waiting), total=len(waiting), desc=label, unit="point", disable=None):
+                self.found[waiting[done]] = done.result()
+        finally:
+            if executor is None:
+                pool.shutdown(cancel_futures=True)
+
+    def at(self, point: Point, solver: str, seed: int) -> Prediction | None:
+        """Return a prediction, computing it if it is missing."""
+        task = (point, solver, seed if solver == "simulation" else 0)
+        if task not in self.found:
+            self.found[task] = self.solve(task)
+        return self.found[task]
