@@ -1,0 +1,137 @@
+"""How fast captures are read and counted, as ratios taken in one run: to dpkt's decoding, to capinfos, to the disk.
+
+The file has small packets of many flows (80 bytes, UDP). Set NPEXPLORE_BENCH_PACKETS for another size (goals are stated
+for 1 million packets in a process of its own, and for 10 million against capinfos).
+"""
+
+import os
+import resource
+import shutil
+import struct
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import dpkt
+import numpy as np
+import pytest
+
+from npexplore.packets import CaptureScan, read_capture
+from npexplore.packets.statistics import count_capture
+
+PACKETS = int(os.environ.get("NPEXPLORE_BENCH_PACKETS", "1_000_000"))
+SIZE = 80
+MILLION = 1_000_000
+
+
+def make_capture(path, count, size=SIZE):
+    """Write UDP packets of one size with right IPv4 checksums, in blocks of 100,000."""
+    rng = np.random.default_rng(1)
+    seconds = 1_600_000_000_000_000
+    with path.open("wb") as file:
+        file.write(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1))
+        for start in range(0, count, 100_000):
+            n = min(100_000, count - start)
+            record = np.zeros((n, 16 + size), np.uint8)
+            head = record[:, :16].view("<u4")
+            micros = seconds + np.arange(start, start + n, dtype=np.int64) * 5
+            head[:, 0], head[:, 1], head[:, 2:] = micros // MILLION, micros % MILLION, size
+            packet = record[:, 16:]
+            packet[:, 12] = 8
+            ip = packet[:, 14:34]
+            ip[:, 0], ip[:, 3], ip[:, 8], ip[:, 9] = 0x45, size - 14, 64, 17
+            ip[:, 12:20] = rng.integers(0, (1, 1, 4, 100, 1, 1, 2, 50), (n, 8))
+            words = ip.astype(np.uint32)
+            total = (words[:, ::2] * 256 + words[:, 1::2]).sum(axis=1)
+            total = 0xFFFF - (total % 0xFFFF)
+            ip[:, 10], ip[:, 11] = total >> 8, total & 255
+            record.tofile(file)
+
+
+@pytest.fixture(scope="module")
+def capture(tmp_path_factory):
+    path = tmp_path_factory.mktemp("bench") / "small.pcap"
+    make_capture(path, PACKETS)
+    path.read_bytes()
+    return path
+
+
+def cpu_seconds(*command, env=None):
+    """Return the processor time (user and system) of a command."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=env)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def best(function, rounds=3):
+    times = []
+    for _ in range(rounds):
+        began = time.process_time()
+        function()
+        times.append(time.process_time() - began)
+    return min(times)
+
+
+def dpkt_decode(path, limit):
+    with path.open("rb") as file:
+        for number, (_, data) in enumerate(dpkt.pcap.Reader(file)):
+            if number == limit:
+                break
+            frame = dpkt.ethernet.Ethernet(data)
+            assert frame.data.ttl
+
+
+def scan(path):
+    return sum(table.rows for table in CaptureScan(path))
+
+
+def test_scan(benchmark, capture):
+    count = benchmark.pedantic(scan, (capture,), rounds=5, warmup_rounds=1)
+    assert count == PACKETS
+    seconds = benchmark.stats.stats.min
+    benchmark.extra_info["million_packets_per_s"] = PACKETS / seconds / 1e6
+    benchmark.extra_info["gigabytes_per_s"] = capture.stat().st_size / seconds / 1e9
+
+
+def test_read_into_memory(benchmark, capture):
+    table = benchmark.pedantic(read_capture, (capture,), rounds=3, warmup_rounds=1).columns
+    assert table["checksum_good"].all()
+    benchmark.extra_info["bytes_per_packet"] = table.nbytes / table.rows
+    benchmark.extra_info["million_packets_per_s"] = PACKETS / benchmark.stats.stats.min / 1e6
+
+
+def test_statistics(benchmark, capture):
+    counts, _ = benchmark.pedantic(count_capture, (capture,), rounds=3, warmup_rounds=1)
+    assert counts.packets == PACKETS
+    benchmark.extra_info["million_packets_per_s"] = PACKETS / benchmark.stats.stats.min / 1e6
+
+
+def test_ratio_to_dpkt(benchmark, capture):
+    scan(capture)
+    some = min(PACKETS, 100_000)
+    ours = benchmark.pedantic(lambda: best(lambda: count_capture(capture)), rounds=1) / PACKETS
+    theirs = best(lambda: dpkt_decode(capture, some), 1) / some
+    benchmark.extra_info["dpkt_times_ours"] = theirs / ours
+    assert theirs > 8 * ours
+
+
+def test_whole_process_against_capinfos(benchmark, capture):
+    program = [sys.executable, "-m", "npexplore.cli", "trace", "stats", str(capture), "--json"]
+    command = Path(sys.executable).with_name("npexplore")
+    if command.exists():
+        program = [str(command), *program[3:]]
+    # a user's installation has its bytecode compiled
+    bytecode = str(capture.parent / "bytecode")
+    env = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"} | {"PYTHONPYCACHEPREFIX": bytecode}
+    cpu_seconds(*program, env=env)
+    ours = benchmark.pedantic(lambda: min(cpu_seconds(*program, env=env) for _ in range(3)), rounds=1)
+    some = min(PACKETS, 100_000)
+    benchmark.extra_info["cpu_seconds"] = ours
+    benchmark.extra_info["dpkt_times_ours"] = best(lambda: dpkt_decode(capture, some), 1) / some * PACKETS / ours
+    if shutil.which("capinfos"):
+        theirs = cpu_seconds("capinfos", str(capture))
+        without = cpu_seconds("capinfos", "-csdaeu", str(capture))
+        benchmark.extra_info["share_of_capinfos"] = ours / theirs
+        benchmark.extra_info["share_of_capinfos_without_hashes"] = ours / without
