@@ -12,13 +12,15 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 # uv is quicker where there is one; pip does the same from the same hashes.
 INSTALL = $(if $(shell uv --version 2>/dev/null),uv pip install --quiet --python $(BIN)/python --require-hashes $(1) || )$(PIP) --require-hashes $(1)
 
-.PHONY: report test test-rest test-all lab bench lock check clean
+.PHONY: report test quick test-rest test-all lab bench lock check clean
 .DELETE_ON_ERROR:
 
 report: .venv/warm
 	$(BIN)/npexplore report
 
-test: .venv/ok check .venv/warm
+test: check quick
+
+quick: .venv/ok .venv/warm
 	$(BIN)/python -m pytest -m "not slow and not oracle and not fuzz"
 
 # What `make test` leaves out; asking for both runs nothing twice.

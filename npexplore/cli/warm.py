@@ -22,7 +22,7 @@ def command() -> None:
     jobs: list[Callable[[], object]] = [
         partial(import_module, f"{kernels.__name__}.{module.name}") for module in iter_modules(kernels.__path__)
     ]
-    for job in progress([*jobs, _use_packets, _use_designs], unit="step", label="warm"):
+    for job in progress([*jobs, _use_packets, _use_solvers], unit="step", label="warm"):
         job()
     note(f"kernels are warm ({monotonic() - began:.1f} s)")
 
@@ -34,10 +34,10 @@ def _use_packets() -> None:
     read_capture(share("data", "captures", "zeek_mixed-vlan-mpls.pcap")).length_cdf()
 
 
-def _use_designs() -> None:
-    import npexplore
+def _use_solvers() -> None:
+    from npexplore.designs import design, design_names
+    from npexplore.machine.workload import workload
 
-    if not hasattr(npexplore, "design_names"):
-        return
-    for name in npexplore.design_names():
-        npexplore.design(name).simulate(npexplore.workload(packet_bytes=64), seed=1)
+    machine, load = design(design_names()[0]), workload(packet_bytes=64)  # one design does: no kernel is made for one
+    machine.queueing(load)
+    machine.simulate(load)
