@@ -168,7 +168,12 @@ def _read(file: Path, changed_ns: int) -> MachineFile:
     machine: MachineFile = decode(text, MachineFile, file)
     if machine.extends is not None:
         base = load_machine(machine.extends)
-        machine = msgspec.structs.replace(machine, parameter={**base.parameter, **machine.parameter})
+        machine = msgspec.structs.replace(
+            machine,
+            parameter={**base.parameter, **machine.parameter},
+            alternative=[*base.alternative, *machine.alternative],
+            reason={**base.reason, **machine.reason},
+        )
     for name, parameter in machine.parameter.items():
         if not parameter.source.strip():
             raise InputError(f"{file.name}: parameter {name!r} has no source")
