@@ -164,7 +164,7 @@ def store(
     if p.scheme == "base":
         to_dram(stored)
         return
-    with m.branch(index.equals(0)):
+    with m.branch(index == 0):
         if p.scheme == "hb":
             head = m.let(minimum(p.header_bytes, stored))
             to_scratch(head)

@@ -69,6 +69,7 @@ class Row:
     fields: list[int]
     target: Label | None = None
     source: str | None = None
+    place: str = ""
 
 
 @dataclass
@@ -82,6 +83,8 @@ class Assembler:
     globals: list[int] = field(default_factory=list)
     counters: list[str] = field(default_factory=list)
     homes: dict[str, Variable] = field(default_factory=dict)
+    place_name: str = ""  # the visit that rows belong to, for messages
+    _below: dict[Variable, int] = field(default_factory=dict)  # variables known to be in [0, limit)
     _registers: dict[Variable, int] = field(default_factory=dict)
     _free: list[int] = field(default_factory=lambda: list(range(engine.REGISTERS - 1, 0, -1)))
     _slots: set[int] = field(default_factory=set)
@@ -106,6 +109,10 @@ class Assembler:
         variable = Variable(f"{server} in turn")
         self.fetch_add(variable, self.new_global(), 1)
         return variable % members
+
+    def limit(self, variable: Variable, below: int) -> None:
+        """Promise that a variable is in [0, below)."""
+        self._below[variable] = below
 
     def number(self, server: str) -> int:
         """Return the engine resource number of a server's first member."""
@@ -149,16 +156,20 @@ class Assembler:
         """Return (constant, register) of an expression; emits SET rows where it takes arithmetic."""
         value = expression(value)
         if isinstance(value, Constant):
+            if abs(value.value - round(value.value)) > 1e-9 * max(1.0, abs(value.value)):
+                raise ModelError(f"{self.place_name or 'the program'} needs whole numbers here, got {value.value!r}")
             return round(value.value), 0
         if isinstance(value, Variable):
+            if value not in self._registers:
+                raise ModelError(f"{value.name!r} is used outside the loop or branch that computes it")
             return 0, self._registers[value]
         assert isinstance(value, Function)
         if value.name in ("add", "sub") and isinstance(value.right, Constant):
-            constant, register = self.operand(value.left)
-            return constant + round(value.right.value) * (1 if value.name == "add" else -1), register
+            (constant, register), (more, _) = self.operand(value.left), self.operand(value.right)
+            return constant + (more if value.name == "add" else -more), register
         if value.name == "add" and isinstance(value.left, Constant):
-            constant, register = self.operand(value.right)
-            return constant + round(value.left.value), register
+            (constant, register), (more, _) = self.operand(value.right), self.operand(value.left)
+            return constant + more, register
         a, b = self.operand(value.left), self.operand(value.right)
         number = self.register(Variable(value.name))
         self.emit(engine.SET, a, b, slot=number, x=SET_OF[value.name])
@@ -181,7 +192,7 @@ class Assembler:
         source: str | None = None,
     ) -> None:
         """Append one row."""
-        self.rows.append(Row([op, *a, *b, *c, 0, slot, x, y, z], target, source))
+        self.rows.append(Row([op, *a, *b, *c, 0, slot, x, y, z], target, source, self.place_name))
 
     def place(self, label: Label) -> None:
         """Let a label stand for the next row."""
@@ -197,8 +208,29 @@ class Assembler:
                 self.emit(engine.JUMP, a, b, target=label, x=JUMP_OF[condition.name])
 
     def _at(self, server: str, member: Operand) -> tuple[int, int]:
+        """Return the engine resource of a member; what might be no member of this server ends the run with an error."""
+        kind, first = self.servers[server]
         constant, register = self.operand(member)
-        return constant + self.number(server), register
+        limit = self._limit(expression(member))
+        if limit is None or limit > kind.members:
+            outside, right = Label(), Label()
+            self.emit(engine.JUMP, (constant, register), (0, 0), target=outside, x=engine.LT)
+            self.emit(engine.JUMP, (constant, register), (kind.members, 0), target=right, x=engine.LT)
+            self.place(outside)
+            self.emit(engine.LOAD, (-1, 0))
+            self.rows[-1].place += f": {server} has members 0..{kind.members - 1}, the program asks for another"
+            self.place(right)
+        return constant + first, register
+
+    def _limit(self, value: Expression) -> int | None:
+        """Return n if the expression is known to be in [0, n), else None."""
+        if isinstance(value, Constant):
+            return int(value.value) + 1 if value.value >= 0 else None
+        if isinstance(value, Variable):
+            return self._below.get(value)
+        if isinstance(value, Function) and value.name == "mod" and isinstance(value.right, Constant):
+            return int(value.right.value) if value.right.value > 0 else None
+        return None
 
     def serve(self, server: str, ticks: Operand, member: Operand = 0) -> None:
         """Queue for one unit, keep it for a time, give it back."""
@@ -266,12 +298,18 @@ class Assembler:
 
     def let(self, variable: Variable, value: Operand) -> None:
         """Compute an expression into a variable's register."""
+        limit = self._limit(expression(value))
+        if limit is not None:
+            self.limit(variable, limit)
         with self.scope():
             a = self.operand(value)
         self.emit(engine.SET, a, slot=self.register(variable), x=engine.ADD)
 
     def draw(self, variable: Variable, below: Operand, source: str) -> None:
         """Draw an integer below a number into a variable's register."""
+        bound = expression(below)
+        if isinstance(bound, Constant):
+            self.limit(variable, int(bound.value))
         with self.scope():
             a = self.operand(below)
         self.emit(engine.DRAW, a, slot=self.register(variable), x=engine.BELOW, source=source)
@@ -322,8 +360,10 @@ class Assembler:
 
     def _step(self, step: object) -> None:
         if isinstance(step, Visit):
+            self.place_name = f"{step.resource.name}.{step.method}"
             with self.scope():
                 step.resource.emit(step.method, step.operands, self)
+            self.place_name = ""
         elif isinstance(step, Let):
             self.let(step.variable, step.value)
         elif isinstance(step, Draw):
@@ -332,6 +372,7 @@ class Assembler:
             self.fetch_add(step.variable, self.new_global(), 1)
             number = self._registers[step.variable]
             self.emit(engine.SET, (0, number), (step.below, 0), slot=number, x=engine.MOD)
+            self.limit(step.variable, step.below)
         elif isinstance(step, Loop):
             self._loop(step)
         elif isinstance(step, Branch):

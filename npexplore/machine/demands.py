@@ -68,14 +68,14 @@ def _walk(body: Body, environment: dict[Variable, Values | None], weights: Value
             latency = latency + _loop(step, environment, weights, result)
         elif isinstance(step, Branch):
             taken = _share(step.condition, environment)
-            latency = latency + _walk(step.then, environment, weights * taken, result)
-            latency = latency + _walk(step.otherwise, environment, weights * (1 - taken), result)
+            latency = latency + _walk(step.then, dict(environment), weights * taken, result)
+            latency = latency + _walk(step.otherwise, dict(environment), weights * (1 - taken), result)
         elif isinstance(step, Fork):
-            _walk(step.body, environment, weights, result)
+            _walk(step.body, dict(environment), weights, result)
         else:
             assert isinstance(step, Parallel)
-            parts = [_walk(part, environment, weights, result) for part in step.bodies]
-            latency = latency + np.maximum.reduce(parts)
+            parts = [_walk(part, dict(environment), weights, result) for part in step.bodies]
+            latency = latency + np.maximum.reduce([np.zeros_like(weights), *parts])
     return latency
 
 
@@ -97,14 +97,18 @@ def _loop(step: Loop, environment: dict[Variable, Values | None], weights: Value
         raise ModelError(f"a loop runs {turns} times; at most {LONGEST_LOOP} are supported")
     latency = np.zeros_like(weights)
     for index in range(turns):
-        environment[step.index] = np.float64(index)  # type: ignore[assignment]
-        latency = latency + _walk(step.body, environment, weights * (count > index), result)
+        inside: dict[Variable, Values | None] = {**environment, step.index: np.float64(index)}  # type: ignore[dict-item]
+        latency = latency + _walk(step.body, inside, weights * (count > index), result)
     return latency
 
 
 def _visit(step: Visit, environment: dict[Variable, Values | None], weights: Values, result: Demands) -> Values:
     values = {name: evaluate(value, environment) for name, value in step.operands.items()}
     uses = step.resource.uses(step.method, values)
+    place, live = f"{step.resource.name}.{step.method}", weights > 0
+    if np.any((uses.latency < 0) & live):
+        raise ModelError(f"{place} takes a negative time for some packets of this workload")
+    sizes = {server.name: server.members for server in step.resource.servers()}
     for hold in uses.holds:
         demand = result.servers.setdefault(hold.server, Demand())
         seconds = weights * hold.seconds
@@ -116,7 +120,12 @@ def _visit(step: Visit, environment: dict[Variable, Values | None], weights: Val
             demand.spread += total
         else:
             members = np.broadcast_to(np.asarray(hold.member), seconds.shape).astype(np.int64)
-            for member in np.unique(members):
+            outside = live & ((members < 0) | (members >= sizes[hold.server]))
+            if np.any(outside):
+                raise ModelError(
+                    f"{place}: {hold.server} has members 0..{sizes[hold.server] - 1}, got {members[outside][0]}"
+                )
+            for member in np.unique(members[live]):
                 share = float(np.sum(seconds[members == member]))
                 demand.members[int(member)] = demand.members.get(int(member), 0.0) + share
     for name, amount in uses.counts.items():

@@ -1,7 +1,8 @@
 """Integer expressions over what varies between packets: columns of the workload, loop counters, random choices.
 
 The same expression is evaluated as a NumPy array for demands (`evaluate`) and compiled into register arithmetic for
-the event engine (machine/assembler.py). Plain Python numbers are constants.
+the event engine (machine/assembler.py). Plain Python numbers are constants; what the engine keeps in a register must
+be whole, while a time may have any factor (`scaled`).
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+
+from npexplore.errors import ModelError
 
 Values: TypeAlias = npt.NDArray[np.float64]
 Operand: TypeAlias = "Expression | int | float"
@@ -39,7 +42,24 @@ CONDITIONS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 class Expression:
-    """Base of constants, variables and functions of two expressions; operators build new ones."""
+    """Base of constants, variables and functions of two expressions; operators build new ones, comparisons conditions.
+
+    A recorded program runs before any packet is there, so that Python's own `if`, `while` and `range` cannot use one.
+    """
+
+    __hash__ = object.__hash__
+
+    def __eq__(self, other: Operand) -> Condition:  # type: ignore[override]
+        return Condition("eq", self, expression(other))
+
+    def __ne__(self, other: Operand) -> Condition:  # type: ignore[override]
+        return Condition("ne", self, expression(other))
+
+    def __bool__(self) -> bool:
+        raise ModelError("a number that differs between packets was used in Python's own `if`; record m.branch(...)")
+
+    def __index__(self) -> int:
+        raise ModelError("a number that differs between packets was used as a Python integer; record m.loop(...)")
 
     def __add__(self, other: Operand) -> Expression:
         return function("add", self, other)
@@ -62,8 +82,17 @@ class Expression:
     def __floordiv__(self, other: Operand) -> Expression:
         return function("div", self, other)
 
+    def __rfloordiv__(self, other: Operand) -> Expression:
+        return function("div", other, self)
+
     def __mod__(self, other: Operand) -> Expression:
         return function("mod", self, other)
+
+    def __rmod__(self, other: Operand) -> Expression:
+        return function("mod", other, self)
+
+    def __neg__(self) -> Expression:
+        return function("sub", 0, self)
 
     def __lt__(self, other: Operand) -> Condition:
         return Condition("lt", self, expression(other))
@@ -77,16 +106,8 @@ class Expression:
     def __ge__(self, other: Operand) -> Condition:
         return Condition("ge", self, expression(other))
 
-    def equals(self, other: Operand) -> Condition:
-        """Return the condition self == other (`==` itself compares the objects, as everywhere in Python)."""
-        return Condition("eq", self, expression(other))
 
-    def differs(self, other: Operand) -> Condition:
-        """Return the condition self != other."""
-        return Condition("ne", self, expression(other))
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Constant(Expression):
     """A number known while recording."""
 
@@ -100,7 +121,7 @@ class Variable(Expression):
     name: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Function(Expression):
     """One of FUNCTIONS applied to two expressions."""
 
@@ -109,7 +130,7 @@ class Function(Expression):
     right: Expression
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Condition:
     """One of CONDITIONS between two expressions."""
 
@@ -117,15 +138,28 @@ class Condition:
     left: Expression
     right: Expression
 
+    def __bool__(self) -> bool:
+        raise ModelError("a condition on a packet was used in Python's own `if`; record m.branch(...) instead")
+
 
 def expression(value: Operand) -> Expression:
-    """Return a number as a constant, an expression as it is."""
-    return value if isinstance(value, Expression) else Constant(float(value))
+    """Return a number as a constant, an expression as it is; raises ModelError for anything else."""
+    if isinstance(value, Expression):
+        return value
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = float("nan")
+    if not np.isfinite(number):
+        raise ModelError(f"an operand must be a finite number or an expression of packet columns, got {value!r}")
+    return Constant(number)
 
 
 def function(name: str, left: Operand, right: Operand) -> Expression:
-    """Return FUNCTIONS[name](left, right), folded if both are constants."""
+    """Return FUNCTIONS[name](left, right), folded if both are constants; raises ModelError for a division by 0."""
     a, b = expression(left), expression(right)
+    if name in ("div", "ceildiv", "mod") and isinstance(b, Constant) and b.value == 0:
+        raise ModelError("division by zero in the program of a machine")
     if isinstance(a, Constant) and isinstance(b, Constant):
         return Constant(float(FUNCTIONS[name](a.value, b.value)))
     return Function(name, a, b)
@@ -156,17 +190,26 @@ def scaled(a: Operand, factor: float) -> Expression:
     a = expression(a)
     if isinstance(a, Constant):
         return Constant(float(round(a.value * factor)))
+    if isinstance(a, Function) and a.name == "mul":  # words * 2.5 cycles: one factor, rounded once
+        for number, other in ((a.right, a.left), (a.left, a.right)):
+            if isinstance(number, Constant):
+                return scaled(other, number.value * factor)
     if factor == int(factor):
         return a * int(factor)
     return function("right", a * round(factor * 65536) + 32768, 16)
 
 
 def evaluate(value: Operand, environment: Environment) -> Values | None:
-    """Return the values of an expression; None if it depends on a random choice (a variable whose value is None)."""
+    """Return the values of an expression; None if it depends on a random choice (a variable whose value is None).
+
+    Raises ModelError for a variable that has no value where it is used.
+    """
     value = expression(value)
     if isinstance(value, Constant):
         return np.float64(value.value)  # type: ignore[return-value]
     if isinstance(value, Variable):
+        if value not in environment:
+            raise ModelError(f"{value.name!r} is used outside the loop or branch that computes it")
         return environment[value]
     assert isinstance(value, Function)
     left, right = evaluate(value.left, environment), evaluate(value.right, environment)

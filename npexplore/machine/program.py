@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from npexplore.errors import ModelError, UnknownNameError
-from npexplore.machine.expressions import Condition, Expression, Operand, Variable, expression
+from npexplore.machine.expressions import Condition, Constant, Expression, Operand, Variable, expression
 
 if TYPE_CHECKING:
     from npexplore.machine.resources.base import Resource
@@ -120,8 +120,10 @@ class _Calls:
         if method not in resource.VISITS:
             raise UnknownNameError(f"visit of resource {resource.name!r}", method, resource.VISITS)
 
-        def record(**operands: Operand) -> None:
+        def record(*unnamed: object, **operands: Operand) -> None:
             names = resource.VISITS[method]
+            if unnamed:
+                raise ModelError(f"{resource.name}.{method} takes its operands by name: {', '.join(names) or 'none'}")
             for name in operands:
                 if name not in names:
                     raise UnknownNameError(f"operand of {resource.name}.{method}", name, names)
@@ -168,8 +170,13 @@ class Recorder:
     @contextmanager
     def branch(self, condition: Condition | float, source: str = "branch") -> Iterator[None]:
         """Record a body that runs where the condition holds, or with the given probability (`otherwise` may follow)."""
-        if not isinstance(condition, Condition) and not 0 <= condition <= 1:
-            raise ModelError(f"probability of branch {source!r} must be in [0, 1], got {condition!r}")
+        if not isinstance(condition, Condition):
+            if isinstance(condition, bool) or not isinstance(condition, int | float):
+                raise ModelError(
+                    f"branch {source!r} needs a condition on the packet or a probability, got {condition!r}"
+                )
+            if not 0 <= condition <= 1:
+                raise ModelError(f"probability of branch {source!r} must be in [0, 1], got {condition!r}")
         step = Branch(condition, [], [], source)
         self.body.append(step)
         with self._into(step.then):
@@ -179,8 +186,8 @@ class Recorder:
     def otherwise(self) -> Iterator[None]:
         """Record the body for the packets that the branch just before did not take."""
         step = self.body[-1] if self.body else None
-        if not isinstance(step, Branch):
-            raise ModelError("otherwise() must stand directly behind a branch")
+        if not isinstance(step, Branch) or step.otherwise:
+            raise ModelError("otherwise() must stand directly behind a branch, and once")
         with self._into(step.otherwise):
             yield
 
@@ -209,13 +216,18 @@ class Recorder:
 
     def draw(self, below: Operand, source: str) -> Variable:
         """Record a random integer in [0, below); `source` names its random stream."""
-        step = Draw(Variable(source), expression(below), source)
+        limit = expression(below)
+        if isinstance(limit, Constant) and limit.value < 1:
+            raise ModelError(f"draw {source!r} needs a limit of at least 1, got {below!r}")
+        step = Draw(Variable(source), limit, source)
         self.body.append(step)
         return step.variable
 
     def turn(self, below: int, source: str) -> Variable:
         """Record a choice of 0 .. below-1 in turn over all packets that come here."""
-        step = Turn(Variable(source), below, source)
+        if below != int(below) or below < 1:
+            raise ModelError(f"turn {source!r} needs a whole number of at least 1, got {below!r}")
+        step = Turn(Variable(source), int(below), source)
         self.body.append(step)
         return step.variable
 

@@ -45,6 +45,7 @@ class EngineModel:
     spare_tokens: int
     shuffled: int | None = None  # the table whose rows each seed may shuffle
     cursor: int | None = None  # the global that says which packet is next
+    places: list[str] = field(default_factory=list)  # per row, the visit it belongs to
 
 
 def rows_of(rows: list[Row]) -> Integers:
@@ -78,6 +79,7 @@ def build(machine: Machine, workload: Workload) -> EngineModel:
         number = asm.register(home)
         if machine.pool.home is not None:
             asm.homes[machine.pool.home] = home
+            asm.limit(home, machine.servers()[machine.pool.home].members)
         entry = len(asm.rows)
         asm.emit(engine.WAIT, (1, 0), (round(1e-6 / machine.tick), 0), x=engine.UNIFORM, source="start")
         again = len(asm.rows)
@@ -103,7 +105,7 @@ def build(machine: Machine, workload: Workload) -> EngineModel:
             machine.ingress.emit_source(asm, 0, 0, source_columns, rows, cursor, interval, len(tables) - 1)
             tokens.append(Token(entry, {}, "arrivals"))
 
-    capacity = max(machine.ingress.capacity // machine.cell_bytes, 1)
+    capacity = machine.ingress.capacity // machine.ingress.cell_bytes
     return EngineModel(
         rows=rows_of(asm.rows),
         sources=[row.source for row in asm.rows],
@@ -118,4 +120,5 @@ def build(machine: Machine, workload: Workload) -> EngineModel:
         spare_tokens=64 + 8 * machine.pool.count,
         shuffled=None if workload.ordered else 0,
         cursor=cursor,
+        places=[row.place for row in asm.rows],
     )

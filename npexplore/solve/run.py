@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from npexplore._kernels import engine
-from npexplore.errors import SimulationError
+from npexplore.errors import InputError, SimulationError
 from npexplore.solve.model import EngineModel
 
 Integers = npt.NDArray[np.int64]
@@ -66,6 +66,8 @@ class State:
     """The mutable arrays of one run."""
 
     def __init__(self, model: EngineModel, seed: int, log_rows: int = 0) -> None:
+        if seed < 0:
+            raise InputError(f"seed must be at least 0, got {seed}")
         rng = np.random.default_rng(seed)
         n_tokens = len(model.tokens) + model.spare_tokens
         i64 = np.int64
@@ -171,6 +173,12 @@ class State:
             events=int(self.clock[engine.K_EVENTS]),
         )
 
+    def error_place(self) -> str:
+        """Say which row the engine stopped at, and which visit it belongs to."""
+        row = int(self.clock[engine.K_ERROR_ROW])
+        place = self.model.places[row] if 0 <= row < len(self.model.places) else ""
+        return f"{place} (row {row})" if place else f"row {row}"
+
     def who_waits(self) -> str:
         """Say in words which tokens wait for what, holding what."""
         names = {}
@@ -230,8 +238,8 @@ def run(
         horizon = until if until_s is None else until * batch // batches
         status = state.advance(horizon, int(FOREVER) if until_s is not None else goal, stall)
         if status in KINDS and not (status == engine.DEADLOCK and _arrivals_over(state)):
-            where = f" (row {int(state.clock[engine.K_ERROR_ROW])})" if status >= engine.SATURATION else ""
-            raise SimulationError(KINDS[status], state.who_waits() + where)
+            where = f"{state.error_place()}; " if status >= engine.SATURATION else ""
+            raise SimulationError(KINDS[status], where + state.who_waits())
         result.snapshots.append(state.snapshot())
         result.status = status
         if progress is not None:
