@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
-from npexplore.errors import ModelError
+from npexplore.errors import ModelError, one_of
 from npexplore.machine.expressions import Variable
 from npexplore.machine.program import Body, Packet, Recorder, record
 from npexplore.machine.resources.base import Resource, Server, count_of
 from npexplore.machine.resources.ingress import Ingress
+
+RESERVED = {*dir(Recorder), *(field.name for field in fields(Recorder))}
 
 
 @dataclass
@@ -27,7 +29,7 @@ class Pool:
 class Machine:
     """Resources, one pool of threads, and what is counted as throughput.
 
-    counted: "packet bytes" or "padded cells" (each packet rounded up to whole cells of `cell_bytes`).
+    counted: "packet bytes", or a name for padded ones (each packet rounded up to whole cells of `cell_bytes`).
     """
 
     name: str
@@ -41,9 +43,22 @@ class Machine:
 
     def __post_init__(self) -> None:
         count_of(f"{self.name}: threads", self.pool.count)
-        if self.pool.home is not None and self.pool.home not in self.resources:
-            raise ModelError(f"{self.name}: threads live on {self.pool.home!r}, which is no resource")
-        self.resources[self.ingress.name] = self.ingress
+        count_of(f"{self.name}: cell_bytes", self.cell_bytes)
+        if self.ingress.name in self.resources:
+            raise ModelError(f"{self.name}: {self.ingress.name!r} is the receive side; give the resource another name")
+        self.resources = {**self.resources, self.ingress.name: self.ingress}
+        for name, resource in self.resources.items():
+            if name in RESERVED:
+                raise ModelError(f"{self.name}: no resource can be called {name!r}, the recorder has that word")
+            if name != resource.name:
+                raise ModelError(f"{self.name}: resource {resource.name!r} is listed as {name!r}")
+        if self.pool.home is not None:
+            one_of(f"{self.name}: home of the threads", self.pool.home, self.servers())
+
+    @property
+    def padded(self) -> bool:
+        """Whether throughput counts padded cells."""
+        return self.counted != "packet bytes"
 
     def servers(self) -> dict[str, Server]:
         """Return all servers by name."""
@@ -55,4 +70,6 @@ class Machine:
 
     def counted_bytes(self, packet_bytes: Any) -> Any:
         """Return the bytes that count as throughput for packets of these lengths (array in, array out)."""
+        if not self.padded:
+            return packet_bytes
         return -(-packet_bytes // self.cell_bytes) * self.cell_bytes

@@ -48,6 +48,9 @@ class Workload:
     def __post_init__(self) -> None:
         one_of("arrivals", self.arrivals, ARRIVALS)
         sizes = self.columns["packet_bytes"]
+        for name, column in self.columns.items():
+            if len(column) != len(sizes):
+                raise InputError(f"workload {self.name!r}: column {name!r} has {len(column)} rows, not {len(sizes)}")
         if not len(sizes):
             raise InputError(f"workload {self.name!r} has no packets")
         if int(sizes.min()) < 1:
@@ -139,6 +142,8 @@ def workload(
     else:
         assert packet_bytes is not None
         size = int(positive("packet_bytes", packet_bytes))
+        if size != packet_bytes:
+            raise InputError(f"packet_bytes must be a whole number, got {packet_bytes!r}")
         made = Workload(f"{size} bytes", {"packet_bytes": np.full(1, size, dtype=np.int64)})
     return made.with_arrivals(arrivals, rate)
 

@@ -102,6 +102,13 @@ def count_of(subject: str, value: int, least: int = 1) -> int:
     return int(value)
 
 
+def rate_of(subject: str, per_second: float) -> float:
+    """Return `per_second` if it is finite and greater than 0, else raise ModelError."""
+    if not 0 < per_second < float("inf"):
+        raise ModelError(f"{subject} must be a finite rate above 0 per second, got {per_second!r}")
+    return float(per_second)
+
+
 def time_of(subject: str, seconds: float) -> float:
     """Return `seconds` if it is finite and not negative, else raise ModelError."""
     if not 0 <= seconds < float("inf"):

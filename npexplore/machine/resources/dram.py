@@ -11,14 +11,15 @@ resource usage model of Wang (2005) as in the Petri net of the IXP2400 paper, Se
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args, get_type_hints
 
 import numpy as np
 
+from npexplore.errors import ModelError, one_of
 from npexplore.machine.assembler import Assembler
 from npexplore.machine.assembler import Hold as Held
 from npexplore.machine.expressions import Expression, Values, Variable, ceildiv, maximum
-from npexplore.machine.resources.base import Hold, Resource, Server, Uses, count_of, known, time_of
+from npexplore.machine.resources.base import Hold, Resource, Server, Uses, count_of, known, rate_of, time_of
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,12 @@ class DramTiming:
     t_wl: float
     t_refi: float = 0.0
     t_rfc: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("t_ck", "t_rcd", "t_cl", "t_rp", "t_ras", "t_wr", "t_wl", "t_refi", "t_rfc"):
+            time_of(f"DRAM timing {name}", getattr(self, name))
+        if self.t_rfc and self.t_rfc >= self.t_refi:
+            raise ModelError(f"DRAM timing: t_rfc must be below t_refi, got {self.t_rfc!r} of {self.t_refi!r}")
 
 
 @dataclass(frozen=True)
@@ -52,6 +59,10 @@ class DramOptions:
     writes: Literal["like_reads", "bus_first"] = "like_reads"
     precharge_command: Literal["free", "on_bus"] = "free"
 
+    def __post_init__(self) -> None:
+        for name, kind in get_type_hints(DramOptions).items():
+            one_of(f"DRAM option {name}", getattr(self, name), get_args(kind))
+
 
 class Dram(Resource):
     """One channel of DRAM with `banks`, a data bus, and a controller that works on `slots` accesses at once.
@@ -69,7 +80,7 @@ class Dram(Resource):
         super().__init__(name)
         self.timing = timing
         self.banks = count_of(f"{name}: banks", banks)
-        self.byte = time_of(f"{name}: time per byte", 1.0 / bus_bytes_per_s)
+        self.byte = time_of(f"{name}: time per byte", 1.0 / rate_of(f"{name}: bus bytes", bus_bytes_per_s))
         self.overhead = time_of(f"{name}: bus overhead", overhead_bytes * self.byte)
         self.slots = count_of(f"{name}: slots", slots)
         self.quantum = count_of(f"{name}: access quantum", quantum_bytes)

@@ -24,7 +24,8 @@ class Ingress(Resource):
     def __init__(self, name: str, capacity_bytes: int, cell_bytes: int) -> None:
         super().__init__(name)
         self.cell_bytes = count_of(f"{name}: cell_bytes", cell_bytes)
-        self.capacity = count_of(f"{name}: capacity_bytes", capacity_bytes) // self.cell_bytes * self.cell_bytes
+        whole = count_of(f"{name}: capacity_bytes", capacity_bytes, least=self.cell_bytes)
+        self.capacity = whole // self.cell_bytes * self.cell_bytes
         self.arrivals = SATURATED
 
     def servers(self) -> list[Server]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from npexplore.machine.assembler import Assembler
 from npexplore.machine.expressions import Expression, Values
-from npexplore.machine.resources.base import Hold, Resource, Server, Uses, count_of, known, time_of
+from npexplore.machine.resources.base import Hold, Resource, Server, Uses, count_of, known, rate_of, time_of
 
 
 class Processor(Resource):
@@ -18,7 +18,7 @@ class Processor(Resource):
     def __init__(self, name: str, engines: int, clock_hz: float, switch_cycles: float = 0.0) -> None:
         super().__init__(name)
         self.engines = count_of(f"{name}: engines", engines)
-        self.cycle = 1.0 / clock_hz
+        self.cycle = time_of(f"{name}: cycle", 1.0 / rate_of(f"{name}: clock", clock_hz))
         self.switch = time_of(f"{name}: switch time", switch_cycles * self.cycle)
 
     def servers(self) -> list[Server]:

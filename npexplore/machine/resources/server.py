@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from npexplore.machine.assembler import Assembler
 from npexplore.machine.expressions import Expression, Values
-from npexplore.machine.resources.base import Hold, Resource, Server, Uses, count_of, time_of
+from npexplore.machine.resources.base import Hold, Resource, Server, Uses, count_of, known, time_of
 
 
 class FifoServer(Resource):
@@ -18,7 +18,9 @@ class FifoServer(Resource):
     def __init__(self, name: str, interval_s: float, latency_s: float | None = None, units: int = 1) -> None:
         super().__init__(name)
         self.interval = time_of(f"{name}: interval", interval_s)
-        self.rest = time_of(f"{name}: latency beyond the interval", (latency_s or interval_s) - interval_s)
+        self.rest = time_of(
+            f"{name}: latency less the interval", (interval_s if latency_s is None else latency_s) - interval_s
+        )
         self.units = count_of(f"{name}: units", units)
 
     def servers(self) -> list[Server]:
@@ -48,8 +50,7 @@ class Delay(Resource):
 
     def uses(self, method: str, values: Mapping[str, Values | None]) -> Uses:
         """Only delay."""
-        seconds = values["seconds"]
-        assert seconds is not None
+        seconds = known(self, method, "seconds", values)
         return Uses(seconds, delay=seconds)
 
     def emit(self, method: str, operands: Mapping[str, Expression], asm: Assembler) -> None:
