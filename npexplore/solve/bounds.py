@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from npexplore.errors import ModelError
 from npexplore.machine.demands import Demands, demands
 from npexplore.machine.expressions import Variable
 from npexplore.machine.machine import Machine
@@ -42,6 +43,13 @@ class Demanded:
         if self.demands.latency > 0:
             found["threads"] = self.machine.pool.count / self.demands.latency
         return found
+
+    def busiest(self, rate_pps: float) -> dict[str, float]:
+        """Return the utilization law's share of the most loaded member of each server."""
+        return {
+            name: rate_pps * self.demands.largest(name, self.servers[name].members) / max(self.servers[name].units, 1)
+            for name in self.demands.servers
+        }
 
     def utilization(self, rate_pps: float) -> dict[str, Utilization]:
         """Return the utilization law's shares at a packet rate, mean over members."""
@@ -76,6 +84,8 @@ def bounds(machine: Machine, workload: Workload, given: Demanded | None = None) 
     """Return the upper bound of a machine under a workload, naming the server that sets it."""
     d = given or demanded(machine, workload)
     ceilings = d.ceilings()
+    if not ceilings:
+        raise ModelError(f"{machine.name}: the program takes no time at any resource")
     name, rate = min(ceilings.items(), key=lambda item: item[1])
     if workload.rate_pps is not None and workload.rate_pps < rate:
         name, rate = "arrivals", workload.rate_pps

@@ -1,14 +1,13 @@
 """A machine as a closed queueing network: threads are the customers, servers the stations, other waits think time.
 
 Product form is assumed (exponential service, first come first served); resources held together (a DRAM's banks,
-commands and bus inside its controller slots) become one flow-equivalent station with the throughput of the sub-network alone for
-1..slots customers. With open arrivals the whole machine becomes one load-dependent server in front of which
+commands and bus inside its controller slots) become one flow-equivalent station with the throughput of the sub-network
+alone for 1..slots customers. With open arrivals the whole machine becomes one load-dependent server in front of which
 packets wait in the receive buffer: a birth-death chain.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,7 +51,8 @@ def queueing(machine: Machine, workload: Workload, given: Demanded | None = None
         rate, latency, loss = float(curve[-1]), threads / float(curve[-1]), 0.0
     else:
         assert workload.rate_pps is not None
-        places = threads + int(machine.ingress.capacity * 8 / d.counted_bits)
+        cell = machine.ingress.cell_bytes
+        places = threads + int(machine.ingress.capacity / float(np.mean(-(-workload.packet_bytes // cell) * cell)))
         rate, latency, loss = finite_queue(workload.rate_pps, curve, places)
         named += "; birth-death chain with the whole machine as one load-dependent server"
         about["loss"] = loss
@@ -64,7 +64,7 @@ def queueing(machine: Machine, workload: Workload, given: Demanded | None = None
         throughput_bps=rate * d.counted_bits,
         rate_pps=rate,
         counted=machine.counted,
-        bottleneck=_named(d, utilization, workload, rate),
+        bottleneck=_named(d, workload, rate),
         utilization=utilization,
         latency_s=Latency(mean=latency),
         rates=d.rates(rate),
@@ -74,8 +74,8 @@ def queueing(machine: Machine, workload: Workload, given: Demanded | None = None
     )
 
 
-def _named(d: Demanded, utilization: Mapping[str, Utilization], workload: Workload, rate: float) -> str:
-    name = bottleneck(d.servers, utilization)
+def _named(d: Demanded, workload: Workload, rate: float) -> str:
+    name = bottleneck(d.servers, d.busiest(rate))
     return (
         "arrivals" if name == "threads" and workload.rate_pps is not None and rate > 0.99 * workload.rate_pps else name
     )
@@ -87,10 +87,9 @@ def throughput_curve(d: Demanded, threads: int) -> tuple[Floats, list[str]]:
     names, seconds = list(outside.names), list(outside.seconds)
     rates = outside.rates(threads)
     levels = threads
-    cube = np.ones((len(names), levels)) if rates is None else np.resize(rates, (len(names), levels))
-    if rates is not None and rates.shape[-1] < levels:
-        last = np.repeat(rates[..., -1:], levels - rates.shape[-1], axis=-1)
-        cube = np.concatenate([rates, last], axis=-1)
+    cube = np.ones((len(names), levels))
+    if rates is not None:
+        cube = np.pad(rates, ((0, 0), (0, levels - rates.shape[1])), mode="edge")
     for group, stations in inside.items():
         limit = min(d.servers[group].units, threads)
         flow = flow_equivalent(stations.seconds, limit, stations.rates(limit), names=stations.names)[0]

@@ -79,19 +79,18 @@ class Prediction:
         return f"<b>{self!r}</b><table>{head}{rows}</table>"
 
 
-def bottleneck(servers: Mapping[str, Server], utilization: Mapping[str, Utilization]) -> str:
-    """Name what holds a machine back: the busiest server; a full limit if no server is; else the number of threads."""
+def bottleneck(servers: Mapping[str, Server], busy: Mapping[str, float]) -> str:
+    """Name what holds a machine back: the busiest server; a full limit if no server is; else the number of threads.
+
+    busy: by server name, the busy share of its busiest member (one bank that everybody wants holds all back).
+    """
 
     def busiest(role: str) -> tuple[float, str]:
-        shares = [
-            (utilization[name].busy, name)
-            for name, server in servers.items()
-            if server.role == role and name in utilization
-        ]
+        shares = [(busy[name], name) for name, server in servers.items() if server.role == role and name in busy]
         return max(shares, default=(0.0, "threads"))
 
-    busy, name = busiest("queue")
+    highest, name = busiest("queue")
     full, limit = busiest("limit")
-    if busy < NEARLY_FULL:
+    if highest < NEARLY_FULL:
         return limit if full > 0.95 else "threads"
     return name

@@ -109,20 +109,19 @@ def measure(machine: Machine, workload: Workload, result: Run, cut: int) -> Pred
     first, last = shots[0], shots[-1]
     total = Window.between(first, last, tick)
     parts = [Window.between(a, b, tick) for a, b in itertools.pairwise(shots) if b.now > a.now]
-    padded = machine.counted != "packet bytes"
 
     def bits(window: Window) -> float:
-        return 8.0 * (window.padded_bytes if padded else window.packet_bytes)
+        return 8.0 * (window.padded_bytes if machine.padded else window.packet_bytes)
 
     ticks = last.now - first.now
-    utilization, queue = {}, {}
+    utilization, queue, busiest = {}, {}, {}
     for name, (server, number) in model.servers.items():
         members = slice(number, number + server.members)
-        places = max(server.units, 1) * server.members * ticks
-        free = float((last.integral_free - first.integral_free)[members].sum())
-        blocked = float((last.integral_blocked - first.integral_blocked)[members].sum())
         if server.units:
-            utilization[name] = Utilization(1.0 - free / places, blocked / places)
+            free = (last.integral_free - first.integral_free)[members] / (server.units * ticks)
+            blocked = (last.integral_blocked - first.integral_blocked)[members] / (server.units * ticks)
+            utilization[name] = Utilization(1.0 - float(free.mean()), float(blocked.mean()))
+            busiest[name] = 1.0 - float(free.min())
         line = float((last.integral_line - first.integral_line)[members].sum()) / ticks
         queue[name] = Queue(line, int(result.longest_line[members].max()))
     counts = dict(zip(model.counters, (last.counters - first.counters).tolist(), strict=True))
@@ -139,7 +138,7 @@ def measure(machine: Machine, workload: Workload, result: Run, cut: int) -> Pred
     if workload.arrivals != "saturated":
         offered = offered_rate(workload) if workload.arrivals == "timestamps" else workload.rate_pps
     rate = total.packets / total.seconds
-    named = bottleneck(machine.servers(), utilization)
+    named = bottleneck(machine.servers(), busiest)
     lost = sum(n for place, n in counts.items() if place.startswith("drop."))
     return Prediction(
         solver="simulation",
@@ -173,6 +172,8 @@ def replicate(
     progress: Callable[[int], None] | None = None,
 ) -> Prediction:  # fmt: skip
     """Simulate with several seeds; means over the seeds, intervals by replications."""
+    if not seeds:
+        raise InputError("a simulation needs at least one seed")
     if len(seeds) == 1:
         return simulate(machine, workload, seed=seeds[0], packets=packets, progress=progress)
     model = build(machine, workload)
