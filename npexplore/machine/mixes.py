@@ -90,7 +90,17 @@ def load_mix(name: str) -> Mix:
 
 def solve(file: MixFile) -> Mix:
     """Return the distribution of a mix file, its fitted share solved."""
-    longest = max(part.high for part in file.component)
+    for part in file.component:
+        if not part.source.strip():
+            raise InputError(f"mix {file.name!r}: component {part.low}..{part.high} has no source")
+        if not isinstance(part.share, str) and not 0 <= part.share <= 1:
+            raise InputError(f"mix {file.name!r}: a share must be in [0, 1], got {part.share!r}")
+    if file.target is not None:
+        if not file.target.source.strip():
+            raise InputError(f"mix {file.name!r}: the target has no source")
+        if file.target.cell_bytes < 1:
+            raise InputError(f"mix {file.name!r}: cell_bytes must be at least 1, got {file.target.cell_bytes}")
+    longest = max((part.high for part in file.component), default=0)
     shapes = [_shape(part, longest) for part in file.component]
     given = [(part.share, shape) for part, shape in zip(file.component, shapes, strict=True)]
     fixed = [(float(s), p) for s, p in given if not isinstance(s, str)]
@@ -107,7 +117,10 @@ def solve(file: MixFile) -> Mix:
                 raise InputError(f"mix {file.name!r}: a fitted share needs a target")
             cells = -(-np.arange(longest + 1) // file.target.cell_bytes)
             missing = file.target.mean_cells - float(np.sum((total + left * rest[0]) * cells))
-            f = missing / float(np.sum((fit[0] - rest[0]) * cells))
+            apart = float(np.sum((fit[0] - rest[0]) * cells))
+            if apart == 0:
+                raise ModelError(f"mix {file.name!r}: fit and rest have the same mean cells, no share fits a mean")
+            f = missing / apart
             if not 0 <= f <= left:
                 raise ModelError(
                     f"mix {file.name!r}: mean of {file.target.mean_cells} cells needs a share of {f:.3f}, "
@@ -120,7 +133,7 @@ def solve(file: MixFile) -> Mix:
 
 def _shape(part: Component, longest: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     if not 1 <= part.low <= part.high:
-        raise InputError(f"a component needs 1 <= low <= high, got {part.low}..{part.high}")
+        raise InputError(f"a component of a mix needs 1 <= low <= high, got {part.low}..{part.high}")
     weights = np.zeros(longest + 1)
     lengths = np.arange(part.low, part.high + 1)
     weights[part.low : part.high + 1] = 1.0 if part.shape == "uniform" else 1.0 / lengths

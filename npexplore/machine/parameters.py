@@ -147,8 +147,8 @@ def _structs(kind: type[Any]) -> list[type[Any]]:
     return found
 
 
-def load_machine(path: str | Path) -> MachineFile:
-    """Return a machine file by name (models/machines) or path; raises InputError."""
+def load_machine(path: str | Path, within: tuple[str, ...] = ()) -> MachineFile:
+    """Return a machine file by name (models/machines) or path; raises InputError. `within`: files that extend it."""
     file = Path(path)
     if file.suffix != ".toml":
         folder = share("models", "machines")
@@ -156,18 +156,20 @@ def load_machine(path: str | Path) -> MachineFile:
         if not file.exists():
             raise UnknownNameError("machine", str(path), [p.stem for p in folder.glob("*.toml")])
     try:
-        return _read(file, file.stat().st_mtime_ns)
+        return _read(file, file.stat().st_mtime_ns, within)
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}") from None
 
 
 @lru_cache(maxsize=64)
-def _read(file: Path, changed_ns: int) -> MachineFile:
-    """Read a machine file once for each time it was changed."""
+def _read(file: Path, changed_ns: int, within: tuple[str, ...]) -> MachineFile:
+    """Read a machine file once for each time it was changed; `within`: the files that extend it."""
     text = file.read_bytes()
     machine: MachineFile = decode(text, MachineFile, file)
     if machine.extends is not None:
-        base = load_machine(machine.extends)
+        if machine.extends in (*within, machine.name):
+            raise InputError(f"{file.name}: extends must not lead in a circle, got {machine.extends!r}")
+        base = load_machine(machine.extends, (*within, machine.name))
         machine = msgspec.structs.replace(
             machine,
             parameter={**base.parameter, **machine.parameter},
@@ -177,7 +179,11 @@ def _read(file: Path, changed_ns: int) -> MachineFile:
     for name, parameter in machine.parameter.items():
         if not parameter.source.strip():
             raise InputError(f"{file.name}: parameter {name!r} has no source")
-        parameter.check(name, parameter.value)
-    for alternative in machine.alternative:
-        Parameters(machine, alternative.set)
+    try:
+        for name, parameter in machine.parameter.items():
+            parameter.check(name, parameter.value)
+        for alternative in machine.alternative:
+            Parameters(machine, alternative.set)
+    except InputError as error:
+        raise InputError(f"{file.name}: {error}") from None
     return machine
