@@ -76,17 +76,19 @@ class Design:
         return queueing(self.machine(), self.workload(workload))
 
     def simulate(
-        self, workload: Workload | None = None, seed: int = 1, *, seeds: int | Sequence[int] = 1, packets: int = 20_000,
-        progress: Callable[[int], None] | None = None,
+        self, workload: Workload | None = None, seed: int = 1, *, seeds: int | Sequence[int] = 1,
+        packets: int | None = None, progress: Callable[[int], None] | None = None,
     ) -> Prediction:  # fmt: skip
         """Return the simulated answer with 95 % intervals.
 
-        seeds: how many replications from `seed` on, or the seeds themselves. progress is called after every batch.
+        seeds: how many replications from `seed` on, or the seeds themselves. packets: measured in each (None: as many
+        as stand for a mix). progress is called after every batch.
         """
-        from npexplore.solve.simulate import replicate
+        from npexplore.solve.simulate import PACKETS, replicate
 
         chosen = list(range(seed, seed + seeds)) if isinstance(seeds, int) else list(seeds)
-        return replicate(self.machine(), self.workload(workload), chosen, packets=packets, progress=progress)
+        n = PACKETS if packets is None else packets
+        return replicate(self.machine(), self.workload(workload), chosen, packets=n, progress=progress)
 
     def __repr__(self) -> str:
         changed = ", ".join(f"{name}={value}" for name, value in self.parameters.changed().items())

@@ -36,6 +36,7 @@ class Demands:
     counts: dict[str, float] = field(default_factory=dict)
     delay: float = 0.0
     latency: float = 0.0
+    side_by_side: bool = False  # whether the program forks or runs parts in parallel
 
     def largest(self, server: str, members: int) -> float:
         """Return the seconds per packet at the most loaded member of a server."""
@@ -71,9 +72,11 @@ def _walk(body: Body, environment: dict[Variable, Values | None], weights: Value
             latency = latency + _walk(step.then, dict(environment), weights * taken, result)
             latency = latency + _walk(step.otherwise, dict(environment), weights * (1 - taken), result)
         elif isinstance(step, Fork):
+            result.side_by_side = True
             _walk(step.body, dict(environment), weights, result)
         else:
             assert isinstance(step, Parallel)
+            result.side_by_side = True
             parts = [_walk(part, dict(environment), weights, result) for part in step.bodies]
             latency = latency + np.maximum.reduce([np.zeros_like(weights), *parts])
     return latency

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from npexplore.errors import RefusedError
+from npexplore.errors import ModelError, RefusedError
 from npexplore.machine.machine import Machine
 from npexplore.machine.workload import Workload
 from npexplore.solve.bounds import Demanded, demanded
@@ -41,12 +41,20 @@ def queueing(machine: Machine, workload: Workload, given: Demanded | None = None
     if workload.arrivals in ("timestamps", "periodic"):
         raise RefusedError(f"queueing: {workload.arrivals} arrivals; take saturated or poisson")
     d = given or demanded(machine, workload)
+    if d.demands.latency <= 0:
+        raise ModelError(f"{machine.name}: the program takes no time at any resource")
     threads = machine.pool.count
     curve, groups = throughput_curve(d, threads)
     about: dict[str, float | int | str] = {}
     named = "product form (exponential service)"
     if groups:
         named += f", flow-equivalent station for {', '.join(groups)}"
+    if d.demands.side_by_side:
+        named += ", side by side work taken one after the other"
+    own = {server.name for server in machine.ingress.servers()}
+    unseen = [s.name for s in d.servers.values() if s.role == "hidden" and s.name not in {*own, *d.demands.servers}]
+    if unseen:
+        named += f", no waiting for {', '.join(unseen)}"
     if workload.arrivals == "saturated":
         rate, latency, loss = float(curve[-1]), threads / float(curve[-1]), 0.0
     else:

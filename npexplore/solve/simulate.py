@@ -15,6 +15,7 @@ import numpy.typing as npt
 from npexplore._kernels import engine
 from npexplore.errors import InputError, positive
 from npexplore.machine.machine import Machine
+from npexplore.machine.mixes import SEQUENCE
 from npexplore.machine.workload import Workload
 from npexplore.solve.bounds import offered_rate
 from npexplore.solve.model import EngineModel, build
@@ -22,9 +23,9 @@ from npexplore.solve.prediction import Latency, Prediction, Queue, Utilization, 
 from npexplore.solve.run import Run, Snapshot, run
 
 Floats = npt.NDArray[np.float64]
-PACKETS = 20_000
+PACKETS = SEQUENCE  # once through a mix: the mean length is then the mix's own, whatever the order
 WARM_UP = 2  # batches cut
-BATCHES = 20  # batches kept
+BATCHES = 16  # batches kept
 OFFERED = "offered.packets"
 
 
