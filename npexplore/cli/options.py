@@ -1,0 +1,111 @@
+"""Options that commands share: which packets come (a workload), and which knobs are set."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from npexplore.cli.output import note, warn
+from npexplore.errors import InputError, NpexploreError, one_of
+
+if TYPE_CHECKING:
+    from npexplore.designs import Design
+    from npexplore.machine.workload import Workload
+
+F = TypeVar("F", bound=Callable[..., Any])
+DAMAGED = 3  # exit status: the input was damaged part-way
+
+
+def workload_options(function: F) -> F:
+    """Give a command the options of a workload; they arrive as trace, mix, packet_bytes, arrivals, rate."""
+    options = (
+        click.option("--trace", metavar="FILE", help="Packets of a capture (pcap, pcapng, gzip, zstd; - is stdin)."),
+        click.option("--mix", metavar="NAME", help="Packets of a published mix (explain --mixes lists them)."),
+        click.option("--packet-bytes", metavar="N", type=int, help="Packets of one length, network layer."),
+        click.option(
+            "--arrivals",
+            metavar="HOW",
+            help="saturated (default), poisson or periodic with --rate, or timestamps of the capture.",
+        ),
+        click.option("--rate", metavar="R", help="Offered load, for example 2.5Mpps or 4Gb/s."),
+    )
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+def set_option(several: bool) -> Callable[[F], F]:
+    """Give a command the option `--set`; it arrives as `settings`, a tuple of texts `knob=value`."""
+    what = ("KNOB=V1,V2,...", "Values of a knob; repeats.") if several else ("KNOB=VALUE", "Set a knob; repeats.")
+    return click.option("--set", "settings", metavar=what[0], multiple=True, help=what[1])
+
+
+def read_workload(
+    design: Design, trace: str | None, mix: str | None, packet_bytes: int | None, arrivals: str | None, rate: str | None
+) -> Workload | None:
+    """Return the workload that the options describe (None: the design brings its own), telling what is odd about it.
+
+    Raises InputError for options that contradict each other or that this design does not take.
+    """
+    from npexplore.machine.workload import ARRIVALS, workload
+
+    sources = {"--trace": trace, "--mix": mix, "--packet-bytes": packet_bytes}
+    given = [option for option, value in sources.items() if value is not None]
+    others = [option for option, value in {"--arrivals": arrivals, "--rate": rate}.items() if value is not None]
+    if design.own is not None:
+        if given or others:
+            raise InputError(f"design {design.name} brings its own workload and takes no {(given + others)[0]}")
+        return None
+    if len(given) != 1:
+        got = " and ".join(given) or "none"
+        raise InputError(f"design {design.name} needs one of --trace FILE, --mix NAME, --packet-bytes N; got {got}")
+    how = one_of("arrivals", arrivals, ARRIVALS) if arrivals is not None else "saturated"
+    made = workload(trace, mix=mix, packet_bytes=packet_bytes, arrivals=how, rate=rate)
+    if trace is not None and made.note:
+        note(f"{trace}: {made.note}")
+    return made
+
+
+def ending(load: Workload | None) -> int:
+    """Return the exit status that a workload asks for: 3, with a warning, if its capture is damaged."""
+    if load is None or load.damage is None:
+        return 0
+    warn(f"{load.name}: {load.damage}; the {len(load.packet_bytes):,} packets before it are used")
+    return DAMAGED
+
+
+def split_settings(settings: Sequence[str]) -> dict[str, list[str]]:
+    """Return `knob=v1,v2` texts as lists of values by knob; raises InputError."""
+    found: dict[str, list[str]] = {}
+    for text in settings:
+        name, equals, values = text.partition("=")
+        listed = [value.strip() for value in values.split(",")]
+        if not equals or not name.strip() or not all(listed):
+            raise InputError(f"--set needs knob=value, got {text!r}")
+        if name.strip() in found:
+            raise InputError(f"--set {name.strip()} is given twice")
+        found[name.strip()] = listed
+    return found
+
+
+def apply_settings(design: Design, settings: Sequence[str]) -> Design:
+    """Return the design with `knob=value` texts applied; raises UnknownNameError, InputError."""
+    found = split_settings(settings)
+    for name, values in found.items():
+        if len(values) > 1:
+            raise InputError(f"--set {name} takes one value here, got {','.join(values)} (sweep takes several)")
+    return design.with_(**{name: values[0] for name, values in found.items()})
+
+
+def warn_of_idle_knobs(names: Iterable[str], points: Sequence[tuple[Design, Workload | None]]) -> None:
+    """Tell which knobs that were set are read at none of the points (tried at sixteen of them at most)."""
+    idle = set(names)
+    for design, load in points[:: max(1, len(points) // 16)] if idle else []:
+        try:
+            idle -= design.depends_on(load)
+        except NpexploreError:
+            return  # an impossible machine: nobody knows what it would read
+    if idle:
+        warn(f"{', '.join(sorted(idle))} has no effect here: the machine does not read it with these settings")

@@ -1,0 +1,130 @@
+"""One row of a sweep: what was asked (design, knobs, workload, solver, seed) and what was answered, units in the names.
+
+    design, KNOB..., workload, workload_key, arrivals, offered_mpps, solver, seed, packets, version, model,
+    throughput_bps, ..., refused, utilization_RESOURCE...
+
+`model` is a hash of the machine file with its values, the DRAM and SRAM parts, and the file that says what a packet
+does; with `version` it tells rows of another model apart.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+
+from npexplore import __version__
+from npexplore.designs import Design
+from npexplore.errors import InputError
+from npexplore.paths import share
+from npexplore.study.answers import Answer, Refusal
+from npexplore.study.grid import SweepPoint
+
+TEXT, WHOLE, REAL = pa.string(), pa.int64(), pa.float64()
+ASKED = {
+    "design": TEXT, "workload": TEXT, "workload_key": TEXT, "arrivals": TEXT, "offered_mpps": REAL, "solver": TEXT,
+    "seed": WHOLE, "packets": WHOLE, "version": TEXT, "model": TEXT,
+}  # fmt: skip
+ANSWERED = {
+    "throughput_bps": REAL, "throughput_low_bps": REAL, "throughput_high_bps": REAL, "counted": TEXT,
+    "rate_mpps": REAL, "bottleneck": TEXT, "latency_mean_ns": REAL, "latency_p50_ns": REAL, "latency_p95_ns": REAL,
+    "latency_p99_ns": REAL, "dropped": WHOLE, "refused": TEXT,
+}  # fmt: skip
+SCHEMA: dict[str, pa.DataType] = {**ASKED, **ANSWERED}
+SHARE = "utilization_"
+
+
+def questions(points: Sequence[SweepPoint], packets: int) -> list[dict[str, Any]]:
+    """Return what each row asks; raises InputError for a workload or a knob that no row can be made of.
+
+    A row holds the design's knobs and whatever other parameter is changed at any of its points.
+    """
+    shown = _columns([point.design for point in points])
+    described: dict[int, bytes] = {}
+    rows = []
+    for point in points:
+        parameters = point.design.parameters
+        if id(parameters.file) not in described:
+            described[id(parameters.file)] = msgspec.json.encode(parameters.file, order="deterministic")
+        load = point.design.workload(point.workload)
+        simulated = point.solver == "simulation"
+        rows.append({
+            "design": point.design.name,
+            **{name: parameters[name] for name in shown[point.design.name]},
+            "workload": load.name,
+            "workload_key": load.key,
+            "arrivals": load.arrivals,
+            "offered_mpps": None if load.rate_pps is None else load.rate_pps / 1e6,
+            "solver": point.solver,
+            "seed": (1 if point.seed is None else point.seed) if simulated else None,
+            "packets": packets if simulated else None,
+            "version": __version__,
+            "model": _model(point.design, described[id(parameters.file)]),
+        })  # fmt: skip
+    return rows
+
+
+def answered(answer: Answer) -> dict[str, Any]:
+    """Return what a solver answers, or why it does not."""
+    if isinstance(answer, Refusal):
+        return {**dict.fromkeys(ANSWERED), "refused": answer.reason}
+    low, high = answer.ci95.get("throughput_bps", (None, None))
+    return {
+        "throughput_bps": answer.throughput_bps,
+        "throughput_low_bps": low,
+        "throughput_high_bps": high,
+        "counted": answer.counted,
+        "rate_mpps": answer.rate_pps / 1e6,
+        "bottleneck": answer.bottleneck,
+        **{f"latency_{name}_ns": None if s is None else s * 1e9 for name, s in answer.latency_s._asdict().items()},
+        "dropped": sum(answer.drops.values()) if answer.solver == "simulation" else None,
+        "refused": None,
+        **{SHARE + name: share.busy for name, share in answer.utilization.items()},
+    }
+
+
+def _columns(designs: Sequence[Design]) -> dict[str, list[str]]:
+    """Return by design name the parameters that become columns: knobs, and what is changed at some point."""
+    chosen: dict[str, dict[str, None]] = {}
+    kinds: dict[str, tuple[type, str]] = {}
+    for design in designs:
+        known = design.parameters.file.parameter
+        if design.name not in chosen:
+            chosen[design.name] = {name: None for name, parameter in known.items() if parameter.kind == "knob"}
+        chosen[design.name].update(dict.fromkeys(design.parameters.changed()))
+    for design in {design.name: design for design in designs}.values():
+        for name in chosen[design.name]:
+            if name in SCHEMA or name.startswith(SHARE):
+                raise InputError(f"knob {name!r} of {design.name} has the name of a column of every sweep")
+            kind = type(design.parameters.file.parameter[name].value)
+            other, where = kinds.setdefault(name, (kind, design.name))
+            if (kind is str) != (other is str):
+                raise InputError(f"knob {name!r} is text in one of {where}, {design.name} and a number in the other")
+    return {name: list(names) for name, names in chosen.items()}
+
+
+def _model(design: Design, described: bytes) -> str:
+    """Return the hash of what makes a design answer as it does, its values included."""
+    digest = blake2b(described, digest_size=8)
+    digest.update(repr(sorted(design.parameters.changed().items())).encode())
+    digest.update(_files(design.build))
+    return digest.hexdigest()
+
+
+@lru_cache(maxsize=256)
+def _files(build: Callable[..., Any]) -> bytes:
+    """Return the parts and the Python file that a build function comes from, as one hash."""
+    digest = blake2b(digest_size=16)
+    try:
+        digest.update(Path(inspect.getfile(build)).read_bytes())
+    except (TypeError, OSError):
+        digest.update(type(build).__name__.encode())
+    for path in sorted(share("models", "parts").glob("*.toml")):
+        digest.update(path.read_bytes())
+    return digest.digest()

@@ -1,0 +1,117 @@
+"""Where a sweep keeps its rows: one Parquet file that only grows, and a folder of fragments while a sweep runs.
+
+    FILE.parquet                all rows, once a sweep has ended (or was stopped, or left many fragments)
+    FILE.parquet.parts/*.parquet  one small file for every finished task, complete from the instant it has its name
+
+A row is known by KEY: whatever could change its numbers. Killed at any instant, a store holds every finished row once:
+a fragment appears by renaming, and is removed only after FILE.parquet has its rows.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import uuid
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from npexplore.errors import InputError
+
+KEY = ("model", "workload_key", "solver", "seed", "packets", "version")
+FRAGMENTS = 500  # more are merged into the file
+Row = Mapping[str, Any]
+Key = tuple[Any, ...]
+
+
+def key_of(row: Row) -> Key:
+    """Return what a row is known by."""
+    return tuple(row[name] for name in KEY)
+
+
+def keys_of(table: pa.Table) -> list[Key]:
+    """Return what the rows of a table are known by."""
+    return list(zip(*(table[name].to_pylist() for name in KEY), strict=True)) if table.num_rows else []
+
+
+def concatenate(tables: Sequence[pa.Table]) -> pa.Table:
+    """Return the rows of all tables; a column that one lacks is null there."""
+    return pa.concat_tables(tables, promote_options="permissive") if tables else pa.table({})
+
+
+def tabulate(rows: Sequence[Row], schema: Mapping[str, pa.DataType]) -> pa.Table:
+    """Return rows as a table, columns in the order in which they appear; `schema` has the types that are fixed."""
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    columns = {name: pa.array([row.get(name) for row in rows], schema.get(name)) for name in names}
+    return pa.table(columns)
+
+
+class Store:
+    """Rows of sweeps in a Parquet file; `rows` is the table of those it holds.
+
+    Raises InputError if there is a store already and `resume` is not set, or if the file is no sweep's.
+    """
+
+    def __init__(self, path: str | Path, *, resume: bool = False) -> None:
+        self.path = Path(path)
+        self.parts = self.path.with_name(self.path.name + ".parts")
+        if not resume and (self.path.exists() or self.parts.exists()):
+            raise InputError(f"{self.path}: there is a sweep already; resume it (--resume) or choose another file")
+        if not self.path.parent.is_dir():
+            raise InputError(f"{self.path}: folder {str(self.path.parent)!r} does not exist")
+        self.rows = self._read()
+
+    def keys(self) -> set[Key]:
+        """Return the keys of the rows held."""
+        return set(keys_of(self.rows))
+
+    def append(self, table: pa.Table) -> None:
+        """Keep some rows: they are safe when this returns."""
+        self.parts.mkdir(exist_ok=True)
+        self._write(table, self.parts / f"{uuid.uuid4().hex}.parquet")
+        if sum(1 for _ in self.parts.iterdir()) > FRAGMENTS:
+            self.merge()
+
+    def merge(self, order: Iterable[Key] = ()) -> pa.Table:
+        """Bring all rows into the one file, those of `order` last and in its order; return the table."""
+        table = self._read()
+        if table.num_rows:
+            place = {key: k for k, key in enumerate(order)}
+            first = {key: k for k, key in reversed(list(enumerate(keys_of(table))))}  # written twice counts once
+            chosen = sorted(first.items(), key=lambda item: (place.get(item[0], -1), item[1]))
+            table = table.take([k for _, k in chosen])
+            self._write(table, self.path)
+        shutil.rmtree(self.parts, ignore_errors=True)
+        self.rows = table
+        return table
+
+    def _read(self) -> pa.Table:
+        tables = []
+        if self.path.exists():
+            try:
+                tables.append(pq.ParquetFile(self.path).read())
+            except (pa.ArrowException, OSError) as error:
+                raise InputError(f"{self.path}: not a Parquet file: {error}") from None
+            missing = [name for name in KEY if name not in tables[0].column_names]
+            if missing:
+                raise InputError(f"{self.path}: not the table of a sweep: no column {missing[0]!r}")
+        for part in sorted(self.parts.glob("*.parquet")):
+            try:
+                tables.append(pq.ParquetFile(part).read())
+            except (pa.ArrowException, OSError) as error:
+                warnings.warn(f"{part}: left out, cannot be read: {error}", stacklevel=2)
+        return concatenate(tables)
+
+    @staticmethod
+    def _write(table: pa.Table, path: Path) -> None:
+        """Write a file that exists whole or not at all."""
+        draft = path.with_name(f"{path.name}.{os.getpid()}.draft")
+        try:
+            pq.write_table(table, draft, compression="zstd")
+            os.replace(draft, path)
+        finally:
+            draft.unlink(missing_ok=True)

@@ -1,0 +1,85 @@
+"""Many design points into one table: any executor, and a store that a stopped or killed sweep goes on from.
+
+    points = npx.grid("ixp2400", npx.workload(mix="amp"), banks=(4, 8), bus_bits=(64, 128), seeds=3)
+    npx.sweep(points, store="sweep.parquet")
+
+A row is the same whatever the executor, the number of workers and the order in which points end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import BrokenExecutor, Executor
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from npexplore.designs import design
+from npexplore.errors import InputError, NpexploreError, positive
+from npexplore.solve.simulate import PACKETS
+from npexplore.study.answers import answers, pool
+from npexplore.study.grid import SweepPoint, grid
+from npexplore.study.rows import SCHEMA, answered, questions
+from npexplore.study.store import Store, concatenate, key_of, keys_of, tabulate
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["SweepPoint", "grid", "sweep"]
+
+
+def sweep(
+    points: Iterable[SweepPoint | tuple[Any, ...]],
+    *,
+    executor: Executor | None = None,
+    workers: int | None = None,
+    store: str | Path | None = None,
+    resume: bool = True,
+    packets: int = PACKETS,
+    progress: Callable[[int, int], None] | None = None,
+) -> pd.DataFrame:
+    """Answer every point and return one row each, in the order of the points (columns: npexplore.study.rows).
+
+    points: tuples (design or its name, workload, solver, seed), as `grid` makes them. executor: any of
+    concurrent.futures (default: `workers` threads). store: a Parquet file; rows that it holds already are not computed
+    again. packets: simulated packets a point. progress is called with (points done, points in all).
+    A point that cannot be answered is a row with its reason in `refused`. Raises InputError before anything runs.
+    """
+    asked = [_point(given) for given in points]
+    if not asked:
+        raise InputError("a sweep needs at least one point")
+    rows = questions(asked, int(positive("packets", packets)))
+    order = [key_of(row) for row in rows]
+    kept = Store(store, resume=resume) if store is not None else None
+    held = kept.keys() if kept is not None else set()
+    # A question asked twice is answered once.
+    open_ = sorted({key: k for k, key in reversed(list(enumerate(order))) if key not in held}.values())
+    done = len(set(order) & held)
+    total = done + len(open_)
+    fresh: list[pa.Table] = []
+
+    def report() -> None:
+        if progress is not None:
+            progress(done, total)
+
+    report()
+    try:
+        with pool(executor, workers) as running, closing(answers([asked[k] for k in open_], running, packets)) as tasks:
+            for task in tasks:
+                table = tabulate([{**rows[open_[k]], **answered(answer)} for k, answer in task], SCHEMA)
+                kept.append(table) if kept is not None else fresh.append(table)
+                done += table.num_rows
+                report()
+    except BrokenExecutor as error:
+        raise NpexploreError(f"a worker died; {done} of {total} points are finished: {error}") from error
+    finally:
+        table = kept.merge(order) if kept is not None else concatenate(fresh)
+    place = {key: k for k, key in enumerate(keys_of(table))}
+    return table.take([place[key] for key in order]).to_pandas()
+
+
+def _point(given: SweepPoint | tuple[Any, ...]) -> SweepPoint:
+    point = SweepPoint(*given)
+    return point._replace(design=design(point.design)) if isinstance(point.design, str) else point
