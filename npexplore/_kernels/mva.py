@@ -27,6 +27,7 @@ from npexplore.jit import kernel
 Array = NDArray[Any]
 
 LANES = 16
+NOTHING = 1e-290  # seconds that are none: their inverse would overflow; stations so fast stay empty
 
 _points = types.Array(types.float64, 1, "C", readonly=True)
 _counts = types.Array(types.int64, 1, "C", readonly=True)
@@ -154,7 +155,7 @@ def load_dependent(
                     total[v] += Q[k, v]
             for v in range(LANES):
                 slowness[n, v] = total[v] / n
-                x[0, n, v] = n / total[v] if total[v] > 0.0 else 0.0
+                x[0, n, v] = n / total[v] if total[v] > NOTHING else 0.0
             for k in range(F):
                 for v in range(LANES):
                     Q[k, v] *= x[0, n, v]
@@ -181,7 +182,7 @@ def load_dependent(
                     u[0, v] = x[i + 1, n - 1, v] * u[0, v] * slowness[n, v]
                     h[v] += u[0, v]
                     slowness[n, v] = h[v]
-                    x[i + 1, n, v] = 1.0 / h[v] if h[v] > 0.0 else 0.0
+                    x[i + 1, n, v] = 1.0 / h[v] if h[v] > NOTHING else 0.0
                     idle[i, n, v] = u[0, v] * x[i + 1, n, v]
                 wanted = i < L - 1
                 for v in range(LANES):

@@ -1,6 +1,57 @@
 """Queueing models as functions of arrays, batched over design points; docs/queueing.md says which one to take."""
 
+from npexplore.solve.queueing.approximate import METHODS, approximate_mva
+from npexplore.solve.queueing.banks import BANK_MODELS, LARGE_CROSSBAR, bank_bandwidth, crossbar_limit
+from npexplore.solve.queueing.birth_death import Transient, steady_state, transient
+from npexplore.solve.queueing.general import GG_APPROXIMATIONS, ggc, md1, mg1, mg1_priority, mg1_ps
+from npexplore.solve.queueing.job_bounds import (
+    JobBounds,
+    asymptotic_bounds,
+    balanced_job_bounds,
+    multiclass_asymptotic_bounds,
+    multiclass_balanced_bounds,
+)
+from npexplore.solve.queueing.markovian import QueueMeans, erlang_b, machine_repairman, mm1, mmc, mmck
+from npexplore.solve.queueing.mixed import mixed_network, open_network
 from npexplore.solve.queueing.multiclass import MultiMva, multiclass_mva
 from npexplore.solve.queueing.mva import Mva, flow_equivalent, multiserver_rates, mva
+from npexplore.solve.queueing.traffic import closed_visits, open_rates
 
-__all__ = ["MultiMva", "Mva", "flow_equivalent", "multiclass_mva", "multiserver_rates", "mva"]
+__all__ = [
+    "BANK_MODELS",
+    "GG_APPROXIMATIONS",
+    "LARGE_CROSSBAR",
+    "METHODS",
+    "JobBounds",
+    "MultiMva",
+    "Mva",
+    "QueueMeans",
+    "Transient",
+    "approximate_mva",
+    "asymptotic_bounds",
+    "balanced_job_bounds",
+    "bank_bandwidth",
+    "closed_visits",
+    "crossbar_limit",
+    "erlang_b",
+    "flow_equivalent",
+    "ggc",
+    "machine_repairman",
+    "md1",
+    "mg1",
+    "mg1_priority",
+    "mg1_ps",
+    "mixed_network",
+    "mm1",
+    "mmc",
+    "mmck",
+    "multiclass_asymptotic_bounds",
+    "multiclass_balanced_bounds",
+    "multiclass_mva",
+    "multiserver_rates",
+    "mva",
+    "open_network",
+    "open_rates",
+    "steady_state",
+    "transient",
+]

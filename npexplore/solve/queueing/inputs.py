@@ -12,6 +12,8 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Booleans = NDArray[np.bool_]
 
+SHORTEST = 1e-250  # seconds: a cycle through a network takes longer, or rates leave double precision
+
 
 def as_floats(subject: str, values: ArrayLike) -> Floats:
     """Return `values` as float64, C-contiguous; raises InputError if they are no numbers."""
@@ -114,3 +116,42 @@ def rate_cube(rates: ArrayLike, points: int, stations: int, names: Sequence[str]
 def pick(table: Floats, stations: Booleans) -> Floats:
     """Return the columns (axis 1) of the chosen stations, contiguous; an empty table stays as it is."""
     return table if stations.all() or not table.size else np.ascontiguousarray(table[:, stations])
+
+
+def numbers(*, least: float = 0.0, positive: bool = False, **values: Any) -> list[Floats]:
+    """Return named numbers or arrays, broadcast to one shape, as floats.
+
+    Raises InputError for one that is NaN, infinite, below `least`, or 0 where it must be `positive`.
+    """
+    checked = []
+    for name, value in values.items():
+        row = as_floats(name.replace("_", " "), value)  # a number becomes an array (1,)
+        with np.errstate(invalid="ignore"):
+            wrong = ~((row >= least) & (row < np.inf)) | (positive & (row == 0))
+        if wrong.any():
+            rule = f"greater than {least:g}" if positive else f"at least {least:g}"
+            got = np.asarray(row)[wrong].ravel()[0]
+            raise InputError(f"{name.replace('_', ' ')} must be {rule} and finite, got {got}")
+        checked.append(row.reshape(np.shape(value)))
+    try:
+        return [np.asarray(row, dtype=np.float64) for row in np.broadcast_arrays(*checked)]
+    except ValueError as error:
+        shapes = ", ".join(f"{name} {np.shape(value)}" for name, value in values.items())
+        raise InputError(f"shapes must fit together, got {shapes}") from error
+
+
+def whole(*, least: int = 1, **values: Any) -> list[Ints]:
+    """Return named whole numbers of at least `least`, broadcast to one shape, as int64. Raises InputError."""
+    rows = numbers(least=least, **values)
+    for name, row in zip(values, rows, strict=True):
+        if (row != np.floor(row)).any():
+            got = row[row != np.floor(row)].ravel()[0]
+            raise InputError(f"{name.replace('_', ' ')} must be a whole number, got {got}")
+    return [np.asarray(row, dtype=np.int64) for row in rows]
+
+
+def stable(utilization: Floats) -> None:
+    """Raise InputError where a queue without a limit is offered its whole capacity or more."""
+    if (utilization >= 1).any():
+        worst = float(utilization[utilization >= 1].ravel()[0])
+        raise InputError(f"utilization of an open queue must be below 1 (it is unstable otherwise), got {worst:g}")

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from npexplore._kernels import queueing_multiclass as kernels
 from npexplore.errors import InputError, RefusedError
 from npexplore.solve.queueing.inputs import (
+    SHORTEST,
     Booleans,
     Floats,
     Ints,
@@ -46,13 +47,17 @@ class MultiMva:
 
 @dataclass(frozen=True)
 class ClosedModel:
-    """Checked arguments of a multi-class solver: demands (P, K, R), population and think time (P, R), rates, delays."""
+    """Checked arguments of a multi-class solver: demands (P, K, R), population and think time (P, R), rates (., K, M).
+
+    delays and varying (K,) flag the stations without queueing and those whose capacity depends on the load.
+    """
 
     demands: Floats
     population: Ints
     think_time: Floats
     rates: Floats
     delays: Booleans
+    varying: Booleans
     names: Sequence[str] | None
 
     @classmethod
@@ -80,16 +85,13 @@ class ClosedModel:
         if not empty:
             total = counts.sum(axis=1)
             refuse_first(total == 0, total, "population of all classes", "at least 1", None, ("point",))
-        idle = (table.sum(axis=1) + Z == 0) & (counts > 0)
-        refuse_first(idle, Z, "sum of demands and think time", "greater than 0", None, ("point", "class"))
+        cycle = table.sum(axis=1) + Z
+        idle = (cycle <= SHORTEST) & (counts > 0)
+        refuse_first(idle, cycle, "sum of demands and think time", f"above {SHORTEST} s", None, ("point", "class"))
         cube = np.ones((1, K, 1)) if rates is None else rate_cube(rates, P, K, names)
-        return cls(table, counts.astype(np.int64), Z, cube, delay_flags(delay, K), names)
-
-    @property
-    def varying(self) -> Booleans:
-        """Return which stations (K,) are load-dependent."""
-        flags: Booleans = (self.rates != 1.0).any(axis=(0, 2)) & ~self.delays
-        return flags
+        delays = delay_flags(delay, K)
+        varying = (cube != 1.0).any(axis=(0, 2)) & ~delays
+        return cls(table, counts.astype(np.int64), Z, cube, delays, varying, names)
 
     @property
     def away(self) -> Floats:
@@ -97,14 +99,19 @@ class ClosedModel:
         total: Floats = self.think_time + self.demands[:, self.delays].sum(axis=1)
         return total
 
-    def result(self, throughput: Floats, queue: Floats, approximation: str | None = None) -> MultiMva:
-        """Return the means that follow from X (P, R) and Q (P, K, R) by Little's law and the utilization law."""
+    def result(
+        self, throughput: Floats, queue: Floats, approximation: str | None = None, capacity: Floats | None = None
+    ) -> MultiMva:
+        """Return the means that follow from X (P, R) and Q (P, K, R) by Little's law and the utilization law.
+
+        capacity (K,) or (P, K) is the largest of the rates where it is not given.
+        """
         busy = throughput[:, None, :] * self.demands
         queue = np.where(self.delays[:, None], busy, queue)
         with np.errstate(invalid="ignore", divide="ignore"):
             residence = np.where(throughput[:, None, :] > 0, queue / throughput[:, None, :], 0.0)
-        capacity = np.where(self.delays, 1.0, self.rates.max(axis=2))[:, :, None]
-        return MultiMva(throughput, queue, residence, busy / capacity, residence.sum(axis=1), approximation)
+        most = np.where(self.delays, 1.0, self.rates.max(axis=2) if capacity is None else capacity)
+        return MultiMva(throughput, queue, residence, busy / most[..., :, None], residence.sum(axis=1), approximation)
 
 
 def class_row(subject: str, values: ArrayLike, points: int, classes: int) -> Floats:
@@ -181,7 +188,7 @@ def solve_closed(model: ClosedModel) -> tuple[Floats, Floats, Floats]:
 def _scale(model: ClosedModel) -> Floats:
     """Return a rough guess (P, R) of X from the asymptotic bounds, shared out by population; 1 for empty classes."""
     capacity = np.where(model.delays, np.inf, model.rates.max(axis=2))
-    load = model.population / np.maximum(model.demands.sum(axis=1) + model.think_time, 1e-300)
+    load = model.population / np.maximum(model.demands.sum(axis=1) + model.think_time, SHORTEST)
     stretch = ((model.demands * load[:, None]).sum(axis=2) / capacity).max(axis=1, initial=0.0)
     guess: Floats = np.where(model.population > 0, load / np.maximum(stretch, 1.0)[:, None], 1.0)
     return guess

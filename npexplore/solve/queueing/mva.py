@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from npexplore._kernels.mva import load_dependent, load_independent
 from npexplore.errors import InputError, RefusedError
 from npexplore.solve.queueing.inputs import (
+    SHORTEST,
     Floats,
     Ints,
     as_floats,
@@ -118,8 +119,8 @@ def mva(
     cube = np.ones((1, K, 1)) if rates is None else rate_cube(rates, P, K, names)
     variation = _variation(scv, P, K, names)
     away = Z + table[:, delays].sum(axis=1)
-    empty = away + table[:, ~delays].sum(axis=1) == 0
-    refuse_first(empty, Z, "sum of demands and think time", "greater than 0", None, ("point",))
+    cycle = away + table[:, ~delays].sum(axis=1)
+    refuse_first(cycle <= SHORTEST, cycle, "sum of demands and think time", f"above {SHORTEST} s", None, ("point",))
 
     varying = (cube != 1.0).any(axis=(0, 2)) & ~delays
     fixed = ~varying & ~delays

@@ -1,0 +1,108 @@
+"""Single queues with exponential service: M/M/1, M/M/c, M/M/c/K, machine repairman (all exact).
+
+M/M/c: W = C(c, a) / (c mu - lambda), with the Erlang C formula from the recursion B(j) = a B(j-1) / (j + a B(j-1)).
+M/M/c/K and the repairman are birth-death chains. (Kleinrock, Queueing Systems I, 1975, chapter 3.)
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from npexplore.solve.queueing.birth_death import steady_state
+from npexplore.solve.queueing.inputs import Floats, Ints, numbers, stable, whole
+
+
+@dataclass(frozen=True)
+class QueueMeans:
+    """Means of single queues (any shape): customers per second, share of each server, customers, seconds.
+
+    mean_number counts waiting and in service; mean_wait is before service; mean_response with service; loss is the
+    share of arrivals turned away; `approximation` names what was not exact, else None.
+    """
+
+    throughput: Floats
+    utilization: Floats
+    mean_number: Floats
+    mean_wait: Floats
+    mean_response: Floats
+    loss: Floats
+    approximation: str | None = None
+
+
+def without_loss(
+    arrival_rate: Floats, service: Floats, wait: Floats, servers: Ints | int = 1, approximation: str | None = None
+) -> QueueMeans:
+    """Return the means of a stable queue by Little's law from its mean wait (seconds)."""
+    response = wait + service
+    load = np.asarray(arrival_rate * service / servers)
+    number = np.asarray(arrival_rate * response)
+    return QueueMeans(arrival_rate, load, number, wait, response, np.zeros_like(wait), approximation)
+
+
+def erlang_b(offered: ArrayLike, servers: ArrayLike) -> Floats:
+    """Return the blocking probability of `servers` without a queue at a load of `offered` erlangs."""
+    a, c = np.broadcast_arrays(*numbers(offered=offered), *whole(servers=servers))
+    blocked = np.ones(a.shape)
+    for j in range(1, int(c.max(initial=1)) + 1):
+        blocked = np.where(j <= c, a * blocked / (j + a * blocked), blocked)
+    return blocked
+
+
+def mm1(arrival_rate: ArrayLike, service_time: ArrayLike) -> QueueMeans:
+    """Return the means of M/M/1; raises InputError if it is unstable."""
+    return mmc(arrival_rate, service_time, 1)
+
+
+def mmc(arrival_rate: ArrayLike, service_time: ArrayLike, servers: ArrayLike) -> QueueMeans:
+    """Return the means of M/M/c with FIFO; raises InputError if it is unstable."""
+    rate, service = numbers(arrival_rate=arrival_rate, service_time=service_time)
+    rate, service, c = np.broadcast_arrays(rate, service, *whole(servers=servers))
+    share = np.asarray(rate * service / c)
+    stable(share)
+    blocked = erlang_b(rate * service, c)
+    waits = blocked / (1 - share * (1 - blocked))
+    return without_loss(rate, service, np.asarray(waits * service / (c * (1 - share))), c)
+
+
+def mmck(arrival_rate: ArrayLike, service_time: ArrayLike, servers: ArrayLike, capacity: ArrayLike) -> QueueMeans:
+    """Return the means of M/M/c/K; capacity K counts the customers in service too; mean_wait is of those admitted.
+
+    With K below c the servers beyond K are idle for ever. Raises InputError.
+    """
+    rate, service = numbers(positive=True, arrival_rate=arrival_rate, service_time=service_time)
+    rate, service, c, room = np.broadcast_arrays(rate, service, *whole(servers=servers), *whole(capacity=capacity))
+    state = np.arange(int(room.max(initial=1)))
+    birth = np.where(state < room[..., None], rate[..., None], 0.0)
+    return _finite(birth, np.minimum(state + 1, c[..., None]) / service[..., None], service, c)
+
+
+def machine_repairman(
+    machines: ArrayLike, time_to_failure: ArrayLike, service_time: ArrayLike, servers: ArrayLike = 1
+) -> QueueMeans:
+    """Return the repair queue of `machines` that each run for an exponential time and then wait for a repairer.
+
+    The same as threads that compute for `time_to_failure` seconds and then visit a memory. Raises InputError.
+    """
+    away, service = numbers(positive=True, time_to_failure=time_to_failure, service_time=service_time)
+    away, service, n, c = np.broadcast_arrays(away, service, *whole(machines=machines), *whole(servers=servers))
+    state = np.arange(int(n.max(initial=1)))
+    birth = np.maximum(n[..., None] - state, 0) / away[..., None]
+    return _finite(birth, np.minimum(state + 1, c[..., None]) / service[..., None], service, c, lossless=True)
+
+
+def _finite(birth: Floats, death: Floats, service: Floats, servers: Floats, *, lossless: bool = False) -> QueueMeans:
+    p = steady_state(birth, death)
+    states = np.arange(p.shape[-1])
+    throughput = np.asarray((p[..., 1:] * death).sum(axis=-1))
+    number = np.asarray((p * states).sum(axis=-1))
+    response = number / throughput
+    loss = np.zeros_like(number) if lossless else np.asarray(_turned_away(p, birth))
+    wait = (p * np.maximum(states - servers[..., None], 0)).sum(axis=-1) / throughput
+    return QueueMeans(throughput, np.asarray(throughput * service / servers), number, wait, response, loss)
+
+
+def _turned_away(p: Floats, birth: Floats) -> Floats:
+    full = np.concatenate([birth == 0, np.ones((*birth.shape[:-1], 1), bool)], axis=-1)
+    turned: Floats = (p * full).sum(axis=-1)
+    return turned
