@@ -1,0 +1,178 @@
+"""Small machines for tests: one instance of each resource kind with visits, exponential servers, runs read exactly."""
+
+import itertools
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from npexplore._kernels import engine
+from npexplore.machine.demands import demands
+from npexplore.machine.expressions import Variable
+from npexplore.machine.machine import Machine, Pool
+from npexplore.machine.resources import (
+    BufferPool,
+    Delay,
+    Dram,
+    DramOptions,
+    DramTiming,
+    FifoServer,
+    Processor,
+    WordMemory,
+)
+from npexplore.machine.resources.base import Hold, Resource, Server, Uses
+from npexplore.machine.resources.ingress import Ingress
+from npexplore.machine.workload import Workload
+from npexplore.solve.model import build
+from npexplore.solve.run import run
+
+NS = 1e-9
+TICK = 1e-12
+QUIET = 5000 * NS  # longer than anything a visit leaves behind
+TIMING = DramTiming(t_ck=10 * NS, t_rcd=20 * NS, t_cl=25 * NS, t_rp=22 * NS, t_ras=50 * NS, t_wr=15 * NS, t_wl=12 * NS)
+OPTIONS = [
+    DramOptions(*chosen)  # every combination
+    for chosen in itertools.product(
+        ("in_order", "together"), ("before_bus", "whole", "with_bus"), ("like_reads", "bus_first"), ("free", "on_bus")
+    )
+]
+
+
+class Exponential(Resource):
+    """A server whose visits last an exponential time: product form, so that queueing theory is exact."""
+
+    VISITS: ClassVar = {"serve": ()}
+
+    def __init__(self, name, mean_s, units=1, members=1):
+        super().__init__(name)
+        self.mean, self.units, self.members = mean_s, units, members
+
+    def servers(self):
+        return [Server(self.name, units=self.units, members=self.members)]
+
+    def uses(self, method, values):
+        return Uses(self.mean, [Hold(self.name, self.mean)])
+
+    def emit(self, method, operands, asm):
+        place = asm.number(self.name)
+        if self.members > 1:
+            member = Variable("member")
+            asm.draw(member, self.members, f"{self.name} member")
+            place = member + place
+        asm.emit(
+            engine.SERVE, asm.operand(place), asm.operand(asm.ticks(self.mean)), x=engine.EXPONENTIAL, source=self.name
+        )
+
+
+class Probe(Resource):
+    """Counts a value: what the engine computed against what demands computed."""
+
+    VISITS: ClassVar = {"see": ("value",)}
+
+    def servers(self):
+        return []
+
+    def uses(self, method, values):
+        return Uses(np.float64(0), counts={f"{self.name}.sum": values["value"]})
+
+    def emit(self, method, operands, asm):
+        asm.count(f"{self.name}.sum", operands["value"])
+
+
+def dram(options=None, **more):
+    """A DRAM of 4 banks, 2 bytes a nanosecond, 12 bytes of overhead an access."""
+    settings = {"banks": 4, "bus_bytes_per_s": 2e9, "overhead_bytes": 12, "slots": 8, **more}
+    return Dram("dram", settings.pop("timing", TIMING), options=options, **settings)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A resource of some kind, one of its visits, and the latency worked out by hand."""
+
+    kind: str
+    resource: Resource
+    method: str
+    operands: dict
+    latency_ns: float
+
+    def __str__(self):
+        return f"{self.kind}.{self.method}({', '.join(f'{k}={v}' for k, v in self.operands.items())})"
+
+
+def machine(resources, program, threads=1, home=None, capacity_bytes=8192, cell_bytes=64, **more):
+    """A machine of these resources whose threads run `program`."""
+    return Machine(
+        "small", Pool("thread", threads, program, home), Ingress("receive", capacity_bytes, cell_bytes),
+        {r.name: r for r in resources}, **more,
+    )  # fmt: skip
+
+
+def packets(*sizes, **columns):
+    """A workload of these packet lengths, in this order."""
+    data = {"packet_bytes": np.array(sizes, dtype=np.int64)}
+    data |= {name: np.array(values, dtype=np.int64) for name, values in columns.items()}
+    return Workload("small", data)
+
+
+@dataclass(frozen=True)
+class Solo:
+    """What one thread alone does per packet: seconds of latency and of each server, amounts counted."""
+
+    latency: float
+    servers: dict
+    counts: dict
+
+
+def solo(made, workload, rounds=3):
+    """Run a machine of one thread over whole rounds of the workload; the program must end with a long wait."""
+    assert made.pool.count == 1
+    n = len(workload.packet_bytes)
+    model = build(made, workload)
+    shots = run(model, 1, n * (rounds + 1), rounds + 1).snapshots
+    first, last = shots[1], shots[-1]
+    count = int((last.done - first.done)[0, engine.D_COUNT])
+    assert count == n * rounds
+    ticks = last.now - first.now
+    busy = {}
+    for name, (server, number) in model.servers.items():
+        part = slice(number, number + server.members)
+        free = int((last.integral_free - first.integral_free)[part].sum())
+        busy[name] = (server.units * server.members * ticks - free) * TICK / count
+    counts = dict(zip(model.counters, ((last.counters - first.counters) / count).tolist(), strict=True))
+    return Solo(int((last.done - first.done)[0, engine.D_LATENCY]) * TICK / count, busy, counts)
+
+
+def told(made, workload):
+    """The demands of a machine's program over a workload."""
+    columns, weights = workload.distinct()
+    variables = {name: Variable(name) for name in columns}
+    return demands(made.record(variables), {variables[name]: v for name, v in columns.items()}, weights)
+
+
+CASES = [
+    Case("processor", Processor("me", engines=3, clock_hz=5e8), "compute", {"cycles": 17}, 34),
+    Case("processor", Processor("me", engines=3, clock_hz=5e8), "compute", {"cycles": 2.5}, 5),
+    Case("processor", Processor("me", engines=1, clock_hz=1e9, switch_cycles=3), "compute", {"cycles": 10}, 13),
+    Case("server", FifoServer("hash", 148 * NS), "serve", {}, 148),
+    Case("server", FifoServer("hash", 8 * NS, latency_s=20 * NS), "serve", {}, 20),
+    Case("server", FifoServer("hash", 8 * NS, units=2), "serve", {}, 8),
+    Case("delay", Delay("think"), "wait", {"seconds": 70 * NS}, 70),
+    Case("delay", Delay("think"), "wait", {"seconds": 0}, 0),
+    Case("memory", WordMemory("sram", 4, 5 * NS), "read", {"bytes": 4}, 5),
+    Case("memory", WordMemory("sram", 4, 5 * NS), "read", {"bytes": 5}, 10),
+    Case("memory", WordMemory("sram", 4, 5 * NS, 3 * NS, 150 * NS, 2, True), "read", {"bytes": 16}, 173),
+    Case("memory", WordMemory("sram", 4, 5 * NS, 3 * NS, 150 * NS, 2, True), "write", {"bytes": 1}, 158),
+    Case("pool", BufferPool("buffers", 4), "take", {"count": 0}, 0),
+    Case("pool", BufferPool("buffers", 4), "give", {"count": 0}, 0),
+    # column: 2 x 10 + 20 + (25 read, 12 write); bytes through gating 32 (64 of them); bus 32 + 6
+    Case("dram", dram(), "read", {"bytes": 64, "bank": 3}, 65 + 32 + 38),
+    Case("dram", dram(), "read", {"bytes": 57, "bank": 0}, 65 + 32 + 38),
+    Case("dram", dram(), "read", {"bytes": 56, "bank": 0}, 65 + 28 + 34),
+    Case("dram", dram(), "write", {"bytes": 64, "bank": 0}, 52 + 32 + 38),
+    Case("dram", dram(DramOptions(gating="whole")), "read", {"bytes": 64, "bank": 0}, 65 + 38 + 38),
+    Case("dram", dram(DramOptions(gating="with_bus")), "read", {"bytes": 64, "bank": 0}, 65 + 38),
+    Case("dram", dram(DramOptions(gating="with_bus")), "write", {"bytes": 24, "bank": 0}, 52 + 18),
+    Case("dram", dram(DramOptions(writes="bus_first")), "write", {"bytes": 24, "bank": 0}, 18 + 52 + 12),
+    Case("dram", dram(DramOptions(admission="together")), "read", {"bytes": 8, "bank": 1}, 65 + 4 + 10),
+    Case("dram", dram(queue_limit=2), "write", {"bytes": 8, "bank": 1}, 52 + 4 + 10),
+]  # fmt: skip

@@ -1,0 +1,120 @@
+"""Every visit of every listed kind: latency by hand, the same in one thread's simulation, servers as it says."""
+
+import numpy as np
+import pytest
+from reference.small_machines import CASES, NS, QUIET, machine, packets, solo, told
+
+from npexplore.errors import ModelError
+from npexplore.machine.resources import KINDS, BufferPool, Delay, FifoServer, Processor, WordMemory
+from npexplore.machine.resources.base import count_of, rate_of, time_of
+from npexplore.solve.simulate import simulate
+
+
+def with_case(case):
+    home = case.resource.name if case.kind == "processor" else None
+
+    def program(m, packet):
+        getattr(getattr(m, case.resource.name), case.method)(**case.operands)
+        m.quiet.wait(seconds=QUIET)
+
+    return machine([case.resource, Delay("quiet")], program, home=home)
+
+
+def test_listed_means_tested():
+    """A visit of a listed kind without a case fails here."""
+    tested = {(case.kind, case.method) for case in CASES}
+    assert tested == {(name, method) for name, kind in KINDS.items() for method in kind.VISITS}
+    assert all(type(case.resource) is KINDS[case.kind] for case in CASES)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_latency_is_the_one_by_hand(case):
+    values = {name: np.float64(value) for name, value in case.operands.items()}
+    assert float(case.resource.uses(case.method, values).latency) == pytest.approx(case.latency_ns * NS, rel=1e-12)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_simulation_of_one_thread_takes_that_latency(case):
+    assert solo(with_case(case), packets(64)).latency == pytest.approx(QUIET + case.latency_ns * NS, rel=1e-12)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_servers_are_busy_as_long_as_the_visit_says(case):
+    made, load = with_case(case), packets(64)
+    found, seen = told(made, load), solo(made, load)
+    assert found.latency == pytest.approx(seen.latency, rel=1e-12)
+    busy = {name: seconds for name, seconds in seen.servers.items() if seconds and name != "dram.queue"}
+    assert busy == pytest.approx({n: d.seconds for n, d in found.servers.items() if d.seconds}, rel=1e-12)
+    assert seen.counts == {name: found.counts[name] for name in seen.counts}
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_what_a_visit_uses_is_declared(case):
+    declared = {server.name for server in case.resource.servers()}
+    values = {name: np.float64(value) for name, value in case.operands.items()}
+    uses = case.resource.uses(case.method, values)
+    assert {hold.server for hold in uses.holds} <= declared
+    for hold in uses.holds:
+        inner = hold.seconds if hold.inner is None else hold.inner
+        assert -1e-18 <= float(inner) <= float(hold.seconds) * (1 + 1e-12)
+
+
+def test_channels_are_used_in_turn():
+    memory = WordMemory("sram", 4, 10 * NS, channels=2)
+
+    def program(m, packet):
+        m.sram.read(bytes=4)
+        m.sram.read(bytes=4)
+
+    made = machine([memory], program, threads=4)
+    answer = simulate(made, packets(64), packets=2000)
+    assert answer.rate_pps == pytest.approx(1e8, rel=1e-3)  # two channels, two words of 10 ns a packet
+    assert answer.utilization["sram"].busy == pytest.approx(1, rel=1e-3)
+
+
+def test_threads_keep_to_their_engine():
+    """Three threads on two engines: one engine serves two of them, so that three cannot use more than both."""
+
+    def program(m, packet):
+        m.me.compute(cycles=100)
+
+    made = machine([Processor("me", 2, 1e9)], program, threads=3, home="me")
+    assert simulate(made, packets(64), packets=2000).rate_pps == pytest.approx(2e7, rel=1e-3)
+    alone = machine([Processor("me", 2, 1e9)], program, threads=1, home="me")
+    assert simulate(alone, packets(64), packets=2000).rate_pps == pytest.approx(1e7, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Processor("me", 0, 1e9), "me: engines must be an integer of at least 1, got 0"),
+        (lambda: Processor("me", 2, 0.0), "me: clock must be a finite rate above 0 per second, got 0.0"),
+        (lambda: Processor("two words", 2, 1e9), "name of a resource must be an identifier, got 'two words'"),
+        (lambda: FifoServer("hash", -1e-9), "hash: interval must be a finite time of at least 0 s, got -1e-09"),
+        (lambda: FifoServer("hash", 2e-9, 0.0), "hash: latency less the interval must be a finite time"),
+        (lambda: WordMemory("sram", 4, float("nan")), "sram: time per word must be a finite time of at least 0 s"),
+        (lambda: WordMemory("sram", 4, 1e-9, channels=1.5), "sram: channels must be an integer of at least 1, got 1.5"),
+        (lambda: count_of("x", 3, least=4), "x must be an integer of at least 4, got 3"),
+        (lambda: time_of("x", float("inf")), "x must be a finite time of at least 0 s, got inf"),
+        (lambda: rate_of("x", -1.0), "x must be a finite rate above 0 per second, got -1.0"),
+    ],
+)
+def test_impossible_facts_are_refused(make, message):
+    with pytest.raises(ModelError) as error:
+        make()
+    assert message in str(error.value)
+
+
+def test_pool_makes_packets_wait():
+    """Two buffers, four threads that keep one for 100 ns: 2 packets in 100 ns."""
+
+    def program(m, packet):
+        m.buffers.take(count=1)
+        m.work.wait(seconds=100 * NS)
+        m.buffers.give(count=1)
+
+    made = machine([BufferPool("buffers", 2), Delay("work")], program, threads=4)
+    answer = simulate(made, packets(64), packets=2000)
+    assert answer.rate_pps == pytest.approx(2e7, rel=1e-3)
+    assert answer.utilization["buffers"].busy == pytest.approx(1, rel=1e-3)
+    assert answer.queue["buffers"].longest == 2
