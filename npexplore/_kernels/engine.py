@@ -15,10 +15,12 @@ from npexplore.jit import kernel
 ROW = 12
 OP, A, RA, B, RB, C, RC, TARGET, SLOT, X, Y, Z = range(ROW)
 
-END, TAKE, GIVE, PUT, TRY, ALL, WAIT, SERVE, SET, JUMP, DRAW, FORK, JOIN, DONE, LOAD, COUNT, PUSH, POP, PICK = range(19)
+END, TAKE, GIVE, PUT, TRY, ALL, WAIT, SERVE, SET, JUMP, DRAW, FORK, JOIN, DONE, LOAD, COUNT, PUSH, POP, PICK, SHARE = (
+    range(20)
+)
 OPERATIONS = (
     "END", "TAKE", "GIVE", "PUT", "TRY", "ALL", "WAIT", "SERVE", "SET", "JUMP", "DRAW", "FORK", "JOIN", "DONE", "LOAD",
-    "COUNT", "PUSH", "POP", "PICK",
+    "COUNT", "PUSH", "POP", "PICK", "SHARE",
 )  # fmt: skip
 
 # ---- durations and draws (x of WAIT, SERVE, DRAW)
@@ -39,7 +41,8 @@ DETACHED, JOINED, NEW_PACKET = range(3)
 ROTATE, SHORTEST, FIRST_FREE, NEXT_FLAGGED = range(4)
 
 # ---- disciplines of a line
-FIFO, KEYED, CYCLIC = range(3)
+FIFO, KEYED, CYCLIC, SHARED = range(4)
+SPEED = 20  # bits after the point of a speed and of the work left at a SHARED resource
 
 # ---- resource columns
 S_FREE, S_CAP, S_DISCIPLINE, S_LINE, S_HEAD, S_TAIL, S_SINCE, S_INT_FREE, S_INT_LINE, S_INT_BLOCKED, S_BLOCKED, S_MAX_LINE, S_GRANTS, S_REFUSED, S_POOL, S_TURN = (
@@ -122,6 +125,45 @@ def _pop(heap_time, heap_key, heap_token, n):
     heap_time[i] = time
     heap_key[i] = key
     heap_token[i] = token
+
+
+@kernel(forceinline=True, _nrt=False)
+def _remove(heap_time, heap_key, heap_token, n, token):
+    """Take a token's entry out of a heap of n entries."""
+    i = 0
+    while heap_token[i] != token:
+        i += 1
+    last = n - 1
+    if i == last:
+        return
+    time, key = heap_time[last], heap_key[last]
+    moved = heap_token[last]
+    while i > 0:  # up, if it is earlier than its new parent
+        parent = (i - 1) >> 1
+        if heap_time[parent] < time or (heap_time[parent] == time and heap_key[parent] < key):
+            break
+        heap_time[i] = heap_time[parent]
+        heap_key[i] = heap_key[parent]
+        heap_token[i] = heap_token[parent]
+        i = parent
+    child = 2 * i + 1
+    while child < last:  # else down
+        other = child + 1
+        if other < last and (
+            heap_time[other] < heap_time[child]
+            or (heap_time[other] == heap_time[child] and heap_key[other] < heap_key[child])
+        ):
+            child = other
+        if time < heap_time[child] or (time == heap_time[child] and key < heap_key[child]):
+            break
+        heap_time[i] = heap_time[child]
+        heap_key[i] = heap_key[child]
+        heap_token[i] = heap_token[child]
+        i = child
+        child = 2 * i + 1
+    heap_time[i] = time
+    heap_key[i] = key
+    heap_token[i] = moved
 
 
 @kernel(forceinline=True, _nrt=False)
@@ -327,6 +369,83 @@ def _grant(S, T, H, clock, heap_time, heap_key, heap_token, ready_key, ready_tok
 
 
 @kernel(forceinline=True, _nrt=False)
+def _share_rate(S, r, n, table, table_at):
+    """Return the work that each of n tokens at a SHARED resource gets a tick, in 2**-SPEED."""
+    speeds = S[r, S_TURN] - 1
+    if speeds >= 0:
+        level = min(n, table_at[speeds, 1]) - 1
+        return table[table_at[speeds, 0] + level * table_at[speeds, 2]] // n
+    return (min(n, S[r, S_CAP]) << SPEED) // n
+
+
+@kernel(forceinline=True, _nrt=False)
+def _share_work(S, T, r, now, table, table_at):
+    """Take the work done since the last change from every token at a SHARED resource; return how many there are."""
+    n = S[r, S_CAP] - S[r, S_FREE] + S[r, S_LINE]
+    done = (now - S[r, S_SINCE]) * _share_rate(S, r, max(n, 1), table, table_at)
+    at = S[r, S_HEAD]
+    while at >= 0:
+        T[at, T_KEY] -= done
+        at = T[at, T_NEXT]
+    _touch(S, r, now)
+    return n
+
+
+@kernel(forceinline=True, _nrt=False)
+def _share_count(S, r, n):
+    """Write down that n tokens are at a SHARED resource."""
+    S[r, S_FREE] = max(S[r, S_CAP] - n, 0)
+    S[r, S_LINE] = max(n - S[r, S_CAP], 0)
+    if S[r, S_LINE] > S[r, S_MAX_LINE]:
+        S[r, S_MAX_LINE] = S[r, S_LINE]
+
+
+@kernel(forceinline=True, _nrt=False)
+def _share_alarm(S, T, clock, heap_time, heap_key, heap_token, r, now, n, table, table_at):
+    """Let the token with the least work left sleep until it is done."""
+    head = S[r, S_HEAD]
+    rate = _share_rate(S, r, n, table, table_at)
+    left = max(T[head, T_KEY], 0)
+    T[head, T_RELEASE] = r
+    _sleep(T, clock, heap_time, heap_key, heap_token, head, now - ((-left) // rate))
+    T[head, T_WAITS] = r
+
+
+@kernel(forceinline=True, _nrt=False)
+def _share_enter(S, T, clock, heap_time, heap_key, heap_token, r, token, work, now, table, table_at):
+    n = _share_work(S, T, r, now, table, table_at)
+    if n > 0:
+        _remove(heap_time, heap_key, heap_token, clock[K_HEAP], S[r, S_HEAD])
+        clock[K_HEAP] -= 1
+        T[S[r, S_HEAD], T_RELEASE] = -1
+    work = work << SPEED
+    T[token, T_KEY] = work
+    T[token, T_WAITS] = r
+    before = np.int64(-1)
+    at = S[r, S_HEAD] if n > 0 else np.int64(-1)
+    while at >= 0 and T[at, T_KEY] <= work:
+        before = at
+        at = T[at, T_NEXT]
+    T[token, T_NEXT] = at
+    if before < 0:
+        S[r, S_HEAD] = token
+    else:
+        T[before, T_NEXT] = token
+    S[r, S_GRANTS] += 1
+    _share_count(S, r, n + 1)
+    _share_alarm(S, T, clock, heap_time, heap_key, heap_token, r, now, n + 1, table, table_at)
+
+
+@kernel(forceinline=True, _nrt=False)
+def _share_leave(S, T, clock, heap_time, heap_key, heap_token, r, token, now, table, table_at):
+    n = _share_work(S, T, r, now, table, table_at) - 1
+    S[r, S_HEAD] = T[token, T_NEXT]
+    _share_count(S, r, n)
+    if n > 0:
+        _share_alarm(S, T, clock, heap_time, heap_key, heap_token, r, now, n, table, table_at)
+
+
+@kernel(forceinline=True, _nrt=False)
 def _members_fit(P, R, S, token, row, count):
     for k in range(row + 1, row + 1 + count):
         r = P[k, A] + R[token, P[k, RA]]
@@ -503,7 +622,10 @@ def advance(
             r = T[token, T_RELEASE]
             if r >= 0:
                 T[token, T_RELEASE] = -1
-                _release(P, R, S, T, H, clock, heap_time, heap_key, heap_token, ready_key, ready_token, log, r, 1, now, token)  # fmt: skip
+                if S[r, S_DISCIPLINE] == SHARED:
+                    _share_leave(S, T, clock, heap_time, heap_key, heap_token, r, token, now, table, table_at)
+                else:
+                    _release(P, R, S, T, H, clock, heap_time, heap_key, heap_token, ready_key, ready_token, log, r, 1, now, token)  # fmt: skip
         clock[K_EVENTS] += 1
         T[token, T_WAITS] = RUNNING
         row = T[token, T_ROW]
@@ -842,6 +964,26 @@ def advance(
                 if P[row, SLOT] > 0:
                     R[token, P[row, SLOT]] = chosen
                 row += 1
+            elif op == SHARE:
+                c = P[row, C] + R[token, P[row, RC]]
+                work = _draw(P[row, X], b, c, P[row, Y], now, draws, stream, row, table, table_at)
+                speeds = P[row, Z] - 1
+                if (
+                    a < 0
+                    or a >= n_resources
+                    or work < 0
+                    or S[a, S_DISCIPLINE] != SHARED
+                    or speeds >= table_at.shape[0]
+                    or (speeds >= 0 and table_at[speeds, 1] < 1)
+                ):
+                    clock[K_TOKEN] = token
+                    clock[K_ERROR_ROW] = row
+                    return BAD_OPERAND
+                row += 1
+                T[token, T_ROW] = row
+                S[a, S_TURN] = P[row - 1, Z]
+                _share_enter(S, T, clock, heap_time, heap_key, heap_token, a, token, work, now, table, table_at)
+                break
             else:
                 clock[K_TOKEN] = token
                 clock[K_ERROR_ROW] = row
