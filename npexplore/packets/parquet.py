@@ -17,6 +17,7 @@ from npexplore._kernels.capture_records import NO_TIME
 from npexplore.packets.columns import STORED, PacketTable
 from npexplore.packets.filters import select
 from npexplore.packets.links import link_format
+from npexplore.packets.output import replacing
 from npexplore.packets.scan import CaptureScan, Damage
 
 GROUP_PACKETS = 1 << 20
@@ -46,22 +47,23 @@ def convert(
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    scan = CaptureScan(source, workers=workers)
-    schema = _arrow(_empty(scan)).schema
     rows, waiting, held = 0, [], 0
-    with pq.ParquetWriter(target, schema, compression="zstd") as writer:
-        for table in scan:
-            part = _arrow(table)
-            if where:
-                part = part.filter(pa.array(select(table, where)))
-            waiting.append(part)
-            held += part.num_rows
-            rows += part.num_rows
-            if held >= GROUP_PACKETS:
-                writer.write_table(pa.concat_tables(waiting))
-                waiting, held = [], 0
-        writer.write_table(pa.concat_tables(waiting or [schema.empty_table()]))
-        writer.add_key_value_metadata({"npexplore": json.dumps(_origin(scan, where))})
+    with replacing(source, target) as path:
+        scan = CaptureScan(source, workers=workers)
+        schema = _arrow(_empty(scan)).schema
+        with pq.ParquetWriter(path, schema, compression="zstd") as writer:
+            for table in scan:
+                part = _arrow(table)
+                if where:
+                    part = part.filter(pa.array(select(table, where)))
+                waiting.append(part)
+                held += part.num_rows
+                rows += part.num_rows
+                if held >= GROUP_PACKETS:
+                    writer.write_table(pa.concat_tables(waiting))
+                    waiting, held = [], 0
+            writer.write_table(pa.concat_tables(waiting or [schema.empty_table()]))
+            writer.add_key_value_metadata({"npexplore": json.dumps(_origin(scan, where))})
     return rows, scan.damage
 
 

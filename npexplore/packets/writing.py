@@ -14,6 +14,7 @@ from npexplore.errors import InputError, one_of
 from npexplore.packets.anonymise import Anonymiser
 from npexplore.packets.columns import PacketTable
 from npexplore.packets.filters import select
+from npexplore.packets.output import replacing
 from npexplore.packets.scan import CaptureScan, Damage
 
 FORMATS = ("pcap", "pcap-ns", "pcapng")
@@ -102,10 +103,10 @@ def rewrite(
     key: 32 bytes, anonymises addresses and (unless keep_payload) cuts what lies behind the transport header. Memory
     does not grow with the file. Raises InputError for unreadable input or a filter that is not understood.
     """
-    scan = CaptureScan(source)
     anonymiser = Anonymiser(key) if key is not None else None
     written = 0
-    with CaptureWriter(target, form) as writer:
+    with replacing(source, target) as part, CaptureWriter(part, form) as writer:
+        scan = CaptureScan(source)
         for table in scan:
             data, base = scan.window
             rows = np.flatnonzero(select(table, where)) if where else np.arange(table.rows)

@@ -129,3 +129,17 @@ def test_errors_are_status_2_in_one_line(tmp_path, capsys, monkeypatch, argument
     err = capsys.readouterr().err
     assert words in err
     assert len(err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.pcap"])
+def test_nothing_is_left_of_a_conversion_that_failed(tmp_path, name):
+    assert run(WIKIPEDIA, tmp_path / name, "--where", "length > nonsense") == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_capture_is_never_written_over_itself(tmp_path, capsys):
+    path = tmp_path / "t.pcap"
+    path.write_bytes(WIKIPEDIA.read_bytes())
+    assert run(path, path, "--snaplen", 20) == 2
+    assert "is the input itself" in capsys.readouterr().err
+    assert path.read_bytes() == WIKIPEDIA.read_bytes()
