@@ -62,7 +62,8 @@ def convert(
                 if held >= GROUP_PACKETS:
                     writer.write_table(pa.concat_tables(waiting))
                     waiting, held = [], 0
-            writer.write_table(pa.concat_tables(waiting or [schema.empty_table()]))
+            if waiting:
+                writer.write_table(pa.concat_tables(waiting))
             writer.add_key_value_metadata({"npexplore": json.dumps(_origin(scan, where))})
     return rows, scan.damage
 

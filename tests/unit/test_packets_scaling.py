@@ -15,6 +15,7 @@ from npexplore.packets.statistics import (
     hurst,
     interarrivals,
     locality,
+    rate_over_time,
     top_talkers,
     train_lengths,
     variance_time,
@@ -107,3 +108,17 @@ def test_wrong_arguments_name_themselves():
     ).columns
     with pytest.raises(InputError, match="every packet has a time stamp"):
         flow_table(untimed, timeout_s=1)
+
+
+def test_rate_over_time_at_any_bin():
+    times, length = np.array([7, -(2**63), 3, 12, 13], np.int64), np.array([10, 5, 20, 40, 80], np.uint32)
+    series = rate_over_time(times, length, 5e-9)
+    assert (series.start_ns, series.width_ns) == (3, 5)
+    assert series.packets.tolist() == [2, 1, 1]
+    assert series.bytes.tolist() == [30, 40, 80]
+    with pytest.raises(InputError, match="needs packets with time stamps"):
+        rate_over_time(times[1:2], length[1:2], 1)
+    with pytest.raises(InputError, match="at most 100,000,000"):
+        rate_over_time(np.array([0, 10**18]), length[:2], 1e-6)
+    with pytest.raises(InputError, match="bin must be greater than 0"):
+        rate_over_time(times, length, 0)

@@ -3,7 +3,7 @@
 from npexplore.packets.statistics.counting import CaptureCounts, count_capture
 from npexplore.packets.statistics.flows import elephants, flow_table, top_talkers, train_lengths
 from npexplore.packets.statistics.locality import Locality, destination_locality, locality
-from npexplore.packets.statistics.rates import RateCounter, RateSeries
+from npexplore.packets.statistics.rates import RateCounter, RateSeries, rate_over_time
 from npexplore.packets.statistics.scaling import HurstEstimate, hurst, interarrivals, variance_time
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "hurst",
     "interarrivals",
     "locality",
+    "rate_over_time",
     "top_talkers",
     "train_lengths",
     "variance_time",

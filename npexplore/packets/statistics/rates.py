@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from npexplore._kernels.capture_counts import NO_TIME, count_bins
+from npexplore.errors import InputError, positive
 
 BINS = 1 << 16
+MOST_BINS = 10**8
 FINEST_SHIFT = 10  # 1024 ns
 
 
@@ -56,6 +58,26 @@ class RateSeries:
         width = self.width_ns * factor * 1e-9
         highest = [np.pad(v, (0, padding)).reshape(-1, factor).sum(axis=1).max() for v in (self.packets, self.bytes)]
         return width, float(highest[0] / width), float(highest[1] * 8 / width)
+
+
+def rate_over_time(t_ns: NDArray[np.int64], length: NDArray[np.uint32], bin_s: float) -> RateSeries:
+    """Return packets and bytes in bins of any width, the first one starting with the earliest packet.
+
+    Packets without a time stamp are left out. Raises InputError for a width that makes more than 10^8 bins or is below
+    a nanosecond, and where no packet has a time.
+    """
+    width = round(positive("bin", bin_s) * 1e9)
+    timed = t_ns != NO_TIME
+    if width < 1 or not timed.any():
+        raise InputError(f"a rate over time needs packets with time stamps and a bin of at least 1 ns, got {bin_s} s")
+    start = int(t_ns[timed].min())
+    bins = (int(t_ns[timed].max()) - start) // width + 1
+    if bins > MOST_BINS:
+        raise InputError(f"a bin of {bin_s} s makes {bins:,} bins of this capture; at most {MOST_BINS:,} are allowed")
+    at = (t_ns[timed] - start) // width
+    octets = np.zeros(bins, np.int64)
+    np.add.at(octets, at, length[timed])
+    return RateSeries(start, width, np.bincount(at, minlength=bins), octets)
 
 
 class RateCounter:
