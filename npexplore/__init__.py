@@ -9,7 +9,6 @@ Names are imported when they are first used, so that `import npexplore` costs no
 """
 
 from importlib import import_module
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -18,6 +17,10 @@ if TYPE_CHECKING:
     from npexplore.ledger import published as published
     from npexplore.machine.workload import workload as workload
     from npexplore.packets import read_capture as read_capture
+    from npexplore.study.check import check as check
+    from npexplore.study.explain import explain as explain
+    from npexplore.study.grid import grid as grid
+    from npexplore.study.sweep import sweep as sweep
 
 __version__ = "0.1.0"
 
@@ -26,12 +29,13 @@ _HOMES = {
     "check": "npexplore.study.check",
     "design": "npexplore.designs",
     "design_names": "npexplore.designs",
+    "explain": "npexplore.study.explain",
+    "grid": "npexplore.study.grid",
     "published": "npexplore.ledger",
     "read_capture": "npexplore.packets",
     "sweep": "npexplore.study.sweep",
     "workload": "npexplore.machine.workload",
 }
-_HOMES = {name: home for name, home in _HOMES.items() if find_spec(home)}
 
 __all__ = [*_HOMES]
 

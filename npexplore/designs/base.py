@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from npexplore.errors import InputError
 from npexplore.machine.machine import Machine
@@ -15,6 +16,9 @@ from npexplore.machine.parameters import Parameters, Value, load_machine
 from npexplore.machine.workload import Workload
 from npexplore.solve.bounds import Demanded, bounds, demanded
 from npexplore.solve.prediction import Prediction
+
+if TYPE_CHECKING:
+    from npexplore.study.explain import Explanation
 
 
 @dataclass(frozen=True)
@@ -89,6 +93,13 @@ class Design:
         chosen = list(range(seed, seed + seeds)) if isinstance(seeds, int) else list(seeds)
         n = PACKETS if packets is None else packets
         return replicate(self.machine(), self.workload(workload), chosen, packets=n, progress=progress)
+
+    def explain(self, workload: Workload | None = None, **options: Any) -> Explanation:
+        """Return all three answers, what binds, the headroom and what would help (options: npexplore.explain)."""
+        from npexplore import explain  # by its public name: studies stand above designs
+
+        explanation: Explanation = explain(self, workload, **options)
+        return explanation
 
     def __repr__(self) -> str:
         changed = ", ".join(f"{name}={value}" for name, value in self.parameters.changed().items())

@@ -1,0 +1,196 @@
+"""What a machine does with a workload, and why: three solvers side by side, the bottleneck, headroom, what would help.
+
+npx.design("ixp2400").with_(scheme="fcb_tb").explain(npx.workload(mix="amp"))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import asdict, dataclass
+from html import escape
+from typing import Any
+
+from npexplore.designs import Design
+from npexplore.errors import ModelError, RefusedError, SimulationError
+from npexplore.machine.parameters import Value
+from npexplore.machine.workload import Workload
+from npexplore.solve.prediction import Prediction
+from npexplore.solve.simulate import PACKETS
+from npexplore.study.sensitivity import Sensitivity, sensitivity
+from npexplore.study.words import in_words
+
+SOLVERS = ("bounds", "queueing", "simulated")
+
+
+@dataclass(frozen=True)
+class Assumption:
+    """A number that no source states: assumed, fitted to calibration rows, or built into the workload."""
+
+    kind: str
+    name: str
+    value: Value | None
+    unit: str
+    about: str
+    source: str
+
+
+@dataclass(frozen=True, repr=False)
+class Explanation:
+    """Three answers to one question. predictions: by SOLVERS, without those refused; refused: why, by solver."""
+
+    design: str
+    knobs: Mapping[str, Value]
+    workload: Workload
+    threads: int
+    predictions: Mapping[str, Prediction]
+    refused: Mapping[str, str]
+    sensitivity: Sensitivity | None
+    assumptions: tuple[Assumption, ...]
+    seed: int
+
+    @property
+    def best(self) -> Prediction:
+        """The most truthful prediction there is: simulated, else queueing, else bounds."""
+        return next(self.predictions[name] for name in reversed(SOLVERS) if name in self.predictions)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON document of `npexplore explain`; times in nanoseconds, rates as the keys say."""
+        best = self.best
+
+        def throughput(name: str) -> float | None:
+            return self.predictions[name].throughput_bps if name in self.predictions else None
+
+        changes = self.sensitivity
+        return {
+            "throughput_bps": best.throughput_bps,
+            "rate_mpps": best.rate_pps / 1e6,
+            "counted": best.counted,
+            "bottleneck": best.bottleneck,
+            **{name: throughput(name) for name in SOLVERS},
+            "utilization": {name: share._asdict() for name, share in best.utilization.items()},
+            "latency_ns": _nanoseconds(best),
+            "drops": dict(best.drops),
+            "sensitivity": None
+            if changes is None
+            else [{"knob": e.knob, "elasticity": e.elasticity, **asdict(e)} for e in changes.found],
+            "assumptions": [asdict(assumption) for assumption in self.assumptions],
+            "seed": self.seed,
+            "design": self.design,
+            "knobs": dict(self.knobs),
+            "workload": {
+                "name": self.workload.name,
+                "packets": len(self.workload.packet_bytes),
+                "mean_packet_bytes": self.workload.mean_packet_bytes,
+                "arrivals": self.workload.arrivals,
+                "offered_mpps": None if best.offered_pps is None else best.offered_pps / 1e6,
+                "note": self.workload.note or None,
+                "damage": self.workload.damage,
+            },
+            "solvers": {name: _solver(self.predictions[name]) for name in SOLVERS if name in self.predictions},
+            "refused": {name: self.refused.get(name) for name in SOLVERS},
+            "without_effect": None if changes is None else list(changes.without_effect),
+            "not_varied": None if changes is None else dict(changes.not_varied),
+        }
+
+    def __str__(self) -> str:
+        return in_words(self)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        solvers = [
+            (name, f"{p.throughput_bps / 1e6:,.1f}", f"{p.rate_pps / 1e6:.4g}", p.bottleneck)
+            for name, p in self.predictions.items()
+        ]
+        shares = [
+            (name, f"{100 * u.busy:.1f} %", f"{100 * u.blocked:.1f} %") for name, u in self.best.utilization.items()
+        ]
+        changes = self.sensitivity.found if self.sensitivity is not None else ()
+        helps = [(e.knob, f"{e.value:g} {e.unit}", f"{e.elasticity:+.2f}") for e in changes]
+        return f"<p>{escape(in_words(self))}</p>" + "".join(
+            (
+                _html(("solver", f"Mb/s ({self.best.counted})", "Mpps", "bottleneck"), solvers),
+                _html(("resource", "busy", "blocked"), shares),
+                _html(("parameter", "value", "% throughput for 1 % more"), helps),
+            )
+        )
+
+
+def explain(
+    design: Design,
+    workload: Workload | None = None,
+    *,
+    seed: int = 1,
+    seeds: int = 1,
+    packets: int = PACKETS,
+    elasticities: bool = True,
+    executor: Executor | None = None,
+    workers: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Explanation:
+    """Ask all three solvers, and how throughput changes with every parameter that the machine reads.
+
+    seeds: replications of the simulation from `seed` on. elasticities=False leaves the slow part out. Raises
+    InputError for a design or workload that cannot be; what one solver refuses is in `refused`.
+    """
+    load = design.workload(workload)
+    machine = design.machine()
+    predictions: dict[str, Prediction] = {}
+    refused: dict[str, str] = {}
+    questions: dict[str, Callable[[], Prediction]] = {
+        "bounds": lambda: design.bounds(workload),
+        "queueing": lambda: design.queueing(workload),
+        "simulated": lambda: design.simulate(workload, seed, seeds=seeds, packets=packets),
+    }
+    for name, ask in questions.items():
+        try:
+            predictions[name] = ask()
+        except (RefusedError, SimulationError) as error:
+            refused[name] = str(error)
+    if not predictions:
+        raise ModelError(f"{design.name}: no solver has an answer: " + "; ".join(refused.values()))
+    changes = None
+    if elasticities:
+        changes = sensitivity(design, workload, seed=seed, executor=executor, workers=workers, progress=progress)
+    return Explanation(
+        design.name, design.parameters.changed(), load, machine.pool.count, predictions, refused, changes,
+        assumptions(design, workload), seed,
+    )  # fmt: skip
+
+
+def assumptions(design: Design, workload: Workload | None = None) -> tuple[Assumption, ...]:
+    """Return what no source states and the answers rest on, in the machine file's order."""
+    read, load = design.depends_on(workload), design.workload(workload)
+    found = [
+        Assumption(p.kind, name, design.parameters[name], p.unit, p.about, p.source)
+        for name, p in design.parameters.file.parameter.items()
+        if name in read and p.kind in ("assumption", "fitted") and name not in design.parameters.changed()
+    ]
+    if load.assumption:
+        found.append(Assumption("workload", load.name, None, "", load.assumption, load.note))
+    return tuple(found)
+
+
+def _nanoseconds(p: Prediction) -> dict[str, float | None]:
+    return {name: None if seconds is None else seconds * 1e9 for name, seconds in p.latency_s._asdict().items()}
+
+
+def _solver(p: Prediction) -> dict[str, Any]:
+    return {
+        "throughput_bps": p.throughput_bps,
+        "rate_mpps": p.rate_pps / 1e6,
+        "bottleneck": p.bottleneck,
+        "ci95": p.ci95.get("throughput_bps"),
+        "latency_ns": _nanoseconds(p),
+        "exact": p.exact,
+        "approximation": p.approximation,
+        "about": dict(p.about),
+    }
+
+
+def _html(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    def line(cells: Sequence[str], tag: str) -> str:
+        return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
+
+    return f"<table>{line(head, 'th')}{''.join(line(row, 'td') for row in rows)}</table>" if rows else ""

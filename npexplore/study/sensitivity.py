@@ -1,0 +1,178 @@
+"""Elasticities: per cent more throughput for one per cent more of a parameter, at one design point.
+
+    e = d ln X / d ln k  ~  ln(X(k+) / X(k-)) / ln(k+ / k-)        k+, k- = k plus and minus 5 %, integers by at least 1
+
+X is counted in packet bits, without padding, so that a larger cell is no gain by itself.
+Simulated with common random numbers: both sides see the same seeds, so that packets and choices cancel out. The noise
+is the 95 % half width of the mean over the seeds (Student's t).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
+from contextlib import closing
+from dataclasses import dataclass, field
+from math import log
+
+import numpy as np
+
+from npexplore.designs import Design
+from npexplore.errors import InputError, positive
+from npexplore.machine.parameters import Kind
+from npexplore.machine.workload import Workload
+from npexplore.solve.prediction import Prediction
+from npexplore.solve.simulate import Floats, interval
+from npexplore.study.answers import Answer, answers, pool
+from npexplore.study.grid import SOLVERS, SweepPoint
+
+STEP = 0.05
+SEEDS = 6
+PACKETS = 800  # of each simulation: paired runs need few
+LONGEST_TRACE = 20_000  # packets of a time-stamped capture that is played through again and again
+NEGLIGIBLE = 0.01
+
+
+@dataclass(frozen=True)
+class Elasticity:
+    """The elasticity of throughput to one parameter, by each solver (None where it gives no answer).
+
+    low, high: the values tried. noise: half width of the 95 % interval of `simulated`.
+    """
+
+    knob: str
+    kind: Kind
+    value: float
+    low: float
+    high: float
+    unit: str
+    bounds: float | None
+    queueing: float | None
+    simulated: float | None
+    noise: float | None
+
+    @property
+    def elasticity(self) -> float:
+        """The most truthful of the three: simulated, else queueing, else bounds."""
+        return next((e for e in (self.simulated, self.queueing, self.bounds) if e is not None), 0.0)
+
+    @property
+    def matters(self) -> bool:
+        """Whether it stands out of the noise."""
+        return abs(self.elasticity) > max(NEGLIGIBLE, self.noise or 0.0)
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """Elasticities that matter, largest first; parameters without effect beyond noise; those that were not varied."""
+
+    found: tuple[Elasticity, ...] = ()
+    without_effect: tuple[str, ...] = ()
+    not_varied: Mapping[str, str] = field(default_factory=dict)  # name -> why
+
+
+def sensitivity(
+    design: Design,
+    workload: Workload | None = None,
+    *,
+    seed: int = 1,
+    executor: Executor | None = None,
+    workers: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Sensitivity:
+    """Return the elasticity of throughput to every number that the machine reads at this design point."""
+    load = design.workload(workload)
+    solvers: Sequence[str] = SOLVERS
+    if load.arrivals == "timestamps" and len(load.packet_bytes) > LONGEST_TRACE:
+        solvers = SOLVERS[:2]
+    skipped: dict[str, str] = {}
+    ends: dict[str, list[float]] = {}
+    for name in sorted(design.depends_on(workload)):
+        parameter = design.parameters.file.parameter[name]
+        if isinstance(parameter.value, str):
+            skipped[name] = "a choice"
+        elif not float(design.parameters[name]) > 0:
+            skipped[name] = "zero has no percentage"
+        else:
+            ends[name] = _ends(design, name)
+    seeds = range(seed, seed + SEEDS)
+    tasks = [("", 0.0), *((name, value) for name, values in ends.items() for value in values)]
+    points = [
+        SweepPoint(design.with_(**{name: value}) if name else design, workload, solver, number)
+        for name, value in tasks
+        for solver in solvers
+        for number in (seeds if solver == "simulation" else [None])
+    ]
+    found = [_packet_bits(*pair) for pair in zip(points, _answer(points, executor, workers, progress), strict=True)]
+    width = len(points) // len(tasks)
+    by_task = {task: found[k * width : (k + 1) * width] for k, task in enumerate(tasks)}
+    results = []
+    for name, values in ends.items():
+        present = float(design.parameters[name])
+        rows = {present: by_task["", 0.0], **{value: by_task[name, value] for value in values}}
+        bounds, queueing, simulated = (_slope(rows, part) for part in (slice(0, 1), slice(1, 2), slice(2, None)))
+        noise = None
+        if simulated is not None:
+            lower, upper = interval(simulated)
+            noise = (upper - lower) / 2
+        parameter = design.parameters.file.parameter[name]
+        results.append(
+            Elasticity(
+                name, parameter.kind, present, min(rows), max(rows), parameter.unit,
+                _mean(bounds), _mean(queueing), _mean(simulated), noise,
+            )
+        )  # fmt: skip
+    results.sort(key=lambda e: -abs(e.elasticity))
+    return Sensitivity(
+        tuple(e for e in results if e.matters), tuple(sorted(e.knob for e in results if not e.matters)), skipped
+    )
+
+
+def _ends(design: Design, name: str) -> list[float]:
+    """Return the values to try, a step to each side, without those that are out of range."""
+    value = design.parameters[name]
+    assert not isinstance(value, str)
+    step = max(1, round(STEP * value)) if isinstance(value, int) else STEP * value
+    ends: list[float] = []
+    for end in (value - step, value + step):
+        try:
+            ends.append(positive(name, end))
+            design.with_(**{name: end})
+        except InputError:
+            ends = [kept for kept in ends if kept != end]
+    return ends
+
+
+def _answer(
+    points: list[SweepPoint], executor: Executor | None, workers: int | None,
+    progress: Callable[[int, int], None] | None,
+) -> list[Answer]:  # fmt: skip
+    found: dict[int, Answer] = {}
+    with pool(executor, workers) as running, closing(answers(points, running, PACKETS)) as tasks:
+        for task in tasks:
+            found.update(task)
+            if progress is not None:
+                progress(len(found), len(points))
+    return [found[k] for k in range(len(points))]
+
+
+def _packet_bits(point: SweepPoint, answer: Answer) -> float | None:
+    """Return the bits of packets a second, None where there is no answer."""
+    if isinstance(answer, Prediction) and answer.rate_pps > 0:
+        return answer.rate_pps * 8 * point.design.workload(point.workload).mean_packet_bytes
+    return None
+
+
+def _slope(rows: Mapping[float, Sequence[float | None]], part: slice) -> Floats | None:
+    """Return the slope between the outermost values that have all answers, one for each seed."""
+    answered = {value: row[part] for value, row in rows.items() if row[part] and None not in row[part]}
+    if len(answered) < 2:
+        return None
+    low, high = min(answered), max(answered)
+    first, last = answered[low], answered[high]
+    slope: Floats = np.log(np.array(last, dtype=float) / np.array(first, dtype=float)) / log(high / low)
+    return slope
+
+
+def _mean(values: Floats | None) -> float | None:
+    return None if values is None else float(values.mean())

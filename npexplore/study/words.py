@@ -1,0 +1,117 @@
+"""An explanation as a paragraph: what binds, how much headroom there is, what would help, how far the solvers agree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from npexplore.solve.prediction import Prediction
+from npexplore.study.sensitivity import Sensitivity
+
+if TYPE_CHECKING:
+    from npexplore.study.explain import Explanation
+
+HELPFUL = 0.02  # elasticities below are not worth a word
+CEILING = "ceiling_pps."
+
+
+def in_words(e: Explanation) -> str:
+    """Return the paragraph."""
+    return " ".join([*_answer(e), *_binding(e), *_headroom(e), *_help(e.sensitivity), *_agreement(e), *_basis(e)])
+
+
+def rate(bps: float, half: float = 0.0) -> str:
+    """Return a bit rate as people write it, with the half width of its interval where that says something."""
+    unit, scale = ("Mb/s", 1e6) if bps >= 1e6 else ("kb/s", 1e3)
+    value = bps / scale
+    about = f" ± {short(half / scale, 2)}" if 0 < half < bps else ""
+    return f"{short(value, 4)}{about} {unit}"
+
+
+def short(x: float, digits: int) -> str:
+    """Return a number with at least so many digits, thousands apart."""
+    return f"{x:,.0f}" if x >= 10 ** (digits - 1) else f"{x:.{digits}g}"
+
+
+def share(x: float) -> str:
+    """Return a share in per cent."""
+    return f"{100 * x:.2g} %" if x < 0.1 else f"{100 * x:.0f} %"
+
+
+def _answer(e: Explanation) -> Iterator[str]:
+    best = e.best
+    knobs = ", ".join(f"{name}={value}" for name, value in e.knobs.items())
+    low, high = best.ci95.get("throughput_bps", (0.0, 0.0))
+    pps = f"{best.rate_pps / 1e6:.4g} Mpps" if best.rate_pps >= 1e4 else f"{short(best.rate_pps, 4)} packets/s"
+    by = {"bounds": "at most, by the bounds", "queueing": "by the queueing model", "simulation": "simulated"}
+    yield (
+        f"{e.design}{f' ({knobs})' if knobs else ''} forwards {e.workload.name} "
+        f"at {rate(best.throughput_bps, (high - low) / 2)} "
+        f"({best.counted}), {pps}, {by[best.solver]}."
+    )
+
+
+def _binding(e: Explanation) -> Iterator[str]:
+    best, name = e.best, e.best.bottleneck
+    if name == "arrivals":
+        yield "What binds is the offered load: the machine waits for packets."
+    elif name == "threads" and name not in best.utilization:
+        yield f"What binds is the number of threads: {e.threads} of them hide no more latency, and no resource is full."
+    else:
+        busy, blocked = best.utilization[name]
+        held = f" ({share(blocked)} of it held by one that waits itself)" if blocked >= 0.05 else ""
+        yield f"What binds is {name}, busy {share(busy)} of the time{held}."
+    lost, done = sum(best.drops.values()), best.about.get("packets", 0)
+    if lost and isinstance(done, int):
+        yield f"Of {lost + done:,} packets {lost:,} are dropped ({share(lost / (lost + done))})."
+
+
+def _headroom(e: Explanation) -> Iterator[str]:
+    bound = e.predictions.get("bounds")
+    if bound is None:
+        return
+    bits = bound.throughput_bps / bound.rate_pps
+    ceilings = sorted(
+        (float(pps) * bits, name.removeprefix(CEILING))
+        for name, pps in bound.about.items()
+        if name.startswith(CEILING) and not isinstance(pps, str)
+    )
+    (first, name), others = ceilings[0], ceilings[1:3]
+    if bound.bottleneck == "arrivals":
+        times = first / bound.throughput_bps
+        yield f"The machine's own ceiling is {rate(first)} ({name}), {short(times, 3)} times this load."
+        return
+    yield f"The ceiling is {rate(first)} ({name}), of which {share(e.best.throughput_bps / first)} is reached."
+    if others:
+        behind = " and ".join(f"{other} at {rate(bps)}" for bps, other in others)
+        yield f"Behind it stand {behind}."
+
+
+def _help(changes: Sensitivity | None) -> Iterator[str]:
+    if changes is None:
+        return
+    useful = [e for e in changes.found if abs(e.elasticity) >= HELPFUL][:3]
+    if not useful:
+        yield "No parameter by itself changes the throughput by more than the noise."
+        return
+    what = [f"{'more' if e.elasticity > 0 else 'less'} {e.knob} ({abs(e.elasticity):.2f} %)" for e in useful]
+    yield f"What helps most, in throughput for one per cent each: {', '.join(what)}."
+
+
+def _agreement(e: Explanation) -> Iterator[str]:
+    for name, p in e.predictions.items():
+        if p is not e.best and name != "bounds":
+            yield f"The queueing model says {rate(p.throughput_bps)} ({_difference(p, e.best)})."
+    for name, reason in e.refused.items():
+        yield f"No answer: {reason}." if reason.startswith(name) else f"No answer, {name}: {reason}."
+
+
+def _difference(p: Prediction, best: Prediction) -> str:
+    return f"{100 * (p.throughput_bps / best.throughput_bps - 1):+.1f} %"
+
+
+def _basis(e: Explanation) -> Iterator[str]:
+    kinds = [assumption.kind for assumption in e.assumptions]
+    assumed = sum(kind != "fitted" for kind in kinds)
+    if kinds:
+        yield f"Behind these numbers stand {assumed} assumptions and {kinds.count('fitted')} fitted parameters."
