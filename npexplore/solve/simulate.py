@@ -77,6 +77,17 @@ def interval(values: Floats) -> tuple[float, float]:
     return mean - half, mean + half
 
 
+def ratio_interval(amounts: Floats, seconds: Floats) -> tuple[float, float]:
+    """Return the 95 % interval of a rate, sum of amounts over sum of times, from batches that may differ in length.
+
+    With r the rate and z = amount - r * time in each batch, the half width is t * s(z) / (mean time * sqrt(n)).
+    """
+    rate = float(amounts.sum() / seconds.sum())
+    low, high = interval(amounts - rate * seconds)
+    half = (high - low) / 2 / float(seconds.mean())
+    return max(rate - half, 0.0), rate + half
+
+
 def simulate(
     machine: Machine,
     workload: Workload,
@@ -130,8 +141,9 @@ def measure(machine: Machine, workload: Workload, result: Run, cut: int) -> Pred
     p50, p95, p99 = quantiles(histogram, (0.5, 0.95, 0.99), tick)
     ci95 = {}
     if len(parts) > 1:
-        ci95["throughput_bps"] = interval(np.array([bits(part) / part.seconds for part in parts]))
-        ci95["rate_pps"] = interval(np.array([part.packets / part.seconds for part in parts]))
+        times = np.array([part.seconds for part in parts])
+        ci95["throughput_bps"] = ratio_interval(np.array([bits(part) for part in parts]), times)
+        ci95["rate_pps"] = ratio_interval(np.array([float(part.packets) for part in parts]), times)
         means = np.array([part.latency_s for part in parts if part.packets])
         if len(means) > 1:
             ci95["latency_s"] = interval(means)
@@ -146,7 +158,7 @@ def measure(machine: Machine, workload: Workload, result: Run, cut: int) -> Pred
         throughput_bps=bits(total) / total.seconds,
         rate_pps=rate,
         counted=machine.counted,
-        bottleneck="arrivals" if offered is not None and named == "threads" and not lost else named,
+        bottleneck="arrivals" if offered is not None and named == "threads" and lost <= 0.01 * total.packets else named,
         utilization=utilization,
         latency_s=Latency(total.latency_s, p50, p95, p99),
         queue=queue,
