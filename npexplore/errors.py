@@ -54,7 +54,7 @@ class RefusedError(NpexploreError):
 
 
 class SimulationError(NpexploreError):
-    """A run that cannot go on; `kind` is deadlock, stall, saturation, leak or endless instant; the text names waiters."""
+    """A run that cannot go on; `kind` is deadlock, stall, saturation, leak or endless instant; the text tells why."""
 
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(f"{kind}: {message}")

@@ -20,14 +20,15 @@ def kernel(signature: Any = None, **options: Any) -> Callable[[F], F]:
     """
 
     def decorate(function: F) -> F:
+        njit: Any = numba.njit  # its overloads do not take settings by the dictionary
         settings = {"nogil": True, "error_model": "numpy", **options}
         args = () if signature is None else (signature,)
         try:
-            return cast(F, numba.njit(*args, cache=True, **settings)(function))
+            return cast(F, njit(*args, cache=True, **settings)(function))
         except RuntimeError as error:
             if "cannot cache" not in str(error):
                 raise
-            return cast(F, numba.njit(*args, **settings)(function))
+            return cast(F, njit(*args, **settings)(function))
 
     return decorate
 
