@@ -10,7 +10,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args, get_origin
 
 import msgspec
 
@@ -121,21 +121,30 @@ class Parameters(Mapping[str, Value]):
 def decode(text: bytes, kind: type[Any], path: Path) -> Any:
     """Return a TOML text as a record of a schema; raises InputError with file, place, rule and value."""
     try:
-        return msgspec.convert(tomllib.loads(text.decode()), kind)
+        data = tomllib.loads(text.decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{path.name}: not valid TOML: {error}") from None
+    try:
+        return msgspec.convert(data, kind)
     except msgspec.ValidationError as error:
-        message = str(error)
-        if "unknown field" in message:
-            got = message.split("`")[1]
+        rule, _, place = str(error).partition(" - at `$.")
+        at = f" in {_named(place.rstrip('`'), data, kind)}" if place else ""
+        if "unknown field" in rule:
             fields = {f for schema in (kind, *_structs(kind)) for f in schema.__struct_fields__}
-            hint = str(UnknownNameError("key", got, fields))
-            raise InputError(f"{path.name}: {hint}{_place(message)}") from None
-        raise InputError(f"{path.name}: {message[0].lower()}{message[1:]}") from None
+            rule = str(UnknownNameError("key", rule.split("`")[1], fields))
+        raise InputError(f"{path.name}: {rule[0].lower()}{rule[1:]}{at}") from None
 
 
-def _place(message: str) -> str:
-    return " at " + message.rsplit("`", 2)[1] if " at `" in message else ""
+def _named(place: str, data: dict[str, Any], kind: type[Any]) -> str:
+    """Return the place of a fault with the name of the entry, which the decoder leaves out."""
+    for field in msgspec.structs.fields(kind):
+        if get_origin(field.type) is dict and place.startswith(f"{field.name}[...]"):
+            for name, entry in data[field.name].items():
+                try:
+                    msgspec.convert(entry, get_args(field.type)[1])
+                except msgspec.ValidationError:
+                    return place.replace("[...]", f".{name}", 1)
+    return place
 
 
 def _structs(kind: type[Any]) -> list[type[Any]]:
