@@ -27,14 +27,16 @@ CONDITIONS = ("LT", "LE", "EQ", "NE", "GE", "GT")
 SHARED = 5  # resources that threads hold; behind them a semaphore, then (items, space) of each ring
 SEMAPHORE = SHARED
 RINGS = ((2, 2), (3, 0))  # capacity, width
+PROCESSORS = {SEMAPHORE + 1 + 2 * len(RINGS) + i: z for i, z in enumerate((0, 0, 3))}  # SHARED resources: table or none
 GLOBALS = (3, 0, 1, 0, -7, 1)
 TABLES = (
     ((4, 2**51), (0, 2**52), (9, 2**53)),
     ((1, 2, 3), (4, 5, 6), (2, 0, 1), (0, 7, 7)),
+    ((2**20, 0), (3 * 2**19, 0), (2**19 + 7, 0)),
 )
 CLASSES = 2
 BLOCKS = (
-    "serve", "serve", "wait", "hold", "hold", "overlap", "attempt", "all", "all", "semaphore", "choose", "repeat",
+    "serve", "serve", "share", "share", "wait", "hold", "hold", "overlap", "attempt", "all", "all", "semaphore", "choose", "repeat",
     "compute", "compute", "draw", "pick", "load", "message", "spawn", "spawn", "hand over", "join", "join", "count",
     "done", "priority",
 )  # fmt: skip
@@ -123,6 +125,9 @@ class Author:
         elif kind == "serve":
             _, where = self.resource(above)
             self.add("SERVE", **where, **self.duration(("B", "C", "y")), z=self.pick(-1, 3))
+        elif kind == "share":
+            processor = self.one_of(tuple(PROCESSORS))
+            self.add("SHARE", A=processor, **self.duration(("B", "C", "y")), z=PROCESSORS[processor])
         elif kind in ("hold", "attempt"):
             number, where = self.resource(above)
             units, key = self.units(where), self.key()
@@ -242,7 +247,8 @@ class Author:
     def mistake(self, slot):
         kind = self.one_of(MISTAKES)
         if kind == "resource":
-            self.add(self.one_of(("TAKE", "TRY", "PUT", "SERVE")), A=self.one_of((-1, 99)), B=1, ra=self.register())
+            op = self.one_of(("TAKE", "TRY", "PUT", "SERVE", "SHARE"))
+            self.add(op, A=self.one_of((-1, 99)), B=1, ra=self.pick(0, SMALL))
         elif kind == "negative units":
             self.add(self.one_of(("TAKE", "TRY", "PUT")), A=0, B=-1, rb=self.register())
         elif kind == "empty slot":
@@ -272,7 +278,7 @@ class Author:
             self.add(self.one_of(("DONE", "COUNT")), A=self.one_of((-1, 2)))
         elif kind == "global":
             values = ({"op": "SET", "x": "READ", "A": 6}, {"op": "PICK", "A": 3, "B": 4, "x": "NEXT_FLAGGED"})
-            self.add(**self.one_of((*values, {"op": "PICK", "A": 9, "B": 3, "x": "SHORTEST"}, {"op": "PICK"})))
+            self.add(**self.one_of((*values, {"op": "PICK", "A": 12, "B": 3, "x": "SHORTEST"}, {"op": "PICK"})))
         elif kind == "twice":
             first, second, slots = self.one_of(((1, 1, (6, 7)), (1, 2, (7, 7)), (1, 99, (6, 7)), (1, 2, (-1, -1))))
             self.add("ALL", x=2)
@@ -302,6 +308,7 @@ def descriptions(draw):
     resources += [(draw(st.integers(0, 2)), draw(disciplines))]
     for capacity, _ in RINGS:
         resources += [(0, "FIFO"), (capacity, "FIFO")]
+    resources += [(draw(st.integers(1, 3)), "SHARED") for _ in PROCESSORS]
     tokens = [
         (draw(st.sampled_from(starts)), [i, 0, draw(st.integers(0, 2))], draw(st.sampled_from((8, 8, 8, 0, 3, 15))))
         for i in range(draw(st.integers(2, 9)))

@@ -108,6 +108,11 @@ class Arrays:
             token = self.T[token, e.T_NEXT]
         return found
 
+    def line(self, row):
+        """The tokens that wait at a resource; all that are there if it is SHARED."""
+        n = row[e.S_LINE] + (row[e.S_CAP] - row[e.S_FREE] if row[e.S_DISCIPLINE] == e.SHARED else 0)
+        return self.chain(row[e.S_HEAD])[:n] if n else []
+
     def messages(self, at):
         start, capacity, width, head, count = at.tolist()
         places = [start + (head + i) % capacity * (width + 1) for i in range(count)]
@@ -124,7 +129,8 @@ class Arrays:
             "resources": [
                 {
                     "free": int(row[e.S_FREE]),
-                    "line": self.chain(row[e.S_HEAD])[: row[e.S_LINE]] if row[e.S_LINE] else [],
+                    "line": self.line(row),
+                    "left": self.T[self.line(row), e.T_KEY].tolist() if row[e.S_DISCIPLINE] == e.SHARED else [],
                     "counts": row[[e.S_POOL, e.S_BLOCKED, e.S_MAX_LINE, e.S_GRANTS, e.S_REFUSED]].tolist(),
                     "integrals": self.integrals(r),
                 }
@@ -163,9 +169,11 @@ def reference_state(model):
     def resource_state(resource):
         resource.touch(model.now)
         line = resource.line if resource.discipline == "FIFO" else sorted(resource.line, key=lambda token: token.key)
+        sharing = sorted(resource.sharing, key=lambda token: token.left)
         return {
             "free": resource.free,
-            "line": [token.number for token in line],
+            "line": [token.number for token in line + sharing],
+            "left": [token.left for token in sharing],
             "counts": [resource.pool, resource.blocked, resource.longest, resource.grants, resource.refusals],
             "integrals": (resource.free_time, resource.waiting_time, resource.blocked_time),
         }

@@ -16,7 +16,7 @@ WAKES_LIMIT = 20_000_000
 WORD = 1 << 64
 USUAL = {  # what x = 0 means
     "WAIT": "FIXED", "SERVE": "FIXED", "DRAW": "FIXED", "SET": "ADD", "JUMP": "ALWAYS", "FORK": "DETACHED",
-    "PICK": "ROTATE",
+    "PICK": "ROTATE", "SHARE": "FIXED",
 }  # fmt: skip
 
 
@@ -88,6 +88,7 @@ class Token:
     wants: list[tuple["Resource", int, int]] = field(default_factory=list)  # of a token in the pool
     duration: int | None = None  # the service a token in a line will have: SERVE
     serving: "Resource | None" = None
+    left: int = 0  # work at a SHARED resource, in 2^-20 ticks
 
 
 @dataclass(eq=False)
@@ -95,6 +96,10 @@ class Resource:
     number: int
     free: int
     discipline: str = "FIFO"
+    units: int = 0
+    sharing: list[Token] = field(default_factory=list)  # in order of coming
+    speeds: list[list[int]] | None = None
+    worked: int = 0  # until when `left` of those sharing is right
     line: list[Token] = field(default_factory=list)
     pool: int = 0
     turn: int = 0
@@ -111,9 +116,22 @@ class Resource:
         """Bring the integrals up to date; called before every change."""
         passed = now - self.since
         self.free_time += passed * self.free
-        self.waiting_time += passed * (len(self.line) + self.pool)
+        self.waiting_time += passed * self.waiting()
         self.blocked_time += passed * self.blocked
         self.since = now
+
+    def waiting(self):
+        return max(len(self.sharing) - self.units, 0) + len(self.line) + self.pool
+
+    def speed(self):
+        """Work in 2^-20 that each of the tokens of a SHARED resource gets a tick."""
+        n = len(self.sharing)
+        if self.speeds is None:
+            return (min(n, self.units) << 20) // n
+        return self.speeds[min(n, len(self.speeds)) - 1][0] // n
+
+    def first_to_end(self):
+        return min(self.sharing, key=lambda token: token.left)
 
     def head(self):
         """The token whose turn is next; `min` keeps the first come among equals."""
@@ -139,7 +157,7 @@ class Model:
         self, program, resources, tokens, streams, spare=0, globals_=(), tables=(), rings=(), classes=1, counters=0
     ):
         self.program = [row if row.x else row._replace(x=USUAL.get(row.op, 0)) for row in program]
-        self.resources = [Resource(i, free, discipline) for i, (free, discipline) in enumerate(resources)]
+        self.resources = [Resource(i, free, discipline, free) for i, (free, discipline) in enumerate(resources)]
         self.tokens = [
             Token(i, row, [0, *registers] + [0] * (REGISTERS - 1 - len(registers)), priority)
             for i, (row, registers, priority) in enumerate(tokens)
@@ -195,8 +213,11 @@ class Model:
     def run(self, token):
         """Let the token act until it sleeps, waits or ends."""
         if token.serving:
-            resource, token.serving = token.serving, None
-            self.release(resource, 1, token)
+            if token.serving.discipline == "SHARED":
+                self.change_sharing(token.serving, leaves=token)
+            else:
+                resource, token.serving = token.serving, None
+                self.release(resource, 1, token)
         jumps_back = 0
         while True:
             row = member(self.program, token.row)
@@ -254,6 +275,31 @@ class Model:
     def serve(self, token, resource, duration):
         token.serving = resource
         self.schedule(token, self.now + duration)
+
+    def change_sharing(self, resource, comes=None, leaves=None):
+        """Account for the work done so far, then let one come or leave, then let the next to end sleep anew."""
+        if resource.sharing:
+            done = (self.now - resource.worked) * resource.speed()
+            for token in resource.sharing:
+                token.left -= done
+            for token in resource.sharing:
+                token.serving = None
+            self.pending = [entry for entry in self.pending if entry[3] not in resource.sharing]
+            heapq.heapify(self.pending)
+        resource.worked = self.now
+        resource.touch(self.now)
+        if comes:
+            resource.sharing.append(comes)
+            resource.grants += 1
+        if leaves:
+            resource.sharing.remove(leaves)
+            leaves.waits = None
+        n = len(resource.sharing)
+        resource.free = max(resource.units - n, 0)
+        resource.longest = max(resource.longest, resource.waiting())
+        if n:
+            sleeper = resource.first_to_end()
+            self.serve(sleeper, resource, -(-max(sleeper.left, 0) // resource.speed()))
 
     def members(self, token, row):
         """(resource, units, slot) of each of the rows that follow an ALL."""
@@ -375,6 +421,20 @@ class Model:
             self.join_line(token, resource, 1, row.z, -1, duration)
         return False
 
+    def op_share(self, token, row, a, b, c):
+        work = self.draw(token, row.x, b, c, row.y)
+        require(work >= 0)
+        resource = member(self.resources, a)
+        require(resource.discipline == "SHARED")
+        speeds = member(self.tables, row.z - 1) if row.z > 0 else None
+        require(speeds is None or len(speeds) > 0)
+        token.row += 1
+        token.left = work << 20
+        token.waits = resource
+        resource.speeds = speeds
+        self.change_sharing(resource, comes=token)
+        return False
+
     def op_set(self, token, row, a, b, c):
         self.write(token, row.slot, int64(self.function(token, row.x, a, b, c)))
         token.row += 1
@@ -479,7 +539,7 @@ class Model:
             members = self.resources[a : a + b]
             index = turns[0]
             if row.x == "SHORTEST":
-                index = min(turns, key=lambda i: len(members[i].line) + members[i].pool - members[i].free)
+                index = min(turns, key=lambda i: members[i].waiting() - members[i].free)
             elif row.x == "FIRST_FREE":
                 index = next((i for i in range(b) if members[i].free > 0 and not members[i].line), turns[0])
         self.globals[row.C] = index
@@ -514,7 +574,7 @@ class Model:
             return token.birth
         if name == "LINE":
             resource = member(self.resources, a)
-            return len(resource.line) + resource.pool
+            return resource.waiting()
         if name == "FREE":
             return member(self.resources, a).free
         if name == "TABLE":

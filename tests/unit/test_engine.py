@@ -265,6 +265,64 @@ def test_window_without_a_period_and_a_time_that_is_past_are_no_wait():
     assert run(program).R[0, 1] == 9
 
 
+# ---- processor sharing
+
+
+def share(work, at=0, **more):
+    """Come at a time with work for resource 0, write down when it is done."""
+    return [Row("WAIT", A=at), Row("SHARE", B=work, **more), Row("SET", x="NOW", slot=5), Row("END")]
+
+
+def ends(*programs, units=1, **more):
+    """When each of these programs is done."""
+    program, tokens = each(*programs)
+    return run(program, [(units, "SHARED")], tokens, **more).R[:, 5].tolist()
+
+
+def test_equal_jobs_share_and_end_together():
+    assert ends(share(10), share(10)) == [20, 20]
+    assert ends(share(10), share(10), units=2) == [10, 10]
+    assert ends(share(10), share(10), share(10), units=2) == [16, 16, 16]  # two thirds each, rounded down to 2^-20: 15 ticks are just too short
+
+
+def test_a_short_job_overtakes_a_long_one():
+    assert ends(share(100), share(5, at=20)) == [105, 30]
+    assert ends(share(4), share(0, at=2)) == [4, 2]
+
+
+def test_a_job_alone_on_many_processors_is_no_faster():
+    assert ends(share(10), units=4) == [10]
+
+
+def test_speeds_by_the_number_there():
+    table = [[2**21], [3 * 2**20], [2**20]]  # 2, 3, 1 units of work a tick in all, the last from three on
+    assert ends(share(20, z=1), tables=[table]) == [10]
+    assert ends(share(30, z=1), share(30, z=1), tables=[table]) == [20, 20]
+    assert ends(*[share(10, z=1)] * 4, tables=[table]) == [40] * 4
+
+
+def test_negative_work_is_a_bad_operand():
+    assert run(share(-1), [(1, "SHARED")]).error == (0, 1)
+
+
+def test_a_shared_resource_counts_who_is_there():
+    program, tokens = each(share(10), share(10), share(10, at=5))
+    arrays = run(program, [(2, "SHARED")], tokens, until=5)
+    assert arrays.S[0, [e.S_FREE, e.S_LINE, e.S_MAX_LINE, e.S_GRANTS]].tolist() == [0, 1, 1, 3]
+    assert arrays.T[:2, e.T_KEY].tolist() == [5 << 20, 5 << 20]
+    arrays.advance()
+    assert arrays.clock[e.K_EVENTS] == 3 + 1 + 3  # at the start, after the wait of 5, at the ends
+
+
+@pytest.mark.slow
+def test_md1_with_sharing_responds_like_mm1():
+    """Poisson arrivals at load 0.8: the mean response is service / (1 - load), whatever the distribution."""
+    source = [Row("WAIT", A=1250, x="EXPONENTIAL"), Row("FORK", x="NEW_PACKET", target=3), Row("JUMP")]
+    job = [Row("SHARE", B=1000), Row("DONE"), Row("END")]
+    arrays = run([*source, *job], [(1, "SHARED")], spare=2000, until_done=400_000, plain=False)
+    assert arrays.done[0, 1] / arrays.done[0, 0] == pytest.approx(5000, rel=0.03)
+
+
 # ---- numbers
 
 
@@ -639,6 +697,8 @@ BAD = {
     "resource of TAKE": [Row("TAKE", A=2, B=1)],
     "resource of TRY": [Row("TRY", A=-1, B=1)],
     "resource of SERVE": [Row("SERVE", A=2)],
+    "resource of SHARE": [Row("SHARE", A=2)],
+    "SHARE at a server": [Row("SHARE", B=1)],
     "resource of PUT": [Row("PUT", A=2)],
     "resource of LINE": [Row("SET", A=2, x="LINE")],
     "resource of FREE": [Row("SET", A=-1, x="FREE")],
