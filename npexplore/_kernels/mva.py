@@ -53,7 +53,7 @@ def load_independent(
     P, K = demands.shape
     residual = scv.shape[1] > 0
     per_point = scv.shape[0] > 1
-    D, Q, C = np.empty((K, LANES)), np.empty((K, LANES)), np.zeros((K, LANES))
+    D, R, E = np.empty((K, LANES)), np.empty((K, LANES)), np.zeros((K, LANES))
     Z, total, x = np.empty(LANES), np.empty(LANES), np.empty(LANES)
     N, worst = np.empty(LANES, np.int64), np.zeros(LANES, np.int64)
     for first in range(0, P, LANES):
@@ -63,39 +63,36 @@ def load_independent(
             N[v], Z[v] = population[p], think_time[p]
             last_n = max(last_n, N[v])
             worst[v] = 0
+            x[v] = 0.0
             for k in range(K):
-                D[k, v], Q[k, v] = demands[p, k], 0.0
+                D[k, v], R[k, v] = demands[p, k], 0.0
                 if residual:
-                    C[k, v] = 0.5 * (scv[p if per_point else 0, k] - 1.0)
+                    E[k, v] = 0.5 * (scv[p if per_point else 0, k] - 1.0) * D[k, v]
                 if D[k, v] > D[worst[v], v]:
                     worst[v] = k
-            x[v] = 0.0
         for n in range(1, last_n + 1):
             for v in range(LANES):
                 total[v] = Z[v]
             for k in range(K):
                 for v in range(LANES):
-                    waiting = Q[k, v]
-                    if residual:
-                        waiting += C[k, v] * x[v] * D[k, v]
-                    Q[k, v] = D[k, v] * (1.0 + waiting)
-                    total[v] += Q[k, v]
+                    R[k, v] = D[k, v] + D[k, v] * (x[v] * (R[k, v] + E[k, v]))
+                    total[v] += R[k, v]
+            finished = False
             for v in range(LANES):
                 x[v] = n / total[v]
+                finished |= n == N[v]
             if residual:
                 for v in range(LANES):
                     slowest = D[worst[v], v]
                     if x[v] * slowest > 1.0:
                         x[v] = 1.0 / slowest
-                        Q[worst[v], v] += n * slowest - total[v]
-            for k in range(K):
+                        R[worst[v], v] += n * slowest - total[v]
+            if finished:
                 for v in range(LANES):
-                    Q[k, v] *= x[v]
-            for v in range(LANES):
-                if n == N[v] and first + v < P:
-                    throughput[first + v] = x[v]
-                    for k in range(K):
-                        queue_length[first + v, k] = Q[k, v]
+                    if n == N[v] and first + v < P:
+                        throughput[first + v] = x[v]
+                        for k in range(K):
+                            queue_length[first + v, k] = x[v] * R[k, v]
 
 
 @kernel(types.void(_table, _table, _cube, _counts, _points, _out1, _out2, _out2))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from npexplore.errors import InputError, RefusedError
-from npexplore.solve.queueing.mva import flow_equivalent, multiserver_rates, mva
+from npexplore.solve.queueing.mva import flow_equivalent, multiserver_rates, mva, stack_rates
 
 
 def buzen(demands, population, think=0, rates=None):
@@ -168,6 +168,15 @@ def test_flow_equivalent_takes_points_with_rates_of_their_own():
         np.testing.assert_allclose(curve[p, 5], buzen(demands[p], 6, 0, rates[p])[0])
 
 
+def test_stack_rates_continues_the_last_capacity():
+    got = stack_rates([1, 2], [[1, 1.5, 3], [2, 2, 2]], 1.0)
+    np.testing.assert_array_equal(got, [[1, 2, 2], [1, 1.5, 3], [2, 2, 2], [1, 1, 1]])
+    points = np.arange(1.0, 5).reshape(2, 1, 2)
+    np.testing.assert_array_equal(stack_rates(points, [7.0]), [[[1, 2], [7, 7]], [[3, 4], [7, 7]]])
+    with pytest.raises(InputError, match="same points"):
+        stack_rates(points, np.ones((3, 1, 2)))
+
+
 def test_residual_time_with_scv_1_is_exact_and_named_otherwise():
     exact, same = mva([1.0, 2.0], 6, 1.0), mva([1.0, 2.0], 6, 1.0, scv=[1, 1])
     np.testing.assert_array_equal(exact.queue_length, same.queue_length)
@@ -210,6 +219,13 @@ def test_wrong_input_is_named(arguments, words):
         mva(*arguments, names=["cpu", "bus"])
     for word in words:
         assert word in str(error.value)
+
+
+@pytest.mark.parametrize("rates", [None, [[1, 2], [1, 1]]])
+def test_no_points_give_no_results(rates):
+    got = mva(np.empty((0, 2)), 3, 0.0, rates)
+    assert got.throughput.shape == (0,)
+    assert got.queue_length.shape == (0, 2)
 
 
 def test_refuses_by_name():

@@ -77,7 +77,7 @@ def test_mixed_single_server_slows_the_closed_class():
 def test_mixed_points_are_independent():
     rng = np.random.default_rng(2)
     demands, rates = rng.uniform(0.05, 0.3, (6, 3, 3)), np.array([[1, 2.0], [1, 1], [1, 1.5]])
-    arrivals, population = [0.7, 0, 0], np.array([[0, a, 3 - a] for a in (0, 1, 2, 3, 1, 2)])
+    arrivals, population = [0.7, 0, 0], np.array([[0, a, 3 - a] for a in (0, 1, 2, 3, 1)] + [[0, 0, 0]])
     together = mixed_network(demands, arrivals, population, [0, 1.0, 0.5], rates)
     for p in range(6):
         alone = mixed_network(demands[p], arrivals, population[p], [0, 1.0, 0.5], rates)

@@ -14,7 +14,7 @@ from npexplore.solve.queueing.job_bounds import (
 from npexplore.solve.queueing.markovian import QueueMeans, erlang_b, machine_repairman, mm1, mmc, mmck
 from npexplore.solve.queueing.mixed import mixed_network, open_network
 from npexplore.solve.queueing.multiclass import MultiMva, multiclass_mva
-from npexplore.solve.queueing.mva import Mva, flow_equivalent, multiserver_rates, mva
+from npexplore.solve.queueing.mva import Mva, flow_equivalent, multiserver_rates, mva, stack_rates
 from npexplore.solve.queueing.traffic import closed_visits, open_rates
 
 __all__ = [
@@ -52,6 +52,7 @@ __all__ = [
     "mva",
     "open_network",
     "open_rates",
+    "stack_rates",
     "steady_state",
     "transient",
 ]

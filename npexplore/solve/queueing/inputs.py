@@ -56,9 +56,9 @@ def nonnegative(
 ) -> Floats:
     """Return `values` as floats with the given axes; raises InputError for NaN, infinite or negative ones."""
     table = as_floats(subject, values)
-    with np.errstate(invalid="ignore"):
+    if table.size and not (table.min() >= 0 and table.max() < np.inf):  # NaN is neither
         wrong = ~((table >= 0) & (table < np.inf))
-    refuse_first(wrong, table, subject, "at least 0 and finite", names, axes)
+        refuse_first(wrong, table, subject, "at least 0 and finite", names, axes)
     return table
 
 

@@ -66,6 +66,24 @@ def multiserver_rates(servers: ArrayLike, population_max: int) -> Floats:
     return capacity
 
 
+def stack_rates(*parts: ArrayLike) -> Floats:
+    """Return the capacities of several stations as one table (K, M), or (P, K, M) where a part has points.
+
+    A part is one station (M,), several (K, M), or several a point (P, K, M); shorter ones are continued at their last
+    capacity. Raises InputError for parts that do not fit.
+    """
+    cubes = [as_floats("rate", part) for part in parts]
+    if not cubes or any(cube.ndim > 3 or not cube.size for cube in cubes):
+        raise InputError(f"rates must be (M,), (K, M) or (P, K, M), got {[np.shape(part) for part in parts]}")
+    cubes = [cube.reshape((1,) * (3 - cube.ndim) + cube.shape) for cube in cubes]
+    levels, points = max(cube.shape[2] for cube in cubes), max(cube.shape[0] for cube in cubes)
+    if any(cube.shape[0] not in (1, points) for cube in cubes):
+        raise InputError(f"rates must be of the same points, got {[np.shape(part) for part in parts]}")
+    padded = [np.pad(cube, ((0, 0), (0, 0), (0, levels - cube.shape[2])), mode="edge") for cube in cubes]
+    table = np.concatenate([np.broadcast_to(cube, (points, *cube.shape[1:])) for cube in padded], axis=1)
+    return table[0] if points == 1 else table
+
+
 def _variation(scv: ArrayLike | None, points: int, stations: int, names: Sequence[str] | None) -> Floats:
     """Return scv as (1, K) or (P, K), or an empty table where service is exponential everywhere."""
     if scv is None:
@@ -118,8 +136,8 @@ def mva(
     delays = delay_flags(delay, K)
     cube = np.ones((1, K, 1)) if rates is None else rate_cube(rates, P, K, names)
     variation = _variation(scv, P, K, names)
-    away = Z + table[:, delays].sum(axis=1)
-    cycle = away + table[:, ~delays].sum(axis=1)
+    away = Z + table @ np.where(delays, 1.0, 0.0)
+    cycle = away + table @ np.where(delays, 0.0, 1.0)
     refuse_first(cycle <= SHORTEST, cycle, "sum of demands and think time", f"above {SHORTEST} s", None, ("point",))
 
     varying = (cube != 1.0).any(axis=(0, 2)) & ~delays
@@ -130,7 +148,7 @@ def mva(
         if variation.size:
             raise RefusedError("residual-time MVA: load-dependent rates with a coefficient of variation of service")
         used = pick(cube, varying)
-        _refuse_wide_rates(used, int(N.max()), np.flatnonzero(varying), names)
+        _refuse_wide_rates(used, int(N.max(initial=1)), np.flatnonzero(varying), names)
         queue_varying = np.empty((P, int(varying.sum())))
         load_dependent(pick(table, fixed), pick(table, varying), used, N, away, x, queue_fixed, queue_varying)
         queue[:, varying] = queue_varying
@@ -141,9 +159,9 @@ def mva(
         queue[:, fixed] = queue_fixed
         queue[:, delays] = busy[:, delays]
     residence = queue / x[:, None]
-    capacity = np.where(delays, 1.0, cube.max(axis=2))
+    busy /= np.where(delays, 1.0, cube.max(axis=2))
     named = "residual-time MVA" if variation.size else None
-    return Mva(x, queue, residence, busy / capacity, residence.sum(axis=1), named)
+    return Mva(x, queue, residence, busy, np.einsum("pk->p", residence), named)
 
 
 def flow_equivalent(
