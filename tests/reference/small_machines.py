@@ -103,7 +103,7 @@ def machine(resources, program, threads=1, home=None, capacity_bytes=8192, cell_
     """A machine of these resources whose threads run `program`."""
     return Machine(
         "small", Pool("thread", threads, program, home), Ingress("receive", capacity_bytes, cell_bytes),
-        {r.name: r for r in resources}, **more,
+        {r.name: r for r in resources}, cell_bytes=cell_bytes, **more,
     )  # fmt: skip
 
 

@@ -1,0 +1,91 @@
+"""Workloads: one packet length, a mix, or a capture's IP packets; arrivals and rates; what cannot be is refused."""
+
+import numpy as np
+import pytest
+
+from npexplore.errors import InputError, UnknownNameError
+from npexplore.machine.workload import Workload, workload
+from npexplore.packets import read_capture
+from npexplore.paths import share
+
+CAPTURE = share("data", "captures", "zeek_wikipedia.pcap")
+
+
+def test_one_packet_length():
+    made = workload(packet_bytes=64)
+    assert made.packet_bytes.tolist() == [64]
+    assert (made.arrivals, made.rate_pps, made.mean_packet_bytes) == ("saturated", None, 64)
+
+
+def test_a_capture_gives_its_ip_packets_in_order():
+    columns = read_capture(CAPTURE).columns
+    lengths = columns["l3_length"][columns["l3_length"] > 0]
+    assert 0 < len(lengths) < len(columns["l3_length"])
+    made = workload(CAPTURE)
+    assert made.packet_bytes.tolist() == lengths.tolist()
+    assert made.ordered
+    assert made.t_ns.min() == 0
+    assert f"{len(columns['l3_length']) - len(lengths)} of" in made.note
+
+
+def test_distinct_packets_and_their_shares():
+    columns = {"packet_bytes": np.array([64, 40, 64, 64]), "words": np.array([1, 1, 1, 2])}
+    distinct, shares = Workload("w", columns).distinct()
+    assert distinct["packet_bytes"].tolist() == [40, 64, 64]
+    assert distinct["words"].tolist() == [1, 1, 2]
+    assert shares.tolist() == [0.25, 0.5, 0.25]
+
+
+@pytest.mark.parametrize(
+    ("rate", "pps"), [("2.5Mpps", 2.5e6), ("4Gb/s", 4e9 / 512), ("640kb/s", 1250), (1000.0, 1000.0), (7, 7.0)]
+)
+@pytest.mark.parametrize("arrivals", ["poisson", "periodic"])
+def test_rates(rate, pps, arrivals):
+    made = workload(packet_bytes=64, arrivals=arrivals, rate=rate)
+    assert made.rate_pps == pytest.approx(pps)
+    assert "packets/s" in repr(made)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "a workload is one of trace, mix, packet_bytes; got none"),
+        ({"mix": "amp", "packet_bytes": 64}, "got mix and packet_bytes"),
+        ({"packet_bytes": 0}, "packet_bytes must be greater than 0 and finite, got 0"),
+        ({"packet_bytes": -64}, "packet_bytes must be greater than 0 and finite, got -64"),
+        ({"packet_bytes": 64.5}, "packet_bytes must be a whole number, got 64.5"),
+        ({"packet_bytes": 64, "arrivals": "poisson"}, "arrivals 'poisson' need a rate (for example 2.5Mpps)"),
+        ({"packet_bytes": 64, "arrivals": "poison"}, "arrivals 'poison' is unknown (nearest: poisson"),
+        ({"packet_bytes": 64, "arrivals": "timestamps"}, "has no time stamps; choose saturated, poisson or periodic"),
+        ({"packet_bytes": 64, "rate": "1Mpps"}, "a rate needs poisson or periodic arrivals, got 'saturated'"),
+        ({"packet_bytes": 64, "arrivals": "poisson", "rate": "-1Mpps"}, "rate must be greater than 0, got '-1Mpps'"),
+        ({"packet_bytes": 64, "arrivals": "poisson", "rate": -1.0}, "rate must be greater than 0 and finite, got -1.0"),
+        ({"packet_bytes": 64, "arrivals": "poisson", "rate": "3ms"}, "rate must be in packets or bits per second"),
+        ({"packet_bytes": 64, "arrivals": "poisson", "rate": "fast"}, "rate must be a number with a unit such as"),
+        ({"trace": "nowhere.pcap"}, "nowhere.pcap"),
+    ],
+)
+def test_workloads_that_cannot_be_are_refused(options, message):
+    with pytest.raises((InputError, UnknownNameError)) as error:
+        workload(**options)
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"packet_bytes": np.array([], dtype=np.int64)}, "workload 'w' has no packets"),
+        ({"packet_bytes": np.array([64, 0])}, "workload 'w' has a packet of 0 bytes; at least 1 is needed"),
+        ({"packet_bytes": np.array([64, 65]), "words": np.array([1])}, "column 'words' has 1 rows, not 2"),
+    ],
+)
+def test_columns_that_cannot_be_are_refused(columns, message):
+    with pytest.raises(InputError) as error:
+        Workload("w", columns)
+    assert message in str(error.value)
+
+
+def test_a_rate_is_kept_from_poisson_to_periodic():
+    made = workload(packet_bytes=64, arrivals="poisson", rate="1Mpps").with_arrivals("periodic")
+    assert (made.arrivals, made.rate_pps) == ("periodic", 1e6)
