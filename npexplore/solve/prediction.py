@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from npexplore.machine.resources.base import Server
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
 
 NEARLY_FULL = 0.85
 
@@ -69,6 +72,12 @@ class Prediction:
             f"{self.solver}: {self.throughput_bps / 1e6:.1f}{plus} Mb/s ({self.counted}), "
             f"{self.rate_pps / 1e6:.4f} Mpps, bottleneck {self.bottleneck}"
         )
+
+    def plot(self) -> go.Figure:
+        """Return a figure: the ceilings of all resources for bounds, else how busy every resource is."""
+        from npexplore.plot.prediction import ceilings, utilizations
+
+        return ceilings(self) if self.solver == "bounds" else utilizations(self)
 
     def _repr_html_(self) -> str:
         rows = "".join(

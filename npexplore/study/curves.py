@@ -1,6 +1,6 @@
 """Tables behind figures: one tidy row a point, units in the column names; nothing here draws.
 
-    ceiling of resource k = bits per packet x units_k / D_k    (solve.bounds, one resource at a time)
+ceiling of resource k = bits per packet x units_k / D_k    (solve.bounds, one resource at a time)
 """
 
 from __future__ import annotations
@@ -15,11 +15,30 @@ from npexplore.ledger import Row
 from npexplore.machine.parameters import Value
 from npexplore.machine.workload import Workload
 from npexplore.solve.timeline import timeline
+from npexplore.study.explain import assumptions
+from npexplore.study.grid import SweepPoint
+from npexplore.study.sweep import sweep
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from npexplore.study.check import Check
+
+
+def swept(points: Iterable[SweepPoint]) -> pd.DataFrame:
+    """Return a sweep's table with rates in Gb/s beside: throughput_gbps, low_gbps, high_gbps, offered_gbps, lost.
+
+    lost: share of the packets that were dropped (simulation only).
+    """
+    table = sweep(points)
+    offered = table["offered_mpps"].astype(float) / table["rate_mpps"]
+    return table.assign(
+        throughput_gbps=table["throughput_bps"] / 1e9,
+        low_gbps=table["throughput_low_bps"] / 1e9,
+        high_gbps=table["throughput_high_bps"] / 1e9,
+        offered_gbps=offered * table["throughput_bps"] / 1e9,
+        lost=table["dropped"] / (table["dropped"] + table["packets"]),
+    )
 
 
 def demands(design: Design, workload: Workload | None = None) -> pd.DataFrame:
@@ -123,3 +142,49 @@ def compared(check: Check, ledger: Iterable[Row], where: str) -> pd.DataFrame:
     frame = frame[frame["key"].isin(rows)].reset_index(drop=True)
     conditions = pd.DataFrame([dict(rows[key].conditions) for key in frame["key"]])
     return pd.concat([frame, conditions], axis=1)
+
+
+def cells(packet_bytes: Iterable[int], cell_bytes: int) -> pd.DataFrame:
+    """Return packets cut into cells: columns packet_bytes, cell, bytes, sop, eop (the bits of the status word)."""
+    import pandas as pd
+
+    rows = []
+    for size in packet_bytes:
+        count = -(-size // cell_bytes)
+        rows += [
+            (size, k, min(cell_bytes, size - k * cell_bytes), int(k == 0), int(k == count - 1)) for k in range(count)
+        ]
+    return pd.DataFrame(rows, columns=["packet_bytes", "cell", "bytes", "sop", "eop"])
+
+
+def access_steps(design: Design, access_bytes: int) -> pd.DataFrame:
+    """Return how long a lone access holds each part of the DRAM: columns server, read_ns, write_ns."""
+    import pandas as pd
+
+    dram = design.machine().resources["dram"]
+    size = np.array([float(access_bytes)])
+    table = {
+        f"{method}_ns": {
+            h.server: 1e9 * float(h.seconds[0]) for h in dram.uses(method, {"bytes": size, "bank": None}).holds
+        }
+        for method in ("read", "write")
+    }
+    return pd.DataFrame(table).rename_axis("server").reset_index()
+
+
+def unstated(design: Design, workload: Workload | None = None) -> pd.DataFrame:
+    """Return what no source states: columns name, kind, value, instead (choices, or how many rows it was fitted to),
+    about, source.
+    """
+    import pandas as pd
+
+    known = design.parameters.file.parameter
+    rows = []
+    for found in assumptions(design, workload):
+        parameter = known.get(found.name)
+        fitted = len(parameter.fitted_to) if parameter is not None else 0
+        others = [choice for choice in (parameter.choices if parameter is not None else []) if choice != found.value]
+        told = [f"or {', '.join(others)}"] * bool(others) + [f"fitted to {fitted} rows"] * bool(fitted)
+        value = "" if found.value is None else f"{found.value} {found.unit}".strip()
+        rows.append((found.name, found.kind, value, "; ".join(told), found.about, found.source))
+    return pd.DataFrame(rows, columns=["name", "kind", "value", "instead", "about", "source"])

@@ -1,0 +1,69 @@
+"""Published against predicted, row by row: a grey bar from queueing to bounds, the simulation, the printed number."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from npexplore.plot import theme
+from npexplore.plot.curves import finished
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def comparison(
+    rows: pd.DataFrame, label: Callable[[Any], str], *, panels: Sequence[tuple[str, str]], title: str
+) -> go.Figure:
+    """Return one dot plot a panel; the rows of a cross-check (study.curves.compared) are its lines.
+
+    label: a row's name on the vertical axis. panels: (query on the rows, title of its axis), side by side.
+    """
+    figure = make_subplots(1, len(panels), horizontal_spacing=0.03 if len(panels) < 3 else 0.02, shared_yaxes=True)
+    names = list(dict.fromkeys(label(row) for row in rows.itertuples()))[::-1]
+    for column, (query, axis) in enumerate(panels, start=1):
+        part = rows.query(query)
+        part = part.assign(line=[label(row) for row in part.itertuples()])
+        for trace in _traces(part, column == 1):
+            figure.add_trace(trace, 1, column)
+        figure.update_xaxes(title_text=axis, row=1, col=column)
+    figure.update_yaxes(categoryorder="array", categoryarray=names, range=[-0.6, len(names) - 0.4])
+    finished(figure, title, 170 + 30 * len(names))
+    return figure.update_layout(margin_t=64, legend_y=-60 / (30 * len(names) + 46))
+
+
+def _traces(part: pd.DataFrame, legend: bool) -> list[go.Scatter]:
+    bracket = part.dropna(subset=["bounds", "queueing"])
+    simulated = part.dropna(subset=["simulated"])
+    half = [(float(pair[1]) - float(pair[0])) / 2 if isinstance(pair, tuple | list) else 0.0 for pair in part["ci95"]]
+    half = [h for h, known in zip(half, part["simulated"].notna(), strict=True) if known]
+    known, hidden = part[part["point"].notna()], simulated[simulated["role"] == "withheld"]
+    return [
+        go.Scatter(
+            x=[x for row in bracket.itertuples() for x in (row.queueing, row.bounds, None)],
+            y=[y for row in bracket.itertuples() for y in (row.line, row.line, None)],
+            mode="lines", line={"color": theme.PALE, "width": 11}, name="queueing to bounds", legendgroup="bracket",
+            showlegend=legend, hovertemplate="%{y}: %{x:.4g}<extra>queueing to bounds</extra>",
+        ),
+        go.Scatter(
+            x=simulated["simulated"], y=simulated["line"], mode="markers", name="simulated, 95 % interval",
+            legendgroup="simulated", showlegend=legend, error_x={"array": half, "thickness": 1.5, "width": 4},
+            marker={"color": theme.ORIGIN["simulated"], "size": 10}, customdata=simulated[["key", "label", "verdict"]],
+            hovertemplate="%{y}<br>simulated: %{x:.4g}<br>%{customdata[1]}, %{customdata[2]}"
+            "<br>%{customdata[0]}<extra></extra>",
+        ),
+        go.Scatter(
+            x=hidden["simulated"], y=hidden["line"], mode="markers", name="predicted, no number published to compare",
+            legendgroup="withheld", showlegend=legend, hoverinfo="skip",
+            marker={"symbol": "circle-open", "color": theme.ORIGIN["simulated"], "size": 19, "line": {"width": 1.6}},
+        ),
+        go.Scatter(
+            x=known["point"], y=known["line"], mode="markers", name="published", legendgroup="published",
+            showlegend=legend, customdata=known[["key", "role"]],
+            marker={"symbol": "line-ns", "size": 17, "line": {"color": theme.ORIGIN["published"], "width": 3}},
+            hovertemplate="%{y}<br>published: %{x:.4g} (%{customdata[1]})<br>%{customdata[0]}<extra></extra>",
+        ),
+    ]  # fmt: skip

@@ -1,0 +1,131 @@
+"""Curves from tables of predictions: one line a series, one panel a value, published points in black on top."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from npexplore.plot import theme
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+DASHES = ("solid", "dash", "dot", "dashdot")
+SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "star")
+FORMATS = {"%": ":.1%"}
+
+
+def curves(
+    table: pd.DataFrame, x: str, y: str, series: str, *, title: str, x_title: str, y_title: str,
+    panel: str | None = None, panel_names: Mapping[Any, str] | None = None, dash: str | None = None,
+    names: Mapping[Any, str] | None = None, dash_names: Mapping[Any, str] | None = None,
+    colours: Mapping[Any, str] | None = None, band: tuple[str, str] | None = None, hover: Sequence[str] = (),
+    published: pd.DataFrame | None = None, log_x: bool = False, percent: bool = False, step: bool = False,
+    x_values: Sequence[float] | None = None, height: int = 440,
+) -> go.Figure:  # fmt: skip
+    """Return y over x: a colour for each `series`, a dash for each `dash`, side by side a panel for each `panel`.
+
+    band: columns of the interval drawn around each line. hover: further columns told under the pointer. published: a
+    table with columns x, y (and panel), hover text in `key`, drawn as black diamonds. percent: y is a share of 1.
+    """
+    panels = list(table[panel].unique()) if panel else [None]
+    heads = [str((panel_names or {}).get(value, value)) for value in panels] if panel else None
+    figure = make_subplots(1, len(panels), shared_yaxes=True, subplot_titles=heads, horizontal_spacing=0.03)
+    wanted = list(table[series].unique())
+    shades = {value: (colours or {}).get(value, theme.COLORWAY[k % len(theme.COLORWAY)])
+              for k, value in enumerate(wanted)}  # fmt: skip
+    lines = list(table[dash].unique()) if dash else [None]
+    for column, of_panel in enumerate(panels, start=1):
+        for value in wanted:
+            for number, of_line in enumerate(lines):
+                part = table[table[series] == value]
+                part = part if panel is None else part[part[panel] == of_panel]
+                part = part if dash is None else part[part[dash] == of_line]
+                if part.empty:
+                    continue
+                name = str((names or {}).get(value, value))
+                if dash is not None:
+                    name += f", {(dash_names or {}).get(of_line, of_line)}"
+                if band is not None and part[list(band)].notna().all(axis=None):
+                    figure.add_trace(_band(part, x, band, shades[value]), 1, column)
+                figure.add_trace(
+                    go.Scatter(
+                        x=part[x], y=part[y], name=name, legendgroup=name, showlegend=column == 1,
+                        mode="lines" if step else "lines+markers",
+                        line={"color": shades[value], "dash": DASHES[number], "shape": "hv" if step else "linear"},
+                        marker={"symbol": SYMBOLS[wanted.index(value) % len(SYMBOLS)]},
+                        customdata=part[list(hover)], hovertemplate=_hover(x_title, y_title, name, hover, percent),
+                    ),
+                    1, column,
+                )  # fmt: skip
+        if published is not None:
+            chosen = published if panel is None else published[published[panel] == of_panel]
+            figure.add_trace(printed(chosen, x, y, legend=column == 1, percent=percent), 1, column)
+    figure.update_xaxes(title_text=x_title)
+    figure.update_yaxes(rangemode="tozero", tickformat=".0%" if percent else None)
+    figure.update_yaxes(title_text=y_title, col=1)
+    if log_x:
+        figure.update_xaxes(type="log")
+    if x_values is not None:
+        figure.update_xaxes(
+            tickvals=list(x_values), ticktext=[f"{value:g}" for value in x_values], minor_showgrid=False
+        )
+    return finished(figure, title, height)
+
+
+def printed(
+    rows: pd.DataFrame, x: str, y: str, *, name: str = "published", legend: bool = True, percent: bool = False
+) -> go.Scatter:
+    """Return published numbers as black diamonds; `key` is told under the pointer."""
+    return go.Scatter(
+        x=rows[x], y=rows[y], name=name, legendgroup=name, showlegend=legend and len(rows) > 0, mode="markers",
+        marker={"symbol": "diamond", "size": 11, "color": theme.ORIGIN["published"],
+                "line": {"width": 1.5, "color": "white"}},
+        customdata=rows[["key"]] if "key" in rows else None,
+        hovertemplate=f"published: %{{y{FORMATS['%'] if percent else ':.4g'}}}<br>%{{customdata[0]}}<extra></extra>",
+    )  # fmt: skip
+
+
+def levels(figure: go.Figure, rows: pd.DataFrame, y: str, label: str) -> go.Figure:
+    """Add published numbers that belong to no place on the horizontal axis as dotted lines with their names."""
+    for row in rows.to_dict("records"):
+        figure.add_hline(
+            y=row[y], line={"color": theme.BLACK, "dash": "dot", "width": 1.2}, annotation_text=row[label],
+            annotation_position="top left", annotation_font_size=12,
+        )  # fmt: skip
+    return figure
+
+
+def finished(figure: go.Figure, title: str, height: int) -> go.Figure:
+    """Give a figure the theme, its title, and a legend below that cannot cover the curves."""
+    figure.update_layout(
+        template="npexplore", title=title, height=height, margin_t=96 if figure.layout.annotations else 64,
+        legend={"orientation": "h", "y": -0.22, "yanchor": "top", "x": 0, "xanchor": "left"}, hovermode="closest",
+    )  # fmt: skip
+    figure.update_annotations(font_size=14)
+    return figure
+
+
+def faint(colour: str, opacity: float) -> str:
+    """Return a #rrggbb colour with an opacity, as CSS."""
+    red, green, blue = (int(colour[k : k + 2], 16) for k in (1, 3, 5))
+    return f"rgba({red},{green},{blue},{opacity:g})"
+
+
+def _band(part: pd.DataFrame, x: str, band: tuple[str, str], colour: str) -> go.Scatter:
+    low, high = band
+    return go.Scatter(
+        x=[*part[x], *part[x][::-1]], y=[*part[high], *part[low][::-1]], fill="toself", mode="lines",
+        fillcolor=faint(colour, 0.18), line={"width": 0}, hoverinfo="skip", showlegend=False,
+    )  # fmt: skip
+
+
+def _hover(x_title: str, y_title: str, name: str, hover: Sequence[str], percent: bool) -> str:
+    told = "".join(f"<br>{column.replace('_', ' ')}: %{{customdata[{k}]}}" for k, column in enumerate(hover))
+    return (
+        f"<b>{name}</b><br>{x_title}: %{{x}}<br>{y_title}: "
+        f"%{{y{FORMATS['%'] if percent else ':.4g'}}}{told}<extra></extra>"
+    )

@@ -1,0 +1,40 @@
+"""Sensitivities as bars: per cent more throughput for one per cent more of a parameter."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import plotly.graph_objects as go
+
+from npexplore.plot import theme
+from npexplore.plot.curves import finished
+
+if TYPE_CHECKING:
+    from npexplore.study.sensitivity import Sensitivity
+
+
+def elasticities(found: Mapping[str, Sensitivity], *, title: str) -> go.Figure:
+    """Return simulated elasticities with their noise, one colour for each named setting; those that matter only."""
+    largest: dict[str, float] = {}
+    for changes in found.values():
+        for e in changes.found:
+            largest[e.knob] = max(largest.get(e.knob, 0.0), abs(e.elasticity))
+    order = sorted(largest, key=largest.__getitem__)
+    figure = go.Figure()
+    for number, (name, changes) in enumerate(found.items()):
+        known = {e.knob: e for e in changes.found}
+        shown = [known[knob] for knob in order if knob in known]
+        figure.add_trace(
+            go.Bar(
+                orientation="h", name=name, y=[e.knob for e in shown], x=[e.elasticity for e in shown],
+                error_x={"array": [e.noise or 0.0 for e in shown], "thickness": 1.2, "width": 3},
+                marker_color=theme.COLORWAY[number],
+                customdata=[(e.value, e.unit, e.kind, e.low, e.high) for e in shown],
+                hovertemplate="<b>%{y}</b> = %{customdata[0]} %{customdata[1]} (%{customdata[2]})<br>"
+                "1 % more: %{x:+.2f} % throughput<br>tried %{customdata[3]:.4g} to %{customdata[4]:.4g}<extra></extra>",
+            )
+        )  # fmt: skip
+    figure.update_yaxes(categoryorder="array", categoryarray=order)
+    figure.update_xaxes(title_text="throughput gained (%) for 1 % more of the parameter")
+    return finished(figure, title, 170 + 30 * len(order)).update_layout(legend_y=-60 / (30 * len(order) + 46))
