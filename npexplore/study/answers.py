@@ -85,7 +85,8 @@ def answers(
                 running[executor.submit(answer_all, [points[k] for k in numbers], packets)] = numbers
             if not running:
                 return
-            for future in wait(running, return_when=FIRST_COMPLETED).done:
+            ended = wait(running, return_when=FIRST_COMPLETED).done
+            for future in sorted(ended, key=lambda f: f.exception() is not None):  # what is good is not lost
                 numbers = running.pop(future)
                 yield list(zip(numbers, future.result(), strict=True))
     except KeyboardInterrupt:

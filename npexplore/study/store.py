@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import time
 import uuid
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
@@ -72,7 +73,7 @@ class Store:
     def append(self, table: pa.Table) -> None:
         """Keep some rows: they are safe when this returns."""
         self.parts.mkdir(exist_ok=True)
-        self._write(table, self.parts / f"{uuid.uuid4().hex}.parquet")
+        self._write(table, self.parts / f"{time.time_ns():020d}-{uuid.uuid4().hex[:8]}.parquet")
         if sum(1 for _ in self.parts.iterdir()) > FRAGMENTS:
             self.merge()
 

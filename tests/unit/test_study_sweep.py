@@ -1,0 +1,369 @@
+"""Sweeps: a row a point, the same on every executor, and a store that loses and repeats nothing."""
+
+import multiprocessing
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pandas.testing import assert_frame_equal
+
+import npexplore
+import npexplore.study.rows
+from npexplore.errors import InputError, NpexploreError
+from npexplore.machine.workload import workload
+from npexplore.study.answers import answer_all
+from npexplore.study.grid import grid
+from npexplore.study.store import KEY, Store
+from npexplore.study.sweep import sweep
+
+LOAD = workload(packet_bytes=64)
+FEW = 200  # packets
+
+
+def points(**knobs):
+    return grid("ixp2400", LOAD, seeds=2, **(knobs or {"banks": (4, 8), "threads": (8, 16)}))
+
+
+# ---- grids
+
+
+def test_a_grid_is_every_combination_the_last_knob_fastest():
+    made = grid("ixp2400", [LOAD], solver=("bounds", "simulation"), seeds=(3, 5), banks=(4, 8), scheme="hb")
+    assert len(made) == 2 * (1 + 2)
+    assert [(p.design.parameters["banks"], p.solver, p.seed) for p in made[:3]] == [
+        (4, "bounds", None),
+        (4, "simulation", 3),
+        (4, "simulation", 5),
+    ]
+    assert {p.design.parameters["scheme"] for p in made} == {"hb"}
+
+
+def test_a_value_given_twice_is_one_value():
+    assert len(grid("ixp2400", LOAD, knobs={"banks": ["4", 4, 8]})) == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"bank": 4}, "knob of ixp2400 'bank' is unknown \\(nearest: banks"),
+        ({"banks": (4, 999)}, "knob banks must be in 1..64, got 999"),
+        ({"banks": ()}, "knob banks needs at least one value"),
+        ({"solver": "simulate"}, "solver 'simulate' is unknown \\(nearest: simulation"),
+        ({"seeds": 0}, "at least one workload, one solver and one seed"),
+    ],
+)
+def test_a_wrong_grid_is_refused_before_anything_runs(options, message):
+    with pytest.raises(InputError, match=message):
+        grid("ixp2400", LOAD, **options)
+
+
+# ---- rows
+
+
+def test_a_row_holds_the_question_and_the_direct_answer():
+    design = npexplore.design("ixp2400").with_(banks=8, hash_ns=100)
+    rows = sweep([(design, LOAD, "bounds", None), (design, LOAD, "simulation", 3)], packets=FEW)
+    direct = [design.bounds(LOAD), design.simulate(LOAD, 3, packets=FEW)]
+    for (_, row), p in zip(rows.iterrows(), direct, strict=True):
+        assert (row["design"], row["banks"], row["hash_ns"], row["scheme"]) == ("ixp2400", 8, 100.0, "base")
+        assert (row["workload_key"], row["version"]) == (LOAD.key, npexplore.__version__)
+        assert (row["solver"], row["bottleneck"], row["counted"]) == (p.solver, p.bottleneck, p.counted)
+        assert (row["throughput_bps"], row["rate_mpps"]) == (p.throughput_bps, p.rate_pps / 1e6)
+        assert row["latency_mean_ns"] == p.latency_s.mean * 1e9
+        assert row["utilization_hash"] == p.utilization["hash"].busy
+    assert rows["seed"].tolist()[1] == 3
+    assert pd.isna(rows["seed"][0])
+    assert rows["refused"].isna().all()
+
+
+def test_a_design_by_name_with_its_own_workload_needs_none():
+    rows = sweep([("ixp2400_dram", None, "bounds", None)])
+    assert rows["workload"].tolist() == ["0% narrow accesses"]
+
+
+def test_what_cannot_be_answered_is_a_row_with_its_reason():
+    timed = npexplore.workload(packet_bytes=64).with_arrivals("periodic", 1e6)
+    impossible = npexplore.design("ixp2400").with_(scheme="fcb_tb", segment_bytes=4096)
+    rows = sweep(
+        [(impossible, LOAD, "simulation", 1), ("ixp2400", timed, "queueing", None), ("ixp2400", LOAD, "bounds", None)]
+    )
+    assert "bytes of scratchpad" in rows["refused"][0]
+    assert "periodic arrivals" in rows["refused"][1]
+    assert pd.isna(rows["refused"][2])
+    assert rows["throughput_bps"].isna().tolist() == [True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ([], "at least one point"),
+        ([("ixp2400", None, "bounds", None)], "needs a workload"),
+        ([("ixp2400_dram", LOAD, "bounds", None)], "brings its own workload"),
+        ([("ixp24", LOAD, "bounds", None)], "design 'ixp24' is unknown"),
+    ],
+)
+def test_a_wrong_point_is_refused_before_anything_runs(given, message):
+    with pytest.raises(InputError, match=message):
+        sweep(given)
+
+
+def test_the_model_column_changes_with_whatever_describes_the_machine(monkeypatch):
+    base = npexplore.design("ixp2400")
+    found = sweep([(d, LOAD, "bounds", None) for d in (base, base.with_(hash_ns=1.0), base.with_(hash_ns=147.98))])
+    assert found["model"][0] == found["model"][2] != found["model"][1]
+    monkeypatch.setattr(npexplore.study.rows, "_files", lambda build: b"another program")
+    assert sweep([(base, LOAD, "bounds", None)])["model"][0] != found["model"][0]
+
+
+# ---- any executor
+
+
+def test_rows_do_not_depend_on_workers_or_order():
+    asked = points() + grid("ixp2400", LOAD, solver=("bounds", "queueing"), banks=(4, 8))
+    one = sweep(asked, workers=1, packets=FEW)
+    assert_frame_equal(sweep(asked, workers=4, packets=FEW), one)
+    backwards = sweep(asked[::-1], workers=2, packets=FEW)[::-1].reset_index(drop=True)
+    assert_frame_equal(backwards[one.columns], one)
+
+
+@pytest.mark.slow
+def test_processes_give_the_same_rows():
+    asked = points()
+    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as executor:
+        assert_frame_equal(sweep(asked, executor=executor, packets=FEW), sweep(asked, workers=1, packets=FEW))
+
+
+def test_a_question_asked_twice_is_answered_once():
+    calls = []
+    asked = points(banks=(4,))
+    rows = sweep(asked + asked, packets=FEW, progress=lambda done, total: calls.append((done, total)))
+    assert calls[-1] == (2, 2)
+    assert_frame_equal(rows[:2], rows[2:].reset_index(drop=True))
+
+
+def test_an_executor_and_workers_contradict_each_other():
+    with pytest.raises(InputError, match="not both"):
+        sweep(points(), executor=DyingExecutor(0), workers=2)
+    with pytest.raises(InputError, match="workers must be at least 1, got -1"):
+        sweep(points(), workers=-1)
+
+
+# ---- the store
+
+
+class DyingExecutor:
+    """Answers some tasks, then its workers are dead."""
+
+    def __init__(self, alive):
+        self.alive = alive
+
+    def submit(self, function, *args):
+        future = Future()
+        if self.alive:
+            self.alive -= 1
+            future.set_result(function(*args))
+        else:
+            future.set_exception(BrokenProcessPool("killed"))
+        return future
+
+
+def counted(monkeypatch):
+    """Count the points that are really computed."""
+    computed = []
+
+    def count(asked, packets):
+        computed.extend(asked)
+        return answer_all(asked, packets)
+
+    monkeypatch.setattr("npexplore.study.answers.answer_all", count)
+    return computed
+
+
+def test_a_finished_sweep_is_read_by_pandas_and_computed_once(tmp_path, monkeypatch):
+    path = tmp_path / "a.parquet"
+    first = sweep(points(), store=path, packets=FEW)
+    assert_frame_equal(pd.read_parquet(path), first)
+    assert not path.with_name("a.parquet.parts").exists()
+    computed = counted(monkeypatch)
+    assert_frame_equal(sweep(points(), store=path, packets=FEW), first)
+    assert computed == []
+
+
+def test_more_points_join_a_store(tmp_path, monkeypatch):
+    path = tmp_path / "a.parquet"
+    sweep(points(banks=(4,)), store=path, packets=FEW)
+    computed = counted(monkeypatch)
+    more = sweep(points(banks=(4, 8), hash_ns=(100.0, 147.98)), store=path, packets=FEW)
+    assert len(computed) == 6  # of eight, the two with the default hash and 4 banks are known
+    assert len(more) == 8
+    assert pq.read_metadata(path).num_rows == 8
+
+
+def test_a_dead_worker_costs_nothing_that_was_finished(tmp_path, monkeypatch):
+    path = tmp_path / "a.parquet"
+    with pytest.raises(NpexploreError, match="a worker died; 3 of 8 points are finished: killed"):
+        sweep(points(), store=path, packets=FEW, executor=DyingExecutor(3))
+    assert pq.read_metadata(path).num_rows == 3
+    computed = counted(monkeypatch)
+    assert_frame_equal(sweep(points(), store=path, packets=FEW), sweep(points(), packets=FEW))
+    assert len(computed) == 5 + 8
+
+
+def test_stopping_keeps_what_is_finished(tmp_path):
+    path = tmp_path / "a.parquet"
+
+    def stop(done, total):
+        if done == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        sweep(points(), store=path, packets=FEW, workers=1, progress=stop)
+    assert pq.read_metadata(path).num_rows == 3
+    assert_frame_equal(sweep(points(), store=path, packets=FEW), sweep(points(), packets=FEW))
+
+
+def test_rows_of_another_version_are_kept_apart(tmp_path, monkeypatch):
+    path = tmp_path / "a.parquet"
+    monkeypatch.setattr(npexplore.study.rows, "__version__", "0.0.0")
+    sweep(points(), store=path, packets=FEW)
+    monkeypatch.undo()
+    rows = sweep(points(), store=path, packets=FEW)
+    assert rows["version"].unique().tolist() == [npexplore.__version__]
+    assert pd.read_parquet(path)["version"].tolist() == ["0.0.0"] * 8 + [npexplore.__version__] * 8
+
+
+def test_other_packets_and_other_seeds_are_other_points(tmp_path):
+    path = tmp_path / "a.parquet"
+    sweep(points(), store=path, packets=FEW)
+    sweep(points(), store=path, packets=FEW + 1)
+    sweep(grid("ixp2400", LOAD, seeds=(7,), banks=4), store=path, packets=FEW)
+    assert pq.read_metadata(path).num_rows == 17
+
+
+def row(number, **more):
+    return pa.table({**{name: [str(number)] for name in KEY}, "seed": [number], **{k: [v] for k, v in more.items()}})
+
+
+def test_a_row_counts_once_even_if_killed_between_file_and_fragments(tmp_path):
+    path = tmp_path / "a.parquet"
+    store = Store(path)
+    for number in (1, 2):
+        store.append(row(number))
+    store._write(store._read(), path)  # killed here: the fragments are still there
+    again = Store(path, resume=True)
+    assert len(again.keys()) == 2
+    assert again.merge().num_rows == 2
+    assert not again.parts.exists()
+
+
+def test_many_fragments_are_merged_on_the_way(tmp_path, monkeypatch):
+    monkeypatch.setattr("npexplore.study.store.FRAGMENTS", 5)
+    store = Store(tmp_path / "a.parquet")
+    for number in range(13):
+        store.append(row(number))
+        assert len(list(store.parts.glob("*"))) <= 5
+    assert store.merge()["seed"].to_pylist() == list(range(13))
+
+
+def test_columns_that_one_row_lacks_are_null_there(tmp_path):
+    store = Store(tmp_path / "a.parquet")
+    store.append(row(1, banks=4))
+    store.append(row(2, scheme="hb"))
+    assert sorted(map(str, store.merge(order=[]).to_pandas()["banks"])) == ["4.0", "nan"]
+
+
+def test_a_fragment_that_cannot_be_read_is_computed_again(tmp_path):
+    path = tmp_path / "a.parquet"
+    store = Store(path)
+    store.append(row(1))
+    (store.parts / "bad.parquet").write_bytes(b"PAR1")
+    with pytest.warns(UserWarning, match="bad.parquet: left out, cannot be read"):
+        assert len(Store(path, resume=True).keys()) == 1
+
+
+def test_what_is_no_store_is_refused(tmp_path):
+    path = tmp_path / "a.parquet"
+    path.write_text("a,b\n")
+    with pytest.raises(InputError, match="there is a sweep already; resume it"):
+        Store(path)
+    with pytest.raises(InputError, match=r"a\.parquet: not a Parquet file"):
+        sweep(points(), store=path)
+    pd.DataFrame({"a": [1]}).to_parquet(path)
+    with pytest.raises(InputError, match="not the table of a sweep: no column 'model'"):
+        sweep(points(), store=path)
+    with pytest.raises(InputError, match=r"folder '.*nowhere' does not exist"):
+        Store(tmp_path / "nowhere" / "a.parquet")
+
+
+def test_a_knob_must_not_take_the_name_of_a_column(tmp_path):
+    machine = tmp_path / "mine.toml"
+    machine.write_text(
+        'name = "mine"\ntitle = "t"\npaper = "p"\nextends = "ixp2400"\n[parameter.seed]\n'
+        'kind = "knob"\nvalue = 1\nabout = "a"\nsource = "s"\n'
+    )
+    with pytest.raises(InputError, match="knob 'seed' of mine has the name of a column"):
+        sweep([(npexplore.design(machine), LOAD, "bounds", None)])
+
+
+# ---- the command, killed and stopped
+
+PROGRAM = "import sys; from npexplore.cli import main; sys.exit(main(sys.argv[1:]))"
+ASKED = ["sweep", "ixp2400", "--packet-bytes", "64", "--seeds", "40", "--set", "banks=4,8", "--set", "bus_bits=64,128",
+         "--packets", "4000", "--workers", "2", "--out"]  # fmt: skip
+
+
+def start(path, fragments):
+    """Start the command and return it once it has finished some points."""
+    command = [sys.executable, "-c", PROGRAM, *ASKED, str(path)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    parts = path.with_name(path.name + ".parts")
+    while not parts.exists() or len(list(parts.glob("*.parquet"))) < fragments:
+        assert process.poll() is None, process.stderr.read()
+        time.sleep(0.005)
+    return process
+
+
+def the_same_points():
+    return grid("ixp2400", LOAD, seeds=40, banks=(4, 8), bus_bits=(64, 128))
+
+
+@pytest.fixture(scope="module")
+def whole():
+    return sweep(the_same_points(), packets=4000)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fragments", [1, 20])
+def test_killed_at_any_moment_it_goes_on_and_repeats_nothing(tmp_path, monkeypatch, whole, fragments):
+    path = tmp_path / "a.parquet"
+    process = start(path, fragments)
+    process.kill()
+    process.communicate()
+    assert process.returncode == -signal.SIGKILL
+    finished = len(Store(path, resume=True).keys())
+    assert fragments <= finished < len(whole)
+    computed = counted(monkeypatch)
+    assert_frame_equal(sweep(the_same_points(), store=path, packets=4000), whole)
+    assert len(computed) == len(whole) - finished
+    assert_frame_equal(pd.read_parquet(path), whole)
+
+
+@pytest.mark.slow
+def test_control_c_keeps_the_finished_points_and_says_so(tmp_path, whole):
+    path = tmp_path / "a.parquet"
+    process = start(path, 3)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (130, "")
+    assert "npexplore: stopped; finished results are kept" in err
+    assert "Traceback" not in err
+    kept = pd.read_parquet(path)
+    assert 3 <= len(kept) < len(whole)
+    assert kept["throughput_bps"].notna().all()
