@@ -282,7 +282,7 @@ def ends(*programs, units=1, **more):
 def test_equal_jobs_share_and_end_together():
     assert ends(share(10), share(10)) == [20, 20]
     assert ends(share(10), share(10), units=2) == [10, 10]
-    assert ends(share(10), share(10), share(10), units=2) == [16, 16, 16]  # two thirds each, rounded down to 2^-20: 15 ticks are just too short
+    assert ends(share(10), share(10), share(10), units=2) == [16, 16, 16]  # two thirds, rounded down: 15 is too short
 
 
 def test_a_short_job_overtakes_a_long_one():
