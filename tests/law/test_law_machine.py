@@ -1,0 +1,203 @@
+"""Laws of programs: the demands a record tells are the times one thread takes, whatever the program; arithmetic agrees.
+
+Random programs over one machine with every listed kind. Times are whole nanoseconds, hence exact in the engine's ticks.
+"""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reference.small_machines import NS, OPTIONS, QUIET, Probe, dram, machine, packets, solo, told
+
+from npexplore.machine.expressions import CONDITIONS, FUNCTIONS, Condition, Variable, ceildiv, evaluate, function
+from npexplore.machine.resources import KINDS, BufferPool, Delay, FifoServer, Processor, WordMemory
+from npexplore.machine.workload import Workload
+
+# ---- expressions: NumPy against the engine
+
+
+def numbers(low=-40, high=40):
+    return st.integers(low, high)
+
+
+def expressions(depth):
+    leaf = st.one_of(st.sampled_from(["a", "b"]), numbers())
+    if not depth:
+        return leaf
+    inner = expressions(depth - 1)
+    divisor = st.sampled_from([1, 2, 3, 7, 64, -3])
+    return st.one_of(
+        leaf,
+        st.tuples(st.sampled_from(["add", "sub", "mul", "min", "max"]), inner, inner),
+        st.tuples(st.sampled_from(["div", "ceildiv", "mod"]), inner, divisor),
+        st.tuples(st.just("right"), inner, st.integers(0, 5)),
+    )
+
+
+def made_of(tree, named):
+    if isinstance(tree, tuple):
+        name, left, right = tree
+        return function(name, made_of(left, named), made_of(right, named))
+    return named[tree] if isinstance(tree, str) else tree
+
+
+@given(tree=expressions(4), rows=st.lists(st.tuples(numbers(), numbers()), min_size=1, max_size=4))
+def test_arithmetic_of_the_engine_is_that_of_demands(tree, rows):
+    a, b = (list(column) for column in zip(*rows, strict=True))
+
+    def program(m, packet):
+        m.probe.see(value=made_of(tree, {"a": packet.a, "b": packet.b}))
+        m.quiet.wait(seconds=QUIET)
+
+    made, load = machine([Probe("probe"), Delay("quiet")], program), packets(*[64] * len(rows), a=a, b=b)
+    assert solo(made, load, rounds=1).counts["probe.sum"] == pytest.approx(told(made, load).counts["probe.sum"])
+
+
+PYTHON = {
+    "add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b, "div": lambda a, b: a // b,
+    "ceildiv": lambda a, b: -(-a // b), "mod": lambda a, b: a % b, "min": min, "max": max, "right": lambda a, b: a >> b,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+@given(a=st.integers(-(2**40), 2**40), b=st.integers(1, 40))
+def test_functions_are_those_of_python_s_integers(name, a, b):
+    x, y = Variable("x"), Variable("y")
+    at = {x: np.array([float(a)]), y: np.array([float(b)])}
+    assert evaluate(function(name, x, y), at).tolist() == [PYTHON[name](a, b)]
+    assert evaluate(function(name, a, b), at) == PYTHON[name](a, b)  # folded
+
+
+@pytest.mark.parametrize("name", CONDITIONS)
+@given(values=st.lists(numbers(-3, 3), min_size=1, max_size=6), limit=numbers(-3, 3))
+def test_conditions_choose_the_same_packets(name, values, limit):
+    def program(m, packet):
+        with m.branch(Condition(name, packet.a + 0, packet.a * 0 + limit)):
+            m.probe.see(value=1)
+        with m.otherwise():
+            m.probe.see(value=1000)
+        m.quiet.wait(seconds=QUIET)
+
+    made, load = machine([Probe("probe"), Delay("quiet")], program), packets(*[64] * len(values), a=values)
+    chosen = sum(bool(CONDITIONS[name](v, limit)) for v in values)
+    expected = (chosen + 1000 * (len(values) - chosen)) / len(values)
+    assert told(made, load).counts["probe.sum"] == pytest.approx(expected)
+    assert solo(made, load, rounds=1).counts["probe.sum"] == pytest.approx(expected)
+
+
+# ---- programs: demands against the time one thread takes
+
+
+def parts(options):
+    """One resource of every listed kind; names are the kinds'."""
+    memory = WordMemory("memory", 4, 5 * NS, 2 * NS, 30 * NS, channels=2, split_ports=True)
+    processor, server = Processor("processor", 2, 1e9, switch_cycles=2), FifoServer("server", 9 * NS, 21 * NS, units=2)
+    listed = [processor, server, Delay("delay"), memory, dram(options), BufferPool("pool", 4)]
+    assert {r.name for r in listed} == set(KINDS)
+    return [*listed, Probe("probe")]
+
+
+SMALL = st.one_of(st.integers(0, 9), st.sampled_from(["a", "b", "i"]))
+VISITS = st.one_of(
+    st.tuples(st.just("processor"), SMALL),
+    st.just(("server", 0)),
+    st.tuples(st.just("delay"), st.integers(0, 300)),
+    st.tuples(st.sampled_from(["read", "write"]), SMALL),
+    st.tuples(st.sampled_from(["dram read", "dram write"]), SMALL, st.sampled_from([0, 3, "a", "drawn", "turn"])),
+    st.tuples(st.just("pool"), st.integers(0, 4)),
+    st.tuples(st.just("probe"), SMALL),
+)
+STEPS = st.recursive(
+    VISITS,
+    lambda inner: st.one_of(
+        st.tuples(st.just("loop"), st.one_of(st.integers(0, 3), st.just("b")), st.lists(inner, max_size=3)),
+        st.tuples(st.just("branch"), st.sampled_from(["lt", "ge", "eq", 0.0, 1.0]), st.lists(inner, max_size=2),
+                  st.lists(inner, max_size=2)),
+        st.tuples(st.just("let"), st.lists(inner, max_size=2)),
+        st.tuples(st.just("parallel"), st.lists(inner, max_size=2)),
+        st.tuples(st.just("fork"), st.lists(inner, max_size=2)),
+    ),
+    max_leaves=10,
+)  # fmt: skip
+PROGRAMS = st.lists(STEPS, max_size=5)
+ROWS = st.lists(st.tuples(st.integers(1, 200), st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=3)
+
+
+def play(m, packet, steps, names):
+    """Record a random program; after each DRAM access comes quiet, so that no bank is busy when it is asked."""
+    for step in steps:
+        word = step[0]
+        x = names.get(step[1], step[1]) if len(step) > 1 and not isinstance(step[1], list) else None
+        if word == "processor":
+            m.processor.compute(cycles=x)
+        elif word == "server":
+            m.server.serve()
+        elif word == "delay":
+            m.delay.wait(seconds=x * NS)
+        elif word in ("read", "write"):
+            getattr(m.memory, word)(bytes=x)
+        elif word.startswith("dram"):
+            bank = m.draw(4, "bank") if step[2] == "drawn" else m.turn(4, "bank") if step[2] == "turn" else step[2]
+            getattr(m.dram, word[5:])(bytes=x * 9 + 1, bank=names.get(bank, bank) if isinstance(bank, str) else bank)
+            m.delay.wait(seconds=QUIET)
+        elif word == "pool":
+            m.pool.take(count=x)
+            m.pool.give(count=x)
+        elif word == "probe":
+            m.probe.see(value=x)
+        elif word == "loop":
+            with m.loop(x) as i:
+                play(m, packet, step[2], {**names, "i": i})
+        elif word == "branch":
+            condition = Condition(x, packet.a + 0, packet.b + 0) if isinstance(x, str) else x
+            with m.branch(condition):
+                play(m, packet, step[2], names)
+            with m.otherwise():
+                play(m, packet, step[3], names)
+        elif word == "let":
+            play(m, packet, step[1], {**names, "i": m.let(ceildiv(packet.packet_bytes, 64))})
+        elif word == "parallel":  # one part: side by side with nothing, so that no part is in another's way
+            m.parallel(lambda step=step: play(m, packet, step[1], names))
+        else:
+            with m.fork():
+                play(m, packet, step[1], names)
+            m.delay.wait(seconds=10 * QUIET * 20)  # what goes on by itself is done before the packet goes on
+
+
+@settings(max_examples=150)
+@given(steps=PROGRAMS, rows=ROWS, options=st.sampled_from(OPTIONS))
+def test_one_thread_takes_the_time_that_demands_tell(steps, rows, options):
+    size, a, b = (list(column) for column in zip(*rows, strict=True))
+    load = packets(*size, a=a, b=b)
+
+    def program(m, packet):
+        play(m, packet, steps, {"a": packet.a, "b": packet.b, "i": 2})
+        m.delay.wait(seconds=QUIET)
+
+    made = machine(parts(options), program, home="processor")
+    found, seen = told(made, load), solo(made, load, rounds=1)
+    assert seen.latency == pytest.approx(found.latency, rel=1e-9)
+    busy = {name: s for name, s in seen.servers.items() if s > 0}
+    assert busy == pytest.approx({n: d.seconds for n, d in found.servers.items() if d.seconds > 0}, rel=1e-6)
+    assert seen.counts == pytest.approx({name: found.counts.get(name, 0) for name in seen.counts}, rel=1e-9)
+    assert found.delay <= found.latency * (1 + 1e-12) or found.side_by_side
+
+
+@settings(max_examples=50)
+@given(steps=PROGRAMS, rows=ROWS)
+def test_distinct_packets_stand_for_all(steps, rows):
+    """A workload and the same with every packet thrice have the same demands."""
+    size, a, b = (np.array(column, dtype=np.int64) for column in zip(*rows, strict=True))
+
+    def program(m, packet):
+        play(m, packet, steps, {"a": packet.a, "b": packet.b, "i": 2})
+
+    made = machine(parts(None), program)
+    once, thrice = (
+        told(made, Workload("w", {"packet_bytes": np.tile(size, n), "a": np.tile(a, n), "b": np.tile(b, n)}))
+        for n in (1, 3)
+    )
+    assert once.latency == pytest.approx(thrice.latency)
+    assert {n: d.seconds for n, d in once.servers.items()} == pytest.approx(
+        {n: d.seconds for n, d in thrice.servers.items()}
+    )
