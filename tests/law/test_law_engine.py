@@ -36,9 +36,9 @@ TABLES = (
 )
 CLASSES = 2
 BLOCKS = (
-    "serve", "serve", "share", "share", "wait", "hold", "hold", "overlap", "attempt", "all", "all", "semaphore", "choose", "repeat",
-    "compute", "compute", "draw", "pick", "load", "message", "spawn", "spawn", "hand over", "join", "join", "count",
-    "done", "priority",
+    "serve", "serve", "share", "share", "wait", "hold", "hold", "overlap", "attempt", "all", "all", "semaphore",
+    "choose", "repeat", "compute", "compute", "draw", "pick", "load", "message", "spawn", "spawn", "hand over", "join",
+    "join", "count", "done", "priority",
 )  # fmt: skip
 MISTAKES = (
     "resource", "negative units", "empty slot", "used slot", "negative time", "leak", "orphan", "overflow", "division",
