@@ -109,7 +109,11 @@ def sensitivity(
     results = []
     for name, values in ends.items():
         present = float(design.parameters[name])
-        rows = {present: by_task["", 0.0], **{value: by_task[name, value] for value in values}}
+        tried = {present: by_task["", 0.0], **{value: by_task[name, value] for value in values}}
+        rows = {value: row for value, row in tried.items() if any(x is not None for x in row)}
+        if len(rows) < 2:
+            skipped[name] = "no value near it works"
+            continue
         bounds, queueing, simulated = (_slope(rows, part) for part in (slice(0, 1), slice(1, 2), slice(2, None)))
         noise = None
         if simulated is not None:

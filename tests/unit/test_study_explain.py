@@ -1,0 +1,221 @@
+"""Explanations: elasticities with known values, three solvers side by side, words that say what the numbers say."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import npexplore
+from npexplore.errors import InputError
+from npexplore.machine.workload import Workload
+from npexplore.study.explain import explain
+from npexplore.study.sensitivity import SEEDS, Elasticity, Sensitivity, sensitivity
+from npexplore.study.words import in_words, rate, share, short
+
+LOAD = npexplore.workload(packet_bytes=64)
+DESIGN = npexplore.design("ixp2400")
+
+
+@pytest.fixture(scope="module")
+def hash_bound():
+    """Return a machine that its hash unit binds alone: one packet in 2 us, whatever else."""
+    return sensitivity(DESIGN.with_(hash_ns=2000.0), LOAD, workers=2)
+
+
+def by_name(changes):
+    return {e.knob: e for e in changes.found}
+
+
+# ---- elasticities
+
+
+def test_a_machine_bound_by_one_server_follows_that_server_alone(hash_bound):
+    found = by_name(hash_bound)
+    assert set(found) == {"hash_ns"}
+    e = found["hash_ns"]
+    assert e.bounds == pytest.approx(-1.0)
+    assert e.queueing == pytest.approx(-1.0, abs=1e-3)
+    assert e.simulated == pytest.approx(-1.0, abs=5e-3)
+    assert (e.value, e.low, e.high, e.unit, e.kind) == (2000.0, 1900.0, 2100.0, "ns", "fitted")
+    assert e.elasticity == e.simulated
+    assert e.noise < 0.01
+
+
+def test_parameters_without_effect_are_named_not_hidden(hash_bound):
+    read = DESIGN.depends_on(LOAD)
+    assert {"banks", "threads", "bus_bits"} <= set(hash_bound.without_effect)
+    assert {"hash_ns", *hash_bound.without_effect, *hash_bound.not_varied} == read
+    assert hash_bound.not_varied["scheme"] == "a choice"
+
+
+@pytest.mark.slow
+def test_a_machine_bound_by_its_bus_follows_the_shares_of_bus_time():
+    """Bus time is (bytes + overhead) / (width x clock), so the elasticity to the overhead is its share, negative."""
+    load = Workload("large", {"packet_bytes": np.full(1, 1500)})
+    machine = DESIGN.with_(banks=64, dram_slots=64)
+    found = by_name(sensitivity(machine, load))
+    overhead = 1 - machine.bounds(load).rate_pps / machine.with_(bus_overhead_bytes=0).bounds(load).rate_pps
+    assert found["bus_overhead_bytes"].bounds == pytest.approx(-overhead, rel=1e-2)
+    for name in ("bus_bits", "bus_clock_mhz"):
+        assert found[name].bounds == pytest.approx(1.0)
+        assert found[name].simulated == pytest.approx(1.0, abs=0.05)
+    assert {e.knob for e in list(found.values())[:2]} == {"bus_bits", "bus_clock_mhz"}  # largest first
+
+
+def test_common_random_numbers_repeat_exactly(hash_bound):
+    assert sensitivity(DESIGN.with_(hash_ns=2000.0), LOAD, workers=1) == hash_bound
+
+
+def test_an_end_out_of_range_leaves_the_other_side():
+    changes = sensitivity(npexplore.design("ixp2400_dram").with_(narrow_share=1.0, window=1))
+    found = by_name(changes)
+    assert (found["narrow_share"].low, found["narrow_share"].high) == (0.95, 1.0)
+    assert (found["window"].low, found["window"].high) == (1.0, 2.0)
+    assert found["window"].simulated > 0.5
+
+
+def test_a_zero_has_no_percentage():
+    assert sensitivity(npexplore.design("ixp2400_dram")).not_varied["narrow_share"] == "zero has no percentage"
+
+
+def test_an_impossible_neighbour_leaves_the_other_side():
+    two = by_name(sensitivity(DESIGN.with_(scheme="fcb_tb", threads=2, scratch_bytes=256), LOAD))["threads"]
+    assert (two.low, two.value, two.high) == (1.0, 2.0, 2.0)  # a third thread does not fit
+    assert two.simulated == pytest.approx(1.0, abs=0.05)
+    one = sensitivity(DESIGN.with_(scheme="fcb_tb", threads=1, scratch_bytes=128), LOAD)
+    assert one.not_varied["threads"] == "no value near it works"
+
+
+def test_a_long_capture_is_not_played_again_for_each_parameter(monkeypatch):
+    monkeypatch.setattr("npexplore.study.sensitivity.LONGEST_TRACE", 3)
+    monkeypatch.setattr("npexplore.designs.base.Design.simulate", None)
+    times = np.arange(4) * 200
+    load = Workload("t", {"packet_bytes": np.full(4, 1500)}, arrivals="timestamps", t_ns=times)
+    changes = sensitivity(DESIGN, load)
+    assert changes.found
+    assert all(e.simulated is None and e.noise is None and e.elasticity == e.bounds for e in changes.found)
+
+
+def test_progress_counts_every_point(hash_bound):
+    seen = []
+    sensitivity(npexplore.design("ixp2400_dram"), progress=lambda done, total: seen.append((done, total)))
+    assert seen[-1][0] == seen[-1][1]
+    assert seen[-1][1] % (SEEDS + 2) == 0
+    assert [done for done, _ in seen] == sorted(done for done, _ in seen)
+
+
+def test_noise_hides_what_does_not_stand_out_of_it():
+    e = Elasticity("banks", "knob", 4, 3, 5, "", 0.0, 0.0, 0.05, 0.06)
+    assert not e.matters
+    assert dataclasses.replace(e, noise=0.04).matters
+    assert not dataclasses.replace(e, simulated=0.005, noise=0.0).matters
+    assert dataclasses.replace(e, simulated=None, noise=None, queueing=0.3).elasticity == 0.3
+
+
+# ---- explanations
+
+
+def test_the_three_answers_are_those_of_the_solvers():
+    e = explain(DESIGN, LOAD, seed=3, elasticities=False)
+    assert e.predictions["simulated"].throughput_bps == DESIGN.simulate(LOAD, 3).throughput_bps
+    document = e.to_dict()
+    for name, solve in {"bounds": DESIGN.bounds, "queueing": DESIGN.queueing}.items():
+        assert document[name] == solve(LOAD).throughput_bps
+    assert document["throughput_bps"] == document["simulated"]
+    assert document["latency_ns"]["mean"] == e.best.latency_s.mean * 1e9
+    assert document["utilization"]["hash"] == {"busy": e.best.utilization["hash"].busy, "blocked": 0.0}
+    assert document["sensitivity"] is None
+
+
+def test_a_design_explains_itself():
+    assert DESIGN.explain(LOAD, elasticities=False).to_dict() == explain(DESIGN, LOAD, elasticities=False).to_dict()
+
+
+def test_seeds_are_replications():
+    e = explain(DESIGN, LOAD, seed=5, seeds=3, elasticities=False)
+    assert e.predictions["simulated"].about["seeds"] == 3
+    assert e.seed == 5
+
+
+def test_a_refusal_is_null_and_says_why():
+    document = explain(DESIGN, LOAD.with_arrivals("periodic", 1e6), elasticities=False).to_dict()
+    assert document["queueing"] is None
+    assert "periodic arrivals" in document["refused"]["queueing"]
+    assert document["refused"]["simulated"] is None
+    assert document["bottleneck"] == "arrivals"
+
+
+def test_a_run_without_progress_leaves_the_other_answers(monkeypatch):
+    def stuck(*args, **options):
+        raise npexplore.errors.SimulationError("deadlock", "16 tokens wait for segments")
+
+    monkeypatch.setattr("npexplore.designs.base.Design.simulate", stuck)
+    e = explain(DESIGN, LOAD, elasticities=False)
+    assert e.best is e.predictions["queueing"]
+    assert e.refused == {"simulated": "deadlock: 16 tokens wait for segments"}
+    assert "No answer, simulated: deadlock" in str(e)
+
+
+def test_an_impossible_machine_is_an_error_not_a_refusal():
+    with pytest.raises(InputError, match="scratchpad"):
+        explain(DESIGN.with_(scheme="fcb_tb", segment_bytes=4096), LOAD)
+
+
+def test_assumptions_are_what_the_machine_reads_and_the_user_left():
+    kinds = {a.name: a.kind for a in explain(DESIGN, npexplore.workload(mix="amp"), elasticities=False).assumptions}
+    assert kinds["placement"] == "assumption"
+    assert kinds["hash_ns"] == "fitted"
+    assert kinds["amp"] == "workload"
+    assert "banks" not in kinds  # a knob
+    assert "full_tail" not in kinds  # not read by the base scheme
+    chosen = explain(DESIGN.with_(hash_ns=10.0), LOAD, elasticities=False)
+    assert "hash_ns" not in {a.name for a in chosen.assumptions}
+
+
+# ---- words
+
+
+def test_the_words_name_what_binds_the_headroom_and_what_helps(hash_bound):
+    design = DESIGN.with_(hash_ns=2000.0)
+    e = dataclasses.replace(explain(design, LOAD, elasticities=False), sensitivity=hash_bound)
+    text = str(e)
+    assert text.startswith("ixp2400 (hash_ns=2000.0) forwards 64 bytes at 256 ")
+    assert "What binds is hash, busy 100 % of the time." in text
+    assert "The ceiling is 256 Mb/s (hash), of which 100 % is reached." in text
+    assert "for one per cent each: less hash_ns (1.00 %)." in text
+    assert text == repr(e) == in_words(e)
+    assert "<table>" in e._repr_html_()
+    assert "hash_ns" in e._repr_html_()
+
+
+def test_the_words_for_an_offered_load():
+    e = explain(DESIGN, LOAD.with_arrivals("poisson", 1e6), elasticities=False)
+    assert "What binds is the offered load" in str(e)
+    assert "6.76 times this load" in str(e)
+    over = explain(DESIGN, LOAD.with_arrivals("poisson", 20e6), elasticities=False)
+    lost, done = over.best.drops["receive"], over.best.about["packets"]
+    assert f"Of {lost + done:,} packets {lost:,} are dropped" in str(over)
+
+
+def test_the_words_when_nothing_helps_and_when_threads_bind():
+    e = explain(DESIGN.with_(threads=1), LOAD, elasticities=False)
+    assert "What binds is the number of threads: 1 of them" in str(e)
+    idle = dataclasses.replace(e, sensitivity=Sensitivity())
+    assert "No parameter by itself changes the throughput" in str(idle)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (rate(5.1e9), "5,100 Mb/s"),
+        (rate(5.1e9, 1.234e7), "5,100 ± 12 Mb/s"),
+        (rate(4.1e9, 1.049e8), "4,100 ± 105 Mb/s"),
+        (rate(32587.0, 3e4), "32.59 ± 30 kb/s"),
+        (rate(32587.0, 9e4), "32.59 kb/s"),
+        (share(0.0046), "0.46 %"),
+        (share(0.972), "97 %"),
+        (short(155000.0, 3), "155,000"),
+    ],
+)
+def test_numbers_as_people_write_them(text, expected):
+    assert text == expected
