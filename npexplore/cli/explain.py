@@ -103,7 +103,8 @@ def text(e: Explanation) -> str:
         changes = [
             {
                 "parameter": c.knob, "kind": c.kind, "value": c.value, "unit": c.unit, "bounds": c.bounds,
-                "queueing": c.queueing, "simulated": c.simulated, "noise": c.noise,
+                "queueing": c.queueing, "simulated": c.simulated, "noise": c.noise, "gain by less": c.less,
+                "by more": c.more,
             }
             for c in e.sensitivity.found
         ]  # fmt: skip

@@ -11,7 +11,7 @@ from npexplore.study.sensitivity import Sensitivity
 if TYPE_CHECKING:
     from npexplore.study.explain import Explanation
 
-HELPFUL = 0.02  # elasticities below are not worth a word
+HELPFUL = 0.02  # gains below are not worth a word
 CEILING = "ceiling_pps."
 
 
@@ -61,6 +61,9 @@ def _binding(e: Explanation) -> Iterator[str]:
         busy, blocked = best.utilization[name]
         held = f" ({share(blocked)} of it held by one that waits itself)" if blocked >= 0.05 else ""
         yield f"What binds is {name}, busy {share(busy)} of the time{held}."
+        for other, (taken, waiting) in best.utilization.items():
+            if taken > busy and waiting >= 0.05:
+                yield f"{other} is taken {share(taken)} of the time, {share(waiting)} by requests that wait themselves."
     lost, done = sum(best.drops.values()), best.about.get("packets", 0)
     if lost and isinstance(done, int):
         yield f"Of {lost + done:,} packets {lost:,} are dropped ({share(lost / (lost + done))})."
@@ -90,11 +93,11 @@ def _headroom(e: Explanation) -> Iterator[str]:
 def _help(changes: Sensitivity | None) -> Iterator[str]:
     if changes is None:
         return
-    useful = [e for e in changes.found if abs(e.elasticity) >= HELPFUL][:3]
+    useful = sorted((e for e in changes.found if e.gain >= HELPFUL), key=lambda e: -e.gain)[:3]
     if not useful:
-        yield "No parameter by itself changes the throughput by more than the noise."
+        yield "No single parameter raises the throughput by more than the noise."
         return
-    what = [f"{'more' if e.elasticity > 0 else 'less'} {e.knob} ({abs(e.elasticity):.2f} %)" for e in useful]
+    what = [f"{'more' if e.gain == e.more else 'less'} {e.knob} ({e.gain:.2f} %)" for e in useful]
     yield f"What helps most, in throughput for one per cent each: {', '.join(what)}."
 
 

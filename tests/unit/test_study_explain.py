@@ -62,6 +62,20 @@ def test_a_machine_bound_by_its_bus_follows_the_shares_of_bus_time():
     assert {e.knob for e in list(found.values())[:2]} == {"bus_bits", "bus_clock_mhz"}  # largest first
 
 
+def test_a_step_is_no_help_in_the_direction_that_gains_nothing():
+    """Cells a little smaller than the packets double the accesses; larger ones gain nothing."""
+    changes = sensitivity(DESIGN.with_(hash_ns=1.0), LOAD)
+    cell = by_name(changes)["cell_bytes"]
+    assert cell.less < -1
+    assert cell.more == pytest.approx(0.0, abs=0.1)
+    assert cell.gain < 0.1
+    assert "cell_bytes" not in str(explanation_with(changes))
+
+
+def explanation_with(changes):
+    return dataclasses.replace(explain(DESIGN, LOAD, elasticities=False), sensitivity=changes)
+
+
 def test_common_random_numbers_repeat_exactly(hash_bound):
     assert sensitivity(DESIGN.with_(hash_ns=2000.0), LOAD, workers=1) == hash_bound
 
@@ -105,7 +119,7 @@ def test_progress_counts_every_point(hash_bound):
 
 
 def test_noise_hides_what_does_not_stand_out_of_it():
-    e = Elasticity("banks", "knob", 4, 3, 5, "", 0.0, 0.0, 0.05, 0.06)
+    e = Elasticity("banks", "knob", 4, 3, 5, "", 0.0, 0.0, 0.05, 0.06, -0.05, 0.05)
     assert not e.matters
     assert dataclasses.replace(e, noise=0.04).matters
     assert not dataclasses.replace(e, simulated=0.005, noise=0.0).matters
@@ -177,7 +191,8 @@ def test_assumptions_are_what_the_machine_reads_and_the_user_left():
 
 def test_the_words_name_what_binds_the_headroom_and_what_helps(hash_bound):
     design = DESIGN.with_(hash_ns=2000.0)
-    e = dataclasses.replace(explain(design, LOAD, elasticities=False), sensitivity=hash_bound)
+    e = explain(design, LOAD, elasticities=False)
+    e = dataclasses.replace(e, sensitivity=hash_bound)
     text = str(e)
     assert text.startswith("ixp2400 (hash_ns=2000.0) forwards 64 bytes at 256 ")
     assert "What binds is hash, busy 100 % of the time." in text
@@ -186,6 +201,13 @@ def test_the_words_name_what_binds_the_headroom_and_what_helps(hash_bound):
     assert text == repr(e) == in_words(e)
     assert "<table>" in e._repr_html_()
     assert "hash_ns" in e._repr_html_()
+
+
+def test_the_words_tell_a_full_limit_from_the_server_behind_it():
+    text = str(explain(DESIGN, npexplore.workload(mix="amp"), elasticities=False))
+    assert "What binds is dram.bus" in text
+    assert "dram.slots is taken 100 % of the time, " in text
+    assert "by requests that wait themselves" in text
 
 
 def test_the_words_for_an_offered_load():
@@ -201,7 +223,7 @@ def test_the_words_when_nothing_helps_and_when_threads_bind():
     e = explain(DESIGN.with_(threads=1), LOAD, elasticities=False)
     assert "What binds is the number of threads: 1 of them" in str(e)
     idle = dataclasses.replace(e, sensitivity=Sensitivity())
-    assert "No parameter by itself changes the throughput" in str(idle)
+    assert "No single parameter raises the throughput" in str(idle)
 
 
 @pytest.mark.parametrize(

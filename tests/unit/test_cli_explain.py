@@ -1,0 +1,293 @@
+"""`npexplore designs`, `explain`, `sweep` as a user types them: documents, tables, exit statuses, one-line errors."""
+
+import json
+import shutil
+import struct
+
+import pandas as pd
+import pytest
+
+from npexplore.cli import main
+from npexplore.designs import DESIGNS
+from npexplore.paths import share
+
+CONTRACT = [
+    "throughput_bps", "rate_mpps", "counted", "bottleneck", "bounds", "queueing", "simulated", "utilization",
+    "latency_ns", "drops", "sensitivity", "assumptions", "seed",
+]  # fmt: skip
+WIKIPEDIA = str(share("data", "captures", "zeek_wikipedia.pcap"))
+QUICK = ["--packet-bytes", "64", "--no-sensitivity"]
+
+
+def run(capsys, *arguments):
+    status = main(list(arguments))
+    out, err = capsys.readouterr()
+    return status, out, err
+
+
+def document(capsys, *arguments):
+    status, out, err = run(capsys, *arguments, "--json")
+    assert status == 0, err
+    return json.loads(out)
+
+
+def capture(path, frames, cut=0):
+    """Write a little-endian pcap of Ethernet frames, the last `cut` bytes missing."""
+    data = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)
+    for second, frame in enumerate(frames):
+        data += struct.pack("<IIII", second, 0, len(frame), len(frame)) + frame
+    path.write_bytes(data[: len(data) - cut])
+    return str(path)
+
+
+ETHERNET = bytes(12)
+ARP = ETHERNET + b"\x08\x06" + bytes(46)
+IPV4 = (
+    ETHERNET + b"\x08\x00" + struct.pack(">BBHHHBBH4s4s", 0x45, 0, 40, 0, 0, 64, 6, 0, bytes(4), bytes(4)) + bytes(26)
+)
+
+
+# ---- designs
+
+
+def test_designs_are_listed_with_their_knobs(capsys):
+    rows = {row["name"]: row for row in document(capsys, "designs")["designs"]}
+    assert set(rows) == set(DESIGNS)
+    assert rows["ixp2400"]["paper"] == "ixp2400_buffering"
+    assert rows["ixp2400"]["knobs"] >= 5
+    assert rows["ixp2400"]["needs_workload"] is True
+    assert rows["ixp2400_dram"]["needs_workload"] is False
+    assert "ixp2400_dram" in run(capsys, "designs")[1]
+
+
+# ---- explain
+
+
+def test_every_key_of_the_contract_is_there(capsys):
+    found = document(capsys, "explain", "ixp2400", "--packet-bytes", "64", "--set", "hash_ns=2000")
+    assert list(found)[: len(CONTRACT)] == CONTRACT
+    assert set(found["latency_ns"]) == {"mean", "p50", "p95", "p99"}
+    assert all(set(share) == {"busy", "blocked"} for share in found["utilization"].values())
+    assert found["sensitivity"][0]["knob"] == "hash_ns"
+    assert found["sensitivity"][0]["elasticity"] == pytest.approx(-1, abs=0.02)
+    assert {"bounds", "queueing", "simulated", "noise", "less", "more"} < set(found["sensitivity"][0])
+    sizes = [abs(row["elasticity"]) for row in found["sensitivity"]]
+    assert sizes == sorted(sizes, reverse=True)
+    assert 0.5 * found["bounds"] < found["simulated"] <= 1.01 * found["bounds"]
+    assert found["refused"] == {"bounds": None, "queueing": None, "simulated": None}
+    assert {"kind", "name", "value", "about", "source"} < set(found["assumptions"][0])
+
+
+def test_settings_seeds_and_workloads_reach_the_machine(capsys):
+    found = document(
+        capsys, "explain", "ixp2400", "--mix", "dos", "--set", "bus_bits=128", "--set", "scheme=hb", "--seed", "9",
+        "--seeds", "2", "--arrivals", "poisson", "--rate", "1Gb/s", "--no-sensitivity",
+    )  # fmt: skip
+    assert found["knobs"] == {"bus_bits": 128, "scheme": "hb"}
+    assert found["seed"] == 9
+    assert found["workload"]["offered_mpps"] == pytest.approx(1e9 / 512 / 1e6)
+    assert found["solvers"]["simulated"]["about"]["seeds"] == 2
+    assert found["bottleneck"] == "arrivals"
+    assert found["sensitivity"] is None
+
+
+def test_the_paragraph_comes_before_the_tables(capsys):
+    status, out, err = run(capsys, "explain", "ixp2400", *QUICK)
+    assert (status, err) == (0, "")
+    assert out.startswith("ixp2400 forwards 64 bytes at ")
+    for words in ("What binds is hash", "solver", "resource", "latency ns", "assumption"):
+        assert words in out
+
+
+def test_a_design_with_its_own_workload_takes_none(capsys):
+    found = document(capsys, "explain", "ixp2400_dram", "--set", "narrow_share=0.5", "--no-sensitivity")
+    assert found["counted"] == "DRAM bytes"
+    status, out, err = run(capsys, "explain", "ixp2400_dram", *QUICK)
+    assert (status, out) == (2, "")
+    assert err == "npexplore: design ixp2400_dram brings its own workload and takes no --packet-bytes\n"
+
+
+def test_a_refused_solver_is_null_and_its_reason_on_stderr(capsys):
+    status, out, err = run(
+        capsys, "explain", "ixp2400", "--trace", WIKIPEDIA, "--arrivals", "timestamps", "--no-sensitivity", "--json"
+    )
+    found = json.loads(out)
+    assert status == 0
+    assert found["queueing"] is None
+    assert "timestamps arrivals" in found["refused"]["queueing"]
+    assert "no answer by queueing" in err
+    assert "10 of 136 packets are not IP and left out" in err
+    assert found["workload"]["note"] == "10 of 136 packets are not IP and left out"
+
+
+def test_a_knob_that_nothing_reads_is_told(capsys):
+    status, _, err = run(capsys, "explain", "ixp2400", *QUICK, "--set", "full_tail=dram")
+    assert status == 0
+    assert err == "npexplore: warning: full_tail has no effect here: the machine does not read it with these settings\n"
+
+
+def test_a_damaged_capture_is_explained_as_far_as_it_goes(capsys, tmp_path):
+    path = capture(tmp_path / "cut.pcap", [IPV4] * 5, cut=7)
+    status, out, err = run(capsys, "explain", "ixp2400", "--trace", path, "--no-sensitivity", "--json")
+    assert status == 3
+    assert json.loads(out)["workload"]["packets"] == 4
+    assert json.loads(out)["workload"]["damage"]
+    assert "the 4 packets before it are used" in err
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("frames", "cut", "message"),
+    [
+        ([ARP, ARP], 0, "capture 'a.pcap' has no IPv4 or IPv6 packet among its 2\n"),
+        ([], 0, "capture 'a.pcap' has no IPv4 or IPv6 packet among its 0\n"),
+        ([IPV4], 9, "capture 'a.pcap' has no IPv4 or IPv6 packet among its 0 (damaged: "),
+    ],
+)
+def test_a_capture_without_ip_is_one_line(capsys, tmp_path, frames, cut, message):
+    path = capture(tmp_path / "a.pcap", frames, cut)
+    status, out, err = run(capsys, "explain", "ixp2400", "--trace", path)
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith("npexplore: " + message)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "explain needs a DESIGN (ixp2400, ixp2400_dram"),
+        (["ixp240", *QUICK], "design 'ixp240' is unknown (nearest: ixp2400"),
+        (["ixp2400"], "design ixp2400 needs one of --trace FILE, --mix NAME, --packet-bytes N; got none"),
+        (["ixp2400", *QUICK, "--mix", "amp"], "got --mix and --packet-bytes"),
+        (["ixp2400", "--mix", "anp"], "mix 'anp' is unknown (nearest: amp"),
+        (["ixp2400", "--packet-bytes", "-4"], "packet_bytes must be greater than 0 and finite, got -4"),
+        (["ixp2400", "--trace", "no.pcap"], "no.pcap"),
+        (["ixp2400", *QUICK, "--set", "bank=4"], "knob of ixp2400 'bank' is unknown (nearest: banks"),
+        (["ixp2400", *QUICK, "--set", "banks"], "--set needs knob=value, got 'banks'"),
+        (["ixp2400", *QUICK, "--set", "banks=4,8"], "--set banks takes one value here, got 4,8 (sweep takes several)"),
+        (["ixp2400", *QUICK, "--set", "banks=4", "--set", "banks=8"], "--set banks is given twice"),
+        (["ixp2400", *QUICK, "--set", "banks=four"], "knob banks must be a number, got 'four'"),
+        (["ixp2400", *QUICK, "--set", "banks=inf"], "knob banks must be finite, got 'inf'"),
+        (["ixp2400", *QUICK, "--set", "banks=4.5"], "knob banks must be a whole number, got '4.5'"),
+        (["ixp2400", *QUICK, "--set", "scheme=fbc"], "knob scheme must be one of base, hb, fcb, fcb_tb, got 'fbc'"),
+        (["ixp2400", *QUICK, "--arrivals", "poison"], "arrivals 'poison' is unknown (nearest: poisson"),
+        (["ixp2400", *QUICK, "--arrivals", "poisson"], "arrivals 'poisson' need a rate (for example 2.5Mpps)"),
+        (["ixp2400", *QUICK, "--arrivals", "poisson", "--rate", "-2Mpps"], "rate must be greater than 0, got '-2Mpps'"),
+        (["ixp2400", *QUICK, "--arrivals", "poisson", "--rate", "2 apples"], "rate must be a number with a unit"),
+        (["ixp2400", *QUICK, "--rate", "2Mpps"], "a rate needs poisson or periodic arrivals, got 'saturated'"),
+        (["ixp2400", *QUICK, "--arrivals", "timestamps"], "has no time stamps; choose"),
+        (
+            ["ixp2400", *QUICK, "--set", "scheme=fcb_tb", "--set", "threads=64", "--set", "scratch_bytes=64"],
+            "scratchpad",
+        ),
+    ],
+)
+def test_wrong_usage_is_one_line_with_what_would_be_right(capsys, arguments, message):
+    status, out, err = run(capsys, "explain", *arguments)
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert message in err
+
+
+def test_knobs_have_type_unit_range_default_and_source(capsys):
+    rows = {row["knob"]: row for row in document(capsys, "explain", "ixp2400", "--knobs", "--set", "banks=8")["knobs"]}
+    banks = rows["banks"]
+    assert (banks["type"], banks["value"], banks["default"], banks["range"]) == ("integer", 8, 4, "1..64")
+    assert (rows["scheme"]["type"], rows["scheme"]["choices"]) == ("choice", ["base", "hb", "fcb", "fcb_tb"])
+    assert (rows["hash_ns"]["type"], rows["hash_ns"]["unit"], rows["hash_ns"]["kind"]) == ("number", "ns", "fitted")
+    assert all(row["source"] and row["about"] for row in rows.values())
+    kinds = [row["kind"] for row in rows.values()]
+    assert kinds == sorted(kinds, key=lambda kind: kind != "knob")
+    assert "fcb_tb" in run(capsys, "explain", "ixp2400", "--knobs")[1]
+
+
+@pytest.mark.parametrize("arguments", [["--mixes"], ["ixp2400", "--mixes"]])
+def test_mixes_have_their_means_and_sources(capsys, arguments):
+    rows = {row["name"]: row for row in document(capsys, "explain", *arguments)["mixes"]}
+    assert {"dos", "amp", "frg", "psc"} <= set(rows)
+    assert rows["dos"]["mean_packet_bytes"] == 64
+    assert rows["amp"]["below_64"] == pytest.approx(0.2, abs=0.05)
+    assert all(all(row["sources"]) for row in rows.values())
+
+
+# ---- sweep
+
+
+def sweep(tmp_path, *more):
+    return ["sweep", "ixp2400", "--packet-bytes", "64", "--packets", "200", "--out", str(tmp_path / "a.parquet"), *more]
+
+
+def test_a_sweep_writes_a_table_that_pandas_reads(capsys, tmp_path):
+    settings = ("--set", "banks=4,8", "--set", "scheme=base,hb")
+    found = document(
+        capsys, *sweep(tmp_path, *settings, "--seeds", "2", "--solver", "simulation", "--solver", "bounds")
+    )
+    rows = pd.read_parquet(tmp_path / "a.parquet")
+    assert found == {"out": str(tmp_path / "a.parquet"), "points": 12, "refused": 0, "rows_in_file": 12}
+    assert len(rows) == 12
+    assert rows.groupby(["banks", "scheme", "solver"]).size().tolist() == [1, 2] * 4
+    assert {"throughput_bps", "rate_mpps", "bottleneck", "latency_p99_ns", "utilization_hash", "version", "model",
+            "seed", "threads"} <= set(rows)  # fmt: skip
+
+
+def test_a_sweep_goes_on_only_if_asked(capsys, tmp_path):
+    assert run(capsys, *sweep(tmp_path, "--set", "banks=4"))[0] == 0
+    status, out, err = run(capsys, *sweep(tmp_path, "--set", "banks=8"))
+    assert (status, out) == (2, "")
+    assert "there is a sweep already; resume it (--resume)" in err
+    status, out, err = run(capsys, *sweep(tmp_path, "--set", "banks=8", "--resume"))
+    assert status == 0
+    assert "also keeps 1 rows of other points, models or versions" in err
+    assert len(pd.read_parquet(tmp_path / "a.parquet")) == 2
+
+
+def test_impossible_points_are_rows_and_told(capsys, tmp_path):
+    status, out, err = run(capsys, *sweep(tmp_path, "--set", "scheme=base,fcb_tb", "--set", "segment_bytes=4096"))
+    assert status == 0
+    assert "1 of 2 points have no answer: scheme fcb_tb needs" in err
+    assert out.startswith("2 points in ")
+
+
+def test_a_sweep_of_a_damaged_capture_ends_with_its_own_status(capsys, tmp_path):
+    path = capture(tmp_path / "cut.pcap", [IPV4] * 3, cut=7)
+    status, _, err = run(
+        capsys, "sweep", "ixp2400", "--trace", path, "--solver", "bounds", "--out", str(tmp_path / "a.parquet")
+    )
+    assert status == 3
+    assert "the 2 packets before it are used" in err
+    assert pd.read_parquet(tmp_path / "a.parquet")["workload"].tolist() == ["cut.pcap"]
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--set", "bank=4,8"], "knob of ixp2400 'bank' is unknown (nearest: banks"),
+        (["--set", "banks=4,,8"], "--set needs knob=value, got 'banks=4,,8'"),
+        (["--set", "banks=4,99"], "knob banks must be in 1..64, got '99'"),
+        (["--solver", "mva"], "solver 'mva' is unknown (known: bounds, queueing, simulation)"),
+        (["--mix", "amp"], "got --mix and --packet-bytes"),
+    ],
+)
+def test_a_wrong_sweep_is_one_line_and_leaves_no_file(capsys, tmp_path, more, message):
+    status, out, err = run(capsys, *sweep(tmp_path, *more))
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert message in err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_machine_file_of_the_users_own_is_explained_and_swept(capsys, tmp_path):
+    machine = tmp_path / "faster.toml"
+    shutil.copy(share("models", "machines", "ixp2400.toml"), machine)
+    machine.write_text(machine.read_text().replace('name = "ixp2400"', 'name = "faster"\nextends = "ixp2400"'))
+    assert document(capsys, "explain", str(machine), *QUICK)["design"] == "faster"
+    status, _, _ = run(
+        capsys,
+        "sweep",
+        str(machine),
+        "--packet-bytes",
+        "64",
+        "--solver",
+        "bounds",
+        "--out",
+        str(tmp_path / "a.parquet"),
+    )
+    assert status == 0
+    assert pd.read_parquet(tmp_path / "a.parquet")["design"].tolist() == ["faster"]
