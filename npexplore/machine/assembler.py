@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from npexplore._kernels import engine
 from npexplore.errors import ModelError
@@ -23,7 +24,9 @@ from npexplore.machine.expressions import (
     scaled,
 )
 from npexplore.machine.program import Body, Branch, Draw, Fork, Let, Loop, Parallel, Turn, Visit
-from npexplore.machine.resources.base import Server
+
+if TYPE_CHECKING:
+    from npexplore.machine.resources.base import Server
 
 SET_OF = {
     "add": engine.ADD,

@@ -128,32 +128,35 @@ def decode(text: bytes, kind: type[Any], path: Path) -> Any:
         return msgspec.convert(data, kind)
     except msgspec.ValidationError as error:
         rule, _, place = str(error).partition(" - at `$.")
-        at = f" in {_named(place.rstrip('`'), data, kind)}" if place else ""
+        at = f" in {_named('.' + place.rstrip('`'), data, kind)[1:]}" if place else ""
         if "unknown field" in rule:
-            fields = {f for schema in (kind, *_structs(kind)) for f in schema.__struct_fields__}
+            fields = {name for schema in _structs(kind) for name in schema.__struct_encode_fields__}
             rule = str(UnknownNameError("key", rule.split("`")[1], fields))
         raise InputError(f"{path.name}: {rule[0].lower()}{rule[1:]}{at}") from None
 
 
-def _named(place: str, data: dict[str, Any], kind: type[Any]) -> str:
-    """Return the place of a fault with the name of the entry, which the decoder leaves out."""
-    for field in msgspec.structs.fields(kind):
-        if get_origin(field.type) is dict and place.startswith(f"{field.name}[...]"):
-            for name, entry in data[field.name].items():
-                try:
-                    msgspec.convert(entry, get_args(field.type)[1])
-                except msgspec.ValidationError:
-                    return place.replace("[...]", f".{name}", 1)
+def _named(place: str, data: Any, kind: Any) -> str:
+    """Return the place of a fault with the names of the entries, which the decoder leaves out."""
+    if place.startswith("[...]") and get_origin(kind) is dict:
+        for name, entry in data.items():
+            try:
+                msgspec.convert(entry, get_args(kind)[1])
+            except msgspec.ValidationError:
+                return f".{name}{_named(place[5:], entry, get_args(kind)[1])}"
+    for schema in _structs(kind, deep=False):
+        for field in msgspec.structs.fields(schema):
+            head, name = f".{field.encode_name}", field.encode_name
+            if place.startswith((head + ".", head + "[")) and name in data:
+                return head + _named(place[len(head) :], data[name], field.type)
     return place
 
 
-def _structs(kind: type[Any]) -> list[type[Any]]:
-    found = []
-    for field in msgspec.structs.fields(kind):
-        for part in getattr(field.type, "__args__", (field.type,)):
-            if isinstance(part, type) and issubclass(part, msgspec.Struct):
-                found += [part, *_structs(part)]
-    return found
+def _structs(kind: Any, deep: bool = True) -> list[type[msgspec.Struct]]:
+    """Return the records that a type is made of, with those inside them if `deep`."""
+    if not (isinstance(kind, type) and issubclass(kind, msgspec.Struct)):
+        return [found for part in get_args(kind) for found in _structs(part, deep)]
+    inside = [found for field in msgspec.structs.fields(kind) for found in _structs(field.type)] if deep else []
+    return [kind, *inside]
 
 
 def load_machine(path: str | Path, within: tuple[str, ...] = ()) -> MachineFile:

@@ -46,6 +46,7 @@ class EngineModel:
     shuffled: int | None = None  # the table whose rows each seed may shuffle
     cursor: int | None = None  # the global that says which packet is next
     places: list[str] = field(default_factory=list)  # per row, the visit it belongs to
+    classes: int = 1  # rows of the statistics of finished packets
 
 
 def rows_of(rows: list[Row]) -> Integers:

@@ -118,8 +118,8 @@ class State:
             self.ring_at[k, :3] = at, capacity, width
             at += capacity * (width + 1)
         self.ring = np.zeros(at + 1, dtype=i64)
-        self.histogram = np.zeros((1, engine.BINS), dtype=i64)
-        self.done = np.zeros((1, 4), dtype=i64)
+        self.histogram = np.zeros((model.classes, engine.BINS), dtype=i64)
+        self.done = np.zeros((model.classes, 4), dtype=i64)
         self.counters = np.zeros(len(model.counters) + 1, dtype=i64)
         self.log = np.zeros((log_rows, 4), dtype=i64)
 
@@ -201,7 +201,7 @@ class State:
         return "; ".join(f"{n} token{'s'[: n > 1]} {text}" for text, n in groups.most_common(8)) or "nobody waits"
 
 
-DISCIPLINE = {"fifo": engine.FIFO, "keyed": engine.KEYED, "cyclic": engine.CYCLIC}
+DISCIPLINE = {"fifo": engine.FIFO, "keyed": engine.KEYED, "cyclic": engine.CYCLIC, "shared": engine.SHARED}
 KINDS = {
     engine.DEADLOCK: "deadlock",
     engine.STALL: "stall",

@@ -34,7 +34,7 @@ class Server:
     name: str
     members: int = 1
     units: int = 1
-    discipline: Literal["fifo", "keyed", "cyclic"] = "fifo"
+    discipline: Literal["fifo", "keyed", "cyclic", "shared"] = "fifo"
     role: Role = "queue"
     group: str | None = None
     start: int | None = None  # free units at time 0, if not all of them

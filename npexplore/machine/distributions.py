@@ -1,0 +1,196 @@
+"""Random times and arrivals of a network file: their keys, checks, and first two moments.
+
+Times are in seconds, rates per second; scv is the squared coefficient of variation, variance / mean^2.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated
+
+import msgspec
+
+from npexplore.errors import InputError, positive
+
+Count = Annotated[int, msgspec.Meta(ge=1)]
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Base of the records of a network file."""
+
+
+class Distribution(Record, tag_field="distribution"):
+    """How long something takes: a mean, and how much it varies."""
+
+    def moments(self) -> tuple[float, float]:
+        """Return (mean, squared coefficient of variation)."""
+        raise NotImplementedError
+
+    def check(self, place: str) -> None:
+        """Raise InputError naming the place and the value that cannot be."""
+        positive(f"{place}: mean", self.moments()[0])
+
+
+class Deterministic(Distribution, tag="deterministic"):
+    """Always the mean."""
+
+    mean: float
+
+    def moments(self) -> tuple[float, float]:
+        """Return the mean and 0."""
+        return self.mean, 0.0
+
+
+class Exponential(Distribution, tag="exponential"):
+    """Exponential with a mean."""
+
+    mean: float
+
+    def moments(self) -> tuple[float, float]:
+        """Return the mean and 1."""
+        return self.mean, 1.0
+
+
+class Erlang(Distribution, tag="erlang"):
+    """The sum of `stages` exponential times, `mean` in all."""
+
+    mean: float
+    stages: Count
+
+    def moments(self) -> tuple[float, float]:
+        """Return the mean and 1 / stages."""
+        return self.mean, 1.0 / self.stages
+
+
+class Hyperexponential(Distribution, tag="hyperexponential"):
+    """Exponential with the first mean with a probability, else with the second."""
+
+    means: tuple[float, float]
+    probability: float
+
+    def moments(self) -> tuple[float, float]:
+        """Return p m1 + q m2 and 2 (p m1^2 + q m2^2) / mean^2 - 1."""
+        p, (first, second) = self.probability, self.means
+        mean = p * first + (1 - p) * second
+        return mean, 2 * (p * first**2 + (1 - p) * second**2) / mean**2 - 1
+
+    def check(self, place: str) -> None:
+        """Refuse means that are not above 0 and a probability outside 0..1."""
+        for mean in self.means:
+            positive(f"{place}: each of means", mean)
+        if not 0 <= self.probability <= 1:
+            raise InputError(f"{place}: probability must be in 0..1, got {self.probability}")
+
+
+class Uniform(Distribution, tag="uniform"):
+    """Any time from `low` to `high`, all alike likely."""
+
+    low: float
+    high: float
+
+    def moments(self) -> tuple[float, float]:
+        """Return the middle and ((high - low)^2 / 12) / middle^2."""
+        middle = (self.low + self.high) / 2
+        return middle, (self.high - self.low) ** 2 / 12 / middle**2
+
+    def check(self, place: str) -> None:
+        """Refuse a negative start and an end that is not behind it."""
+        positive(f"{place}: low", self.low, zero=True)
+        positive(f"{place}: high", self.high)
+        if self.high < self.low:
+            raise InputError(f"{place}: high must be at least low ({self.low}), got {self.high}")
+
+
+class Empirical(Distribution, tag="empirical"):
+    """One of `values`, each as often as its weight says."""
+
+    values: Annotated[list[float], msgspec.Meta(min_length=1)]
+    weights: list[float]
+
+    def moments(self) -> tuple[float, float]:
+        """Return the weighted mean and squared coefficient of variation."""
+        total = math.fsum(self.weights)
+        mean = math.fsum(v * w for v, w in zip(self.values, self.weights, strict=True)) / total
+        square = math.fsum(v * v * w for v, w in zip(self.values, self.weights, strict=True)) / total
+        return mean, max(square / mean**2 - 1, 0.0)
+
+    def check(self, place: str) -> None:
+        """Refuse negative values or weights, different numbers of them, and a mean of 0."""
+        if len(self.values) != len(self.weights):
+            raise InputError(f"{place}: weights must be one a value ({len(self.values)}), got {len(self.weights)}")
+        for subject, numbers in (("each of values", self.values), ("each of weights", self.weights)):
+            for number in numbers:
+                positive(f"{place}: {subject}", number, zero=True)
+        positive(
+            f"{place}: weight of the values above 0",
+            sum(w for v, w in zip(self.values, self.weights, strict=True) if v),
+        )
+
+
+Time = Deterministic | Exponential | Erlang | Hyperexponential | Uniform | Empirical
+
+
+class Arrivals(Record, tag_field="process"):
+    """How customers come from outside: `rate` of them a second in the long run."""
+
+    rate: float
+
+    def check(self, place: str) -> None:
+        """Raise InputError naming the place and the value that cannot be."""
+        positive(f"{place}: rate", self.rate)
+
+    def dispersion(self) -> float:
+        """Return variance / mean of the number of arrivals in a long time: the scv of a renewal process's intervals."""
+        return 1.0
+
+
+class Poisson(Arrivals, tag="poisson"):
+    """One at a time, exponential times between them."""
+
+
+class Periodic(Arrivals, tag="periodic"):
+    """One at a time, always the same time between them, from a random instant on."""
+
+    def dispersion(self) -> float:
+        """Return 0: no variation."""
+        return 0.0
+
+
+class Batch(Arrivals, tag="batch"):
+    """`size` at once, exponential times between batches."""
+
+    size: Count
+
+    def dispersion(self) -> float:
+        """Return the size of a batch."""
+        return float(self.size)
+
+
+class OnOff(Arrivals, tag="on_off"):
+    """Poisson while on, none while off; `on` and `off` are the means of these exponential spans in seconds."""
+
+    on: float
+    off: float
+
+    def check(self, place: str) -> None:
+        """Refuse spans that are not above 0, too."""
+        super().check(place)
+        positive(f"{place}: on", self.on)
+        positive(f"{place}: off", self.off)
+
+    def dispersion(self) -> float:
+        """Return the squared coefficient of variation of the time between arrivals."""
+        return self.interval().moments()[1]
+
+    def interval(self) -> Hyperexponential:
+        """Return the time between arrivals (Kuczura, Bell System Technical Journal 52, 1973: a renewal process).
+
+        With l the rate while on, w = 1/on, g = 1/off: the rates a, b = (l + w + g +- sqrt((l + w + g)^2 - 4 l g)) / 2
+        and the probability (l - b) / (a - b) of the first.
+        """
+        rate = self.rate * (self.on + self.off) / self.on
+        total = rate + 1 / self.on + 1 / self.off
+        root = math.sqrt(total**2 - 4 * rate / self.off)
+        a = (total + root) / 2
+        b = rate / self.off / a  # a b = l g, without cancellation
+        return Hyperexponential(means=(1 / a, 1 / b), probability=(rate - b) / (a - b))

@@ -1,0 +1,250 @@
+"""A network file as a program of the event engine: one token a customer, one resource a station.
+
+A station is SERVE (fifo, priority), SHARE (ps) or SERVE at unlimited units (delay). A capacity is a semaphore `.room`:
+TRY where a full station drops, TAKE where the customer waits at the station before and holds its server meanwhile
+(blocking after service).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from npexplore._kernels import engine
+from npexplore.errors import RefusedError
+from npexplore.machine.assembler import PROBABILITY_STEPS, Assembler, Label
+from npexplore.machine.distributions import (
+    Batch,
+    Deterministic,
+    Empirical,
+    Erlang,
+    Exponential,
+    Hyperexponential,
+    OnOff,
+    Periodic,
+    Time,
+    Uniform,
+)
+from npexplore.machine.expressions import Variable
+from npexplore.machine.network import IN, OUT, CustomerClass, Network, Station
+from npexplore.machine.resources.base import Server
+from npexplore.solve.model import EngineModel, Integers, Token, rows_of
+
+TICKS = 10_000  # in the shortest mean time
+UNLIMITED = 1 << 40  # units of a delay
+MOST_CUSTOMERS = 50_000  # from outside, at once; more are taken for a network that never empties
+LONGEST = 1 << 36  # ticks of a mean time: work in 2^-20 ticks, 2^6 times the mean, stays within 64 bits
+
+
+class NetworkCompiler:
+    """Assembles the classes' programs, their sources and the stations; `model` is the result."""
+
+    def __init__(self, network: Network) -> None:
+        self.network = network
+        self.tables: list[Integers] = []
+        self.speeds: dict[str, int] = {}  # by station with rates: number of its table + 1
+        times = [time for customers in network.classes.values() for time in _times(customers)]
+        shortest, longest = min(times), max(times)
+        self.asm = Assembler(shortest / TICKS)
+        if longest / self.asm.tick > LONGEST:
+            raise RefusedError(f"mean times from {shortest:g} to {longest:g} s differ too much for one clock")
+        for name, station in network.station.items():
+            self._declare(name, station)
+        self.tokens: list[Token] = []
+        for number, (name, customers) in enumerate(network.classes.items()):
+            ClassProgram(self, name, customers, number).emit()
+
+    def _declare(self, name: str, station: Station) -> None:
+        discipline = {"ps": "shared", "priority": "keyed"}.get(station.discipline, "fifo")
+        units = UNLIMITED if station.discipline == "delay" else station.servers
+        self.asm.declare(Server(name, units=units, discipline=discipline))  # type: ignore[arg-type]
+        if station.capacity is not None:
+            self.asm.declare(Server(f"{name}.room", units=station.capacity))
+        if station.rates:
+            self.tables.append(np.round(np.array(station.rates) * (1 << engine.SPEED)).astype(np.int64).reshape(-1, 1))
+            self.speeds[name] = len(self.tables)
+
+    def duration(self, time: Time) -> tuple[int, int, int, int]:
+        """Return kind and operands a, b, c of a random time."""
+        ticks = lambda seconds: round(seconds / self.asm.tick)  # noqa: E731
+        match time:
+            case Deterministic():
+                return engine.FIXED, ticks(time.mean), 0, 0
+            case Exponential():
+                return engine.EXPONENTIAL, ticks(time.mean), 0, 0
+            case Erlang():
+                return engine.ERLANG, ticks(time.mean), time.stages, 0
+            case Hyperexponential():
+                return engine.HYPEREXPONENTIAL, *map(ticks, time.means), round(time.probability * 2**30)
+            case Uniform():
+                return engine.UNIFORM, ticks(time.low), ticks(time.high), 0
+            case Empirical():
+                weights = np.cumsum(time.weights) / np.sum(time.weights)
+                rows = [
+                    [ticks(value), round(weight * 2**53)] for value, weight in zip(time.values, weights, strict=True)
+                ]
+                self.tables.append(np.array(rows, dtype=np.int64))
+                return engine.EMPIRICAL, len(self.tables) - 1, 0, 0
+
+    def model(self) -> EngineModel:
+        """Return the arrays of the event engine."""
+        asm, classes = self.asm, self.network.classes.values()
+        branches = max((len(fork.stations) for fork in self.network.fork.values()), default=0)
+        closed = sum(customers.population or 0 for customers in classes)
+        outside = MOST_CUSTOMERS if any(customers.arrivals for customers in classes) else 0
+        return EngineModel(
+            rows=rows_of(asm.rows),
+            sources=[row.source for row in asm.rows],
+            servers=asm.servers,
+            n_resources=asm.n_resources,
+            tick=asm.tick,
+            tokens=self.tokens,
+            tables=self.tables,
+            rings=[],
+            globals=asm.globals,
+            counters=asm.counters,
+            spare_tokens=outside + closed * branches,
+            places=[row.place for row in asm.rows],
+            classes=len(self.network.classes) + 1,  # the last one counts times of thinking
+        )
+
+
+class ClassProgram:
+    """The rows of one class: its source or its customers, its visits, its routes."""
+
+    def __init__(self, compiler: NetworkCompiler, name: str, customers: CustomerClass, number: int) -> None:
+        self.compiler, self.network, self.asm = compiler, compiler.network, compiler.asm
+        self.name, self.customers, self.number = name, customers, number
+        self.labels = {node: Label() for node in (IN, OUT, *customers.route)}
+        self.lost = Label()
+
+    def emit(self) -> None:
+        """Append all rows and the tokens that exist at time 0."""
+        asm, begin = self.asm, len(self.asm.rows)
+        asm.place_name = f"class {self.name}"
+        start = Label()
+        if self.customers.arrivals is not None:
+            self._source(start)
+            asm.place(start)
+        else:
+            asm.place(start)
+            if self.customers.think_time is not None:
+                self._wait(self.customers.think_time, "think")
+                asm.emit(engine.DONE, (len(self.network.classes), 0))  # a response begins after the thinking
+        self._move(IN)
+        for node in self.customers.route:
+            if node != IN:
+                asm.place_name = f"{self.name} at {node}"
+                self._visit(node)
+        asm.place(self.labels[OUT])
+        asm.emit(engine.DONE, (self.number, 0))
+        asm.jump(ending := Label())
+        asm.place(self.lost)
+        asm.count(f"lost.{self.name}")
+        asm.place(ending)
+        if self.customers.arrivals is not None:
+            asm.emit(engine.END)
+            self.compiler.tokens.append(Token(begin, name=f"arrivals of {self.name}"))
+        else:
+            asm.jump(start)
+            self.compiler.tokens += [Token(begin, name=self.name)] * (self.customers.population or 0)
+
+    def _wait(self, time: Time, what: str) -> None:
+        kind, a, b, c = self.compiler.duration(time)
+        self.asm.emit(engine.WAIT, (a, 0), (b, 0), (c, 0), x=kind, source=f"{what}.{self.name}")
+
+    def _source(self, start: Label) -> None:
+        arrivals, asm, again = self.customers.arrivals, self.asm, Label()
+        assert arrivals is not None
+        size = arrivals.size if isinstance(arrivals, Batch) else 1
+        mean = size / arrivals.rate
+        time: Time = Exponential(mean=mean)
+        if isinstance(arrivals, Periodic):
+            self._wait(Uniform(low=0.0, high=mean), "phase")
+            time = Deterministic(mean=mean)
+        elif isinstance(arrivals, OnOff):
+            time = arrivals.interval()
+        asm.place(again)
+        self._wait(time, "arrival")
+        for _ in range(size):
+            asm.emit(engine.FORK, target=start, x=engine.NEW_PACKET)
+        asm.jump(again)
+
+    def _room(self, node: str, when_full: str) -> str | None:
+        """Return the semaphore of a station with this kind of limit, else None."""
+        station = self.network.station.get(node)
+        limited = station is not None and station.capacity is not None and station.when_full == when_full
+        return f"{node}.room" if limited else None
+
+    def _holds(self, node: str) -> bool:
+        """Say whether a customer may have to wait at a station for room at the next one."""
+        ahead = [
+            target for target, chance in self.customers.route[node].items() if chance and self._room(target, "block")
+        ]
+        if ahead and node in self.network.station and self.network.station[node].discipline == "ps":
+            raise RefusedError(
+                f"customers who are served together at {node!r} cannot wait there for room at {ahead[0]!r}"
+            )
+        return bool(ahead) and node in self.network.station
+
+    def _visit(self, node: str) -> None:
+        asm = self.asm
+        asm.place(self.labels[node])
+        if node in self.network.fork:
+            for station in self.network.fork[node].stations:
+                with asm.fork(mode=engine.JOINED):
+                    room = self._room(station, "block")
+                    if room:
+                        asm.consume(room)
+                    self._serve(station, hold=False)
+                    if room:
+                        asm.put(room)
+            asm.join()
+        else:
+            if room := self._room(node, "drop"):
+                asm.try_consume(room, 1, self.lost)
+            self._serve(node, hold=self._holds(node))
+        self._move(node)
+
+    def _serve(self, station: str, hold: bool) -> None:
+        asm, kind = self.asm, self.network.station[station]
+        x, a, b, c = self.compiler.duration(self.customers.service[station])
+        place, source = (asm.number(station), 0), f"service.{self.name}.{station}"
+        key = self.customers.priority if kind.discipline == "priority" else 0
+        if kind.discipline == "ps":
+            mean = self.customers.service[station].moments()[0]
+            asm.count(f"work.{station}", round(mean / asm.tick))
+            z = self.compiler.speeds.get(station, 0)
+            asm.emit(engine.SHARE, place, (a, 0), (b, 0), x=x, y=c, z=z, source=source)
+        elif hold:
+            asm.emit(engine.TAKE, place, (1, 0), (key, 0))
+            asm.emit(engine.WAIT, (a, 0), (b, 0), (c, 0), x=x, source=source)
+        else:
+            asm.emit(engine.SERVE, place, (a, 0), (b, 0), x=x, y=c, z=key, source=source)
+
+    def _move(self, node: str) -> None:
+        """Choose the next node; take room there first, then leave this one."""
+        asm, route = self.asm, {t: p for t, p in self.customers.route[node].items() if p}
+        rooms = [room for when_full in ("drop", "block") if (room := self._room(node, when_full))]
+        holds = self._holds(node)
+        with asm.scope():
+            chance, below = Variable("chance"), 0.0
+            if len(route) > 1:
+                asm.draw(chance, PROBABILITY_STEPS, f"route.{self.name}.{node}")
+            for k, (target, probability) in enumerate(route.items()):
+                other, below = Label(), below + probability
+                if k < len(route) - 1:
+                    asm.jump(other, chance >= round(below * PROBABILITY_STEPS))
+                if room := self._room(target, "block"):
+                    asm.consume(room)
+                if holds:
+                    asm.put(node)
+                for own in rooms:
+                    asm.put(own)
+                asm.jump(self.labels[target])
+                asm.place(other)
+
+
+def _times(customers: CustomerClass) -> list[float]:
+    times = [time.moments()[0] for time in customers.service.values()]
+    times += [customers.think_time.moments()[0]] if customers.think_time else []
+    return times + ([1 / customers.arrivals.rate] if customers.arrivals else [])
