@@ -24,6 +24,7 @@ from npexplore.errors import InputError
 
 if TYPE_CHECKING:
     from npexplore.designs import Design
+    from npexplore.machine.workload import Workload
     from npexplore.study.explain import Explanation
 
 
@@ -33,14 +34,15 @@ if TYPE_CHECKING:
 @workload_options
 @click.option("--seed", default=1, show_default=True, type=click.IntRange(min=0), help="First seed of the simulation.")
 @click.option("--seeds", default=1, show_default=True, type=click.IntRange(min=1), help="Replications to simulate.")
+@click.option("--packets", type=click.IntRange(min=1), help="Packets to measure in each; default: as stand for a mix.")
 @click.option("--no-sensitivity", is_flag=True, help="Leave out what each parameter would change (the slow part).")
 @click.option("--knobs", is_flag=True, help="List what can be set on DESIGN: type, unit, range, default, source.")
 @click.option("--mixes", is_flag=True, help="List the published mixes of packet lengths.")
 @json_option
 def command(
     design: str | None, settings: tuple[str, ...], trace: str | None, mix: str | None, packet_bytes: int | None,
-    arrivals: str | None, rate: str | None, seed: int, seeds: int, no_sensitivity: bool, knobs: bool, mixes: bool,
-    as_json: bool,
+    arrivals: str | None, rate: str | None, seed: int, seeds: int, packets: int | None, no_sensitivity: bool, knobs: bool,
+    mixes: bool, as_json: bool,
 ) -> int:  # fmt: skip
     """Say how fast DESIGN forwards a workload, what holds it back, how much headroom there is, and what would help."""
     if mixes:
@@ -57,7 +59,7 @@ def command(
         emit({"design": made.name, "knobs": rows}, lambda: table(rows, KNOB_COLUMNS), as_json=as_json)
         return 0
     load = read_workload(made, trace, mix, packet_bytes, arrivals, rate)
-    explanation = _explain(made, load, seed, seeds, not no_sensitivity)
+    explanation = _explain(made, load, seed, seeds, packets, not no_sensitivity)
     warn_of_idle_knobs(split_settings(settings), [(made, load)])
     for name, reason in explanation.refused.items():
         warn(f"no answer by {name}: {reason}")
@@ -65,9 +67,12 @@ def command(
     return ending(load)
 
 
-def _explain(design: Design, load: Any, seed: int, seeds: int, elasticities: bool) -> Explanation:
+def _explain(
+    design: Design, load: Workload | None, seed: int, seeds: int, packets: int | None, elasticities: bool
+) -> Explanation:
     from tqdm import tqdm
 
+    from npexplore.solve.simulate import PACKETS
     from npexplore.study.explain import explain
 
     with tqdm(total=None, unit="point", desc="what would help", disable=None, file=sys.stderr, leave=False) as bar:
@@ -76,7 +81,10 @@ def _explain(design: Design, load: Any, seed: int, seeds: int, elasticities: boo
             bar.total = total
             bar.update(done - bar.n)
 
-        return explain(design, load, seed=seed, seeds=seeds, elasticities=elasticities, progress=progress)
+        return explain(
+            design, load, seed=seed, seeds=seeds, packets=packets or PACKETS, elasticities=elasticities,
+            progress=progress,
+        )  # fmt: skip
 
 
 def text(e: Explanation) -> str:

@@ -90,9 +90,18 @@ class Workload:
 
     def distinct(self) -> tuple[dict[str, Values], Values]:
         """Return the distinct packets (columns of shape m) and their shares (shape m, sum 1)."""
+        columns, shares = self._distinct
+        return dict(columns), shares
+
+    @cached_property
+    def _distinct(self) -> tuple[dict[str, Values], Values]:
         names = list(self.columns)
-        rows = np.stack([self.columns[name] for name in names], axis=1)
-        unique, counts = np.unique(rows, axis=0, return_counts=True)
+        if len(names) == 1:  # sorting numbers is many times faster than sorting rows
+            values, counts = np.unique(self.packet_bytes, return_counts=True)
+            unique = values[:, None]
+        else:
+            rows = np.stack([self.columns[name] for name in names], axis=1)
+            unique, counts = np.unique(rows, axis=0, return_counts=True)
         columns = {name: unique[:, k].astype(np.float64) for k, name in enumerate(names)}
         return columns, counts / counts.sum()
 

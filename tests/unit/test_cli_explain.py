@@ -81,12 +81,13 @@ def test_every_key_of_the_contract_is_there(capsys):
 def test_settings_seeds_and_workloads_reach_the_machine(capsys):
     found = document(
         capsys, "explain", "ixp2400", "--mix", "dos", "--set", "bus_bits=128", "--set", "scheme=hb", "--seed", "9",
-        "--seeds", "2", "--arrivals", "poisson", "--rate", "1Gb/s", "--no-sensitivity",
+        "--seeds", "2", "--packets", "500", "--arrivals", "poisson", "--rate", "1Gb/s", "--no-sensitivity",
     )  # fmt: skip
     assert found["knobs"] == {"bus_bits": 128, "scheme": "hb"}
     assert found["seed"] == 9
     assert found["workload"]["offered_mpps"] == pytest.approx(1e9 / 512 / 1e6)
     assert found["solvers"]["simulated"]["about"]["seeds"] == 2
+    assert 500 <= found["solvers"]["simulated"]["about"]["packets"] < 600
     assert found["bottleneck"] == "arrivals"
     assert found["sensitivity"] is None
 

@@ -42,6 +42,17 @@ def test_rates_and_times_count_only_where_they_drive_the_arrivals():
     assert made(t_ns=np.array([0, 5]), **timed) != made(t_ns=np.array([0, 9]), **timed)
 
 
+def test_distinct_packets_have_their_shares_in_one_column_and_in_two():
+    columns, shares = made((40, 1500, 40, 40)).distinct()
+    assert (columns["packet_bytes"].tolist(), shares.tolist()) == ([40.0, 1500.0], [0.75, 0.25])
+    two = Workload("any", {"packet_bytes": np.array([40, 40, 40]), "words": np.array([1, 2, 1])})
+    columns, shares = two.distinct()
+    assert [column.tolist() for column in columns.values()] == [[40.0, 40.0], [1.0, 2.0]]
+    assert shares.tolist() == pytest.approx([2 / 3, 1 / 3])
+    columns.clear()
+    assert set(two.distinct()[0]) == {"packet_bytes", "words"}
+
+
 def test_going_back_to_saturated_forgets_the_rate():
     assert workload(mix="amp", arrivals="poisson", rate="1Mpps").with_arrivals("saturated").rate_pps is None
 

@@ -226,6 +226,13 @@ def test_the_words_when_nothing_helps_and_when_threads_bind():
     assert "No single parameter raises the throughput" in str(idle)
 
 
+def test_the_words_say_how_much_of_a_capture_was_played():
+    load = Workload("long", {"packet_bytes": np.repeat([40, 1500], 500)})
+    text = str(explain(DESIGN, load, packets=400, elasticities=False))
+    assert "played the first 400 of 1,000 packets (mean length 40 bytes, of all 770)." in text
+    assert "played the first" not in str(explain(DESIGN, load, packets=1000, elasticities=False))
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
