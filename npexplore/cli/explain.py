@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 @json_option
 def command(
     design: str | None, settings: tuple[str, ...], trace: str | None, mix: str | None, packet_bytes: int | None,
-    arrivals: str | None, rate: str | None, seed: int, seeds: int, packets: int | None, no_sensitivity: bool, knobs: bool,
-    mixes: bool, as_json: bool,
+    arrivals: str | None, rate: str | None, seed: int, seeds: int, packets: int | None, no_sensitivity: bool,
+    knobs: bool, mixes: bool, as_json: bool,
 ) -> int:  # fmt: skip
     """Say how fast DESIGN forwards a workload, what holds it back, how much headroom there is, and what would help."""
     if mixes:

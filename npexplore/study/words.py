@@ -116,7 +116,7 @@ def _difference(p: Prediction, best: Prediction) -> str:
 def _basis(e: Explanation) -> Iterator[str]:
     simulated, lengths = e.predictions.get("simulated"), e.workload.packet_bytes
     played = 0 if simulated is None else int(simulated.about.get("packets", 0))
-    if e.workload.ordered and e.workload.arrivals == "saturated" and played < len(lengths):
+    if e.workload.ordered and e.workload.arrivals == "saturated" and 0 < played < len(lengths):
         yield (
             f"The simulation played the first {played:,} of {len(lengths):,} packets (mean length "
             f"{short(float(lengths[:played].mean()), 4)} bytes, of all {short(e.workload.mean_packet_bytes, 4)})."
