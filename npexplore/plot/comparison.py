@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from npexplore.plot import theme
-from npexplore.plot.curves import finished
+from npexplore.plot.curves import RING, finished
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,8 +31,8 @@ def comparison(
             figure.add_trace(trace, 1, column)
         figure.update_xaxes(title_text=axis, row=1, col=column)
     figure.update_yaxes(categoryorder="array", categoryarray=names, range=[-0.6, len(names) - 0.4])
-    finished(figure, title, 170 + 30 * len(names))
-    return figure.update_layout(margin_t=64, legend_y=-60 / (30 * len(names) + 46))
+    figure.update_xaxes(tickangle=0, tickformat=",", nticks=12 // len(panels) + 2)
+    return finished(figure, title, 172 + 30 * len(names))
 
 
 def _traces(part: pd.DataFrame, legend: bool) -> list[go.Scatter]:
@@ -56,9 +56,9 @@ def _traces(part: pd.DataFrame, legend: bool) -> list[go.Scatter]:
             "<br>%{customdata[0]}<extra></extra>",
         ),
         go.Scatter(
-            x=hidden["simulated"], y=hidden["line"], mode="markers", name="predicted, no number published to compare",
+            x=hidden["simulated"], y=hidden["line"], mode="markers", name="withheld: predicted only",
             legendgroup="withheld", showlegend=legend, hoverinfo="skip",
-            marker={"symbol": "circle-open", "color": theme.ORIGIN["simulated"], "size": 19, "line": {"width": 1.6}},
+            marker=RING,
         ),
         go.Scatter(
             x=known["point"], y=known["line"], mode="markers", name="published", legendgroup="published",

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 DASHES = ("solid", "dash", "dot", "dashdot")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "star")
 FORMATS = {"%": ":.1%"}
+# Around a prediction of a number that is held back.
+RING = {"symbol": "circle-open", "color": theme.ORIGIN["simulated"], "size": 19, "line": {"width": 1.6}}
 
 
 def curves(
@@ -23,13 +25,15 @@ def curves(
     panel: str | None = None, panel_names: Mapping[Any, str] | None = None, dash: str | None = None,
     names: Mapping[Any, str] | None = None, dash_names: Mapping[Any, str] | None = None,
     colours: Mapping[Any, str] | None = None, band: tuple[str, str] | None = None, hover: Sequence[str] = (),
-    published: pd.DataFrame | None = None, log_x: bool = False, percent: bool = False, step: bool = False,
+    published: pd.DataFrame | None = None, withheld: pd.DataFrame | None = None,
+    log_x: bool = False, percent: bool = False, step: bool = False,
     x_values: Sequence[float] | None = None, height: int = 440,
 ) -> go.Figure:  # fmt: skip
     """Return y over x: a colour for each `series`, a dash for each `dash`, side by side a panel for each `panel`.
 
     band: columns of the interval drawn around each line. hover: further columns told under the pointer. published: a
-    table with columns x, y (and panel), hover text in `key`, drawn as black diamonds. percent: y is a share of 1.
+    table with columns x, y (and panel), hover text in `key`, drawn as black diamonds. withheld: the same for
+    predictions of numbers that are not published, drawn as rings. percent: y is a share of 1.
     """
     panels = list(table[panel].unique()) if panel else [None]
     heads = [str((panel_names or {}).get(value, value)) for value in panels] if panel else None
@@ -64,6 +68,11 @@ def curves(
         if published is not None:
             chosen = published if panel is None else published[published[panel] == of_panel]
             figure.add_trace(printed(chosen, x, y, legend=column == 1, percent=percent), 1, column)
+        if withheld is not None:
+            figure.add_trace(
+                go.Scatter(x=withheld[x], y=withheld[y], mode="markers", name="withheld: predicted only",
+                           hoverinfo="skip", marker=RING), 1, column,
+            )  # fmt: skip
     figure.update_xaxes(title_text=x_title)
     figure.update_yaxes(rangemode="tozero", tickformat=".0%" if percent else None)
     figure.update_yaxes(title_text=y_title, col=1)
@@ -89,24 +98,27 @@ def printed(
     )  # fmt: skip
 
 
-def levels(figure: go.Figure, rows: pd.DataFrame, y: str, label: str) -> go.Figure:
-    """Add published numbers that belong to no place on the horizontal axis as dotted lines with their names."""
-    for row in rows.to_dict("records"):
-        figure.add_hline(
-            y=row[y], line={"color": theme.BLACK, "dash": "dot", "width": 1.2}, annotation_text=row[label],
-            annotation_position="top left", annotation_font_size=12,
+def levels(figure: go.Figure, x: Sequence[float], rows: pd.DataFrame, y: str, label: str) -> go.Figure:
+    """Add published numbers that belong to no place on the horizontal axis as dotted lines from x[0] to x[-1]."""
+    for k, row in enumerate(rows.to_dict("records")):
+        figure.add_trace(
+            go.Scatter(
+                x=[x[0], x[-1]], y=[row[y]] * 2, mode="lines", name=row[label],
+                line={"color": (theme.GREY, theme.BLACK)[k // 2 % 2], "dash": ("dot", "dash")[k % 2], "width": 1.6},
+                hovertemplate=f"{row[label]}: %{{y}}<extra></extra>",
+            )
         )  # fmt: skip
     return figure
 
 
-def finished(figure: go.Figure, title: str, height: int) -> go.Figure:
-    """Give a figure the theme, its title, and a legend below that cannot cover the curves."""
+def finished(figure: go.Figure, title: str, height: int, *, legend_rows: int = 1) -> go.Figure:
+    """Give a figure the theme, its title, and a legend at its foot, of so many rows, that can cover nothing."""
     figure.update_layout(
-        template="npexplore", title=title, height=height, margin_t=96 if figure.layout.annotations else 64,
-        legend={"orientation": "h", "y": -0.22, "yanchor": "top", "x": 0, "xanchor": "left"}, hovermode="closest",
+        template="npexplore", title=title, height=height, hovermode="closest",
+        margin={"t": 96 if figure.layout.annotations else 64, "b": 72 + 24 * legend_rows},
+        legend={"orientation": "h", "yref": "container", "y": 0.01, "yanchor": "bottom", "x": 0, "xanchor": "left"},
     )  # fmt: skip
-    figure.update_annotations(font_size=14)
-    return figure
+    return figure.update_annotations(font_size=14)
 
 
 def faint(colour: str, opacity: float) -> str:

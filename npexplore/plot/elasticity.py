@@ -37,4 +37,4 @@ def elasticities(found: Mapping[str, Sensitivity], *, title: str) -> go.Figure:
         )  # fmt: skip
     figure.update_yaxes(categoryorder="array", categoryarray=order)
     figure.update_xaxes(title_text="throughput gained (%) for 1 % more of the parameter")
-    return finished(figure, title, 170 + 30 * len(order)).update_layout(legend_y=-60 / (30 * len(order) + 46))
+    return finished(figure, title, 172 + 30 * len(order))

@@ -47,15 +47,14 @@ def machine(demands: pd.DataFrame, facts: Any) -> Drawing:
     d.arrow((255, 238), (255, 215), (420, 215), (420, 192), both=True)
     d.arrow((332, 375), (360, 375), (360, 202), (410, 202), (410, 192))
     d.arrow((515, 192), (515, 238), both=True, width=2.4, colour=theme.BLUE)
-    d.arrow((655, 375), (664, 375), (664, 140), (642, 140))
-    d.arrow((664, 160), (664, 375), (642, 375))
-    d.arrow((642, 375), (738, 375), both=True)
+    d.arrow((642, 360), (664, 360), (664, 140), (642, 140), both=True)
+    d.arrow((642, 385), (738, 385), both=True)
     block(740, 340, 170, 70, "sram.write", "SRAM: lookup table")
     d.box(725, 90, 200, 224, fill="white", radius=10)
     d.text(825, 111, "DDR SDRAM", bold=True)
     block(740, 122, 170, 84, "dram.bank", f"{facts.banks} banks", "closed page")
     block(740, 218, 170, 84, "dram.bus", f"Data bus, {facts.bus_bits} bit",
-          f"{facts.bus_clock_mhz:g} million moves a second")  # fmt: skip
+          f"{facts.bus_clock_mhz:g} M moves a second")  # fmt: skip
     d.arrow((642, 275), (738, 262), both=True, width=3, colour=theme.BLUE)
     return d
 
@@ -77,7 +76,7 @@ def cells(sizes: tuple[int, ...], cell_bytes: int, data: pd.DataFrame) -> Drawin
             narrow = cell.bytes < cell_bytes
             d.box(x, y + 8, cell.bytes * scale, 42, fill="#fde3cf" if narrow else "#d6e8f5",
                   stroke=theme.VERMILION if narrow else theme.BLUE)  # fmt: skip
-            d.text(x + max(cell.bytes * scale / 2, 26), y + 34, f"{cell.bytes} bytes")
+            d.text(x + max(cell.bytes * scale / 2, 32), y + 34, f"{cell.bytes} bytes")
             d.text(x + cell_bytes * scale / 2, y + 69, f"SOP {cell.sop}   EOP {cell.eop}", size=12, colour="#57606a")
     return d
 
@@ -97,9 +96,8 @@ def dram(steps: pd.DataFrame, facts: Any) -> Drawing:
     d.arrow((115, 98), (115, 40), (318, 40), (318, 66))
     d.text(330, 32, f"address and command bus: {holds('dram.command')}", size=12, anchor="start")
     shown = min(int(facts.banks), 4)
-    for k in reversed(range(shown)):
-        x, y = 300 + 26 * k, 68 + 14 * k
-        d.box(x, y, 210, 76, fill="#eef4fa" if k else "#d6e8f5", stroke=theme.BLUE)
+    for k in range(shown - 1):
+        d.box(300 + 26 * k, 68 + 14 * k, 210, 76, fill="#eef4fa", stroke=theme.BLUE)
     x, y = 300 + 26 * (shown - 1), 68 + 14 * (shown - 1)
     d.box(x, y, 210, 76, fill="#d6e8f5", stroke=theme.BLUE)
     d.text(x + 105, y + 24, f"{facts.banks} banks, each", bold=True)

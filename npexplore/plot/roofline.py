@@ -12,7 +12,7 @@ from npexplore.plot.curves import finished
 if TYPE_CHECKING:
     import pandas as pd
 
-SHOWN = 30.0  # ceilings further than this above the lowest are left out: they never bind
+SHOWN = 5.0  # ceilings further than this above the lowest are left out: they never bind
 
 
 def roofline(ceilings: pd.DataFrame, answers: pd.DataFrame, knob: str, *, title: str, x_title: str) -> go.Figure:
@@ -55,13 +55,13 @@ def roofline(ceilings: pd.DataFrame, answers: pd.DataFrame, knob: str, *, title:
         middle = part.iloc[len(part) // 2]
         figure.add_annotation(
             x=_log(middle[knob]), y=_log(middle["ceiling_gbps"]), text=f"<b>{name}</b> binds", showarrow=True,
-            ax=-46, ay=-34, arrowcolor=theme.GREY, font={"size": 13}, bgcolor="rgba(255,255,255,0.85)",
+            ax=34, ay=58, arrowcolor=theme.GREY, font={"size": 13}, bgcolor="rgba(255,255,255,0.85)",
         )  # fmt: skip
     ticks = sorted(ceilings[knob].unique())
     figure.update_xaxes(type="log", title_text=x_title, tickvals=ticks, ticktext=[f"{tick:g}" for tick in ticks])
-    figure.update_yaxes(type="log", title_text=f"throughput (Gb/s of {ceilings['counted'].iloc[0]})")
-    finished(figure, title, 540)
-    return figure.update_layout(margin_t=64, legend_y=-0.16)
+    figure.update_yaxes(type="log", dtick="D2", minorloglabels="none")
+    figure.update_yaxes(title_text=f"throughput (Gb/s of {ceilings['counted'].iloc[0]})")
+    return finished(figure, title, 560, legend_rows=3).update_layout(margin_t=64)
 
 
 def _log(value: float) -> float:

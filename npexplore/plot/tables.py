@@ -13,7 +13,10 @@ BAD, SOFT = "#b42318", "#57606a"
 
 
 class Table:
-    """A DataFrame (`data`) and its cells as HTML, in a box that scrolls where `height` (pixels) is given."""
+    """A DataFrame (`data`) and its cells as HTML, in a box that scrolls where `height` (pixels) is given.
+
+    Cells of a column `note` become a line of their own across the table, below their row.
+    """
 
     def __init__(
         self, data: pd.DataFrame, cells: pd.DataFrame, *, left: Sequence[str] = (), height: int | None = None
@@ -22,20 +25,22 @@ class Table:
         self._cells, self._left, self._height = cells, set(left), height
 
     def _repr_html_(self) -> str:
-        align = {name: "left" if name in self._left else "right" for name in self._cells.columns}
+        names = [name for name in self._cells.columns if name != "note"]
+        align = {name: f"text-align:{'left' if name in self._left else 'right'}" for name in names}
         head = "".join(
-            f'<th style="text-align:{align[name]};white-space:normal;position:sticky;top:0;background:#fff">'
-            f"{escape(name)}</th>"
-            for name in self._cells.columns
+            f'<th style="{align[name]};white-space:normal;position:sticky;top:0;background:#fff">{escape(name)}</th>'
+            for name in names
         )
-        body = "".join(
-            "<tr>" + "".join(f'<td style="text-align:{align[name]}">{row[name]}</td>' for name in row) + "</tr>"
-            for row in self._cells.to_dict("records")
-        )
+        body = []
+        for row in self._cells.to_dict("records"):
+            note = row.get("note")
+            line = ";border-bottom:0" if note else ""
+            body.append("".join(f'<td style="{align[name]}{line}">{row[name]}</td>' for name in names))
+            if note:
+                body.append(f'<td colspan="{len(names)}" style="text-align:left;padding-top:0">{note}</td>')
+        rows = "".join(f"<tr>{cells}</tr>" for cells in body)
         box = f"max-height:{self._height}px;overflow:auto" if self._height else "overflow-x:auto"
-        return (
-            f'<div style="{box}"><table class="plain"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
-        )
+        return f'<div style="{box}"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
 
     def __repr__(self) -> str:
         return repr(self.data)
@@ -75,32 +80,69 @@ def cross_check(frame: pd.DataFrame, where: Mapping[str, str], *, height: int | 
     return Table(frame, pd.DataFrame(rows), left=left, height=height)
 
 
+def scores(frame: pd.DataFrame) -> Table:
+    """Return what study.scores found, a group a line; what misses its aim is red."""
+    import pandas as pd
+
+    def judged(value: float, aim: float | None, unit: str) -> str:
+        text = f"{value:+.1f} {unit}" if unit == "points" else f"{value:.1f} {unit}"
+        missed = _known(aim) and abs(value) > float(aim or 0)
+        return f'<b style="color:{BAD}">{text}</b>' if missed else text
+
+    def aims(row: Mapping[str, Any]) -> str:
+        told = [
+            f"{row[f'aim_{name}']:g} {row['unit']} {name}" for name in ("rms", "worst") if _known(row[f"aim_{name}"])
+        ]
+        return ", ".join(told) or "&ndash;"
+
+    lines = [
+        {
+            "predicted": escape(row["group"]),
+            "rows": str(row["rows"]),
+            "rms error": judged(row["rms"], row["aim_rms"], row["unit"]),
+            "worst error": judged(row["worst"], row["aim_worst"], row["unit"]),
+            "worst row": f"<small>{escape(row['worst_key'])}</small>",
+            "aim": aims(row),
+        }
+        for row in frame.to_dict("records")
+    ]
+    return Table(frame, pd.DataFrame(lines), left=("predicted", "worst row", "aim"))
+
+
 def _line(row: Mapping[str, Any], where: Mapping[str, str], others: Sequence[str]) -> dict[str, str]:
     unit = "" if row["unit"] in (None, "1") or row["unit"] != row["unit"] else f" {row['unit']}"
-    plus = row["ci95"]
-    half = f" &plusmn;&thinsp;{number((plus[1] - plus[0]) / 2, 2)}" if isinstance(plus, tuple | list) else ""
     spread = [float(row[name]) for name in others if _known(row[name])]
     off = row["verdict"] in ("off", "not_predictable", "not_modelled")
-    verdict = f'<b style="color:{BAD}">{row["verdict"].replace("_", " ")}</b>' if off else escape(str(row["verdict"]))
-    if row["reason"]:
-        verdict += (
-            f'<br><small style="color:{BAD};display:inline-block;min-width:15rem">{escape(row["reason"])}</small>'
-        )
-    error = row["error"]
-    colour = f' style="color:{BAD}"' if off else ""
+    red = f' style="color:{BAD}"' if off else ""
+    hints = f"<br><small>{row['prototype_hints']:.0f} hints</small>" if _known(row["prototype_hints"]) else ""
     return {
         "where": escape(where[row["key"]]),
         "what": f'{escape(row["quantity"])}<br><small style="color:{SOFT}">{escape(row["key"])}</small>',
         "published": "withheld" if row["role"] == "withheld" else f"{escape(str(row['published']))}{unit}",
         "bounds": number(row["bounds"]),
         "queueing": number(row["queueing"]),
-        "simulated": number(row["simulated"]) + half if _known(row["simulated"]) else "&ndash;",
-        "error": f"<span{colour}>{100 * error:+.1f} %</span>" if _known(error) else "&ndash;",
-        "other structures": f"{number(min(spread))} to {number(max(spread))}" if spread else "&ndash;",
-        "label": str(row["label"] or "&ndash;").replace("_", " "),
-        "hints": number(int(row["prototype_hints"])) if _known(row["prototype_hints"]) else "&ndash;",
-        "verdict": verdict,
+        "simulated": _with_interval(row["simulated"], row["ci95"]),
+        "error": f"<span{red}>{100 * row['error']:+.1f}&nbsp;%</span>" if _known(row["error"]) else "&ndash;",
+        "other structures": _span(spread),
+        "label": str(row["label"] or "&ndash;").replace("_", " ") + hints,
+        "verdict": f"<b{red}>{escape(str(row['verdict'])).replace('_', ' ')}</b>" if off else escape(row["verdict"]),
+        "note": f"<small{red}>{escape(row['reason'])}</small>" if _known(row["reason"]) else "",
     }
+
+
+def _with_interval(value: Any, ci95: Any) -> str:
+    if isinstance(value, bool) or not _known(value) or not isinstance(ci95, tuple | list):
+        return number(value)
+    half = (ci95[1] - ci95[0]) / 2
+    shown = number(value)
+    return f"{shown}<br><small>&plusmn;&thinsp;{half:.{len(shown.partition('.')[2])}f}</small>"
+
+
+def _span(values: Sequence[float]) -> str:
+    if not values:
+        return "&ndash;"
+    low, high = number(min(values)), number(max(values))
+    return "the same" if low == high else f"{low}&nbsp;to<br>{high}"
 
 
 def _known(value: Any) -> bool:

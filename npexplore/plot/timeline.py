@@ -46,4 +46,4 @@ def time_lines(
     figure.update_xaxes(range=[0, length_ns])
     figure.update_xaxes(title_text="time (ns)", row=len(tables), col=1)
     figure.update_layout(barmode="overlay", uniformtext={"minsize": 9, "mode": "hide"})
-    return finished(figure, title, height)
+    return finished(figure, title, height, legend_rows=0)

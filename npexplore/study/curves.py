@@ -30,13 +30,15 @@ def swept(points: Iterable[SweepPoint]) -> pd.DataFrame:
 
     lost: share of the packets that were dropped (simulation only).
     """
-    table = sweep(points)
-    offered = table["offered_mpps"].astype(float) / table["rate_mpps"]
+    asked = list(points)
+    table = sweep(asked)
+    loads = [(point.design.machine(), point.design.workload(point.workload)) for point in asked]
+    bits = np.array([8 * float(np.mean(machine.counted_bytes(load.packet_bytes))) for machine, load in loads])
     return table.assign(
         throughput_gbps=table["throughput_bps"] / 1e9,
         low_gbps=table["throughput_low_bps"] / 1e9,
         high_gbps=table["throughput_high_bps"] / 1e9,
-        offered_gbps=offered * table["throughput_bps"] / 1e9,
+        offered_gbps=table["offered_mpps"].astype(float) * bits / 1e3,
         lost=table["dropped"] / (table["dropped"] + table["packets"]),
     )
 
@@ -93,14 +95,14 @@ def narrow_share(designs: Mapping[str, Design], packet_bytes: Iterable[int]) -> 
 
 
 def lengths(workloads: Iterable[Workload]) -> pd.DataFrame:
-    """Return the cumulative shares of packet lengths: columns source, length_bytes, share (of packets no longer)."""
+    """Return the cumulative shares of packet lengths, from 0 on: columns source, length_bytes, share (no longer)."""
     import pandas as pd
 
     parts = []
     for load in workloads:
         size, count = np.unique(load.packet_bytes, return_counts=True)
-        share = np.cumsum(count) / count.sum()
-        parts.append(pd.DataFrame({"source": load.name, "length_bytes": size, "share": share}))
+        share = np.concatenate([[0.0], np.cumsum(count) / count.sum()])
+        parts.append(pd.DataFrame({"source": load.name, "length_bytes": [size[0], *size], "share": share}))
     return pd.concat(parts, ignore_index=True)
 
 
