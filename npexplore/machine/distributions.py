@@ -19,7 +19,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Base of the records of a network file."""
 
 
-class Distribution(Record, tag_field="distribution"):
+class Distribution(Record, frozen=True, tag_field="distribution"):
     """How long something takes: a mean, and how much it varies."""
 
     def moments(self) -> tuple[float, float]:
@@ -31,7 +31,7 @@ class Distribution(Record, tag_field="distribution"):
         positive(f"{place}: mean", self.moments()[0])
 
 
-class Deterministic(Distribution, tag="deterministic"):
+class Deterministic(Distribution, frozen=True, tag="deterministic"):
     """Always the mean."""
 
     mean: float
@@ -41,7 +41,7 @@ class Deterministic(Distribution, tag="deterministic"):
         return self.mean, 0.0
 
 
-class Exponential(Distribution, tag="exponential"):
+class Exponential(Distribution, frozen=True, tag="exponential"):
     """Exponential with a mean."""
 
     mean: float
@@ -51,7 +51,7 @@ class Exponential(Distribution, tag="exponential"):
         return self.mean, 1.0
 
 
-class Erlang(Distribution, tag="erlang"):
+class Erlang(Distribution, frozen=True, tag="erlang"):
     """The sum of `stages` exponential times, `mean` in all."""
 
     mean: float
@@ -62,7 +62,7 @@ class Erlang(Distribution, tag="erlang"):
         return self.mean, 1.0 / self.stages
 
 
-class Hyperexponential(Distribution, tag="hyperexponential"):
+class Hyperexponential(Distribution, frozen=True, tag="hyperexponential"):
     """Exponential with the first mean with a probability, else with the second."""
 
     means: tuple[float, float]
@@ -82,7 +82,7 @@ class Hyperexponential(Distribution, tag="hyperexponential"):
             raise InputError(f"{place}: probability must be in 0..1, got {self.probability}")
 
 
-class Uniform(Distribution, tag="uniform"):
+class Uniform(Distribution, frozen=True, tag="uniform"):
     """Any time from `low` to `high`, all alike likely."""
 
     low: float
@@ -101,7 +101,7 @@ class Uniform(Distribution, tag="uniform"):
             raise InputError(f"{place}: high must be at least low ({self.low}), got {self.high}")
 
 
-class Empirical(Distribution, tag="empirical"):
+class Empirical(Distribution, frozen=True, tag="empirical"):
     """One of `values`, each as often as its weight says."""
 
     values: Annotated[list[float], msgspec.Meta(min_length=1)]
@@ -130,7 +130,7 @@ class Empirical(Distribution, tag="empirical"):
 Time = Deterministic | Exponential | Erlang | Hyperexponential | Uniform | Empirical
 
 
-class Arrivals(Record, tag_field="process"):
+class Arrivals(Record, frozen=True, tag_field="process"):
     """How customers come from outside: `rate` of them a second in the long run."""
 
     rate: float
@@ -144,11 +144,11 @@ class Arrivals(Record, tag_field="process"):
         return 1.0
 
 
-class Poisson(Arrivals, tag="poisson"):
+class Poisson(Arrivals, frozen=True, tag="poisson"):
     """One at a time, exponential times between them."""
 
 
-class Periodic(Arrivals, tag="periodic"):
+class Periodic(Arrivals, frozen=True, tag="periodic"):
     """One at a time, always the same time between them, from a random instant on."""
 
     def dispersion(self) -> float:
@@ -156,7 +156,7 @@ class Periodic(Arrivals, tag="periodic"):
         return 0.0
 
 
-class Batch(Arrivals, tag="batch"):
+class Batch(Arrivals, frozen=True, tag="batch"):
     """`size` at once, exponential times between batches."""
 
     size: Count
@@ -166,7 +166,7 @@ class Batch(Arrivals, tag="batch"):
         return float(self.size)
 
 
-class OnOff(Arrivals, tag="on_off"):
+class OnOff(Arrivals, frozen=True, tag="on_off"):
     """Poisson while on, none while off; `on` and `off` are the means of these exponential spans in seconds."""
 
     on: float

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -21,7 +21,7 @@ IN, OUT = "in", "out"
 DUST = 1e-9  # how far probabilities may be from adding up to 1
 
 
-class Station(Record, kw_only=True):
+class Station(Record, frozen=True, kw_only=True):
     """A place of service. `capacity` counts those in service, too; `rates`: work a second with 1, 2, ... customers."""
 
     servers: Count = 1
@@ -44,12 +44,17 @@ class Station(Record, kw_only=True):
             positive(f"{place}: each of rates", rate)
 
     @property
+    def fastest(self) -> float:
+        """Return the most work a second that one customer gets."""
+        return max(self.rates) if self.rates else 1.0
+
+    @property
     def fullest(self) -> float:
         """Return the most work a second that the station can do."""
         return math.inf if self.discipline == "delay" else max(self.rates) if self.rates else float(self.servers)
 
 
-class CustomerClass(Record, kw_only=True):
+class CustomerClass(Record, frozen=True, kw_only=True):
     """Customers that are alike. Either a population (closed) or arrivals (open); a smaller priority goes first."""
 
     population: int | None = None
@@ -60,13 +65,13 @@ class CustomerClass(Record, kw_only=True):
     route: dict[str, dict[str, float]]
 
 
-class Fork(Record, kw_only=True):
+class Fork(Record, frozen=True, kw_only=True):
     """A customer here visits all of `stations` at the same time and goes on when the last visit is over."""
 
     stations: Annotated[list[str], msgspec.Meta(min_length=2)]
 
 
-class Network(Record, kw_only=True):
+class Network(Record, frozen=True, kw_only=True):
     """Schema of models/networks/*.toml."""
 
     name: str
@@ -156,3 +161,8 @@ def _check_route(network: Network, customers: CustomerClass, node: str, route: M
         for station in network.stations_at(node):
             if station not in customers.service:
                 raise InputError(f"{place}: the class visits station {station!r} but has no service time there")
+
+
+def network_schema() -> dict[str, Any]:
+    """Return the JSON Schema of a network file."""
+    return msgspec.json.schema(Network)

@@ -63,9 +63,12 @@ class NetworkCompiler:
             self.tables.append(np.round(np.array(station.rates) * (1 << engine.SPEED)).astype(np.int64).reshape(-1, 1))
             self.speeds[name] = len(self.tables)
 
+    def _ticks(self, seconds: float) -> int:
+        return round(seconds / self.asm.tick)
+
     def duration(self, time: Time) -> tuple[int, int, int, int]:
         """Return kind and operands a, b, c of a random time."""
-        ticks = lambda seconds: round(seconds / self.asm.tick)  # noqa: E731
+        ticks = self._ticks
         match time:
             case Deterministic():
                 return engine.FIXED, ticks(time.mean), 0, 0
@@ -74,7 +77,12 @@ class NetworkCompiler:
             case Erlang():
                 return engine.ERLANG, ticks(time.mean), time.stages, 0
             case Hyperexponential():
-                return engine.HYPEREXPONENTIAL, *map(ticks, time.means), round(time.probability * 2**30)
+                return (
+                    engine.HYPEREXPONENTIAL,
+                    ticks(time.means[0]),
+                    ticks(time.means[1]),
+                    round(time.probability * 2**30),
+                )
             case Uniform():
                 return engine.UNIFORM, ticks(time.low), ticks(time.high), 0
             case Empirical():

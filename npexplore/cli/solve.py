@@ -1,0 +1,63 @@
+"""`npexplore solve`: answer a user's own network by bounds, queueing theory and simulation (CONTRACT.md)."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from npexplore.cli.output import emit, json_option, table
+from npexplore.errors import InputError, one_of
+
+if TYPE_CHECKING:
+    from npexplore.solve.network_result import NetworkResult
+
+ALL = "all"
+
+
+@click.command("solve")
+@click.argument("model", required=False, type=click.Path(dir_okay=False, path_type=Path))
+@click.option("--method", default=ALL, show_default=True, metavar="NAME", help="bounds, queueing, simulation or all.")
+@click.option("--seeds", default=5, show_default=True, type=click.IntRange(min=1), help="Simulations, one a seed.")
+@click.option("--customers", type=click.IntRange(min=100), help="Passes through the network measured a seed.")
+@click.option("--schema", is_flag=True, help="Print the JSON Schema of MODEL.toml and do nothing else.")
+@json_option
+def command(model: Path | None, method: str, seeds: int, customers: int | None, schema: bool, as_json: bool) -> None:
+    """Solve your own network of stations, MODEL.toml."""
+    from tqdm import tqdm
+
+    from npexplore.machine.network import load_network, network_schema
+    from npexplore.solve.network_simulation import CUSTOMERS
+    from npexplore.solve.networks import METHODS, solve_network
+
+    if schema:
+        print(json.dumps(network_schema(), indent=2))
+        return
+    if model is None:
+        raise InputError("solve needs a network, MODEL.toml (or --schema)")
+    methods = METHODS if method == ALL else (one_of("method", method, (*METHODS, ALL)),)
+    network = load_network(model)
+    simulates = "simulation" in methods
+    with tqdm(total=seeds, unit="seed", disable=None if simulates else True, file=sys.stderr) as bar:
+        try:
+            results = solve_network(
+                network, methods, range(1, seeds + 1), customers or CUSTOMERS, progress=lambda _: bar.update()
+            )
+        except InputError as error:
+            raise InputError(f"{model.name}: {error}") from None
+    document = {"model": network.name, "method": method, "results": [asdict(result) for result in results]}
+    emit(document, lambda: "\n\n".join(_text(result) for result in results), as_json=as_json)
+
+
+def _text(result: NetworkResult) -> str:
+    how = "refused: " + result.refused if result.refused else "exact" if result.exact else result.approximation
+    head = f"{result.solver} ({how})"
+    if result.refused:
+        return head
+    stations = table([{"station": name, **vars(station)} for name, station in result.stations.items()])
+    classes = table([{"class": name, **vars(one)} for name, one in result.classes.items()])
+    return f"{head}\n\n{stations}\n\n{classes}\n\nbottleneck: {result.bottleneck or 'none'}"

@@ -1,0 +1,230 @@
+"""Queueing answers for a network file: which model a network is, the solver for it, or the reason why there is none.
+
+Exact: product form (BCMP: fifo with one exponential mean, ps, delay; Poisson or closed), M/G/1 with and without
+priorities, M/M/c/K, and two equal M/M/1 behind a fork. Named approximations: FIFO with other service or arrivals
+(Allen-Cunneen by station; Schweitzer with residual times where closed), forks over more than two stations.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from npexplore.errors import RefusedError
+from npexplore.machine.distributions import Exponential, Poisson
+from npexplore.machine.network import IN, OUT
+from npexplore.solve import queueing
+from npexplore.solve.network_result import ClassResult, NetworkResult, StationResult, busiest, refusal
+from npexplore.solve.network_traffic import Traffic
+from npexplore.solve.queueing.inputs import Floats
+
+NELSON_TANTAWI_MOST = 32  # branches the formula was fitted to
+
+
+def solve_queueing(flows: Traffic) -> NetworkResult:
+    """Answer by the queueing solver that fits; a network outside all of them is refused with the feature in the way."""
+    stations = flows.network.station.values()
+    try:
+        if flows.network.fork:
+            return _fork_join(flows)
+        if any(station.capacity is not None for station in stations):
+            return _limited(flows)
+        if any(station.discipline == "priority" for station in stations):
+            return _priority(flows)
+        return _unlimited(flows)
+    except RefusedError as error:
+        return refusal(flows.network, "queueing", str(error))
+
+
+def _single(flows: Traffic, feature: str, servers: int | None = None) -> str:
+    """Return the name of the only station, passed once by Poisson arrivals; raises RefusedError naming the feature."""
+    (name, station), *others = flows.network.station.items()
+    classes = flows.network.classes.values()
+    if others or not np.all(flows.visits == 1) or not all(isinstance(c.arrivals, Poisson) for c in classes):
+        raise RefusedError(f"{feature} is solved at a single station with one visit and Poisson arrivals only")
+    if servers is not None and station.servers != servers:
+        raise RefusedError(f"{feature} is solved at {servers} server only, {name!r} has {station.servers}")
+    return name
+
+
+def _exponential_alike(flows: Traffic, k: int) -> bool:
+    name = list(flows.network.station)[k]
+    there = flows.visits[k] > 0
+    times = [c.service[name] for c, comes in zip(flows.network.classes.values(), there, strict=True) if comes]
+    return all(isinstance(time, Exponential) for time in times) and len({t.moments()[0] for t in times}) <= 1
+
+
+def _limited(flows: Traffic) -> NetworkResult:
+    name = _single(flows, "a station of limited capacity")
+    station = flows.network.station[name]
+    if station.capacity is None or station.when_full == "block" or station.rates:
+        raise RefusedError(f"station {name!r}: only a capacity that drops, without rates, has a closed form")
+    if not _exponential_alike(flows, 0) or station.discipline == "priority":
+        raise RefusedError(f"station {name!r}: M/M/c/K needs one exponential service time for all, fifo or ps")
+    found = queueing.mmck(flows.rate.sum(), flows.mean[0, 0], station.servers, station.capacity)
+    loss, response = float(found.loss.item()), float(found.mean_response.item())
+    result = StationResult(
+        float(found.utilization.item()), float(found.throughput.item()), float(found.mean_number.item()),
+        response - flows.mean[0, 0], response,
+    )  # fmt: skip
+    classes = {
+        c: ClassResult(float(rate * (1 - loss)), response, loss=loss)
+        for c, rate in zip(flows.network.classes, flows.rate, strict=True)
+    }
+    return NetworkResult("queueing", True, {name: result}, classes, bottleneck=name)
+
+
+def _priority(flows: Traffic) -> NetworkResult:
+    _single(flows, "a priority station", servers=1)
+    levels = np.array([customers.priority for customers in flows.network.classes.values()])
+    order = np.unique(levels)
+    rate, mean, square = (
+        np.array([values[levels == level].sum() for level in order])
+        for values in (flows.rate, flows.rate * flows.mean[0], flows.rate * flows.mean[0] ** 2 * (1 + flows.scv[0]))
+    )  # classes of one level wait in one line
+    found = queueing.mg1_priority(rate, mean / rate, square * rate / mean**2 - 1)
+    wait = found.mean_wait[np.searchsorted(order, levels)]
+    return _by_wait(flows, wait[None], None)
+
+
+def _unlimited(flows: Traffic) -> NetworkResult:
+    names = list(flows.network.station)
+    general = [
+        k
+        for k, station in enumerate(flows.network.station.values())
+        if station.discipline == "fifo" and not _exponential_alike(flows, k)
+    ]
+    arrivals = [c.arrivals for c in flows.network.classes.values() if c.arrivals]
+    poisson = all(isinstance(process, Poisson) for process in arrivals)
+    if not general and poisson:
+        return _product_form(flows)
+    if not flows.population.any():
+        return _open_general(flows)
+    if flows.rate.any():
+        what = f"fifo service at {names[general[0]]!r}" if general else "arrivals that are not Poisson"
+        raise RefusedError(f"{what} outside product form together with both open and closed classes")
+    return _closed_general(flows, general)
+
+
+def _product_form(flows: Traffic) -> NetworkResult:
+    stations = flows.network.station.values()
+    levels = max(*(len(s.rates or ()) for s in stations), *(s.servers for s in stations), 1, 1)
+    level = np.arange(1, max(levels, int(flows.population.sum())) + 1)
+    rates = np.stack(
+        [np.array(s.rates)[np.minimum(level, len(s.rates)) - 1] if s.rates else np.minimum(level, s.servers)
+         for s in stations]
+    ).astype(float)  # fmt: skip
+    names = list(flows.network.station)
+    try:
+        found = queueing.mixed_network(
+            flows.demands, flows.rate, flows.population, flows.think_time, rates, delay=flows.delay, names=names
+        )
+    except RefusedError as error:
+        if flows.rate.any() or any(s.rates for s in stations):
+            raise
+        servers = [1 if s.discipline == "delay" else s.servers for s in stations]
+        found = queueing.approximate_mva(
+            flows.demands, flows.population, flows.think_time, servers=servers, delay=flows.delay, names=names
+        )
+        found = replace(found, approximation=f"{found.approximation} ({str(error).partition(';')[0]})")
+    return _of_mva(flows, found)
+
+
+def _closed_general(flows: Traffic, general: list[int]) -> NetworkResult:
+    stations = flows.network.station.values()
+    flags = [k in general for k in range(len(flows.mean))]
+    if any(station.rates for station in stations):
+        raise RefusedError("load-dependent rates together with fifo service outside product form")
+    servers = [1 if s.discipline == "delay" else s.servers for s in stations]
+    found = queueing.approximate_mva(
+        flows.demands, flows.population, flows.think_time, "Schweitzer", servers=servers, fifo=flags,
+        visits=flows.visits, scv=flows.scv, delay=flows.delay, names=list(flows.network.station),
+    )  # fmt: skip
+    return _of_mva(flows, found)
+
+
+def _of_mva(flows: Traffic, found: queueing.MultiMva) -> NetworkResult:
+    x, number = found.throughput[0], found.queue_length[0]
+    response = found.residence_time[0].sum(axis=0)
+    return _result(flows, x, number, response, found.approximation)
+
+
+def _open_general(flows: Traffic) -> NetworkResult:
+    """Answer station by station: Allen and Cunneen's wait with the flow inside the network taken as Poisson."""
+    wait, names = np.zeros(flows.mean.shape), []
+    dispersion = np.array([c.arrivals.dispersion() if c.arrivals else 1.0 for c in flows.network.classes.values()])
+    starts = [c.route[IN] for c in flows.network.classes.values()]
+    first = np.array([[start.get(name, 0.0) for start in starts] for name in flows.network.station])
+    for k, station in enumerate(flows.network.station.values()):
+        flow = flows.rate * flows.visits[k]
+        if station.discipline == "delay" or not flow.any():
+            continue
+        if station.rates:
+            raise RefusedError("load-dependent rates together with arrivals or fifo service outside product form")
+        mean = flow @ flows.mean[k] / flow.sum()
+        scv = flow @ (flows.mean[k] ** 2 * (1 + flows.scv[k])) / flow.sum() / mean**2 - 1
+        direct = np.all((flow == 0) | (first[k] == flows.visits[k]))  # a split stream of probability p: 1 + p (I - 1)
+        arrival = flow @ (1 + first[k] * (dispersion - 1)) / flow.sum() if direct else 1.0
+        if station.discipline == "ps":  # as if exponential; with Poisson arrivals that makes no difference
+            stretch = queueing.ggc(flow.sum(), mean, arrival, 1.0, station.servers)
+            wait[k] = stretch.mean_wait.item() * flows.mean[k] / mean
+        else:
+            stretch = queueing.ggc(flow.sum(), mean, arrival, max(scv, 0.0), station.servers)
+            wait[k] = stretch.mean_wait.item()
+        names += [stretch.approximation] if stretch.approximation else []
+    alone = len(wait) == 1 and bool(np.all(flows.visits == 1))
+    inside = [] if alone else ["flows inside the network taken as Poisson"]
+    return _by_wait(flows, wait, ", ".join([*dict.fromkeys(names), *inside]) or None)
+
+
+def _fork_join(flows: Traffic) -> NetworkResult:
+    """Answer K equal M/M/1 behind one fork: R = (H_K / H_2 + (1 - H_K / H_2) 4 rho / 11) (12 - rho) / 8 * R_1."""
+    network, stations = flows.network, flows.network.station.values()
+    (customers, *others), (fork, *more) = network.classes.values(), network.fork
+    K = len(stations)
+    alike = len({time.moments() for time in customers.service.values()}) == 1
+    plain = all(s.discipline == "fifo" and s.servers == 1 and s.capacity is None for s in stations)
+    straight = customers.route.get(IN) == {fork: 1.0} and customers.route.get(fork) == {OUT: 1.0}
+    whole = sorted(network.fork[fork].stations) == sorted(network.station)
+    exponential = all(isinstance(time, Exponential) for time in customers.service.values())
+    if others or more or not (alike and plain and straight and whole and exponential and K <= NELSON_TANTAWI_MOST):
+        raise RefusedError(
+            f"fork {fork!r}: solved where one class passes once over at most {NELSON_TANTAWI_MOST} equal M/M/1 stations"
+        )
+    if not isinstance(customers.arrivals, Poisson):
+        raise RefusedError(f"fork {fork!r}: solved with Poisson arrivals only")
+    rho = float(flows.rate[0] * flows.mean[0, 0])
+    one = queueing.mm1(flows.rate[0], flows.mean[0, 0])
+    ratio = float(np.sum(1 / np.arange(1, K + 1))) / 1.5
+    stretch = (ratio + (1 - ratio) * 4 * rho / 11) * (12 - rho) / 8
+    number = np.full((K, 1), one.mean_number.item())
+    response = np.array([stretch * one.mean_response.item()])
+    return _result(flows, flows.rate, number, response, None if K == 2 else "Nelson-Tantawi")
+
+
+def _by_wait(flows: Traffic, wait: Floats, approximation: str | None) -> NetworkResult:
+    """Return the answer of an open network from the waits (K or 1, R) of each visit."""
+    residence = flows.visits * (wait + flows.mean)
+    return _result(flows, flows.rate, flows.rate * residence, residence.sum(axis=0), approximation)
+
+
+def _result(flows: Traffic, x: Floats, number: Floats, response: Floats, approximation: str | None) -> NetworkResult:
+    """Return the answer from throughputs (R,), numbers at the stations (K, R) and responses (R,)."""
+    stations = {}
+    for k, (name, station) in enumerate(flows.network.station.items()):
+        visits, busy = float(x @ flows.visits[k]), float(x @ flows.demands[k])
+        total = float(number[k].sum())
+        stay = total / visits if visits else None
+        stations[name] = StationResult(
+            utilization=None if station.discipline == "delay" else busy / station.fullest,
+            throughput=visits,
+            mean_number=total,
+            mean_wait=None if station.rates or stay is None else max(stay - busy / visits, 0.0),
+            mean_response=stay,
+        )
+    classes = {
+        name: ClassResult(float(x[r]), float(response[r]), loss=0.0) for r, name in enumerate(flows.network.classes)
+    }
+    exact = approximation is None
+    return NetworkResult("queueing", exact, stations, classes, approximation, bottleneck=busiest(stations))
