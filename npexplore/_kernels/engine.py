@@ -101,15 +101,12 @@ def _push(heap_time, heap_key, heap_token, n, time, key, token):
 
 
 @kernel(forceinline=True, _nrt=False)
-def _pop(heap_time, heap_key, heap_token, n):
-    """Remove the root of a heap of n entries (the caller has read it)."""
-    last = n - 1
-    time, key, token = heap_time[last], heap_key[last], heap_token[last]
-    i = 0
-    child = 1
-    while child < last:
+def _sink(heap_time, heap_key, heap_token, n, i, time, key, token):
+    """Put an entry at place i of a heap of n entries or below it."""
+    child = 2 * i + 1
+    while child < n:
         other = child + 1
-        if other < last and (
+        if other < n and (
             heap_time[other] < heap_time[child]
             or (heap_time[other] == heap_time[child] and heap_key[other] < heap_key[child])
         ):
@@ -128,6 +125,13 @@ def _pop(heap_time, heap_key, heap_token, n):
 
 
 @kernel(forceinline=True, _nrt=False)
+def _pop(heap_time, heap_key, heap_token, n):
+    """Remove the root of a heap of n entries (the caller has read it)."""
+    last = n - 1
+    _sink(heap_time, heap_key, heap_token, last, 0, heap_time[last], heap_key[last], heap_token[last])
+
+
+@kernel(forceinline=True, _nrt=False)
 def _remove(heap_time, heap_key, heap_token, n, token):
     """Take a token's entry out of a heap of n entries."""
     i = 0
@@ -136,9 +140,8 @@ def _remove(heap_time, heap_key, heap_token, n, token):
     last = n - 1
     if i == last:
         return
-    time, key = heap_time[last], heap_key[last]
-    moved = heap_token[last]
-    while i > 0:  # up, if it is earlier than its new parent
+    time, key, moved = heap_time[last], heap_key[last], heap_token[last]
+    while i > 0:  # the last entry takes the place: up, if it is earlier than its new parent, else down
         parent = (i - 1) >> 1
         if heap_time[parent] < time or (heap_time[parent] == time and heap_key[parent] < key):
             break
@@ -146,24 +149,7 @@ def _remove(heap_time, heap_key, heap_token, n, token):
         heap_key[i] = heap_key[parent]
         heap_token[i] = heap_token[parent]
         i = parent
-    child = 2 * i + 1
-    while child < last:  # else down
-        other = child + 1
-        if other < last and (
-            heap_time[other] < heap_time[child]
-            or (heap_time[other] == heap_time[child] and heap_key[other] < heap_key[child])
-        ):
-            child = other
-        if time < heap_time[child] or (time == heap_time[child] and key < heap_key[child]):
-            break
-        heap_time[i] = heap_time[child]
-        heap_key[i] = heap_key[child]
-        heap_token[i] = heap_token[child]
-        i = child
-        child = 2 * i + 1
-    heap_time[i] = time
-    heap_key[i] = key
-    heap_token[i] = moved
+    _sink(heap_time, heap_key, heap_token, last, i, time, key, moved)
 
 
 @kernel(forceinline=True, _nrt=False)
