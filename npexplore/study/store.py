@@ -14,11 +14,12 @@ import shutil
 import time
 import uuid
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from npexplore.errors import InputError
@@ -51,6 +52,18 @@ def tabulate(rows: Sequence[Row], schema: Mapping[str, pa.DataType]) -> pa.Table
     return pa.table(columns)
 
 
+def _filled(table: pa.Table, known: Sequence[Row]) -> pa.Table:
+    """Return the table with the values that `known` adds where it has none."""
+    for name in dict.fromkeys(name for row in known for name in row):
+        values = pa.array([row.get(name) for row in known])
+        if name not in table.column_names:
+            table = table.append_column(name, values)
+        elif table[name].null_count and values.null_count < len(values):
+            k = table.column_names.index(name)
+            table = table.set_column(k, name, pc.coalesce(table[name], values.cast(table[name].type)))
+    return table
+
+
 class Store:
     """Rows of sweeps in a Parquet file; `rows` is the table of those it holds.
 
@@ -77,14 +90,18 @@ class Store:
         if sum(1 for _ in self.parts.iterdir()) > FRAGMENTS:
             self.merge()
 
-    def merge(self, order: Iterable[Key] = ()) -> pa.Table:
-        """Bring all rows into the one file, those of `order` last and in its order; return the table."""
+    def merge(self, asked: Mapping[Key, Row] | None = None) -> pa.Table:
+        """Bring all rows into the one file, those of `asked` last and in its order; return the table.
+
+        What an older row does not tell (a knob that was not varied then) is filled in from `asked`.
+        """
+        asked = asked or {}
         table = self._read()
         if table.num_rows:
-            place = {key: k for k, key in enumerate(order)}
+            place = {key: k for k, key in enumerate(asked)}
             first = {key: k for k, key in reversed(list(enumerate(keys_of(table))))}  # written twice counts once
             chosen = sorted(first.items(), key=lambda item: (place.get(item[0], -1), item[1]))
-            table = table.take([k for _, k in chosen])
+            table = _filled(table.take([k for _, k in chosen]), [asked.get(key, {}) for key, _ in chosen])
             self._write(table, self.path)
         shutil.rmtree(self.parts, ignore_errors=True)
         self.rows = table

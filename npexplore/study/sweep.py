@@ -75,7 +75,7 @@ def sweep(
     except BrokenExecutor as error:
         raise NpexploreError(f"a worker died; {done} of {total} points are finished: {error}") from error
     finally:
-        table = kept.merge(order) if kept is not None else concatenate(fresh)
+        table = kept.merge(dict(zip(order, rows, strict=True))) if kept is not None else concatenate(fresh)
     place = {key: k for k, key in enumerate(keys_of(table))}
     return table.take([place[key] for key in order]).to_pandas()
 

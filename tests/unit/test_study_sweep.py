@@ -203,6 +203,8 @@ def test_more_points_join_a_store(tmp_path, monkeypatch):
     more = sweep(points(banks=(4, 8), hash_ns=(100.0, 147.98)), store=path, packets=FEW)
     assert len(computed) == 6  # of eight, the two with the default hash and 4 banks are known
     assert len(more) == 8
+    assert more["hash_ns"].tolist() == [100.0, 100.0, 147.98, 147.98] * 2  # known rows tell it too
+    assert pd.read_parquet(path)["hash_ns"].tolist() == more["hash_ns"].tolist()
     assert pq.read_metadata(path).num_rows == 8
 
 
@@ -276,7 +278,7 @@ def test_columns_that_one_row_lacks_are_null_there(tmp_path):
     store = Store(tmp_path / "a.parquet")
     store.append(row(1, banks=4))
     store.append(row(2, scheme="hb"))
-    assert sorted(map(str, store.merge(order=[]).to_pandas()["banks"])) == ["4.0", "nan"]
+    assert sorted(map(str, store.merge().to_pandas()["banks"])) == ["4.0", "nan"]
 
 
 def test_a_fragment_that_cannot_be_read_is_computed_again(tmp_path):
