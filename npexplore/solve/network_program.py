@@ -30,7 +30,6 @@ from npexplore.machine.resources.base import Server
 from npexplore.solve.model import EngineModel, Integers, Token, rows_of
 
 TICKS = 10_000  # in the shortest mean time
-UNLIMITED = 1 << 40  # units of a delay
 MOST_CUSTOMERS = 50_000  # from outside, at once; more are taken for a network that never empties
 LONGEST = 1 << 36  # ticks of a mean time: work in 2^-20 ticks, 2^6 times the mean, stays within 64 bits
 
@@ -47,6 +46,10 @@ class NetworkCompiler:
         self.asm = Assembler(shortest / TICKS)
         if longest / self.asm.tick > LONGEST:
             raise RefusedError(f"mean times from {shortest:g} to {longest:g} s differ too much for one clock")
+        branches = max((len(fork.stations) for fork in network.fork.values()), default=0)
+        self.closed = sum(customers.population or 0 for customers in network.classes.values())
+        outside = MOST_CUSTOMERS if any(customers.arrivals for customers in network.classes.values()) else 0
+        self.spare_tokens = outside + self.closed * branches
         for name, station in network.station.items():
             self._declare(name, station)
         self.tokens: list[Token] = []
@@ -55,7 +58,7 @@ class NetworkCompiler:
 
     def _declare(self, name: str, station: Station) -> None:
         discipline = {"ps": "shared", "priority": "keyed"}.get(station.discipline, "fifo")
-        units = UNLIMITED if station.discipline == "delay" else station.servers
+        units = self.closed + self.spare_tokens if station.discipline == "delay" else station.servers
         self.asm.declare(Server(name, units=units, discipline=discipline))  # type: ignore[arg-type]
         if station.capacity is not None:
             self.asm.declare(Server(f"{name}.room", units=station.capacity))
@@ -95,10 +98,7 @@ class NetworkCompiler:
 
     def model(self) -> EngineModel:
         """Return the arrays of the event engine."""
-        asm, classes = self.asm, self.network.classes.values()
-        branches = max((len(fork.stations) for fork in self.network.fork.values()), default=0)
-        closed = sum(customers.population or 0 for customers in classes)
-        outside = MOST_CUSTOMERS if any(customers.arrivals for customers in classes) else 0
+        asm = self.asm
         return EngineModel(
             rows=rows_of(asm.rows),
             sources=[row.source for row in asm.rows],
@@ -110,7 +110,7 @@ class NetworkCompiler:
             rings=[],
             globals=asm.globals,
             counters=asm.counters,
-            spare_tokens=outside + closed * branches,
+            spare_tokens=self.spare_tokens,
             places=[row.place for row in asm.rows],
             classes=len(self.network.classes) + 1,  # the last one counts times of thinking
         )

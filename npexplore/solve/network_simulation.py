@@ -20,6 +20,7 @@ from npexplore.solve.run import Run, Snapshot, run
 from npexplore.solve.simulate import BATCHES, WARM_UP, interval, quantiles
 
 CUSTOMERS = 200_000  # passes measured a seed
+GROWTH = 0.02  # of the customers that come: fewer may stay behind by chance
 STALLED = 1e6  # mean times without any pass end a run
 Numbers = dict[str, float]
 
@@ -46,9 +47,23 @@ def simulate_network(
             runs.append(run(model, seed, goal, BATCHES + WARM_UP, stall_s=STALLED * longest_time(network)))
             if progress is not None:
                 progress(seed)
+            _refuse_growing(network, runs[-1])
     except (RefusedError, SimulationError) as error:
         return refusal(network, "simulation", str(error))
     return _result(network, runs)
+
+
+def _refuse_growing(network: Network, one: Run) -> None:
+    """Raise RefusedError where clearly fewer customers of a class leave than come: the network has no steady state."""
+    a, b = one.snapshots[WARM_UP], one.snapshots[-1]
+    lost = dict(zip(one.model.counters, b.counters - a.counters, strict=True))
+    for number, (name, customers) in enumerate(network.classes.items()):
+        if customers.arrivals is None:
+            continue
+        come = customers.arrivals.rate * (b.now - a.now) * one.model.tick
+        left = float((b.done - a.done)[number, engine.D_COUNT]) + float(lost.get(f"lost.{name}", 0))
+        if come - left > GROWTH * come + 6 * (customers.arrivals.dispersion() * come) ** 0.5:
+            raise RefusedError(f"no steady state: of {come:.0f} customers of class {name!r} that came, {left:.0f} left")
 
 
 def longest_time(network: Network) -> float:
@@ -103,11 +118,12 @@ def _numbers(network: Network, one: Run, a: Snapshot, b: Snapshot) -> Numbers:
     model, span = one.model, b.now - a.now
     seconds = span * model.tick
     counts = dict(zip(model.counters, b.counters - a.counters, strict=True))
+    free, waiting = b.integral_free - a.integral_free, b.integral_line - a.integral_line
     found: Numbers = {}
     for name, station in network.station.items():
         server, number = model.servers[name]
-        busy = server.units - (b.integral_free[number] - a.integral_free[number]) / span
-        line = (b.integral_line[number] - a.integral_line[number]) / span
+        busy = server.units - free[number] / span
+        line = waiting[number] / span
         visits = float(b.grants[number] - a.grants[number])
         per_visit = span * model.tick / visits if visits else np.nan
         response, work = (busy + line) * per_visit, counts.get(f"work.{name}", 0) * model.tick

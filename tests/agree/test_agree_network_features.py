@@ -1,0 +1,207 @@
+"""Single features of network files against exact results: service and arrival processes, sharing, loops, forks, limits.
+
+Simulations must lie within four standard errors and 4 % of the truth; the queueing answer as far as it is exact.
+"""
+
+import math
+
+import pytest
+from scipy.optimize import brentq
+from scipy.special import stdtrit
+
+from npexplore.machine.network import load_network
+from npexplore.solve.networks import solve_network
+
+SEEDS = range(1, 9)
+CUSTOMERS = 40_000
+POISSON = '{ process = "poisson", rate = 0.7 }'
+EXPONENTIAL = '{ distribution = "exponential", mean = 1.0 }'
+QUEUE = """
+name = "queue"
+station.s = {station}
+[class.c]
+arrivals = {arrivals}
+service.s = {service}
+route.in = {{ s = 1.0 }}
+route.s = {{ out = 1.0 }}
+"""
+
+
+@pytest.fixture
+def solve(tmp_path):
+    def solve(text):
+        path = tmp_path / "network.toml"
+        path.write_text(text)
+        return solve_network(load_network(path), ["queueing", "simulation"], SEEDS, CUSTOMERS)
+
+    return solve
+
+
+def check(simulation, place, truth):
+    kind, subject, field = place.split(".")
+    low, high = simulation.ci95[place]
+    error = abs(getattr(getattr(simulation, kind)[subject], field) - truth)
+    assert error <= 4 * (high - low) / 2 / stdtrit(len(SEEDS) - 1, 0.975), (place, truth, error)
+    assert error <= 0.04 * truth, (place, truth, error)
+
+
+SERVICES = {  # second moment / mean^2 / 2, of a mean of 1
+    '{ distribution = "deterministic", mean = 1.0 }': 0.5,
+    EXPONENTIAL: 1.0,
+    '{ distribution = "erlang", mean = 1.0, stages = 4 }': 0.625,
+    '{ distribution = "hyperexponential", means = [0.5, 2.0], probability = 0.6666666666666666 }': 1.5,
+    '{ distribution = "uniform", low = 0.5, high = 1.5 }': 0.5 + 1 / 24,
+    '{ distribution = "empirical", values = [0.5, 1.0, 2.0], weights = [2, 1, 1] }': (0.5 + 1 + 4) / 4 / 2,
+}
+
+
+@pytest.mark.parametrize(("service", "residual"), SERVICES.items(), ids=lambda v: str(v).split('"')[1:2])
+def test_mg1(solve, service, residual):
+    queueing, simulation = solve(QUEUE.format(station="{}", arrivals=POISSON, service=service))
+    wait = 0.7 * residual / 0.3
+    assert queueing.exact
+    assert queueing.stations["s"].mean_wait == pytest.approx(wait, rel=1e-9)
+    check(simulation, "stations.s.mean_wait", wait)
+
+
+@pytest.mark.parametrize("service", SERVICES, ids=lambda v: v.split('"')[1])
+def test_sharing_does_not_care_about_the_distribution(solve, service):
+    queueing, simulation = solve(QUEUE.format(station='{ discipline = "ps" }', arrivals=POISSON, service=service))
+    assert queueing.exact
+    assert queueing.classes["c"].mean_response == pytest.approx(1 / 0.3, rel=1e-9)
+    check(simulation, "classes.c.mean_response", 1 / 0.3)
+
+
+def gim1(transform):
+    """The root of sigma = A*(1 - sigma): response is 1 / (1 - sigma) at service mean 1."""
+    sigma = brentq(lambda x: transform(1 - x) - x, 0, 1 - 1e-6)
+    return 1 / (1 - sigma)
+
+
+def interrupted(s, rate=1.4, off=1 / 5, on=1 / 5):
+    """Laplace transform of the time between arrivals: Poisson while on, by conditioning on what ends a span."""
+    return rate * (s + on) / ((s + on) * (s + rate + off) - on * off)
+
+
+@pytest.mark.parametrize(
+    ("arrivals", "response"),
+    [
+        ('{ process = "periodic", rate = 0.7 }', gim1(lambda s: math.exp(-s / 0.7))),
+        ('{ process = "on_off", rate = 0.7, on = 5.0, off = 5.0 }', gim1(interrupted)),
+        ('{ process = "batch", rate = 0.7, size = 3 }', (3 + 1) / 2 / 0.3),
+    ],
+    ids=["periodic", "on_off", "batch"],
+)
+def test_arrivals(solve, arrivals, response):
+    queueing, simulation = solve(QUEUE.format(station="{}", arrivals=arrivals, service=EXPONENTIAL))
+    check(simulation, "classes.c.mean_response", response)
+    assert "Allen-Cunneen" in queueing.approximation
+    assert queueing.classes["c"].mean_response == pytest.approx(response, rel=0.25)
+
+
+def test_full_delay_never_waits(solve):
+    queueing, simulation = solve(
+        QUEUE.format(station='{ discipline = "delay" }', arrivals=POISSON, service=EXPONENTIAL)
+    )
+    assert queueing.exact
+    assert queueing.stations["s"].utilization is simulation.stations["s"].utilization is None
+    check(simulation, "stations.s.mean_number", 0.7)
+
+
+def test_mixed_loops(solve):
+    """A closed and an open class share a processor; the open one comes back half of the time (BCMP)."""
+    queueing, simulation = solve("""
+        name = "mixed"
+        station.cpu = { discipline = "ps", servers = 2 }
+        station.disk = {}
+        [class.open]
+        arrivals = { process = "poisson", rate = 0.3 }
+        service.cpu = { distribution = "deterministic", mean = 1.0 }
+        route.in = { cpu = 1.0 }
+        route.cpu = { cpu = 0.5, out = 0.5 }
+        [class.closed]
+        population = 3
+        think_time = { distribution = "uniform", low = 1.0, high = 3.0 }
+        service.cpu = { distribution = "erlang", mean = 0.5, stages = 2 }
+        service.disk = { distribution = "exponential", mean = 0.4 }
+        route.in = { cpu = 1.0 }
+        route.cpu = { disk = 1.0 }
+        route.disk = { out = 1.0 }
+    """)
+    assert queueing.exact
+    for name in ("open", "closed"):
+        check(simulation, f"classes.{name}.mean_response", queueing.classes[name].mean_response)
+    check(simulation, "stations.cpu.utilization", queueing.stations["cpu"].utilization)
+    check(simulation, "stations.disk.mean_number", queueing.stations["disk"].mean_number)
+
+
+def test_fork_over_delays_takes_the_longest(solve):
+    """Closed: two exponential delays of mean 1 in parallel last 1.5 on average, and nobody queues."""
+    queueing, simulation = solve("""
+        name = "split"
+        station.a = { discipline = "delay" }
+        station.b = { discipline = "delay" }
+        fork.both = { stations = ["a", "b"] }
+        [class.c]
+        population = 3
+        service.a = { distribution = "exponential", mean = 1.0 }
+        service.b = { distribution = "exponential", mean = 1.0 }
+        route.in = { both = 1.0 }
+        route.both = { out = 1.0 }
+    """)
+    assert "fork 'both'" in queueing.refused
+    check(simulation, "classes.c.mean_response", 1.5)
+    check(simulation, "classes.c.throughput", 2.0)
+
+
+def test_blocking_in_a_circle_of_full_stations_is_refused_with_who_waits(solve):
+    text = """
+        name = "circle"
+        station.a = { capacity = 1, when_full = "block" }
+        station.b = { capacity = 1, when_full = "block" }
+        [class.c]
+        population = 2
+        service.a = { distribution = "exponential", mean = 1.0 }
+        service.b = { distribution = "exponential", mean = 1.0 }
+        route.in = { a = 1.0 }
+        route.a = { b = 1.0 }
+        route.b = { a = 0.5, out = 0.5 }
+    """
+    queueing, simulation = solve(text)
+    assert "limited capacity" in queueing.refused
+    assert simulation.refused.startswith("deadlock: ")
+    assert "room" in simulation.refused
+    _, one = solve(text.replace("population = 2", "population = 1"))
+    assert one.refused is None
+
+
+def test_a_network_that_fills_up_is_refused(solve):
+    """Blocking takes half of the capacity of the first station: no offered load says so, the run does."""
+    _, simulation = solve("""
+        name = "flood"
+        station.first = {}
+        station.second = { capacity = 1, when_full = "block" }
+        [class.c]
+        arrivals = { process = "poisson", rate = 0.99 }
+        service.first = { distribution = "deterministic", mean = 1.0 }
+        service.second = { distribution = "exponential", mean = 1.0 }
+        route.in = { first = 1.0 }
+        route.first = { second = 1.0 }
+        route.second = { out = 1.0 }
+    """)
+    assert simulation.refused.startswith("no steady state: ")
+
+
+def test_load_dependent_station_at_one_customer_runs_at_its_first_rate(solve):
+    queueing, simulation = solve("""
+        name = "one"
+        station.s = { discipline = "ps", rates = [0.5, 4.0] }
+        [class.c]
+        population = 1
+        service.s = { distribution = "deterministic", mean = 1.0 }
+        route.in = { s = 1.0 }
+        route.s = { out = 1.0 }
+    """)
+    assert queueing.classes["c"].mean_response == pytest.approx(2.0)
+    assert simulation.classes["c"].mean_response == pytest.approx(2.0)
+    assert simulation.stations["s"].utilization == pytest.approx(0.125)
