@@ -27,7 +27,7 @@ ALL = "all"
 @click.option("--schema", is_flag=True, help="Print the JSON Schema of MODEL.toml and do nothing else.")
 @json_option
 def command(model: Path | None, method: str, seeds: int, customers: int | None, schema: bool, as_json: bool) -> None:
-    """Solve your own network of stations, MODEL.toml."""
+    """Solve your own network of stations, MODEL.toml, or a worked example by its name, such as mm1."""
     from tqdm import tqdm
 
     from npexplore.machine.network import load_network, network_schema

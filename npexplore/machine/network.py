@@ -16,6 +16,7 @@ import msgspec
 from npexplore.errors import InputError, UnknownNameError, positive
 from npexplore.machine.distributions import Batch, Count, OnOff, Periodic, Poisson, Record, Time
 from npexplore.machine.parameters import decode
+from npexplore.paths import share
 
 IN, OUT = "in", "out"
 DUST = 1e-9  # how far probabilities may be from adding up to 1
@@ -86,8 +87,13 @@ class Network(Record, frozen=True, kw_only=True):
 
 
 def load_network(path: str | Path) -> Network:
-    """Return the network of a TOML file; raises InputError with file, place, rule and value."""
+    """Return a network by name (models/networks) or path; raises InputError with file, place, rule and value."""
     file = Path(path)
+    if file.suffix != ".toml":
+        folder = share("models", "networks")
+        file = folder / f"{path}.toml"
+        if not file.exists():
+            raise UnknownNameError("network", str(path), [p.stem for p in folder.glob("*.toml")])
     try:
         network: Network = decode(file.read_bytes(), Network, file)
     except OSError as error:
@@ -139,14 +145,15 @@ def _check_class(network: Network, customers: CustomerClass, place: str) -> None
         time.check(f"{place}.service.{station}")
     if not customers.route.get(IN):
         raise InputError(f"{place}: a class needs a route from {IN!r}, got none")
+    for node in customers.route:
+        if node not in (IN, *network.station, *network.fork):
+            raise UnknownNameError(f"{place}.route: station", node, [IN, *network.station, *network.fork])
     for node, route in customers.route.items():
         _check_route(network, customers, node, route, place)
 
 
 def _check_route(network: Network, customers: CustomerClass, node: str, route: Mapping[str, float], place: str) -> None:
     known = [*network.station, *network.fork]
-    if node not in (IN, *known):
-        raise UnknownNameError(f"{place}.route: station", node, [IN, *known])
     for target, probability in route.items():
         if target not in (OUT, *known) or (node == IN and target == OUT):
             raise UnknownNameError(f"{place}.route.{node}: station", target, known if node == IN else [OUT, *known])
