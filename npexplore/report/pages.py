@@ -7,22 +7,18 @@ from typing import Any
 
 import jinja2
 import latex2mathml.converter
-import plotly.io
 from nbconvert.exporters import HTMLExporter
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 from nbconvert.preprocessors import Preprocessor
 from plotly.offline import get_plotlyjs
 from pygments.formatters import HtmlFormatter
 
-from npexplore import __version__
-from npexplore.paths import PACKAGE
-from npexplore.plot.theme import CONFIG
 from npexplore.report.execute import Run
 from npexplore.report.headline import MIME as HEADLINE
+from npexplore.report.shell import TEMPLATES, environment, figure_div
 
 PLOTLY_JS = "plotly.min.js"
 _PLOTLY = "application/vnd.plotly.v1+json"
-_TEMPLATES = PACKAGE / "report" / "templates"
 
 
 class Figures(Preprocessor):
@@ -34,16 +30,7 @@ class Figures(Preprocessor):
             data = output.get("data", {})
             if figure := data.get(_PLOTLY):
                 figure.pop("config", None)
-                div = plotly.io.to_html(
-                    figure,
-                    config=CONFIG,
-                    full_html=False,
-                    include_plotlyjs=False,
-                    validate=False,
-                    default_height=f"{_height(figure)}px",
-                    div_id=f"figure-{index}-{position}",
-                )
-                output["data"] = {"text/html": div}
+                output["data"] = {"text/html": figure_div(figure, f"figure-{index}-{position}")}
         return cell, resources
 
 
@@ -72,21 +59,17 @@ class PageExporter(HTMLExporter):
 @cache
 def templates() -> jinja2.Environment:
     """Return the page templates; what every page shares is a global of theirs."""
-    environment = jinja2.Environment(loader=jinja2.FileSystemLoader(_TEMPLATES), autoescape=True, trim_blocks=True)
-    environment.globals.update(
-        version=__version__,
-        style=(_TEMPLATES / "style.css").read_text(),
-        code_style=HtmlFormatter(style="default").get_style_defs(".highlight"),
-    )
-    environment.filters["markdown_line"] = inline_markdown
-    return environment
+    made = environment()
+    made.globals["code_style"] = HtmlFormatter(style="default").get_style_defs(".highlight")
+    made.filters["markdown_line"] = inline_markdown
+    return made
 
 
 def page(run: Run, *, single_file: bool = False) -> str:
     """Return the whole page of a run; with `single_file` it carries plotly.js inside (5 MB)."""
     exporter = PageExporter(  # type: ignore[no-untyped-call]
         template_name="notebook",
-        extra_template_basedirs=[str(_TEMPLATES)],
+        extra_template_basedirs=[str(TEMPLATES)],
         preprocessors=[Figures],
         require_js_url="",
         mathjax_url="",
@@ -113,9 +96,3 @@ def headlines(run: Run) -> list[dict[str, str]]:
     """Return the key numbers a notebook showed with `headline`, in order."""
     outputs = (output for cell in run.cells.cells for output in cell.get("outputs", []))
     return [output["data"][HEADLINE] for output in outputs if HEADLINE in output.get("data", {})]
-
-
-def _height(figure: dict[str, Any]) -> int:
-    layout = figure.get("layout", {})
-    themed = layout.get("template", {}).get("layout", {}).get("height")
-    return int(layout.get("height") or themed or 450)

@@ -20,9 +20,10 @@ from npexplore.packets.columns import PacketTable
 from npexplore.packets.links import link_format
 from npexplore.packets.scan import CaptureScan, Damage
 from npexplore.packets.statistics.rates import RateCounter, RateSeries
-from npexplore.packets.statistics.scaling import hurst
+from npexplore.packets.statistics.scaling import HurstEstimate, hurst
 
 HISTOGRAM_BOUNDS = (0, 20, 40, 80, 160, 320, 640, 1280, 2560, 5120)
+HURST_PACKETS = 10
 
 
 class FlowSet:
@@ -149,23 +150,36 @@ class CaptureCounts:
     def burstiness(self) -> dict[str, Any]:
         """Return moments of the times between packets and the index of dispersion at doubling bin widths."""
         number, mean, m2 = (float(value) for value in self.gaps)
-        series = self.rates
+        series, found = self.rates, self.hurst()
         return {
             "interarrival_mean_s": mean if number else None,
             "interarrival_cov": sqrt(m2 / number) / mean if number and mean > 0 else None,
             "backwards_steps": int(self.totals[rows.BACKWARDS]),
-            "hurst": self._hurst(series),
+            "hurst": {"value": found.hurst, "low": found.low, "high": found.high} if found else None,
             "index_of_dispersion": [{"bin_s": w, "value": v} for w, v in series.dispersion()] if series else [],
         }
 
-    @staticmethod
-    def _hurst(series: RateSeries | None) -> dict[str, float] | None:
+    def hurst_counts(self) -> RateSeries | None:
+        """Return the counts for a Hurst parameter: whole bins, the finest that hold HURST_PACKETS on average.
+
+        The estimator's interval assumes Gaussian counts; bins that are nearly all empty would make it far too narrow.
+        """
+        series = self.rates
+        if series is None:
+            return None
+        factor = 1
+        while factor < len(series.packets) and series.packets.mean() * factor < HURST_PACKETS:
+            factor *= 2
+        whole = RateSeries(series.start_ns + series.width_ns, series.width_ns, series.packets[1:-1], series.bytes[1:-1])
+        return whole.coarser(factor)
+
+    def hurst(self) -> HurstEstimate | None:
         """Return the Hurst parameter with its 95 % interval, None where the capture is too short for one."""
+        series = self.hurst_counts()
         try:
-            found = hurst(series.packets[1:-1]) if series else None
+            return hurst(series.packets) if series else None
         except InputError:
             return None
-        return {"value": found.hurst, "low": found.low, "high": found.high} if found else None
 
     def document(self, file: str, form: str, damage: Damage | None) -> dict[str, Any]:
         """Return all fields of `npexplore trace stats --json`."""

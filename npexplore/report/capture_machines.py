@@ -1,0 +1,56 @@
+"""The section of a capture's page that asks every machine what the capture would do to it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from npexplore.plot import captures as figures
+from npexplore.plot.tables import Table, number
+from npexplore.report.capture_subject import Content, Subject
+from npexplore.report.shell import draw, si
+from npexplore.study.on_capture import on_machines
+
+
+def machines(subject: Subject) -> Content:
+    """Return what the capture would do to each machine."""
+    import pandas as pd
+
+    found = on_machines(subject.workload)
+    own = subject.document["rate"]["packets_per_s"]
+    lines = []
+    for row in found.to_dict("records"):
+        half = (row["high_bps"] - row["low_bps"]) / 2e9 if _known(row["high_bps"]) else None
+        plus = f" &plusmn;&thinsp;{half:.2g}" if half is not None else ""
+        rate_pps = row["rate_pps"] if _known(row["rate_pps"]) else None
+        lines.append(
+            {
+                "machine": row["machine"],
+                "bounds (Gb/s)": _gigabits(row["bounds_bps"]),
+                "queueing (Gb/s)": _gigabits(row["queueing_bps"]),
+                "simulated (Gb/s)": _gigabits(row["simulated_bps"]) + plus,
+                "Mpps": number(rate_pps / 1e6 if rate_pps else None, 3),
+                "bottleneck": number(row["bottleneck"]),
+                "mean latency": si(row["latency_s"], "s") if _known(row["latency_s"]) else "&ndash;",
+                "times this capture's rate": number(rate_pps / own, 3) if own and rate_pps else "&ndash;",
+                "counts": number(row["counted"]),
+                "": number(row["refused"]) if row["refused"] else "",
+            }
+        )
+    cells = pd.DataFrame(lines)
+    if not cells[""].any():
+        cells = cells.drop(columns="")
+    about = (
+        f"The capture's {len(subject.workload.packet_bytes):,} IP packets in their order, always one waiting, through "
+        "each machine with its parameters as listed: the roofline, the queueing model and the simulation. Mpps, "
+        "bottleneck and latency are those of the best of the three."
+    )
+    shown = Table(found, cells, left=("machine", "bottleneck", "counts", ""))
+    return Content(about, parts=(shown._repr_html_(), draw(figures.machines(found))))
+
+
+def _gigabits(bps: float | None) -> str:
+    return number(bps / 1e9 if bps is not None and bps == bps else None, 4)
+
+
+def _known(value: Any) -> bool:
+    return value is not None and value == value

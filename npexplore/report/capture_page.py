@@ -1,0 +1,79 @@
+"""A capture as one offline page: reads it once, fills the sections one after the other, carries plotly.js inside."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from plotly.offline import get_plotlyjs
+
+from npexplore.errors import InputError
+from npexplore.packets import Capture, CaptureScan
+from npexplore.packets.columns import TableBuilder
+from npexplore.packets.statistics import CaptureCounts
+from npexplore.report.capture_sections import SECTIONS
+from npexplore.report.capture_subject import Content, Subject, notices
+from npexplore.report.shell import environment
+
+Titles = Iterable[str]
+
+
+@dataclass(frozen=True)
+class Section:
+    """One section as the template wants it; `empty` says why there is nothing."""
+
+    title: str
+    content: Content
+    empty: str | None = None
+
+    @property
+    def anchor(self) -> str:
+        """The name to link to."""
+        return "-".join(self.title.lower().replace(",", "").split())
+
+    @property
+    def about(self) -> str:
+        """The paragraph before the figures."""
+        return self.content.about
+
+    @property
+    def headlines(self) -> tuple[tuple[str, str], ...]:
+        """Key numbers."""
+        return self.content.headlines
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """Figures and tables as HTML."""
+        return self.content.parts
+
+
+def read(path: str | Path | BinaryIO) -> Subject:
+    """Read and count a capture in one pass (`-` is standard input); raises InputError if it is none."""
+    scan = CaptureScan(path)
+    builder, counts = TableBuilder(), CaptureCounts()
+    for part in scan:
+        counts.add(part)
+        builder.append(part, scan.share_read)
+    capture = Capture(scan.path, scan.format, tuple(scan.interfaces), builder.finish(scan.link_types), scan.damage)
+    name = "standard input" if str(path) == "-" else Path(scan.path).name
+    return Subject(name, capture, counts)
+
+
+def capture_page(subject: Subject, *, steps: Callable[[Titles], Titles] = iter) -> str:
+    """Return the page; `steps` may wrap the titles of the sections in a progress bar."""
+    sections = []
+    for title in steps(list(SECTIONS)):
+        try:
+            sections.append(Section(title, SECTIONS[title](subject)))
+        except InputError as reason:
+            sections.append(Section(title, Content(), str(reason)))
+    template = environment().get_template("capture.html.j2")
+    drawn = any("plotly-graph-div" in part for section in sections for part in section.parts)
+    return template.render(
+        name=subject.name,
+        file=subject.capture.path,
+        damage=subject.capture.damage,
+        notices=notices(subject),
+        sections=sections,
+        plotly_js=get_plotlyjs() if drawn else None,
+    )

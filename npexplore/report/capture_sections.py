@@ -1,0 +1,206 @@
+"""The sections of a capture's page: what each says in a sentence, shows in a figure, and lists in a table.
+
+A section that the capture cannot fill raises InputError with the reason; the page then shows the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from npexplore.packets.statistics import elephants, flow_table, tables
+from npexplore.plot import captures as figures
+from npexplore.plot.tables import number, table
+from npexplore.report.capture_machines import machines
+from npexplore.report.capture_subject import Content, Subject
+from npexplore.report.shell import draw, listing, si
+
+
+def summary(subject: Subject) -> Content:
+    """Return key numbers, and the fields of `trace stats`."""
+    d, counts = subject.document, subject.counts
+    rate, burst = d["rate"], d["burstiness"]
+    found = [("packets", f"{d['packets']:,}"), ("bytes on the link", si(d["bytes"], "B"))]
+    if rate["duration_s"] is not None:
+        found.append(("duration", si(rate["duration_s"], "s")))
+    if rate["packets_per_s"] is not None:
+        found += [
+            ("mean packet rate", si(rate["packets_per_s"], "pps")),
+            ("mean bit rate", si(rate["bits_per_s"], "b/s")),
+        ]
+    if counts.packets:
+        found += [("mean length", f"{d['mean_length']:.1f} B"), ("IPv4 flows", f"{d['flows']:,}")]
+    if burst["hurst"]:
+        found.append(("Hurst parameter", f"{burst['hurst']['value']:.2f}"))
+    if narrow := counts.narrow_share():
+        found.append(("of 64-byte accesses narrow", f"{narrow:.0%}"))
+    names = {
+        "vlan": "with VLAN tags", "mpls": "with MPLS labels", "fragments": "fragments",
+        "with_options": "with IPv4 options",
+        "ttl_le_1": "time to live 1 or less", "df": "not to be fragmented", "checksum_bad": "bad IPv4 checksums",
+        "checksum_unverified": "IPv4 checksums cut off",
+    }  # fmt: skip
+    lines: dict[str, str] = {
+        "file": d["file"],
+        "format": d["format"],
+        "link types": ", ".join(f"{name} ({count:,})" for name, count in d["link_types"].items()) or "none",
+        "captured": f"{d['captured_bytes']:,} of {d['bytes']:,} bytes",
+    }
+    for end, name in (("min", "earliest"), ("max", "latest")):
+        ns = d[f"{end}_time_ns"]
+        lines[f"{name} packet (UTC)"] = (
+            "no time stamp" if ns is None else str(np.datetime64(ns, "ns")).replace("T", " ")
+        )
+    if rate["peak_packets_per_s"] is not None:
+        peaks = (si(rate["peak_packets_per_s"], "pps"), si(rate["peak_bits_per_s"], "b/s"))
+        lines["peak rates"] = f"{peaks[0]}, {peaks[1]} (bins of {si(rate['bin_s'], 's')})"
+    lines |= {label: f"{d[name]:,}" for name, label in names.items() if d[name]}
+    if burst["backwards_steps"]:
+        lines["time stamps that step back"] = f"{burst['backwards_steps']:,}"
+    return Content(headlines=tuple(found), parts=(listing(lines),))
+
+
+def lengths(subject: Subject) -> Content:
+    """Return the CDF of lengths and the commonest ones."""
+    shares = tables.length_shares(subject.packets)
+    layer = "ip" if "IP packets" in set(shares["counted"]) else "link"
+    modes = subject.capture.length_cdf(layer=layer).modes(6)
+    told = ", ".join(f"{length} ({share:.1%})" for length, share in modes)
+    what = "IP packet" if layer == "ip" else "frame"
+    dots = " Dotted: the lengths that dominate classic wide-area traces." if layer == "ip" else ""
+    return Content(f"Commonest {what} lengths in bytes: {told}.{dots}", parts=(draw(figures.lengths(shares)),))
+
+
+def rate(subject: Subject) -> Content:
+    """Return packets and bits over time."""
+    return Content(parts=(draw(figures.rates(tables.rates(subject.packets))),))
+
+
+def gaps(subject: Subject) -> Content:
+    """Return the interarrival distribution."""
+    shares = tables.gap_shares(subject.packets)
+    burst = subject.document["burstiness"]
+    about = (
+        f"Mean {si(burst['interarrival_mean_s'], 's')}, coefficient of variation "
+        f"{number(burst['interarrival_cov'], 3)} (a Poisson process has 1)."
+    )
+    if zero := float(shares.loc[shares["gap_s"] == 0, "share"].max() if (shares["gap_s"] == 0).any() else 0.0):
+        about += f" {zero:.1%} of the packets carry the same time stamp as the one before."
+    return Content(about, parts=(draw(figures.gaps(shares)),))
+
+
+def burstiness(subject: Subject) -> Content:
+    """Return variance-time plot, index of dispersion, Hurst estimate."""
+    variance, found = tables.variances(subject.counts)
+    if found is None:
+        about = "Too few packets for an estimate of the Hurst parameter (some thousand are needed)."
+    else:
+        about = (
+            f"Hurst parameter {found.hurst:.3f}, 95 % interval {found.low:.3f} to {found.high:.3f}, by wavelets over "
+            f"octaves {found.first_octave} to {found.last_octave} of bins that hold ten packets on average. 0.5 means "
+            "that bursts even out over long times as those of a Poisson process do; towards 1 they do not. The "
+            "interval assumes Gaussian counts."
+        )
+    return Content(about, parts=(draw(figures.bursts(variance, tables.dispersions(subject.counts))),))
+
+
+def flows(subject: Subject) -> Content:
+    """Return flow sizes and durations, elephants and mice, the largest flows."""
+    import pandas as pd
+
+    tables.need_ipv4(subject.packets)
+    found = flow_table(subject.packets)
+    timed = bool(subject.packets["has_time"][subject.packets["ipv4"]].all())
+    sizes = {
+        "packets": tables.ccdf(found["packets"].to_numpy()),
+        "bytes": tables.ccdf(found["bytes"].to_numpy()),
+    }
+    if timed and (found["duration_s"] > 0).any():
+        sizes["duration"] = tables.ccdf(found["duration_s"].to_numpy())
+    large = elephants(found)
+    about = (
+        f"{len(found):,} directed IPv4 flows (5-tuples). The {len(large):,} largest carry 80 % of the bytes; "
+        f"{(found['packets'] == 1).mean():.1%} have a single packet."
+    )
+    top = large.head(10)
+    shown = pd.DataFrame(
+        {
+            "from": [f"{_address(src)}:{port}" for src, port in zip(top["src"], top["sport"], strict=True)],
+            "to": [f"{_address(dst)}:{port}" for dst, port in zip(top["dst"], top["dport"], strict=True)],
+            "protocol": [tables.protocol_names().get(p, str(p)) for p in top["ip_proto"]],
+            "packets": top["packets"].to_numpy(),
+            "bytes": top["bytes"].to_numpy(),
+            "share of bytes": [f"{share:.1%}" for share in top["bytes"] / found["bytes"].sum()],
+        }
+    )
+    if timed:
+        shown["duration"] = [si(s, "s") for s in top["duration_s"]]
+    drawn = draw(figures.flows(sizes, tables.lorenz(found)))
+    return Content(about, parts=(drawn, table(shown, left=("from", "to", "protocol"))._repr_html_()))
+
+
+def locality(subject: Subject) -> Content:
+    """Return the hit ratio of LRU caches."""
+    ratios = tables.hit_ratios(subject.packets)
+    best = ratios[ratios["key"] == "addresses"]
+    about = (
+        f"{int(best['entries'].max()):,} different IPv4 destinations. A route cache that holds all of them would hit "
+        f"{best['hit_ratio'].max():.2%} of the look-ups; the rest are first uses."
+    )
+    return Content(about, parts=(draw(figures.hit_ratios(ratios)),))
+
+
+def trains(subject: Subject) -> Content:
+    """Return lengths of packet trains."""
+    found = tables.train_shares(subject.packets)
+    told = "; ".join(
+        f"{figures.seconds(float(gap))}: {number(float(part['mean'].iloc[0]), 3)}"
+        for gap, part in found.groupby("gap_s")
+    )
+    about = (
+        "A train is a run of packets between two hosts, either way, with no gap above a limit. "
+        f"Mean packets of a train by that limit: {told}."
+    )
+    return Content(about, parts=(draw(figures.trains(found)),))
+
+
+def talkers(subject: Subject) -> Content:
+    """Return who sends and receives most."""
+    return Content(parts=(draw(figures.talkers(tables.talkers(subject.packets))),))
+
+
+def shares(subject: Subject) -> Content:
+    """Return shares of layers, protocols, DSCP and checksum verdicts."""
+    about = "By the outermost headers. A checksum is unverified where its header was cut off."
+    return Content(about, parts=(draw(figures.shares(tables.shares(subject.document))),))
+
+
+def narrow(subject: Subject) -> Content:
+    """Return the share of narrow accesses against the size of a cell."""
+    found = tables.narrow_shares(subject.counts)
+    about = (
+        "A packet buffer that stores packets in cells moves less than a cell with the last access of most packets; "
+        "memories that are fast for whole cells only lose time there."
+    )
+    return Content(about, parts=(draw(figures.narrow_shares(found)),))
+
+
+SECTIONS: dict[str, Callable[[Subject], Content]] = {
+    "Summary": summary,
+    "What this capture would do to each machine": machines,
+    "Lengths": lengths,
+    "Rate over time": rate,
+    "Times between packets": gaps,
+    "Burstiness": burstiness,
+    "Flows": flows,
+    "Locality of destinations": locality,
+    "Packet trains": trains,
+    "Top talkers": talkers,
+    "Protocols, DSCP, checksums": shares,
+    "Narrow accesses": narrow,
+}
+
+
+def _address(value: int) -> str:
+    return ".".join(str(int(value) >> shift & 255) for shift in (24, 16, 8, 0))
