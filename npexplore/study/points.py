@@ -6,6 +6,7 @@ threads are the default.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
@@ -91,7 +92,7 @@ class Predictions:
             return None
 
     def fetch(self, points: Iterable[Point], executor: Executor | None = None, label: str = "predicting") -> None:
-        """Compute what is missing, with a progress bar on stderr if that is a terminal."""
+        """Compute what is missing, with a progress bar in a terminal or notebook (none if TQDM_DISABLE is set)."""
         from tqdm.auto import tqdm
 
         tasks = self.tasks(points)
@@ -100,7 +101,8 @@ class Predictions:
         pool = executor or ThreadPoolExecutor(2)
         try:
             waiting = {pool.submit(self.solve, task): task for task in tasks}
-            for done in tqdm(as_completed(waiting), total=len(waiting), desc=label, unit="point", disable=None):
+            silent = True if os.environ.get("TQDM_DISABLE") else None
+            for done in tqdm(as_completed(waiting), total=len(waiting), desc=label, unit="point", disable=silent):
                 self.found[waiting[done]] = done.result()
         finally:
             if executor is None:
