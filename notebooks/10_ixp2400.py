@@ -148,6 +148,7 @@ figure = curves(
 )  # fmt: skip
 fig5 = npx.published().query("paper == 'ixp2400_buffering' and where == 'Fig. 5'")
 told = fig5["conditions"].str.extract("application=([^;]+).*model=([^;]+)")
+told = told.replace({"ipsec": "IPSec", "ipv4": "IPv4", "dramsim": "DRAMsim", "petri": "Petri net"})
 levels(figure, windows, fig5.assign(label="published: " + told[0] + ", " + told[1]), "point", "label")
 
 # %% [markdown]
@@ -407,7 +408,7 @@ curves(
 simulated = opened.query("solver == 'simulation'")
 curves(
     simulated, "offered_gbps", "lost", "solver", title="Packets dropped at the receive buffer", percent=True,
-    x_title="offered load (Gb/s)", y_title="share of packets dropped", colours=theme.ORIGIN, height=360,
+    x_title="offered load (Gb/s)", y_title="packets dropped", colours=theme.ORIGIN, height=380,
 )  # fmt: skip
 
 # %%
@@ -427,15 +428,7 @@ curves(
 
 # %%
 mine = explain(machine, real)
-print(mine)
-
-# %%
-tables.table(
-    pd.DataFrame(
-        [(name, p.throughput_bps / 1e9, p.rate_pps / 1e6, p.bottleneck) for name, p in mine.predictions.items()],
-        columns=["solver", f"throughput (Gb/s of {mine.best.counted})", "rate (Mpps)", "bottleneck"],
-    )
-)
+mine
 
 # %%
 mine.predictions["bounds"].plot()
@@ -453,7 +446,7 @@ mine.best.plot()
 findings = pd.DataFrame(
     [{name: getattr(f, name) for name in f.__struct_fields__} for f in audit(["ixp2400_buffering"])]
 )
-findings["verdict"].value_counts().to_frame("identities")
+tables.table(findings["verdict"].value_counts().rename("identities").reset_index())
 
 # %%
 tables.table(

@@ -22,20 +22,27 @@ def comparison(
 
     label: a row's name on the vertical axis. panels: (query on the rows, title of its axis), side by side.
     """
-    figure = make_subplots(1, len(panels), horizontal_spacing=0.03 if len(panels) < 3 else 0.02, shared_yaxes=True)
+    many = len(panels) > 2
+    figure = make_subplots(
+        1, len(panels), horizontal_spacing=0.02 if many else 0.03, shared_yaxes=True,
+        column_widths=[1.4 if many else 1.0] + [1.0] * (len(panels) - 1),
+    )  # fmt: skip
     names = list(dict.fromkeys(label(row) for row in rows.itertuples()))[::-1]
+    told: set[str] = set()
     for column, (query, axis) in enumerate(panels, start=1):
         part = rows.query(query)
-        part = part.assign(line=[label(row) for row in part.itertuples()])
-        for trace in _traces(part, column == 1):
-            figure.add_trace(trace, 1, column)
+        for trace in _traces(part.assign(line=[label(row) for row in part.itertuples()])):
+            if trace.x:
+                trace.update(legendgroup=trace.name, showlegend=trace.name not in told)
+                told.add(trace.name)
+                figure.add_trace(trace, 1, column)
         figure.update_xaxes(title_text=axis, row=1, col=column)
     figure.update_yaxes(categoryorder="array", categoryarray=names, range=[-0.6, len(names) - 0.4])
     figure.update_xaxes(tickangle=0, tickformat=",", nticks=12 // len(panels) + 2)
     return finished(figure, title, 172 + 30 * len(names))
 
 
-def _traces(part: pd.DataFrame, legend: bool) -> list[go.Scatter]:
+def _traces(part: pd.DataFrame) -> list[go.Scatter]:
     bracket = part.dropna(subset=["bounds", "queueing"])
     simulated = part.dropna(subset=["simulated"])
     half = [(float(pair[1]) - float(pair[0])) / 2 if isinstance(pair, tuple | list) else 0.0 for pair in part["ci95"]]
@@ -45,24 +52,23 @@ def _traces(part: pd.DataFrame, legend: bool) -> list[go.Scatter]:
         go.Scatter(
             x=[x for row in bracket.itertuples() for x in (row.queueing, row.bounds, None)],
             y=[y for row in bracket.itertuples() for y in (row.line, row.line, None)],
-            mode="lines", line={"color": theme.PALE, "width": 11}, name="queueing to bounds", legendgroup="bracket",
-            showlegend=legend, hovertemplate="%{y}: %{x:.4g}<extra>queueing to bounds</extra>",
+            mode="lines", line={"color": theme.PALE, "width": 11}, name="queueing to bounds",
+            hovertemplate="%{y}: %{x:.4g}<extra>queueing to bounds</extra>",
         ),
         go.Scatter(
-            x=simulated["simulated"], y=simulated["line"], mode="markers", name="simulated, 95 % interval",
-            legendgroup="simulated", showlegend=legend, error_x={"array": half, "thickness": 1.5, "width": 4},
+            x=list(simulated["simulated"]), y=list(simulated["line"]), mode="markers", name="simulated, 95 % interval",
+            error_x={"array": half, "thickness": 1.5, "width": 4},
             marker={"color": theme.ORIGIN["simulated"], "size": 10}, customdata=simulated[["key", "label", "verdict"]],
             hovertemplate="%{y}<br>simulated: %{x:.4g}<br>%{customdata[1]}, %{customdata[2]}"
             "<br>%{customdata[0]}<extra></extra>",
         ),
         go.Scatter(
-            x=hidden["simulated"], y=hidden["line"], mode="markers", name="withheld: predicted only",
-            legendgroup="withheld", showlegend=legend, hoverinfo="skip",
-            marker=RING,
+            x=list(hidden["simulated"]), y=list(hidden["line"]), mode="markers", name="withheld: predicted only",
+            hoverinfo="skip", marker=RING,
         ),
         go.Scatter(
-            x=known["point"], y=known["line"], mode="markers", name="published", legendgroup="published",
-            showlegend=legend, customdata=known[["key", "role"]],
+            x=list(known["point"]), y=list(known["line"]), mode="markers", name="published",
+            customdata=known[["key", "role"]],
             marker={"symbol": "line-ns", "size": 17, "line": {"color": theme.ORIGIN["published"], "width": 3}},
             hovertemplate="%{y}<br>published: %{x:.4g} (%{customdata[1]})<br>%{customdata[0]}<extra></extra>",
         ),

@@ -18,6 +18,9 @@ SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "star")
 FORMATS = {"%": ":.1%"}
 # Around a prediction of a number that is held back.
 RING = {"symbol": "circle-open", "color": theme.ORIGIN["simulated"], "size": 19, "line": {"width": 1.6}}
+# Ticks of a logarithmic axis: 1, 2, 5 in every decade that somebody may see.
+LOG_TICKS = [digit * 10.0**k for k in range(-4, 6) for digit in (1, 2, 5)]
+LOG_AXIS = {"type": "log", "tickvals": LOG_TICKS, "ticktext": [f"{tick:,g}" for tick in LOG_TICKS]}
 
 
 def curves(

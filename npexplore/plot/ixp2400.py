@@ -64,7 +64,7 @@ def cells(sizes: tuple[int, ...], cell_bytes: int, data: pd.DataFrame) -> Drawin
 
     data: columns packet_bytes, cell, bytes, sop, eop (study.curves.cells).
     """
-    scale, height = 2.6, 92
+    scale, height = 3.0, 92
     width = 130 + max(-(-size // cell_bytes) for size in sizes) * (cell_bytes * scale + 14)
     d = Drawing(width, len(sizes) * height + 10, data, label="Packets cut into cells with SOP and EOP bits")
     for row, (size, part) in enumerate(data.groupby("packet_bytes", sort=True)):
@@ -76,7 +76,7 @@ def cells(sizes: tuple[int, ...], cell_bytes: int, data: pd.DataFrame) -> Drawin
             narrow = cell.bytes < cell_bytes
             d.box(x, y + 8, cell.bytes * scale, 42, fill="#fde3cf" if narrow else "#d6e8f5",
                   stroke=theme.VERMILION if narrow else theme.BLUE)  # fmt: skip
-            d.text(x + max(cell.bytes * scale / 2, 32), y + 34, f"{cell.bytes} bytes")
+            d.text(x + cell.bytes * scale / 2, y + 34, f"{cell.bytes} bytes")
             d.text(x + cell_bytes * scale / 2, y + 69, f"SOP {cell.sop}   EOP {cell.eop}", size=12, colour="#57606a")
     return d
 

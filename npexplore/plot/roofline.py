@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import plotly.graph_objects as go
 
 from npexplore.plot import theme
-from npexplore.plot.curves import finished
+from npexplore.plot.curves import LOG_AXIS, finished
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,8 +59,7 @@ def roofline(ceilings: pd.DataFrame, answers: pd.DataFrame, knob: str, *, title:
         )  # fmt: skip
     ticks = sorted(ceilings[knob].unique())
     figure.update_xaxes(type="log", title_text=x_title, tickvals=ticks, ticktext=[f"{tick:g}" for tick in ticks])
-    figure.update_yaxes(type="log", dtick="D2", minorloglabels="none")
-    figure.update_yaxes(title_text=f"throughput (Gb/s of {ceilings['counted'].iloc[0]})")
+    figure.update_yaxes(LOG_AXIS, title_text=f"throughput (Gb/s of {ceilings['counted'].iloc[0]})")
     return finished(figure, title, 560, legend_rows=3).update_layout(margin_t=64)
 
 

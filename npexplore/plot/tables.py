@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 BAD, SOFT = "#b42318", "#57606a"
+PAD = "padding:.3rem .5rem"
 
 
 class Table:
@@ -27,17 +28,15 @@ class Table:
     def _repr_html_(self) -> str:
         names = [name for name in self._cells.columns if name != "note"]
         align = {name: f"text-align:{'left' if name in self._left else 'right'}" for name in names}
-        head = "".join(
-            f'<th style="{align[name]};white-space:normal;position:sticky;top:0;background:#fff">{escape(name)}</th>'
-            for name in names
-        )
+        top = f"{PAD};white-space:normal;position:sticky;top:0;background:#fff"
+        head = "".join(f'<th style="{align[name]};{top}">{escape(name)}</th>' for name in names)
         body = []
         for row in self._cells.to_dict("records"):
             note = row.get("note")
             line = ";border-bottom:0" if note else ""
-            body.append("".join(f'<td style="{align[name]}{line}">{row[name]}</td>' for name in names))
+            body.append("".join(f'<td style="{align[name]};{PAD}{line}">{row[name]}</td>' for name in names))
             if note:
-                body.append(f'<td colspan="{len(names)}" style="text-align:left;padding-top:0">{note}</td>')
+                body.append(f'<td colspan="{len(names)}" style="text-align:left;{PAD};padding-top:0">{note}</td>')
         rows = "".join(f"<tr>{cells}</tr>" for cells in body)
         box = f"max-height:{self._height}px;overflow:auto" if self._height else "overflow-x:auto"
         return f'<div style="{box}"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
@@ -52,8 +51,12 @@ def number(value: Any, digits: int = 4) -> str:
         return "&ndash;"
     if isinstance(value, bool):
         return "holds" if value else "fails"
-    if not isinstance(value, int | float):
+    if isinstance(value, int):
+        return f"{value:,}"
+    if not isinstance(value, float):
         return escape(str(value))
+    if value and not 10.0**-digits <= abs(value) < 1e7:
+        return f"{value:.{digits}g}"
     before = len(str(int(abs(value)))) if abs(value) >= 1 else 1
     return f"{value:,.{max(digits - before, 0)}f}"
 
@@ -84,8 +87,8 @@ def scores(frame: pd.DataFrame) -> Table:
     """Return what study.scores found, a group a line; what misses its aim is red."""
     import pandas as pd
 
-    def judged(value: float, aim: float | None, unit: str) -> str:
-        text = f"{value:+.1f} {unit}" if unit == "points" else f"{value:.1f} {unit}"
+    def judged(value: float, aim: float | None, unit: str, sign: str = "") -> str:
+        text = f"{value:{sign}.1f} {unit}"
         missed = _known(aim) and abs(value) > float(aim or 0)
         return f'<b style="color:{BAD}">{text}</b>' if missed else text
 
@@ -100,7 +103,7 @@ def scores(frame: pd.DataFrame) -> Table:
             "predicted": escape(row["group"]),
             "rows": str(row["rows"]),
             "rms error": judged(row["rms"], row["aim_rms"], row["unit"]),
-            "worst error": judged(row["worst"], row["aim_worst"], row["unit"]),
+            "worst error": judged(row["worst"], row["aim_worst"], row["unit"], "+"),
             "worst row": f"<small>{escape(row['worst_key'])}</small>",
             "aim": aims(row),
         }
@@ -115,9 +118,10 @@ def _line(row: Mapping[str, Any], where: Mapping[str, str], others: Sequence[str
     off = row["verdict"] in ("off", "not_predictable", "not_modelled")
     red = f' style="color:{BAD}"' if off else ""
     hints = f"<br><small>{row['prototype_hints']:.0f} hints</small>" if _known(row["prototype_hints"]) else ""
+    key = escape(row["key"]).replace(".", ".<wbr>")
     return {
         "where": escape(where[row["key"]]),
-        "what": f'{escape(row["quantity"])}<br><small style="color:{SOFT}">{escape(row["key"])}</small>',
+        "what": f'{escape(row["quantity"])}<br><small style="color:{SOFT}">{key}</small>',
         "published": "withheld" if row["role"] == "withheld" else f"{escape(str(row['published']))}{unit}",
         "bounds": number(row["bounds"]),
         "queueing": number(row["queueing"]),
