@@ -115,7 +115,7 @@ STEPS = st.recursive(
                   st.lists(inner, max_size=2)),
         st.tuples(st.just("let"), st.lists(inner, max_size=2)),
         st.tuples(st.just("parallel"), st.lists(inner, max_size=2)),
-        st.tuples(st.just("fork"), st.lists(inner, max_size=2)),
+        st.tuples(st.just("fork"), st.lists(VISITS, max_size=2)),
     ),
     max_leaves=10,
 )  # fmt: skip
@@ -161,7 +161,7 @@ def play(m, packet, steps, names):
         else:
             with m.fork():
                 play(m, packet, step[1], names)
-            m.delay.wait(seconds=10 * QUIET * 20)  # what goes on by itself is done before the packet goes on
+            m.delay.wait(seconds=5 * QUIET)  # what goes on by itself is done before the packet goes on
 
 
 @settings(max_examples=150)
