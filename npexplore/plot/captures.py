@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 # Lengths that dominate classic wide-area traces (Thompson, Miller, Wilder, IEEE Network 11(6), 1997).
 CLASSIC_LENGTHS = (40, 576, 1500)
-DECADES = {"type": "log", "dtick": 1, "exponentformat": "SI", "minexponent": 3, "minorloglabels": "none"}
-TIMES = {**DECADES, "minexponent": 0, "ticksuffix": "s"}
+TICKS = {"exponentformat": "SI", "minexponent": 3}
+TIME_TICKS = {"exponentformat": "SI", "minexponent": 0, "ticksuffix": "s"}
 
 
 def lengths(table: pd.DataFrame) -> go.Figure:
@@ -60,7 +60,7 @@ def gaps(table: pd.DataFrame) -> go.Figure:
             line={"color": theme.GREY, "dash": "dash"}
         )
     )
-    figure.update_xaxes(title_text="time between packets", **TIMES)
+    figure.update_xaxes(title_text="time between packets", **_log(part["gap_s"]), **TIME_TICKS)
     return _percent(figure, "share up to this time", "Cumulative distribution of the times between packets")
 
 
@@ -76,10 +76,10 @@ def bursts(variance: pd.DataFrame, dispersion: pd.DataFrame) -> go.Figure:
     trace = _line(dispersion["bin_s"], dispersion["value"], "this capture", told)
     figure.add_trace(trace.update(line={"color": theme.BLUE}, mode="lines+markers", showlegend=False), 1, 2)
     figure.add_hline(y=1, line={"color": theme.GREY, "dash": "dash"}, row=1, col=2)
-    figure.update_xaxes(title_text="width of a bin", **TIMES)
-    figure.update_yaxes(type="log", exponentformat="power", minorloglabels="none")
-    figure.update_yaxes(title_text="relative to the finest bin", dtick=1, row=1, col=1)
-    figure.update_yaxes(title_text="variance / mean", row=1, col=2)
+    figure.update_xaxes(title_text="width of a bin", **_log(variance["bin_s"]), **TIME_TICKS)
+    lowest = variance[[column for column, *_ in curves]].stack()
+    figure.update_yaxes(title_text="relative to the finest bin", exponentformat="power", **_log(lowest), row=1, col=1)
+    figure.update_yaxes(title_text="variance / mean", **_log(dispersion["value"]), **TICKS, row=1, col=2)
     return finished(figure, "Burstiness over scales of time", 480)
 
 
@@ -93,14 +93,15 @@ def flows(sizes: Mapping[str, pd.DataFrame], carried: pd.DataFrame) -> go.Figure
         trace = _line(shown["value"], shown["share"], name, "%{x:.4~s} or more: %{y:.2%} of the flows")
         trace.update(line={"color": theme.BLUE}, mode="lines+markers", marker={"size": 4})
         figure.add_trace(trace, **at)
-        figure.update_xaxes(title_text=name, **(TIMES if name == "duration" else DECADES), **at)
-        figure.update_yaxes(type="log", dtick=1, tickformat="~%", minorloglabels="none", **at)
-        figure.update_yaxes(title_text="flows with at least so much", **at)
+        ticks = TIME_TICKS if name == "duration" else TICKS
+        figure.update_xaxes(title_text=f"at least so many {name}" if ticks is TICKS else "at least so long",
+                            **_log(shown["value"]), **ticks, **at)  # fmt: skip
+        figure.update_yaxes(title_text="share of flows", tickformat="~%", **_log(shown["share"]), **at)
     at = {"row": len(sizes) // 2 + 1, "col": len(sizes) % 2 + 1}
     trace = _line(carried["flows"], carried["bytes"], "bytes", "largest %{x:.3~%} of flows: %{y:.1%} of bytes")
     trace.update(line={"color": theme.VERMILION}, mode="lines+markers", marker={"size": 4})
     figure.add_trace(trace, **at)
-    figure.update_xaxes(title_text="largest flows", type="log", dtick=1, tickformat="~%", minorloglabels="none", **at)
+    figure.update_xaxes(title_text="largest flows", tickformat="~%", **_log(carried["flows"]), **at)
     figure.update_yaxes(title_text="bytes they carry", tickformat=".0%", range=[0, 1.05], **at)
     return finished(figure, "Sizes of flows, and who carries the bytes", 760).update_layout(showlegend=False)
 
@@ -124,8 +125,7 @@ def trains(table: pd.DataFrame) -> go.Figure:
         name = f"gaps up to {seconds(float(gap))}"
         figure.add_trace(_line(part["value"], part["share"], name, told).update(mode="lines+markers", marker_size=4))
     figure.update_xaxes(title_text="packets in a train", **_doublings(table["value"]))
-    figure.update_yaxes(type="log", dtick=1, tickformat="~%", title_text="share of trains at least so long",
-                        minorloglabels="none")  # fmt: skip
+    figure.update_yaxes(title_text="share of trains at least so long", tickformat="~%", **_log(table["share"]))
     return finished(figure, "Packet trains between two hosts", 440)
 
 
@@ -207,6 +207,13 @@ def _line(x: object, y: object, name: str, told: str, *, step: bool = False) -> 
         x=x, y=y, name=name, mode="lines", line_shape="hv" if step else "linear",
         hovertemplate=f"{told}<extra>{name}</extra>",
     )  # fmt: skip
+
+
+def _log(values: pd.Series) -> dict[str, object]:
+    """Return the settings of a logarithmic axis: a tick a decade, or plotly's own choice for less than two decades."""
+    known = values[values > 0]
+    wide = len(known) > 0 and known.max() >= 100 * known.min()
+    return {"type": "log", "dtick": 1, "minorloglabels": "none"} if wide else {"type": "log"}
 
 
 def _doublings(values: pd.Series) -> dict[str, object]:

@@ -145,10 +145,10 @@ def locality(subject: Subject) -> Content:
     ratios = tables.hit_ratios(subject.packets)
     best = ratios[ratios["key"] == "addresses"]
     about = (
-        f"{int(best['entries'].max()):,} different IPv4 destinations. A route cache that holds all of them would hit "
+        f"Different IPv4 destinations: {int(best['entries'].max()):,}. A route cache that holds them all would hit "
         f"{best['hit_ratio'].max():.2%} of the look-ups; the rest are first uses."
     )
-    return Content(about, parts=(draw(figures.hit_ratios(ratios)),))
+    return Content(about, parts=(draw(figures.hit_ratios(ratios)),) if len(best) > 1 else ())
 
 
 def trains(subject: Subject) -> Content:
@@ -173,7 +173,9 @@ def talkers(subject: Subject) -> Content:
 def shares(subject: Subject) -> Content:
     """Return shares of layers, protocols, DSCP and checksum verdicts."""
     about = "By the outermost headers. A checksum is unverified where its header was cut off."
-    return Content(about, parts=(draw(figures.shares(tables.shares(subject.document))),))
+    found = tables.shares(subject.document)
+    shown = found.assign(share=[f"{share:.2%}" for share in found["share"]])
+    return Content(about, parts=(draw(figures.shares(found)), table(shown, left=("kind", "name"))._repr_html_()))
 
 
 def narrow(subject: Subject) -> Content:

@@ -1,0 +1,173 @@
+"""`npexplore trace report`: one offline page, every section filled or saying why not; exit status; standard input."""
+
+import io
+import re
+import sys
+
+import pytest
+from reference import capture_files as make
+
+from npexplore.cli import main
+from npexplore.designs import DESIGNS
+from npexplore.errors import InputError
+from npexplore.packets.statistics import count_capture
+from npexplore.packets.synthetic import Traffic, fixed, poisson
+from npexplore.paths import share
+from npexplore.report.capture_page import capture_page, read
+from npexplore.report.capture_sections import SECTIONS
+from npexplore.study import on_capture
+
+WIKIPEDIA = share("data", "captures", "zeek_wikipedia.pcap")
+ISIS = share("data", "captures", "tcpdump_ISIS_p2p_adjacency.pcap")
+
+
+def run(*arguments):
+    return main(["trace", "report", *map(str, arguments)])
+
+
+def body(page):
+    """Return the page without its scripts."""
+    return re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL)
+
+
+def empty_sections(page):
+    return dict(re.findall(r'<h2 id="[^"]+">([^<]+)</h2>\s*<p class="nothing">Nothing to show: ([^<]+)\.</p>', page))
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    target = tmp_path_factory.mktemp("report") / "out.html"
+    assert run(WIKIPEDIA, "-o", target) == 0
+    return target.read_text()
+
+
+def test_page_has_every_section_filled_and_one_plotly(page):
+    assert not empty_sections(page)
+    for title in SECTIONS:
+        assert f">{title}</h2>" in page
+    assert page.count("plotly.js v") == 1
+    assert len(re.findall(r'class="plotly-graph-div"', page)) >= 10
+
+
+def test_page_needs_no_network(page):
+    assert not re.search(r'(src|href)="(https?:)?//', body(page))
+    assert "showSendToCloud" in page
+
+
+def test_divs_have_names_of_their_own(page):
+    names = re.findall(r'<div id="(figure-[^"]+)"', page)
+    assert len(names) == len(set(names)) >= 10
+
+
+def test_page_tells_the_facts_of_trace_stats(page):
+    counts, _ = count_capture(WIKIPEDIA)
+    text = body(page)
+    assert f"{counts.packets:,}" in text
+    assert f"{counts.flows:,} directed IPv4 flows" in text
+    assert "15 of 136 packets have no whole IPv4 header" in text
+    assert "10 of 136 packets are not IP" in text
+
+
+def test_every_machine_that_takes_a_workload_has_a_row(page):
+    for name in on_capture.machines_for_workloads():
+        assert f">{name}</td>" in page
+    assert "ixp2400_dram</td>" not in page
+
+
+def test_damaged_capture_is_status_3_with_a_banner(tmp_path, capsys):
+    (tmp_path / "cut.pcap").write_bytes(WIKIPEDIA.read_bytes()[:5000])
+    assert run(tmp_path / "cut.pcap", "-o", tmp_path / "out.html") == 3
+    assert "at offset 4997" in capsys.readouterr().err
+    text = (tmp_path / "out.html").read_text()
+    assert "This capture is damaged: a record needs 16 bytes, the file has 3 more at offset 4997" in text
+
+
+@pytest.mark.parametrize("data", [make.pcap([]), make.section()])
+def test_empty_capture_has_sections_that_say_so(tmp_path, data):
+    (tmp_path / "in").write_bytes(data)
+    assert run(tmp_path / "in", "-o", tmp_path / "out.html") == 0
+    empty = empty_sections((tmp_path / "out.html").read_text())
+    assert set(empty) == set(SECTIONS) - {"Summary"}
+    assert all(reason for reason in empty.values())
+
+
+def test_capture_without_ip():
+    empty = empty_sections(capture_page(read(ISIS)))
+    assert "none of the" in empty["Flows"]
+    assert "has no IPv4 or IPv6 packet" in empty["What this capture would do to each machine"]
+    assert {"Lengths", "Rate over time", "Narrow accesses"}.isdisjoint(empty)
+
+
+def test_capture_without_times(tmp_path):
+    packet = read_packet()
+    (tmp_path / "in").write_bytes(make.section() + make.interface() + make.simple(packet) * 5)
+    text = capture_page(read(tmp_path / "in"))
+    empty = empty_sections(text)
+    for title in ("Rate over time", "Times between packets", "Packet trains"):
+        assert "has a time stamp" in empty[title]
+    assert {"Flows", "Lengths", "Top talkers", "What this capture would do to each machine"}.isdisjoint(empty)
+    assert "5 of 5 packets have no time stamp" in text
+
+
+def read_packet():
+    """Return one IPv4 packet of the bundled capture."""
+    import dpkt
+
+    with WIKIPEDIA.open("rb") as file:
+        return next(data for _, data in dpkt.pcap.Reader(file) if data[12:14] == b"\x08\x00")
+
+
+def test_one_packet_is_a_page(tmp_path):
+    (tmp_path / "in").write_bytes(make.pcap([(1, 0, read_packet(), None)]))
+    empty = empty_sections(capture_page(read(tmp_path / "in")))
+    assert empty["Rate over time"] == "all packets have the same time stamp"
+    assert "Flows" not in empty
+
+
+def test_standard_input(tmp_path, monkeypatch):
+    class Pipe:
+        buffer = io.BytesIO(WIKIPEDIA.read_bytes())
+
+    monkeypatch.setattr(sys, "stdin", Pipe)
+    assert run("-", "-o", tmp_path / "out.html") == 0
+    assert "<h1>standard input</h1>" in (tmp_path / "out.html").read_text()
+
+
+def test_unreadable_input_leaves_nothing(tmp_path, capsys):
+    (tmp_path / "in").write_bytes(b"no capture at all")
+    assert run(tmp_path / "in", "-o", tmp_path / "out.html") == 2
+    assert len(capsys.readouterr().err.splitlines()) == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["in"]
+
+
+def test_names_from_outside_are_escaped(tmp_path):
+    path = tmp_path / "<b>x.pcap"
+    path.write_bytes(make.pcap([]))
+    text = capture_page(read(path))
+    assert "<b>x.pcap" not in text
+    assert "&lt;b&gt;x.pcap" in text
+
+
+def test_a_machine_that_cannot_is_a_row_that_says_why(monkeypatch):
+    def broken():
+        raise InputError("cannot be built")
+
+    made = DESIGNS["ixp2400"]
+    monkeypatch.setattr(on_capture, "DESIGNS", {"ixp2400": made, "broken": broken})
+    monkeypatch.setattr(on_capture, "machines_for_workloads", lambda: ["ixp2400", "broken"])
+    rows = on_capture.on_machines(read(WIKIPEDIA).workload).set_index("machine")
+    assert rows.loc["broken", "refused"] == "cannot be built"
+    found = rows.loc["ixp2400"]
+    assert found["bounds_bps"] >= found["low_bps"] > 0
+    assert found["low_bps"] <= found["simulated_bps"] <= found["high_bps"]
+
+
+def test_hurst_is_not_claimed_for_few_packets(tmp_path):
+    import numpy as np
+
+    rng = np.random.default_rng(1)
+    Traffic.made(poisson(300, 1000, rng), fixed(100), rng).write(tmp_path / "few.pcap")
+    Traffic.made(poisson(50_000, 1e5, rng), fixed(100), rng).write(tmp_path / "many.pcap")
+    assert count_capture(tmp_path / "few.pcap")[0].hurst() is None
+    found = count_capture(tmp_path / "many.pcap")[0].hurst()
+    assert found.low - 0.1 < 0.5 < found.high + 0.1
