@@ -26,6 +26,10 @@ class Distribution(Record, frozen=True, tag_field="distribution"):
         """Return (mean, squared coefficient of variation)."""
         raise NotImplementedError
 
+    def longest(self) -> float:
+        """Return the largest time, or the largest mean of an exponential part."""
+        return self.moments()[0]
+
     def check(self, place: str) -> None:
         """Raise InputError naming the place and the value that cannot be."""
         positive(f"{place}: mean", self.moments()[0])
@@ -74,6 +78,10 @@ class Hyperexponential(Distribution, frozen=True, tag="hyperexponential"):
         mean = p * first + (1 - p) * second
         return mean, 2 * (p * first**2 + (1 - p) * second**2) / mean**2 - 1
 
+    def longest(self) -> float:
+        """Return the larger mean."""
+        return max(self.means)
+
     def check(self, place: str) -> None:
         """Refuse means that are not above 0 and a probability outside 0..1."""
         for mean in self.means:
@@ -92,6 +100,10 @@ class Uniform(Distribution, frozen=True, tag="uniform"):
         """Return the middle and ((high - low)^2 / 12) / middle^2."""
         middle = (self.low + self.high) / 2
         return middle, (self.high - self.low) ** 2 / 12 / middle**2
+
+    def longest(self) -> float:
+        """Return the end of the span."""
+        return self.high
 
     def check(self, place: str) -> None:
         """Refuse a negative start and an end that is not behind it."""
@@ -113,6 +125,10 @@ class Empirical(Distribution, frozen=True, tag="empirical"):
         mean = math.fsum(v * w for v, w in zip(self.values, self.weights, strict=True)) / total
         square = math.fsum(v * v * w for v, w in zip(self.values, self.weights, strict=True)) / total
         return mean, max(square / mean**2 - 1, 0.0)
+
+    def longest(self) -> float:
+        """Return the largest value."""
+        return max(self.values)
 
     def check(self, place: str) -> None:
         """Refuse negative values or weights, different numbers of them, and a mean of 0."""

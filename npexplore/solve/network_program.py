@@ -7,6 +7,9 @@ TRY where a full station drops, TAKE where the customer waits at the station bef
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
+
 import numpy as np
 
 from npexplore._kernels import engine
@@ -30,8 +33,9 @@ from npexplore.machine.resources.base import Server
 from npexplore.solve.model import EngineModel, Integers, Token, rows_of
 
 TICKS = 10_000  # in the shortest mean time
-MOST_CUSTOMERS = 50_000  # from outside, at once; more are taken for a network that never empties
-LONGEST = 1 << 36  # ticks of a mean time: work in 2^-20 ticks, 2^6 times the mean, stays within 64 bits
+MOST_OUTSIDE = 50_000  # customers from outside, at once; more are taken for a network that never empties
+MOST_TOKENS = 1 << 20
+LONGEST = 1 << 36  # ticks of a time: work in 2^-20 ticks stays within 64 bits, exponential draws included
 
 
 class NetworkCompiler:
@@ -41,15 +45,15 @@ class NetworkCompiler:
         self.network = network
         self.tables: list[Integers] = []
         self.speeds: dict[str, int] = {}  # by station with rates: number of its table + 1
-        times = [time for customers in network.classes.values() for time in _times(customers)]
-        shortest, longest = min(times), max(times)
-        self.asm = Assembler(shortest / TICKS)
-        if longest / self.asm.tick > LONGEST:
-            raise RefusedError(f"mean times from {shortest:g} to {longest:g} s differ too much for one clock")
+        self.scale: dict[str, float] = {}  # by station with rates: units of work in one of the file's
+        self.asm = Assembler(min(_means(network)) / TICKS)
         branches = max((len(fork.stations) for fork in network.fork.values()), default=0)
-        self.closed = sum(customers.population or 0 for customers in network.classes.values())
-        outside = MOST_CUSTOMERS if any(customers.arrivals for customers in network.classes.values()) else 0
-        self.spare_tokens = outside + self.closed * branches
+        arrivals = [customers.arrivals for customers in network.classes.values() if customers.arrivals]
+        closed = sum(customers.population or 0 for customers in network.classes.values())
+        self.spare_tokens = (MOST_OUTSIDE if arrivals else 0) + closed * branches
+        self.most = closed + self.spare_tokens  # tokens at once
+        if max(self.most, *(p.size for p in arrivals if isinstance(p, Batch)), 0) > MOST_TOKENS:
+            raise RefusedError(f"more than {MOST_TOKENS} customers at once are too many to simulate")
         for name, station in network.station.items():
             self._declare(name, station)
         self.tokens: list[Token] = []
@@ -58,20 +62,30 @@ class NetworkCompiler:
 
     def _declare(self, name: str, station: Station) -> None:
         discipline = {"ps": "shared", "priority": "keyed"}.get(station.discipline, "fifo")
-        units = self.closed + self.spare_tokens if station.discipline == "delay" else station.servers
+        units = self.most if station.discipline == "delay" else station.servers
         self.asm.declare(Server(name, units=units, discipline=discipline))  # type: ignore[arg-type]
         if station.capacity is not None:
             self.asm.declare(Server(f"{name}.room", units=station.capacity))
-        if station.rates:
-            self.tables.append(np.round(np.array(station.rates) * (1 << engine.SPEED)).astype(np.int64).reshape(-1, 1))
+        times = [c.service[name].longest() for c in self.network.classes.values() if name in c.service]
+        room = LONGEST * self.asm.tick / max(times, default=self.asm.tick)
+        if station.discipline == "ps" and room < 1:
+            raise RefusedError(f"station {name!r}: times differ too much from the shortest of the file for one clock")
+        if station.rates:  # work and speed are scaled alike, as far as there is room: the more the finer
+            self.scale[name] = 2.0 ** min(math.floor(math.log2(room)), 20)
+            speeds = np.round(np.array(station.rates) * self.scale[name] * (1 << engine.SPEED)).astype(np.int64)
+            if speeds.min() < self.most:
+                raise RefusedError(
+                    f"station {name!r}: rate {min(station.rates):g} is too small for {self.most} customers"
+                )
+            self.tables.append(speeds.reshape(-1, 1))
             self.speeds[name] = len(self.tables)
 
-    def _ticks(self, seconds: float) -> int:
-        return round(seconds / self.asm.tick)
+    def duration(self, time: Time, scale: float = 1.0) -> tuple[int, int, int, int]:
+        """Return kind and operands a, b, c of a random time, `scale` times as long."""
 
-    def duration(self, time: Time) -> tuple[int, int, int, int]:
-        """Return kind and operands a, b, c of a random time."""
-        ticks = self._ticks
+        def ticks(seconds: float) -> int:
+            return round(seconds * scale / self.asm.tick)
+
         match time:
             case Deterministic():
                 return engine.FIXED, ticks(time.mean), 0, 0
@@ -80,20 +94,14 @@ class NetworkCompiler:
             case Erlang():
                 return engine.ERLANG, ticks(time.mean), time.stages, 0
             case Hyperexponential():
-                return (
-                    engine.HYPEREXPONENTIAL,
-                    ticks(time.means[0]),
-                    ticks(time.means[1]),
-                    round(time.probability * 2**30),
-                )
+                first, second = time.means
+                return engine.HYPEREXPONENTIAL, ticks(first), ticks(second), round(time.probability * 2**30)
             case Uniform():
                 return engine.UNIFORM, ticks(time.low), ticks(time.high), 0
             case Empirical():
                 weights = np.cumsum(time.weights) / np.sum(time.weights)
-                rows = [
-                    [ticks(value), round(weight * 2**53)] for value, weight in zip(time.values, weights, strict=True)
-                ]
-                self.tables.append(np.array(rows, dtype=np.int64))
+                columns = [ticks(value) for value in time.values], np.round(weights * 2**53)
+                self.tables.append(np.stack(columns, axis=1).astype(np.int64))
                 return engine.EMPIRICAL, len(self.tables) - 1, 0, 0
 
     def model(self) -> EngineModel:
@@ -215,7 +223,7 @@ class ClassProgram:
 
     def _serve(self, station: str, hold: bool) -> None:
         asm, kind = self.asm, self.network.station[station]
-        x, a, b, c = self.compiler.duration(self.customers.service[station])
+        x, a, b, c = self.compiler.duration(self.customers.service[station], self.compiler.scale.get(station, 1.0))
         place, source = (asm.number(station), 0), f"service.{self.name}.{station}"
         key = self.customers.priority if kind.discipline == "priority" else 0
         if kind.discipline == "ps":
@@ -252,7 +260,12 @@ class ClassProgram:
                 asm.place(other)
 
 
-def _times(customers: CustomerClass) -> list[float]:
-    times = [time.moments()[0] for time in customers.service.values()]
-    times += [customers.think_time.moments()[0]] if customers.think_time else []
-    return times + ([1 / customers.arrivals.rate] if customers.arrivals else [])
+def _means(network: Network) -> Iterator[float]:
+    """Return the mean times of a network, those of service at the highest speed."""
+    for customers in network.classes.values():
+        for station, time in customers.service.items():
+            yield time.moments()[0] / network.station[station].fastest
+        if customers.think_time:
+            yield customers.think_time.moments()[0]
+        if customers.arrivals:
+            yield 1 / customers.arrivals.rate

@@ -164,7 +164,9 @@ def _open_general(flows: Traffic) -> NetworkResult:
             raise RefusedError("load-dependent rates together with arrivals or fifo service outside product form")
         mean = flow @ flows.mean[k] / flow.sum()
         scv = flow @ (flows.mean[k] ** 2 * (1 + flows.scv[k])) / flow.sum() / mean**2 - 1
-        direct = np.all((flow == 0) | (first[k] == flows.visits[k]))  # a split stream of probability p: 1 + p (I - 1)
+        direct = np.all(
+            (flow == 0) | np.isclose(first[k], flows.visits[k])
+        )  # a split stream of probability p: 1 + p (I - 1)
         arrival = flow @ (1 + first[k] * (dispersion - 1)) / flow.sum() if direct else 1.0
         if station.discipline == "ps":  # as if exponential; with Poisson arrivals that makes no difference
             stretch = queueing.ggc(flow.sum(), mean, arrival, 1.0, station.servers)
@@ -175,6 +177,8 @@ def _open_general(flows: Traffic) -> NetworkResult:
         names += [stretch.approximation] if stretch.approximation else []
     alone = len(wait) == 1 and bool(np.all(flows.visits == 1))
     inside = [] if alone else ["flows inside the network taken as Poisson"]
+    if alone and not names and not np.all(dispersion == 1):  # a mixture that looks like Poisson is none
+        names = ["Allen-Cunneen"]
     return _by_wait(flows, wait, ", ".join([*dict.fromkeys(names), *inside]) or None)
 
 

@@ -205,3 +205,69 @@ def test_load_dependent_station_at_one_customer_runs_at_its_first_rate(solve):
     assert queueing.classes["c"].mean_response == pytest.approx(2.0)
     assert simulation.classes["c"].mean_response == pytest.approx(2.0)
     assert simulation.stations["s"].utilization == pytest.approx(0.125)
+
+
+@pytest.mark.parametrize("speed", [1e-6, 1.0, 1e6])
+def test_only_ratios_of_times_matter(solve, speed):
+    """M/M/1 with a processor of any speed and work to match."""
+    queueing, simulation = solve(f"""
+        name = "scaled"
+        station.s = {{ discipline = "ps", rates = [{speed}] }}
+        [class.c]
+        arrivals = {{ process = "poisson", rate = 0.5 }}
+        service.s = {{ distribution = "exponential", mean = {speed} }}
+        route.in = {{ s = 1.0 }}
+        route.s = {{ out = 1.0 }}
+    """)
+    assert queueing.classes["c"].mean_response == pytest.approx(2.0)
+    check(simulation, "classes.c.mean_response", 2.0)
+
+
+def test_two_streams_that_look_like_poisson_together_are_not_called_exact(solve):
+    """Evenly spaced ones and pairs, equally many: their counts vary like Poisson's only in the long run."""
+    one = """
+        [class.{name}]
+        arrivals = {{ process = "{process}", rate = 0.3{more} }}
+        service.s = {{ distribution = "exponential", mean = 1.0 }}
+        route.in = {{ s = 1.0 }}
+        route.s = {{ out = 1.0 }}
+    """
+    streams = (
+        one.format(name="a", process="periodic", more=""),
+        one.format(name="b", process="batch", more=", size = 2"),
+    )
+    queueing, _ = solve('name = "two"\nstation.s = {}\n' + "".join(streams))
+    assert not queueing.exact
+    assert queueing.approximation == "Allen-Cunneen"
+
+
+def test_approximations_of_what_has_no_closed_form_are_near_the_simulation(solve):
+    """Closed FIFO with constant service at one of two stations; open FIFO tandem with Erlang service."""
+    closed, simulated = solve("""
+        name = "closed"
+        station.a = {}
+        station.b = {}
+        [class.c]
+        population = 4
+        service.a = { distribution = "deterministic", mean = 1.0 }
+        service.b = { distribution = "exponential", mean = 0.8 }
+        route.in = { a = 1.0 }
+        route.a = { b = 1.0 }
+        route.b = { out = 1.0 }
+    """)
+    assert "Schweitzer" in closed.approximation
+    assert closed.classes["c"].throughput == pytest.approx(simulated.classes["c"].throughput, rel=0.1)
+    tandem, simulated = solve("""
+        name = "tandem"
+        station.a = { servers = 2 }
+        station.b = {}
+        [class.c]
+        arrivals = { process = "poisson", rate = 0.6 }
+        service.a = { distribution = "erlang", mean = 2.0, stages = 3 }
+        service.b = { distribution = "uniform", low = 0.5, high = 1.5 }
+        route.in = { a = 1.0 }
+        route.a = { b = 1.0 }
+        route.b = { out = 1.0 }
+    """)
+    assert tandem.approximation == "Allen-Cunneen, flows inside the network taken as Poisson"
+    assert tandem.classes["c"].mean_response == pytest.approx(simulated.classes["c"].mean_response, rel=0.1)
