@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,10 @@ import numpy.typing as npt
 from npexplore.errors import InputError, one_of, positive
 from npexplore.machine.expressions import Values
 from npexplore.units import parse_rate
+
+if TYPE_CHECKING:
+    from npexplore.packets import Capture
+    from npexplore.packets.synthetic import Traffic
 
 Integers = npt.NDArray[np.int64]
 ARRIVALS = ("saturated", "timestamps", "poisson", "periodic")
@@ -117,6 +121,26 @@ class Workload:
             raise InputError(f"a rate needs poisson or periodic arrivals, got {arrivals!r}")
         return replace(self, arrivals=arrivals, rate_pps=rate_pps)
 
+    def shuffled(self) -> Workload:
+        """Return the same packets in no particular order: every seed of a simulation draws one (lengths only)."""
+        if self.arrivals == "timestamps":
+            raise InputError(f"workload {self.name!r} arrives by time stamps, which keep the packets in order")
+        return replace(self, ordered=False)
+
+    def scaled(self, factor: float) -> Workload:
+        """Return the same packets with all times multiplied by a factor (0.5: twice the load).
+
+        Raises InputError if there are no times to scale: saturated arrivals, or a factor that is not above 0.
+        """
+        positive("factor of time", factor)
+        if self.arrivals == "saturated":
+            raise InputError(
+                f"workload {self.name!r} has saturated arrivals, without times to scale; choose timestamps, poisson or "
+                "periodic arrivals first"
+            )
+        t_ns = None if self.t_ns is None else np.round(self.t_ns * factor).astype(np.int64)
+        return replace(self, t_ns=t_ns, rate_pps=None if self.rate_pps is None else self.rate_pps / factor)
+
     def __repr__(self) -> str:
         rate = f", {self.rate_pps:.4g} packets/s" if self.rate_pps else ""
         return (
@@ -126,7 +150,7 @@ class Workload:
 
 
 def workload(
-    trace: str | Path | None = None,
+    trace: str | Path | Capture | Traffic | None = None,
     *,
     mix: str | None = None,
     packet_bytes: int | None = None,
@@ -135,6 +159,8 @@ def workload(
 ) -> Workload:
     """Return the workload of a capture, a named mix, or one packet length (exactly one of them).
 
+    trace: a file, a capture that is read already, or synthetic traffic. Its IP packets come in their order; other
+    orders and times are `workload(trace).shuffled()`, `workload(trace, arrivals="timestamps")` and that `.scaled(0.5)`.
     Raises InputError for an unusable combination, an unknown mix, or a capture without an IP packet.
     """
     given = [
@@ -143,7 +169,7 @@ def workload(
     if len(given) != 1:
         raise InputError(f"a workload is one of trace, mix, packet_bytes; got {' and '.join(given) or 'none'}")
     if trace is not None:
-        return _of_capture(Path(trace)).with_arrivals(arrivals, rate)
+        return _of_trace(trace).with_arrivals(arrivals, rate)
     if mix is not None:
         from npexplore.machine.mixes import load_mix
 
@@ -157,11 +183,17 @@ def workload(
     return made.with_arrivals(arrivals, rate)
 
 
-def _of_capture(path: Path) -> Workload:
-    from npexplore.packets import read_capture
+def _of_trace(trace: str | Path | Capture | Traffic) -> Workload:
+    from npexplore.packets import Capture, read_capture
 
-    capture: Any = read_capture(path)
-    return of_columns(path.name, capture)
+    if isinstance(trace, str | Path):
+        return of_columns(Path(trace).name, read_capture(trace))
+    if isinstance(trace, Capture):
+        return of_columns(Path(trace.path).name, trace)
+    if not len(trace):
+        raise InputError("synthetic traffic must have at least one packet to be a workload, got none")
+    lengths = np.asarray(trace.packet_bytes, dtype=np.int64)
+    return Workload("synthetic traffic", {"packet_bytes": lengths}, t_ns=trace.t_ns - trace.t_ns.min())
 
 
 def of_columns(name: str, capture: Any) -> Workload:

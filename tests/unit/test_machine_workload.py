@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 
+from npexplore.designs import design
 from npexplore.errors import InputError, UnknownNameError
 from npexplore.machine.workload import Workload, workload
 from npexplore.packets import read_capture
+from npexplore.packets.synthetic import Traffic, fixed, periodic
 from npexplore.paths import share
 
 CAPTURE = share("data", "captures", "zeek_wikipedia.pcap")
@@ -89,3 +91,54 @@ def test_columns_that_cannot_be_are_refused(columns, message):
 def test_a_rate_is_kept_from_poisson_to_periodic():
     made = workload(packet_bytes=64, arrivals="poisson", rate="1Mpps").with_arrivals("periodic")
     assert (made.arrivals, made.rate_pps) == ("periodic", 1e6)
+
+
+def test_four_ways_to_take_a_capture():
+    lengths_with_order = workload(CAPTURE)
+    lengths_only = lengths_with_order.shuffled()
+    stamped = workload(CAPTURE, arrivals="timestamps")
+    half = stamped.scaled(0.5)
+    assert (lengths_with_order.arrivals, lengths_with_order.ordered) == ("saturated", True)
+    assert (lengths_only.arrivals, lengths_only.ordered) == ("saturated", False)
+    assert np.abs(half.t_ns - stamped.t_ns / 2).max() <= 0.5
+    assert all(w.packet_bytes.tolist() == stamped.packet_bytes.tolist() for w in (lengths_with_order, half))
+    assert len({w.key for w in (lengths_with_order, lengths_only, stamped, half)}) == 4
+
+
+def test_scaling_changes_what_a_machine_is_offered():
+    machine = design("ixp2400")
+    stamped = workload(CAPTURE, arrivals="timestamps")
+    slow, fast = machine.simulate(stamped), machine.simulate(stamped.scaled(0.5))
+    assert fast.offered_pps == pytest.approx(2 * slow.offered_pps, rel=1e-6)
+    assert fast.rate_pps == pytest.approx(2 * slow.rate_pps, rel=0.05)
+
+
+def test_scaling_a_rate():
+    assert workload(packet_bytes=64, arrivals="poisson", rate=1000.0).scaled(0.5).rate_pps == 2000
+
+
+def test_synthetic_traffic_is_a_workload():
+    rng = np.random.default_rng(1)
+    traffic = Traffic.made(periodic(10, 1e6) + 5000, fixed(100), rng)
+    made = workload(traffic, arrivals="timestamps")
+    assert made.packet_bytes.tolist() == [100] * 10
+    assert made.t_ns.tolist() == (traffic.t_ns - 5000).tolist()
+    with pytest.raises(InputError, match="at least one packet"):
+        workload(Traffic.made(periodic(0, 1e6), fixed(100), rng))
+
+
+def test_a_capture_in_memory_is_the_same_workload():
+    assert workload(read_capture(CAPTURE)) == workload(CAPTURE)
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (lambda: workload(CAPTURE).scaled(0.5), "saturated arrivals, without times to scale"),
+        (lambda: workload(CAPTURE, arrivals="timestamps").scaled(0), "factor of time must be greater than 0"),
+        (lambda: workload(CAPTURE, arrivals="timestamps").shuffled(), "time stamps, which keep the packets in order"),
+    ],
+)
+def test_orders_and_times_that_cannot_be(ask, message):
+    with pytest.raises(InputError, match=message):
+        ask()
