@@ -6,7 +6,7 @@
             m.dram.write(bytes=..., bank=...)
 
 Solvers read the tree: demands (machine/demands.py) for bounds and queueing, rows of the event engine
-(machine/assembler.py) for simulation.
+(machine/steps.py) for simulation.
 """
 
 from __future__ import annotations

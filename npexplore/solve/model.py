@@ -14,6 +14,7 @@ from npexplore.machine.expressions import Variable, round_up
 from npexplore.machine.machine import Machine
 from npexplore.machine.resources.base import Server
 from npexplore.machine.resources.ingress import SATURATED, TIMESTAMPS
+from npexplore.machine.steps import steps
 from npexplore.machine.workload import Workload
 
 Integers = npt.NDArray[np.int64]
@@ -85,7 +86,7 @@ def build(machine: Machine, workload: Workload) -> EngineModel:
         asm.emit(engine.WAIT, (1, 0), (round(1e-6 / machine.tick), 0), x=engine.UNIFORM, source="start")
         again = len(asm.rows)
         machine.ingress.emit_next_packet(asm, 0, 0, first, rows, cursor)
-        asm.steps(body)
+        steps(asm, body)
         size = columns["packet_bytes"]
         with asm.scope():
             padded = asm.operand(round_up(size, machine.cell_bytes))

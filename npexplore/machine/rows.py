@@ -1,0 +1,207 @@
+"""Rows of the event engine (docs/engine.md) under construction: registers, labels, operands, arithmetic.
+
+An operand of a row is a constant plus a register; what takes more arithmetic becomes SET rows in front of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from npexplore._kernels import engine
+from npexplore.errors import ModelError
+from npexplore.machine.expressions import (
+    Condition,
+    Constant,
+    Expression,
+    Function,
+    Operand,
+    Variable,
+    expression,
+    scaled,
+)
+
+SET_OF = {
+    "add": engine.ADD,
+    "sub": engine.SUB,
+    "mul": engine.MUL,
+    "div": engine.DIV,
+    "ceildiv": engine.CEILDIV,
+    "mod": engine.MOD,
+    "min": engine.MIN,
+    "max": engine.MAX,
+    "right": engine.RIGHT,
+}
+JUMP_OF = {
+    "lt": engine.LT,
+    "le": engine.LE,
+    "eq": engine.EQ,
+    "ne": engine.NE,
+    "ge": engine.GE,
+    "gt": engine.GT,
+}
+PROBABILITY_STEPS = 1 << 40  # a chance is a whole number of these
+
+
+class Label:
+    """A place in the program; may be jumped to before it is placed."""
+
+    def __init__(self) -> None:
+        self.row: int | None = None
+
+
+@dataclass
+class Row:
+    """One row before labels are resolved."""
+
+    fields: list[int]
+    target: Label | None = None
+    source: str | None = None
+    place: str = ""
+
+
+@dataclass
+class Rows:
+    """Collects rows, globals and counters; gives numbers registers for as long as their scope lasts."""
+
+    tick: float
+    rows: list[Row] = field(default_factory=list)
+    globals: list[int] = field(default_factory=list)
+    counters: list[str] = field(default_factory=list)
+    place_name: str = ""  # the visit that rows belong to, for messages
+    _below: dict[Variable, int] = field(default_factory=dict)  # variables known to be in [0, limit)
+    _registers: dict[Variable, int] = field(default_factory=dict)
+    _free: list[int] = field(default_factory=lambda: list(range(engine.REGISTERS - 1, 0, -1)))
+
+    def new_global(self, value: int = 0) -> int:
+        """Return the number of a new global integer."""
+        self.globals.append(value)
+        return len(self.globals) - 1
+
+    def counter(self, place: str) -> int:
+        """Return the number of a counter by name (drops by place)."""
+        if place not in self.counters:
+            self.counters.append(place)
+        return self.counters.index(place)
+
+    @contextmanager
+    def scope(self) -> Iterator[None]:
+        """Registers given out inside are free again afterwards."""
+        registers, free = dict(self._registers), list(self._free)
+        try:
+            yield
+        finally:
+            self._registers, self._free = registers, free
+
+    def register(self, variable: Variable) -> int:
+        """Give a variable a register (kept until the scope ends) and return its number."""
+        if not self._free:
+            raise ModelError(f"the program keeps more than {engine.REGISTERS - 1} numbers at once ({variable.name!r})")
+        number = self._free.pop()
+        self._registers[variable] = number
+        return number
+
+    def ticks(self, value: Operand, seconds: float = 1.0) -> Expression:
+        """Return value * seconds as a whole number of ticks."""
+        return scaled(value, seconds / self.tick)
+
+    def operand(self, value: Operand) -> tuple[int, int]:
+        """Return (constant, register) of an expression; emits SET rows where it takes arithmetic."""
+        value = expression(value)
+        if isinstance(value, Constant):
+            if abs(value.value - round(value.value)) > 1e-9 * max(1.0, abs(value.value)):
+                raise ModelError(f"{self.place_name or 'the program'} needs whole numbers here, got {value.value!r}")
+            return round(value.value), 0
+        if isinstance(value, Variable):
+            if value not in self._registers:
+                raise ModelError(f"{value.name!r} is used outside the loop or branch that computes it")
+            return 0, self._registers[value]
+        assert isinstance(value, Function)
+        if value.name in ("add", "sub") and isinstance(value.right, Constant):
+            (constant, register), (more, _) = self.operand(value.left), self.operand(value.right)
+            return constant + (more if value.name == "add" else -more), register
+        if value.name == "add" and isinstance(value.left, Constant):
+            (constant, register), (more, _) = self.operand(value.right), self.operand(value.left)
+            return constant + more, register
+        a, b = self.operand(value.left), self.operand(value.right)
+        number = self.register(Variable(value.name))
+        self.emit(engine.SET, a, b, slot=number, x=SET_OF[value.name])
+        return 0, number
+
+    def limit(self, variable: Variable, below: int) -> None:
+        """Promise that a variable is in [0, below)."""
+        self._below[variable] = below
+
+    def _limit(self, value: Expression) -> int | None:
+        """Return n if the expression is known to be in [0, n), else None."""
+        if isinstance(value, Constant):
+            return int(value.value) + 1 if value.value >= 0 else None
+        if isinstance(value, Variable):
+            return self._below.get(value)
+        if isinstance(value, Function) and value.name == "mod" and isinstance(value.right, Constant):
+            return int(value.right.value) if value.right.value > 0 else None
+        return None
+
+    def emit(
+        self,
+        op: int,
+        a: tuple[int, int] = (0, 0),
+        b: tuple[int, int] = (0, 0),
+        c: tuple[int, int] = (0, 0),
+        *,
+        target: Label | None = None,
+        slot: int = -1,
+        x: int = 0,
+        y: int = 0,
+        z: int = 0,
+        source: str | None = None,
+    ) -> None:
+        """Append one row."""
+        self.rows.append(Row([op, *a, *b, *c, 0, slot, x, y, z], target, source, self.place_name))
+
+    def place(self, label: Label) -> None:
+        """Let a label stand for the next row."""
+        label.row = len(self.rows)
+
+    def jump(self, label: Label, condition: Condition | None = None) -> None:
+        """Go to the label, always or where a condition holds."""
+        with self.scope():
+            if condition is None:
+                self.emit(engine.JUMP, target=label, x=engine.ALWAYS)
+            else:
+                a, b = self.operand(condition.left), self.operand(condition.right)
+                self.emit(engine.JUMP, a, b, target=label, x=JUMP_OF[condition.name])
+
+    def now(self, name: str = "now") -> Variable:
+        """Keep the present time in a variable."""
+        variable = Variable(name)
+        self.emit(engine.SET, slot=self.register(variable), x=engine.NOW)
+        return variable
+
+    def let(self, variable: Variable, value: Operand) -> None:
+        """Compute an expression into a variable's register."""
+        limit = self._limit(expression(value))
+        if limit is not None:
+            self.limit(variable, limit)
+        with self.scope():
+            a = self.operand(value)
+        self.emit(engine.SET, a, slot=self.register(variable), x=engine.ADD)
+
+    def draw(self, variable: Variable, below: Operand, source: str) -> None:
+        """Draw an integer below a number into a variable's register."""
+        bound = expression(below)
+        if isinstance(bound, Constant):
+            self.limit(variable, int(bound.value))
+        with self.scope():
+            a = self.operand(below)
+        self.emit(engine.DRAW, a, slot=self.register(variable), x=engine.BELOW, source=source)
+
+    def fetch_add(self, variable: Variable, number: int, amount: int) -> None:
+        """Read a global into a variable's register and increase it."""
+        self.emit(engine.SET, (number, 0), (amount, 0), slot=self.register(variable), x=engine.FETCH_ADD)
+
+    def count(self, place: str, amount: Operand = 1) -> None:
+        """Increase a counter."""
+        with self.scope():
+            self.emit(engine.COUNT, (self.counter(place), 0), self.operand(amount))
