@@ -30,11 +30,18 @@ def elasticities(found: Mapping[str, Sensitivity], *, title: str) -> go.Figure:
                 orientation="h", name=name, y=[e.knob for e in shown], x=[e.elasticity for e in shown],
                 error_x={"array": [e.noise or 0.0 for e in shown], "thickness": 1.2, "width": 3},
                 marker_color=theme.COLORWAY[number],
-                customdata=[(e.value, e.unit, e.kind, e.low, e.high) for e in shown],
-                hovertemplate="<b>%{y}</b> = %{customdata[0]} %{customdata[1]} (%{customdata[2]})<br>"
-                "1 % more: %{x:+.2f} % throughput<br>tried %{customdata[3]:.4g} to %{customdata[4]:.4g}<extra></extra>",
+                customdata=[
+                    (f"{e.value:g} {e.unit}", e.kind, e.low, e.high, _gain(e.less), _gain(e.more)) for e in shown
+                ],
+                hovertemplate="<b>%{y}</b> = %{customdata[0]} (%{customdata[1]})<br>"
+                "throughput: 1 % less gains %{customdata[4]}, 1 % more gains %{customdata[5]}"
+                "<br>tried %{customdata[2]:.4g} to %{customdata[3]:.4g}<extra></extra>",
             )
         )  # fmt: skip
     figure.update_yaxes(categoryorder="array", categoryarray=order)
     figure.update_xaxes(title_text="throughput gained (%) for 1 % more of the parameter")
     return finished(figure, title, 172 + 30 * len(order))
+
+
+def _gain(value: float | None) -> str:
+    return "?" if value is None else f"{value:+.2f} %"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from html import escape
+from math import floor, log10
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -55,10 +56,11 @@ def number(value: Any, digits: int = 4) -> str:
         return f"{value:,}"
     if not isinstance(value, float):
         return escape(str(value))
-    if value and not 10.0**-digits <= abs(value) < 1e7:
+    if not value:
+        return "0"
+    if not 1e-4 <= abs(value) < 1e7:
         return f"{value:.{digits}g}"
-    before = len(str(int(abs(value)))) if abs(value) >= 1 else 1
-    return f"{value:,.{max(digits - before, 0)}f}"
+    return f"{value:,.{max(digits - 1 - floor(log10(abs(value))), 0)}f}"
 
 
 def table(

@@ -55,7 +55,7 @@ def demands(design: Design, workload: Workload | None = None) -> pd.DataFrame:
     rows = [
         (name, found.servers[name].members, found.servers[name].units, 1e9 * demand.seconds, demand.visits,
          ceilings[name] / 1e6)
-        for name, demand in found.demands.servers.items()
+        for name, demand in found.demands.servers.items() if name in ceilings
     ]  # fmt: skip
     frame = pd.DataFrame(rows, columns=["server", "members", "units", "ns_per_packet", "visits", "ceiling_mpps"])
     return frame.assign(load=frame["ceiling_mpps"].min() / frame["ceiling_mpps"]).sort_values("ceiling_mpps")

@@ -1,0 +1,150 @@
+"""Figures of curves, comparisons, ceilings and sensitivities show the numbers of their tables, and only those."""
+
+import pandas as pd
+import pytest
+
+from npexplore.plot import theme
+from npexplore.plot.comparison import comparison
+from npexplore.plot.curves import curves, finished, levels
+from npexplore.plot.elasticity import elasticities
+from npexplore.plot.roofline import roofline
+from npexplore.study.sensitivity import Elasticity, Sensitivity
+
+
+def named(figure, name):
+    return [trace for trace in figure.data if trace.name == name]
+
+
+@pytest.fixture
+def table():
+    return pd.DataFrame({
+        "threads": [1, 2, 1, 2, 1],
+        "gbps": [1.0, 2.0, 1.5, 2.5, 9.0],
+        "low": [0.9, 1.9, None, None, None],
+        "high": [1.1, 2.1, None, None, None],
+        "scheme": ["base", "base", "hb", "hb", "base"],
+        "mix": ["amp", "amp", "amp", "amp", "psc"],
+        "bottleneck": ["threads", "bus", "threads", "bus", "bank"],
+    })  # fmt: skip
+
+
+def test_a_line_for_each_series_in_each_panel_that_has_it(table):
+    figure = curves(
+        table, "threads", "gbps", "scheme", panel="mix", names={"hb": "header"}, title="t", x_title="x", y_title="y",
+        hover=("bottleneck",),
+    )  # fmt: skip
+    base, header = named(figure, "base"), named(figure, "header")
+    assert [list(trace.y) for trace in base] == [[1.0, 2.0], [9.0]]
+    assert [list(trace.y) for trace in header] == [[1.5, 2.5]]
+    assert [trace.showlegend for trace in base] == [True, False]
+    assert {annotation.text for annotation in figure.layout.annotations} == {"amp", "psc"}
+    assert base[0].customdata[1][0] == "bus"
+    assert "bottleneck: %{customdata[0]}" in base[0].hovertemplate
+
+
+def test_an_interval_is_drawn_where_there_is_one(table):
+    amp = table[table["mix"] == "amp"]
+    figure = curves(amp, "threads", "gbps", "scheme", band=("low", "high"), title="t", x_title="x", y_title="y")
+    bands = [trace for trace in figure.data if trace.fill == "toself"]
+    assert [list(trace.y) for trace in bands] == [[1.1, 2.1, 1.9, 0.9]]
+
+
+def test_published_points_stand_in_their_panel_with_their_key(table):
+    known = pd.DataFrame({"threads": [2], "gbps": [2.2], "mix": ["psc"], "key": ["a.b"]})
+    figure = curves(
+        table, "threads", "gbps", "scheme", panel="mix", published=known, title="t", x_title="x", y_title="y"
+    )
+    first, second = named(figure, "published")
+    assert list(first.x) == []
+    assert (list(second.y), second.customdata[0][0], second.marker.color) == ([2.2], "a.b", theme.BLACK)
+
+
+def test_withheld_points_are_rings_and_levels_are_lines_across(table):
+    amp = table[table["mix"] == "amp"]
+    hidden = pd.DataFrame({"threads": [2], "gbps": [2.0]})
+    figure = curves(amp, "threads", "gbps", "scheme", withheld=hidden, title="t", x_title="x", y_title="y")
+    (ring,) = named(figure, "withheld: predicted only")
+    assert (list(ring.x), ring.marker.symbol) == ([2], "circle-open")
+    levels(figure, (1, 2, 4), pd.DataFrame({"gbps": [3.0], "label": ["printed"]}), "gbps", "label")
+    (line,) = named(figure, "printed")
+    assert (list(line.x), list(line.y)) == ([1, 4], [3.0, 3.0])
+
+
+def test_every_figure_has_title_axes_and_a_legend_outside_the_plot(table):
+    figure = curves(table, "threads", "gbps", "scheme", title="Head", x_title="threads", y_title="Gb/s")
+    assert figure.layout.title.text == "Head"
+    assert (figure.layout.xaxis.title.text, figure.layout.yaxis.title.text) == ("threads", "Gb/s")
+    assert figure.layout.legend.yref == "container"
+    assert figure.layout.margin.b > finished(figure, "Head", 440, legend_rows=0).layout.margin.b - 1
+
+
+@pytest.fixture
+def rows():
+    return pd.DataFrame({
+        "key": ["a", "b"], "role": ["check", "withheld"], "label": ["predicted"] * 2, "verdict": ["close", "withheld"],
+        "quantity": ["throughput"] * 2, "mix": ["amp", "psc"], "bounds": [12.0, 13.0], "queueing": [9.0, 8.0],
+        "simulated": [10.5, 11.0], "ci95": [(10.0, 11.0), (10.8, 11.2)], "point": [10.0, None],
+    })  # fmt: skip
+
+
+def test_a_comparison_has_bracket_prediction_and_the_printed_number_only_where_it_is_known(rows):
+    figure = comparison(rows, lambda row: row.mix.upper(), panels=[("quantity == 'throughput'", "Gb/s")], title="t")
+    (bracket,), (dots,), (ring,), (printed,) = (
+        named(figure, name)
+        for name in ("queueing to bounds", "simulated, 95 % interval", "withheld: predicted only", "published")
+    )
+    assert list(bracket.x) == [9.0, 12.0, None, 8.0, 13.0, None]
+    assert list(dots.error_x.array) == pytest.approx([0.5, 0.2])
+    assert (list(ring.x), list(ring.y)) == ([11.0], ["PSC"])
+    assert (list(printed.x), list(printed.y)) == ([10.0], ["AMP"])
+    assert list(figure.layout.yaxis.categoryarray) == ["PSC", "AMP"]
+
+
+def test_each_mark_is_named_once_even_if_the_first_panel_has_none_of_it(rows):
+    panels = [("role == 'check'", "left"), ("role == 'withheld'", "right")]
+    figure = comparison(rows, lambda row: row.mix, panels=panels, title="t")
+    shown = [trace.name for trace in figure.data if trace.showlegend]
+    assert sorted(shown) == sorted(set(shown))
+    assert "withheld: predicted only" in shown
+
+
+def test_the_roofline_names_what_binds_and_leaves_out_what_never_does():
+    limits = pd.DataFrame(
+        [
+            (8, "bus", 1.0, True), (8, "bank", 9.0, False), (8, "scratch", 900.0, False),
+            (64, "bus", 8.0, True), (64, "bank", 9.0, False), (64, "scratch", 900.0, False),
+            (128, "bus", 16.0, False), (128, "bank", 9.0, True), (128, "scratch", 900.0, False),
+        ],
+        columns=["bus_bits", "resource", "ceiling_gbps", "binding"],
+    ).assign(counted="padded cells")  # fmt: skip
+    solved = pd.DataFrame({
+        "bus_bits": [8, 8], "solver": ["queueing", "simulation"], "throughput_bps": [0.9e9, 0.95e9],
+        "bottleneck": ["bus", "bus"],
+    })  # fmt: skip
+    figure = roofline(limits, solved, "bus_bits", title="t", x_title="bus width (bit)")
+    names = [trace.name for trace in figure.data]
+    assert "scratch" not in names
+    assert list(named(figure, "lowest ceiling")[0].y) == [1.0, 8.0, 9.0]
+    assert [a.text for a in figure.layout.annotations] == ["<b>bus</b> binds", "<b>bank</b> binds"]
+    assert list(named(figure, "simulation")[0].y) == [0.95]
+    assert "padded cells" in figure.layout.yaxis.title.text
+
+
+def test_sensitivities_are_ordered_by_the_largest_and_carry_their_noise():
+    def found(knob, value):
+        return Elasticity(
+            knob=knob, kind="knob", value=64.0, low=60.0, high=68.0, unit="bit", bounds=value, queueing=None,
+            simulated=value, noise=0.02, less=-value, more=value / 2,
+        )  # fmt: skip
+
+    figure = elasticities(
+        {
+            "one": Sensitivity((found("bus", 0.8), found("banks", 0.1))),
+            "two": Sensitivity((found("hash", -0.9), found("bus", 0.3))),
+        },
+        title="t",
+    )
+    assert list(figure.layout.yaxis.categoryarray) == ["banks", "bus", "hash"]
+    assert dict(zip(figure.data[1].y, figure.data[1].x, strict=True)) == {"bus": 0.3, "hash": -0.9}
+    assert list(figure.data[0].error_x.array) == [0.02, 0.02]
+    assert "-0.80 %" in figure.data[0].customdata[1]

@@ -1,0 +1,82 @@
+"""Tables for readers: digits, claims, what is withheld, misses in red with their reason."""
+
+import re
+
+import pandas as pd
+import pytest
+
+from npexplore.plot import tables
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (3210.0, "3,210"), (92.8, "92.80"), (0.1234567, "0.1235"), (10.027, "10.03"), (16, "16"),
+        (12345, "12,345"), (0.0, "0"), (0.00456, "0.004560"), (4.4237e-11, "4.424e-11"), (3.46e9, "3.46e+09"),
+        (True, "holds"), (False, "fails"),
+        (None, "&ndash;"), (float("nan"), "&ndash;"), ("a<b", "a&lt;b"), (-2.345678, "-2.346"),
+    ],
+)  # fmt: skip
+def test_numbers_have_sensible_digits(value, shown):
+    assert tables.number(value) == shown
+
+
+def text(table):
+    """Return a table's HTML, one line a row, without tags."""
+    return [re.sub(r"<[^>]+>", " ", row) for row in re.findall(r"<tr>.*?</tr>", table._repr_html_())]
+
+
+@pytest.fixture
+def frame():
+    common = {"kind": "number", "quantity": "throughput", "unit": "Mb/s", "bounds": 3300.0, "queueing": 2900.0,
+              "label": "predicted", "prototype_hints": 2}  # fmt: skip
+    return pd.DataFrame([
+        {**common, "key": "m.good", "role": "check", "published": "3210", "simulated": 3200.0, "ci95": (3190.0, 3210.0),
+         "error": -0.003, "verdict": "close", "reason": None, "alternative: a": 3100.0, "alternative: b": 3250.0},
+        {**common, "key": "m.bad", "role": "check", "published": "100", "simulated": 200.0, "ci95": None,
+         "error": 1.0, "verdict": "off", "reason": "because <x>", "alternative: a": 200.0, "alternative: b": 200.0},
+        {**common, "key": "m.hidden", "role": "withheld", "published": None, "simulated": 50.0, "ci95": None,
+         "error": None, "verdict": "withheld", "reason": None, "alternative: a": None, "alternative: b": None},
+    ])  # fmt: skip
+
+
+def test_a_cross_check_row_tells_all_solvers_interval_spread_and_label(frame):
+    head, good, *_ = text(tables.cross_check(frame, {"m.good": "Fig. 1", "m.bad": "Fig. 1", "m.hidden": "Fig. 2"}))
+    assert "simulated" in head
+    for part in ("Fig. 1", "throughput", "3210 Mb/s", "3,300", "2,900", "3,200", "&plusmn;&thinsp;10", "-0.3&nbsp;%",
+                 "3,100&nbsp;to 3,250", "predicted", "2 hints", "close"):  # fmt: skip
+        assert part in good
+
+
+def test_a_miss_is_red_and_has_its_reason_below(frame):
+    table = tables.cross_check(frame, dict.fromkeys(frame["key"], "Fig. 1"))
+    rows = text(table)
+    bad = next(k for k, row in enumerate(rows) if "m. bad" in row)
+    assert "the same" in rows[bad]
+    assert "because &lt;x&gt;" in rows[bad + 1]
+    html = re.findall(r"<tr>.*?</tr>", table._repr_html_())
+    assert tables.BAD in html[bad]
+    assert tables.BAD in html[bad + 1]
+    assert not any(tables.BAD in row for k, row in enumerate(html) if k not in (bad, bad + 1))
+
+
+def test_a_withheld_row_shows_its_prediction_and_no_number(frame):
+    *_, hidden = text(tables.cross_check(frame, dict.fromkeys(frame["key"], "Fig. 1")))
+    assert hidden.count("withheld") == 2
+    assert "50.00" in hidden
+
+
+def test_a_score_beyond_its_aim_is_red():
+    frame = pd.DataFrame({"group": ["good", "bad"], "rms": 2.0, "worst": [-4.0, -7.0], "worst_key": ["a", "b"]})
+    frame = frame.assign(rows=3, aim_rms=3, aim_worst=6, unit="%")
+    good, bad = re.findall(r"<tr>.*?</tr>", tables.scores(frame)._repr_html_())[1:]
+    assert tables.BAD not in good
+    assert f'<b style="color:{tables.BAD}">-7.0 %</b>' in bad
+
+
+def test_a_plain_table_keeps_its_data_and_escapes_its_text():
+    frame = pd.DataFrame({"name": ["<a>"], "value": [1.23456]})
+    table = tables.table(frame, digits=3, height=100)
+    assert table.data is frame
+    assert text(table)[1].split() == ["&lt;a&gt;", "1.23"]
+    assert "max-height:100px" in table._repr_html_()
