@@ -8,12 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from npexplore._kernels import engine
 from npexplore.errors import ModelError
 from npexplore.machine.expressions import Operand, Variable, expression
-from npexplore.machine.resources.base import Server
 from npexplore.machine.rows import PROBABILITY_STEPS, Label, Row, Rows
+
+if TYPE_CHECKING:
+    from npexplore.machine.resources.base import Server
 
 __all__ = ["PROBABILITY_STEPS", "Assembler", "Hold", "Label", "Row"]
 
