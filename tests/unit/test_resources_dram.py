@@ -75,6 +75,18 @@ def test_one_access_alone(options, method, size):
         assert answer.counts["dram.bytes"] == -(-size // 8) * 8
 
 
+@pytest.mark.parametrize("method", ["read", "write"])
+@pytest.mark.parametrize("options", OPTIONS, ids=lambda o: f"{o.admission}-{o.gating}-{o.writes}-{o.precharge_command}")
+def test_a_queueing_network_counts_no_time_twice(options, method):
+    """What is held inside the bank's hold is taken off it: the stations' times add up to bank, and bus where apart."""
+    _, bank, _ = story(options, method, 64)
+    apart = options.gating != "with_bus" or (method == "write" and options.writes == "bus_first")
+    found = told(reading(dram(options), (method, 64, 0)), packets(64)).servers
+    stations = [found[f"dram.{name}"].inner for name in ("bank", "command", "gating", "bus")]
+    assert sum(stations) == pytest.approx((bank + (38 if apart else 0)) * NS)
+    assert min(stations) >= 0
+
+
 @pytest.mark.parametrize(
     ("timing", "method", "held"),
     [

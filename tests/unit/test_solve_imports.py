@@ -1,0 +1,47 @@
+"""Every module can be the first one imported, and an answer needs no package that only tables and plots need."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import npexplore
+
+pytestmark = pytest.mark.slow
+ROOT = Path(npexplore.__file__).parent
+
+EACH_FIRST = """
+import importlib, sys
+for name in sys.argv[1:]:
+    for known in [m for m in sys.modules if m.startswith("npexplore")]:
+        del sys.modules[known]
+    importlib.import_module(name)
+"""
+
+ANSWER = """
+import sys
+import npexplore
+made, load = npexplore.design("ixp2400"), npexplore.workload(packet_bytes=64)
+made.bounds(load), made.queueing(load), made.simulate(load, packets=64)
+heavy = {"pandas", "pyarrow", "plotly", "scipy.stats", "jinja2", "dpkt", "nbconvert"} & set(sys.modules)
+sys.exit(f"imported {heavy}" if heavy else 0)
+"""
+
+
+def run(script, *args):
+    done = subprocess.run([sys.executable, "-c", script, *args], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_every_module_can_come_first():
+    paths = [p for storey in ("machine", "designs", "solve") for p in sorted((ROOT / storey).rglob("*.py"))]
+    names = [
+        ".".join(("npexplore", *p.relative_to(ROOT).with_suffix("").parts)).removesuffix(".__init__") for p in paths
+    ]
+    assert "npexplore.machine.assembler" in names
+    run(EACH_FIRST, *names)
+
+
+def test_an_answer_needs_no_table_or_plot_package():
+    run(ANSWER)
