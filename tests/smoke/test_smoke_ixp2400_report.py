@@ -1,0 +1,64 @@
+"""The report page of the IXP2400: it runs, every figure is there and drawn, and its key numbers reach the index."""
+
+import re
+
+import numpy as np
+import pytest
+from reference.browser import screenshot, share_of_colour
+
+from npexplore.paths import share
+from npexplore.plot import theme
+from npexplore.report.build import build
+from npexplore.report.notebooks import find_notebooks
+
+pytestmark = pytest.mark.slow
+
+SLOW = "seeds=3, packets=8192, alternatives=True"
+QUICK = "seeds=2, packets=400, alternatives=True"
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("ixp2400")
+    source = share("notebooks", "10_ixp2400.py").read_text()
+    assert SLOW in source
+    (folder / "10_ixp2400.py").write_text(source.replace(SLOW, QUICK))
+    build(find_notebooks(folder), folder).raise_for_errors()
+    return folder / "10_ixp2400.html"
+
+
+def test_every_figure_of_the_study_is_on_the_page(page):
+    html = page.read_text()
+    told = set(re.findall(r"\(Figs?\. ([^)]*)\)", html))
+    numbers = {int(n) for text in told for n in re.findall(r"\d+", text)}
+    assert set(range(1, 16)) <= numbers
+    assert html.count("plotly-graph-div") >= 18
+    assert len(re.findall(r"<svg[^>]*aria-label=", html)) == 3
+    assert '"widget-view' not in html
+
+
+def test_the_page_needs_no_network(page):
+    html = page.read_text()
+    assert not re.search(r'(src|href)="(https?:)?//', html)
+
+
+def test_misses_stand_in_the_table_with_their_reasons(page):
+    html = page.read_text()
+    assert html.count(">off</b>") >= 1
+    assert "withheld" in html
+    assert "inconsistent" in html
+
+
+def test_key_numbers_reach_the_index(page):
+    index = (page.parent / "index.html").read_text()
+    assert "IXP2400: packets buffered in DRAM" in index
+    assert re.search(r"rms error of predicted throughputs[^<]*</dt><dd>\d+\.\d %", index)
+    assert re.search(r"withheld numbers predicted</dt><dd>16", index)
+
+
+def test_drawings_and_figures_are_seen_in_a_browser(page, tmp_path):
+    picture = screenshot(page, tmp_path, width=1300, height=20_000)
+    for colour in (theme.BLUE, theme.VERMILION, theme.GREEN, theme.PURPLE):
+        assert share_of_colour(picture, colour) > 5e-4
+    strips = np.array_split(picture[:, 320:], 40)
+    assert np.mean([strip.std() > 5 for strip in strips]) > 0.8

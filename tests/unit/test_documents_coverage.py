@@ -1,0 +1,34 @@
+"""docs/coverage.md names tests and sections that exist, and leaves no figure of a paper out."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+TEXT = (ROOT / "docs" / "coverage.md").read_text()
+NAMED = sorted(set(re.findall(r"`((?:unit|law|agree|oracle|smoke)/\w+\.py)(?:::(\w+))?`", TEXT)))
+
+
+@pytest.mark.parametrize(("file", "test"), NAMED)
+def test_every_test_named_is_there(file, test):
+    source = (ROOT / "tests" / file).read_text()
+    assert f"def {test}(" in source if test else "def test_" in source
+
+
+def test_every_section_named_is_on_the_page():
+    page = (ROOT / "notebooks" / "10_ixp2400.py").read_text()
+    sections = re.findall(r'"([^"]+)"', TEXT)
+    assert len(sections) > 15
+    assert [name for name in sections if not re.search(rf"^# #+ {re.escape(name)}", page, re.MULTILINE)] == []
+
+
+def test_every_figure_of_the_ixp2400_paper_has_a_row():
+    rows = re.findall(r"^\| \[.\] \| (\d+)[abc-]* ", TEXT.partition("### Figures and tables")[2], re.MULTILINE)
+    assert {int(number) for number in rows} == set(range(1, 16))
+
+
+def test_what_is_not_done_says_why():
+    for line in TEXT.splitlines():
+        if line.startswith(("| [ ]", "| [~]")):
+            assert len(line.split("|")[3].split()) >= 5
