@@ -26,8 +26,9 @@ def solve_bounds(flows: Traffic) -> NetworkResult:
     closed = flows.population > 0
     if closed.any():
         away = flows.think_time + (pass_s * ~queueing_only).sum(axis=0)
+        servers = [1 if s.discipline == "delay" else s.servers for s in flows.network.station.values()]
         bounds = queueing.multiclass_asymptotic_bounds(
-            (pass_s * queueing_only)[:, closed], flows.population[closed], away[closed]
+            (pass_s * queueing_only)[:, closed], flows.population[closed], away[closed], servers
         )
         upper[closed] = np.minimum(upper[closed], bounds.upper[0])
     stations = {}

@@ -271,3 +271,51 @@ def test_approximations_of_what_has_no_closed_form_are_near_the_simulation(solve
     """)
     assert tandem.approximation == "Allen-Cunneen, flows inside the network taken as Poisson"
     assert tandem.classes["c"].mean_response == pytest.approx(simulated.classes["c"].mean_response, rel=0.1)
+
+
+def test_fork_over_three_equal_servers(solve):
+    """Nelson and Tantawi's formula against the run: within the 5 % they state."""
+    names = ("a", "b", "c")
+    queueing, simulation = solve("""
+        name = "three"
+        fork.all = { stations = ["a", "b", "c"] }
+        [class.c]
+        arrivals = { process = "poisson", rate = 0.5 }
+        route.in = { all = 1.0 }
+        route.all = { out = 1.0 }
+        """ + "".join(f'service.{n} = {{ distribution = "exponential", mean = 1.0 }}\n' for n in names)
+        + "".join(f"[station.{n}]\n" for n in names)
+    )  # fmt: skip
+    assert (queueing.exact, queueing.approximation) == (False, "Nelson-Tantawi")
+    assert queueing.classes["c"].mean_response == pytest.approx(simulation.classes["c"].mean_response, rel=0.05)
+
+
+BIG = """
+    name = "big"
+    station.a = {}
+    station.b = { discipline = "ps" }
+"""
+BIG_CLASS = """
+    [class.{name}]
+    population = {population}
+    service.a = {{ distribution = "exponential", mean = 1.0 }}
+    service.b = {{ distribution = "exponential", mean = {mean} }}
+    route.in = {{ a = 1.0 }}
+    route.a = {{ b = 1.0 }}
+    route.b = {{ out = 1.0 }}
+"""
+
+
+def test_populations_too_large_for_exact_mva_are_approximated(solve):
+    classes = (BIG_CLASS.format(name=f"c{r}", population=80, mean=2.0 + r) for r in range(4))
+    queueing, simulation = solve(BIG + "".join(classes))
+    assert queueing.approximation.startswith("Linearizer (exact multi-class MVA: ")
+    for name, one in queueing.classes.items():
+        assert one.throughput == pytest.approx(simulation.classes[name].throughput, rel=0.05)
+
+
+def test_more_customers_than_tokens_are_refused_by_the_simulation(tmp_path):
+    path = tmp_path / "big.toml"
+    path.write_text(BIG + BIG_CLASS.format(name="c", population=2_000_000, mean=2.0))
+    (simulation,) = solve_network(load_network(path), ["simulation"])
+    assert "1048576 customers" in simulation.refused

@@ -1,0 +1,94 @@
+"""Random product-form networks: simulation agrees with exact queueing, bounds lie around both, Little's law holds."""
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import stdtrit
+
+from npexplore.machine.network import Network
+from npexplore.solve.networks import solve_network
+
+SEEDS = range(1, 9)
+means = st.sampled_from((0.3, 0.5, 1.0, 2.0))
+
+
+@st.composite
+def times(draw):
+    mean = draw(means)
+    return draw(
+        st.sampled_from(
+            (
+                {"distribution": "exponential", "mean": mean},
+                {"distribution": "deterministic", "mean": mean},
+                {"distribution": "erlang", "mean": mean, "stages": 3},
+                {"distribution": "uniform", "low": 0.2 * mean, "high": 1.8 * mean},
+                {"distribution": "hyperexponential", "means": [mean / 2, 2 * mean], "probability": 0.7},
+                {"distribution": "empirical", "values": [mean, 3 * mean], "weights": [2, 1]},
+            )
+        )
+    )
+
+
+@st.composite
+def stations(draw):
+    discipline = draw(st.sampled_from(("fifo", "ps", "ps", "delay")))
+    station = {"discipline": discipline, "servers": draw(st.integers(1, 3))}
+    if discipline == "ps" and draw(st.booleans()):
+        station |= {"servers": 1, "rates": draw(st.lists(st.sampled_from((0.8, 1.0, 1.7)), min_size=1, max_size=3))}
+    return station
+
+
+@st.composite
+def networks(draw):
+    """Stations in a row that customers enter anywhere, leave anywhere, and may go round."""
+    names = [f"s{k}" for k in range(draw(st.integers(1, 3)))]
+    station = {name: draw(stations()) for name in names}
+    fifo = {name: {"distribution": "exponential", "mean": draw(means)} for name in names}
+    classes = {}
+    for number in range(draw(st.integers(1, 2))):
+        one = {
+            "service": {name: fifo[name] if station[name]["discipline"] == "fifo" else draw(times()) for name in names}
+        }
+        if draw(st.booleans()):
+            one["population"] = draw(st.integers(1, 4))
+            if draw(st.booleans()):
+                one["think_time"] = draw(times())
+        else:
+            one["arrivals"] = {"process": "poisson", "rate": 0.05}
+        following = dict(zip(names, [*names[1:], names[0]], strict=True))
+        one["route"] = {"in": {draw(st.sampled_from(names)): 1.0}}
+        for name in names:
+            leave = draw(st.sampled_from((0.4, 0.7, 1.0)))
+            one["route"][name] = {"out": leave, following[name]: 1 - leave}
+        classes[f"c{number}"] = one
+    return msgspec.convert({"name": "random", "station": station, "class": classes}, Network)
+
+
+@settings(max_examples=25)
+@given(networks())
+def test_simulation_agrees_with_exact_queueing(network):
+    exact, simulation = solve_network(network, ["queueing", "simulation"], SEEDS, 4_000)
+    assert exact.exact
+    assert simulation.refused is None
+    for kind, subject, field in (name.split(".") for name in simulation.ci95):
+        truth, found = (getattr(getattr(result, kind)[subject], field) for result in (exact, simulation))
+        if truth is None or field == "mean_wait":  # may be next to nothing
+            continue
+        low, high = simulation.ci95[f"{kind}.{subject}.{field}"]
+        allowed = 5 * (high - low) / 2 / stdtrit(len(SEEDS) - 1, 0.975) + 0.04 * truth
+        assert abs(found - truth) <= allowed, (kind, subject, field, truth, found)
+
+
+@settings(max_examples=200)
+@given(networks())
+def test_bounds_lie_around_the_exact_answer_and_littles_law_holds(network):
+    bounds, exact = solve_network(network, ["bounds", "queueing"])
+    for name, one in exact.classes.items():
+        assert one.throughput <= bounds.classes[name].throughput * (1 + 1e-9)
+        assert one.mean_response >= bounds.classes[name].mean_response * (1 - 1e-9)
+    inside = sum(station.mean_number for station in exact.stations.values())
+    assert inside == pytest.approx(sum(one.throughput * one.mean_response for one in exact.classes.values()))
+    for station in exact.stations.values():
+        if station.throughput:
+            assert station.mean_number == pytest.approx(station.throughput * station.mean_response)
