@@ -10,7 +10,7 @@ BIN := .venv/bin
 KERNELS := $(wildcard npexplore/_kernels/*.py)
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 # uv is quicker where there is one; pip does the same from the same hashes.
-INSTALL = $(if $(shell uv --version 2>/dev/null),uv pip install --quiet --python $(BIN)/python --require-hashes $(1) || )$(PIP) --require-hashes $(1)
+INSTALL = $(if $(shell uv --version 2>/dev/null),uv pip install --quiet --compile-bytecode --python $(BIN)/python --require-hashes $(1) || )$(PIP) --require-hashes $(1)
 
 .PHONY: report test quick test-rest test-all lab bench lock check clean
 .DELETE_ON_ERROR:

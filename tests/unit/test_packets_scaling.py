@@ -20,6 +20,7 @@ from npexplore.packets.statistics import (
     train_lengths,
     variance_time,
 )  # fmt: skip
+from npexplore.packets.statistics.scaling import gamma_derivatives
 from npexplore.paths import share
 
 
@@ -122,3 +123,10 @@ def test_rate_over_time_at_any_bin():
         rate_over_time(np.array([0, 10**18]), length[:2], 1e-6)
     with pytest.raises(InputError, match="bin must be greater than 0"):
         rate_over_time(times, length, 0)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 8, 17, 1000, 65537])
+def test_derivatives_of_the_gamma_function_are_those_of_scipy(n):
+    from scipy.special import digamma, zeta
+
+    assert gamma_derivatives(n) == pytest.approx((digamma(n / 2), zeta(2, n / 2)), rel=1e-9)

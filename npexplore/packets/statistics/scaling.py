@@ -47,8 +47,6 @@ def hurst(counts: NDArray[np.int64], *, first_octave: int = 3, last_octave: int 
 
     Raises InputError for a series that is too short (three octaves with 8 details each are needed) or constant.
     """
-    from scipy.special import digamma, zeta
-
     values = np.asarray(counts, float)
     octaves, energies, numbers = [], [], []
     octave = 1
@@ -66,15 +64,26 @@ def hurst(counts: NDArray[np.int64], *, first_octave: int = 3, last_octave: int 
             f"a Hurst parameter needs a varying series of at least {LEAST_DETAILS * 2 ** (first_octave + 2)} counts, "
             f"got {len(counts)}"
         )
-    half = np.array(numbers) / 2
-    y = np.log2(energies) - (digamma(half) / np.log(2) - np.log2(half))
-    variance = zeta(2, half) / np.log(2) ** 2
+    digamma, trigamma = np.array([gamma_derivatives(n) for n in numbers]).T
+    y = np.log2(energies) - (digamma / np.log(2) - np.log2(np.array(numbers) / 2))
+    variance = trigamma / np.log(2) ** 2
     x, w = np.array(octaves, float), 1 / variance
     s, sx, sxx = w.sum(), (w * x).sum(), (w * x * x).sum()
     weights = w * (s * x - sx) / (s * sxx - sx**2)
     slope, error = float((weights * y).sum()), float(np.sqrt((weights**2 * variance).sum()))
     estimate = (slope + 1) / 2
     return HurstEstimate(estimate, estimate - Z95 * error / 2, estimate + Z95 * error / 2, octaves[0], octaves[-1])
+
+
+def gamma_derivatives(n: int) -> tuple[float, float]:
+    """Return psi(n / 2) and zeta(2, n / 2) = psi'(n / 2) by psi(x + 1) = psi(x) + 1 / x, from psi(1/2) or psi(1) on.
+
+    scipy has them too, but importing it would take longer than counting a million packets.
+    """
+    odd = n % 2
+    x = np.arange(0.5 if odd else 1.0, n / 2)
+    first = -np.euler_gamma - (2 * np.log(2) if odd else 0.0)
+    return float(first + (1 / x).sum()), float(np.pi**2 / (2 if odd else 6) - (1 / x**2).sum())
 
 
 def interarrivals(t_ns: NDArray[np.int64]) -> NDArray[np.int64]:

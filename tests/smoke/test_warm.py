@@ -1,0 +1,42 @@
+"""`npexplore warm` leaves nothing to compile for the first `trace stats`, whatever form the capture has."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from npexplore.paths import share
+
+CAPTURES = ("zeek_wikipedia.pcap", "zeek_mixed-vlan-mpls.pcap", "zeek_modbus_modbusBig.pcap.gz")
+
+
+@pytest.mark.slow
+def test_trace_stats_compiles_nothing_after_warm(tmp_path):
+    env = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+
+    def run(*arguments, **options):
+        program = "import sys; from npexplore.cli import main; sys.exit(main(sys.argv[1:]))"
+        command = [sys.executable, "-c", program, *map(str, arguments)]
+        return subprocess.run(command, env=env, check=True, capture_output=True, **options)
+
+    run("warm")
+    warm = set(tmp_path.rglob("*.nbc"))
+    assert warm
+    for name in CAPTURES:
+        run("trace", "stats", share("data", "captures", name))
+    with share("data", "captures", CAPTURES[0]).open("rb") as file:
+        run("trace", "stats", "-", stdin=file)
+    run("trace", "convert", share("data", "captures", CAPTURES[0]), tmp_path / "made.pcapng")
+    run("trace", "stats", tmp_path / "made.pcapng")
+    assert set(tmp_path.rglob("*.nbc")) == warm
+
+
+def test_trace_stats_imports_no_table_or_drawing_library():
+    program = (
+        "import sys; from npexplore.cli import main; main(sys.argv[1:]); "
+        "print([name for name in ('pandas', 'plotly', 'pyarrow', 'scipy.special', 'tqdm') if name in sys.modules])"
+    )
+    capture = share("data", "captures", CAPTURES[0])
+    command = [sys.executable, "-c", program, "trace", "stats", str(capture)]
+    assert subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()[-1] == "[]"
