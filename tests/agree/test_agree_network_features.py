@@ -319,3 +319,22 @@ def test_more_customers_than_tokens_are_refused_by_the_simulation(tmp_path):
     path.write_text(BIG + BIG_CLASS.format(name="c", population=2_000_000, mean=2.0))
     (simulation,) = solve_network(load_network(path), ["simulation"])
     assert "1048576 customers" in simulation.refused
+
+
+def test_closed_customers_who_find_a_full_station_think_again(solve):
+    """Engset: 3 sources, alpha = service / think = 0.5, one place: p(busy) = 3 alpha / (1 + 3 alpha), half is lost."""
+    queueing, simulation = solve("""
+        name = "engset"
+        station.line = { capacity = 1 }
+        [class.callers]
+        population = 3
+        think_time = { distribution = "exponential", mean = 2.0 }
+        service.line = { distribution = "exponential", mean = 1.0 }
+        route.in = { line = 1.0 }
+        route.line = { out = 1.0 }
+    """)
+    assert "limited capacity" in queueing.refused
+    check(simulation, "stations.line.utilization", 0.6)
+    check(simulation, "classes.callers.throughput", 0.6)
+    check(simulation, "classes.callers.loss", 0.5)
+    check(simulation, "classes.callers.mean_response", 1.0)
