@@ -5,6 +5,8 @@ A command module defines `command`, a click command whose function returns None 
 once its module exists. `--debug` may stand anywhere and shows the traceback.
 """
 
+import atexit
+import gc
 import os
 import sys
 import traceback
@@ -64,6 +66,8 @@ def program() -> click.Group:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line and return its exit status; nothing but `--debug` shows a traceback."""
+    if argv is None:
+        _spare_the_collector()
     arguments = list(sys.argv[1:] if argv is None else argv)
     debug = "--debug" in arguments
     try:
@@ -86,6 +90,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         if debug:
             traceback.print_exc()
         return _fail(*_describe(error))
+
+
+def _spare_the_collector() -> None:
+    """Set the garbage collector up for a short process of our own: a third of a small command's time was its.
+
+    It runs less often while modules are imported, and finds nothing to take apart at the end.
+    """
+    gc.set_threshold(100_000, 50, 100)
+    atexit.register(gc.freeze)
 
 
 def _run(arguments: list[str]) -> int:

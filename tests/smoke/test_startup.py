@@ -1,11 +1,13 @@
-"""`npexplore warm` leaves nothing to compile for the first `trace stats`, whatever form the capture has."""
+"""Start-up: `npexplore warm` leaves nothing to compile for the first `trace stats`, which imports little."""
 
+import gc
 import os
 import subprocess
 import sys
 
 import pytest
 
+from npexplore.cli import main
 from npexplore.paths import share
 
 CAPTURES = ("zeek_wikipedia.pcap", "zeek_mixed-vlan-mpls.pcap", "zeek_modbus_modbusBig.pcap.gz")
@@ -40,3 +42,15 @@ def test_trace_stats_imports_no_table_or_drawing_library():
     capture = share("data", "captures", CAPTURES[0])
     command = [sys.executable, "-c", program, "trace", "stats", str(capture)]
     assert subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()[-1] == "[]"
+
+
+def test_the_collector_of_a_caller_is_left_alone(capsys):
+    before = gc.get_threshold(), gc.get_freeze_count()
+    assert main(["trace", "stats", str(share("data", "captures", CAPTURES[0]))]) == 0
+    assert (gc.get_threshold(), gc.get_freeze_count()) == before
+
+
+def test_the_programs_own_collector_is_spared():
+    program = "import gc, sys; from npexplore.cli import main; sys.argv[1:] = ['--version']; main(); print(gc.get_threshold())"
+    found = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout
+    assert found.splitlines()[-1] == "(100000, 50, 100)"
