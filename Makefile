@@ -3,6 +3,7 @@
 # make lab      JupyterLab; the notebooks open by double click
 # make test-all also slow tests, oracles, all notebooks, peers, bounded fuzzing
 # make bench    benchmarks as ratios, into reports/bench.json
+# make accuracy  writes reports/accuracy.md anew
 # make lock     pins the dependencies anew (needs uv)
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
@@ -12,11 +13,14 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 # uv is quicker where there is one; pip does the same from the same hashes.
 INSTALL = $(if $(shell uv --version 2>/dev/null),uv pip install --quiet --compile-bytecode --python $(BIN)/python --require-hashes $(1) || )$(PIP) --require-hashes $(1)
 
-.PHONY: report test quick test-rest test-all lab bench lock check clean
+.PHONY: accuracy report test quick test-rest test-all lab bench lock check clean
 .DELETE_ON_ERROR:
 
 report: .venv/warm
 	$(BIN)/npexplore report
+
+accuracy: .venv/warm
+	$(BIN)/npexplore check --design ixp2400 --design ixp2400_dram --markdown reports/accuracy.md
 
 test: check quick
 

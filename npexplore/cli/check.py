@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import click
@@ -19,9 +20,12 @@ SHOWN = {
 @click.option("--design", "designs", multiple=True, help="Only rows of this design; may repeat. Default: all papers.")
 @click.option("--seeds", type=click.IntRange(2, 1000), default=3, show_default=True, help="Replications.")
 @click.option("--results", type=click.Path(dir_okay=False), help="CSV of your own numbers to join as another column.")
+@click.option("--markdown", type=click.Path(dir_okay=False), help="Also write the table as a Markdown page.")
 @click.option("--strict", is_flag=True, help="Exit with 1 if a check row is off.")
 @json_option
-def command(designs: tuple[str, ...], seeds: int, results: str | None, strict: bool, as_json: bool) -> int:
+def command(
+    designs: tuple[str, ...], seeds: int, results: str | None, markdown: str | None, strict: bool, as_json: bool
+) -> int:
     """Print the cross-check table; with --strict, status 1 if a check is off."""
     from npexplore.study.check import check
     from npexplore.study.results import read_results
@@ -29,6 +33,11 @@ def command(designs: tuple[str, ...], seeds: int, results: str | None, strict: b
     theirs = read_results(results) if results else None
     found = check(designs or None, seeds=seeds, results=theirs)
     emit(found.to_dict(), lambda: _text(found.rows, results is not None), as_json=as_json)
+    if markdown is not None:
+        from npexplore.ledger import load
+        from npexplore.report.accuracy import accuracy
+
+        Path(markdown).write_text(accuracy(found, load()))
     off = [row["key"] for row in found.rows if row["verdict"] == "off" and row["role"] == "check"]
     if off:
         warn(f"{len(off)} checks are off; their reasons are in the column `reason` of --json")

@@ -1,0 +1,38 @@
+"""The accuracy page: groups against their aims, every modelled row, reasons of misses, withheld values kept back."""
+
+import pytest
+
+from npexplore.ledger import load
+from npexplore.report.accuracy import accuracy
+from npexplore.study.check import check
+
+
+@pytest.fixture(scope="module")
+def page():
+    found = check(["ixp2400_dram"], seeds=2, packets=500)
+    return found, accuracy(found, load())
+
+
+def test_every_row_stands_in_the_page(page):
+    found, text = page
+    assert all(f"| `{row['key']}` |" in text for row in found.rows)
+
+
+def test_withheld_values_are_kept_back_and_predictions_shown(page):
+    _, text = page
+    line = next(line for line in text.splitlines() if line.startswith("| `ixp2400.fig9.bandwidth.n40` |"))
+    cells = [cell.strip() for cell in line.split("|")]
+    assert cells[2] == "withheld"
+    assert float(cells[6]) > 0
+    assert cells[7] == "-"
+
+
+def test_misses_give_their_reason(page):
+    found, text = page
+    off = [row for row in found.rows if row["verdict"] == "off"]
+    assert all(f"- `{row['key']}`: {row['reason']}" in text for row in off)
+
+
+def test_free_parameters_are_counted(page):
+    found, text = page
+    assert f"`ixp2400_dram`: {len(found.free_parameters['ixp2400_dram'])} (" in text
