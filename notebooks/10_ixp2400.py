@@ -94,6 +94,12 @@ drawings.dram(steps, dram.parameters)
 # %%
 check = npx.check(["ixp2400", "ixp2400_dram"], seeds=3, packets=8192, alternatives=True)
 judged = check.frame()
+tables.table(pd.crosstab(judged["role"], judged["verdict"], margins=True, margins_name="in all").reset_index())
+
+# %% [markdown]
+# All rows (the table scrolls), in the order of the study:
+
+# %%
 tables.cross_check(judged, {row.key: row.where for row in ledger})
 
 # %% [markdown]
@@ -135,8 +141,8 @@ tables.table(pd.DataFrame(others, columns=["other structure", "what is set", "wh
 # ### How much does a stream of 64-byte accesses get? *(Fig. 5)*
 #
 # The study compared its DRAM with DRAMsim on two access traces that were never published. How fast such a trace runs
-# depends on how many accesses are outstanding and on how they fall on the banks; the printed results (dotted) lie
-# between the extremes.
+# depends on how many accesses are outstanding and on how they fall on the banks; the printed results (broken
+# lines) lie between the extremes.
 
 # %%
 windows = (1, 2, 3, 4, 6, 8, 12, 16)

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from npexplore.plot import theme
-from npexplore.plot.curves import RING, finished
+from npexplore.plot.curves import RING, finished, legend_once
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,18 +28,14 @@ def comparison(
         column_widths=[1.4 if many else 1.0] + [1.0] * (len(panels) - 1),
     )  # fmt: skip
     names = list(dict.fromkeys(label(row) for row in rows.itertuples()))[::-1]
-    told: set[str] = set()
     for column, (query, axis) in enumerate(panels, start=1):
         part = rows.query(query)
         for trace in _traces(part.assign(line=[label(row) for row in part.itertuples()])):
-            if trace.x:
-                trace.update(legendgroup=trace.name, showlegend=trace.name not in told)
-                told.add(trace.name)
-                figure.add_trace(trace, 1, column)
+            figure.add_trace(trace, 1, column)
         figure.update_xaxes(title_text=axis, row=1, col=column)
     figure.update_yaxes(categoryorder="array", categoryarray=names, range=[-0.6, len(names) - 0.4])
     figure.update_xaxes(tickangle=0, tickformat=",", nticks=12 // len(panels) + 2)
-    return finished(figure, title, 172 + 30 * len(names))
+    return finished(legend_once(figure), title, 172 + 30 * len(names))
 
 
 def _traces(part: pd.DataFrame) -> list[go.Scatter]:
@@ -56,18 +52,18 @@ def _traces(part: pd.DataFrame) -> list[go.Scatter]:
             hovertemplate="%{y}: %{x:.4g}<extra>queueing to bounds</extra>",
         ),
         go.Scatter(
-            x=list(simulated["simulated"]), y=list(simulated["line"]), mode="markers", name="simulated, 95 % interval",
+            x=simulated["simulated"], y=simulated["line"], mode="markers", name="simulated, 95 % interval",
             error_x={"array": half, "thickness": 1.5, "width": 4},
             marker={"color": theme.ORIGIN["simulated"], "size": 10}, customdata=simulated[["key", "label", "verdict"]],
             hovertemplate="%{y}<br>simulated: %{x:.4g}<br>%{customdata[1]}, %{customdata[2]}"
             "<br>%{customdata[0]}<extra></extra>",
         ),
         go.Scatter(
-            x=list(hidden["simulated"]), y=list(hidden["line"]), mode="markers", name="withheld: predicted only",
+            x=hidden["simulated"], y=hidden["line"], mode="markers", name="withheld: predicted only",
             hoverinfo="skip", marker=RING,
         ),
         go.Scatter(
-            x=list(known["point"]), y=list(known["line"]), mode="markers", name="published",
+            x=known["point"], y=known["line"], mode="markers", name="published",
             customdata=known[["key", "role"]],
             marker={"symbol": "line-ns", "size": 17, "line": {"color": theme.ORIGIN["published"], "width": 3}},
             hovertemplate="%{y}<br>published: %{x:.4g} (%{customdata[1]})<br>%{customdata[0]}<extra></extra>",

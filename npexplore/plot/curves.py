@@ -13,7 +13,6 @@ from npexplore.plot import theme
 if TYPE_CHECKING:
     import pandas as pd
 
-DASHES = ("solid", "dash", "dot", "dashdot")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "star")
 FORMATS = {"%": ":.1%"}
 # Around a prediction of a number that is held back.
@@ -25,14 +24,13 @@ LOG_AXIS = {"type": "log", "tickvals": LOG_TICKS, "ticktext": [f"{tick:,g}" for 
 
 def curves(
     table: pd.DataFrame, x: str, y: str, series: str, *, title: str, x_title: str, y_title: str,
-    panel: str | None = None, panel_names: Mapping[Any, str] | None = None, dash: str | None = None,
-    names: Mapping[Any, str] | None = None, dash_names: Mapping[Any, str] | None = None,
+    panel: str | None = None, panel_names: Mapping[Any, str] | None = None, names: Mapping[Any, str] | None = None,
     colours: Mapping[Any, str] | None = None, band: tuple[str, str] | None = None, hover: Sequence[str] = (),
     published: pd.DataFrame | None = None, withheld: pd.DataFrame | None = None,
     log_x: bool = False, percent: bool = False, step: bool = False,
     x_values: Sequence[float] | None = None, height: int = 440,
 ) -> go.Figure:  # fmt: skip
-    """Return y over x: a colour for each `series`, a dash for each `dash`, side by side a panel for each `panel`.
+    """Return y over x: a colour and a mark for each `series`, side by side a panel for each `panel`.
 
     band: columns of the interval drawn around each line. hover: further columns told under the pointer. published: a
     table with columns x, y (and panel), hover text in `key`, drawn as black diamonds. withheld: the same for
@@ -44,33 +42,27 @@ def curves(
     wanted = list(table[series].unique())
     shades = {value: (colours or {}).get(value, theme.COLORWAY[k % len(theme.COLORWAY)])
               for k, value in enumerate(wanted)}  # fmt: skip
-    lines = list(table[dash].unique()) if dash else [None]
     for column, of_panel in enumerate(panels, start=1):
         for value in wanted:
-            for number, of_line in enumerate(lines):
-                part = table[table[series] == value]
-                part = part if panel is None else part[part[panel] == of_panel]
-                part = part if dash is None else part[part[dash] == of_line]
-                if part.empty:
-                    continue
-                name = str((names or {}).get(value, value))
-                if dash is not None:
-                    name += f", {(dash_names or {}).get(of_line, of_line)}"
-                if band is not None and part[list(band)].notna().all(axis=None):
-                    figure.add_trace(_band(part, x, band, shades[value]), 1, column)
-                figure.add_trace(
-                    go.Scatter(
-                        x=part[x], y=part[y], name=name, legendgroup=name, showlegend=column == 1,
-                        mode="lines" if step else "lines+markers",
-                        line={"color": shades[value], "dash": DASHES[number], "shape": "hv" if step else "linear"},
-                        marker={"symbol": SYMBOLS[wanted.index(value) % len(SYMBOLS)]},
-                        customdata=part[list(hover)], hovertemplate=_hover(x_title, y_title, name, hover, percent),
-                    ),
-                    1, column,
-                )  # fmt: skip
+            part = table[table[series] == value]
+            part = part if panel is None else part[part[panel] == of_panel]
+            if part.empty:
+                continue
+            name = str((names or {}).get(value, value))
+            if band is not None and part[list(band)].notna().all(axis=None):
+                figure.add_trace(_band(part, x, band, shades[value]), 1, column)
+            figure.add_trace(
+                go.Scatter(
+                    x=part[x], y=part[y], name=name, mode="lines" if step else "lines+markers",
+                    line={"color": shades[value], "shape": "hv" if step else "linear"},
+                    marker={"symbol": SYMBOLS[wanted.index(value) % len(SYMBOLS)]},
+                    customdata=part[list(hover)], hovertemplate=_hover(x_title, y_title, name, hover, percent),
+                ),
+                1, column,
+            )  # fmt: skip
         if published is not None:
             chosen = published if panel is None else published[published[panel] == of_panel]
-            figure.add_trace(printed(chosen, x, y, legend=column == 1, percent=percent), 1, column)
+            figure.add_trace(printed(chosen, x, y, percent=percent), 1, column)
         if withheld is not None:
             figure.add_trace(
                 go.Scatter(x=withheld[x], y=withheld[y], mode="markers", name="withheld: predicted only",
@@ -85,20 +77,28 @@ def curves(
         figure.update_xaxes(
             tickvals=list(x_values), ticktext=[f"{value:g}" for value in x_values], minor_showgrid=False
         )
-    return finished(figure, title, height)
+    return finished(legend_once(figure), title, height)
 
 
-def printed(
-    rows: pd.DataFrame, x: str, y: str, *, name: str = "published", legend: bool = True, percent: bool = False
-) -> go.Scatter:
+def printed(rows: pd.DataFrame, x: str, y: str, *, name: str = "published", percent: bool = False) -> go.Scatter:
     """Return published numbers as black diamonds; `key` is told under the pointer."""
     return go.Scatter(
-        x=rows[x], y=rows[y], name=name, legendgroup=name, showlegend=legend and len(rows) > 0, mode="markers",
+        x=rows[x], y=rows[y], name=name, mode="markers",
         marker={"symbol": "diamond", "size": 11, "color": theme.ORIGIN["published"],
                 "line": {"width": 1.5, "color": "white"}},
         customdata=rows[["key"]] if "key" in rows else None,
         hovertemplate=f"published: %{{y{FORMATS['%'] if percent else ':.4g'}}}<br>%{{customdata[0]}}<extra></extra>",
     )  # fmt: skip
+
+
+def legend_once(figure: go.Figure) -> go.Figure:
+    """Name each kind of trace once, at the first panel that has some of it; a click then hides it in all panels."""
+    told: set[str] = set()
+    for trace in figure.data:
+        if trace.name and len(trace.x):
+            trace.update(legendgroup=trace.name, showlegend=trace.name not in told)
+            told.add(trace.name)
+    return figure
 
 
 def levels(figure: go.Figure, x: Sequence[float], rows: pd.DataFrame, y: str, label: str) -> go.Figure:

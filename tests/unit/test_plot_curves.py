@@ -55,7 +55,7 @@ def test_published_points_stand_in_their_panel_with_their_key(table):
         table, "threads", "gbps", "scheme", panel="mix", published=known, title="t", x_title="x", y_title="y"
     )
     first, second = named(figure, "published")
-    assert list(first.x) == []
+    assert (list(first.x), second.showlegend) == ([], True)
     assert (list(second.y), second.customdata[0][0], second.marker.color) == ([2.2], "a.b", theme.BLACK)
 
 
