@@ -46,7 +46,7 @@ IXP2400 = (
 
 
 def scores(check: Check, ledger: Iterable[Row], groups: Sequence[Group] = IXP2400) -> pd.DataFrame:
-    """Return one row a group: rows, how many of them post_hoc, rms, worst, worst_key, aim_rms, aim_worst, unit (`%` or `points`)."""
+    """Return one row a group: rows, post_hoc (how many of them), rms, worst, worst_key, aim_rms, aim_worst, unit."""
     import pandas as pd
 
     known = {row.key: row for row in ledger}
@@ -58,7 +58,8 @@ def scores(check: Check, ledger: Iterable[Row], groups: Sequence[Group] = IXP240
             errors = np.array([r["error"] * (r["point"] if group.points else 100) for r in chosen])
             worst = int(np.argmax(np.abs(errors)))
             lines.append({
-                "group": group.name, "rows": len(chosen), "post_hoc": sum(r["label"] == "post_hoc" for r in chosen), "rms": float(np.sqrt(np.mean(errors**2))),
+                "group": group.name, "rows": len(chosen), "rms": float(np.sqrt(np.mean(errors**2))),
+                "post_hoc": sum(r["label"] == "post_hoc" for r in chosen),
                 "worst": float(errors[worst]), "worst_key": chosen[worst]["key"],
                 "aim_rms": group.aim[0], "aim_worst": group.aim[1], "unit": "points" if group.points else "%",
             })  # fmt: skip

@@ -10,16 +10,23 @@ LEDGER = load()
 DOUBLE = "ixp2400.fig14.throughput.amp.w64_b4"  # prints the same measurement as Fig. 13
 
 
-def entry(key, error):
+def entry(key, error, label="predicted"):
     row = LEDGER[key]
-    return {"key": key, "role": row.role, "error": error, "same_as": row.same_as, "point": row.point}
+    return {
+        "key": key,
+        "role": row.role,
+        "error": error,
+        "same_as": row.same_as,
+        "point": row.point,
+        "label": label,
+    }
 
 
 @pytest.fixture
 def score():
     rows = [
         entry("ixp2400.fig13.throughput.amp", 0.03),
-        entry("ixp2400.fig15.throughput.w64_b4", -0.04),
+        entry("ixp2400.fig15.throughput.w64_b4", -0.04, "post_hoc"),
         entry("ixp2400.fig15.throughput.w128_b4", 0.5),  # calibration
         entry(DOUBLE, 0.5),
         entry("ixp2400.fig14.throughput.amp.w64_b8", None),  # withheld
@@ -33,6 +40,7 @@ def score():
 def test_only_predicted_rows_count_and_each_measurement_once(score):
     line = score.loc["throughput, Figs. 12-15"]
     assert line["rows"] == 2
+    assert line["post_hoc"] == 1
     assert line["rms"] == pytest.approx(((3**2 + 4**2) / 2) ** 0.5)
     assert (line["worst"], line["worst_key"]) == (pytest.approx(-4.0), "ixp2400.fig15.throughput.w64_b4")
 
