@@ -50,6 +50,7 @@ def test_accesses_of_a_packet(scheme, size, full_tail):
     assert found.servers["me"].seconds == pytest.approx((40.58 + 50.57 * cells) * 1e-9)
     assert found.servers["hash"].seconds == pytest.approx(147.98e-9)
     assert found.servers["msf"].visits == 2 * cells
+    assert found.servers["sram.read"].visits == 2  # a free buffer, the lookup
     assert found.servers["sram.write"].seconds == pytest.approx((4 if scheme == "base" else 6) * 5e-9)
     if dram:
         assert found.servers["dram.bus"].seconds == pytest.approx(sum(padded(a) + 12.65 for a in dram) / 1.6e9)

@@ -191,7 +191,7 @@ def test_packets_that_find_no_room_are_dropped_and_counted():
 
 def test_a_padded_packet_takes_whole_cells():
     load = Workload("burst", {"packet_bytes": np.full(3, 65)}, "timestamps", t_ns=np.full(3, 5000))
-    assert simulate(serving(1, capacity_bytes=128), load).drops["receive"] == 2
+    assert simulate(serving(1, capacity_bytes=192), load).drops["receive"] == 2
 
 
 def test_time_stamps_are_kept():
