@@ -119,7 +119,11 @@ class Workload:
             rate_pps = positive("rate", float(rate))
         if rate is not None and arrivals not in ("poisson", "periodic"):
             raise InputError(f"a rate needs poisson or periodic arrivals, got {arrivals!r}")
-        return replace(self, arrivals=arrivals, rate_pps=rate_pps)
+        columns, t_ns = self.columns, self.t_ns
+        if arrivals == "timestamps" and t_ns is not None and (np.diff(t_ns) < 0).any():  # packets come when they came
+            order = np.argsort(t_ns, kind="stable")
+            columns, t_ns = {name: column[order] for name, column in columns.items()}, t_ns[order]
+        return replace(self, columns=columns, t_ns=t_ns, arrivals=arrivals, rate_pps=rate_pps)
 
     def shuffled(self) -> Workload:
         """Return the same packets in no particular order: every seed of a simulation draws one (lengths only)."""

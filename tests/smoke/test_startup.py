@@ -51,6 +51,8 @@ def test_the_collector_of_a_caller_is_left_alone(capsys):
 
 
 def test_the_programs_own_collector_is_spared():
-    program = "import gc, sys; from npexplore.cli import main; sys.argv[1:] = ['--version']; main(); print(gc.get_threshold())"
-    found = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout
+    program = "import gc, sys; from npexplore.cli import main; main(); print(gc.get_threshold())"
+    found = subprocess.run(
+        [sys.executable, "-c", program, "--version"], check=True, capture_output=True, text=True
+    ).stdout
     assert found.splitlines()[-1] == "(100000, 50, 100)"

@@ -142,3 +142,12 @@ def test_a_capture_in_memory_is_the_same_workload():
 def test_orders_and_times_that_cannot_be(ask, message):
     with pytest.raises(InputError, match=message):
         ask()
+
+
+def test_time_stamps_that_step_back_arrive_in_order_of_time():
+    lengths, t_ns = np.array([40, 50, 60, 70]), np.array([0, 2000, 1000, 2000])
+    made = Workload("w", {"packet_bytes": lengths}, t_ns=t_ns)
+    timed = made.with_arrivals("timestamps")
+    assert timed.t_ns.tolist() == [0, 1000, 2000, 2000]
+    assert timed.packet_bytes.tolist() == [40, 60, 50, 70]
+    assert made.with_arrivals("saturated").packet_bytes.tolist() == lengths.tolist()
