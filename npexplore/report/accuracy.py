@@ -23,6 +23,7 @@ def accuracy(check: Check, ledger: Iterable[Row]) -> str:
             (
                 g.group,
                 g.rows,
+                g.post_hoc,
                 f"{g.rms:.1f} {g.unit}",
                 f"{g.worst:+.1f} {g.unit}",
                 g.worst_key,
@@ -60,8 +61,9 @@ def _cell(row: dict[str, Any], name: str) -> str:
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
+    cells = [[str(cell) for _, cell in zip(head, row, strict=True)] for row in rows]
     return [
         "| " + " | ".join(head) + " |",
         "|" + "---|" * len(head),
-        *("| " + " | ".join(str(cell) for cell in row) + " |" for row in rows),
+        *("| " + " | ".join(row) + " |" for row in cells),
     ]
