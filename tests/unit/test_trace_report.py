@@ -6,6 +6,7 @@ import sys
 
 import pytest
 from reference import capture_files as make
+from reference.browser import screenshot, share_of_colour
 
 from npexplore.cli import main
 from npexplore.designs import DESIGNS
@@ -13,6 +14,7 @@ from npexplore.errors import InputError
 from npexplore.packets.statistics import count_capture
 from npexplore.packets.synthetic import Traffic, fixed, poisson
 from npexplore.paths import share
+from npexplore.plot import theme
 from npexplore.report.capture_page import capture_page, read
 from npexplore.report.capture_sections import SECTIONS
 from npexplore.study import on_capture
@@ -171,3 +173,11 @@ def test_hurst_is_not_claimed_for_few_packets(tmp_path):
     assert count_capture(tmp_path / "few.pcap")[0].hurst() is None
     found = count_capture(tmp_path / "many.pcap")[0].hurst()
     assert found.low - 0.1 < 0.5 < found.high + 0.1
+
+
+@pytest.mark.slow
+def test_figures_are_drawn_without_a_network(page, tmp_path):
+    (tmp_path / "page.html").write_text(page)
+    picture = screenshot(tmp_path / "page.html", tmp_path, height=7000)
+    for colour in (theme.BLUE, theme.VERMILION, theme.GREY):
+        assert share_of_colour(picture, colour, tolerance=12) > 5e-4
