@@ -6,7 +6,7 @@ comparison, and `resource` for utilizations. Values are in SI base units, ratios
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import fmean
@@ -24,6 +24,7 @@ from npexplore.study.points import Point
 REAL = ("amp", "frg", "psc")
 SETTINGS = (8, 16, 32)  # threads of "configurations with 8 or more threads", Sec. 5.1 of the IXP2400 paper
 GRID = (1, 2, 4, 8, 16, 32, 64)
+PEAK = 0.99  # the fewest threads within 1 % of the highest throughput: what the seeds leave open
 SATURATED = 0.98  # a throughput that more threads raise by less than 2 % has saturated
 
 Get = Callable[[Point], Prediction]
@@ -106,10 +107,8 @@ def _curves(row: Row, get: Get) -> list[list[float]]:
     return [[get(point.with_(threads=n)).throughput_bps for n in GRID] for point in points_of(row)]
 
 
-def _saturation(row: Row, get: Get) -> float:
-    return fmean(
-        next(n for n, x in zip(GRID, curve, strict=True) if x >= SATURATED * max(curve)) for curve in _curves(row, get)
-    )
+def _reaches(share: float, curve: Sequence[float]) -> int:
+    return next(n for n, x in zip(GRID, curve, strict=True) if x >= share * max(curve))
 
 
 def _rises(row: Row, get: Get) -> bool:
@@ -166,10 +165,10 @@ QUANTITIES: Mapping[str, Quantity] = {
         ),
     ),
     "utilization drop": Quantity(_figure_15, _drop),
-    "threads at saturation": Quantity(over_threads, _saturation),
-    "threads at peak": Quantity(
-        over_threads, lambda row, get: fmean(GRID[int(np.argmax(curve))] for curve in _curves(row, get))
+    "threads at saturation": Quantity(
+        over_threads, lambda row, get: fmean(_reaches(SATURATED, c) for c in _curves(row, get))
     ),
+    "threads at peak": Quantity(over_threads, lambda row, get: fmean(_reaches(PEAK, c) for c in _curves(row, get))),
     "throughput against threads": Quantity(over_threads, _rises),
     "share of accesses": Quantity(points_of, lambda row, get: fmean(_narrow(get(p)) for p in points_of(row)), "exact"),
     "smallest share of packets": Quantity(lambda row: [], lambda row, get: min(_on_chip(row)), "exact"),
