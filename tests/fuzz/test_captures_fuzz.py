@@ -1,4 +1,7 @@
-"""A bounded run of the capture fuzzer over the kept corpus (NPEXPLORE_FUZZ_SECONDS, default 30)."""
+"""A bounded run of the capture fuzzer (NPEXPLORE_FUZZ_SECONDS, default 30) over committed seeds and earlier finds.
+
+What a run finds is kept beside the checkout in .fuzz/captures, or in the folder that NPEXPLORE_FUZZ_CORPUS names.
+"""
 
 import os
 import shutil
@@ -12,9 +15,9 @@ HERE = Path(__file__).parent
 
 
 @pytest.mark.slow
-def test_reader_survives_and_equals_the_reference(tmp_path):
-    corpus = tmp_path / "corpus"
-    shutil.copytree(HERE / "corpus" / "captures", corpus)
+def test_reader_survives_and_equals_the_reference():
+    corpus = Path(os.environ.get("NPEXPLORE_FUZZ_CORPUS", HERE.parent.parent / ".fuzz" / "captures"))
+    shutil.copytree(HERE / "corpus" / "captures", corpus, dirs_exist_ok=True)
     seconds = os.environ.get("NPEXPLORE_FUZZ_SECONDS", "30")
     run = subprocess.run(
         [sys.executable, str(HERE / "captures_target.py"), seconds, str(corpus)],
