@@ -103,7 +103,8 @@ tables.table(pd.crosstab(judged["role"], judged["verdict"], margins=True, margin
 tables.cross_check(judged, {row.key: row.where for row in ledger})
 
 # %% [markdown]
-# In one line a group: errors of numbers that were predicted, not fitted, each measurement once.
+# In one line a group: errors of check rows, each measurement once. None was fitted to, but most are *post hoc*: the
+# structure of the DRAM controller was settled by somebody who had seen them.
 
 # %%
 score = scores(check, ledger)
@@ -111,12 +112,12 @@ tables.scores(score)
 
 # %%
 rms = score.set_index("group")["rms"]
-headline("rms error of predicted throughputs (Figs. 12-15)", f"{rms['throughput, Figs. 12-15']:.1f} %")
+headline("rms error of throughputs (Figs. 12-15), mostly post hoc", f"{rms['throughput, Figs. 12-15']:.1f} %")
 
 # %%
 numeric = judged[judged["error"].notna() & (judged["role"] == "check") & judged["same_as"].isna()]
 good = numeric["verdict"].isin(("inside", "close")).sum()
-headline("published numbers predicted within 5 %", f"{good} of {len(numeric)}")
+headline("check numbers within 5 %, post hoc ones included", f"{good} of {len(numeric)}")
 
 # %%
 headline("withheld numbers predicted", int((judged["role"] == "withheld").sum()))

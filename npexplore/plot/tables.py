@@ -102,8 +102,9 @@ def scores(frame: pd.DataFrame) -> Table:
 
     lines = [
         {
-            "predicted": escape(row["group"]),
+            "check rows": escape(row["group"]),
             "rows": str(row["rows"]),
+            "post hoc": str(row["post_hoc"]),
             "rms error": judged(row["rms"], row["aim_rms"], row["unit"]),
             "worst error": judged(row["worst"], row["aim_worst"], row["unit"], "+"),
             "worst row": f"<small>{escape(row['worst_key'])}</small>",
@@ -111,7 +112,7 @@ def scores(frame: pd.DataFrame) -> Table:
         }
         for row in frame.to_dict("records")
     ]
-    return Table(frame, pd.DataFrame(lines), left=("predicted", "worst row", "aim"))
+    return Table(frame, pd.DataFrame(lines), left=("check rows", "worst row", "aim"))
 
 
 def _line(row: Mapping[str, Any], where: Mapping[str, str], others: Sequence[str]) -> dict[str, str]:
