@@ -5,10 +5,13 @@ Times are expressions in ticks; `ticks` converts from the model's units. Servers
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
 
 from npexplore._kernels import engine
 from npexplore.errors import ModelError
@@ -35,6 +38,8 @@ class Assembler(Rows):
     servers: dict[str, tuple[Server, int]] = field(default_factory=dict)
     n_resources: int = 0
     homes: dict[str, Variable] = field(default_factory=dict)
+    tables: list[npt.NDArray[np.int64]] = field(default_factory=list)
+    rings: list[tuple[int, int]] = field(default_factory=list)  # (capacity, width)
     _slots: set[int] = field(default_factory=set)
 
     def declare(self, server: Server) -> None:
@@ -148,6 +153,75 @@ class Assembler(Rows):
             self.emit(engine.END)
         self._slots = slots
         self.place(after)
+
+    def try_take(self, server: str, otherwise: Label, member: Operand = 0, units: Operand = 1) -> Hold:
+        """Hold units if they are free and nobody waits, else go to the label (and hold nothing)."""
+        slot = self._new_slot()
+        with self.scope():
+            self.emit(engine.TRY, self._at(server, member), self.operand(units), target=otherwise, slot=slot)
+        return Hold(slot)
+
+    def priority(self, value: Operand) -> Variable:
+        """Set the running token's priority (0..15, smaller goes first); returns the old one."""
+        return self.value(engine.PRIORITY, value, name="old priority")
+
+    def line(self, server: str, member: Operand = 0) -> Variable:
+        """Return how many wait at a server."""
+        return self._of(engine.LINE, server, member)
+
+    def free(self, server: str, member: Operand = 0) -> Variable:
+        """Return how many units of a server are free."""
+        return self._of(engine.FREE, server, member)
+
+    def _of(self, function: int, server: str, member: Operand) -> Variable:
+        variable = Variable(server)
+        with self.scope():
+            place = self._at(server, member)
+        self.emit(engine.SET, place, slot=self.register(variable), x=function)
+        return variable
+
+    def pick(self, server: str, choice: int, flags: int | None = None) -> Variable:
+        """Return a member chosen by PICK; `flags` is the first of the members' globals for NEXT_FLAGGED."""
+        members, variable = self.servers[server][0].members, Variable(f"{server} picked")
+        last = self.new_global(members - 1)
+        place = (self.number(server) if flags is None else flags, 0)
+        self.emit(engine.PICK, place, (members, 0), (last, 0), slot=self.register(variable), x=choice)
+        self.limit(variable, members)
+        return variable
+
+    def table(self, rows: npt.NDArray[np.int64]) -> int:
+        """Add a read-only table (shape rows, columns); returns its number."""
+        self.tables.append(rows)
+        return len(self.tables) - 1
+
+    def load(self, table: int, row: Operand, names: Sequence[str]) -> list[Variable]:
+        """Keep a row of a table in variables, one a column."""
+        with self.scope():
+            at = self.operand(row)
+        variables = self.block(names)
+        self.emit(engine.LOAD, (table, 0), at, slot=self.operand(variables[0])[1])
+        return variables
+
+    def ring(self, capacity: int, width: int) -> int:
+        """Add a ring of messages of `width` numbers; returns its number."""
+        self.rings.append((capacity, width))
+        return len(self.rings) - 1
+
+    def push(self, ring: int, values: Sequence[Operand]) -> None:
+        """Append a message (with the token's time of birth); more than the capacity ends the run with an error."""
+        with self.scope():
+            variables = self.block([f"message {k}" for k in range(len(values))])
+            for variable, value in zip(variables, values, strict=True):
+                with self.scope():
+                    a = self.operand(value)
+                self.emit(engine.SET, a, slot=self.operand(variable)[1], x=engine.ADD)
+            self.emit(engine.PUSH, (ring, 0), slot=self.operand(variables[0])[1])
+
+    def pop(self, ring: int, names: Sequence[str]) -> list[Variable]:
+        """Remove the oldest message into variables; the token takes over its time of birth."""
+        variables = self.block(names)
+        self.emit(engine.POP, (ring, 0), slot=self.operand(variables[0])[1])
+        return variables
 
     def join(self) -> None:
         """Wait for the joined tokens."""

@@ -5,7 +5,7 @@ An operand of a row is a constant plus a register; what takes more arithmetic be
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -173,11 +173,37 @@ class Rows:
                 a, b = self.operand(condition.left), self.operand(condition.right)
                 self.emit(engine.JUMP, a, b, target=label, x=JUMP_OF[condition.name])
 
+    def value(self, function: int, a: Operand = 0, b: Operand = 0, name: str = "value") -> Variable:
+        """Keep a function of SET (docs/engine.md) of two operands in a variable."""
+        variable = Variable(name)
+        with self.scope():
+            first, second = self.operand(a), self.operand(b)
+        self.emit(engine.SET, first, second, slot=self.register(variable), x=function)
+        return variable
+
     def now(self, name: str = "now") -> Variable:
         """Keep the present time in a variable."""
-        variable = Variable(name)
-        self.emit(engine.SET, slot=self.register(variable), x=engine.NOW)
-        return variable
+        return self.value(engine.NOW, name=name)
+
+    def read(self, number: Operand, name: str = "global") -> Variable:
+        """Keep a global in a variable."""
+        return self.value(engine.READ, number, name=name)
+
+    def write(self, number: Operand, value: Operand) -> None:
+        """Set a global."""
+        with self.scope():
+            self.emit(engine.SET, self.operand(number), self.operand(value), slot=0, x=engine.WRITE)
+
+    def block(self, names: Sequence[str]) -> list[Variable]:
+        """Give variables registers that follow one another, as LOAD, PUSH and POP need them."""
+        for first in range(1, engine.REGISTERS - len(names) + 1):
+            numbers = list(range(first, first + len(names)))
+            if set(numbers) <= set(self._free):
+                self._free = [number for number in self._free if number not in numbers]
+                variables = [Variable(name) for name in names]
+                self._registers.update(zip(variables, numbers, strict=True))
+                return variables
+        raise ModelError(f"the program keeps too many numbers at once for {len(names)} more ({', '.join(names)})")
 
     def let(self, variable: Variable, value: Operand) -> None:
         """Compute an expression into a variable's register."""
@@ -197,9 +223,11 @@ class Rows:
             a = self.operand(below)
         self.emit(engine.DRAW, a, slot=self.register(variable), x=engine.BELOW, source=source)
 
-    def fetch_add(self, variable: Variable, number: int, amount: int) -> None:
+    def fetch_add(self, variable: Variable, number: Operand, amount: Operand) -> None:
         """Read a global into a variable's register and increase it."""
-        self.emit(engine.SET, (number, 0), (amount, 0), slot=self.register(variable), x=engine.FETCH_ADD)
+        with self.scope():
+            a, b = self.operand(number), self.operand(amount)
+        self.emit(engine.SET, a, b, slot=self.register(variable), x=engine.FETCH_ADD)
 
     def count(self, place: str, amount: Operand = 1) -> None:
         """Increase a counter."""

@@ -73,6 +73,8 @@ def build(machine: Machine, workload: Workload) -> EngineModel:
     body = machine.record(columns)
     rows = len(workload.packet_bytes)
     cursor = asm.new_global()
+    packets = asm.table(np.stack([np.asarray(column, dtype=np.int64) for column in workload.columns.values()], axis=1))
+    waiting = asm.ring(machine.ingress.capacity // machine.ingress.cell_bytes, len(columns))
     tokens: list[Token] = []
 
     with asm.scope():
@@ -85,7 +87,7 @@ def build(machine: Machine, workload: Workload) -> EngineModel:
         entry = len(asm.rows)
         asm.emit(engine.WAIT, (1, 0), (round(1e-6 / machine.tick), 0), x=engine.UNIFORM, source="start")
         again = len(asm.rows)
-        machine.ingress.emit_next_packet(asm, 0, 0, first, rows, cursor)
+        machine.ingress.emit_next_packet(asm, packets, waiting, first, rows, cursor)
         steps(asm, body)
         size = columns["packet_bytes"]
         with asm.scope():
@@ -95,19 +97,18 @@ def build(machine: Machine, workload: Workload) -> EngineModel:
         members = machine.servers()[machine.pool.home].members if machine.pool.home else 1
         tokens += [Token(entry, {number: k % members}, machine.pool.name) for k in range(machine.pool.count)]
 
-    tables = [np.stack([np.asarray(column, dtype=np.int64) for column in workload.columns.values()], axis=1)]
     if arrivals != SATURATED:
         interval = round(1.0 / workload.rate_pps / machine.tick) if workload.rate_pps else 0
+        times = 0
         if arrivals == TIMESTAMPS:
             assert workload.t_ns is not None
-            tables.append(np.round(workload.t_ns * (1e-9 / machine.tick)).astype(np.int64).reshape(-1, 1))
+            times = asm.table(np.round(workload.t_ns * (1e-9 / machine.tick)).astype(np.int64).reshape(-1, 1))
         with asm.scope():
             entry = len(asm.rows)
             source_columns = {name: Variable(name) for name in columns}
-            machine.ingress.emit_source(asm, 0, 0, source_columns, rows, cursor, interval, len(tables) - 1)
+            machine.ingress.emit_source(asm, packets, waiting, source_columns, rows, cursor, interval, times)
             tokens.append(Token(entry, {}, "arrivals"))
 
-    capacity = machine.ingress.capacity // machine.ingress.cell_bytes
     return EngineModel(
         rows=rows_of(asm.rows),
         sources=[row.source for row in asm.rows],
@@ -115,12 +116,12 @@ def build(machine: Machine, workload: Workload) -> EngineModel:
         n_resources=asm.n_resources,
         tick=machine.tick,
         tokens=tokens,
-        tables=tables,
-        rings=[(capacity, len(columns))],
+        tables=asm.tables,
+        rings=asm.rings,
         globals=asm.globals,
         counters=asm.counters,
         spare_tokens=64 + 8 * machine.pool.count,
-        shuffled=None if workload.ordered else 0,
+        shuffled=None if workload.ordered else packets,
         cursor=cursor,
         places=[row.place for row in asm.rows],
     )
