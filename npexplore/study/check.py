@@ -23,7 +23,7 @@ from npexplore.machine.parameters import Parameter, Value
 from npexplore.solve.prediction import Prediction
 from npexplore.solve.simulate import interval
 from npexplore.study.points import Point, Predictions
-from npexplore.study.quantities import QUANTITIES, MissingError, Quantity, points_of
+from npexplore.study.quantities import MissingError, Quantity, quantity_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -85,18 +85,19 @@ def check(
     known = {row.design for row in published} | set(DESIGNS)
     chosen = None if designs is None else {one_of("design", name, known) for name in designs}
     rows = [row for row in published.select(roles=ROLES) if chosen is None or row.design in chosen]
-    modelled = [row for row in rows if row.design in DESIGNS and row.quantity in QUANTITIES]
+    modelled = [(row, quantity) for row in rows if row.design in DESIGNS and (quantity := quantity_of(row))]
+    points = [point for row, quantity in modelled for point in quantity.points(row)]
     predictions = Predictions(seeds=tuple(range(1, seeds + 1)), packets=packets)
-    predictions.fetch([p for row in modelled for p in QUANTITIES[row.quantity].points(row)], executor)
-    out = Check([_row(row, published, predictions) for row in rows], _free(modelled))
+    predictions.fetch(points, executor)
+    out = Check([_row(row, published, predictions) for row in rows], _free(row for row, _ in modelled))
     if results is not None:
         for entry, row in zip(out.rows, rows, strict=True):
             entry["results"] = results(row)
     if alternatives:
-        for name, changed in _alternatives(modelled).items():
+        for name, changed in _alternatives(row for row, _ in modelled).items():
             other = Predictions(seeds=(1,), packets=packets, overrides=changed, solvers=("bounds", "simulation"))
-            other.fetch([p for row in modelled for p in QUANTITIES[row.quantity].points(row)], executor, name)
-            out.alternatives[name] = {row.key: _numbers(row, other)[2] for row in modelled}
+            other.fetch(points, executor, name)
+            out.alternatives[name] = {row.key: _numbers(row, quantity, other)[2] for row, quantity in modelled}
     return out
 
 
@@ -126,7 +127,7 @@ def _row(row: Row, ledger: Ledger, predictions: Predictions) -> dict[str, Any]:
     )  # fmt: skip
     if row.design not in DESIGNS:
         return entry | {"verdict": "not_modelled", "reason": f"no model of {row.design} yet"}
-    quantity = QUANTITIES.get(row.quantity)
+    quantity = quantity_of(row)
     if quantity is None:
         return entry | {"verdict": "not_predictable", "reason": f"no rule says how {row.quantity!r} follows from a run"}
     bounds, queueing, best, simulated, ci95 = _all_numbers(row, quantity, predictions)
@@ -154,7 +155,7 @@ def _parameters(row: Row, quantity: Quantity, predictions: Predictions) -> dict[
         names = predictions.dependencies(point)
         if quantity.solver != "exact":
             found |= {name: made.parameters.file.parameter[name] for name in names}
-    for mix in dict.fromkeys([*(p.mix for p in points if p.mix), *(p.mix for p in points_of(row) if p.mix)]):
+    for mix in dict.fromkeys(p.mix for p in (*points, *quantity.described(row)) if p.mix):
         file = load_mix(mix).file
         if file.target is not None and file.target.row is not None:
             found[f"mix {mix}"] = _Fitted([file.target.row, *file.target.also])
@@ -195,9 +196,10 @@ def _value(row: Row, quantity: Quantity, get: Callable[[Point], Prediction | Non
     return value if isinstance(value, bool) else row.from_si(value)
 
 
-def _numbers(row: Row, predictions: Predictions) -> tuple[list[float | bool | None], float | bool | None, float | None]:
+def _numbers(
+    row: Row, quantity: Quantity, predictions: Predictions
+) -> tuple[list[float | bool | None], float | bool | None, float | None]:
     """Return per-seed values, the recommended solver's value, and that value as a number."""
-    quantity = QUANTITIES[row.quantity]
     solver = "bounds" if quantity.solver == "exact" else "simulation"
     seeds = predictions.seeds if solver == "simulation" else (0,)
     values = [_value(row, quantity, partial(predictions.at, solver=solver, seed=seed)) for seed in seeds]
@@ -223,6 +225,6 @@ def _all_numbers(
     queueing = _value(row, quantity, lambda point: predictions.at(point, "queueing", 0))
     if quantity.solver == "exact":
         return bounds, None if not quantity.points(row) else queueing, bounds, None, None
-    values, best, _ = _numbers(row, predictions)
+    values, best, _ = _numbers(row, quantity, predictions)
     numbers = [float(v) for v in values if v is not None and not isinstance(v, bool)]
     return bounds, queueing, best, best, interval(np.array(numbers)) if len(numbers) > 1 else None

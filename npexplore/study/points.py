@@ -1,23 +1,23 @@
-"""Design points and the predictions at them, computed once each, side by side on an executor.
+"""Design points and the predictions at them, each computed once (study/answers.py runs them side by side).
 
-A point is a design, knob values and a mix; a solver and a seed make it a task. Kernels release the interpreter lock, so
-threads are the default.
+A point is a design, knob values and a mix; a solver and a seed make it a task.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor, as_completed
+from concurrent.futures import Executor
+from contextlib import closing
 from dataclasses import dataclass, field
 
 from npexplore.designs import Design, design
-from npexplore.errors import RefusedError
+from npexplore.errors import NpexploreError
 from npexplore.machine.parameters import Value
 from npexplore.machine.workload import Workload, workload
 from npexplore.solve.prediction import Prediction
-
-SOLVERS = ("bounds", "queueing", "simulation")
+from npexplore.study.answers import Answer, Refusal, answer, answers, pool
+from npexplore.study.grid import SOLVERS, SweepPoint
 
 
 @dataclass(frozen=True)
@@ -78,39 +78,43 @@ class Predictions:
         ]
         return [task for task in wanted if task not in self.found]
 
-    def solve(self, task: tuple[Point, str, int]) -> Prediction | None:
-        """Return one prediction (None where the solver refuses)."""
+    def question(self, task: tuple[Point, str, int]) -> SweepPoint:
+        """Return a task as a point of a sweep."""
         point, solver, seed = task
-        made, given = self.design_at(point), self.workload(point.mix)
-        if solver == "bounds":
-            return made.bounds(given)
-        if solver == "simulation":
-            return made.simulate(given, seed, packets=self.packets)
-        try:
-            return made.queueing(given)
-        except RefusedError:
-            return None
+        return SweepPoint(self.design_at(point), self.workload(point.mix), solver, seed)
 
     def fetch(self, points: Iterable[Point], executor: Executor | None = None, label: str = "predicting") -> None:
-        """Compute what is missing, with a progress bar in a terminal or notebook (none if TQDM_DISABLE is set)."""
+        """Compute what is missing, with a progress bar in a terminal or notebook (none if TQDM_DISABLE is set).
+
+        Raises NpexploreError where a point has no answer; a queueing model that refuses is an answer (None).
+        """
         from tqdm.auto import tqdm
 
         tasks = self.tasks(points)
-        for mix in dict.fromkeys(task[0].mix for task in tasks):
-            self.workload(mix)
-        pool = executor or ThreadPoolExecutor(2)
-        try:
-            waiting = {pool.submit(self.solve, task): task for task in tasks}
-            silent = True if os.environ.get("TQDM_DISABLE") else None
-            for done in tqdm(as_completed(waiting), total=len(waiting), desc=label, unit="point", disable=silent):
-                self.found[waiting[done]] = done.result()
-        finally:
-            if executor is None:
-                pool.shutdown(cancel_futures=True)
+        asked = [self.question(task) for task in tasks]
+        silent = True if os.environ.get("TQDM_DISABLE") else None
+        with (
+            pool(executor, None) as running,
+            closing(answers(asked, running, self.packets)) as finished,
+            tqdm(total=len(tasks), desc=label, unit="point", disable=silent) as bar,
+        ):
+            for ended in finished:
+                for k, found in ended:
+                    self.found[tasks[k]] = _known(asked[k], found)
+                bar.update(len(ended))
 
     def at(self, point: Point, solver: str, seed: int) -> Prediction | None:
         """Return a prediction, computing it if it is missing."""
         task = (point, solver, seed if solver == "simulation" else 0)
         if task not in self.found:
-            self.found[task] = self.solve(task)
+            asked = self.question(task)
+            self.found[task] = _known(asked, answer(asked, self.packets))
         return self.found[task]
+
+
+def _known(asked: SweepPoint, found: Answer) -> Prediction | None:
+    if not isinstance(found, Refusal):
+        return found
+    if asked.solver == "queueing":
+        return None
+    raise NpexploreError(found.reason)

@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from npexplore.designs import design
+from npexplore.errors import InputError
 from npexplore.ledger import Facts, Row, facts
 from npexplore.machine.parameters import Value
 from npexplore.solve.prediction import Prediction
 from npexplore.study.points import Point, Predictions
-from npexplore.study.quantities import QUANTITIES
+from npexplore.study.quantities import Quantity, quantity_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -93,14 +94,22 @@ def _errors(
     predictions = Predictions(
         seeds=tuple(range(1, seeds + 1)), packets=packets, overrides=chosen, solvers=("simulation",)
     )
-    points = [point for row in rows for point in QUANTITIES[row.quantity].points(row)]
+    rules = [(row, _rule(row)) for row in rows]
+    points = [point for row, rule in rules for point in rule.points(row)]
     predictions.fetch(points, executor, label="structures")
     errors = {}
-    for row in rows:
-        values = [QUANTITIES[row.quantity].value(row, partial(_known, predictions, seed)) for seed in predictions.seeds]
+    for row, rule in rules:
+        values = [rule.value(row, partial(_known, predictions, seed)) for seed in predictions.seeds]
         assert row.point is not None
         errors[row.key] = row.from_si(float(np.mean(values))) / row.point - 1
     return errors
+
+
+def _rule(row: Row) -> Quantity:
+    rule = quantity_of(row)
+    if rule is None:
+        raise InputError(f"row {row.key}: no rule says how {row.quantity!r} follows from a run")
+    return rule
 
 
 def _known(predictions: Predictions, seed: int, point: Point) -> Prediction:
