@@ -53,12 +53,15 @@ class Assembler(Rows):
         """Return which member of a server the running token belongs to (0 where nothing was said)."""
         return self.homes.get(server, 0)
 
-    def in_turn(self, server: str, members: int) -> Operand:
-        """Return a member chosen in turn over all visits (of a scope: kept until it ends)."""
+    def in_turn(self, server: str, members: int, counter: int | None = None) -> Operand:
+        """Return a member chosen in turn (of a scope: kept until it ends).
+
+        counter: the global that counts; each visit of the program has one of its own if there is none.
+        """
         if members == 1:
             return 0
         variable = Variable(f"{server} in turn")
-        self.fetch_add(variable, self.new_global(), 1)
+        self.fetch_add(variable, self.new_global() if counter is None else counter, 1)
         return variable % members
 
     def number(self, server: str) -> int:
@@ -79,6 +82,11 @@ class Assembler(Rows):
             self.rows[-1].place += f": {server} has members 0..{kind.members - 1}, the program asks for another"
             self.place(right)
         return constant + first, register
+
+    def share(self, server: str, ticks: Operand, member: Operand = 0) -> None:
+        """Do work of some ticks at a SHARED server together with everybody there."""
+        with self.scope():
+            self.emit(engine.SHARE, self._at(server, member), self.operand(ticks), x=engine.FIXED)
 
     def serve(self, server: str, ticks: Operand, member: Operand = 0) -> None:
         """Queue for one unit, keep it for a time, give it back."""
@@ -109,20 +117,20 @@ class Assembler(Rows):
         self._slots.discard(hold.slot)
         self.emit(engine.GIVE, slot=hold.slot)
 
-    def consume(self, server: str, units: Operand = 1) -> None:
+    def consume(self, server: str, units: Operand = 1, member: Operand = 0) -> None:
         """Wait for units of a semaphore and use them up."""
         with self.scope():
-            self.emit(engine.TAKE, self._at(server, 0), self.operand(units))
+            self.emit(engine.TAKE, self._at(server, member), self.operand(units))
 
     def try_consume(self, server: str, units: Operand, otherwise: Label) -> None:
         """Use up units of a semaphore if they are there, else go to the label."""
         with self.scope():
             self.emit(engine.TRY, self._at(server, 0), self.operand(units), target=otherwise)
 
-    def put(self, server: str, units: Operand = 1) -> None:
+    def put(self, server: str, units: Operand = 1, member: Operand = 0) -> None:
         """Add units to a semaphore."""
         with self.scope():
-            self.emit(engine.PUT, self._at(server, 0), self.operand(units))
+            self.emit(engine.PUT, self._at(server, member), self.operand(units))
 
     def wait(self, ticks: Operand) -> None:
         """Sleep for a time."""
@@ -180,10 +188,13 @@ class Assembler(Rows):
         self.emit(engine.SET, place, slot=self.register(variable), x=function)
         return variable
 
-    def pick(self, server: str, choice: int, flags: int | None = None) -> Variable:
-        """Return a member chosen by PICK; `flags` is the first of the members' globals for NEXT_FLAGGED."""
+    def pick(self, server: str, choice: int, flags: int | None = None, last: int | None = None) -> Variable:
+        """Return a member chosen by PICK; `flags` is the first of the members' globals for NEXT_FLAGGED.
+
+        last: the global that remembers the choice; each visit of the program has one of its own if there is none.
+        """
         members, variable = self.servers[server][0].members, Variable(f"{server} picked")
-        last = self.new_global(members - 1)
+        last = self.new_global(members - 1) if last is None else last
         place = (self.number(server) if flags is None else flags, 0)
         self.emit(engine.PICK, place, (members, 0), (last, 0), slot=self.register(variable), x=choice)
         self.limit(variable, members)

@@ -108,6 +108,8 @@ def _loop(step: Loop, environment: dict[Variable, Values | None], weights: Value
 def _visit(step: Visit, environment: dict[Variable, Values | None], weights: Values, result: Demands) -> Values:
     values = {name: evaluate(value, environment) for name, value in step.operands.items()}
     uses = step.resource.uses(step.method, values)
+    if step.result is not None:
+        environment[step.result] = uses.result
     place, live = f"{step.resource.name}.{step.method}", weights > 0
     if np.any((uses.latency < 0) & live):
         raise ModelError(f"{place} takes a negative time for some packets of this workload")

@@ -32,6 +32,7 @@ class Visit:
     resource: Resource
     method: str
     operands: dict[str, Expression]
+    result: Variable | None = None
 
 
 @dataclass
@@ -115,23 +116,26 @@ class _Calls:
     def __init__(self, recorder: Recorder, resource: Resource) -> None:
         self._recorder, self._resource = recorder, resource
 
-    def __getattr__(self, method: str) -> Callable[..., None]:
+    def __getattr__(self, method: str) -> Callable[..., Any]:
         resource = self._resource
         if method not in resource.VISITS:
             raise UnknownNameError(f"visit of resource {resource.name!r}", method, resource.VISITS)
 
-        def record(*unnamed: object, **operands: Operand) -> None:
+        def record(*unnamed: object, **operands: Operand) -> Variable | None:
             names = resource.VISITS[method]
             if unnamed:
                 raise ModelError(f"{resource.name}.{method} takes its operands by name: {', '.join(names) or 'none'}")
             for name in operands:
                 if name not in names:
                     raise UnknownNameError(f"operand of {resource.name}.{method}", name, names)
-            missing = [name for name in names if name not in operands]
+            missing = [name for name in names if name not in operands and name not in resource.OPTIONAL]
             if missing:
                 raise ModelError(f"{resource.name}.{method} needs the operand {missing[0]!r}")
             step = Visit(resource, method, {name: expression(value) for name, value in operands.items()})
+            if method in resource.RESULTS:
+                step.result = Variable(f"{resource.name}.{method}")
             self._recorder.body.append(step)
+            return step.result
 
         return record
 

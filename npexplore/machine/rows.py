@@ -69,6 +69,7 @@ class Rows:
     rows: list[Row] = field(default_factory=list)
     globals: list[int] = field(default_factory=list)
     counters: list[str] = field(default_factory=list)
+    named: dict[str, int] = field(default_factory=dict)  # globals by name
     place_name: str = ""  # the visit that rows belong to, for messages
     _below: dict[Variable, int] = field(default_factory=dict)  # variables known to be in [0, limit)
     _registers: dict[Variable, int] = field(default_factory=dict)
@@ -78,6 +79,12 @@ class Rows:
         """Return the number of a new global integer."""
         self.globals.append(value)
         return len(self.globals) - 1
+
+    def shared_global(self, name: str, value: int = 0) -> int:
+        """Return the number of the global of this name: one for all visits of a resource."""
+        if name not in self.named:
+            self.named[name] = self.new_global(value)
+        return self.named[name]
 
     def counter(self, place: str) -> int:
         """Return the number of a counter by name (drops by place)."""
@@ -213,6 +220,14 @@ class Rows:
         with self.scope():
             a = self.operand(value)
         self.emit(engine.SET, a, slot=self.register(variable), x=engine.ADD)
+
+    def assign(self, variable: Variable, value: Operand) -> None:
+        """Set a variable that has a register."""
+        limit = self._limit(expression(value))
+        if limit is not None:
+            self.limit(variable, limit)
+        with self.scope():
+            self.emit(engine.SET, self.operand(value), slot=self.operand(variable)[1], x=engine.ADD)
 
     def draw(self, variable: Variable, below: Operand, source: str) -> None:
         """Draw an integer below a number into a variable's register."""

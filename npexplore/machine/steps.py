@@ -22,8 +22,12 @@ def steps(asm: Assembler, body: Body) -> None:
 def _step(asm: Assembler, step: object) -> None:
     if isinstance(step, Visit):
         asm.place_name = f"{step.resource.name}.{step.method}"
+        if step.result is not None:
+            asm.register(step.result)
         with asm.scope():
-            step.resource.emit(step.method, step.operands, asm)
+            result = step.resource.emit(step.method, step.operands, asm)
+            if step.result is not None and result is not None:
+                asm.assign(step.result, result)
         asm.place_name = ""
     elif isinstance(step, Let):
         asm.let(step.variable, step.value)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 
 from npexplore.errors import ModelError
-from npexplore.machine.expressions import Expression, Values
+from npexplore.machine.expressions import Expression, Operand, Values
 
 if TYPE_CHECKING:
     from npexplore.machine.assembler import Assembler
@@ -62,12 +62,15 @@ class Uses:
     holds: list[Hold] = field(default_factory=list)
     delay: Values = field(default_factory=lambda: np.float64(0.0))  # type: ignore[arg-type, return-value]
     counts: dict[str, Values] = field(default_factory=dict)
+    result: Values | None = None  # the number that the visit gives (None: depends on the order of packets or on chance)
 
 
 class Resource(ABC):
     """Base of the resource kinds; see machine/resources/__init__.py for the list."""
 
-    VISITS: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    VISITS: ClassVar[Mapping[str, tuple[str, ...]]] = {}  # operands of each visit
+    OPTIONAL: ClassVar[frozenset[str]] = frozenset()  # operands that may be left out
+    RESULTS: ClassVar[frozenset[str]] = frozenset()  # visits that give the program a number (`emit` returns it)
 
     def __init__(self, name: str) -> None:
         if not name.isidentifier():
@@ -83,8 +86,8 @@ class Resource(ABC):
         """Return what a visit occupies; `values` holds the operands (None: depends on a random choice)."""
 
     @abstractmethod
-    def emit(self, method: str, operands: Mapping[str, Expression], asm: Assembler) -> None:
-        """Append the engine operations of a visit."""
+    def emit(self, method: str, operands: Mapping[str, Expression], asm: Assembler) -> Operand | None:
+        """Append the engine operations of a visit; return its result, if it has one."""
 
 
 def known(resource: Resource, method: str, operand: str, values: Mapping[str, Values | None]) -> Values:
