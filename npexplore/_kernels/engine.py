@@ -27,8 +27,8 @@ OPERATIONS = (
 FIXED, EXPONENTIAL, UNIFORM, ERLANG, HYPEREXPONENTIAL, BELOW, EMPIRICAL, UNTIL, WINDOW = range(9)
 
 # ---- functions of SET (x)
-ADD, SUB, MUL, DIV, CEILDIV, MOD, MIN, MAX, LEFT, RIGHT, NOW, BIRTH, LINE, FREE, READ, WRITE, FETCH_ADD, SWAP, TABLE, PRIORITY = (
-    range(20)
+ADD, SUB, MUL, DIV, CEILDIV, MOD, MIN, MAX, LEFT, RIGHT, NOW, BIRTH, LINE, FREE, READ, WRITE, FETCH_ADD, SWAP, TABLE, PRIORITY, BORN = (
+    range(21)
 )  # fmt: skip
 
 # ---- conditions of JUMP (x)
@@ -553,6 +553,10 @@ def _set(x, a, b, token, now, S, T, G, table, table_at):
     if x == PRIORITY:
         old = T[token, T_PRIORITY]
         T[token, T_PRIORITY] = min(max(a, 0), 15)
+        return old, True
+    if x == BORN:
+        old = T[token, T_BIRTH]
+        T[token, T_BIRTH] = min(max(a, 0), now)
         return old, True
     return np.int64(0), False
 

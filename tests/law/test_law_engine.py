@@ -21,7 +21,7 @@ DURATIONS = (
 )  # fmt: skip
 FUNCTIONS = (
     "ADD", "SUB", "MUL", "DIV", "CEILDIV", "MOD", "MIN", "MAX", "LEFT", "RIGHT", "NOW", "BIRTH", "LINE", "FREE", "READ",
-    "WRITE", "FETCH_ADD", "SWAP", "TABLE", "PRIORITY",
+    "WRITE", "FETCH_ADD", "SWAP", "TABLE", "PRIORITY", "BORN",
 )  # fmt: skip
 CONDITIONS = ("LT", "LE", "EQ", "NE", "GE", "GT")
 SHARED = 5  # resources that threads hold; behind them a semaphore, then (items, space) of each ring

@@ -582,6 +582,9 @@ class Model:
         if name == "PRIORITY":
             old, token.priority = token.priority, min(max(a, 0), 15)
             return old
+        if name == "BORN":
+            old, token.birth = token.birth, min(max(a, 0), self.now)
+            return old
         old = member(self.globals, a)
         if name == "READ":
             return old

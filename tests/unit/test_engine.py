@@ -235,6 +235,14 @@ def test_own_priority_counts_from_the_next_scheduling_on():
     assert (arrays.R[0, 3], arrays.T[0, e.T_PRIORITY]) == (8, 15)
 
 
+def test_a_packet_may_be_born_again():
+    """A latency counts from the time that is set; one that lies ahead is now."""
+    later = [Row("SET", A=99, x="BORN", slot=3), Row("SET", x="BIRTH", slot=4), Row("WAIT", A=2), Row("DONE")]
+    arrays = run([Row("WAIT", A=7), Row("SET", A=3, x="BORN"), Row("DONE"), *later, Row("END")])
+    assert arrays.R[0, 3:5].tolist() == [7, 7]
+    assert arrays.done[0, e.D_LATENCY] == 7 - 3 + 2
+
+
 def test_a_service_is_drawn_on_arrival_and_granted_into_sleep():
     program = [Row("SERVE", A=0, B=10, x="EXPONENTIAL"), Row("END")]
     arrays = run(program, [SERVER], tokens=4, until=0)
