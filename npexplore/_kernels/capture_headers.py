@@ -19,7 +19,7 @@ Array = NDArray[Any]
 UNKNOWN, ETHERNET, ETHERTYPE_AT, IP, FAMILY_HOST, FAMILY_BIG, LLC, PPP, PPPOE, MPLS, FRAME_RELAY, IEEE80211, FDDI = (
     range(13)
 )
-ETHERTYPE, TOKEN_RING, PPI, PPP_HDLC, FAMILY_BYTE = 13, 14, 15, 16, 17
+ETHERTYPE, TOKEN_RING, PPI, PPP_HDLC, FAMILY_BYTE, ERF = 13, 14, 15, 16, 17, 18
 
 # the layout of one row of `links`
 STEP, SKIP_BYTES, LENGTH_AT, LENGTH_WIDTH, PROTOCOL_AT = 0, 1, 2, 3, 4
@@ -390,6 +390,36 @@ def decode_headers(
                     step = ETHERNET
                 elif number == 105:
                     step = IEEE80211
+                else:
+                    break
+            elif step == ERF:
+                # a record of Endace's (packets/erf.py): headers, extension headers, what some types put in front
+                if o + 16 > end:
+                    break
+                number = np.int64(b[o + 8]) & 0x7F
+                more = b[o + 8] & 0x80
+                o += 16
+                while more and o + 8 <= end:
+                    more = b[o] & 0x80
+                    o += 8
+                if more:
+                    break
+                if number == 2 or number == 11 or number == 16 or number == 20:
+                    o += 2
+                    step = ETHERNET
+                elif number == 1 or number == 10 or number == 15 or number == 19:
+                    step = PPP_HDLC
+                elif number == 5 or number == 17:
+                    o += 4
+                    step = PPP_HDLC
+                elif number == 4:
+                    o += 4
+                    step = LLC
+                elif number == 9:
+                    o += 8
+                    step = LLC
+                elif number == 22 or number == 23:
+                    step = IP
                 else:
                     break
             else:

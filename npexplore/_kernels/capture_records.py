@@ -1,8 +1,8 @@
 """Find the packet records in a block of capture bytes: where each starts, its time stamp and its two lengths.
 
 pcap: draft-ietf-opsawg-pcap section 4 and 5, with the older and modified record headers of libpcap's and Wireshark's
-readers. pcapng: draft-ietf-opsawg-pcapng sections 3 and 4. Both kernels stop, never guess, at anything that is no
-record: `state` tells the caller where and why.
+readers. pcapng: draft-ietf-opsawg-pcapng sections 3 and 4. ERF: Endace EDM11-01. The kernels stop, never guess, at
+anything that is no record: `state` tells the caller where and why.
 
     state[0] index of the first byte not consumed      state[2] bytes wanted, or the value found
     state[1] one of the statuses below                 state[3] the bound that was broken
@@ -19,6 +19,7 @@ Array = NDArray[Any]
 
 MORE, FULL, SECTION, INTERFACE, SKIP = 0, 1, 2, 3, 4
 TOO_LONG, BLOCK_TOO_SHORT, BLOCK_TOO_LONG, TRAILER_DIFFERS, NO_SUCH_INTERFACE, DATA_OVERRUNS = 10, 11, 12, 13, 14, 15
+RECORD_TOO_SHORT = 16
 
 NO_TIME = np.iinfo(np.int64).min
 # the layout of one row of `interfaces`
@@ -238,5 +239,77 @@ def frame_pcapng(
             interface[n] = first + number
             n += 1
         o += padded
+    state[0] = o
+    return n
+
+
+@kernel()
+def frame_erf(
+    b: Array,
+    start: int,
+    end: int,
+    base: int,
+    subheaders: Array,
+    interfaces: Array,
+    state: Array,
+    t_ns: Array,
+    length: Array,
+    captured: Array,
+    position: Array,
+    interface: Array,
+) -> int:
+    """Write the packets of the ERF records in b[start:end]; return their number.
+
+    subheaders: int64 (128,) bytes between headers and packet by type; interfaces: int64 (128, 4) by type and port, -1
+    where the caller must name one first (status INTERFACE, state[2] = 4 type + port). Times are rounded to the nearest
+    nanosecond. Padding records (type 48) are passed over.
+    """
+    n, o = 0, start
+    state[1] = FULL
+    while n < len(t_ns):
+        if end - o < 16:
+            state[1] = MORE
+            state[2] = 16
+            break
+        kind = np.int64(b[o + 8]) & 0x7F
+        size = np.int64(b[o + 10]) << 8 | np.int64(b[o + 11])
+        smallest = 16 if kind == 48 else 17
+        if size < smallest:
+            state[1] = RECORD_TOO_SHORT
+            state[2] = size
+            state[3] = smallest
+            break
+        if end - o < size:
+            state[1] = MORE
+            state[2] = size
+            break
+        if kind == 48:
+            o += size
+            continue
+        at = 16
+        more = b[o + 8] & 0x80
+        while more and at + 8 <= size:
+            more = b[o + at] & 0x80
+            at += 8
+        at += 8 if more else subheaders[kind]
+        if at > size:
+            state[1] = RECORD_TOO_SHORT
+            state[2] = size
+            state[3] = at
+            break
+        port = np.int64(b[o + 9]) & 3
+        if interfaces[kind, port] < 0:
+            state[1] = INTERFACE
+            state[2] = 4 * kind + port
+            break
+        wire = np.int64(b[o + 14]) << 8 | np.int64(b[o + 15])
+        fraction = _u32(b, o, False) * 1_000_000_000
+        t_ns[n] = _u32(b, o + 4, False) * 1_000_000_000 + (fraction >> 32) + (fraction >> 31 & 1)
+        length[n] = wire
+        captured[n] = min(wire, size - at)
+        position[n] = base + o + at
+        interface[n] = interfaces[kind, port]
+        o += size
+        n += 1
     state[0] = o
     return n

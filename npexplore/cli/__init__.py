@@ -48,7 +48,7 @@ BROKEN_PIPE = 141
 def program() -> click.Group:
     """Return the `npexplore` group with the commands this installation has."""
     trace = LazyGroup(
-        "trace", TRACE_COMMANDS, help="Look into captures: pcap, pcapng, gzip and zstd of both, - for standard input."
+        "trace", TRACE_COMMANDS, help="Look into captures: pcap, pcapng, ERF, plain or gzip or zstd, - for standard input."
     )
     group = LazyGroup(
         "npexplore",

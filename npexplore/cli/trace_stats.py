@@ -22,7 +22,7 @@ DAMAGED = 3
 )
 @json_option
 def command(file: str, cell_bytes: int, workers: int, as_json: bool) -> int:
-    """Count and measure the packets of FILE: pcap or pcapng, plain, gzip or zstd; - is standard input."""
+    """Count and measure the packets of FILE: pcap, pcapng or ERF, plain, gzip or zstd; - is standard input."""
     import numpy as np
 
     from npexplore.packets.statistics import count_capture

@@ -42,7 +42,7 @@ class Capture:
     """All packets of one capture file, as columns.
 
     columns: mapping of column names to numpy arrays, one element a packet (npexplore.packets.columns lists them);
-    format: `pcap`, `pcap-ns`, `pcap-modified`, `pcapng`, with `+gzip` or `+zstd`; damage: None, or where and why
+    format: `pcap`, `pcap-ns`, `pcap-modified`, `pcapng`, `erf`, with `+gzip` or `+zstd`; damage: None, or where and why
     reading ended early: the packets before it are all here.
     """
 
@@ -105,7 +105,7 @@ class Capture:
 
 
 def read_capture(path: str | Path | BinaryIO, *, workers: int = 1) -> Capture:
-    """Read a whole capture into memory: pcap (every magic) or pcapng, plain, gzip or zstd; `-` is standard input.
+    """Read a whole capture into memory: pcap (every magic), pcapng or ERF, plain, gzip or zstd; `-` is standard input.
 
     Takes 62 bytes of memory a packet. A damaged file gives the packets before the damage, and says so in `.damage`.
     Raises InputError if there is no such file or it is no capture.

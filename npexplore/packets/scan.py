@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from npexplore._kernels import capture_records as records
-from npexplore._kernels.capture_headers import MAX_TAGS, decode_headers
 from npexplore.errors import InputError
-from npexplore.packets import pcap, pcapng
-from npexplore.packets.columns import HEADER_COLUMNS, RECORD_COLUMNS, Ipv6Addresses, PacketTable, Tags
+from npexplore.packets import erf, pcap, pcapng
+from npexplore.packets.columns import RECORD_COLUMNS, PacketTable
+from npexplore.packets.decode import decode
 from npexplore.packets.links import link_format, link_rows
 from npexplore.packets.pcapng import Interface
 from npexplore.packets.source import Source
@@ -43,7 +43,7 @@ class Damage:
 class CaptureScan:
     """Iterate over a capture's packets, one PacketTable a chunk; memory does not grow with the file.
 
-    path: a pcap or pcapng file, plain, gzip or zstd, `-` for standard input, or a binary file object. Raises
+    path: a pcap, pcapng or ERF file, plain, gzip or zstd, `-` for standard input, or a binary file object. Raises
     InputError if there is no such file or it is no capture. `damage` is None until the end, and stays None for an
     undamaged file. With workers > 1 chunks are decoded in threads, in the same order and with the same result.
     """
@@ -76,11 +76,11 @@ class CaptureScan:
         return min(1.0, self._source.offset / self._source.size) if self._source.size else 0.0
 
     def __iter__(self) -> Iterator[PacketTable]:
-        chunks = self._pcap_chunks() if self._pcap else self._pcapng_chunks()
+        chunks = self._erf_chunks() if self._erf else self._pcap_chunks() if self._pcap else self._pcapng_chunks()
         try:
             if self._workers <= 1:
                 for chunk in chunks:
-                    yield _decode(*chunk)
+                    yield decode(*chunk)
             else:
                 yield from self._in_threads(chunks)
         finally:
@@ -90,7 +90,7 @@ class CaptureScan:
         waiting: deque[Future[PacketTable]] = deque()
         with ThreadPoolExecutor(self._workers) as pool:
             for chunk in chunks:
-                waiting.append(pool.submit(_decode, *chunk))
+                waiting.append(pool.submit(decode, *chunk))
                 if len(waiting) > 2 * self._workers:
                     yield waiting.popleft().result()
             while waiting:
@@ -99,15 +99,19 @@ class CaptureScan:
     def _recognise(self) -> str:
         source = self._source
         self._pcap: pcap.PcapHeader | None = None
+        self._erf = False
         suffix = f"+{source.compression}" if source.compression else ""
         first = source.bytes(4) if source.need(4) else source.bytes(source.available())
         if first == pcapng.SECTION_TYPE:
             return "pcapng" + suffix
         if len(first) < 4 or pcap.magic_order(first) is None:
+            if erf.looks_like(source):
+                self._erf = True
+                return "erf" + suffix
             source.close()
             what = f"starts with {first.hex(' ')}" if first else "is empty"
             cause = f" ({source.damage})" if source.damage else ""
-            raise InputError(f"{self.path}: must be pcap or pcapng (plain, gzip or zstd), but {what}{cause}")
+            raise InputError(f"{self.path}: must be pcap, pcapng or ERF (plain, gzip or zstd), but {what}{cause}")
         size = pcap.file_header_bytes(first)
         if not source.need(size):
             self._cut("the file header", size)
@@ -213,6 +217,28 @@ class CaptureScan:
             elif status != records.FULL:
                 self.damage = Damage(source.offset, _explain(status, wanted, int(state[3])))
 
+    def _erf_chunks(self) -> Iterator[tuple[Any, ...]]:
+        source, state = self._source, self._state
+        out = [self._records[name] for name in ("t_ns", "length", "captured", "position", "interface")]
+        subheaders, numbers = erf.subheader_bytes(), np.full((128, 4), -1, np.int64)
+        while True:
+            count = records.frame_erf(
+                source.data, source.start, source.end, source.base, subheaders, numbers, state, *out
+            )
+            source.start = int(state[0])
+            if count:
+                yield self._chunk(count)
+            status, value = int(state[1]), int(state[2])
+            if status == records.INTERFACE:
+                numbers[divmod(value, 4)] = len(self.interfaces)
+                self._add(erf.interface(*divmod(value, 4)))
+            elif status == records.RECORD_TOO_SHORT:
+                self.damage = Damage(source.offset, f"record length must be at least {state[3]} bytes, got {value}")
+                return
+            elif status == records.MORE and not source.need(value):
+                self._cut("a record", value)
+                return
+
     def _section(self) -> str | None:
         """Consume a section header block; return the section's byte order, None with `damage` set."""
         source = self._source
@@ -260,24 +286,3 @@ def _explain(status: int, value: int, bound: int) -> str:
         records.NO_SUCH_INTERFACE: f"interface must be below {bound} (the section's interfaces so far), got {value}",
         records.DATA_OVERRUNS: f"captured length must be at most {bound} bytes (its block's), got {value}",
     }[status]
-
-
-def _decode(data: Any, base: int, table: dict[str, Any], links: NDArray[np.int64], link_types: Any) -> PacketTable:
-    """Return the packet table of records whose bytes are data[position - base:]."""
-    count = len(table["length"])
-    table.update({name: np.empty(count, dtype) for name, dtype in HEADER_COLUMNS.items()})
-    tag_packet, tag_kind = np.empty(MAX_TAGS * count, np.int64), np.empty(MAX_TAGS * count, np.uint8)
-    tag_value = np.empty(MAX_TAGS * count, np.uint32)
-    v6_packet, v6_address = np.empty(count, np.int64), np.empty((count, 32), np.uint8)
-    counts = np.zeros(2, np.int64)
-    decode_headers(
-        data, base, table["position"], table["captured"], table["length"], table["interface"], links,
-        tag_packet, tag_kind, tag_value, v6_packet, v6_address, counts, *(table[name] for name in HEADER_COLUMNS),
-    )  # fmt: skip
-    tags, sixes = int(counts[0]), int(counts[1])
-    return PacketTable(
-        table,
-        Tags(tag_packet[:tags].copy(), tag_kind[:tags].copy(), tag_value[:tags].copy()),
-        Ipv6Addresses(v6_packet[:sixes].copy(), v6_address[:sixes, :16].copy(), v6_address[:sixes, 16:].copy()),
-        link_types,
-    )

@@ -13,7 +13,9 @@ from npexplore._kernels.capture_write import NO_TIME, pack_pcap, pack_pcapng
 from npexplore.errors import InputError, one_of
 from npexplore.packets.anonymise import Anonymiser
 from npexplore.packets.columns import PacketTable
+from npexplore.packets.erf import OWN_LINK_TYPES
 from npexplore.packets.filters import select
+from npexplore.packets.links import link_format
 from npexplore.packets.output import replacing
 from npexplore.packets.scan import CaptureScan, Damage
 
@@ -47,6 +49,10 @@ class CaptureWriter:
 
     def _interfaces(self, links: Sequence[int]) -> None:
         """Declare the interfaces that packets may name; the first ones must not change."""
+        if nameless := [link_format(link).name for link in links if link >= OWN_LINK_TYPES]:
+            raise InputError(
+                f"{self.path}: pcap and pcapng have no link type for {nameless[0]} packets; filter them out"
+            )
         if self._form == "pcapng":
             for link in links[len(self._links) :]:
                 options = struct.pack("<HHBxxxHH", 9, 1, 9, 0, 0)

@@ -13,6 +13,7 @@ from reference import capture_files as make
 
 from npexplore.errors import InputError
 from npexplore.packets import read_capture
+from npexplore.packets.erf import TYPES
 from npexplore.packets.statistics import count_capture
 from npexplore.paths import share
 
@@ -121,13 +122,13 @@ def differences(path):
 
 def is_capture(path):
     kind = subprocess.run(["capinfos", "-T", "-m", "-r", "-t", str(path)], capture_output=True, text=True, check=False)
-    return "pcap" in kind.stdout.rpartition(",")[2]
+    return any(name in kind.stdout.rpartition(",")[2] for name in ("pcap", "erf"))
 
 
 @pytest.mark.parametrize("path", [*BUNDLED, *OWN], ids=lambda path: path.name)
 def test_packet_by_packet_and_in_total(path):
     if not is_capture(path):
-        with pytest.raises(InputError, match="must be pcap or pcapng"):
+        with pytest.raises(InputError, match="must be pcap, pcapng or ERF"):
             read_capture(path)
         return
     assert differences(path)[:10] == []
@@ -140,6 +141,14 @@ PACKET = make.ethernet(make.ipv4(make.udp(payload=b"hello")), pad=60)
 VARIED = [(5 + n, 6 * n, PACKET[: 60 - 7 * n], 60 if n else None) for n in range(5)]
 IP = make.ipv4(make.tcp(), proto=6, tos=0x28)
 NG = make.section() + make.interface(resolution=9, name=b"a") + make.interface(link=101, offset=100, snaplen=30)
+ERF = (
+    *((kind, b"\xff\x03\x00\x21" + IP) for kind in (1, 5, 10, 15, 17, 19)),
+    *((kind, PACKET) for kind in (2, 11, 16, 20)),
+    *((kind, bytes(4) + make.llc_snap(IP)) for kind in (4, 9)),
+    *((kind, bytes(40)) for kind in (3, 6, 7, 8, 12, 13, 14, 18, 21, 24, 25, 27, 48)),
+    (22, IP),
+    (23, make.ipv6(make.udp())),
+)
 MADE = {
     "us little": make.pcap(VARIED),
     "us big": make.pcap(VARIED, order=">"),
@@ -177,6 +186,11 @@ MADE = {
     ),
     "pseudowire": make.pcap([(1, 0, make.ethernet(make.mpls(bytes(4) + PACKET, 16), 0x8847), None)]),
     "IPv6": make.pcap([(1, 0, make.ipv6(bytes([17, 0]) + bytes(6) + make.udp(), 0), None)], link=229),
+    "ERF": b"".join(
+        make.erf(kind, bytes(TYPES[kind].subheader_bytes) + data, (9 << 32) + 3 * kind, port, 70, extensions, pad)
+        for kind, data in ERF
+        for port, extensions, pad in ((0, 0, 0), (3, 0 if kind == 48 else 2, 5))
+    ),
     "options": make.pcap([(1, 0, make.ipv4(make.udp(), options=b"\1" * 8), None)], link=228),
 }
 
@@ -192,9 +206,10 @@ def test_made_files(name, tmp_path):
 
 
 def cuts():
-    for name in ("us little", "modified big", "pcapng", "simple", "two sections"):
+    for name in ("us little", "modified big", "pcapng", "simple", "two sections", "ERF"):
         data = MADE[name]
-        for cut in range(28, len(data), max(1, len(data) // 12)):
+        # tshark takes a file for ERF only if its first 20 records are whole
+        for cut in range(1800 if name == "ERF" else 28, len(data), max(1, len(data) // 12)):
             yield pytest.param(data[:cut], id=f"{name}, {cut} bytes")
 
 

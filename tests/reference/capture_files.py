@@ -68,6 +68,17 @@ def obsolete(data, ticks=0, number=0, original=None, order="<"):
     return block(2, head + data, order)
 
 
+def erf(kind, data, ticks=0, port=0, wire=None, extensions=0, pad=0, flags=4):
+    """A record of Endace's: ticks of 2^-32 s; data with the subheader of its type."""
+    more = b"".join(bytes([0x80 if left else 0x03]) + bytes(7) for left in reversed(range(extensions)))
+    size = 16 + len(more) + len(data) + pad
+    kind |= 0x80 if extensions else 0
+    head = struct.pack("<Q", ticks) + struct.pack(
+        ">BBHHH", kind, flags | port, size, 0, len(data) if wire is None else wire
+    )
+    return head + more + data + bytes(pad)
+
+
 def checksum(data):
     total = sum(struct.unpack(f">{len(data) // 2}H", data))
     while total >> 16:

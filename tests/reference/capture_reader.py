@@ -260,6 +260,32 @@ def walk_pppoe(p, o):
     return walk_type(p, o, 0x8864)
 
 
+ERF_WALKS = {  # type: bytes between record header and packet, link type of the packet
+    **dict.fromkeys((1, 10, 15, 19), (0, 50)),
+    **dict.fromkeys((2, 11, 16, 20), (2, 1)),
+    **dict.fromkeys((5, 17), (4, 50)),
+    4: (4, 100),
+    9: (8, 100),
+    22: (0, 228),
+    23: (0, 229),
+}
+
+
+def walk_erf(p, o):
+    kind = p.number(o + 8, 1)
+    p.number(o, 16)
+    o += 16
+    more = kind & 0x80
+    while more:
+        more = p.number(o, 1) & 0x80
+        p.number(o, 8)
+        o += 8
+    if kind & 0x7F not in ERF_WALKS:
+        raise StopWalkError
+    skip, link = ERF_WALKS[kind & 0x7F]
+    return WALKS[link](p, o + skip)
+
+
 WALKS = {
     0: walk_null,
     1: walk_ethernet,
@@ -283,6 +309,8 @@ WALKS = {
     163: walk_avs,
     166: lambda p, o: walk_ppp(p, o + 1),
     192: walk_ppi,
+    197: walk_erf,
+    **dict.fromkeys((0xE704, 0xE709), lambda p, o: walk_llc(p, o + 4)),
     204: lambda p, o: walk_ppp(p, o + 1),
     205: lambda p, o: walk_cooked(p, o, 5, 3),
     206: lambda p, o: walk_frame_relay(p, o + 1),
@@ -426,7 +454,7 @@ def read(data):
     """Return (packets, offset of the damage or None); raises UnreadableError for what is no capture."""
     if data[:4] == b"\x0a\x0d\x0d\x0a":
         return read_pcapng(data)
-    return read_pcap(data)
+    return read_erf(data) if starts_as_erf(data) else read_pcap(data)
 
 
 def record(packets, time, length, link, data, at, kept, number):
@@ -434,20 +462,22 @@ def record(packets, time, length, link, data, at, kept, number):
     packets.append(row | decode(link, data[at : at + kept], length))
 
 
+PCAP_KINDS = {
+    0xA1B2C3D4: (24, 16, 1000),
+    0xA1B23C4D: (24, 16, 1),
+    0xA1B2CD34: (24, 24, 1000),
+    0x1C0001AC: (28, 16, 1000),
+    0x1C0001AB: (28, 16, 1000),
+}
+
+
 def read_pcap(data):
-    kinds = {
-        0xA1B2C3D4: (24, 16, 1000),
-        0xA1B23C4D: (24, 16, 1),
-        0xA1B2CD34: (24, 24, 1000),
-        0x1C0001AC: (28, 16, 1000),
-        0x1C0001AB: (28, 16, 1000),
-    }
     for order in "<>":
-        if len(data) >= 4 and struct.unpack(order + "I", data[:4])[0] in kinds:
+        if len(data) >= 4 and struct.unpack(order + "I", data[:4])[0] in PCAP_KINDS:
             break
     else:
         raise UnreadableError
-    at, head, tick = kinds[struct.unpack(order + "I", data[:4])[0]]
+    at, head, tick = PCAP_KINDS[struct.unpack(order + "I", data[:4])[0]]
     if len(data) < at:
         return [], 0
     major, minor = struct.unpack(order + "HH", data[4:8])
@@ -539,3 +569,57 @@ def read_interface(block, order):
             offset = struct.unpack(order + "q", value[:8])[0]
         at += 4 + -(-size // 4) * 4
     return link, snaplen, unit, offset
+
+
+ERF_KNOWN = {*range(1, 26), 27, 28, 29, 48}
+ERF_SUBHEADER = {**dict.fromkeys((2, 11, 16, 20), 2), **dict.fromkeys((5, 6, 7, 8, 9, 12, 17, 18), 4)}
+
+
+def starts_as_erf(data):
+    """At least one whole record that is no padding, and the first 3 all likely."""
+    if any(data[:4] == struct.pack(order + "I", magic) for order in "<>" for magic in PCAP_KINDS):
+        return False
+    at, seconds, whole = 0, None, 0
+    for _ in range(3):
+        if at + 16 > len(data):
+            break
+        kind, size = data[at + 8] & 127, int.from_bytes(data[at + 10 : at + 12], "big")
+        if kind not in ERF_KNOWN or size < 16 or (size == 16 and kind != 48):
+            return False
+        if kind != 48:
+            now = int.from_bytes(data[at + 4 : at + 8], "little")
+            if seconds is not None and not seconds - 2 < now <= seconds + 366 * 86400:
+                return False
+            seconds = now
+        at += size
+        if at > len(data):
+            break
+        whole += kind != 48
+    return whole > 0
+
+
+def read_erf(data):
+    packets, interfaces, at = [], {}, 0
+    while at < len(data):
+        if at + 16 > len(data):
+            return packets, at
+        low, high, kind, flags = struct.unpack("<IIBB", data[at : at + 10])
+        size, wire = int.from_bytes(data[at + 10 : at + 12], "big"), int.from_bytes(data[at + 14 : at + 16], "big")
+        more, kind = kind & 0x80, kind & 0x7F
+        if size < 16 or (size == 16 and kind != 48) or at + size > len(data):
+            return packets, at
+        if kind != 48:
+            start = 16
+            while more and start + 8 <= size:
+                more = data[at + start] & 0x80
+                start += 8
+            start += ERF_SUBHEADER.get(kind, 0)
+            if more or start > size:
+                return packets, at
+            number = interfaces.setdefault((kind, flags & 3), len(interfaces))
+            time = high * 10**9 + (low * 10**9 * 2 + 2**32 >> 33)
+            links = {1: 50, 2: 1, 5: 50, 10: 50, 11: 1, 15: 50, 16: 1, 17: 50, 19: 50, 20: 1, 22: 228, 23: 229}
+            link = links.get(kind, 0xE700 + kind)
+            record(packets, time, wire, link, data, at + start, min(wire, size - start), number)
+        at += size
+    return packets, None

@@ -1,8 +1,9 @@
-"""Hypothesis strategies: packets of every kind, pcap and pcapng files made of them, and broken ones."""
+"""Hypothesis strategies: packets of every kind, pcap, pcapng and ERF files made of them, and broken ones."""
 
 from hypothesis import strategies as st
 from reference import capture_files as make
 
+from npexplore.packets.erf import TYPES
 from npexplore.packets.links import LINK_TYPES
 
 HEX = "4500 6000 0800 86dd 81000005 88a80006 8847 8864 1100000100200021 aaaa03000000 060603 ff03 0021 57 00000140"
@@ -104,6 +105,20 @@ def pcapngs(draw):
                 out.append(make.simple(data, length, order))
             else:
                 out.append(make.block(draw(st.sampled_from([4, 5, 10, 0xBAD, 0x40000BAD, 0x80001234])), data, order))
+    return b"".join(out)
+
+
+@st.composite
+def erfs(draw):
+    ticks = draw(st.integers(0, 2**64 - 1))
+    out = [make.erf(22, draw(st.binary(min_size=1, max_size=30)), ticks)]  # no file of padding alone, which is none
+    for _ in range(draw(st.integers(0, 6))):
+        kind = draw(st.sampled_from([1, 2, 2, 2, 4, 5, 9, 11, 17, 22, 23, *sorted(TYPES)]))
+        data = bytes(TYPES[kind].subheader_bytes) + (bytes(4) if kind in (4, 9) else b"") + draw(packets)
+        ticks = min(2**64 - 1, ticks + draw(st.integers(0, 2**33)))
+        wire = draw(st.one_of(st.none(), st.integers(0, 65535)))
+        extensions, pad = draw(st.sampled_from([0, 0, 0, 1, 3])), draw(st.integers(0 if data else 1, 7))
+        out.append(make.erf(kind, data, ticks, draw(st.integers(0, 3)), wire, extensions, pad))
     return b"".join(out)
 
 

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from npexplore.packets.links import (
     cisco_hdlc,
+    erf,
     ethernet,
     frame_relay,
     ieee80211,
@@ -32,6 +33,7 @@ FORMATS: tuple[LinkFormat, ...] = (
     *mpls.FORMATS,
     *ieee80211.FORMATS,
     *lan_llc.FORMATS,
+    *erf.FORMATS,
     *unknown.FORMATS,
 )
 LINK_TYPES: dict[int, LinkFormat] = {number: form for form in FORMATS for number in form.numbers}

@@ -10,6 +10,7 @@ FORMATS = (
     LinkFormat("CAN_SOCKETCAN", (227,)),
     LinkFormat("DBUS", (231,), limit=1 << 27),
     LinkFormat("NFLOG", (239,)),
+    LinkFormat("INFINIBAND", (247,)),
     LinkFormat("USBPCAP", (249,), limit=1 << 27),
     LinkFormat("NETLINK", (253,)),
     LinkFormat("EBHSCR", (279,), limit=1 << 23),

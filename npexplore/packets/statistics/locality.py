@@ -60,15 +60,22 @@ def destination_locality(
     table; the key is then the longest matching prefix, as in a cache of routes (a destination without one is its own
     key). Raises InputError for more than 32 bits.
     """
+    return locality(destination_keys(table, prefix_bits=prefix_bits, prefixes=prefixes))
+
+
+def destination_keys(
+    table: PacketTable, *, prefix_bits: int = 32, prefixes: "tuple[NDArray[np.uint32], NDArray[np.uint8]] | None" = None
+) -> NDArray[np.int64]:
+    """Return what a cache of routes is asked for by each IPv4 packet, as numbers; arguments as above."""
     if not 0 <= prefix_bits <= 32:
         raise InputError(f"prefix bits must be 0 to 32, got {prefix_bits}")
     address = table["dst"][table["ipv4"] & table["header_complete"]].astype(np.int64)
     if prefixes is None:
-        return locality(address >> (32 - prefix_bits))
+        return np.asarray(address >> (32 - prefix_bits))
     value, length = (np.asarray(column, np.int64) for column in prefixes)
     order = np.lexsort((length, value))
     route = longest_match(address, value[order], length[order])
-    return locality(np.where(route >= 0, route, address + len(value)))
+    return np.where(route >= 0, route, address + len(value))
 
 
 def _dense(keys: NDArray[np.integer]) -> tuple[NDArray[np.int64], int]:
