@@ -257,11 +257,13 @@ def _ready(T, clock, heap_time, heap_key, heap_token, ready_key, ready_token, to
     T[token, T_WAITS] = RUNNING
     size = ready_key.shape[0]
     n = clock[K_READY]
-    if n > 0 and ready_key[(clock[K_READY_HEAD] + n - 1) % size] > key:
+    at = clock[K_READY_HEAD] + n
+    if at >= size:  # a division would cost as much as the rest
+        at -= size
+    if n > 0 and ready_key[at - 1 if at > 0 else size - 1] > key:
         _push(heap_time, heap_key, heap_token, clock[K_HEAP], clock[K_NOW], key, token)
         clock[K_HEAP] += 1
         return
-    at = (clock[K_READY_HEAD] + n) % size
     ready_key[at] = key
     ready_token[at] = token
     clock[K_READY] = n + 1
@@ -285,33 +287,54 @@ def _hold(T, H, token, slot, r, units):
 
 
 @kernel(forceinline=True, _nrt=False)
+def _blame(clock, token, row, status):
+    """Write down which token at which row ends the run; return the status."""
+    clock[K_TOKEN] = token
+    clock[K_ERROR_ROW] = row
+    return status
+
+
+@kernel(forceinline=True, _nrt=False)
+def _link(S, T, r, before, token):
+    """Put a token into the line of r behind `before` (-1: at its head)."""
+    after = S[r, S_HEAD] if before < 0 else T[before, T_NEXT]
+    T[token, T_NEXT] = after
+    if before < 0:
+        S[r, S_HEAD] = token
+    else:
+        T[before, T_NEXT] = token
+    if after < 0:
+        S[r, S_TAIL] = token
+
+
+@kernel(forceinline=True, _nrt=False)
+def _unlink(S, T, r, before, token):
+    """Take the token behind `before` (-1: the head) out of the line of r."""
+    after = T[token, T_NEXT]
+    if before < 0:
+        S[r, S_HEAD] = after
+    else:
+        T[before, T_NEXT] = after
+    if after < 0:
+        S[r, S_TAIL] = before
+
+
+@kernel(forceinline=True, _nrt=False)
 def _enqueue(S, T, H, r, token, now):
     """Put a token into the line of r; the caller has set need, key, slot and duration."""
     _touch(S, r, now)
     T[token, T_WAITS] = r
-    T[token, T_NEXT] = -1
-    if S[r, S_LINE] == 0:
-        S[r, S_HEAD] = token
-        S[r, S_TAIL] = token
-    elif S[r, S_DISCIPLINE] == FIFO or T[S[r, S_TAIL], T_KEY] <= T[token, T_KEY]:
-        T[S[r, S_TAIL], T_NEXT] = token
-        S[r, S_TAIL] = token
-    else:  # sorted by key, first come first within a key
-        before = np.int64(-1)
+    before = S[r, S_TAIL]
+    if S[r, S_DISCIPLINE] != FIFO and before >= 0 and T[before, T_KEY] > T[token, T_KEY]:
+        before = np.int64(-1)  # sorted by key, first come first within a key
         at = S[r, S_HEAD]
         while T[at, T_KEY] <= T[token, T_KEY]:
             before = at
             at = T[at, T_NEXT]
-        T[token, T_NEXT] = at
-        if before < 0:
-            S[r, S_HEAD] = token
-        else:
-            T[before, T_NEXT] = token
+    _link(S, T, r, before, token)
     S[r, S_LINE] += 1
-    if S[r, S_LINE] + S[r, S_POOL] > S[r, S_MAX_LINE]:
-        S[r, S_MAX_LINE] = S[r, S_LINE] + S[r, S_POOL]
-    if T[token, T_HELD]:
-        _mark_blocked(S, T, H, token, now, 1)
+    S[r, S_MAX_LINE] = max(S[r, S_MAX_LINE], S[r, S_LINE] + S[r, S_POOL])
+    _mark_blocked(S, T, H, token, now, 1)
 
 
 @kernel(forceinline=True, _nrt=False)
@@ -330,21 +353,13 @@ def _grant(S, T, H, clock, heap_time, heap_key, heap_token, ready_key, ready_tok
         need = T[token, T_NEED]
         if need > S[r, S_FREE]:
             return
-        after = T[token, T_NEXT]
-        if before < 0:
-            S[r, S_HEAD] = after
-        else:
-            T[before, T_NEXT] = after
-        if after < 0:
-            S[r, S_TAIL] = before
+        _unlink(S, T, r, before, token)
         S[r, S_LINE] -= 1
         S[r, S_FREE] -= need
         S[r, S_GRANTS] += 1
         S[r, S_TURN] = T[token, T_KEY]
-        if log.shape[0] > 0:
-            _record(log, clock, now, r, need, token)
-        if T[token, T_HELD]:
-            _mark_blocked(S, T, H, token, now, -1)
+        _record(log, clock, now, r, need, token)
+        _mark_blocked(S, T, H, token, now, -1)
         if T[token, T_DURATION] >= 0:
             T[token, T_RELEASE] = r
             _sleep(T, clock, heap_time, heap_key, heap_token, token, now + T[token, T_DURATION])
@@ -356,23 +371,25 @@ def _grant(S, T, H, clock, heap_time, heap_key, heap_token, ready_key, ready_tok
 
 @kernel(forceinline=True, _nrt=False)
 def _share_rate(S, r, n, table, table_at):
-    """Return the work that each of n tokens at a SHARED resource gets a tick, in 2**-SPEED."""
-    speeds = S[r, S_TURN] - 1
-    if speeds >= 0:
-        level = min(n, table_at[speeds, 1]) - 1
-        return table[table_at[speeds, 0] + level * table_at[speeds, 2]] // n
-    return (min(n, S[r, S_CAP]) << SPEED) // n
+    """Return the work that each of n tokens at a SHARED resource (or the one served) gets a tick, in 2**-SPEED."""
+    z = S[r, S_TURN]
+    if z == 0:
+        return (min(n, S[r, S_CAP]) << SPEED) // n
+    speeds = abs(z) - 1
+    level = min(n, table_at[speeds, 1]) - 1
+    speed = table[table_at[speeds, 0] + level * table_at[speeds, 2]]
+    return speed // n if z > 0 else speed
 
 
 @kernel(forceinline=True, _nrt=False)
 def _share_work(S, T, r, now, table, table_at):
-    """Take the work done since the last change from every token at a SHARED resource; return how many there are."""
+    """Take the work done since the last change from those served at a SHARED resource; return how many are there."""
     n = S[r, S_CAP] - S[r, S_FREE] + S[r, S_LINE]
     done = (now - S[r, S_SINCE]) * _share_rate(S, r, max(n, 1), table, table_at)
     at = S[r, S_HEAD]
     while at >= 0:
         T[at, T_KEY] -= done
-        at = T[at, T_NEXT]
+        at = T[at, T_NEXT] if S[r, S_TURN] >= 0 else np.int64(-1)
     _touch(S, r, now)
     return n
 
@@ -382,13 +399,12 @@ def _share_count(S, r, n):
     """Write down that n tokens are at a SHARED resource."""
     S[r, S_FREE] = max(S[r, S_CAP] - n, 0)
     S[r, S_LINE] = max(n - S[r, S_CAP], 0)
-    if S[r, S_LINE] > S[r, S_MAX_LINE]:
-        S[r, S_MAX_LINE] = S[r, S_LINE]
+    S[r, S_MAX_LINE] = max(S[r, S_MAX_LINE], S[r, S_LINE])
 
 
 @kernel(forceinline=True, _nrt=False)
 def _share_alarm(S, T, clock, heap_time, heap_key, heap_token, r, now, n, table, table_at):
-    """Let the token with the least work left sleep until it is done."""
+    """Let the first of the line (with the least work left, or the only one served) sleep until it is done."""
     head = S[r, S_HEAD]
     rate = _share_rate(S, r, n, table, table_at)
     left = max(T[head, T_KEY], 0)
@@ -407,16 +423,13 @@ def _share_enter(S, T, clock, heap_time, heap_key, heap_token, r, token, work, n
     work = work << SPEED
     T[token, T_KEY] = work
     T[token, T_WAITS] = r
+    by = T_KEY if S[r, S_TURN] >= 0 else T_PRIORITY  # sorted by the work left, or by priority
     before = np.int64(-1)
-    at = S[r, S_HEAD] if n > 0 else np.int64(-1)
-    while at >= 0 and T[at, T_KEY] <= work:
+    at = S[r, S_HEAD]
+    while at >= 0 and T[at, by] <= T[token, by]:
         before = at
         at = T[at, T_NEXT]
-    T[token, T_NEXT] = at
-    if before < 0:
-        S[r, S_HEAD] = token
-    else:
-        T[before, T_NEXT] = token
+    _link(S, T, r, before, token)
     S[r, S_GRANTS] += 1
     _share_count(S, r, n + 1)
     _share_alarm(S, T, clock, heap_time, heap_key, heap_token, r, now, n + 1, table, table_at)
@@ -425,7 +438,7 @@ def _share_enter(S, T, clock, heap_time, heap_key, heap_token, r, token, work, n
 @kernel(forceinline=True, _nrt=False)
 def _share_leave(S, T, clock, heap_time, heap_key, heap_token, r, token, now, table, table_at):
     n = _share_work(S, T, r, now, table, table_at) - 1
-    S[r, S_HEAD] = T[token, T_NEXT]
+    _unlink(S, T, r, -1, token)
     _share_count(S, r, n)
     if n > 0:
         _share_alarm(S, T, clock, heap_time, heap_key, heap_token, r, now, n, table, table_at)
@@ -448,8 +461,7 @@ def _take_members(P, R, S, T, H, clock, log, token, row, count, now):
         _touch(S, r, now)
         S[r, S_FREE] -= need
         S[r, S_GRANTS] += 1
-        if log.shape[0] > 0:
-            _record(log, clock, now, r, need, token)
+        _record(log, clock, now, r, need, token)
         if P[k, SLOT] >= 0:
             _hold(T, H, token, P[k, SLOT], r, need)
 
@@ -474,8 +486,7 @@ def _scan_pool(P, R, S, T, H, clock, heap_time, heap_key, heap_token, ready_key,
                 r = P[k, A] + R[token, P[k, RA]]
                 _touch(S, r, now)
                 S[r, S_POOL] -= 1
-            if T[token, T_HELD]:
-                _mark_blocked(S, T, H, token, now, -1)
+            _mark_blocked(S, T, H, token, now, -1)
             _take_members(P, R, S, T, H, clock, log, token, row, count, now)
             _ready(T, clock, heap_time, heap_key, heap_token, ready_key, ready_token, token)
         else:
@@ -487,8 +498,7 @@ def _scan_pool(P, R, S, T, H, clock, heap_time, heap_key, heap_token, ready_key,
 def _release(P, R, S, T, H, clock, heap_time, heap_key, heap_token, ready_key, ready_token, log, r, units, now, token):
     _touch(S, r, now)
     S[r, S_FREE] += units
-    if log.shape[0] > 0:
-        _record(log, clock, now, r, -units, token)
+    _record(log, clock, now, r, -units, token)
     if S[r, S_LINE] > 0:
         _grant(S, T, H, clock, heap_time, heap_key, heap_token, ready_key, ready_token, log, r, now)
     if S[r, S_POOL] > 0:
@@ -580,13 +590,11 @@ def advance(
             from_ready = clock[K_HEAP] == 0 or heap_time[0] > now or heap_key[0] > ready_key[head]
         if from_ready:
             token = ready_token[head]
-            clock[K_READY_HEAD] = (head + 1) % ready_key.shape[0]
+            clock[K_READY_HEAD] = head + 1 if head + 1 < ready_key.shape[0] else 0
             clock[K_READY] -= 1
             clock[K_INSTANT] += 1
             if clock[K_INSTANT] > WAKES_LIMIT:
-                clock[K_TOKEN] = token
-                clock[K_ERROR_ROW] = T[token, T_ROW]
-                return ENDLESS
+                return _blame(clock, token, T[token, T_ROW], ENDLESS)
         else:
             if clock[K_HEAP] == 0:
                 return FINISHED if clock[K_LIVE] == 0 else DEADLOCK
@@ -604,9 +612,7 @@ def advance(
             else:
                 clock[K_INSTANT] += 1
                 if clock[K_INSTANT] > WAKES_LIMIT:
-                    clock[K_TOKEN] = token
-                    clock[K_ERROR_ROW] = T[token, T_ROW]
-                    return ENDLESS
+                    return _blame(clock, token, T[token, T_ROW], ENDLESS)
             _pop(heap_time, heap_key, heap_token, clock[K_HEAP])
             clock[K_HEAP] -= 1
             r = T[token, T_RELEASE]
@@ -623,9 +629,7 @@ def advance(
         # ---- run it until it sleeps, waits or ends
         while True:
             if row < 0 or row >= n_rows:
-                clock[K_TOKEN] = token
-                clock[K_ERROR_ROW] = row
-                return BAD_OPERAND
+                return _blame(clock, token, row, BAD_OPERAND)
             op = P[row, OP]
             a = P[row, A] + R[token, P[row, RA]]
             b = P[row, B] + R[token, P[row, RB]]
@@ -633,9 +637,7 @@ def advance(
                 c = P[row, C] + R[token, P[row, RC]]
                 duration = _draw(P[row, X], b, c, P[row, Y], now, draws, stream, row, table, table_at)
                 if a < 0 or a >= n_resources or duration < 0:
-                    clock[K_TOKEN] = token
-                    clock[K_ERROR_ROW] = row
-                    return BAD_OPERAND
+                    return _blame(clock, token, row, BAD_OPERAND)
                 row += 1
                 T[token, T_ROW] = row
                 if S[a, S_LINE] == 0 and S[a, S_FREE] > 0:
@@ -643,8 +645,7 @@ def advance(
                     S[a, S_FREE] -= 1
                     S[a, S_GRANTS] += 1
                     S[a, S_TURN] = P[row - 1, Z]
-                    if log.shape[0] > 0:
-                        _record(log, clock, now, a, 1, token)
+                    _record(log, clock, now, a, 1, token)
                     T[token, T_RELEASE] = a
                     _sleep(T, clock, heap_time, heap_key, heap_token, token, now + duration)
                 else:
@@ -657,9 +658,7 @@ def advance(
                 c = P[row, C] + R[token, P[row, RC]]
                 duration = _draw(P[row, X], a, b, c, now, draws, stream, row, table, table_at)
                 if duration < 0:
-                    clock[K_TOKEN] = token
-                    clock[K_ERROR_ROW] = row
-                    return BAD_OPERAND
+                    return _blame(clock, token, row, BAD_OPERAND)
                 row += 1
                 if duration > 0:
                     T[token, T_ROW] = row
@@ -668,16 +667,13 @@ def advance(
             elif op == TAKE or op == TRY:
                 slot = P[row, SLOT]
                 if a < 0 or a >= n_resources or b < 0 or (slot >= 0 and (T[token, T_HELD] >> slot) & 1):
-                    clock[K_TOKEN] = token
-                    clock[K_ERROR_ROW] = row
-                    return BAD_OPERAND
+                    return _blame(clock, token, row, BAD_OPERAND)
                 if S[a, S_LINE] == 0 and S[a, S_FREE] >= b:
                     _touch(S, a, now)
                     S[a, S_FREE] -= b
                     S[a, S_GRANTS] += 1
                     S[a, S_TURN] = P[row, C] + R[token, P[row, RC]]
-                    if log.shape[0] > 0:
-                        _record(log, clock, now, a, b, token)
+                    _record(log, clock, now, a, b, token)
                     if slot >= 0:
                         _hold(T, H, token, slot, a, b)
                     row += 1
@@ -686,9 +682,7 @@ def advance(
                     if P[row, TARGET] <= row:
                         jumps += 1
                         if jumps > JUMPS_LIMIT:
-                            clock[K_TOKEN] = token
-                            clock[K_ERROR_ROW] = row
-                            return ENDLESS
+                            return _blame(clock, token, row, ENDLESS)
                     row = P[row, TARGET]
                 else:
                     T[token, T_ROW] = row + 1
@@ -701,17 +695,13 @@ def advance(
             elif op == GIVE:
                 slot = P[row, SLOT]
                 if not (T[token, T_HELD] >> slot) & 1:
-                    clock[K_TOKEN] = token
-                    clock[K_ERROR_ROW] = row
-                    return BAD_OPERAND
+                    return _blame(clock, token, row, BAD_OPERAND)
                 T[token, T_HELD] &= ~(np.int64(1) << slot)
                 row += 1
                 _release(P, R, S, T, H, clock, heap_time, heap_key, heap_token, ready_key, ready_token, log, H[token, slot], H[token, SLOTS + slot], now, token)  # fmt: skip
             elif op == PUT:
                 if a < 0 or a >= n_resources or b < 0:
-                    clock[K_TOKEN] = token
-                    clock[K_ERROR_ROW] = row
-                    return BAD_OPERAND
+                    return _blame(clock, token, row, BAD_OPERAND)
                 row += 1
                 _release(P, R, S, T, H, clock, heap_time, heap_key, heap_token, ready_key, ready_token, log, a, b, now, token)  # fmt: skip
             elif op == SET:
@@ -722,9 +712,7 @@ def advance(
                 else:
                     value, ok = _set(P[row, X], a, b, token, now, S, T, G, table, table_at)
                 if not ok:
-                    clock[K_TOKEN] = token
-                    clock[K_ERROR_ROW] = row
-                    return BAD_OPERAND
+                    return _blame(clock, token, row, BAD_OPERAND)
                 if P[row, SLOT] > 0:
                     R[token, P[row, SLOT]] = value
                 row += 1
@@ -742,9 +730,7 @@ def advance(
                     if P[row, TARGET] <= row:
                         jumps += 1
                         if jumps > JUMPS_LIMIT:
-                            clock[K_TOKEN] = token
-                            clock[K_ERROR_ROW] = row
-                            return ENDLESS
+                            return _blame(clock, token, row, ENDLESS)
                     row = P[row, TARGET]
                 else:
                     row += 1
@@ -752,23 +738,17 @@ def advance(
                 c = P[row, C] + R[token, P[row, RC]]
                 value = _draw(P[row, X], a, b, c, now, draws, stream, row, table, table_at)
                 if value < 0:
-                    clock[K_TOKEN] = token
-                    clock[K_ERROR_ROW] = row
-                    return BAD_OPERAND
+                    return _blame(clock, token, row, BAD_OPERAND)
                 if P[row, SLOT] > 0:
                     R[token, P[row, SLOT]] = value
                 row += 1
             elif op == FORK:
                 child = clock[K_FREE_TOKEN]
                 if child < 0:
-                    clock[K_TOKEN] = token
-                    clock[K_ERROR_ROW] = row
-                    return SATURATION
+                    return _blame(clock, token, row, SATURATION)
                 slot = P[row, SLOT]
                 if slot >= 0 and not (T[token, T_HELD] >> slot) & 1:
-                    clock[K_TOKEN] = token
-                    clock[K_ERROR_ROW] = row
-                    return BAD_OPERAND
+                    return _blame(clock, token, row, BAD_OPERAND)
                 clock[K_FREE_TOKEN] = T[child, T_NEXT]
                 clock[K_LIVE] += 1
                 if clock[K_LIVE] > clock[K_PEAK]:
@@ -795,22 +775,16 @@ def advance(
                 row += 1
             elif op == LOAD:  # registers SLOT.. = row b of table a
                 if a < 0 or a >= table_at.shape[0] or b < 0 or b >= table_at[a, 1]:
-                    clock[K_TOKEN] = token
-                    clock[K_ERROR_ROW] = row
-                    return BAD_OPERAND
+                    return _blame(clock, token, row, BAD_OPERAND)
                 start, width = table_at[a, 0] + b * table_at[a, 2], table_at[a, 2]
                 if width > 0 and (P[row, SLOT] < 1 or P[row, SLOT] + width > REGISTERS):
-                    clock[K_TOKEN] = token
-                    clock[K_ERROR_ROW] = row
-                    return BAD_OPERAND
+                    return _blame(clock, token, row, BAD_OPERAND)
                 for k in range(width):
                     R[token, P[row, SLOT] + k] = table[start + k]
                 row += 1
             elif op == DONE:
                 if a < 0 or a >= done.shape[0]:
-                    clock[K_TOKEN] = token
-                    clock[K_ERROR_ROW] = row
-                    return BAD_OPERAND
+                    return _blame(clock, token, row, BAD_OPERAND)
                 c = P[row, C] + R[token, P[row, RC]]
                 latency = now - T[token, T_BIRTH]
                 hist[a, _bin(latency)] += 1
@@ -824,16 +798,12 @@ def advance(
                 row += 1
             elif op == COUNT:
                 if a < 0 or a >= counters.shape[0]:
-                    clock[K_TOKEN] = token
-                    clock[K_ERROR_ROW] = row
-                    return BAD_OPERAND
+                    return _blame(clock, token, row, BAD_OPERAND)
                 counters[a] += b
                 row += 1
             elif op == END:
                 if T[token, T_HELD] or T[token, T_CHILDREN]:
-                    clock[K_TOKEN] = token
-                    clock[K_ERROR_ROW] = row
-                    return LEAK
+                    return _blame(clock, token, row, LEAK)
                 parent = T[token, T_PARENT]
                 T[token, T_ALIVE] = 0
                 T[token, T_NEXT] = clock[K_FREE_TOKEN]
@@ -842,8 +812,7 @@ def advance(
                 if parent >= 0:
                     T[parent, T_CHILDREN] -= 1
                     if T[parent, T_CHILDREN] == 0 and T[parent, T_WAITS] == JOINING:
-                        if T[parent, T_HELD]:
-                            _mark_blocked(S, T, H, parent, now, -1)
+                        _mark_blocked(S, T, H, parent, now, -1)
                         _ready(T, clock, heap_time, heap_key, heap_token, ready_key, ready_token, parent)
                 break
             elif op == JOIN:
@@ -851,8 +820,7 @@ def advance(
                 if T[token, T_CHILDREN] > 0:
                     T[token, T_ROW] = row
                     T[token, T_WAITS] = JOINING
-                    if T[token, T_HELD]:
-                        _mark_blocked(S, T, H, token, now, 1)
+                    _mark_blocked(S, T, H, token, now, 1)
                     break
             elif op == ALL:
                 count = P[row, X]
@@ -864,9 +832,7 @@ def advance(
                     for other in range(row + 1, k):  # each resource and each slot once
                         bad = bad or P[other, A] + R[token, P[other, RA]] == r or (P[other, SLOT] == slot and slot >= 0)
                     if bad:
-                        clock[K_TOKEN] = token
-                        clock[K_ERROR_ROW] = k
-                        return BAD_OPERAND
+                        return _blame(clock, token, k, BAD_OPERAND)
                 fits = _members_fit(P, R, S, token, row, count)
                 if fits:
                     for k in range(row + 1, row + 1 + count):
@@ -885,29 +851,21 @@ def advance(
                     else:
                         T[clock[K_POOL_TAIL], T_NEXT] = token
                     clock[K_POOL_TAIL] = token
-                    if T[token, T_HELD]:
-                        _mark_blocked(S, T, H, token, now, 1)
+                    _mark_blocked(S, T, H, token, now, 1)
                     for k in range(row + 1, row + 1 + count):
                         r = P[k, A] + R[token, P[k, RA]]
                         _touch(S, r, now)
                         S[r, S_POOL] += 1
-                        if S[r, S_LINE] + S[r, S_POOL] > S[r, S_MAX_LINE]:
-                            S[r, S_MAX_LINE] = S[r, S_LINE] + S[r, S_POOL]
+                        S[r, S_MAX_LINE] = max(S[r, S_MAX_LINE], S[r, S_LINE] + S[r, S_POOL])
                     break
             elif op == PUSH or op == POP:  # ring a: columns start, capacity, width, head, count
                 if a < 0 or a >= ring_at.shape[0]:
-                    clock[K_TOKEN] = token
-                    clock[K_ERROR_ROW] = row
-                    return BAD_OPERAND
+                    return _blame(clock, token, row, BAD_OPERAND)
                 capacity, width = ring_at[a, 1], ring_at[a, 2]
                 if (op == PUSH and ring_at[a, 4] >= capacity) or (op == POP and ring_at[a, 4] == 0):
-                    clock[K_TOKEN] = token
-                    clock[K_ERROR_ROW] = row
-                    return OVERFLOW
+                    return _blame(clock, token, row, OVERFLOW)
                 if width > 0 and (P[row, SLOT] < 1 or P[row, SLOT] + width > REGISTERS):
-                    clock[K_TOKEN] = token
-                    clock[K_ERROR_ROW] = row
-                    return BAD_OPERAND
+                    return _blame(clock, token, row, BAD_OPERAND)
                 if op == PUSH:
                     at = ring_at[a, 0] + ((ring_at[a, 3] + ring_at[a, 4]) % capacity) * (width + 1)
                     ring[at] = T[token, T_BIRTH]
@@ -927,9 +885,7 @@ def advance(
                 turn = P[row, C]
                 limit = G.shape[0] if x == NEXT_FLAGGED else n_resources
                 if b <= 0 or a < 0 or a + b > limit or turn < 0 or turn >= G.shape[0]:
-                    clock[K_TOKEN] = token
-                    clock[K_ERROR_ROW] = row
-                    return BAD_OPERAND
+                    return _blame(clock, token, row, BAD_OPERAND)
                 first = (G[turn] + 1) % b
                 chosen = first
                 if x == SHORTEST:
@@ -957,7 +913,7 @@ def advance(
             elif op == SHARE:
                 c = P[row, C] + R[token, P[row, RC]]
                 work = _draw(P[row, X], b, c, P[row, Y], now, draws, stream, row, table, table_at)
-                speeds = P[row, Z] - 1
+                speeds = abs(P[row, Z]) - 1
                 if (
                     a < 0
                     or a >= n_resources
@@ -966,15 +922,11 @@ def advance(
                     or speeds >= table_at.shape[0]
                     or (speeds >= 0 and table_at[speeds, 1] < 1)
                 ):
-                    clock[K_TOKEN] = token
-                    clock[K_ERROR_ROW] = row
-                    return BAD_OPERAND
+                    return _blame(clock, token, row, BAD_OPERAND)
                 row += 1
                 T[token, T_ROW] = row
                 S[a, S_TURN] = P[row - 1, Z]
                 _share_enter(S, T, clock, heap_time, heap_key, heap_token, a, token, work, now, table, table_at)
                 break
             else:
-                clock[K_TOKEN] = token
-                clock[K_ERROR_ROW] = row
-                return BAD_OPERAND
+                return _blame(clock, token, row, BAD_OPERAND)

@@ -27,7 +27,7 @@ CONDITIONS = ("LT", "LE", "EQ", "NE", "GE", "GT")
 SHARED = 5  # resources that threads hold; behind them a semaphore, then (items, space) of each ring
 SEMAPHORE = SHARED
 RINGS = ((2, 2), (3, 0))  # capacity, width
-PROCESSORS = {SEMAPHORE + 1 + 2 * len(RINGS) + i: z for i, z in enumerate((0, 0, 3))}  # SHARED resources: table or none
+PROCESSORS = {SEMAPHORE + 1 + 2 * len(RINGS) + i: z for i, z in enumerate((0, 3, -3))}  # SHARED resources and their z
 GLOBALS = (3, 0, 1, 0, -7, 1)
 TABLES = (
     ((4, 2**51), (0, 2**52), (9, 2**53)),

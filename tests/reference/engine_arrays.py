@@ -169,7 +169,7 @@ def reference_state(model):
     def resource_state(resource):
         resource.touch(model.now)
         line = resource.line if resource.discipline == "FIFO" else sorted(resource.line, key=lambda token: token.key)
-        sharing = sorted(resource.sharing, key=lambda token: token.left)
+        sharing = sorted(resource.sharing, key=lambda token: token.priority if resource.in_order else token.left)
         return {
             "free": resource.free,
             "line": [token.number for token in line + sharing],

@@ -99,6 +99,7 @@ class Resource:
     units: int = 0
     sharing: list[Token] = field(default_factory=list)  # in order of coming
     speeds: list[list[int]] | None = None
+    in_order: bool = False  # one is served at a time, by priority and in order of coming
     worked: int = 0  # until when `left` of those sharing is right
     line: list[Token] = field(default_factory=list)
     pool: int = 0
@@ -124,14 +125,18 @@ class Resource:
         return max(len(self.sharing) - self.units, 0) + len(self.line) + self.pool
 
     def speed(self):
-        """Work in 2^-20 that each of the tokens of a SHARED resource gets a tick."""
+        """Work in 2^-20 that each token served at a SHARED resource gets a tick."""
         n = len(self.sharing)
         if self.speeds is None:
             return (min(n, self.units) << 20) // n
-        return self.speeds[min(n, len(self.speeds)) - 1][0] // n
+        return self.speeds[min(n, len(self.speeds)) - 1][0] // (1 if self.in_order else n)
+
+    def served(self):
+        """Those of a SHARED resource whose work gets less."""
+        return [min(self.sharing, key=lambda token: token.priority)] if self.in_order else self.sharing
 
     def first_to_end(self):
-        return min(self.sharing, key=lambda token: token.left)
+        return min(self.served(), key=lambda token: token.left)
 
     def head(self):
         """The token whose turn is next; `min` keeps the first come among equals."""
@@ -280,7 +285,7 @@ class Model:
         """Account for the work done so far, then let one come or leave, then let the next to end sleep anew."""
         if resource.sharing:
             done = (self.now - resource.worked) * resource.speed()
-            for token in resource.sharing:
+            for token in resource.served():
                 token.left -= done
             for token in resource.sharing:
                 token.serving = None
@@ -426,12 +431,12 @@ class Model:
         require(work >= 0)
         resource = member(self.resources, a)
         require(resource.discipline == "SHARED")
-        speeds = member(self.tables, row.z - 1) if row.z > 0 else None
+        speeds = member(self.tables, abs(row.z) - 1) if row.z else None
         require(speeds is None or len(speeds) > 0)
         token.row += 1
         token.left = work << 20
         token.waits = resource
-        resource.speeds = speeds
+        resource.speeds, resource.in_order = speeds, row.z < 0
         self.change_sharing(resource, comes=token)
         return False
 

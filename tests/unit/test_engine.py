@@ -313,6 +313,20 @@ def test_negative_work_is_a_bad_operand():
     assert run(share(-1), [(1, "SHARED")]).error == (0, 1)
 
 
+def test_in_order_of_coming_one_is_served_at_a_speed_that_depends_on_how_many_are_there():
+    speeds = [[1 << 20, 0], [2 << 20, 0]]
+    assert ends(share(10, z=-1), share(10, z=-1), tables=[speeds]) == [5, 15]
+    assert ends(share(10, z=-1), share(3, at=4, z=-1), share(0, at=4, z=-1), tables=[speeds]) == [7, 9, 9]
+
+
+def test_who_goes_first_interrupts_and_the_rest_of_the_work_waits():
+    def urgent(priority, job):
+        return [Row("SET", A=priority, x="PRIORITY"), *job]
+
+    jobs = [share(10, z=-1), share(4, at=3, z=-1), urgent(2, share(5, at=2, z=-1)), urgent(0, share(1, at=4, z=-1))]
+    assert ends(*jobs, tables=[[[1 << 20, 0]]]) == [16, 20, 8, 5]
+
+
 def test_a_shared_resource_counts_who_is_there():
     program, tokens = each(share(10), share(10), share(10, at=5))
     arrays = run(program, [(2, "SHARED")], tokens, until=5)
