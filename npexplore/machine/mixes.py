@@ -13,9 +13,9 @@ import msgspec
 import numpy as np
 
 from npexplore.errors import InputError, ModelError, UnknownNameError
-from npexplore.machine.parameters import decode
 from npexplore.machine.workload import Integers, Workload
 from npexplore.paths import share
+from npexplore.toml import decode
 
 SEQUENCE = 8192  # packets that stand for a mix; every solver uses the same ones
 

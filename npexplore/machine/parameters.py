@@ -6,16 +6,16 @@ parameter was chosen after it was seen.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin
+from typing import Any, Literal
 
 import msgspec
 
 from npexplore.errors import InputError, UnknownNameError
 from npexplore.paths import share
+from npexplore.toml import decode
 
 Value = str | int | float
 Kind = Literal["knob", "fact", "fitted", "assumption"]
@@ -116,47 +116,6 @@ class Parameters(Mapping[str, Value]):
     def changed(self) -> dict[str, Value]:
         """Return the values that differ from the file's."""
         return {name: value for name, value in self._values.items() if value != self.file.parameter[name].value}
-
-
-def decode(text: bytes, kind: type[Any], path: Path) -> Any:
-    """Return a TOML text as a record of a schema; raises InputError with file, place, rule and value."""
-    try:
-        data = tomllib.loads(text.decode())
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path.name}: not valid TOML: {error}") from None
-    try:
-        return msgspec.convert(data, kind)
-    except msgspec.ValidationError as error:
-        rule, _, place = str(error).partition(" - at `$.")
-        at = f" in {_named('.' + place.rstrip('`'), data, kind)[1:]}" if place else ""
-        if "unknown field" in rule:
-            fields = {name for schema in _structs(kind) for name in schema.__struct_encode_fields__}
-            rule = str(UnknownNameError("key", rule.split("`")[1], fields))
-        raise InputError(f"{path.name}: {rule[0].lower()}{rule[1:]}{at}") from None
-
-
-def _named(place: str, data: Any, kind: Any) -> str:
-    """Return the place of a fault with the names of the entries, which the decoder leaves out."""
-    if place.startswith("[...]") and get_origin(kind) is dict:
-        for name, entry in data.items():
-            try:
-                msgspec.convert(entry, get_args(kind)[1])
-            except msgspec.ValidationError:
-                return f".{name}{_named(place[5:], entry, get_args(kind)[1])}"
-    for schema in _structs(kind, deep=False):
-        for field in msgspec.structs.fields(schema):
-            head, name = f".{field.encode_name}", field.encode_name
-            if place.startswith((head + ".", head + "[")) and name in data:
-                return head + _named(place[len(head) :], data[name], field.type)
-    return place
-
-
-def _structs(kind: Any, deep: bool = True) -> list[type[msgspec.Struct]]:
-    """Return the records that a type is made of, with those inside them if `deep`."""
-    if not (isinstance(kind, type) and issubclass(kind, msgspec.Struct)):
-        return [found for part in get_args(kind) for found in _structs(part, deep)]
-    inside = [found for field in msgspec.structs.fields(kind) for found in _structs(field.type)] if deep else []
-    return [kind, *inside]
 
 
 def load_machine(path: str | Path, within: tuple[str, ...] = ()) -> MachineFile:

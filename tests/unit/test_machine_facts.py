@@ -12,8 +12,9 @@ from npexplore.designs.ixp2400 import dram_parts
 from npexplore.errors import InputError, ModelError, UnknownNameError
 from npexplore.ledger import facts, load
 from npexplore.machine.mixes import Component, MixFile, Target, load_mix, mix_names, solve
-from npexplore.machine.parameters import Parameters, decode, load_machine
+from npexplore.machine.parameters import Parameters, load_machine
 from npexplore.paths import share
+from npexplore.toml import decode
 
 MACHINES = sorted(path.stem for path in share("models", "machines").glob("*.toml"))
 LEDGER = load()

@@ -1,0 +1,56 @@
+"""TOML files as typed records: faults name file, place, rule, value got and the nearest known keys."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any, get_args, get_origin
+
+import msgspec
+
+from npexplore.errors import InputError, UnknownNameError
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Base of the records a TOML file is made of: fields by name, unknown keys refused."""
+
+
+def decode(text: bytes, kind: type[Any], path: Path) -> Any:
+    """Return a TOML text as a record of a schema; raises InputError with file, place, rule and value."""
+    try:
+        data = tomllib.loads(text.decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path.name}: not valid TOML: {error}") from None
+    try:
+        return msgspec.convert(data, kind)
+    except msgspec.ValidationError as error:
+        rule, _, place = str(error).partition(" - at `$.")
+        at = f" in {_named('.' + place.rstrip('`'), data, kind)[1:]}" if place else ""
+        if "unknown field" in rule:
+            fields = {name for schema in _structs(kind) for name in schema.__struct_encode_fields__}
+            rule = str(UnknownNameError("key", rule.split("`")[1], fields))
+        raise InputError(f"{path.name}: {rule[0].lower()}{rule[1:]}{at}") from None
+
+
+def _named(place: str, data: Any, kind: Any) -> str:
+    """Return the place of a fault with the names of the entries, which the decoder leaves out."""
+    if place.startswith("[...]") and get_origin(kind) is dict:
+        for name, entry in data.items():
+            try:
+                msgspec.convert(entry, get_args(kind)[1])
+            except msgspec.ValidationError:
+                return f".{name}{_named(place[5:], entry, get_args(kind)[1])}"
+    for schema in _structs(kind, deep=False):
+        for field in msgspec.structs.fields(schema):
+            head, name = f".{field.encode_name}", field.encode_name
+            if place.startswith((head + ".", head + "[")) and name in data:
+                return head + _named(place[len(head) :], data[name], field.type)
+    return place
+
+
+def _structs(kind: Any, deep: bool = True) -> list[type[msgspec.Struct]]:
+    """Return the records that a type is made of, with those inside them if `deep`."""
+    if not (isinstance(kind, type) and issubclass(kind, msgspec.Struct)):
+        return [found for part in get_args(kind) for found in _structs(part, deep)]
+    inside = [found for field in msgspec.structs.fields(kind) for found in _structs(field.type)] if deep else []
+    return [kind, *inside]
