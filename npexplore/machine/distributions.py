@@ -6,7 +6,7 @@ Times are in seconds, rates per second; scv is the squared coefficient of variat
 from __future__ import annotations
 
 import math
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -173,13 +173,14 @@ class Periodic(Arrivals, frozen=True, tag="periodic"):
 
 
 class Batch(Arrivals, frozen=True, tag="batch"):
-    """`size` at once, exponential times between batches."""
+    """`size` at once, exponential times between batches; geometric sizes (1, 2, ...) have `size` as their mean."""
 
     size: Count
+    sizes: Literal["fixed", "geometric"] = "fixed"
 
     def dispersion(self) -> float:
-        """Return the size of a batch."""
-        return float(self.size)
+        """Return E[size^2] / E[size] (a compound Poisson process)."""
+        return 2.0 * self.size - 1.0 if self.sizes == "geometric" else float(self.size)
 
 
 class OnOff(Arrivals, frozen=True, tag="on_off"):

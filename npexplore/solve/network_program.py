@@ -14,23 +14,13 @@ import numpy as np
 
 from npexplore._kernels import engine
 from npexplore.errors import RefusedError
+from npexplore.machine.arrivals import duration, let_arrive, sleep
 from npexplore.machine.assembler import PROBABILITY_STEPS, Assembler, Label
-from npexplore.machine.distributions import (
-    Batch,
-    Deterministic,
-    Empirical,
-    Erlang,
-    Exponential,
-    Hyperexponential,
-    OnOff,
-    Periodic,
-    Time,
-    Uniform,
-)
+from npexplore.machine.distributions import Batch
 from npexplore.machine.expressions import Variable
 from npexplore.machine.network import IN, OUT, CustomerClass, Network, Station
 from npexplore.machine.resources.base import Server
-from npexplore.solve.model import EngineModel, Integers, Token, rows_of
+from npexplore.solve.model import EngineModel, Token, rows_of
 
 TICKS = 10_000  # in the shortest mean time
 MOST_OUTSIDE = 50_000  # customers from outside, at once; more are taken for a network that never empties
@@ -43,7 +33,6 @@ class NetworkCompiler:
 
     def __init__(self, network: Network) -> None:
         self.network = network
-        self.tables: list[Integers] = []
         self.speeds: dict[str, int] = {}  # by station with rates: number of its table + 1
         self.scale: dict[str, float] = {}  # by station with rates: units of work in one of the file's
         self.asm = Assembler(min(_means(network)) / TICKS)
@@ -77,32 +66,7 @@ class NetworkCompiler:
                 raise RefusedError(
                     f"station {name!r}: rate {min(station.rates):g} is too small for {self.most} customers"
                 )
-            self.tables.append(speeds.reshape(-1, 1))
-            self.speeds[name] = len(self.tables)
-
-    def duration(self, time: Time, scale: float = 1.0) -> tuple[int, int, int, int]:
-        """Return kind and operands a, b, c of a random time, `scale` times as long."""
-
-        def ticks(seconds: float) -> int:
-            return round(seconds * scale / self.asm.tick)
-
-        match time:
-            case Deterministic():
-                return engine.FIXED, ticks(time.mean), 0, 0
-            case Exponential():
-                return engine.EXPONENTIAL, ticks(time.mean), 0, 0
-            case Erlang():
-                return engine.ERLANG, ticks(time.mean), time.stages, 0
-            case Hyperexponential():
-                first, second = time.means
-                return engine.HYPEREXPONENTIAL, ticks(first), ticks(second), round(time.probability * 2**30)
-            case Uniform():
-                return engine.UNIFORM, ticks(time.low), ticks(time.high), 0
-            case Empirical():
-                weights = np.cumsum(time.weights) / np.sum(time.weights)
-                columns = [ticks(value) for value in time.values], np.round(weights * 2**53)
-                self.tables.append(np.stack(columns, axis=1).astype(np.int64))
-                return engine.EMPIRICAL, len(self.tables) - 1, 0, 0
+            self.speeds[name] = self.asm.table(speeds.reshape(-1, 1)) + 1
 
     def model(self) -> EngineModel:
         """Return the arrays of the event engine."""
@@ -114,7 +78,7 @@ class NetworkCompiler:
             n_resources=asm.n_resources,
             tick=asm.tick,
             tokens=self.tokens,
-            tables=self.tables,
+            tables=asm.tables,
             rings=[],
             globals=asm.globals,
             counters=asm.counters,
@@ -144,7 +108,7 @@ class ClassProgram:
         else:
             asm.place(start)
             if self.customers.think_time is not None:
-                self._wait(self.customers.think_time, "think")
+                sleep(asm, self.customers.think_time, f"think.{self.name}")
                 asm.emit(engine.DONE, (len(self.network.classes), 0))  # a response begins after the thinking
         self._move(IN)
         for node in self.customers.route:
@@ -164,26 +128,15 @@ class ClassProgram:
             asm.jump(start)
             self.compiler.tokens += [Token(begin, name=self.name)] * (self.customers.population or 0)
 
-    def _wait(self, time: Time, what: str) -> None:
-        kind, a, b, c = self.compiler.duration(time)
-        self.asm.emit(engine.WAIT, (a, 0), (b, 0), (c, 0), x=kind, source=f"{what}.{self.name}")
-
     def _source(self, start: Label) -> None:
-        arrivals, asm, again = self.customers.arrivals, self.asm, Label()
+        arrivals, asm = self.customers.arrivals, self.asm
         assert arrivals is not None
-        size = arrivals.size if isinstance(arrivals, Batch) else 1
-        mean = size / arrivals.rate
-        time: Time = Exponential(mean=mean)
-        if isinstance(arrivals, Periodic):
-            self._wait(Uniform(low=0.0, high=mean), "phase")
-            time = Deterministic(mean=mean)
-        elif isinstance(arrivals, OnOff):
-            time = arrivals.interval()
-        asm.place(again)
-        self._wait(time, "arrival")
-        for _ in range(size):
+
+        def arrive() -> None:
             asm.emit(engine.FORK, target=start, x=engine.NEW_PACKET)
-        asm.jump(again)
+
+        name = self.name
+        let_arrive(asm, arrivals, arrive, f"arrival.{name}", f"phase.{name}", f"sizes.{name}")
 
     def _room(self, node: str, when_full: str) -> str | None:
         """Return the semaphore of a station with this kind of limit, else None."""
@@ -223,7 +176,7 @@ class ClassProgram:
 
     def _serve(self, station: str, hold: bool) -> None:
         asm, kind = self.asm, self.network.station[station]
-        x, a, b, c = self.compiler.duration(self.customers.service[station], self.compiler.scale.get(station, 1.0))
+        x, a, b, c = duration(asm, self.customers.service[station], self.compiler.scale.get(station, 1.0))
         place, source = (asm.number(station), 0), f"service.{self.name}.{station}"
         key = self.customers.priority if kind.discipline == "priority" else 0
         if kind.discipline == "ps":
