@@ -38,9 +38,13 @@ class Assembler(Rows):
     servers: dict[str, tuple[Server, int]] = field(default_factory=dict)
     n_resources: int = 0
     homes: dict[str, Variable] = field(default_factory=dict)
+    thread: Operand = 0  # number of the running thread, where a numbered resource asks for it
+    spare_tokens: int = 0  # tokens that visits may fork beyond a few for each thread
     tables: list[npt.NDArray[np.int64]] = field(default_factory=list)
+    named_tables: dict[str, int] = field(default_factory=dict)
     rings: list[tuple[int, int]] = field(default_factory=list)  # (capacity, width)
     _slots: set[int] = field(default_factory=set)
+    _kept: dict[object, list[Hold]] = field(default_factory=dict)
 
     def declare(self, server: Server) -> None:
         """Give a server its engine resource numbers."""
@@ -71,27 +75,32 @@ class Assembler(Rows):
     def _at(self, server: str, member: Operand) -> tuple[int, int]:
         """Return the engine resource of a member; what might be no member of this server ends the run with an error."""
         kind, first = self.servers[server]
-        constant, register = self.operand(member)
-        limit = self._limit(expression(member))
-        if limit is None or limit > kind.members:
+        constant, register = self.check_below(member, kind.members, f"{server} has members")
+        return constant + first, register
+
+    def check_below(self, value: Operand, below: int, subject: str) -> tuple[int, int]:
+        """Return the operand of a value; one that might not be in [0, below) is checked while running."""
+        constant, register = self.operand(value)
+        limit = self._limit(expression(value))
+        if limit is None or limit > below:
             outside, right = Label(), Label()
             self.emit(engine.JUMP, (constant, register), (0, 0), target=outside, x=engine.LT)
-            self.emit(engine.JUMP, (constant, register), (kind.members, 0), target=right, x=engine.LT)
+            self.emit(engine.JUMP, (constant, register), (below, 0), target=right, x=engine.LT)
             self.place(outside)
             self.emit(engine.LOAD, (-1, 0))
-            self.rows[-1].place += f": {server} has members 0..{kind.members - 1}, the program asks for another"
+            self.rows[-1].place += f": {subject} 0..{below - 1}, the program asks for another"
             self.place(right)
-        return constant + first, register
+        return constant, register
 
     def share(self, server: str, ticks: Operand, member: Operand = 0) -> None:
         """Do work of some ticks at a SHARED server together with everybody there."""
         with self.scope():
             self.emit(engine.SHARE, self._at(server, member), self.operand(ticks), x=engine.FIXED)
 
-    def serve(self, server: str, ticks: Operand, member: Operand = 0) -> None:
+    def serve(self, server: str, ticks: Operand, member: Operand = 0, key: int = 0) -> None:
         """Queue for one unit, keep it for a time, give it back."""
         with self.scope():
-            self.emit(engine.SERVE, self._at(server, member), self.operand(ticks), x=engine.FIXED)
+            self.emit(engine.SERVE, self._at(server, member), self.operand(ticks), x=engine.FIXED, z=key)
 
     def take(self, server: str, member: Operand = 0, units: Operand = 1, key: Operand = 0) -> Hold:
         """Queue for units and hold them."""
@@ -99,6 +108,13 @@ class Assembler(Rows):
         with self.scope():
             a, b, c = self._at(server, member), self.operand(units), self.operand(key)
             self.emit(engine.TAKE, a, b, c, slot=slot)
+        return Hold(slot)
+
+    def take_at(self, place: tuple[int, int], key: Operand = 0) -> Hold:
+        """Queue for one unit of a resource by its engine number (constant and register) and hold it."""
+        slot = self._new_slot()
+        with self.scope():
+            self.emit(engine.TAKE, place, (1, 0), self.operand(key), slot=slot)
         return Hold(slot)
 
     def take_all(self, parts: list[tuple[str, Operand]]) -> list[Hold]:
@@ -116,6 +132,14 @@ class Assembler(Rows):
         """Give back what is held."""
         self._slots.discard(hold.slot)
         self.emit(engine.GIVE, slot=hold.slot)
+
+    def keep(self, key: object, hold: Hold) -> None:
+        """Keep a hold for another visit, under a name or any other key."""
+        self._kept.setdefault(key, []).append(hold)
+
+    def kept(self, key: object) -> Hold:
+        """Return the hold that was kept last under a key, and forget it."""
+        return self._kept[key].pop()
 
     def consume(self, server: str, units: Operand = 1, member: Operand = 0) -> None:
         """Wait for units of a semaphore and use them up."""
@@ -188,14 +212,15 @@ class Assembler(Rows):
         self.emit(engine.SET, place, slot=self.register(variable), x=function)
         return variable
 
-    def pick(self, server: str, choice: int, flags: int | None = None, last: int | None = None) -> Variable:
+    def pick(self, server: str, choice: int, flags: Operand | None = None, last: int | None = None) -> Variable:
         """Return a member chosen by PICK; `flags` is the first of the members' globals for NEXT_FLAGGED.
 
         last: the global that remembers the choice; each visit of the program has one of its own if there is none.
         """
         members, variable = self.servers[server][0].members, Variable(f"{server} picked")
         last = self.new_global(members - 1) if last is None else last
-        place = (self.number(server) if flags is None else flags, 0)
+        with self.scope():
+            place = self.operand(self.number(server) if flags is None else flags)
         self.emit(engine.PICK, place, (members, 0), (last, 0), slot=self.register(variable), x=choice)
         self.limit(variable, members)
         return variable
@@ -204,6 +229,12 @@ class Assembler(Rows):
         """Add a read-only table (shape rows, columns); returns its number."""
         self.tables.append(rows)
         return len(self.tables) - 1
+
+    def shared_table(self, name: str, rows: npt.NDArray[np.int64]) -> int:
+        """Return the number of the table of this name: the same for all visits of a resource."""
+        if name not in self.named_tables:
+            self.named_tables[name] = self.table(rows)
+        return self.named_tables[name]
 
     def load(self, table: int, row: Operand, names: Sequence[str]) -> list[Variable]:
         """Keep a row of a table in variables, one a column."""
@@ -234,6 +265,15 @@ class Assembler(Rows):
         self.emit(engine.POP, (ring, 0), slot=self.operand(variables[0])[1])
         return variables
 
+    @contextmanager
+    def token(self) -> Iterator[None]:
+        """Emit what tokens do that start at a label inside (by FORK, without a hold); they end behind it."""
+        slots, self._slots = self._slots, set()
+        with self.scope():
+            yield
+            self.emit(engine.END)
+        self._slots = slots
+
     def join(self) -> None:
         """Wait for the joined tokens."""
         self.emit(engine.JOIN)
@@ -243,4 +283,5 @@ class Assembler(Rows):
             if slot not in self._slots:
                 self._slots.add(slot)
                 return slot
-        raise ModelError(f"a token holds more than {engine.SLOTS} things at once")
+        place = f"{self.place_name}: " if self.place_name else ""
+        raise ModelError(f"{place}a token holds more than {engine.SLOTS} things at once")

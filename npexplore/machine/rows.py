@@ -80,10 +80,10 @@ class Rows:
         self.globals.append(value)
         return len(self.globals) - 1
 
-    def shared_global(self, name: str, value: int = 0) -> int:
-        """Return the number of the global of this name: one for all visits of a resource."""
+    def shared_global(self, name: str, count: int = 1) -> int:
+        """Return the number of the first of `count` globals of this name: the same for all visits of a resource."""
         if name not in self.named:
-            self.named[name] = self.new_global(value)
+            self.named[name] = min(self.new_global() for _ in range(count))
         return self.named[name]
 
     def counter(self, place: str) -> int:
@@ -220,6 +220,15 @@ class Rows:
         with self.scope():
             a = self.operand(value)
         self.emit(engine.SET, a, slot=self.register(variable), x=engine.ADD)
+
+    def value_of(self, value: Operand, name: str = "value") -> Expression:
+        """Compute an expression now and return what keeps it (a constant or a variable as it is)."""
+        value = expression(value)
+        if not isinstance(value, Function):
+            return value
+        variable = Variable(name)
+        self.let(variable, value)
+        return variable
 
     def assign(self, variable: Variable, value: Operand) -> None:
         """Set a variable that has a register."""

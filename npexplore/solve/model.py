@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from npexplore._kernels import engine
 from npexplore.errors import ModelError
-from npexplore.machine.assembler import Assembler, Row
+from npexplore.machine.assembler import Assembler, Label, Row
 from npexplore.machine.expressions import Variable, round_up
 from npexplore.machine.machine import Machine
 from npexplore.machine.resources.base import Server
@@ -84,9 +84,22 @@ def build(machine: Machine, workload: Workload) -> EngineModel:
         if machine.pool.home is not None:
             asm.homes[machine.pool.home] = home
             asm.limit(home, machine.servers()[machine.pool.home].members)
+        numbered = [resource for resource in machine.resources.values() if resource.numbered]
+        own_number = 0
+        if numbered:
+            asm.thread = Variable("thread")
+            own_number = asm.register(asm.thread)
+            asm.limit(asm.thread, machine.pool.count)
         entry = len(asm.rows)
         asm.emit(engine.WAIT, (1, 0), (round(1e-6 / machine.tick), 0), x=engine.UNIFORM, source="start")
         again = len(asm.rows)
+        if arrivals != SATURATED and numbered:
+            with asm.scope():
+                at_once = Label()
+                asm.jump(at_once, asm.free(f"{machine.ingress.name}.waiting") > 0)
+                for resource in numbered:
+                    resource.emit_idle(asm)
+                asm.place(at_once)
         machine.ingress.emit_next_packet(asm, packets, waiting, first, rows, cursor)
         steps(asm, body)
         size = columns["packet_bytes"]
@@ -95,7 +108,9 @@ def build(machine: Machine, workload: Workload) -> EngineModel:
             asm.emit(engine.DONE, (0, 0), asm.operand(size), padded)
         asm.rows.append(Row([engine.JUMP, 0, 0, 0, 0, 0, 0, again, -1, engine.ALWAYS, 0, 0]))
         members = machine.servers()[machine.pool.home].members if machine.pool.home else 1
-        tokens += [Token(entry, {number: k % members}, machine.pool.name) for k in range(machine.pool.count)]
+        for k in range(machine.pool.count):
+            registers = {number: k % members} | ({own_number: k} if numbered else {})
+            tokens.append(Token(entry, registers, machine.pool.name))
 
     if arrivals != SATURATED:
         interval = round(1.0 / workload.rate_pps / machine.tick) if workload.rate_pps else 0
@@ -120,7 +135,7 @@ def build(machine: Machine, workload: Workload) -> EngineModel:
         rings=asm.rings,
         globals=asm.globals,
         counters=asm.counters,
-        spare_tokens=64 + 8 * machine.pool.count,
+        spare_tokens=64 + 8 * machine.pool.count + asm.spare_tokens,
         shuffled=None if workload.ordered else packets,
         cursor=cursor,
         places=[row.place for row in asm.rows],

@@ -7,10 +7,22 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference.small_machines import NS, OPTIONS, QUIET, Probe, dram, machine, packets, solo, told
+from reference.small_machines import NS, OPTIONS, QUIET, Probe, busy, dram, machine, packets, solo, told
 
 from npexplore.machine.expressions import CONDITIONS, FUNCTIONS, Condition, Variable, ceildiv, evaluate, function
-from npexplore.machine.resources import KINDS, BufferPool, Delay, FifoServer, Processor, WordMemory
+from npexplore.machine.resources import (
+    KINDS,
+    Accelerator,
+    Arbiter,
+    Balancer,
+    BufferPool,
+    Delay,
+    FifoServer,
+    Processor,
+    ReorderQueue,
+    TokenChannel,
+    WordMemory,
+)
 from npexplore.machine.workload import Workload
 
 # ---- expressions: NumPy against the engine
@@ -88,19 +100,34 @@ def test_conditions_choose_the_same_packets(name, values, limit):
 # ---- programs: demands against the time one thread takes
 
 
-def parts(options):
+def parts(options, processor=None):
     """One resource of every listed kind; names are the kinds'."""
     memory = WordMemory("memory", 4, 5 * NS, 2 * NS, 30 * NS, channels=2, split_ports=True)
-    processor, server = Processor("processor", 2, 1e9, switch_cycles=2), FifoServer("server", 9 * NS, 21 * NS, units=2)
-    listed = [processor, server, Delay("delay"), memory, dram(options), BufferPool("pool", 4)]
+    listed = [
+        processor or Processor("processor", 2, 1e9, switch_cycles=2), FifoServer("server", 9 * NS, units=2, members=3),
+        Accelerator("accelerator", 9 * NS, 21 * NS, 3 * NS, in_order=True, window=2), TokenChannel("channel", 125e6, 2),
+        Arbiter("arbiter", 4, 10 * NS, 12 * NS, groups=2), ReorderQueue("reorder", 2), Balancer("balancer", "server", 3),
+        Delay("delay"), memory, dram(options), BufferPool("pool", 4),
+    ]  # fmt: skip
     assert {r.name for r in listed} == set(KINDS)
     return [*listed, Probe("probe")]
 
 
+PROCESSORS = [
+    Processor("processor", 2, 1e9, switch_cycles=2),
+    Processor("processor", 2, 1e9, 2, "ready_round_robin"),
+    Processor("processor", 2, 1e9, 2, "strict_round_robin", threads=1),
+    Processor("processor", 2, 1e9, 0, "ready_every_cycle", pipeline=3),
+]
 SMALL = st.one_of(st.integers(0, 9), st.sampled_from(["a", "b", "i"]))
 VISITS = st.one_of(
     st.tuples(st.just("processor"), SMALL),
-    st.just(("server", 0)),
+    st.tuples(st.just("server"), st.integers(0, 2)),
+    st.tuples(st.just("accelerator"), SMALL),
+    st.tuples(st.just("channel"), st.integers(0, 5)),
+    st.tuples(st.just("arbiter"), st.sampled_from([0, 3, "b"])),
+    st.just(("reorder",)),
+    st.just(("balancer",)),
     st.tuples(st.just("delay"), st.integers(0, 300)),
     st.tuples(st.sampled_from(["read", "write"]), SMALL),
     st.tuples(st.sampled_from(["dram read", "dram write"]), SMALL, st.sampled_from([0, 3, "a", "drawn", "turn"])),
@@ -131,7 +158,18 @@ def play(m, packet, steps, names):
         if word == "processor":
             m.processor.compute(cycles=x)
         elif word == "server":
-            m.server.serve()
+            m.server.serve(member=x)
+        elif word == "accelerator":
+            m.accelerator.call(words=x)
+        elif word == "channel":
+            m.channel.take(tokens=x)
+            m.delay.wait(seconds=QUIET)  # the bucket fills
+        elif word == "arbiter":
+            m.arbiter.request(requester=x)
+        elif word == "reorder":
+            m.reorder.leave(ticket=m.reorder.enter())
+        elif word == "balancer":
+            m.server.serve(member=m.balancer.choose())
         elif word == "delay":
             m.delay.wait(seconds=x * NS)
         elif word in ("read", "write"):
@@ -165,8 +203,8 @@ def play(m, packet, steps, names):
 
 
 @settings(max_examples=150)
-@given(steps=PROGRAMS, rows=ROWS, options=st.sampled_from(OPTIONS))
-def test_one_thread_takes_the_time_that_demands_tell(steps, rows, options):
+@given(steps=PROGRAMS, rows=ROWS, options=st.sampled_from(OPTIONS), processor=st.sampled_from(PROCESSORS))
+def test_one_thread_takes_the_time_that_demands_tell(steps, rows, options, processor):
     size, a, b = (list(column) for column in zip(*rows, strict=True))
     load = packets(*size, a=a, b=b)
 
@@ -174,11 +212,11 @@ def test_one_thread_takes_the_time_that_demands_tell(steps, rows, options):
         play(m, packet, steps, {"a": packet.a, "b": packet.b, "i": 2})
         m.delay.wait(seconds=QUIET)
 
-    made = machine(parts(options), program, home="processor")
+    made = machine(parts(options, processor), program, home="processor")
     found, seen = told(made, load), solo(made, load, rounds=1)
     assert seen.latency == pytest.approx(found.latency, rel=1e-9)
-    busy = {name: s for name, s in seen.servers.items() if s > 0}
-    assert busy == pytest.approx({n: d.seconds for n, d in found.servers.items() if d.seconds > 0}, rel=1e-6)
+    expected = {n: d.seconds for n, d in found.servers.items() if d.seconds > 0}
+    assert busy(made, seen, found) == pytest.approx(expected, rel=1e-6)
     assert seen.counts == pytest.approx({name: found.counts.get(name, 0) for name in seen.counts}, rel=1e-9)
     assert found.delay <= found.latency * (1 + 1e-12) or found.side_by_side
 

@@ -10,7 +10,7 @@ from reference.small_machines import NS, OPTIONS, dram, machine, packets
 
 from npexplore._kernels import engine
 from npexplore.designs import design, design_names
-from npexplore.machine.resources import BufferPool, Delay, FifoServer, Processor, WordMemory
+from npexplore.machine.resources import Accelerator, BufferPool, Delay, FifoServer, Processor, WordMemory
 from npexplore.machine.workload import Workload, workload
 from npexplore.solve.bounds import bounds, demanded
 from npexplore.solve.model import build
@@ -37,7 +37,7 @@ def random_machine(visits, threads, options, pool, slots, sizes):
             if name == "me":
                 m.me.compute(cycles=rest[0])
             elif name == "hash":
-                m.hash.serve()
+                m.hash.call()
             elif name == "think":
                 m.think.wait(seconds=rest[0] * NS)
             elif name == "sram":
@@ -50,7 +50,7 @@ def random_machine(visits, threads, options, pool, slots, sizes):
         m.buffers.give(count=1)
 
     resources = [
-        Processor("me", 2, 1e9), FifoServer("hash", 12 * NS, 20 * NS), Delay("think"), dram(options, slots=slots),
+        Processor("me", 2, 1e9), Accelerator("hash", 12 * NS, 20 * NS), Delay("think"), dram(options, slots=slots),
         WordMemory("sram", 4, 3 * NS, latency_s=40 * NS, channels=2, split_ports=True), BufferPool("buffers", pool),
     ]  # fmt: skip
     return machine(resources, program, threads=threads, home="me"), packets(*sizes)

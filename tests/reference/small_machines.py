@@ -1,6 +1,7 @@
 """Small machines for tests: one instance of each resource kind with visits, exponential servers, runs read exactly."""
 
 import itertools
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -11,6 +12,9 @@ from npexplore.machine.demands import demands
 from npexplore.machine.expressions import Variable
 from npexplore.machine.machine import Machine, Pool
 from npexplore.machine.resources import (
+    Accelerator,
+    Arbiter,
+    Balancer,
     BufferPool,
     Delay,
     Dram,
@@ -18,6 +22,8 @@ from npexplore.machine.resources import (
     DramTiming,
     FifoServer,
     Processor,
+    ReorderQueue,
+    TokenChannel,
     WordMemory,
 )
 from npexplore.machine.resources.base import Hold, Resource, Server, Uses
@@ -94,6 +100,8 @@ class Case:
     method: str
     operands: dict
     latency_ns: float
+    program: Callable | None = None  # instead of this one visit: what it needs before and behind, in no time
+    beside: tuple = ()  # other resources that it needs
 
     def __str__(self):
         return f"{self.kind}.{self.method}({', '.join(f'{k}={v}' for k, v in self.operands.items())})"
@@ -142,6 +150,12 @@ def solo(made, workload, rounds=3):
     return Solo(int((last.done - first.done)[0, engine.D_LATENCY]) * TICK / count, busy, counts)
 
 
+def busy(made, seen, found):
+    """Seconds that servers were busy by a simulation, but for those that only the engine knows."""
+    hidden = {server.name for server in made.servers().values() if server.role == "hidden"} - set(found.servers)
+    return {name: seconds for name, seconds in seen.servers.items() if seconds > 0 and name not in hidden}
+
+
 def told(made, workload):
     """The demands of a machine's program over a workload."""
     columns, weights = workload.distinct()
@@ -154,8 +168,35 @@ CASES = [
     Case("processor", Processor("me", engines=3, clock_hz=5e8), "compute", {"cycles": 2.5}, 5),
     Case("processor", Processor("me", engines=1, clock_hz=1e9, switch_cycles=3), "compute", {"cycles": 10}, 13),
     Case("server", FifoServer("hash", 148 * NS), "serve", {}, 148),
-    Case("server", FifoServer("hash", 8 * NS, latency_s=20 * NS), "serve", {}, 20),
     Case("server", FifoServer("hash", 8 * NS, units=2), "serve", {}, 8),
+    Case("server", FifoServer("hash", 8 * NS, members=3), "serve", {"member": 2}, 8),
+    Case("processor", Processor("me", 3, 5e8, 1, "ready_round_robin"), "compute", {"cycles": 17}, 36),
+    Case("processor", Processor("me", 3, 5e8, 1, "strict_round_robin", threads=4), "compute", {"cycles": 17}, 36),
+    Case("processor", Processor("me", 3, 5e8, discipline="ready_every_cycle"), "compute", {"cycles": 17}, 34),
+    Case("processor", Processor("me", 3, 5e8, 0, "ready_every_cycle", pipeline=4), "compute", {"cycles": 17}, 136),
+    Case("accelerator", Accelerator("hash", 8 * NS, 20 * NS), "call", {}, 20),
+    Case("accelerator", Accelerator("hash", 8 * NS, 8 * NS, 3 * NS, members=2), "call", {"words": 5, "member": 1}, 23),
+    Case("accelerator", Accelerator("trie", 8 * NS, 20 * NS, 4 * NS, True), "call", {"words": 3}, 32),
+    Case("accelerator", Accelerator("trie", 8 * NS, 20 * NS, 4 * NS, True, window=2), "call", {"words": 3}, 32),
+    Case("channel", TokenChannel("qdr", 125e6), "take", {}, 0),
+    Case("channel", TokenChannel("qdr", 125e6, depth=3), "take", {"tokens": 3}, 0),
+    Case("channel", TokenChannel("qdr", 125e6, depth=3, members=2), "take", {"tokens": 5, "member": 1}, 16),
+    Case("channel", TokenChannel("qdr", 125e6, 1, "aligned", clock_hz=1e8), "take", {"tokens": 6}, 40),
+    Case("arbiter", Arbiter("grant", 6, 10 * NS), "request", {"requester": 5}, 10),
+    Case("arbiter", Arbiter("grant", 6, 10 * NS, 35 * NS, "fixed", members=2), "request",
+         {"requester": 0, "member": 1}, 35),
+    Case("arbiter", Arbiter("grant", 6, 10 * NS, groups=2, within="fixed"), "request", {"requester": 3}, 10),
+    Case("reorder", ReorderQueue("order", 2), "enter", {}, 0,
+         lambda m: m.order.leave(ticket=m.order.enter())),
+    Case("reorder", ReorderQueue("order", 3, members=2), "leave", {"ticket": 0, "member": 1}, 0,
+         lambda m: m.order.leave(ticket=m.order.enter(member=1), member=1)),
+    Case("balancer", Balancer("spread", "cluster", 3, "shortest"), "choose", {}, 0,
+         lambda m: m.cluster.serve(member=m.spread.choose()), (FifoServer("cluster", 0.0, members=3),)),
+    Case("balancer", Balancer("spread", "cluster", 3, "key"), "choose", {"key": 7}, 0,
+         lambda m: m.cluster.serve(member=m.spread.choose(key=7)), (FifoServer("cluster", 0.0, members=3),)),
+    Case("memory", WordMemory("sram", 4, 5 * NS, burst_words=2, efficiency=0.5), "read", {"bytes": 12}, 40),
+    Case("memory", WordMemory("sram", 4, 5 * NS, channels=3, select="random"), "read", {"bytes": 12}, 15),
+    Case("memory", WordMemory("sram", 4, 5 * NS, channels=3, select="key"), "write", {"bytes": 12, "address": 68}, 15),
     Case("delay", Delay("think"), "wait", {"seconds": 70 * NS}, 70),
     Case("delay", Delay("think"), "wait", {"seconds": 0}, 0),
     Case("memory", WordMemory("sram", 4, 5 * NS), "read", {"bytes": 4}, 5),

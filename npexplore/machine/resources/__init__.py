@@ -1,18 +1,43 @@
 """The resource kinds, one file a kind; what is listed here is tested by the common tests."""
 
+from npexplore.machine.resources.accelerator import Accelerator
+from npexplore.machine.resources.arbiter import Arbiter
+from npexplore.machine.resources.balancer import Balancer
+from npexplore.machine.resources.channel import TokenChannel
 from npexplore.machine.resources.dram import Dram, DramOptions, DramTiming
 from npexplore.machine.resources.memory import WordMemory
 from npexplore.machine.resources.pool import BufferPool
 from npexplore.machine.resources.processor import Processor
+from npexplore.machine.resources.reorder import ReorderQueue
 from npexplore.machine.resources.server import Delay, FifoServer
 
 KINDS = {
     "processor": Processor,
     "server": FifoServer,
+    "accelerator": Accelerator,
+    "channel": TokenChannel,
+    "arbiter": Arbiter,
+    "reorder": ReorderQueue,
+    "balancer": Balancer,
     "delay": Delay,
     "memory": WordMemory,
     "dram": Dram,
     "pool": BufferPool,
 }
 
-__all__ = ["KINDS", "BufferPool", "Delay", "Dram", "DramOptions", "DramTiming", "FifoServer", "Processor", "WordMemory"]
+__all__ = [
+    "KINDS",
+    "Accelerator",
+    "Arbiter",
+    "Balancer",
+    "BufferPool",
+    "Delay",
+    "Dram",
+    "DramOptions",
+    "DramTiming",
+    "FifoServer",
+    "Processor",
+    "ReorderQueue",
+    "TokenChannel",
+    "WordMemory",
+]

@@ -20,7 +20,7 @@ from npexplore.machine.expressions import Expression, Operand, Values
 if TYPE_CHECKING:
     from npexplore.machine.assembler import Assembler
 
-Role = Literal["queue", "limit", "hidden"]
+Role = Literal["queue", "limit", "pool", "hidden"]
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,8 @@ class Server:
     """One engine resource, or `members` alike ones (banks, engines), each with `units` places.
 
     role: "queue" is a station with a line; "limit" admits at most `units` packets into the stations of its `group`
-    (controller slots); "hidden" is modelled by the event engine only (buffers, semaphores).
+    (controller slots); "pool" is units that anybody may give back (buffers); "hidden" is modelled by the event engine
+    only (semaphores).
     """
 
     name: str
@@ -38,6 +39,12 @@ class Server:
     role: Role = "queue"
     group: str | None = None
     start: int | None = None  # free units at time 0, if not all of them
+    wake_s: float = 0.0  # a service that ends while others wait takes so much longer,
+    per_waiter_s: float = 0.0  # and so much for each of them
+    unsolvable: str | None = None  # why no queueing model describes waiting here
+    approximation: str | None = None  # what a queueing solver does not see of it
+    labels: tuple[str, ...] = ()  # what members are called in messages, if not by their number
+    refilled_by: str | None = None  # semaphore: the server whose holder (of the same member) puts its units back
 
 
 @dataclass
@@ -47,7 +54,16 @@ class Hold:
     server: str
     seconds: Values
     inner: Values | None = None  # None: all of it
-    visits: float = 1.0
+    visits: Values | float = 1.0
+    member: Values | None = None  # which member; None: all alike
+
+
+@dataclass
+class Section:
+    """Units of a server that one visit takes and another gives: held from the end of the first to that of the other."""
+
+    server: str
+    units: Values = field(default_factory=lambda: np.float64(1.0))  # type: ignore[arg-type, return-value]
     member: Values | None = None  # which member; None: all alike
 
 
@@ -62,6 +78,8 @@ class Uses:
     holds: list[Hold] = field(default_factory=list)
     delay: Values = field(default_factory=lambda: np.float64(0.0))  # type: ignore[arg-type, return-value]
     counts: dict[str, Values] = field(default_factory=dict)
+    opens: list[Section] = field(default_factory=list)
+    closes: list[Section] = field(default_factory=list)
     result: Values | None = None  # the number that the visit gives (None: depends on the order of packets or on chance)
 
 
@@ -69,13 +87,19 @@ class Resource(ABC):
     """Base of the resource kinds; see machine/resources/__init__.py for the list."""
 
     VISITS: ClassVar[Mapping[str, tuple[str, ...]]] = {}  # operands of each visit
+    SECTIONS: ClassVar[Mapping[str, str]] = {}  # visits that open a section: the one that closes it, in the same block
     OPTIONAL: ClassVar[frozenset[str]] = frozenset()  # operands that may be left out
     RESULTS: ClassVar[frozenset[str]] = frozenset()  # visits that give the program a number (`emit` returns it)
+    numbered = False  # whether visits ask for the number of the thread (`asm.thread`)
 
     def __init__(self, name: str) -> None:
         if not name.isidentifier():
             raise ModelError(f"name of a resource must be an identifier, got {name!r}")
         self.name = name
+
+    def visited(self) -> list[Resource]:
+        """Return the other resources that visits to this one visit in turn; none by default."""
+        return []
 
     @abstractmethod
     def servers(self) -> list[Server]:
@@ -88,6 +112,15 @@ class Resource(ABC):
     @abstractmethod
     def emit(self, method: str, operands: Mapping[str, Expression], asm: Assembler) -> Operand | None:
         """Append the engine operations of a visit; return its result, if it has one."""
+
+    def emit_idle(self, asm: Assembler) -> None:  # noqa: B027
+        """Append what a thread does before it waits for a packet; nothing by default (asked of numbered ones)."""
+
+
+def check_member(resource: Resource, method: str, given: Mapping[str, object], members: int) -> None:
+    """Raise ModelError if a visit to one of several members does not say to which."""
+    if members > 1 and "member" not in given:
+        raise ModelError(f"{resource.name}.{method} needs the operand 'member': there are {members}")
 
 
 def known(resource: Resource, method: str, operand: str, values: Mapping[str, Values | None]) -> Values:

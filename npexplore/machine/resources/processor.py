@@ -1,36 +1,130 @@
-"""Processors shared by hardware threads: a thread keeps its engine until it stalls, ready threads queue.
+"""Processors shared by hardware threads that keep their engine until they stall, or share it cycle by cycle.
 
-Demand of a visit = cycles / clock. Each thread belongs to one engine; switching costs `switch_cycles` a visit.
+    demand of a visit = cycles / clock + switch          (every cycle: `pipeline` x cycles / clock at `pipeline` places)
+
+ready_on_stall       ready threads are served first come first served
+ready_round_robin    the ready thread next in the order of thread numbers is served
+strict_round_robin   the turn goes to the next thread with a packet, ready or not: one that waits for a memory keeps the
+                     engine idle, one that waits for a packet is passed over (Gorilla, Sec. 4.5.2)
+ready_every_cycle    ready threads take turns cycle by cycle: processor sharing; one alone issues each `pipeline` cycles
+
+Thread k has number k among all threads; each belongs to one engine; the first three do not preempt.
 """
 
-from collections.abc import Mapping
+from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Literal, get_args
+
+from npexplore._kernels import engine
+from npexplore.errors import ModelError, one_of
 from npexplore.machine.assembler import Assembler
-from npexplore.machine.expressions import Expression, Values
+from npexplore.machine.expressions import Expression, Operand, Values
 from npexplore.machine.resources.base import Hold, Resource, Server, Uses, count_of, known, rate_of, time_of
+from npexplore.machine.rows import Label
+
+Discipline = Literal["ready_on_stall", "ready_round_robin", "strict_round_robin", "ready_every_cycle"]
 
 
 class Processor(Resource):
-    """`engines` alike processors; ready threads of an engine are served first come first served (ready on stall)."""
+    """`engines` alike processors; `switch_cycles` are lost at each visit; only strict turns ask for all `threads`."""
 
     VISITS = {"compute": ("cycles",)}
 
-    def __init__(self, name: str, engines: int, clock_hz: float, switch_cycles: float = 0.0) -> None:
+    def __init__(
+        self, name: str, engines: int, clock_hz: float, switch_cycles: float = 0.0,
+        discipline: Discipline = "ready_on_stall", threads: int | None = None, pipeline: int = 1,
+    ) -> None:  # fmt: skip
         super().__init__(name)
         self.engines = count_of(f"{name}: engines", engines)
         self.cycle = time_of(f"{name}: cycle", 1.0 / rate_of(f"{name}: clock", clock_hz))
         self.switch = time_of(f"{name}: switch time", switch_cycles * self.cycle)
+        self.discipline = one_of(f"{name}: discipline", discipline, get_args(Discipline))
+        self.pipeline = count_of(f"{name}: pipeline", pipeline)
+        self.numbered = "round_robin" in discipline
+        if discipline == "ready_every_cycle" and self.switch:
+            raise ModelError(f"{name}: ready_every_cycle has no switch time, got {switch_cycles!r} cycles")
+        if discipline != "ready_every_cycle" and pipeline != 1:
+            raise ModelError(f"{name}: only ready_every_cycle has a pipeline, got {pipeline!r} with {discipline}")
+        if (discipline == "strict_round_robin") != (threads is not None):
+            raise ModelError(f"{name}: threads are given for strict_round_robin and for no other, got {threads!r}")
+        self.threads = 0 if threads is None else count_of(f"{name}: threads", threads)
 
     def servers(self) -> list[Server]:
-        """One server a processor."""
-        return [Server(self.name, members=self.engines)]
+        """One server a processor; with strict turns a gate for each thread."""
+        if self.discipline == "ready_every_cycle":
+            return [Server(self.name, self.engines, self.pipeline, "shared")]
+        if self.discipline == "ready_round_robin":
+            return [Server(self.name, self.engines, discipline="cyclic")]
+        if self.discipline == "ready_on_stall":
+            return [Server(self.name, self.engines)]
+        gates = Server(f"{self.name}.turn", self.threads, role="hidden", start=0)
+        return [Server(self.name, self.engines, approximation="no idle turns"), gates]
 
     def uses(self, method: str, values: Mapping[str, Values | None]) -> Uses:
         """A visit keeps the thread's own engine for its cycles."""
-        seconds = known(self, method, "cycles", values) * self.cycle + self.switch
+        seconds = known(self, method, "cycles", values) * self.cycle * self.pipeline + self.switch
         return Uses(seconds, [Hold(self.name, seconds)])
 
     def emit(self, method: str, operands: Mapping[str, Expression], asm: Assembler) -> None:
-        """SERVE on the engine that the thread belongs to."""
-        time = asm.ticks(operands["cycles"], self.cycle) + asm.ticks(self.switch)
-        asm.serve(self.name, time, member=asm.home(self.name))
+        """SERVE or SHARE the engine that the thread belongs to, or hold it in the order of threads."""
+        time = asm.ticks(operands["cycles"], self.cycle * self.pipeline) + asm.ticks(self.switch)
+        home = asm.home(self.name)
+        if self.discipline == "ready_every_cycle":
+            asm.share(self.name, time, member=home)
+        elif self.discipline == "ready_round_robin":
+            hold = asm.take(self.name, home, key=asm.thread + 1)
+            asm.wait(time)
+            asm.give(hold)
+        else:
+            if self.numbered:
+                self._await_turn(asm)
+            asm.serve(self.name, time, member=home)
+            if self.numbered:
+                self._pass_turn(asm)
+
+    # ---- strict turns: per engine a global says whose turn it is, per thread one whether it has a packet
+
+    def _turn(self, asm: Assembler) -> Operand:
+        return asm.home(self.name) + asm.shared_global(f"{self.name}.turn", self.engines)
+
+    def _flags(self, asm: Assembler) -> Operand:
+        """Return the first of the engine's flags: one for every thread, which stays 0 for those of other engines."""
+        return asm.home(self.name) * self.threads + asm.shared_global(f"{self.name}.flags", self.engines * self.threads)
+
+    def _await_turn(self, asm: Assembler) -> None:
+        """Wait for the turn; take it from a thread that has no packet."""
+        own, go = Label(), Label()
+        asm.check_below(asm.thread, self.threads, f"{self.name} has turns for threads")
+        with asm.scope():
+            turn = asm.read(self._turn(asm))
+            awake = asm.read(self._flags(asm) + turn)
+            asm.write(self._flags(asm) + asm.thread, 1)
+            asm.jump(own, awake == 0)
+            asm.jump(go, turn == asm.thread)
+        asm.consume(f"{self.name}.turn", member=asm.thread)
+        asm.jump(go)
+        asm.place(own)
+        asm.write(self._turn(asm), asm.thread)
+        asm.place(go)
+
+    def _pass_turn(self, asm: Assembler) -> None:
+        """Give the turn to the next thread that has a packet, and wake it if it waits for it."""
+        last, after = asm.shared_global(f"{self.name}.last"), Label()
+        with asm.scope():
+            asm.write(last, asm.thread)
+            following = asm.pick(f"{self.name}.turn", engine.NEXT_FLAGGED, self._flags(asm), last)
+            asm.write(self._turn(asm), following)
+            asm.jump(after, asm.line(f"{self.name}.turn", following) == 0)
+            asm.put(f"{self.name}.turn", member=following)
+        asm.place(after)
+
+    def emit_idle(self, asm: Assembler) -> None:
+        """A thread that waits for a packet passes its turn on and is left out until it computes again."""
+        if self.discipline == "strict_round_robin":
+            skip = Label()
+            with asm.scope():
+                asm.write(self._flags(asm) + asm.thread, 0)
+                asm.jump(skip, asm.read(self._turn(asm)) != asm.thread)
+                self._pass_turn(asm)
+            asm.place(skip)

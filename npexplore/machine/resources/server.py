@@ -1,42 +1,43 @@
 """Plain servers: one visit at a time in order of arrival (FIFO), or a pure delay that anybody may be in.
 
-FIFO: demand = service time; a pipelined accelerator has an initiation interval (occupied) shorter than its latency.
+FIFO: demand = service time. A server that takes the next visit before it has answered is an Accelerator.
 """
 
 from collections.abc import Mapping
 
+import numpy as np
+
 from npexplore.machine.assembler import Assembler
 from npexplore.machine.expressions import Expression, Values
-from npexplore.machine.resources.base import Hold, Resource, Server, Uses, count_of, known, time_of
+from npexplore.machine.resources.base import Hold, Resource, Server, Uses, check_member, count_of, known, time_of
 
 
 class FifoServer(Resource):
-    """A server with `units` places, occupied `interval_s` a visit; the caller goes on `latency_s` after the start."""
+    """`members` alike servers, each with a line and `units` places, occupied `service_s` a visit."""
 
-    VISITS = {"serve": ()}
+    VISITS = {"serve": ("member",)}
+    OPTIONAL = frozenset({"member"})
 
-    def __init__(self, name: str, interval_s: float, latency_s: float | None = None, units: int = 1) -> None:
+    def __init__(self, name: str, service_s: float, units: int = 1, members: int = 1) -> None:
         super().__init__(name)
-        self.interval = time_of(f"{name}: interval", interval_s)
-        self.rest = time_of(
-            f"{name}: latency less the interval", (interval_s if latency_s is None else latency_s) - interval_s
-        )
+        self.service = time_of(f"{name}: service time", service_s)
         self.units = count_of(f"{name}: units", units)
+        self.members = count_of(f"{name}: members", members)
 
     def servers(self) -> list[Server]:
-        """One server with its units."""
-        return [Server(self.name, units=self.units)]
+        """One server a member."""
+        return [Server(self.name, self.members, self.units)]
 
     def uses(self, method: str, values: Mapping[str, Values | None]) -> Uses:
-        """The interval at the server, the rest of the latency nowhere."""
-        seconds: Values = self.interval  # type: ignore[assignment]
-        return Uses(seconds + self.rest, [Hold(self.name, seconds)], delay=self.rest)  # type: ignore[arg-type]
+        """The service time at the member."""
+        check_member(self, method, values, self.members)
+        seconds = np.asarray(self.service)
+        return Uses(seconds, [Hold(self.name, seconds, member=values.get("member"))])
 
     def emit(self, method: str, operands: Mapping[str, Expression], asm: Assembler) -> None:
-        """SERVE, then sleep for the rest of the latency."""
-        asm.serve(self.name, asm.ticks(self.interval))
-        if self.rest:
-            asm.wait(asm.ticks(self.rest))
+        """SERVE at the member."""
+        check_member(self, method, operands, self.members)
+        asm.serve(self.name, asm.ticks(self.service), member=operands.get("member", 0))
 
 
 class Delay(Resource):

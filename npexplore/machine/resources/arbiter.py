@@ -1,0 +1,78 @@
+"""An arbiter: requesters share one grant per interval.
+
+    demand = interval;   fair: round robin among those that ask;   fixed: the lowest number first;   or first come
+
+Two levels: requesters stand in equal groups (clusters of engines); one of each group, chosen by `within`, stands in
+front of the arbiter, which chooses among groups. Gorilla (Sec. 4.5.2): fair ones globally, unfair ones locally.
+"""
+
+from collections.abc import Mapping
+from typing import Literal, get_args
+
+import numpy as np
+
+from npexplore.errors import ModelError, one_of
+from npexplore.machine.assembler import Assembler
+from npexplore.machine.expressions import Expression, Values
+from npexplore.machine.resources.base import Hold, Resource, Server, Uses, check_member, count_of, known, time_of
+
+Discipline = Literal["fair", "fixed", "first_come"]
+LINE: Mapping[str, Literal["cyclic", "keyed", "fifo"]] = {"fair": "cyclic", "fixed": "keyed", "first_come": "fifo"}
+
+
+class Arbiter(Resource):
+    """`members` alike arbiters of `requesters` each; a granted one goes on `latency_s` after the grant's start."""
+
+    VISITS = {"request": ("requester", "member")}
+    OPTIONAL = frozenset({"member"})
+
+    def __init__(
+        self, name: str, requesters: int, interval_s: float, latency_s: float | None = None,
+        discipline: Discipline = "fair", groups: int = 1, within: Discipline | None = None, members: int = 1,
+    ) -> None:  # fmt: skip
+        super().__init__(name)
+        self.requesters = count_of(f"{name}: requesters", requesters)
+        self.interval = time_of(f"{name}: interval", interval_s)
+        latency = interval_s if latency_s is None else latency_s
+        self.rest = time_of(f"{name}: latency less the interval", latency - interval_s)
+        self.discipline = one_of(f"{name}: discipline", discipline, get_args(Discipline))
+        self.within = one_of(f"{name}: discipline within a group", within or discipline, get_args(Discipline))
+        self.groups = count_of(f"{name}: groups", groups)
+        self.members = count_of(f"{name}: members", members)
+        if requesters % groups:
+            raise ModelError(f"{name}: {requesters} requesters do not stand in {groups} equal groups")
+        if within is not None and groups == 1:
+            raise ModelError(f"{name}: a discipline within groups needs more than one group, got {within!r}")
+
+    def servers(self) -> list[Server]:
+        """The grants of each arbiter; with two levels the place of each group in front of it."""
+        note = None if self.discipline == "first_come" == self.within else "requesters first come first served"
+        grants = Server(self.name, self.members, discipline=LINE[self.discipline], approximation=note)
+        places = Server(f"{self.name}.group", self.members * self.groups, 1, LINE[self.within], "hidden")
+        return [grants, places] if self.groups > 1 else [grants]
+
+    def uses(self, method: str, values: Mapping[str, Values | None]) -> Uses:
+        """An interval of the arbiter, the rest of the latency nowhere."""
+        check_member(self, method, values, self.members)
+        if values["requester"] is not None:
+            asked = known(self, method, "requester", values)
+            if np.any((asked < 0) | (asked >= self.requesters)):
+                raise ModelError(f"{self.name} has requesters 0..{self.requesters - 1}, got {np.ravel(asked).tolist()}")
+        interval, rest = np.asarray(self.interval), np.asarray(self.rest)
+        return Uses(interval + rest, [Hold(self.name, interval, member=values.get("member"))], delay=rest)
+
+    def emit(self, method: str, operands: Mapping[str, Expression], asm: Assembler) -> None:
+        """TAKE the group's place, TAKE the arbiter by number, give the place on; keep the arbiter for the interval."""
+        check_member(self, method, operands, self.members)
+        member, requester = operands.get("member", 0), asm.value_of(operands["requester"])
+        asm.check_below(requester, self.requesters, f"{self.name} has requesters")
+        if self.groups > 1:
+            group = asm.value_of(requester // (self.requesters // self.groups))
+            place = asm.take(f"{self.name}.group", group + member * self.groups, key=requester + 1)
+            hold = asm.take(self.name, member, key=group + 1)
+            asm.give(place)
+        else:
+            hold = asm.take(self.name, member, key=requester + 1)
+        asm.wait(asm.ticks(self.interval))
+        asm.give(hold)
+        asm.wait(asm.ticks(self.rest))

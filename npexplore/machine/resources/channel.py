@@ -1,0 +1,87 @@
+"""A token-rate channel between clock domains: a caller passes for a token, and tokens come at a rate.
+
+    demand = tokens / rate;   tokens in any time t <= depth + rate x t           (a token bucket)
+
+`depth` tokens are saved while nobody calls. On aligned edges a caller that has its tokens goes on at the next edge of
+the slower clock: QDR memory with 300 M transactions/s behind logic at 100 MHz passes 3 callers a cycle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+
+from npexplore.errors import ModelError, one_of
+from npexplore.machine.assembler import Assembler
+from npexplore.machine.expressions import Constant, Expression, Operand, Values, Variable, ceildiv, maximum
+from npexplore.machine.resources.base import Hold, Resource, Server, Uses, check_member, count_of, known, rate_of
+from npexplore.machine.rows import Label
+
+STEPS = 1000  # times are exact fractions of a tick with denominators up to this: 10/3 ns is no whole number of ticks
+
+
+class TokenChannel(Resource):
+    """`members` alike channels of `rate_hz` tokens a second; `clock_hz` is the caller's clock, for aligned edges."""
+
+    VISITS = {"take": ("tokens", "member")}
+    OPTIONAL = frozenset({"tokens", "member"})
+
+    def __init__(
+        self, name: str, rate_hz: float, depth: int = 1, edge: Literal["free", "aligned"] = "free",
+        clock_hz: float | None = None, members: int = 1,
+    ) -> None:  # fmt: skip
+        super().__init__(name)
+        self.rate = rate_of(f"{name}: rate", rate_hz)
+        self.depth = count_of(f"{name}: depth", depth)
+        if (one_of(f"{name}: edge", edge, ("free", "aligned")) == "aligned") != (clock_hz is not None):
+            raise ModelError(f"{name}: aligned edges need clock_hz, free ones have none, got {edge!r} and {clock_hz!r}")
+        self.clock = None if clock_hz is None else rate_of(f"{name}: clock", clock_hz)
+        self.members = count_of(f"{name}: members", members)
+
+    def servers(self) -> list[Server]:
+        """What makes one token after the other, and the tokens that are there."""
+        note = "tokens not saved" if self.clock is None else "tokens not saved, no waiting for clock edges"
+        tokens = Server(f"{self.name}.tokens", self.members, self.depth, role="hidden")
+        return [Server(self.name, self.members, approximation=note), tokens]
+
+    def uses(self, method: str, values: Mapping[str, Values | None]) -> Uses:
+        """The time of making the tokens; the caller waits for those that were not saved, not for an edge."""
+        check_member(self, method, values, self.members)
+        tokens = known(self, method, "tokens", values) if "tokens" in values else np.asarray(1.0)
+        made = Hold(self.name, tokens / self.rate, member=values.get("member"))
+        return Uses(np.maximum(tokens - self.depth, 0) / self.rate, [made])
+
+    def emit(self, method: str, operands: Mapping[str, Expression], asm: Assembler) -> None:
+        """For each token: consume it, and let a forked token make the next one; then wait for the edge."""
+        check_member(self, method, operands, self.members)
+        tokens, again, after = operands.get("tokens", Constant(1)), Label(), Label()
+        member = asm.value_of(operands.get("member", 0))
+        asm.spare_tokens += self.depth * self.members
+        left = Variable("tokens left")
+        asm.let(left, tokens)
+        asm.jump(after, left <= 0)
+        asm.place(again)
+        asm.consume(f"{self.name}.tokens", member=member)
+        with asm.fork():
+            self._make(asm, member)
+        asm.assign(left, left - 1)
+        asm.jump(again, left > 0)
+        asm.place(after)
+        if self.clock is not None:
+            period = Fraction(1 / self.clock / asm.tick).limit_denominator(STEPS)
+            edge = ceildiv(asm.now() * period.denominator, period.numerator)
+            asm.wait_until(edge * period.numerator // period.denominator)
+
+    def _make(self, asm: Assembler, member: Operand) -> None:
+        """Make a token behind those that are being made; the exact time of the last one is kept, so nothing is lost."""
+        pace = Fraction(1 / self.rate / asm.tick).limit_denominator(STEPS)
+        hold = asm.take(self.name, member)
+        last = asm.shared_global(f"{self.name}.made", self.members) + member
+        due = asm.value_of(maximum(asm.now() * pace.denominator, asm.read(last)) + pace.numerator)
+        asm.write(last, due)
+        asm.wait_until(due // pace.denominator)
+        asm.give(hold)
+        asm.put(f"{self.name}.tokens", member=member)
