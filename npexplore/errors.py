@@ -3,7 +3,8 @@
 NpexploreError
 ├── InputError        wrong usage or unreadable input (command line: exit status 2)
 │   ├── UnknownNameError  a name that is not in a list; carries the nearest known names
-│   └── ModelError        a machine, program or network that cannot work (refused before it runs)
+│   ├── ModelError        a machine, program or network that cannot work (refused before it runs)
+│   └── TableFullError    a forwarding table of fixed size has no room; nothing was changed
 ├── DamagedInputError readable in part; the good part is kept by the raiser (exit status 3)
 ├── RefusedError      a solver says: this model is outside what I can answer truthfully
 └── SimulationError   a run that makes no progress: deadlock, stall, saturation, leak, endless instant
@@ -38,6 +39,10 @@ class UnknownNameError(InputError):
 
 class ModelError(InputError):
     """A description that was read well but describes a machine, program or network that cannot work."""
+
+
+class TableFullError(InputError):
+    """A table of fixed size has no room for what was asked; it is as it was before."""
 
 
 class DamagedInputError(NpexploreError):

@@ -1,0 +1,182 @@
+"""What every lookup structure can do: insert, remove, look up one address or a column, and tell which words it read.
+
+Longest prefix match (RFC 1812 section 5.2.4.3 rule 2): of all routes whose prefix holds the address, the longest wins.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from npexplore.errors import InputError
+from npexplore.golden.addresses import (
+    Address,
+    Prefix,
+    address_column,
+    address_number,
+    mask_of,
+    prefix_columns,
+    prefix_pair,
+    prefix_text,
+)
+
+MAX_NEXT_HOP = 2**31 - 1
+NO_READ = -1
+
+
+class Read(NamedTuple):
+    """One memory read: the table's name and the word's number in it."""
+
+    table: str
+    word: int
+
+
+class Routes(NamedTuple):
+    """Routes as columns: first address (uint32), prefix length (uint8), next hop (int32); sorted by (value, length)."""
+
+    value: NDArray[np.uint32]
+    length: NDArray[np.uint8]
+    next_hop: NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class MemoryReads:
+    """The reads of many lookups: word[i, j] is the j-th word that lookup i read, of table tables[j]; -1 for none."""
+
+    tables: tuple[str, ...]
+    word: NDArray[np.int64]
+
+    @property
+    def count(self) -> NDArray[np.int64]:
+        """Number of words each lookup read: the column a machine's program takes as its operand."""
+        return np.asarray((self.word != NO_READ).sum(axis=1), np.int64)
+
+    def of(self, row: int) -> tuple[Read, ...]:
+        """Return one lookup's reads in their order."""
+        words = zip(self.tables, self.word[row].tolist(), strict=True)
+        return tuple(Read(table, word) for table, word in words if word != NO_READ)
+
+
+class Lpm(ABC):
+    """A table of routes that answers by longest prefix match. Next hops are the caller's numbers, 0 to 2^31 - 1.
+
+    An update that cannot be done raises and changes nothing. Prefixes are text or `ipaddress` networks; addresses are
+    text, `ipaddress` objects or numbers.
+    """
+
+    source: ClassVar[str]  # the paper or text that describes the structure
+
+    def insert(self, prefix: Prefix, next_hop: int) -> None:
+        """Add a route, or give an existing one another next hop. Raises InputError, TableFullError."""
+        value, length = prefix_pair(prefix)
+        if (
+            isinstance(next_hop, bool)
+            or not isinstance(next_hop, int | np.integer)
+            or not 0 <= next_hop <= MAX_NEXT_HOP
+        ):
+            raise InputError(f"next hop of {prefix} must be a whole number from 0 to {MAX_NEXT_HOP}, got {next_hop!r}")
+        self._insert(value, length, int(next_hop))
+
+    def remove(self, prefix: Prefix) -> None:
+        """Take a route away; raises InputError if the table does not have it."""
+        value, length = prefix_pair(prefix)
+        if not self._remove(value, length):
+            raise InputError(f"route {prefix_text(value, length)} is not in the table of {len(self)} routes")
+
+    def lookup(self, address: Address) -> int | None:
+        """Return the next hop of the longest prefix that holds the address, None without one."""
+        hop = self._walk(address_number(address))[0]
+        return None if hop < 0 else hop
+
+    def reads(self, address: Address) -> tuple[Read, ...]:
+        """Return the words that looking up this address reads, in order."""
+        return self._walk(address_number(address))[1]
+
+    def lookup_many(
+        self, addresses: "NDArray[np.integer] | Iterable[int]", out: "NDArray[np.int32] | None" = None
+    ) -> NDArray[np.int32]:
+        """Return the next hop of each address, -1 for none; into `out` (int32, as long) where it is given."""
+        column = address_column(addresses)
+        if out is None:
+            out = np.empty(len(column), np.int32)
+        elif out.dtype != np.int32 or out.shape != column.shape or not out.flags.c_contiguous:
+            raise InputError(f"out must be int32 of shape {column.shape}, got {out.dtype} of shape {out.shape}")
+        self._lookup_many(column, out)
+        return out
+
+    def reads_many(self, addresses: "NDArray[np.integer] | Iterable[int]") -> MemoryReads:
+        """Return the words that looking up each address reads."""
+        return self._reads_many(address_column(addresses))
+
+    @classmethod
+    def from_columns(
+        cls,
+        value: NDArray[np.integer],
+        length: NDArray[np.integer],
+        next_hop: NDArray[np.integer],
+        **settings: Any,
+    ) -> Self:
+        """Build a table from columns; of routes with equal prefixes the last stays. `settings` are the class's own.
+
+        Raises InputError for columns of different lengths, lengths over 32, bits below a length, bad next hops.
+        """
+        columns = [np.asarray(column) for column in (value, length, next_hop)]
+        if len({column.shape for column in columns}) != 1 or columns[0].ndim != 1:
+            raise InputError(f"columns of routes must be equally long, got {[c.shape for c in columns]}")
+        values, lengths = address_column(columns[0]), columns[1].astype(np.int64)
+        if len(values):
+            if lengths.min() < 0 or lengths.max() > 32:
+                raise InputError(f"prefix lengths must be 0 to 32, got {lengths.min()} to {lengths.max()}")
+            low, high = int(columns[2].min()), int(columns[2].max())
+            if columns[2].dtype.kind not in "iu" or low < 0 or high > MAX_NEXT_HOP:
+                raise InputError(f"next hops must be whole numbers from 0 to {MAX_NEXT_HOP}, got {low} to {high}")
+            masks = np.array([mask_of(bits) for bits in range(33)], np.uint32)
+            wrong = np.flatnonzero(values & ~masks[lengths])
+            if len(wrong):
+                at = int(wrong[0])
+                text = prefix_text(int(values[at]), int(lengths[at]))
+                raise InputError(f"prefix {text} (row {at}) has bits set below its length")
+        table = cls(**settings)
+        table._build(values, lengths.astype(np.uint8), columns[2].astype(np.int32))
+        return table
+
+    @classmethod
+    def from_routes(cls, routes: "Iterable[tuple[Prefix, int]]", **settings: Any) -> Self:
+        """Build a table from pairs (prefix, next hop)."""
+        pairs = list(routes)
+        value, length = prefix_columns(prefix for prefix, _ in pairs)
+        return cls.from_columns(value, length, np.array([hop for _, hop in pairs], np.int64), **settings)
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """Number of routes."""
+
+    @abstractmethod
+    def routes(self) -> Routes:
+        """Return all routes, sorted by (value, length)."""
+
+    @property
+    @abstractmethod
+    def nbytes(self) -> int:
+        """Bytes this implementation holds, tables for updates included."""
+
+    @abstractmethod
+    def _insert(self, value: int, length: int, next_hop: int) -> None: ...
+
+    @abstractmethod
+    def _remove(self, value: int, length: int) -> bool: ...
+
+    @abstractmethod
+    def _walk(self, address: int) -> tuple[int, tuple[Read, ...]]: ...
+
+    @abstractmethod
+    def _lookup_many(self, address: NDArray[np.uint32], out: NDArray[np.int32]) -> None: ...
+
+    @abstractmethod
+    def _reads_many(self, address: NDArray[np.uint32]) -> MemoryReads: ...
+
+    @abstractmethod
+    def _build(self, value: NDArray[np.uint32], length: NDArray[np.uint8], next_hop: NDArray[np.int32]) -> None: ...

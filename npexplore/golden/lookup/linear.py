@@ -1,0 +1,56 @@
+"""The reference: look at every route, keep the longest that holds the address (RFC 1812 section 5.2.4.3 rule 2)."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from npexplore.golden.addresses import mask_of
+from npexplore.golden.lookup.base import Lpm, MemoryReads, Read, Routes
+
+
+class LinearLpm(Lpm):
+    """A list of routes, one word each, all read at every lookup. Slow and plainly right."""
+
+    source = "RFC 1812 section 5.2.4.3"
+
+    def __init__(self) -> None:
+        self._hops: dict[tuple[int, int], int] = {}
+
+    def __len__(self) -> int:
+        return len(self._hops)
+
+    def routes(self) -> Routes:
+        """Return all routes, sorted by (value, length)."""
+        rows = [(value, length, hop) for (value, length), hop in sorted(self._hops.items())]
+        value, length, hop = zip(*rows, strict=True) if rows else ((), (), ())
+        return Routes(np.array(value, np.uint32), np.array(length, np.uint8), np.array(hop, np.int32))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of one word (value, length, next hop) a route."""
+        return 9 * len(self)
+
+    def _insert(self, value: int, length: int, next_hop: int) -> None:
+        self._hops[value, length] = next_hop
+
+    def _remove(self, value: int, length: int) -> bool:
+        return self._hops.pop((value, length), None) is not None
+
+    def _walk(self, address: int) -> tuple[int, tuple[Read, ...]]:
+        best, longest = -1, -1
+        for (value, length), hop in self._hops.items():
+            if address & mask_of(length) == value and length > longest:
+                best, longest = hop, length
+        return best, tuple(Read("routes", word) for word in range(len(self)))
+
+    def _lookup_many(self, address: NDArray[np.uint32], out: NDArray[np.int32]) -> None:
+        out[:] = -1
+        for (value, length), hop in sorted(self._hops.items(), key=lambda route: route[0][1]):
+            out[(address & np.uint32(mask_of(length))) == value] = hop
+
+    def _reads_many(self, address: NDArray[np.uint32]) -> MemoryReads:
+        word = np.broadcast_to(np.arange(len(self), dtype=np.int64), (len(address), len(self)))
+        return MemoryReads(("routes",) * len(self), word)
+
+    def _build(self, value: NDArray[np.uint32], length: NDArray[np.uint8], next_hop: NDArray[np.int32]) -> None:
+        prefixes = zip(value.tolist(), length.tolist(), strict=True)
+        self._hops = dict(zip(prefixes, next_hop.tolist(), strict=True))

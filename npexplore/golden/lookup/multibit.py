@@ -1,0 +1,157 @@
+"""Tries of several bits a level, prefixes expanded to the next level's border and pushed to the leaves.
+
+Srinivasan, Varghese, "Fast address lookups using controlled prefix expansion", ACM TOCS 17(1), 1999. A lookup reads one
+entry a level and stops at a leaf. `_kernels/golden_multibit.py` has the layout.
+"""
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from npexplore._kernels import golden_multibit as kernels
+from npexplore.errors import TableFullError
+from npexplore.golden.addresses import prefix_text
+from npexplore.golden.lookup.base import NO_READ, Lpm, MemoryReads, Read, Routes
+from npexplore.golden.lookup.next_hops import NextHops
+from npexplore.golden.lookup.route_table import RouteTable
+
+
+class MultibitTrie(Lpm):
+    """What the tries of fixed strides share; a subclass names its strides, tables and how an entry is coded."""
+
+    STRIDES: ClassVar[tuple[int, ...]]
+    TABLES: ClassVar[tuple[str, ...]]  # a name for each level
+    ENTRIES_PER_WORD: ClassVar[tuple[int, ...]]  # how many entries of each level share a word of memory
+    ENTRY: ClassVar[type[np.unsignedinteger]]  # what holds an entry here
+    NODE: ClassVar[str] = "node"
+
+    def __init__(self, *, limit: int, next_hops: int, nodes: tuple[int, ...]) -> None:
+        """limit: entries from here on are pointers. nodes: how many the levels behind the first may have."""
+        self._limit = limit
+        self._capacity = (1, *nodes)
+        self._hops = NextHops(next_hops)
+        self._routes = RouteTable()
+        self._strides = np.array(self.STRIDES, np.int64)
+        self._start([1] + [0] * len(nodes))
+
+    def _start(self, nodes: list[int]) -> None:
+        self._state = np.zeros((len(self.STRIDES), 2), np.int64)
+        self._state[0, kernels.USED] = 1
+        self._entries: tuple[NDArray[Any], ...] = tuple(
+            np.zeros(n << s, self.ENTRY) for n, s in zip(nodes, self.STRIDES, strict=True)
+        )
+        self._depths: tuple[NDArray[Any], ...] = tuple(np.zeros(len(level), np.uint8) for level in self._entries)
+
+    def __len__(self) -> int:
+        return len(self._routes)
+
+    def routes(self) -> Routes:
+        """Return all routes, sorted by (value, length)."""
+        value, length, hop = self._routes.columns()
+        return Routes(value, length, self._hops.value[hop])
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held: entries, their prefix lengths, routes and next hops."""
+        levels = sum(level.nbytes for level in (*self._entries, *self._depths))
+        return levels + self._routes.nbytes + self._hops.value.nbytes
+
+    @property
+    def nodes(self) -> tuple[int, ...]:
+        """Nodes in use on each level."""
+        return tuple(
+            int(self._state[level, kernels.USED]) - self._free_nodes(level) for level in range(len(self.STRIDES))
+        )
+
+    def _free_nodes(self, level: int) -> int:
+        count, node = 0, int(self._state[level, kernels.FREE])
+        while node:
+            count, node = count + 1, int(self._entries[level][node - 1 << self.STRIDES[level]])
+        return count
+
+    def _insert(self, value: int, length: int, next_hop: int) -> None:
+        self._hops.require(next_hop)
+        self._make_room(value, length)
+        old = self._routes.get(value, length)
+        hop = self._hops.acquire(next_hop)
+        self._routes.put(value, length, hop)
+        if old >= 0:
+            self._hops.release(old)
+        self._paint(value, length, 0, hop, length)
+
+    def _remove(self, value: int, length: int) -> bool:
+        old = self._routes.take(value, length)
+        if old < 0:
+            return False
+        self._hops.release(old)
+        self._paint(value, length, length, *self._routes.cover(value, length))
+        return True
+
+    def _paint(self, value: int, length: int, low: int, hop: int, depth: int) -> None:
+        levels = (self._entries, self._depths, self._strides, self._limit, self._state)
+        kernels.paint(*levels, value, length, low, length, hop, depth)
+
+    def _make_room(self, value: int, length: int) -> None:
+        """See that every level has the node that a prefix needs, before anything changes; raises TableFullError."""
+        first = int(kernels.missing_from(self._entries, self._strides, self._limit, value, length))
+        needed = [n for n in range(first, len(self.STRIDES)) if length > sum(self.STRIDES[:n])]
+        short = [n for n in needed if not self._state[n, kernels.FREE] and self._is_full(n)]
+        for level in short:
+            if self._state[level, kernels.USED] >= self._capacity[level]:
+                raise TableFullError(
+                    f"route {prefix_text(value, length)}: all {self._capacity[level]} {self.NODE}s "
+                    f"of {self.TABLES[level]} are in use"
+                )
+        for level in short:
+            self._grow(level)
+
+    def _is_full(self, level: int) -> bool:
+        return int(self._state[level, kernels.USED]) << self.STRIDES[level] >= len(self._entries[level])
+
+    def _grow(self, level: int) -> None:
+        used = int(self._state[level, kernels.USED])
+        size = min(self._capacity[level], used + max(16, used // 4)) << self.STRIDES[level]
+
+        def longer(arrays: tuple[NDArray[Any], ...]) -> tuple[NDArray[Any], ...]:
+            one = np.zeros(size, arrays[level].dtype)
+            one[: len(arrays[level])] = arrays[level]
+            return (*arrays[:level], one, *arrays[level + 1 :])
+
+        self._entries, self._depths = longer(self._entries), longer(self._depths)
+
+    def _build(self, value: NDArray[np.uint32], length: NDArray[np.uint8], next_hop: NDArray[np.int32]) -> None:
+        nodes = [1]
+        for level in range(1, len(self.STRIDES)):
+            bits = sum(self.STRIDES[:level])
+            nodes.append(len(np.unique(value[length > bits] >> np.uint32(32 - bits))))
+            if nodes[level] > self._capacity[level]:
+                raise TableFullError(
+                    f"{len(value)} routes need {nodes[level]} {self.NODE}s of {self.TABLES[level]}, "
+                    f"there are {self._capacity[level]}"
+                )
+        number = self._hops.number_all(next_hop)
+        self._start(nodes)
+        self._routes = RouteTable.of(value, length, number)
+        self._hops.count_all(self._routes.columns()[2] if len(self._routes) < len(value) else number)
+        order = np.argsort(length, kind="stable")
+        levels = (self._entries, self._depths, self._strides, self._limit, self._state)
+        kernels.paint_many(*levels, value, length, number, order)
+
+    def _walk(self, address: int) -> tuple[int, tuple[Read, ...]]:
+        """Plain Python, apart from the kernels: what they must agree with."""
+        reads: list[Read] = []
+        entry, left = self._limit, 32
+        for level, stride in enumerate(self.STRIDES):
+            left -= stride
+            at = (entry - self._limit << stride) + (address >> left & (1 << stride) - 1)
+            reads.append(Read(self.TABLES[level], at // self.ENTRIES_PER_WORD[level]))
+            entry = int(self._entries[level][at])
+            if entry < self._limit:
+                break
+        return int(self._hops.value[entry]), tuple(reads)
+
+    def _reads_many(self, address: NDArray[np.uint32]) -> MemoryReads:
+        word = np.full((len(address), len(self.STRIDES)), NO_READ, np.int64)
+        kernels.entries_read(address, self._entries, self._strides, self._limit, word)
+        return MemoryReads(self.TABLES, word // np.array(self.ENTRIES_PER_WORD))

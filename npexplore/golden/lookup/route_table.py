@@ -1,0 +1,68 @@
+"""The routes behind a forwarding table, as a router's control plane keeps them: 7 bytes a slot, found by hashing."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from npexplore._kernels import golden_routes as kernels
+
+FULLEST = 0.85  # share of slots in use at which the table grows
+
+
+class RouteTable:
+    """Prefix to a small number (of a next hop); knows the longest route above a prefix."""
+
+    def __init__(self, slots: int = 64) -> None:
+        self._value = np.zeros(slots, np.uint32)
+        self._length = np.full(slots, kernels.EMPTY, np.uint8)
+        self._hop = np.zeros(slots, np.uint16)
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the columns."""
+        return self._value.nbytes + self._length.nbytes + self._hop.nbytes
+
+    def get(self, value: int, length: int) -> int:
+        """Return the hop of a prefix, -1 if it is not there."""
+        slot = int(kernels.find(self._value, self._length, value, length))
+        return int(self._hop[slot]) if slot >= 0 else -1
+
+    def put(self, value: int, length: int, hop: int) -> None:
+        """Store a route, replacing an equal one."""
+        if self._count + 1 > FULLEST * len(self._value):
+            self._grow()
+        self._count += int(kernels.put(self._value, self._length, self._hop, value, length, hop) < 0)
+
+    def take(self, value: int, length: int) -> int:
+        """Remove a route; return its hop, -1 if it is not there."""
+        hop = int(kernels.take(self._value, self._length, self._hop, value, length))
+        self._count -= hop >= 0
+        return hop
+
+    def cover(self, value: int, length: int) -> tuple[int, int]:
+        """Return (hop, length) of the longest shorter route that holds the prefix; (0, 0) for none."""
+        found = int(kernels.cover(self._value, self._length, self._hop, value, length))
+        return (0, 0) if found < 0 else (found & 0xFFFF, found >> 16)
+
+    def columns(self) -> tuple[NDArray[np.uint32], NDArray[np.uint8], NDArray[np.uint16]]:
+        """Return (value, length, hop) sorted by value, then length."""
+        used = np.flatnonzero(self._length != kernels.EMPTY)
+        used = used[np.lexsort((self._length[used], self._value[used]))]
+        return self._value[used], self._length[used], self._hop[used]
+
+    @classmethod
+    def of(cls, value: NDArray[np.uint32], length: NDArray[np.uint8], hop: NDArray[np.uint16]) -> "RouteTable":
+        """Build a table from columns; of equal prefixes the last stays."""
+        table = cls(max(64, int(len(value) / 0.8) + 1))
+        table._count = int(kernels.put_many(table._value, table._length, table._hop, value, length, hop))
+        return table
+
+    def _grow(self) -> None:
+        old = np.flatnonzero(self._length != kernels.EMPTY)
+        value, length, hop = self._value[old], self._length[old], self._hop[old]
+        bigger = RouteTable(int(1.5 * len(self._value)) + 1)
+        kernels.put_many(bigger._value, bigger._length, bigger._hop, value, length, hop)
+        self._value, self._length, self._hop = bigger._value, bigger._length, bigger._hop

@@ -1,0 +1,158 @@
+"""Every lookup structure answers as the linear reference does, after any updates; batches answer as single lookups."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reference.route_tables import addresses_within, bundled_table, largest_table, match
+
+from npexplore.golden.addresses import prefix_text
+from npexplore.golden.lookup import LPMS, LinearLpm
+from npexplore.golden.lookup.cache import ROUTE_CACHES
+from npexplore.testing.strategies import addresses, addresses_near, routing_tables, updates
+
+FAST = sorted(set(LPMS) - {"linear"})
+
+
+@pytest.fixture(scope="module")
+def tables():
+    """One table of each kind for all examples: a table of 2^24 entries is not made anew for each."""
+    return {name: LPMS[name]() for name in FAST}
+
+
+def emptied(table):
+    for value, length, _ in zip(*(column.tolist() for column in table.routes()), strict=True):
+        table.remove(prefix_text(value, length))
+    return table
+
+
+def answers(table, probes):
+    return table.lookup_many(np.array(probes, np.uint32)).tolist()
+
+
+@pytest.mark.parametrize("name", FAST)
+@settings(max_examples=30)
+@given(updates(max_size=20), st.lists(addresses(), max_size=20))
+def test_every_structure_answers_as_the_reference(tables, name, sequence, more):
+    table, reference = emptied(tables[name]), LinearLpm()
+    probes = [*addresses_near(sequence), *more]
+    for prefix, hop in sequence:
+        for one in (table, reference):
+            if hop is None:
+                one.remove(prefix)
+            else:
+                one.insert(prefix, hop)
+    assert answers(table, probes) == answers(reference, probes)
+    assert len(table) == len(reference)
+    assert [column.tolist() for column in table.routes()] == [column.tolist() for column in reference.routes()]
+
+
+@pytest.mark.parametrize("name", FAST)
+@settings(max_examples=30)
+@given(updates(max_size=20))
+def test_taking_everything_away_leaves_nothing_behind(tables, name, sequence):
+    table = emptied(tables[name])
+    before = table.nodes
+    for prefix, hop in sequence:
+        table.insert(prefix, hop) if hop is not None else table.remove(prefix)
+    emptied(table)
+    assert table.nodes == before
+    assert set(answers(table, addresses_near(sequence))) == {-1}
+
+
+@pytest.mark.parametrize("name", sorted(LPMS))
+@given(routing_tables(), st.lists(addresses(), max_size=20))
+def test_a_batch_answers_and_reads_as_single_lookups(tables, name, routes, more):
+    table = emptied(tables[name]) if name in tables else LPMS[name]()
+    for prefix, hop in routes:
+        table.insert(prefix, hop)
+    probes = [*addresses_near(routes), *more]
+    assert answers(table, probes) == [-1 if hop is None else hop for hop in map(table.lookup, probes)]
+    reads = table.reads_many(np.array(probes, np.uint32))
+    assert [reads.of(row) for row in range(len(probes))] == [table.reads(address) for address in probes]
+    assert reads.count.tolist() == [len(table.reads(address)) for address in probes]
+
+
+@given(routing_tables(), st.lists(addresses(), min_size=1))
+def test_linear_reference_agrees_with_trying_every_length(routes, probes):
+    from npexplore.golden.addresses import prefix_pair
+
+    table, plain = LinearLpm.from_routes(routes), {prefix_pair(prefix): hop for prefix, hop in routes}
+    assert [table.lookup(address) for address in probes] == [match(plain, address) for address in probes]
+
+
+@pytest.mark.parametrize("name", FAST)
+def test_columns_build_what_insertions_build(name):
+    value, length = (column[::7] for column in bundled_table())
+    hop = np.arange(len(value)) % 300
+    built, grown = LPMS[name].from_columns(value, length, hop), LPMS[name]()
+    for row in np.random.default_rng(3).permutation(len(value)).tolist():
+        grown.insert(prefix_text(int(value[row]), int(length[row])), int(hop[row]))
+    probes = addresses_within(value, length, 20_000, np.random.default_rng(4))
+    assert (built.lookup_many(probes) == grown.lookup_many(probes)).all()
+    assert built.nodes == grown.nodes
+    plain = dict(zip(zip(value.tolist(), length.tolist(), strict=True), hop.tolist(), strict=True))
+    assert built.lookup_many(probes[:500]).tolist() == [match(plain, address) for address in probes[:500].tolist()]
+
+
+def random_updates(name, columns, count, seed):
+    """Insert, replace and remove at random, /0 and /1 last; look up where each update was, at the end everywhere."""
+    rng = np.random.default_rng(seed)
+    value, length = columns
+    hop = rng.integers(0, 400, len(value))
+    table = LPMS[name].from_columns(value, length, hop)
+    plain = dict(zip(zip(value.tolist(), length.tolist(), strict=True), hop.tolist(), strict=True))
+    pool = list(plain)
+    last = [(0, 0), (0, 1), (1 << 31, 1)]
+    wrong = 0
+    for step in range(count):
+        kind = rng.random()
+        if step >= count - len(last):
+            prefix = last[step - count]
+        elif kind < 0.6:
+            prefix = pool[int(rng.integers(0, len(pool)))]
+        else:
+            bits = int(rng.integers(8, 33))
+            base = pool[int(rng.integers(0, len(pool)))][0] + int(rng.integers(0, 4096))
+            prefix = (base % 2**32 >> (32 - bits) << (32 - bits), bits)
+        if kind < 0.4 and prefix in plain and prefix not in last:
+            del plain[prefix]
+            table.remove(prefix_text(*prefix))
+        else:
+            plain[prefix] = step % 400
+            table.insert(prefix_text(*prefix), step % 400)
+        probe = prefix[0] + int(rng.integers(0, 1 << (32 - prefix[1])))
+        wrong += table.lookup(probe) != match(plain, probe)
+    probes = np.concatenate(
+        [addresses_within(value, length, 50_000, rng), rng.integers(0, 2**32, 50_000, dtype=np.uint32)]
+    )
+    expected = [match(plain, address) for address in probes.tolist()]
+    assert wrong == 0
+    assert (table.lookup_many(probes) == np.array(expected)).all()  # /0 is there: no None
+    assert len(table) == len(plain)
+
+
+@pytest.mark.parametrize("name", FAST)
+def test_random_updates_on_real_routes(name):
+    random_updates(name, bundled_table(), 3_000, 1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FAST)
+def test_100_000_random_updates_on_the_largest_table(name):
+    random_updates(name, largest_table(), 100_000, 2)
+
+
+@given(st.lists(st.integers(0, 30), max_size=60), st.integers(0, 10))
+def test_caches_hit_what_a_plain_simulation_hits(keys, entries):
+    recent, places = [], {}
+    lru, direct = [], []
+    for key in keys:
+        lru.append(key in recent)
+        recent = ([key] + [other for other in recent if other != key])[:entries]
+        direct.append(entries > 0 and places.get(key % entries) == key)
+        if entries:
+            places[key % entries] = key
+    expected = {"lru": lru, "direct_mapped": direct}
+    for name, hits in ROUTE_CACHES.items():
+        assert hits(np.array(keys, np.int64), entries).tolist() == expected[name]
