@@ -1,0 +1,273 @@
+"""The Linux kernel as an oracle: it forwards Ethernet frames between network namespaces, with a router's configuration.
+
+    with LinuxKernel(load_router("router.toml")) as kernel:
+        kernel.forward(port=0, frame=frame)      # -> [(port, frame), ...]
+
+One namespace is the router, another holds the far ends of its links (veth); frames go in and out by AF_PACKET. What
+would depend on time is switched off: neighbours are permanent, ICMP has no rate limit, no reverse path filter. Behind
+each frame a marker is sent over a link of its own; when it arrives, all that the frame caused has arrived. Needs the
+`ip` program and the right to make namespaces (CAP_SYS_ADMIN).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import select
+import shutil
+import socket
+import struct
+import subprocess
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import TypeVar
+
+from npexplore.errors import InputError
+from npexplore.golden.addresses import address_number, address_text
+from npexplore.golden.configuration import KINDS, Port, Router
+
+Result = TypeVar("Result")
+
+NEW_NAMESPACE = 0x4000_0000  # CLONE_NEWNET of clone(2)
+ALL_PROTOCOLS = 3  # ETH_P_ALL of packet(7)
+IGNORE_OUTGOING = 23  # PACKET_IGNORE_OUTGOING of packet(7)
+PACKET_LEVEL = 263  # SOL_PACKET
+MARKER_NETWORK = "198.51.100.252/30"  # TEST-NET-2 (RFC 5737): no configuration may use it
+MARKER_ROUTER, MARKER_TARGET = "198.51.100.253", "198.51.100.254"
+MARKER_MAC = b"\x02\x00\x00\x00\x03\xfe"
+PATIENCE_S = 5.0
+HOSTS_LISTED = 4096  # neighbours of a link that are entered one by one
+
+# What RFC 1812 asks for or leaves open, and what would make answers depend on time.
+SETTINGS = {
+    "ip_forward": 1,
+    "icmp_ratelimit": 0,
+    "icmp_msgs_per_sec": 1_000_000,
+    "icmp_msgs_burst": 1_000_000,
+    "icmp_echo_ignore_all": 1,
+    "icmp_errors_use_inbound_ifaddr": 0,
+}
+LINK_SETTINGS = {
+    "rp_filter": 0,
+    "accept_source_route": 1,
+    "send_redirects": 1,
+    "log_martians": 0,
+    "accept_local": 0,
+    "route_localnet": 0,
+    "bc_forwarding": 0,
+}
+
+
+def why_not() -> str | None:
+    """Return why the kernel cannot be asked here, or None if it can."""
+    if shutil.which("ip") is None:
+        return "the program ip (iproute2) is not installed"
+    try:
+        _in_thread(_new_namespace)
+    except OSError as error:
+        return f"network namespaces cannot be made: {error.strerror}"
+    return None
+
+
+def _in_thread(work: Callable[[], Result]) -> Result:
+    """Run something in a thread of its own, whose namespace may change; return its result or raise its error."""
+    found: list[Result] = []
+    wrong: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            found.append(work())
+        except BaseException as error:  # handed to the caller, whatever it is
+            wrong.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    if wrong:
+        raise wrong[0]
+    return found[0]
+
+
+def _new_namespace() -> None:
+    _call("unshare", NEW_NAMESPACE)
+
+
+def _enter(namespace: int) -> None:
+    _call("setns", namespace, NEW_NAMESPACE)
+
+
+def _call(name: str, *arguments: int) -> None:
+    libc = ctypes.CDLL(None, use_errno=True)
+    if getattr(libc, name)(*arguments) != 0:
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code))
+
+
+def _make() -> int:
+    """Make a namespace; return a descriptor that keeps it."""
+
+    def work() -> int:
+        _new_namespace()
+        return os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+
+    return _in_thread(work)
+
+
+class LinuxKernel:
+    """A router of the Linux kernel; use it in a `with` block. Raises InputError where it cannot be set up."""
+
+    def __init__(self, router: Router) -> None:
+        self.router = router
+        self._sockets: list[socket.socket] = []
+        self._namespaces: list[int] = []
+        self._cores = os.sched_getaffinity(0)
+
+    def __enter__(self) -> LinuxKernel:
+        reason = why_not()
+        if reason:
+            raise InputError(f"the Linux kernel cannot be asked: {reason}")
+        try:
+            self._set_up()
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the sockets and let the namespaces go; the links vanish with them."""
+        for handle in self._sockets:
+            handle.close()
+        for namespace in self._namespaces:
+            os.close(namespace)
+        self._sockets, self._namespaces = [], []
+        os.sched_setaffinity(0, self._cores)
+
+    def _inside(self, which: int, work: Callable[[], Result]) -> Result:
+        def entered() -> Result:
+            _enter(self._namespaces[which])
+            return work()
+
+        return _in_thread(entered)
+
+    def _ip(self, which: int, commands: Sequence[str]) -> None:
+        """Run commands of iproute2 in the router (0) or at the far ends (1)."""
+
+        def work() -> subprocess.CompletedProcess[str]:
+            text = "\n".join(commands) + "\n"
+            return subprocess.run(["ip", "-batch", "-"], input=text, capture_output=True, text=True, check=False)
+
+        done = self._inside(which, work)
+        if done.returncode:
+            raise InputError(f"the Linux kernel refuses the configuration: {done.stderr.strip().splitlines()[0]}")
+
+    def _set_up(self) -> None:
+        # Frames are handled where they are sent: on one core, in the order in which they came.
+        os.sched_setaffinity(0, {min(self._cores)})
+        self._namespaces = [_make(), _make()]
+        far = f"/proc/{os.getpid()}/fd/{self._namespaces[1]}"
+        ports = [(f"r{p.number} mtu {p.mtu} address {_text(p.mac)}", f"w{p.number}") for p in self.router.ports]
+        links = [*ports, (f"mark address {_text(MARKER_MAC)}", "wmark")]
+        self._ip(0, [f"link add {near} type veth peer name {end} mtu 65535 netns {far}" for near, end in links])
+        self._inside(0, self._configure)
+        far_ends = [end for _, end in links]
+        self._inside(1, lambda: _write_settings("ipv6", {"conf/all/disable_ipv6": 1, "conf/default/disable_ipv6": 1}))
+        self._ip(1, [f"link set {name} up" for name in far_ends])
+        self._ip(0, list(self._commands()))
+        self._sockets = [self._inside(1, lambda name=name: _open(name)) for name in far_ends]  # type: ignore[misc]
+
+    def _configure(self) -> None:
+        _write_settings("ipv6", {"conf/all/disable_ipv6": 1, "conf/default/disable_ipv6": 1})
+        _write_settings("ipv4", SETTINGS)
+        for link in ("all", "default", "mark", *(f"r{port.number}" for port in self.router.ports)):
+            _write_settings("ipv4", {f"conf/{link}/{name}": value for name, value in LINK_SETTINGS.items()})
+
+    def _commands(self) -> Iterator[str]:
+        for port in self.router.ports:
+            at = f"dev r{port.number}"
+            yield f"address add {address_text(port.address)}/{port.length} broadcast + {at}"
+            yield f"link set r{port.number} up"
+            for address in self._neighbours(port):
+                mac = _text(self.router.mac_of(port.number, address))
+                yield f"neighbour replace {address_text(address)} lladdr {mac} nud permanent {at}"
+        yield f"address add {MARKER_ROUTER}/30 dev mark"
+        yield "link set mark up"
+        yield f"neighbour replace {MARKER_TARGET} lladdr {_text(MARKER_MAC)} nud permanent dev mark"
+        routes = self.router.routes
+        columns = (routes.value, routes.length, routes.kind, routes.port, routes.via)
+        rows = zip(*(column.tolist() for column in columns), strict=True)
+        for number, (value, length, kind, exit_port, via) in enumerate(rows):
+            if number < len(self.router.ports):
+                continue  # the kernel makes these itself, from the addresses
+            where = f"dev r{exit_port}" if kind == 0 else ""
+            through = f"via {address_text(via)}" if via else ""
+            yield f"route replace {KINDS[kind]} {address_text(value)}/{length} {through} {where}"
+
+    def _neighbours(self, port: Port) -> Iterator[int]:
+        """Return the addresses of a link that need an entry: all of a small link, the next hops of a large one."""
+        hosts = 1 << 32 - port.length
+        if hosts <= HOSTS_LISTED:
+            ends = (port.network, port.broadcast)
+            yield from (a for a in range(port.network, port.network + hosts) if a != port.address and a not in ends)
+            return
+        vias = {int(v) for v in self.router.routes.via[self.router.routes.port == port.number] if v}
+        yield from sorted(vias | {a for a in self.router.neighbours if port.on_link(a)})
+
+    def forward(self, port: int, frame: bytes) -> list[tuple[int, bytes]]:
+        """Send one frame into a port; return all frames that leave the router for it, as (port, frame), by port."""
+        marker = self._marker()
+        self._sockets[port].send(frame)
+        self._sockets[0].send(marker)
+        self._await_marker(marker)
+        return [(number, data) for number, handle in enumerate(self._sockets[:-1]) for data in _drain(handle)]
+
+    def _marker(self) -> bytes:
+        port = self.router.ports[0]
+        source, target = port.address ^ 1, address_number(MARKER_TARGET)
+        header = bytearray(struct.pack(">BBHHHBBHII", 0x45, 0, 20, 0, 0, 9, 253, 0, source, target))
+        total = sum(struct.unpack(">10H", header))
+        total = (total & 0xFFFF) + (total >> 16)
+        header[10:12] = struct.pack(">H", ~(total + (total >> 16)) & 0xFFFF)
+        return port.mac + port.peer_mac + b"\x08\x00" + bytes(header)
+
+    def _await_marker(self, marker: bytes) -> None:
+        handle = self._sockets[-1]
+        while True:
+            if not select.select([handle], [], [], PATIENCE_S)[0]:
+                raise InputError(f"the Linux kernel did not forward a marker within {PATIENCE_S} s")
+            if handle.recv(65_536)[30:34] == marker[30:34]:
+                return
+
+
+def _text(mac: bytes) -> str:
+    return ":".join(f"{byte:02x}" for byte in mac)
+
+
+def _write_settings(family: str, settings: dict[str, int]) -> None:
+    """Write what this kernel has: older ones have some settings for the whole machine only."""
+    for name, value in settings.items():
+        path = Path(f"/proc/sys/net/{family}/{name}")
+        if path.exists():
+            path.write_text(str(value))
+
+
+def _open(name: str) -> socket.socket:
+    handle = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ALL_PROTOCOLS))
+    handle.setsockopt(PACKET_LEVEL, IGNORE_OUTGOING, 1)
+    handle.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 22)
+    handle.bind((name, 0))
+    handle.setblocking(False)
+    return handle
+
+
+def _drain(handle: socket.socket) -> list[bytes]:
+    frames = []
+    while True:
+        try:
+            frames.append(handle.recv(65_536))
+        except BlockingIOError:
+            return frames
