@@ -116,7 +116,7 @@ class RouteColumns:
 
 @dataclass(frozen=True)
 class Router:
-    """A router's configuration in numbers. `routes` begins with the ports' networks; of equal prefixes the last wins."""
+    """The configuration in numbers. `routes` begins with the ports' networks; of equal prefixes the last counts."""
 
     ports: tuple[Port, ...]
     routes: RouteColumns
@@ -249,10 +249,7 @@ def _lines(path: Path) -> Iterator[tuple[str, RouteRecord]]:
         if len(words) == 3 and words[1] == "via":
             yield place, RouteRecord(prefix=words[0], via=words[2])
         elif len(words) == 2:
-            kind = words[1] if words[1] in KINDS[1:] else None
-            yield (
-                place,
-                RouteRecord(prefix=words[0], kind=kind) if kind else RouteRecord(prefix=words[0], port=words[1]),
-            )  # type: ignore[arg-type]
+            to = {"kind": words[1]} if words[1] in KINDS[1:] else {"port": words[1]}
+            yield place, msgspec.convert({"prefix": words[0], **to}, RouteRecord)
         elif words:
             raise InputError(f"{place}: a route is PREFIX via ADDRESS or PREFIX PORT, got {text.strip()!r}")
