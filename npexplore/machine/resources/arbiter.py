@@ -46,7 +46,7 @@ class Arbiter(Resource):
 
     def servers(self) -> list[Server]:
         """The grants of each arbiter; with two levels the place of each group in front of it."""
-        note = None if self.discipline == "first_come" == self.within else "requesters first come first served"
+        note = None if self.discipline == "first_come" == self.within else "first come first served"
         grants = Server(self.name, self.members, discipline=LINE[self.discipline], approximation=note)
         places = Server(f"{self.name}.group", self.members * self.groups, 1, LINE[self.within], "hidden")
         return [grants, places] if self.groups > 1 else [grants]

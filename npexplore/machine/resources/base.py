@@ -42,7 +42,7 @@ class Server:
     wake_s: float = 0.0  # a service that ends while others wait takes so much longer,
     per_waiter_s: float = 0.0  # and so much for each of them
     unsolvable: str | None = None  # why no queueing model describes waiting here
-    approximation: str | None = None  # what a queueing solver does not see of it
+    approximation: str | None = None  # what a queueing solver takes it for
     labels: tuple[str, ...] = ()  # what members are called in messages, if not by their number
     refilled_by: str | None = None  # semaphore: the server whose holder (of the same member) puts its units back
 
@@ -81,6 +81,8 @@ class Uses:
     opens: list[Section] = field(default_factory=list)
     closes: list[Section] = field(default_factory=list)
     result: Values | None = None  # the number that the visit gives (None: depends on the order of packets or on chance)
+    hands_on: bool = False  # whether the packet goes on to the pool of threads behind this resource
+    aside: bool = False  # whether some of the holds go on beside the packet, which does not wait for them
 
 
 class Resource(ABC):
@@ -100,6 +102,10 @@ class Resource(ABC):
     def visited(self) -> list[Resource]:
         """Return the other resources that visits to this one visit in turn; none by default."""
         return []
+
+    def may_end(self, method: str) -> bool:
+        """Say whether a visit may take the packet from its thread: hand it on to another pool, or drop it."""
+        return False
 
     @abstractmethod
     def servers(self) -> list[Server]:

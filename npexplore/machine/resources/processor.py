@@ -59,7 +59,7 @@ class Processor(Resource):
         if self.discipline == "ready_on_stall":
             return [Server(self.name, self.engines)]
         gates = Server(f"{self.name}.turn", self.threads, role="hidden", start=0)
-        return [Server(self.name, self.engines, approximation="no idle turns"), gates]
+        return [Server(self.name, self.engines, approximation="threads in the order in which they are ready"), gates]
 
     def uses(self, method: str, values: Mapping[str, Values | None]) -> Uses:
         """A visit keeps the thread's own engine for its cycles."""
