@@ -1,7 +1,8 @@
 """Demands of a recorded program: time and visits per packet at every server, without contention.
 
-Demand = service time x visits (Denning and Buzen's operational analysis). Computed over the distinct packets of a
-workload with their weights; a number that depends on a random choice counts as spread evenly over the members.
+Demand = service time x visits (Denning and Buzen's operational analysis); of a server that is held over other visits,
+the time from the take to the give (machine/sections.py). Computed over the distinct packets of a workload with their
+weights; a number that depends on a random choice counts as spread evenly over the members.
 """
 
 from __future__ import annotations
@@ -12,31 +13,44 @@ import numpy as np
 
 from npexplore.errors import ModelError
 from npexplore.machine.expressions import Condition, Values, Variable, evaluate, holds
-from npexplore.machine.program import Body, Branch, Draw, Fork, Let, Loop, Parallel, Turn, Visit
+from npexplore.machine.holding import Holding
+from npexplore.machine.program import (
+    Body,
+    Branch,
+    Draw,
+    Fork,
+    Give,
+    Let,
+    Loop,
+    Parallel,
+    Priority,
+    Step,
+    Take,
+    Turn,
+    Visit,
+)
+from npexplore.machine.sections import Chain, Demand, Open, Path, Section, Sections, without
 
 LONGEST_LOOP = 100_000
-
-
-@dataclass
-class Demand:
-    """Per packet: seconds occupied, the part not spent at an inner server, visits, and each member's seconds."""
-
-    seconds: float = 0.0
-    inner: float = 0.0
-    visits: float = 0.0
-    members: dict[int, float] = field(default_factory=dict)
-    spread: float = 0.0  # seconds that fall evenly on all members
+Known = dict[Variable, Values | None]
 
 
 @dataclass
 class Demands:
-    """Demands of one program: by server name, the delay at no server, and the latency without contention."""
+    """Demands of one program: by server name, the delay at no server, and the latency without contention.
+
+    sections: servers held from a visit, or take, to another. spent: by what is held and the server ("" for none), the
+    seconds not also spent at a server inside it. handed: by queue, for each put the shares of packets and the operands.
+    """
 
     servers: dict[str, Demand] = field(default_factory=dict)
     counts: dict[str, float] = field(default_factory=dict)
     delay: float = 0.0
     latency: float = 0.0
     side_by_side: bool = False  # whether the program forks or runs parts in parallel
+    sections: dict[str, Section] = field(default_factory=dict)
+    spent: dict[tuple[Chain, str], float] = field(default_factory=dict)
+    handed: dict[str, list[tuple[Values, dict[str, Values | None]]]] = field(default_factory=dict)
 
     def largest(self, server: str, members: int) -> float:
         """Return the seconds per packet at the most loaded member of a server."""
@@ -49,91 +63,155 @@ def demands(body: Body, columns: dict[Variable, Values], weights: Values) -> Dem
 
     columns: per packet column, the values of the distinct packets (shape n); weights: their shares (shape n, sum 1).
     """
-    result = Demands()
-    environment: dict[Variable, Values | None] = dict(columns)
-    result.latency = float(np.sum(_walk(body, environment, np.asarray(weights, dtype=np.float64), result)))
+    shares = np.asarray(weights, dtype=np.float64)
+    walk, path = _Walk(), Path(shares, np.zeros_like(shares))
+    walk.body(body, dict(columns), path)
+    walk.sections.settle(path)
+    result = walk.result
+    result.latency = float(np.sum(path.clock))
+    by_server = walk.sections.by_server
+    result.sections = {name: section for name, section in by_server.items() if not section.untied}
+    for name, section in result.sections.items():
+        result.servers.setdefault(name, Demand()).merge(section.demand)
+    result.spent = without(walk.sections.spent, by_server.keys() - result.sections.keys())
+    for (chain, server), seconds in result.spent.items():
+        if server or chain:
+            result.servers[server or chain[-1]].inner += seconds
+        else:
+            result.delay += seconds
     return result
 
 
-def _walk(body: Body, environment: dict[Variable, Values | None], weights: Values, result: Demands) -> Values:
-    """Add the demands of a body to the result; return its weighted latency per distinct packet."""
-    latency = np.zeros_like(weights)
-    for step in body:
+class _Walk:
+    """Goes through a program, packet groups side by side, and adds up what they do."""
+
+    def __init__(self) -> None:
+        self.result = Demands()
+        self.sections = Sections()
+        self.held: dict[Holding, Open] = {}
+
+    def body(self, body: Body, known: Known, path: Path, base: int | None = None) -> None:
+        """Go through a block; what is opened in it stands in `path.open` from `base` on."""
+        base = len(path.open) if base is None else base
+        for step in body:
+            self.step(step, known, path, base)
+        self.sections.leave(path, base)
+
+    def step(self, step: Step, known: Known, path: Path, base: int) -> None:
         if isinstance(step, Visit):
-            latency = latency + _visit(step, environment, weights, result)
+            self.visit(step, known, path, base)
         elif isinstance(step, Let):
-            environment[step.variable] = evaluate(step.value, environment)
+            known[step.variable] = evaluate(step.value, known)
         elif isinstance(step, Draw | Turn):
-            environment[step.variable] = None
+            known[step.variable] = None
         elif isinstance(step, Loop):
-            latency = latency + _loop(step, environment, weights, result)
+            self.loop(step, known, path)
         elif isinstance(step, Branch):
-            taken = _share(step.condition, environment)
-            latency = latency + _walk(step.then, dict(environment), weights * taken, result)
-            latency = latency + _walk(step.otherwise, dict(environment), weights * (1 - taken), result)
-        elif isinstance(step, Fork):
-            result.side_by_side = True
-            _walk(step.body, dict(environment), weights, result)
+            taken = _share(step.condition, known)
+            sides = path.where(taken), path.where(1 - taken)
+            for body, side in zip((step.then, step.otherwise), sides, strict=True):
+                self.body(body, dict(known), side)
+            path.rejoin(sides)
+        elif isinstance(step, Fork | Parallel):
+            self.side_by_side(step, known, path)
+        elif isinstance(step, Take):
+            self.take(step, known, path)
+        elif isinstance(step, Give):
+            assert step.holding.server is not None
+            server, begun = step.holding.server, self.held[step.holding]
+            self.sections.end(path, begun, base, server.members, f"give of {server.name!r}")
         else:
-            assert isinstance(step, Parallel)
-            result.side_by_side = True
-            parts = [_walk(part, dict(environment), weights, result) for part in step.bodies]
-            latency = latency + np.maximum.reduce([np.zeros_like(weights), *parts])
-    return latency
+            assert isinstance(step, Priority)
+
+    def loop(self, step: Loop, known: Known, path: Path) -> None:
+        count = evaluate(step.count, known)
+        if count is None:
+            raise ModelError("the count of a loop must not depend on a random choice")
+        turns = int(np.max(count, initial=0))
+        if turns > LONGEST_LOOP:
+            raise ModelError(f"a loop runs {turns} times; at most {LONGEST_LOOP} are supported")
+        for index in range(turns):
+            goes_on = np.asarray(count > index, dtype=np.float64)
+            inside, past = path.where(goes_on), path.where(1 - goes_on)
+            self.body(step.body, {**known, step.index: np.float64(index)}, inside)  # type: ignore[dict-item]
+            path.rejoin([inside, past])
+
+    def side_by_side(self, step: Fork | Parallel, known: Known, path: Path) -> None:
+        """Forks and parallel parts start at the clock of the packet; it goes on at once, or with the last part."""
+        self.result.side_by_side = True
+        if isinstance(step, Fork):
+            open_: tuple[Open, ...] = ()
+            if step.moved is not None:
+                before, after = step.moved
+                self.held[after] = moved = self.held[before]
+                open_ = (moved,)
+                self.sections.by_server[moved.server].outlives = True
+                self.sections.close(path, path.open.index(moved))
+                for other in path.open:
+                    self.sections.cross(moved.server, other.server)
+            strand = path.strand(True, open_)
+            self.body(step.body, dict(known), strand, base=0)
+            self.sections.tie(path, strand, parallel=False)
+            return
+        ends = [path.clock]
+        for part in step.bodies:
+            strand = path.strand(False, path.open)
+            self.body(part, dict(known), strand)
+            self.sections.tie(path, strand, parallel=True)
+            ends.append(strand.clock)
+        path.clock = np.maximum.reduce(ends)
+
+    def take(self, step: Take, known: Known, path: Path) -> None:
+        live = path.weights > 0
+        for number, holding in enumerate(step.holdings):
+            server = holding.server
+            assert server is not None
+            place, units = f"take of {server.name!r}", evaluate(holding.units, known)
+            if units is None:
+                raise ModelError(f"{place}: the number of units must not depend on a random choice")
+            begun = self.held[holding] = Open(server.name, holding, units, evaluate(holding.member, known))
+            for other in (self.held[h] for h in step.holdings[:number]):
+                told = other.member is not None and begun.member is not None
+                if other.server == begun.server and told and np.any((other.member == begun.member) & live):
+                    raise ModelError(f"{place}: two holdings of one take_all must be of different members")
+            self.sections.begin(path, begun, (server.members, server.units), place)
+
+    def visit(self, step: Visit, known: Known, path: Path, base: int) -> None:
+        values = {name: evaluate(value, known) for name, value in step.operands.items()}
+        uses = step.resource.uses(step.method, values)
+        if step.result is not None:
+            known[step.result] = uses.result
+        weights, result = path.weights, self.result
+        place, live = f"{step.resource.name}.{step.method}", weights > 0
+        if np.any((uses.latency < 0) & live):
+            raise ModelError(f"{place} takes a negative time for some packets of this workload")
+        sizes = {s.name: s for resource in (step.resource, *step.resource.visited()) for s in resource.servers()}
+        for hold in uses.holds:
+            demand = result.servers.setdefault(hold.server, Demand())
+            seconds = weights * hold.seconds
+            total = demand.add(seconds, hold.member, live, sizes[hold.server].members, f"{place}: {hold.server}")
+            demand.visits += float(np.sum(weights * hold.visits))
+            inner = total if hold.inner is None else float(np.sum(weights * hold.inner))
+            self.sections.spend(path, hold.server, inner)
+        result.side_by_side |= uses.aside
+        if uses.hands_on:
+            result.handed.setdefault(step.resource.name, []).append((weights, values))
+        for name, amount in uses.counts.items():
+            result.counts[name] = result.counts.get(name, 0.0) + float(np.sum(weights * amount))
+        self.sections.spend(path, "", float(np.sum(weights * uses.delay)))
+        path.clock = path.clock + weights * uses.latency
+        for one in uses.opens:
+            server, begun = sizes[one.server], Open(one.server, one.server, one.units, one.member)
+            self.sections.begin(path, begun, (server.members, server.units), place)
+        for one in uses.closes:
+            ended = Open(one.server, one.server, one.units, one.member)
+            self.sections.end(path, ended, base, sizes[one.server].members, place)
 
 
-def _share(condition: Condition | float, environment: dict[Variable, Values | None]) -> Values:
+def _share(condition: Condition | float, known: Known) -> Values:
     if not isinstance(condition, Condition):
         return np.float64(condition)  # type: ignore[return-value]
-    value = holds(condition, environment)
+    value = holds(condition, known)
     if value is None:
         raise ModelError("a branch must not depend on a random choice by its condition; give it a probability")
     return value
-
-
-def _loop(step: Loop, environment: dict[Variable, Values | None], weights: Values, result: Demands) -> Values:
-    count = evaluate(step.count, environment)
-    if count is None:
-        raise ModelError("the count of a loop must not depend on a random choice")
-    turns = int(np.max(count, initial=0))
-    if turns > LONGEST_LOOP:
-        raise ModelError(f"a loop runs {turns} times; at most {LONGEST_LOOP} are supported")
-    latency = np.zeros_like(weights)
-    for index in range(turns):
-        inside: dict[Variable, Values | None] = {**environment, step.index: np.float64(index)}  # type: ignore[dict-item]
-        latency = latency + _walk(step.body, inside, weights * (count > index), result)
-    return latency
-
-
-def _visit(step: Visit, environment: dict[Variable, Values | None], weights: Values, result: Demands) -> Values:
-    values = {name: evaluate(value, environment) for name, value in step.operands.items()}
-    uses = step.resource.uses(step.method, values)
-    if step.result is not None:
-        environment[step.result] = uses.result
-    place, live = f"{step.resource.name}.{step.method}", weights > 0
-    if np.any((uses.latency < 0) & live):
-        raise ModelError(f"{place} takes a negative time for some packets of this workload")
-    sizes = {server.name: server.members for server in step.resource.servers()}
-    for hold in uses.holds:
-        demand = result.servers.setdefault(hold.server, Demand())
-        seconds = weights * hold.seconds
-        total = float(np.sum(seconds))
-        demand.seconds += total
-        demand.inner += total if hold.inner is None else float(np.sum(weights * hold.inner))
-        demand.visits += float(np.sum(weights)) * hold.visits
-        if hold.member is None:
-            demand.spread += total
-        else:
-            members = np.broadcast_to(np.asarray(hold.member), seconds.shape).astype(np.int64)
-            outside = live & ((members < 0) | (members >= sizes[hold.server]))
-            if np.any(outside):
-                raise ModelError(
-                    f"{place}: {hold.server} has members 0..{sizes[hold.server] - 1}, got {members[outside][0]}"
-                )
-            for member in np.unique(members[live]):
-                share = float(np.sum(seconds[members == member]))
-                demand.members[int(member)] = demand.members.get(int(member), 0.0) + share
-    for name, amount in uses.counts.items():
-        result.counts[name] = result.counts.get(name, 0.0) + float(np.sum(weights * amount))
-    result.delay += float(np.sum(weights * uses.delay))
-    return weights * uses.latency

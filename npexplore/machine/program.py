@@ -5,6 +5,7 @@
             m.me.compute(cycles=m.facts.per_cell)
             m.dram.write(bytes=..., bank=...)
 
+Units of a server may be kept over other visits, in overlapping intervals: `h = m.take("bus")` ... `m.give(h)`.
 Solvers read the tree: demands (machine/demands.py) for bounds and queueing, rows of the event engine
 (machine/steps.py) for simulation.
 """
@@ -13,16 +14,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from npexplore.errors import ModelError, UnknownNameError
 from npexplore.machine.expressions import Condition, Constant, Expression, Operand, Variable, expression
+from npexplore.machine.holding import Holding, Holdings
 
 if TYPE_CHECKING:
     from npexplore.machine.resources.base import Resource
 
 Body: TypeAlias = "list[Step]"
+PRIORITY, LOWEST = 8, 15  # of a packet when it begins, and the last to go
 
 
 @dataclass
@@ -82,9 +85,10 @@ class Turn:
 
 @dataclass
 class Fork:
-    """Work that goes on by itself and may outlive the packet."""
+    """Work that goes on by itself and may outlive the packet; it may take a holding of the packet along."""
 
     body: Body
+    moved: tuple[Holding, Holding] | None = None  # as the packet knew it, as the fork knows it
 
 
 @dataclass
@@ -94,7 +98,28 @@ class Parallel:
     bodies: list[Body]
 
 
-Step: TypeAlias = "Visit | Loop | Branch | Let | Draw | Turn | Fork | Parallel"
+@dataclass
+class Take:
+    """Wait for the units of all holdings, at once or none, and keep them."""
+
+    holdings: list[Holding]
+
+
+@dataclass
+class Give:
+    """Give back what is held."""
+
+    holding: Holding
+
+
+@dataclass
+class Priority:
+    """From here on go before what has a larger number (0..15) among what happens at the same time."""
+
+    value: Expression
+
+
+Step: TypeAlias = "Visit | Loop | Branch | Let | Draw | Turn | Fork | Parallel | Take | Give | Priority"
 
 
 class Packet:
@@ -110,6 +135,23 @@ class Packet:
             raise UnknownNameError("packet column", name, self._columns) from None
 
 
+def visit(resource: Resource, method: str, **operands: Operand) -> Visit:
+    """Return a visit of a resource; raises UnknownNameError or ModelError for a wrong method or operand."""
+    if method not in resource.VISITS:
+        raise UnknownNameError(f"visit of resource {resource.name!r}", method, resource.VISITS)
+    names = resource.VISITS[method]
+    for name in operands:
+        if name not in names:
+            raise UnknownNameError(f"operand of {resource.name}.{method}", name, names)
+    missing = [name for name in names if name not in operands and name not in resource.OPTIONAL]
+    if missing:
+        raise ModelError(f"{resource.name}.{method} needs the operand {missing[0]!r}")
+    step = Visit(resource, method, {name: expression(value) for name, value in operands.items()})
+    if method in resource.RESULTS:
+        step.result = Variable(f"{resource.name}.{method}")
+    return step
+
+
 class _Calls:
     """`m.NAME`: turns method calls into Visit steps."""
 
@@ -122,20 +164,10 @@ class _Calls:
             raise UnknownNameError(f"visit of resource {resource.name!r}", method, resource.VISITS)
 
         def record(*unnamed: object, **operands: Operand) -> Variable | None:
-            names = resource.VISITS[method]
             if unnamed:
-                raise ModelError(f"{resource.name}.{method} takes its operands by name: {', '.join(names) or 'none'}")
-            for name in operands:
-                if name not in names:
-                    raise UnknownNameError(f"operand of {resource.name}.{method}", name, names)
-            missing = [name for name in names if name not in operands and name not in resource.OPTIONAL]
-            if missing:
-                raise ModelError(f"{resource.name}.{method} needs the operand {missing[0]!r}")
-            step = Visit(resource, method, {name: expression(value) for name, value in operands.items()})
-            if method in resource.RESULTS:
-                step.result = Variable(f"{resource.name}.{method}")
-            self._recorder.body.append(step)
-            return step.result
+                names = ", ".join(resource.VISITS[method])
+                raise ModelError(f"{resource.name}.{method} takes its operands by name: {names or 'none'}")
+            return self._recorder._visit(visit(resource, method, **operands))
 
         return record
 
@@ -148,6 +180,11 @@ class Recorder:
     facts: Any = None
     body: Body = field(default_factory=list)
 
+    def __post_init__(self) -> None:
+        self._holdings = Holdings(self.resources)
+        self._place = "the program"
+        self._ranked = False  # whether a priority was set
+
     def __getattr__(self, name: str) -> _Calls:
         if name.startswith("_"):
             raise AttributeError(name)
@@ -155,20 +192,35 @@ class Recorder:
             raise UnknownNameError("resource", name, self.resources)
         return _Calls(self, self.resources[name])
 
+    def _visit(self, step: Visit) -> Variable | None:
+        """Record a visit; those that open and close a section of their resource stand in one block."""
+        resource = step.resource
+        if step.method in resource.SECTIONS:
+            self._holdings.begin(resource.name, self.body, self._place)
+        elif step.method in resource.SECTIONS.values():
+            self._holdings.finish(resource.name, self.body)
+        for other in resource.visited():
+            if self.resources.get(other.name) is not other:
+                raise ModelError(f"{resource.name} visits {other.name!r}, which is no resource of this machine")
+        self.body.append(step)
+        return step.result
+
     @contextmanager
-    def _into(self, body: Body) -> Iterator[None]:
-        outer, self.body = self.body, body
+    def _into(self, body: Body, place: str) -> Iterator[None]:
+        outer = self.body, self._place
+        self.body, self._place = body, place
         try:
             yield
+            self._holdings.leave(body)
         finally:
-            self.body = outer
+            self.body, self._place = outer
 
     @contextmanager
     def loop(self, count: Operand) -> Iterator[Variable]:
         """Record a body that runs `count` times; yields the counter."""
         step = Loop(expression(count), Variable("index"), [])
         self.body.append(step)
-        with self._into(step.body):
+        with self._into(step.body, "a loop"):
             yield step.index
 
     @contextmanager
@@ -183,7 +235,7 @@ class Recorder:
                 raise ModelError(f"probability of branch {source!r} must be in [0, 1], got {condition!r}")
         step = Branch(condition, [], [], source)
         self.body.append(step)
-        with self._into(step.then):
+        with self._into(step.then, f"branch {source!r}"):
             yield
 
     @contextmanager
@@ -192,16 +244,26 @@ class Recorder:
         step = self.body[-1] if self.body else None
         if not isinstance(step, Branch) or step.otherwise:
             raise ModelError("otherwise() must stand directly behind a branch, and once")
-        with self._into(step.otherwise):
+        with self._into(step.otherwise, f"the other side of branch {step.source!r}"):
             yield
 
     @contextmanager
-    def fork(self) -> Iterator[None]:
-        """Record work that goes on by itself; the packet does not wait for it."""
+    def fork(self, held: Holding | None = None) -> Iterator[Holding | None]:
+        """Record work that goes on by itself; the packet does not wait for it.
+
+        held: what the fork takes along, and gives; it yields the holding under its new name.
+        """
         step = Fork([])
+        if held is not None:
+            self._holdings.end(held, "moved into a fork", self.body)
+            step.moved = (held, replace(held, block=step.body, place="a fork", state="held"))
         self.body.append(step)
-        with self._into(step.body):
-            yield
+        outer, self._holdings.open = self._holdings.open, [] if step.moved is None else [step.moved[1]]
+        try:
+            with self._into(step.body, "a fork"):
+                yield None if step.moved is None else step.moved[1]
+        finally:
+            self._holdings.open = outer
 
     def parallel(self, *parts: Callable[[], None]) -> None:
         """Record parts that run side by side; the packet goes on when the last has ended."""
@@ -209,8 +271,38 @@ class Recorder:
         self.body.append(step)
         for part in parts:
             step.bodies.append([])
-            with self._into(step.bodies[-1]):
+            with self._into(step.bodies[-1], "a parallel part"):
                 part()
+
+    def take(
+        self, server: str, *, member: Operand | None = None, units: Operand = 1, key: Operand | None = None
+    ) -> Holding:
+        """Record that the packet waits for units of a server and holds them until `give` (docs/machines.md)."""
+        held = self._holdings.take(server, member, units, key, self.body, self._place)
+        self.body.append(Take([held]))
+        return held
+
+    def take_all(self, *parts: tuple[str, Operand]) -> list[Holding]:
+        """Record that the packet waits until one unit of every (server, member) is free, and takes all or none."""
+        numbers = [part for part in parts if isinstance(part[1], int | float)]
+        if len(set(numbers)) < len(numbers) or not parts:
+            raise ModelError(f"take_all needs different members, each once, got {list(parts)}")
+        held = [self._holdings.take(name, member, 1, None, self.body, self._place) for name, member in parts]
+        self.body.append(Take(held))
+        return held
+
+    def give(self, *held: Holding) -> None:
+        """Record that what `take` or `take_all` returned is given back."""
+        for one in held:
+            self.body.append(Give(self._holdings.end(one, "given", self.body)))
+
+    def priority(self, value: Operand) -> None:
+        """Record that the packet goes before larger numbers (0..15) among what happens at one time; 8 for the next."""
+        level = expression(value)
+        if isinstance(level, Constant) and not 0 <= level.value <= LOWEST:
+            raise ModelError(f"priority must be in 0..{LOWEST}, got {value!r}")
+        self._ranked = True
+        self.body.append(Priority(level))
 
     def let(self, value: Operand, name: str = "let") -> Variable:
         """Record that an expression is computed once here; returns the variable that keeps it."""
@@ -245,4 +337,7 @@ def record(
     """Run a program function once and return the steps it recorded."""
     recorder = Recorder(resources, facts)
     function(recorder, Packet(columns))
+    recorder._holdings.leave(recorder.body)
+    if recorder._ranked:
+        recorder.priority(PRIORITY)
     return recorder.body

@@ -5,8 +5,21 @@ from __future__ import annotations
 from npexplore._kernels import engine
 from npexplore.errors import ModelError
 from npexplore.machine.assembler import Assembler
-from npexplore.machine.expressions import Condition, Variable
-from npexplore.machine.program import Body, Branch, Draw, Fork, Let, Loop, Parallel, Turn, Visit
+from npexplore.machine.expressions import Condition, Operand, Variable
+from npexplore.machine.program import (
+    Body,
+    Branch,
+    Draw,
+    Fork,
+    Give,
+    Let,
+    Loop,
+    Parallel,
+    Priority,
+    Take,
+    Turn,
+    Visit,
+)
 from npexplore.machine.rows import PROBABILITY_STEPS, Label
 
 OPPOSITE = {"lt": "ge", "le": "gt", "eq": "ne", "ne": "eq", "ge": "lt", "gt": "le"}
@@ -42,6 +55,21 @@ def _step(asm: Assembler, step: object) -> None:
         _loop(asm, step)
     elif isinstance(step, Branch):
         _branch(asm, step)
+    elif isinstance(step, Take):
+        _take(asm, step)
+    elif isinstance(step, Give):
+        asm.place_name = f"give of {step.holding.name}"
+        asm.give(asm.kept(step.holding))
+        asm.place_name = ""
+    elif isinstance(step, Priority):
+        with asm.scope():
+            asm.emit(engine.SET, asm.operand(step.value), slot=0, x=engine.PRIORITY)
+    elif isinstance(step, Fork) and step.moved is not None:
+        before, after = step.moved
+        with asm.fork(asm.kept(before)) as held:
+            assert held is not None
+            asm.keep(after, held)
+            steps(asm, step.body)
     elif isinstance(step, Fork):
         with asm.fork():
             steps(asm, step.body)
@@ -52,6 +80,21 @@ def _step(asm: Assembler, step: object) -> None:
         asm.join()
     else:
         raise ModelError(f"step {step!r} is unknown to the assembler")
+
+
+def _take(asm: Assembler, step: Take) -> None:
+    asm.place_name = f"take of {', '.join(holding.name for holding in step.holdings)}"
+    parts: list[tuple[str, Operand]] = []
+    for holding in step.holdings:
+        assert holding.server is not None
+        parts.append((holding.server.name, holding.member))
+    if len(parts) == 1:
+        first = step.holdings[0]
+        asm.keep(first, asm.take(*parts[0], first.units, first.key))
+    else:
+        for holding, held in zip(step.holdings, asm.take_all(parts), strict=True):
+            asm.keep(holding, held)
+    asm.place_name = ""
 
 
 def _loop(asm: Assembler, step: Loop) -> None:

@@ -94,12 +94,12 @@ def bottleneck(servers: Mapping[str, Server], busy: Mapping[str, float]) -> str:
     busy: by server name, the busy share of its busiest member (one bank that everybody wants holds all back).
     """
 
-    def busiest(role: str) -> tuple[float, str]:
-        shares = [(busy[name], name) for name, server in servers.items() if server.role == role and name in busy]
+    def busiest(*roles: str) -> tuple[float, str]:
+        shares = [(busy[name], name) for name, server in servers.items() if server.role in roles and name in busy]
         return max(shares, default=(0.0, "threads"))
 
     highest, name = busiest("queue")
-    full, limit = busiest("limit")
+    full, limit = busiest("limit", "pool")
     if highest < NEARLY_FULL:
         return limit if full > 0.95 else "threads"
     return name

@@ -57,7 +57,7 @@ def holds(model: EngineModel, log: Integers, end: int) -> Iterator[Held]:
     names = {
         number + member: (server.name, member)
         for server, number in model.servers.values()
-        if server.role != "hidden"
+        if server.role not in ("hidden", "pool")
         for member in range(server.members)
     }
     open_: dict[int, list[tuple[int, int]]] = {number: [] for number in names}

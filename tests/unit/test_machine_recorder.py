@@ -51,7 +51,7 @@ def test_every_step_is_kept_in_order():
         (lambda m, p: m.me.compute(cycle=5), "operand of me.compute 'cycle' is unknown (nearest: cycles)"),
         (lambda m, p: m.me.compute(), "me.compute needs the operand 'cycles'"),
         (lambda m, p: m.me.compute(5), "me.compute takes its operands by name: cycles"),
-        (lambda m, p: m.hash.serve(5), "hash.serve takes its operands by name: none"),
+        (lambda m, p: m.hash.serve(5), "hash.serve takes its operands by name: member"),
         (lambda m, p: p.packet_byte, "packet column 'packet_byte' is unknown (nearest: packet_bytes)"),
         (lambda m, p: m.me.compute(cycles="many"), "an operand must be a finite number or an expression"),
         (lambda m, p: m.me.compute(cycles=float("inf")), "an operand must be a finite number or an expression"),

@@ -271,8 +271,8 @@ def test_queueing_names_what_it_assumes_and_leaves_out():
 
     answer = queueing(machine([SERVER, dram(queue_limit=3), BufferPool("buffers", 3)], program, threads=4), LOAD)
     for words in (
-        "product form", "flow-equivalent station for dram.slots", "side by side work taken one after the other",
-        "no waiting for dram.queue, buffers",
+        "product form", "flow-equivalent station for buffers, dram.slots", "side by side work taken one after the other",
+        "no waiting for dram.queue",
     ):  # fmt: skip
         assert words in answer.approximation
     assert not answer.exact

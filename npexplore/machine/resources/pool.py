@@ -1,6 +1,7 @@
 """A pool of alike buffers: a packet waits until enough are free, keeps them, and gives them back.
 
-The engine counts them; for bounds they set no rate of their own (their demand is the residence, which depends on load).
+Demand of a packet = sum of buffers x the time it has them: packets under way are limited, whatever else they do.
+Anybody may give buffers back, some now and some later.
 """
 
 from collections.abc import Mapping
@@ -9,7 +10,7 @@ import numpy as np
 
 from npexplore.machine.assembler import Assembler
 from npexplore.machine.expressions import Expression, Values
-from npexplore.machine.resources.base import Resource, Server, Uses, count_of
+from npexplore.machine.resources.base import Resource, Section, Server, Uses, count_of, known
 
 
 class BufferPool(Resource):
@@ -22,12 +23,14 @@ class BufferPool(Resource):
         self.count = count_of(f"{name}: count", count)
 
     def servers(self) -> list[Server]:
-        """The free buffers, counted by the engine only."""
-        return [Server(self.name, units=self.count, role="hidden")]
+        """The buffers."""
+        return [Server(self.name, units=self.count, role="pool")]
 
     def uses(self, method: str, values: Mapping[str, Values | None]) -> Uses:
-        """No time of its own."""
-        return Uses(np.float64(0.0))  # type: ignore[arg-type]
+        """Buffers are a packet's own from a take to a give."""
+        section = [Section(self.name, known(self, method, "count", values))]
+        nothing: Values = np.float64(0.0)  # type: ignore[assignment]
+        return Uses(nothing, opens=section) if method == "take" else Uses(nothing, closes=section)
 
     def emit(self, method: str, operands: Mapping[str, Expression], asm: Assembler) -> None:
         """Wait for buffers, or give them back."""

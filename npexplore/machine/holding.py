@@ -1,0 +1,130 @@
+"""What a program holds from a take to its give; both stand in one block, or the give in a fork that takes it along.
+
+A block is the program itself, the body of a loop, one side of a branch, a fork, or one of several parallel parts: what
+is taken on a way through it is given on the same way, whatever the packet. Between the two, holdings may overlap in any
+order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from npexplore.errors import ModelError, one_of
+from npexplore.machine.expressions import Constant, Expression, Operand, expression
+
+if TYPE_CHECKING:
+    from npexplore.machine.resources.base import Resource, Server
+
+
+@dataclass(eq=False)
+class Holding:
+    """Units of one member of a server from a take to its give; or what a visit like a lock's acquire opens."""
+
+    name: str
+    block: Sequence[object] = field(repr=False)
+    place: str  # the block in words
+    server: Server | None = None  # None: a visit opened it
+    member: Expression = field(default_factory=lambda: Constant(0.0))
+    units: Expression = field(default_factory=lambda: Constant(1.0))
+    key: Expression = field(default_factory=lambda: Constant(0.0))
+    state: str = "held"
+
+    def end(self, state: str, block: Sequence[object]) -> None:
+        """Note that it is given or moved into a fork; raises ModelError if it cannot be, here."""
+        if self.state != "held":
+            raise ModelError(f"{self.name} cannot be {state}: it was {self.state} before")
+        if self.block is not block:
+            raise ModelError(
+                f"{self.name} was taken in {self.place} and is given in another block; both stand in one, "
+                "or the give in a fork that takes it along: with m.fork(held) as held"
+            )
+        self.state = state
+
+
+@dataclass
+class Holdings:
+    """The holdings that are open while a program is recorded, over the servers of its resources."""
+
+    resources: Mapping[str, Resource]
+    open: list[Holding] = field(default_factory=list)
+
+    def servers(self) -> dict[str, Server]:
+        """Return what can be held: servers with units that belong to whoever took them."""
+        found = [server for resource in self.resources.values() for server in resource.servers()]
+        return {s.name: s for s in found if s.role in ("queue", "limit") and s.units > 0 and s.discipline != "shared"}
+
+    def take(
+        self,
+        name: str,
+        member: Operand | None,
+        units: Operand,
+        key: Operand | None,
+        block: Sequence[object],
+        place: str,
+    ) -> Holding:
+        """Return a new holding; raises ModelError for what no packet could ever be granted."""
+        known = self.servers()
+        server = known[one_of("server", name, known)]
+        if member is None and server.members > 1:
+            raise ModelError(f"take of {name!r} needs member=...: there are {server.members}")
+        if key is not None and server.discipline == "fifo":
+            raise ModelError(f"take of {name!r} has a key, but its line is first come first served")
+        made = Holding(
+            repr(name), block, place, server, expression(0 if member is None else member), expression(units),
+            expression(0 if key is None else key),
+        )  # fmt: skip
+        limits = (("member", made.member, 0, server.members - 1), ("units", made.units, 1, server.units))
+        for what, value, low, high in limits:
+            if isinstance(value, Constant) and not (low <= value.value <= high and value.value == int(value.value)):
+                raise ModelError(f"take of {name!r}: {what} must be an integer in {low}..{high}, got {value.value:g}")
+        self._refuse_more_than_all(made)
+        self.open.append(made)
+        return made
+
+    def _refuse_more_than_all(self, made: Holding) -> None:
+        """Refuse units that the packet itself keeps from being free (as far as they are numbers here)."""
+        assert made.server is not None
+        same = [h for h in [*self.open, made] if h.server is not None and h.server.name == made.server.name]
+        if made.server.members > 1:
+            same = [h for h in same if _number(h.member) == _number(made.member) is not None]
+        needed = sum(_number(h.units) or 0 for h in same)
+        if needed > made.server.units:
+            raise ModelError(
+                f"take of {made.name}: the packet would hold {needed:g} of {made.server.units} and wait for itself"
+            )
+
+    def begin(self, name: str, block: Sequence[object], place: str) -> None:
+        """Note a visit that opens a section of a resource, like a lock's acquire."""
+        if any(h.name == name for h in self.open):
+            raise ModelError(f"{name} is held already: the packet would wait for itself")
+        self.open.append(Holding(name, block, place))
+
+    def finish(self, name: str, block: Sequence[object]) -> None:
+        """Note the visit that closes it."""
+        held = next((h for h in self.open if h.name == name), None)
+        if held is None:
+            raise ModelError(f"{name} is given, but was not taken")
+        held.end("given", block)
+        self.open.remove(held)
+
+    def end(self, held: object, state: str, block: Sequence[object]) -> Holding:
+        """Note the give of a holding, or its move into a fork."""
+        if not isinstance(held, Holding):
+            raise ModelError(f"what is given must come from m.take or m.take_all, got {held!r}")
+        if held.state == "held" and held not in self.open:
+            raise ModelError(f"{held.name} was not taken in this program, or outside the fork that gives it")
+        held.end(state, block)
+        self.open.remove(held)
+        return held
+
+    def leave(self, block: Sequence[object]) -> None:
+        """Raise ModelError if something taken in a block is still held at its end."""
+        for held in self.open:
+            if held.block is block:
+                raise ModelError(f"{held.name} is still held at the end of {held.place}")
+
+
+def _number(value: Expression) -> float | None:
+    return value.value if isinstance(value, Constant) else None

@@ -1,0 +1,214 @@
+"""Sections: what a packet does between taking units of a server and giving them back, along its way without contention.
+
+    seconds of a server = sum over gives of units x time  -  sum over takes of units x time
+
+whatever loops, branches and forks lie between. A packet of a group stands for many: times and units are weighted by its
+share of all packets that come along. `spent` says where time goes by what is held meanwhile; from it solvers learn
+which servers are held over which.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from npexplore.errors import ModelError
+from npexplore.machine.expressions import Values
+
+Chain = tuple[str, ...]  # servers held, in the order they were taken
+Flags = npt.NDArray[np.bool_]
+SMALL = 1e-9
+
+
+@dataclass
+class Demand:
+    """Per packet: seconds occupied, the part not spent at an inner server, visits, and each member's seconds."""
+
+    seconds: float = 0.0
+    inner: float = 0.0
+    visits: float = 0.0
+    members: dict[int, float] = field(default_factory=dict)
+    spread: float = 0.0  # seconds that fall evenly on all members
+
+    def add(self, seconds: Values, member: Values | None, live: Flags, members: int, place: str) -> float:
+        """Add weighted seconds (shape n) at a member and return their sum; raises ModelError for one not there."""
+        total = float(np.sum(seconds))
+        self.seconds += total
+        if member is None:
+            self.spread += total
+            return total
+        at = np.broadcast_to(np.asarray(member), seconds.shape).astype(np.int64)
+        outside = live & ((at < 0) | (at >= members))
+        if np.any(outside):
+            raise ModelError(f"{place} has members 0..{members - 1}, got {at[outside][0]}")
+        for number in np.unique(at[live]):
+            share = float(np.sum(seconds[at == number]))
+            self.members[int(number)] = self.members.get(int(number), 0.0) + share
+        return total
+
+    def merge(self, other: Demand) -> None:
+        """Add another demand."""
+        self.seconds += other.seconds
+        self.visits += other.visits
+        self.spread += other.spread
+        for number, share in other.members.items():
+            self.members[number] = self.members.get(number, 0.0) + share
+
+
+@dataclass
+class Section:
+    """All that happens while packets hold a server, for a solver that asks who could wait for it."""
+
+    demand: Demand = field(default_factory=Demand)
+    least: float = float("inf")  # units taken at once
+    most: float = 0.0
+    at_a_time: float = 0.0  # units that a packet has at one time, at most
+    in_all: float = 0.0  # units that a packet takes in all, at most
+    crossed: set[str] = field(default_factory=set)  # held over an overlapping time, neither inside the other
+    scattered: bool = False  # taken and given in different blocks, or by some packets only
+    outlives: bool = False  # taken or given by forked work, so that one thread may have several
+    untied: bool = False  # what is taken is not what is given: the time between is not known
+
+
+@dataclass(eq=False)
+class Open:
+    """A section that has begun."""
+
+    server: str
+    key: object
+    units: Values
+    member: Values | None
+
+
+@dataclass
+class Path:
+    """How far work has come: shares of packets, weighted time and units held (shape n each), what is open."""
+
+    weights: Values
+    clock: Values
+    units: dict[str, Values] = field(default_factory=dict)
+    open: tuple[Open, ...] = ()
+    forked: bool = False
+
+    @property
+    def chain(self) -> Chain:
+        """What is held."""
+        return tuple(section.server for section in self.open)
+
+    def where(self, share: Values) -> Path:
+        """Return the path of a share of the packets (shape n, or one probability)."""
+        units = {name: held * share for name, held in self.units.items()}
+        return Path(self.weights * share, self.clock * share, units, self.open, self.forked)
+
+    def rejoin(self, parts: Sequence[Path]) -> None:
+        """Go on where the shares of this path have come to."""
+        self.clock = np.sum([part.clock for part in parts], axis=0)
+        names = {name: None for part in parts for name in part.units}
+        nothing = np.zeros_like(self.clock)
+        self.units = {name: np.sum([part.units.get(name, nothing) for part in parts], axis=0) for name in names}
+
+    def strand(self, forked: bool, open_: tuple[Open, ...]) -> Path:
+        """Return the path of work that starts here and goes on side by side."""
+        return Path(self.weights, self.clock, dict(self.units), open_, forked or self.forked)
+
+
+@dataclass
+class Sections:
+    """Sections by server, and where time is spent: (servers held, server or "" for none) -> seconds per packet."""
+
+    by_server: dict[str, Section] = field(default_factory=dict)
+    spent: dict[tuple[Chain, str], float] = field(default_factory=dict)
+
+    def spend(self, path: Path, server: str, seconds: float) -> None:
+        """Note time at a server ("" for none) that is not also spent at a server inside it."""
+        if seconds:
+            place = path.chain, server
+            self.spent[place] = self.spent.get(place, 0.0) + seconds
+
+    def begin(self, path: Path, section: Open, limits: tuple[int, int], place: str) -> None:
+        """Take units; limits: members and units of the server."""
+        members, units = limits
+        kept, live = self.by_server.setdefault(section.server, Section()), path.weights > 0
+        taken = np.broadcast_to(section.units, path.weights.shape)[live]
+        if np.any((taken < 0) | (taken > units)):
+            raise ModelError(f"{place}: units of {section.server} must be in 0..{units}, got {_outside(taken, units)}")
+        kept.demand.add(-section.units * path.clock, section.member, live, members, f"{place}: {section.server}")
+        kept.demand.visits += float(np.sum(path.weights))
+        kept.outlives |= path.forked
+        held = path.units.get(section.server, 0.0) + section.units * path.weights
+        path.units[section.server] = held
+        if not len(taken) or not np.any(taken):
+            return
+        kept.least, kept.most = min(kept.least, float(taken.min())), max(kept.most, float(taken.max()))
+        kept.in_all += float(taken.max())
+        kept.at_a_time = max(kept.at_a_time, float(np.max(held[live] / path.weights[live])))
+        if taken.min() > 0:
+            path.open = (*path.open, section)
+        else:
+            kept.scattered = True
+
+    def end(self, path: Path, section: Open, base: int, members: int, place: str) -> None:
+        """Give units; what was opened in this block stands in `path.open` from `base` on."""
+        kept, live = self.by_server.setdefault(section.server, Section()), path.weights > 0
+        kept.demand.add(section.units * path.clock, section.member, live, members, f"{place}: {section.server}")
+        kept.outlives |= path.forked
+        path.units[section.server] = path.units.get(section.server, 0.0) - section.units * path.weights
+        kept.untied |= bool(np.any(path.units[section.server] < -SMALL))
+        same = [k for k in range(base, len(path.open)) if _same(path.open[k], section, live)]
+        if same:
+            self.close(path, same[-1])
+        elif np.any(np.broadcast_to(section.units, live.shape)[live]):
+            kept.scattered = True
+
+    def close(self, path: Path, at: int) -> None:
+        """Take a section out of those that are open; those opened after it cross it."""
+        ended = path.open[at].server
+        for later in path.open[at + 1 :]:
+            self.cross(ended, later.server)
+        path.open = path.open[:at] + path.open[at + 1 :]
+
+    def cross(self, a: str, b: str) -> None:
+        """Note that two are held over overlapping times, neither inside the other."""
+        self.by_server[a].crossed.add(b)
+        self.by_server[b].crossed.add(a)
+
+    def leave(self, path: Path, base: int) -> None:
+        """At the end of a block: what is still open there is given elsewhere."""
+        for section in path.open[base:]:
+            self.by_server[section.server].scattered = True
+        path.open = path.open[:base]
+
+    def tie(self, path: Path, strand: Path, parallel: bool) -> None:
+        """Go on with the units that side by side work has left; what it took itself it must have given back."""
+        for name, held in strand.units.items():
+            gained = held - path.units.get(name, 0.0)
+            self.by_server[name].untied |= bool(np.any(gained > SMALL))
+            self.by_server[name].outlives |= bool(np.any(np.abs(gained) > SMALL)) and not parallel
+        path.units = strand.units
+
+    def settle(self, path: Path) -> None:
+        """At the end of the program: sections that are not given as often as taken tell nothing."""
+        for name, held in path.units.items():
+            self.by_server[name].untied |= bool(np.any(np.abs(held) > SMALL))
+
+
+def without(spent: dict[tuple[Chain, str], float], names: set[str]) -> dict[tuple[Chain, str], float]:
+    """Return where time is spent if holding these servers is left out of account."""
+    result: dict[tuple[Chain, str], float] = {}
+    for (chain, server), seconds in spent.items():
+        place = tuple(name for name in chain if name not in names), server
+        result[place] = result.get(place, 0.0) + seconds
+    return result
+
+
+def _same(a: Open, b: Open, live: Flags) -> bool:
+    if a.key != b.key:
+        return False
+    return bool(np.all((np.broadcast_to(a.units, live.shape) == np.broadcast_to(b.units, live.shape)) | ~live))
+
+
+def _outside(taken: Values, units: int) -> float:
+    return float(taken[(taken < 0) | (taken > units)][0])
