@@ -1,13 +1,14 @@
 """Choose packets by an expression over the table's columns, such as `ipv4 and length > 100 and dst in "10.0.0.0/8"`.
 
 Python's syntax, read by its own parser, but only names of columns, numbers, address prefixes, comparisons, arithmetic
-and bit operations, `and`, `or`, `not`: nothing is called.
+and bit operations, `and`, `or`, `not`: nothing is called. `src` and `dst` may be `in` an IPv4 or IPv6 prefix, or `==`
+an address.
 """
 
 import ast
 import operator
 from collections.abc import Callable
-from ipaddress import IPv4Network
+from ipaddress import ip_network
 from typing import Any
 
 import numpy as np
@@ -62,9 +63,13 @@ def _value(table: PacketTable, node: ast.expr, text: str) -> Any:
             return combine.reduce([_truth(table, value, text) for value in values])
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
             return _BINARY[type(op)](_value(table, left, text), _value(table, right, text))
-        case ast.Compare(left=left, ops=[ast.In() | ast.NotIn() as op], comparators=[ast.Constant(value=str() as net)]):
-            inside = _inside(_value(table, left, text), net, text)
-            return inside if isinstance(op, ast.In) else ~inside
+        case ast.Compare(
+            left=left,
+            ops=[ast.In() | ast.NotIn() | ast.Eq() | ast.NotEq() as op],
+            comparators=[ast.Constant(value=str() as net)],
+        ):
+            inside = _inside(table, left, net, text)
+            return inside if isinstance(op, ast.In | ast.Eq) else ~inside
         case ast.Compare(left=left, ops=ops, comparators=comparators) if all(type(op) in _BINARY for op in ops):
             values = [_value(table, part, text) for part in (left, *comparators)]
             pairs = zip(ops, values[:-1], values[1:], strict=True)
@@ -77,9 +82,19 @@ def _truth(table: PacketTable, node: ast.expr, text: str) -> NDArray[np.bool_]:
     return np.asarray(_value(table, node, text)).astype(bool)
 
 
-def _inside(address: NDArray[np.int64], prefix: str, text: str) -> NDArray[np.bool_]:
+def _inside(table: PacketTable, side: ast.expr, prefix: str, text: str) -> NDArray[np.bool_]:
+    """Return which packets have `src` or `dst` in a prefix; packets of the other IP version, or of none, have not."""
+    if not isinstance(side, ast.Name) or side.id not in ("src", "dst"):
+        raise InputError(f"filter {text!r}: only src and dst can be in a prefix, got {ast.unparse(side)!r}")
     try:
-        network = IPv4Network(prefix)
+        network = ip_network(prefix)
     except ValueError as error:
         raise InputError(f"filter {text!r}: {error}") from None
-    return np.asarray(address & int(network.netmask) == int(network.network_address), dtype=bool)
+    if network.version == 4:
+        known = table["ipv4"] & table["header_complete"]
+        return np.asarray(known & (table[side.id] & int(network.netmask) == int(network.network_address)), dtype=bool)
+    found = np.zeros(table.rows, bool)
+    addresses = table.ipv6.source if side.id == "src" else table.ipv6.destination
+    mask, value = (np.frombuffer(part.packed, np.uint8) for part in (network.netmask, network.network_address))
+    found[table.ipv6.packet] = ((addresses & mask) == value).all(axis=1)
+    return found

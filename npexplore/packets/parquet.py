@@ -1,4 +1,4 @@
-"""A capture as a Parquet table that pandas, DuckDB and Dask read as it is: one row a packet, zstd, a row group a chunk.
+"""A capture as a Parquet table that pandas, DuckDB and Dask read as it is: one row a packet, zstd, row groups by time.
 
 Columns are the packet table's, with `time` as a nanosecond time stamp beside the exact integer `t_ns` (null where a
 packet has none), IPv6 addresses as 16 bytes, and VLAN id and MPLS label of the outermost tag.
@@ -6,11 +6,13 @@ The file's metadata under `npexplore` says where the packets came from: file, fo
 """
 
 import json
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from npexplore import __version__
 from npexplore._kernels.capture_records import NO_TIME
@@ -20,7 +22,8 @@ from npexplore.packets.links import link_format
 from npexplore.packets.output import replacing
 from npexplore.packets.scan import CaptureScan, Damage
 
-GROUP_PACKETS = 1 << 20
+GROUP_PACKETS = 1 << 18
+WINDOW_PACKETS = 1 << 19
 FLAGS = (
     "ipv4",
     "ipv6",
@@ -40,32 +43,82 @@ def convert(
 ) -> tuple[int, Damage | None]:
     """Write a capture as Parquet; return the number of rows and the damage of the source.
 
-    where: a filter (npexplore.packets.filters). Rows are in the order of the file, and each row group holds up to
-    2^20 packets with its least and greatest time in the statistics, so that engines skip what they do not need.
-    Memory does not grow with the file. Raises InputError for unreadable input.
+    where: a filter (npexplore.packets.filters). Rows are in order of time within a window (TimeOrder), and each row
+    group holds up to 2^18 packets with its least and greatest time in the statistics, so that engines skip what they do
+    not need. Memory does not grow with the file. Raises InputError for unreadable input.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    rows, waiting, held = 0, [], 0
+    rows = 0
     with replacing(source, target) as path:
         scan = CaptureScan(source, workers=workers)
         schema = _arrow(_empty(scan)).schema
         with pq.ParquetWriter(path, schema, compression="zstd") as writer:
+            order = TimeOrder(writer.write_table, GROUP_PACKETS, WINDOW_PACKETS)
             for table in scan:
                 part = _arrow(table)
                 if where:
                     part = part.filter(pa.array(select(table, where)))
-                waiting.append(part)
-                held += part.num_rows
+                order.add(part)
                 rows += part.num_rows
-                if held >= GROUP_PACKETS:
-                    writer.write_table(pa.concat_tables(waiting))
-                    waiting, held = [], 0
-            if waiting:
-                writer.write_table(pa.concat_tables(waiting))
-            writer.add_key_value_metadata({"npexplore": json.dumps(_origin(scan, where))})
+            order.finish()
+            written = {"by": "time", "window_packets": WINDOW_PACKETS, "late_packets": order.late}
+            writer.add_key_value_metadata({"npexplore": json.dumps({**_origin(scan, where), "order": written})})
     return rows, scan.damage
+
+
+class TimeOrder:
+    """Hand arrow tables on in row groups, rows in order of time as far as a window reaches.
+
+    The latest `window` rows wait for earlier ones to come. `late` counts the rows that came after the window and stand
+    behind later ones; the row groups then overlap in time, and their statistics tell it. Rows without a time stay
+    behind the row they came after. Rows of equal time keep the order of the file.
+    """
+
+    def __init__(self, write: Callable[[Any], None], group: int, window: int) -> None:
+        self.late = 0
+        self._write, self._group, self._window = write, group, window
+        self._tables: list[Any] = []
+        self._times: list[NDArray[np.int64]] = []
+        self._held = 0
+        self._before = self._latest = int(NO_TIME)
+
+    def add(self, table: Any) -> None:
+        """Take the next rows of the file."""
+        if not table.num_rows:
+            return
+        times = table["t_ns"].fill_null(int(NO_TIME)).to_numpy()
+        known = np.where(times != NO_TIME, np.arange(len(times)), -1)
+        last = np.maximum.accumulate(known)
+        times = np.where(last >= 0, times[last], self._before)
+        self._before = int(times[-1])
+        self._tables.append(table)
+        self._times.append(times)
+        self._held += len(times)
+        if self._held >= self._window + self._group:
+            self._hand_on(self._window)
+
+    def finish(self) -> None:
+        """Hand on what is left."""
+        if self._held:
+            self._hand_on(0)
+
+    def _hand_on(self, keep: int) -> None:
+        import pyarrow as pa
+
+        table, times = pa.concat_tables(self._tables), np.concatenate(self._times)
+        if (np.diff(times) < 0).any():
+            order = np.argsort(times, kind="stable")
+            table, times = table.take(order), times[order]
+        start = 0
+        while len(times) - start > keep and (keep == 0 or len(times) - start >= keep + self._group):
+            part = times[start : start + self._group]
+            self.late += int((part < self._latest).sum())
+            self._latest = max(self._latest, int(part[-1]))
+            self._write(table.slice(start, len(part)))
+            start += len(part)
+        self._tables, self._times, self._held = [table.slice(start)], [times[start:]], len(times) - start
 
 
 def _empty(scan: CaptureScan) -> PacketTable:
@@ -95,9 +148,22 @@ def _arrow(table: PacketTable) -> Any:
     stored = {name: pa.array(table[name]) for name in STORED if name not in ("t_ns", "flags", "interface")}
     derived = {name: pa.array(table[name]) for name in (*FLAGS, "dscp", "ecn")}
     tags = {name: pa.array(table[name], mask=table[name] < 0) for name in ("vlan_id", "mpls_label")}
-    six = np.full((table.rows, 2), None, dtype=object)
-    six[table.ipv6.packet, 0] = [row.tobytes() for row in table.ipv6.source]
-    six[table.ipv6.packet, 1] = [row.tobytes() for row in table.ipv6.destination]
-    addresses = {name: pa.array(six[:, at], pa.binary(16)) for at, name in enumerate(("src6", "dst6"))}
+    six = table.ipv6
+    addresses = {
+        name: _binary16(table.rows, six.packet, half)
+        for name, half in (("src6", six.source), ("dst6", six.destination))
+    }
     links = {"interface": pa.array(table["interface"]), "link_type": pa.array(table["link_type"])}
     return pa.table({**times, **stored, **links, **derived, **tags, **addresses})
+
+
+def _binary16(rows: int, at: NDArray[np.int64], values: NDArray[np.uint8]) -> Any:
+    """Return a column of 16 bytes a row that is null but in rows `at`."""
+    import pyarrow as pa
+
+    if not len(at):
+        return pa.nulls(rows, pa.binary(16))
+    data, known = np.zeros((rows, 16), np.uint8), np.zeros(rows, bool)
+    data[at], known[at] = values, True
+    bits = np.packbits(known, bitorder="little")
+    return pa.Array.from_buffers(pa.binary(16), rows, [pa.py_buffer(bits), pa.py_buffer(data)])

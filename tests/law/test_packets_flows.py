@@ -2,7 +2,7 @@
 
 import io
 from collections import OrderedDict
-from ipaddress import IPv4Network
+from ipaddress import IPv4Address, IPv4Network, IPv6Address
 from itertools import pairwise
 
 import numpy as np
@@ -12,8 +12,17 @@ from hypothesis import strategies as st
 from reference import capture_files as make
 
 from npexplore._kernels.capture_flows import longest_match
+from npexplore.errors import InputError
 from npexplore.packets import read_capture
-from npexplore.packets.statistics import destination_locality, elephants, flow_table, locality, train_lengths
+from npexplore.packets.statistics import (
+    destination_locality,
+    elephants,
+    endpoints,
+    flow_table,
+    locality,
+    top_talkers,
+    train_lengths,
+)
 
 packets = st.lists(
     st.tuples(
@@ -23,22 +32,32 @@ packets = st.lists(
         st.sampled_from([5, 6]),
         st.sampled_from([6, 17]),
         st.integers(60, 70),
+        st.booleans(),
     ),
     max_size=40,
 ).map(lambda rows: sorted(rows, key=lambda row: row[0]))
 
 
+def address(number, six):
+    return IPv6Address((0x20010DB8 << 96) + (number << 64) + 1) if six else IPv4Address(number)
+
+
 def table(rows):
     records = []
-    for time, src, dst, port, proto, size in rows:
+    for time, src, dst, port, proto, size, six in rows:
         body = make.tcp(port, 11 - port) if proto == 6 else make.udp(port, 11 - port)
-        records.append((time, 0, make.ethernet(make.ipv4(body, proto=proto, src=src, dst=dst)), size))
+        if six:
+            packet = make.ipv6(body, proto, src=address(src, six).packed, dst=address(dst, six).packed)
+        else:
+            packet = make.ipv4(body, proto=proto, src=src, dst=dst)
+        records.append((time, 0, make.ethernet(packet, 0x86DD if six else 0x0800), size))
     return read_capture(io.BytesIO(make.pcap(records))).columns
 
 
 def plain_flows(rows, both_ways, timeout, active):
     flows, current = [], {}
-    for time, src, dst, port, proto, size in rows:
+    for time, a, b, port, proto, size, six in rows:
+        src, dst = str(address(a, six)), str(address(b, six))
         key = (src, dst, proto, port, 11 - port)
         name = key
         if both_ways and (dst, src, proto, 11 - port, port) in current:
@@ -58,9 +77,11 @@ def plain_flows(rows, both_ways, timeout, active):
 
 @given(packets, st.booleans(), st.sampled_from([None, 2, 9]), st.sampled_from([None, 5]))
 def test_flow_table_equals_plain_flows(rows, both_ways, timeout, active):
-    found = flow_table(table(rows), both_ways=both_ways, timeout_s=timeout, active_s=active)
+    packets = table(rows)
+    found = flow_table(packets, both_ways=both_ways, timeout_s=timeout, active_s=active)
     expected = plain_flows(rows, both_ways, timeout or 10**6, active or 10**6)
-    keys = list(zip(*(found[name] for name in ("src", "dst", "ip_proto", "sport", "dport")), strict=True))
+    ends = (endpoints(packets).text(found[name]) for name in ("src", "dst"))
+    keys = list(zip(*ends, *(found[name] for name in ("ip_proto", "sport", "dport")), strict=True))
     assert keys == [flow["key"] for flow in expected]
     assert found["packets"].tolist() == [flow["packets"] for flow in expected]
     assert found["bytes"].tolist() == [flow["bytes"] for flow in expected]
@@ -89,8 +110,8 @@ def test_trains_hold_every_packet_once(rows, gap):
     trains = train_lengths(table(rows), gap)
     assert trains.sum() == len(rows)
     pairs = {}
-    for time, src, dst, *_ in rows:
-        pairs.setdefault(frozenset((src, dst)), []).append(time)
+    for time, src, dst, *_, six in rows:
+        pairs.setdefault((frozenset((src, dst)), six), []).append(time)
     breaks = sum(b - a > gap for times in pairs.values() for a, b in pairwise(times))
     assert len(trains) == len(pairs) + breaks
 
@@ -138,9 +159,32 @@ def test_longest_match_equals_trying_every_prefix(nets, addresses, low):
 
 
 def test_destinations_by_prefix_and_by_route():
-    columns = table([(n, 1, dst, 5, 17, 60) for n, dst in enumerate([1, 2, 3, 1, 9, 2])])
+    columns = table([(n, 1, dst, 5, 17, 60, False) for n, dst in enumerate([1, 2, 3, 1, 9, 2])])
     assert destination_locality(columns).distance.tolist() == [-1, -1, -1, 2, -1, 3]
     assert destination_locality(columns, prefix_bits=30).distance.tolist() == [-1, 0, 0, 0, -1, 1]
     net = IPv4Network("0.0.0.0/30")
     routes = np.array([int(net.network_address)], np.uint32), np.array([30], np.uint8)
     assert destination_locality(columns, prefixes=routes).distance.tolist() == [-1, 0, 0, 0, -1, 1]
+
+
+def test_destinations_of_both_versions_in_the_order_of_the_packets():
+    columns = table([(n, 1, dst, 5, 17, 60, n % 2 == 1) for n, dst in enumerate([1, 1, 2, 1, 1, 2])])
+    assert destination_locality(columns).distance.tolist() == [-1, -1, -1, 1, 2, -1]
+    shorter = destination_locality(columns, prefix_bits=8, ipv6_prefix_bits=32)
+    assert shorter.distance.tolist() == [-1, -1, 1, 1, 1, 1]
+    assert destination_locality(columns, prefix_bits=0, ipv6_prefix_bits=0).distinct == 2
+    routes = np.array([0], np.uint32), np.array([30], np.uint8)
+    assert destination_locality(columns, prefixes=routes).distance.tolist() == [-1, -1, 1, 1, 1, -1]
+    with pytest.raises(InputError, match="IPv6 prefix bits must be 0 to 128, got 129"):
+        destination_locality(columns, ipv6_prefix_bits=129)
+
+
+@given(packets)
+def test_talkers_of_both_versions_send_every_byte_once(rows):
+    sent = {}
+    for _, src, _, _, _, size, six in rows:
+        name = str(address(src, six))
+        sent[name] = sent.get(name, 0) + size
+    found = top_talkers(table(rows), 100)
+    assert dict(zip(found["address"], found["bytes"], strict=True)) == sent
+    assert found["bytes"].is_monotonic_decreasing

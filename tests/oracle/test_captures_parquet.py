@@ -33,6 +33,17 @@ def test_duckdb(converted):
     assert tuple(int(value) for value in found) == totals(capture)
 
 
+def test_duckdb_by_time(converted):
+    duckdb = pytest.importorskip("duckdb")
+    capture, path = converted
+    times = capture.columns["t_ns"]
+    middle = int(times[len(times) // 2])
+    by_number = duckdb.sql(f"select count(*) from '{path}' where t_ns < {middle}").fetchall()[0][0]
+    stamp = pd.Timestamp(middle, tz="UTC").isoformat(sep=" ")
+    by_time = duckdb.sql(f"select count(*) from '{path}' where time < '{stamp}'").fetchall()[0][0]
+    assert by_number == by_time == int((times < middle).sum())
+
+
 @pytest.mark.filterwarnings("ignore")  # of Dask's own use of pandas
 def test_dask(converted):
     frames = pytest.importorskip("dask.dataframe")

@@ -100,6 +100,12 @@ def table():
     return read_capture(share("data", "captures", "zeek_wikipedia.pcap")).columns
 
 
+def link_local(t):
+    found = t["src"] == 0x8D8EDC76
+    found[t.ipv6.packet] = (t.ipv6.source[:, 0] == 0xFE) & (t.ipv6.source[:, 1] & 0xC0 == 0x80)
+    return found
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -107,7 +113,10 @@ def table():
         ("not ipv4 and length > 60", lambda t: ~t["ipv4"] & (t["length"] > 60)),
         ("60 <= length < 100 or arp", lambda t: ((t["length"] >= 60) & (t["length"] < 100)) | t["arp"]),
         ('src in "141.142.220.0/24"', lambda t: t["src"] >> 8 == 0x8D8EDC),
-        ('dst not in "0.0.0.0/0"', lambda t: t["ipv4"] & False),
+        ('dst not in "0.0.0.0/0"', lambda t: ~t["ipv4"]),
+        ('dst in "::/0"', lambda t: t["ipv6"]),
+        ('src in "fe80::/10" or src == "141.142.220.118"', link_local),
+        ('dst != "ff02::fb"', lambda t: ~t["ipv6"] | (t["dport"] != 5353)),
         ("tcp_flags & 2", lambda t: t["tcp_flags"] & 2 != 0),
         ("length % 2 == -1 + 2", lambda t: t["length"] % 2 == 1),
         ("True", lambda t: t["length"] >= 0),
@@ -126,6 +135,8 @@ def test_filters(table, text, expected):
         ("length.sum()", "may not stand in a filter"),
         ("length > 'x'", "may not stand in a filter"),
         ('src in "10.0.0.1/8"', "host bits set"),
+        ('src in "10::1/8"', "host bits set"),
+        ('length in "10.0.0.0/8"', "only src and dst can be in a prefix, got 'length'"),
         ("[length]", "may not stand in a filter"),
         ("length ** 5", "may not stand in a filter"),
     ],

@@ -1,8 +1,11 @@
 """`npexplore trace convert`: Parquet that others read, captures of other kinds, errors in one line."""
 
 import json
+from itertools import pairwise
 
+import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from reference import capture_files as make
@@ -57,15 +60,86 @@ def test_parquet_says_where_it_came_from_and_is_compressed(tmp_path):
     assert file.metadata.row_group(0).column(0).compression == "ZSTD"
 
 
-def test_row_groups_are_bounded(tmp_path, monkeypatch):
-    monkeypatch.setattr("npexplore.packets.parquet.GROUP_PACKETS", 40_000)
-    (tmp_path / "in").write_bytes(make.pcap([(n, 0, b"x", None) for n in range(100_000)]))
+@pytest.fixture
+def small_groups(monkeypatch):
+    monkeypatch.setattr("npexplore.packets.parquet.GROUP_PACKETS", 1000)
+    monkeypatch.setattr("npexplore.packets.parquet.WINDOW_PACKETS", 2000)
+
+
+def groups(path):
+    """Return (rows, least t_ns, greatest t_ns) of each row group, as the statistics in the file say."""
+    file = pq.ParquetFile(path).metadata
+    at = pq.ParquetFile(path).schema_arrow.names.index("t_ns")
+    found = [file.row_group(k) for k in range(file.num_row_groups)]
+    return [(g.num_rows, g.column(at).statistics.min, g.column(at).statistics.max) for g in found]
+
+
+def order_of(path):
+    return json.loads(pq.ParquetFile(path).metadata.metadata[b"npexplore"])["order"]
+
+
+def test_row_groups_are_bounded_and_tell_their_times(tmp_path, small_groups):
+    (tmp_path / "in").write_bytes(make.pcap([(n, 0, b"x", None) for n in range(100_500)]))
     rows, damage = convert(tmp_path / "in", tmp_path / "t.parquet", workers=2)
-    groups = pq.ParquetFile(tmp_path / "t.parquet").metadata
-    assert rows == groups.num_rows == 100_000
+    assert rows == 100_500
     assert damage is None
-    assert groups.num_row_groups >= 2
-    assert pd.read_parquet(tmp_path / "t.parquet")["t_ns"].is_monotonic_increasing
+    expected = [
+        (min(1000, 100_500 - s), s * 10**9, (min(s + 1000, 100_500) - 1) * 10**9) for s in range(0, 100_500, 1000)
+    ]
+    assert groups(tmp_path / "t.parquet") == expected
+    assert order_of(tmp_path / "t.parquet") == {"by": "time", "window_packets": 2000, "late_packets": 0}
+
+
+def test_rows_are_sorted_by_time_within_the_window(tmp_path, small_groups):
+    rng = np.random.default_rng(1)
+    seconds = np.arange(60_000) + rng.integers(0, 500, 60_000)
+    (tmp_path / "in").write_bytes(make.pcap([(int(n), 0, b"x", None) for n in seconds]))
+    convert(tmp_path / "in", tmp_path / "t.parquet")
+    table = pd.read_parquet(tmp_path / "t.parquet")
+    assert (table["t_ns"] // 10**9).tolist() == sorted(seconds.tolist())
+    assert order_of(tmp_path / "t.parquet")["late_packets"] == 0
+    bounds = groups(tmp_path / "t.parquet")
+    assert all(before[2] <= after[1] for before, after in pairwise(bounds))
+    in_file_order = table.sort_values("position")["t_ns"] // 10**9
+    assert in_file_order.tolist() == seconds.tolist()
+
+
+def test_packets_later_than_the_window_are_counted_and_kept(tmp_path, small_groups):
+    seconds = [*range(1000, 70_000), 5, 6, *range(70_000, 80_000)]
+    (tmp_path / "in").write_bytes(make.pcap([(n, 0, b"x", None) for n in seconds]))
+    convert(tmp_path / "in", tmp_path / "t.parquet")
+    found = pd.read_parquet(tmp_path / "t.parquet")["t_ns"] // 10**9
+    assert sorted(found.tolist()) == sorted(seconds)
+    assert order_of(tmp_path / "t.parquet")["late_packets"] == 2
+    assert sum(low == 5 * 10**9 for _, low, _ in groups(tmp_path / "t.parquet")) == 1
+
+
+def test_a_filter_by_time_reads_the_row_groups_it_needs(tmp_path, small_groups):
+    import pyarrow.dataset as ds
+
+    path = tmp_path / "t.parquet"
+    (tmp_path / "in").write_bytes(make.pcap([(n, 0, b"x", None) for n in range(50_000)]))
+    convert(tmp_path / "in", path)
+    low, high = 20_100 * 10**9, 21_900 * 10**9
+    wanted = (ds.field("t_ns") >= low) & (ds.field("t_ns") < high)
+    (fragment,) = ds.dataset(path).get_fragments(wanted)
+    assert [group.id for group in fragment.subset(wanted).row_groups] == [20, 21]
+    times = (ds.field("time") >= pa.scalar(low, pa.timestamp("ns", "UTC"))) & (
+        ds.field("time") < pa.scalar(high, pa.timestamp("ns", "UTC"))
+    )
+    assert [group.id for group in fragment.subset(times).row_groups] == [20, 21]
+    found = pd.read_parquet(path, filters=[("t_ns", ">=", low), ("t_ns", "<", high)])
+    assert len(found) == 1800
+
+
+def test_packets_without_time_stay_behind_their_neighbours(tmp_path):
+    parts = [make.section(), make.interface(resolution=9), make.simple(b"0")]
+    parts += [make.enhanced(b"9", 9), make.simple(b"99"), make.enhanced(b"5", 5), make.simple(b"5555")]
+    (tmp_path / "in").write_bytes(b"".join(parts))
+    convert(tmp_path / "in", tmp_path / "t.parquet")
+    table = pd.read_parquet(tmp_path / "t.parquet")
+    assert table["length"].tolist() == [1, 1, 4, 1, 2]
+    assert table["t_ns"].isna().tolist() == [True, False, True, False, True]
 
 
 @pytest.mark.parametrize("data", [make.pcap([]), make.section()])

@@ -1,6 +1,7 @@
 """Statistics of captures: running totals in constant memory, and what needs the whole packet table."""
 
 from npexplore.packets.statistics.counting import CaptureCounts, count_capture
+from npexplore.packets.statistics.endpoints import Endpoints, endpoints
 from npexplore.packets.statistics.flows import elephants, flow_table, top_talkers, train_lengths
 from npexplore.packets.statistics.locality import Locality, destination_locality, locality
 from npexplore.packets.statistics.rates import RateCounter, RateSeries, rate_over_time
@@ -8,6 +9,7 @@ from npexplore.packets.statistics.scaling import HurstEstimate, hurst, interarri
 
 __all__ = [
     "CaptureCounts",
+    "Endpoints",
     "HurstEstimate",
     "Locality",
     "RateCounter",
@@ -15,6 +17,7 @@ __all__ = [
     "count_capture",
     "destination_locality",
     "elephants",
+    "endpoints",
     "flow_table",
     "hurst",
     "interarrivals",

@@ -1,4 +1,4 @@
-"""Flows of a packet table: 5-tuples, directed or both ways, split by timeouts; talkers and packet trains.
+"""Flows of a packet table, IPv4 and IPv6: 5-tuples, directed or both ways, split by timeouts; talkers and trains.
 
 A flow ends when none of its packets comes for `timeout_s` (inactive) or when it has lasted `active_s` (RFC 5470 section
 5.1.1 calls both flow expiration). Elephants are the fewest flows that carry a given share of the bytes.
@@ -13,6 +13,7 @@ from npexplore._kernels.capture_flows import split_by_timeout
 from npexplore._kernels.capture_records import NO_TIME
 from npexplore.errors import InputError, one_of, positive
 from npexplore.packets.columns import PacketTable
+from npexplore.packets.statistics.endpoints import FIRST_IPV6, endpoints
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,15 +25,18 @@ TUPLE = ("src", "dst", "ip_proto", "sport", "dport")
 def flow_table(
     table: PacketTable, *, both_ways: bool = False, timeout_s: float | None = None, active_s: float | None = None
 ) -> "pd.DataFrame":
-    """Return one row a flow of the IPv4 packets, in order of first packets: 5-tuple, packets, bytes, times, duration.
+    """Return one row a flow of the IP packets, in order of first packets: 5-tuple, packets, bytes, times, duration.
 
+    src, dst: numbers of `endpoints(table)`, equal to IPv4 addresses; `endpoints(table).text` writes all out.
     both_ways: a conversation is one flow, named after its first packet's direction, with the packets of each direction.
     timeout_s, active_s: split flows as above (needs time stamps); None: a 5-tuple is one flow. Raises InputError.
     """
     import pandas as pd
 
-    rows = np.flatnonzero(table["ipv4"] & table["header_complete"])
-    tuples = {name: table[name][rows].astype(np.int64) for name in TUPLE}
+    ends = endpoints(table)
+    rows = ends.rows
+    tuples = {"src": ends.src, "dst": ends.dst}
+    tuples |= {name: table[name][rows].astype(np.int64) for name in ("ip_proto", "sport", "dport")}
     forward = np.ones(len(rows), bool)
     key = dict(tuples)
     if both_ways:
@@ -68,7 +72,10 @@ def _numbered(key: dict[str, NDArray[np.int64]]) -> NDArray[np.int64]:
     """Return the number of each packet's key, in the order in which keys appear."""
     import pandas as pd
 
-    upper = key["src"] << 32 | key["dst"]
+    src, dst = key["src"], key["dst"]
+    if len(src) and max(src.max(), dst.max()) >= FIRST_IPV6:
+        src, dst = np.split(pd.factorize(np.concatenate([src, dst]))[0].astype(np.int64), 2)
+    upper = src << 32 | dst
     lower = key["sport"] << 24 | key["dport"] << 8 | key["ip_proto"]
     ends, ports = (pd.factorize(half)[0].astype(np.int64) for half in (upper, lower))
     return np.asarray(pd.factorize(ends << 31 | ports)[0], dtype=np.int64)
@@ -85,23 +92,22 @@ def elephants(flows: "pd.DataFrame", share: float = 0.8) -> "pd.DataFrame":
 
 
 def top_talkers(table: PacketTable, count: int = 10, *, by: str = "bytes", end: str = "src") -> "pd.DataFrame":
-    """Return the IPv4 addresses that send (`src`) or receive (`dst`) most, by `bytes` or `packets`, as text."""
-    from ipaddress import IPv4Address
-
+    """Return the IP addresses that send (`src`) or receive (`dst`) most, by `bytes` or `packets`, as text."""
     import pandas as pd
 
     one_of("measure of talkers", by, ("bytes", "packets"))
-    rows = table["ipv4"] & table["header_complete"]
-    address, inverse = np.unique(table[one_of("end of a packet", end, ("src", "dst"))][rows], return_inverse=True)
+    ends = endpoints(table)
+    address, inverse = np.unique(getattr(ends, one_of("end of a packet", end, ("src", "dst"))), return_inverse=True)
     frame = pd.DataFrame(
         {
-            "address": [str(IPv4Address(int(value))) for value in address],
+            "address": address,
             "packets": np.bincount(inverse, minlength=len(address)),
-            "bytes": np.bincount(inverse, table["length"][rows], len(address)).astype(np.int64),
+            "bytes": np.bincount(inverse, table["length"][ends.rows], len(address)).astype(np.int64),
         }
     )
     frame["share"] = frame[by] / max(1, frame[by].sum())
-    return frame.sort_values(by, ascending=False, kind="stable").head(count).reset_index(drop=True)
+    top = frame.sort_values(by, ascending=False, kind="stable").head(count).reset_index(drop=True)
+    return top.assign(address=ends.text(top["address"]))
 
 
 def train_lengths(table: PacketTable, gap_s: float) -> NDArray[np.int64]:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from npexplore._kernels.capture_flows import longest_match, stack_distances
 from npexplore.errors import InputError
 from npexplore.packets.columns import PacketTable
+from npexplore.packets.statistics.endpoints import dense_bytes
 
 
 @dataclass(frozen=True)
@@ -52,30 +53,37 @@ def locality(keys: NDArray[np.integer]) -> Locality:
 
 
 def destination_locality(
-    table: PacketTable, *, prefix_bits: int = 32, prefixes: "tuple[NDArray[np.uint32], NDArray[np.uint8]] | None" = None
+    table: PacketTable,
+    *,
+    prefix_bits: int = 32,
+    ipv6_prefix_bits: int = 128,
+    prefixes: "tuple[NDArray[np.uint32], NDArray[np.uint8]] | None" = None,
 ) -> Locality:
-    """Return the locality of a capture's IPv4 destinations, in the order of the packets.
+    """Return the locality of a capture's destinations, IPv4 and IPv6, in the order of the packets.
 
-    prefix_bits: destinations that share so many leading bits are one key. prefixes: arrays (value, length) of a routing
-    table; the key is then the longest matching prefix, as in a cache of routes (a destination without one is its own
-    key). Raises InputError for more than 32 bits.
+    prefix_bits, ipv6_prefix_bits: destinations that share so many leading bits are one key. prefixes: arrays (value,
+    length) of an IPv4 routing table; the key is then the longest matching prefix, as in a cache of routes (without one
+    a destination is its own key). Raises InputError for more than 32 or 128 bits.
     """
-    return locality(destination_keys(table, prefix_bits=prefix_bits, prefixes=prefixes))
-
-
-def destination_keys(
-    table: PacketTable, *, prefix_bits: int = 32, prefixes: "tuple[NDArray[np.uint32], NDArray[np.uint8]] | None" = None
-) -> NDArray[np.int64]:
-    """Return what a cache of routes is asked for by each IPv4 packet, as numbers; arguments as above."""
-    if not 0 <= prefix_bits <= 32:
-        raise InputError(f"prefix bits must be 0 to 32, got {prefix_bits}")
-    address = table["dst"][table["ipv4"] & table["header_complete"]].astype(np.int64)
+    for name, bits, most in (("prefix bits", prefix_bits, 32), ("IPv6 prefix bits", ipv6_prefix_bits, 128)):
+        if not 0 <= bits <= most:
+            raise InputError(f"{name} must be 0 to {most}, got {bits}")
+    four = np.flatnonzero(table["ipv4"] & table["header_complete"])
+    address = table["dst"][four].astype(np.int64)
     if prefixes is None:
-        return np.asarray(address >> (32 - prefix_bits))
-    value, length = (np.asarray(column, np.int64) for column in prefixes)
-    order = np.lexsort((length, value))
-    route = longest_match(address, value[order], length[order])
-    return np.where(route >= 0, route, address + len(value))
+        keys = address >> (32 - prefix_bits)
+    else:
+        value, length = (np.asarray(column, np.int64) for column in prefixes)
+        order = np.lexsort((length, value))
+        route = longest_match(address, value[order], length[order])
+        keys = np.where(route >= 0, route, address + len(value))
+    six = table.ipv6
+    if len(six.packet):
+        mask = np.packbits(np.arange(128) < ipv6_prefix_bits)
+        numbers, _ = dense_bytes(six.destination & mask)
+        order = np.argsort(np.concatenate([four, six.packet]), kind="stable")
+        keys = np.concatenate([keys, -1 - numbers])[order]
+    return locality(keys)
 
 
 def _dense(keys: NDArray[np.integer]) -> tuple[NDArray[np.int64], int]:

@@ -1,0 +1,65 @@
+"""Addresses of both IP versions as one kind of whole number, so that flows and talkers of both are counted alike.
+
+An IPv4 address is its own number; an IPv6 address is 2^32 plus its row in `Endpoints.ipv6`, in order of appearance.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from npexplore.packets.columns import PacketTable
+
+FIRST_IPV6 = 1 << 32
+
+
+@dataclass(frozen=True)
+class Endpoints:
+    """Source and destination of every packet that has a whole IPv4 or IPv6 header.
+
+    rows: int64, the packets' rows in the table, ascending; src, dst: int64, numbers as above; ipv6: uint8 (m, 16), the
+    different IPv6 addresses.
+    """
+
+    rows: NDArray[np.int64]
+    src: NDArray[np.int64]
+    dst: NDArray[np.int64]
+    ipv6: NDArray[np.uint8]
+
+    def text(self, numbers: Iterable[int]) -> list[str]:
+        """Return addresses as people write them."""
+        from ipaddress import IPv4Address, IPv6Address
+
+        return [
+            str(IPv4Address(n)) if n < FIRST_IPV6 else str(IPv6Address(self.ipv6[n - FIRST_IPV6].tobytes()))
+            for n in map(int, numbers)
+        ]
+
+
+def endpoints(table: PacketTable) -> Endpoints:
+    """Return the endpoints of a table's packets."""
+    whole = table["header_complete"]
+    rows = np.flatnonzero(whole & (table["ipv4"] | table["ipv6"]))
+    src, dst = (table[name][rows].astype(np.int64) for name in ("src", "dst"))
+    six = table.ipv6
+    if not len(six.packet):
+        return Endpoints(rows, src, dst, np.empty((0, 16), np.uint8))
+    both = np.concatenate([six.source, six.destination])
+    numbers, first = dense_bytes(both)
+    at = np.searchsorted(rows, six.packet)
+    src[at], dst[at] = (FIRST_IPV6 + half for half in np.split(numbers, 2))
+    return Endpoints(rows, src, dst, both[first])
+
+
+def dense_bytes(addresses: NDArray[np.uint8]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return numbers from 0 for the different rows of uint8 (n, 16), in order of appearance, and where each is first."""
+    import pandas as pd
+
+    halves = np.ascontiguousarray(addresses).view(np.uint64)
+    high, low = (pd.factorize(halves[:, k])[0].astype(np.int64) for k in (0, 1))
+    numbers, different = pd.factorize(high << 32 | low)
+    first = np.empty(len(different), np.int64)
+    backwards = np.arange(len(numbers) - 1, -1, -1)
+    first[numbers[backwards]] = backwards
+    return numbers.astype(np.int64), first
