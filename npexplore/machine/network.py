@@ -15,8 +15,8 @@ import msgspec
 
 from npexplore.errors import InputError, UnknownNameError, positive
 from npexplore.machine.distributions import Batch, Count, OnOff, Periodic, Poisson, Record, Time
-from npexplore.machine.parameters import decode
 from npexplore.paths import share
+from npexplore.toml import decode
 
 IN, OUT = "in", "out"
 DUST = 1e-9  # how far probabilities may be from adding up to 1
@@ -26,7 +26,7 @@ class Station(Record, frozen=True, kw_only=True):
     """A place of service. `capacity` counts those in service, too; `rates`: work a second with 1, 2, ... customers."""
 
     servers: Count = 1
-    discipline: Literal["fifo", "ps", "delay", "priority"] = "fifo"
+    discipline: Literal["fifo", "ps", "delay", "priority", "preemptive"] = "fifo"
     capacity: int | None = None
     when_full: Literal["drop", "block"] = "drop"
     rates: list[float] | None = None
@@ -36,13 +36,20 @@ class Station(Record, frozen=True, kw_only=True):
         if self.capacity is not None and self.capacity < 1:
             raise InputError(f"{place}: capacity must be at least 1, got {self.capacity}")
         if self.capacity is not None and self.discipline == "delay":
-            raise InputError(f"{place}: capacity needs discipline fifo, ps or priority, got 'delay'")
-        if self.rates is not None and self.discipline != "ps":
-            raise InputError(f"{place}: rates need discipline ps, got {self.discipline!r}")
+            raise InputError(f"{place}: capacity needs discipline fifo, ps, priority or preemptive, got 'delay'")
+        if self.rates is not None and self.discipline in ("delay", "priority"):
+            raise InputError(f"{place}: rates need discipline fifo, ps or preemptive, got {self.discipline!r}")
+        if self.discipline == "preemptive" and self.servers != 1:
+            raise InputError(f"{place}: discipline preemptive needs 1 server, got {self.servers}")
         if self.rates is not None and (not self.rates or self.servers != 1):
             raise InputError(f"{place}: rates must be a list of numbers at a station with 1 server")
         for rate in self.rates or ():
             positive(f"{place}: each of rates", rate)
+
+    @property
+    def progressive(self) -> bool:
+        """Say whether work is done at a speed that changes while a customer is there (the engine's SHARE)."""
+        return self.discipline in ("ps", "preemptive") or self.rates is not None
 
     @property
     def fastest(self) -> float:

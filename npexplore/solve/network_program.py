@@ -1,8 +1,8 @@
 """A network file as a program of the event engine: one token a customer, one resource a station.
 
-A station is SERVE (fifo, priority), SHARE (ps) or SERVE at unlimited units (delay). A capacity is a semaphore `.room`:
-TRY where a full station drops, TAKE where the customer waits at the station before and holds its server meanwhile
-(blocking after service).
+A station is SERVE (fifo, priority), SHARE (ps; preemptive; any that has rates) or SERVE at unlimited units (delay). A
+capacity is a semaphore `.room`: TRY where a full station drops, TAKE where the customer waits at the station before and
+holds its server meanwhile (blocking after service).
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from npexplore.solve.model import EngineModel, Token, rows_of
 TICKS = 10_000  # in the shortest mean time
 MOST_OUTSIDE = 50_000  # customers from outside, at once; more are taken for a network that never empties
 MOST_TOKENS = 1 << 20
+PRIORITIES = 16  # that the engine tells apart
 LONGEST = 1 << 36  # ticks of a time: work in 2^-20 ticks stays within 64 bits, exponential draws included
 
 
@@ -33,7 +34,7 @@ class NetworkCompiler:
 
     def __init__(self, network: Network) -> None:
         self.network = network
-        self.speeds: dict[str, int] = {}  # by station with rates: number of its table + 1
+        self.speeds: dict[str, int] = {}  # by station: z of its SHARE, the table of its speeds
         self.scale: dict[str, float] = {}  # by station with rates: units of work in one of the file's
         self.asm = Assembler(min(_means(network)) / TICKS)
         branches = max((len(fork.stations) for fork in network.fork.values()), default=0)
@@ -46,27 +47,32 @@ class NetworkCompiler:
         for name, station in network.station.items():
             self._declare(name, station)
         self.tokens: list[Token] = []
+        self.ranks = sorted({c.priority for c in network.classes.values()})
+        if len(self.ranks) > PRIORITIES and any(s.discipline == "preemptive" for s in network.station.values()):
+            raise RefusedError(f"preemptive stations with more than {PRIORITIES} priorities")
         for number, (name, customers) in enumerate(network.classes.items()):
             ClassProgram(self, name, customers, number).emit()
 
     def _declare(self, name: str, station: Station) -> None:
-        discipline = {"ps": "shared", "priority": "keyed"}.get(station.discipline, "fifo")
+        discipline = "shared" if station.progressive else "keyed" if station.discipline == "priority" else "fifo"
         units = self.most if station.discipline == "delay" else station.servers
         self.asm.declare(Server(name, units=units, discipline=discipline))  # type: ignore[arg-type]
         if station.capacity is not None:
             self.asm.declare(Server(f"{name}.room", units=station.capacity))
         times = [c.service[name].longest() for c in self.network.classes.values() if name in c.service]
         room = LONGEST * self.asm.tick / max(times, default=self.asm.tick)
-        if station.discipline == "ps" and room < 1:
+        if station.progressive and room < 1:
             raise RefusedError(f"station {name!r}: times differ too much from the shortest of the file for one clock")
-        if station.rates:  # work and speed are scaled alike, as far as there is room: the more the finer
+        if station.rates or station.discipline == "preemptive":
+            rates = station.rates or [1.0]
+            # work and speed are scaled alike, as far as there is room: the more the finer
             self.scale[name] = 2.0 ** min(math.floor(math.log2(room)), 20)
-            speeds = np.round(np.array(station.rates) * self.scale[name] * (1 << engine.SPEED)).astype(np.int64)
-            if speeds.min() < self.most:
-                raise RefusedError(
-                    f"station {name!r}: rate {min(station.rates):g} is too small for {self.most} customers"
-                )
-            self.speeds[name] = self.asm.table(speeds.reshape(-1, 1)) + 1
+            speeds = np.round(np.array(rates) * self.scale[name] * (1 << engine.SPEED)).astype(np.int64)
+            sharing = self.most if station.discipline == "ps" else 1
+            if speeds.min() < sharing:
+                raise RefusedError(f"station {name!r}: rate {min(rates):g} is too small for {sharing} customers")
+            table = self.asm.table(speeds.reshape(-1, 1)) + 1
+            self.speeds[name] = table if station.discipline == "ps" else -table
 
     def model(self) -> EngineModel:
         """Return the arrays of the event engine."""
@@ -102,6 +108,9 @@ class ClassProgram:
         asm, begin = self.asm, len(self.asm.rows)
         asm.place_name = f"class {self.name}"
         start = Label()
+        if any(station.discipline == "preemptive" for station in self.network.station.values()):
+            rank = self.compiler.ranks.index(self.customers.priority)
+            asm.emit(engine.SET, (rank, 0), x=engine.PRIORITY)  # of the source, too: what it forks inherits it
         if self.customers.arrivals is not None:
             self._source(start)
             asm.place(start)
@@ -149,10 +158,9 @@ class ClassProgram:
         ahead = [
             target for target, chance in self.customers.route[node].items() if chance and self._room(target, "block")
         ]
-        if ahead and node in self.network.station and self.network.station[node].discipline == "ps":
-            raise RefusedError(
-                f"customers who are served together at {node!r} cannot wait there for room at {ahead[0]!r}"
-            )
+        if ahead and node in self.network.station and self.network.station[node].progressive:
+            why = "served together, at rates or by preemption"
+            raise RefusedError(f"customers {why} at {node!r} cannot wait there for room at {ahead[0]!r}")
         return bool(ahead) and node in self.network.station
 
     def _visit(self, node: str) -> None:
@@ -179,7 +187,7 @@ class ClassProgram:
         x, a, b, c = duration(asm, self.customers.service[station], self.compiler.scale.get(station, 1.0))
         place, source = (asm.number(station), 0), f"service.{self.name}.{station}"
         key = self.customers.priority if kind.discipline == "priority" else 0
-        if kind.discipline == "ps":
+        if kind.progressive:
             mean = self.customers.service[station].moments()[0]
             asm.count(f"work.{station}", round(mean / asm.tick))
             z = self.compiler.speeds.get(station, 0)

@@ -1,8 +1,9 @@
 """Queueing answers for a network file: which model a network is, the solver for it, or the reason why there is none.
 
 Exact: product form (BCMP: fifo with one exponential mean, ps, delay; Poisson or closed), M/G/1 with and without
-priorities, M/M/c/K, and two equal M/M/1 behind a fork. Named approximations: FIFO with other service or arrivals
-(Allen-Cunneen by station; Schweitzer with residual times where closed), forks over more than two stations.
+priorities (preemptive or not), M/M/c/K, and two equal M/M/1 behind a fork; quantiles at one M/M/c or M/M/c/K with fifo.
+Named approximations: FIFO with other service or arrivals (Allen-Cunneen by station; Schweitzer with residual times if
+closed), forks over more than two stations.
 """
 
 from __future__ import annotations
@@ -13,12 +14,13 @@ import numpy as np
 
 from npexplore.errors import RefusedError
 from npexplore.machine.distributions import Exponential, Poisson
-from npexplore.machine.network import IN, OUT
+from npexplore.machine.network import IN, OUT, Station
 from npexplore.solve import queueing
 from npexplore.solve.network_result import ClassResult, NetworkResult, StationResult, busiest, refusal
 from npexplore.solve.network_traffic import Traffic
-from npexplore.solve.queueing.inputs import Floats
+from npexplore.solve.queueing.inputs import Floats, Ints
 
+SHARES = (0.5, 0.95, 0.99)
 NELSON_TANTAWI_MOST = 32  # branches the formula was fitted to
 
 
@@ -30,7 +32,7 @@ def solve_queueing(flows: Traffic) -> NetworkResult:
             return _fork_join(flows)
         if any(station.capacity is not None for station in stations):
             return _limited(flows)
-        if any(station.discipline == "priority" for station in stations):
+        if any(station.discipline in ("priority", "preemptive") for station in stations):
             return _priority(flows)
         return _unlimited(flows)
     except RefusedError as error:
@@ -58,33 +60,56 @@ def _exponential_alike(flows: Traffic, k: int) -> bool:
 def _limited(flows: Traffic) -> NetworkResult:
     name = _single(flows, "a station of limited capacity")
     station = flows.network.station[name]
-    if station.capacity is None or station.when_full == "block" or station.rates:
-        raise RefusedError(f"station {name!r}: only a capacity that drops, without rates, has a closed form")
-    if not _exponential_alike(flows, 0) or station.discipline == "priority":
+    if station.capacity is None or station.when_full == "block":
+        raise RefusedError(f"station {name!r}: only a capacity that drops has a closed form")
+    if not _exponential_alike(flows, 0) or station.discipline not in ("fifo", "ps"):
         raise RefusedError(f"station {name!r}: M/M/c/K needs one exponential service time for all, fifo or ps")
-    found = queueing.mmck(flows.rate.sum(), flows.mean[0, 0], station.servers, station.capacity)
-    loss, response = float(found.loss.item()), float(found.mean_response.item())
-    result = StationResult(
-        float(found.utilization.item()), float(found.throughput.item()), float(found.mean_number.item()),
-        response - flows.mean[0, 0], response,
-    )  # fmt: skip
+    rate, mean = float(flows.rate.sum()), float(flows.mean[0, 0])
+    state = np.arange(1, station.capacity + 1)
+    speed = _speeds(station, state)
+    p = queueing.steady_state(np.full(len(state), rate), speed / mean)
+    loss, number = float(p[-1]), float(p[1:] @ state)
+    throughput = rate * (1 - loss)
+    response, quantiles = number / throughput, {}
+    if station.discipline == "fifo" and not station.rates:
+        quantiles = _named(queueing.mmck_quantiles(SHARES, rate, mean, station.servers, station.capacity))
+    wait = None if station.rates else response - mean
+    result = StationResult(throughput * mean / station.fullest, throughput, number, wait, response)
     classes = {
-        c: ClassResult(float(rate * (1 - loss)), response, loss=loss)
-        for c, rate in zip(flows.network.classes, flows.rate, strict=True)
+        c: ClassResult(float(one * (1 - loss)), response, loss=loss, **quantiles)
+        for c, one in zip(flows.network.classes, flows.rate, strict=True)
     }
     return NetworkResult("queueing", True, {name: result}, classes, bottleneck=name)
 
 
+def _speeds(station: Station, customers: Ints) -> Floats:
+    """Return the work a second that a station does with so many customers."""
+    if station.rates:
+        return np.asarray(np.array(station.rates)[np.minimum(customers, len(station.rates)) - 1])
+    return np.minimum(customers, station.servers).astype(float)
+
+
+def _named(quantiles: Floats) -> dict[str, float]:
+    return dict(zip(("p50", "p95", "p99"), quantiles.tolist(), strict=True))
+
+
 def _priority(flows: Traffic) -> NetworkResult:
-    _single(flows, "a priority station", servers=1)
+    name = _single(flows, "a station with priorities", servers=1)
+    station = flows.network.station[name]
+    if station.rates:
+        raise RefusedError(f"load-dependent rates together with priorities at station {name!r}")
     levels = np.array([customers.priority for customers in flows.network.classes.values()])
     order = np.unique(levels)
     rate, mean, square = (
         np.array([values[levels == level].sum() for level in order])
         for values in (flows.rate, flows.rate * flows.mean[0], flows.rate * flows.mean[0] ** 2 * (1 + flows.scv[0]))
     )  # classes of one level wait in one line
-    found = queueing.mg1_priority(rate, mean / rate, square * rate / mean**2 - 1)
-    wait = found.mean_wait[np.searchsorted(order, levels)]
+    preemptive, at = station.discipline == "preemptive", np.searchsorted(order, levels)
+    found = queueing.mg1_priority(rate, mean / rate, square * rate / mean**2 - 1, preemptive=preemptive)
+    wait = found.mean_wait[at]
+    if preemptive:  # who is interrupted depends on the class's own service
+        above = (np.cumsum(mean) - mean)[at]
+        wait = wait + (flows.mean[0] - (mean / rate)[at]) * above / (1 - above)
     return _by_wait(flows, wait[None], None)
 
 
@@ -111,10 +136,7 @@ def _product_form(flows: Traffic) -> NetworkResult:
     stations = flows.network.station.values()
     levels = max(*(len(s.rates or ()) for s in stations), *(s.servers for s in stations), 1, 1)
     level = np.arange(1, max(levels, int(flows.population.sum())) + 1)
-    rates = np.stack(
-        [np.array(s.rates)[np.minimum(level, len(s.rates)) - 1] if s.rates else np.minimum(level, s.servers)
-         for s in stations]
-    ).astype(float)  # fmt: skip
+    rates = np.stack([_speeds(station, level) for station in stations])
     names = list(flows.network.station)
     try:
         found = queueing.mixed_network(
@@ -128,7 +150,12 @@ def _product_form(flows: Traffic) -> NetworkResult:
             flows.demands, flows.population, flows.think_time, servers=servers, delay=flows.delay, names=names
         )
         found = replace(found, approximation=f"{found.approximation} ({str(error).partition(';')[0]})")
-    return _of_mva(flows, found)
+    result = _of_mva(flows, found)
+    first, *others = stations
+    if others or first.discipline != "fifo" or first.rates or flows.population.any() or not np.all(flows.visits == 1):
+        return result
+    quantiles = _named(queueing.mmc_quantiles(SHARES, flows.rate.sum(), flows.mean[0, 0], first.servers))
+    return replace(result, classes={name: replace(one, **quantiles) for name, one in result.classes.items()})
 
 
 def _closed_general(flows: Traffic, general: list[int]) -> NetworkResult:
@@ -188,7 +215,7 @@ def _fork_join(flows: Traffic) -> NetworkResult:
     (customers, *others), (fork, *more) = network.classes.values(), network.fork
     K = len(stations)
     alike = len({time.moments() for time in customers.service.values()}) == 1
-    plain = all(s.discipline == "fifo" and s.servers == 1 and s.capacity is None for s in stations)
+    plain = all(s.discipline == "fifo" and s.servers == 1 and s.capacity is None and not s.rates for s in stations)
     straight = customers.route.get(IN) == {fork: 1.0} and customers.route.get(fork) == {OUT: 1.0}
     whole = sorted(network.fork[fork].stations) == sorted(network.station)
     exponential = all(isinstance(time, Exponential) for time in customers.service.values())

@@ -143,9 +143,18 @@ MISTAKES = {
     "capacity of a delay": (
         "{ capacity",
         '{ discipline = "delay", capacity',
-        "station.disk: capacity needs discipline fifo, ps or priority, got 'delay'",
+        "station.disk: capacity needs discipline fifo, ps, priority or preemptive, got 'delay'",
     ),
-    "rates": ("{ capacity = 5", "{ capacity = 5, rates = [1.0]", "station.disk: rates need discipline ps, got 'fifo'"),
+    "rates": (
+        "{ capacity = 5",
+        '{ discipline = "priority", rates = [1.0]',
+        "station.disk: rates need discipline fifo, ps or preemptive, got 'priority'",
+    ),
+    "two preemptive servers": (
+        "station.left = {}",
+        'station.left = { discipline = "preemptive", servers = 2 }',
+        "station.left: discipline preemptive needs 1 server, got 2",
+    ),
     "rate of a station": (
         'discipline = "ps"',
         'discipline = "ps", rates = [1.0, 0.0]',
@@ -271,7 +280,7 @@ def test_solver_names_and_seeds_are_checked(write):
     network = load_network(write(GOOD))
     with pytest.raises(UnknownNameError, match="method 'bound' is unknown"):
         solve_network(network, ["bound"])
-    with pytest.raises(InputError, match="needs a seed and 16 customers, got 0 and 200"):
+    with pytest.raises(InputError, match="needs a seed and 10 customers, got 0 and 200"):
         solve_network(network, ["simulation"], [], 200)
 
 

@@ -15,6 +15,7 @@ from npexplore.solve.queueing.markovian import QueueMeans, erlang_b, machine_rep
 from npexplore.solve.queueing.mixed import mixed_network, open_network
 from npexplore.solve.queueing.multiclass import MultiMva, multiclass_mva
 from npexplore.solve.queueing.mva import Mva, flow_equivalent, multiserver_rates, mva, stack_rates
+from npexplore.solve.queueing.sojourn import mmc_quantiles, mmck_quantiles
 from npexplore.solve.queueing.traffic import closed_visits, open_rates
 
 __all__ = [
@@ -44,7 +45,9 @@ __all__ = [
     "mixed_network",
     "mm1",
     "mmc",
+    "mmc_quantiles",
     "mmck",
+    "mmck_quantiles",
     "multiclass_asymptotic_bounds",
     "multiclass_balanced_bounds",
     "multiclass_mva",

@@ -1,7 +1,9 @@
 """Single queues with general service: M/G/1, M/D/1, processor sharing, priorities, and the named G/G/c approximations.
 
 Pollaczek and Khinchine: W = rho s (1 + scv) / (2 (1 - rho)). Head-of-line priorities (Cobham, Operations Research 2,
-1954): W_r = W_0 / ((1 - sigma_(r-1)) (1 - sigma_r)), sigma_r the load of classes 0..r, W_0 the mean residual service.
+1954): W_r = W_0 / ((1 - sigma_(r-1)) (1 - sigma_r)), sigma_r the load of classes 0..r, W_0 the mean residual service;
+preemptive resume: T_r = s_r / (1 - sigma_(r-1)) + W_r with W_0 of classes 0..r alone (Kleinrock, Queueing Systems II,
+1976, 3.4).
 Allen and Cunneen: W(GI/G/c) = W(M/M/c) (ca2 + cs2) / 2, for one server Kingman's heavy-traffic formula; Kraemer and
 Langenbach-Belz (ITC 8, 1976) multiply by exp(-2 (1 - rho) (1 - ca2)^2 / (3 rho (ca2 + cs2))) where ca2 < 1.
 """
@@ -40,20 +42,26 @@ def mg1_ps(arrival_rate: ArrayLike, service_time: ArrayLike) -> QueueMeans:
     return mg1(arrival_rate, service_time, 1.0)
 
 
-def mg1_priority(arrival_rates: ArrayLike, service_times: ArrayLike, scvs: ArrayLike) -> QueueMeans:
-    """Return the means (..., R) of the classes of a non-preemptive priority queue; class 0 goes first.
+def mg1_priority(
+    arrival_rates: ArrayLike, service_times: ArrayLike, scvs: ArrayLike, *, preemptive: bool = False
+) -> QueueMeans:
+    """Return the means (..., R) of the classes of an M/G/1 with priorities; class 0 goes first.
 
-    Each argument is (..., R); scvs may be one number. Raises InputError if all classes together are unstable.
+    With `preemptive` it interrupts the others' service, which goes on later where it was; mean_wait is then all time
+    without service. Each argument is (..., R); scvs may be one number. Raises InputError if all classes together are
+    unstable.
     """
     rate, service, variation = numbers(arrival_rates=arrival_rates, service_times=service_times, scvs=scvs)
     if rate.ndim == 0:
         raise InputError("priority classes must be given as a row of arrival rates, got one number")
     load = rate * service
     stable(load.sum(axis=-1))
-    residual = (load * service * (1 + variation) / 2).sum(axis=-1, keepdims=True)
+    residual = np.cumsum(load * service * (1 + variation) / 2, axis=-1)
     upto = np.cumsum(load, axis=-1)
     above = upto - load
-    return without_loss(rate, service, residual / ((1 - above) * (1 - upto)))
+    if preemptive:
+        return without_loss(rate, service, residual / ((1 - above) * (1 - upto)) + service * above / (1 - above))
+    return without_loss(rate, service, residual[..., -1:] / ((1 - above) * (1 - upto)))
 
 
 def ggc(

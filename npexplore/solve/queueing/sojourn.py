@@ -1,0 +1,90 @@
+"""Quantiles of the time in M/M/c and M/M/c/K with FIFO: what a closed form says beyond means.
+
+A customer that finds n >= c others waits for n - c + 1 departures at rate c mu, then is served at rate mu. Without a
+limit the wait of those who wait is exponential with rate c mu - lambda (Kleinrock, Queueing Systems I, 1975, 3.5); with
+one, it is an Erlang time mixed over n, and
+
+    P(E_m + S > t) = Q(m, c mu t) + exp(-mu t) (c / (c - 1))^m P(m, (c - 1) mu t),
+
+P and Q the regularized incomplete gamma functions (for c = 1 the sum is itself Erlang: Q(m + 1, mu t)).
+"""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from npexplore.errors import InputError
+from npexplore.solve.queueing.birth_death import steady_state
+from npexplore.solve.queueing.inputs import Floats, numbers, stable, whole
+from npexplore.solve.queueing.markovian import erlang_b
+
+HALVINGS = 80
+
+
+def mmc_quantiles(shares: Sequence[float], arrival_rate: float, service_time: float, servers: int = 1) -> Floats:
+    """Return the times in seconds that these shares of the customers of M/M/c stay at most.
+
+    Raises InputError for a share that is not between 0 and 1 and for an unstable queue.
+    """
+    rate, mean = numbers(positive=True, arrival_rate=arrival_rate, service_time=service_time)
+    (c,) = whole(servers=servers)
+    load = rate * mean / c
+    stable(load)
+    blocked = erlang_b(rate * mean, c)
+    waits = float(blocked / (1 - load * (1 - blocked)))
+    served, moving = float(1 / mean), float(c / mean - rate)
+
+    def longer(t: Floats) -> Floats:
+        if abs(moving / served - 1) < 1e-9:
+            both = (1 + served * t) * np.exp(-served * t)
+        else:
+            both = (moving * np.exp(-served * t) - served * np.exp(-moving * t)) / (moving - served)
+        return np.asarray((1 - waits) * np.exp(-served * t) + waits * both)
+
+    return _quantiles(shares, longer, float(mean))
+
+
+def mmck_quantiles(
+    shares: Sequence[float], arrival_rate: float, service_time: float, servers: int, capacity: int
+) -> Floats:
+    """Return the times in seconds that these shares of the admitted customers of M/M/c/K stay at most.
+
+    Raises InputError for a share that is not between 0 and 1.
+    """
+    from scipy.special import gammainc, gammaincc
+
+    rate, mean = numbers(positive=True, arrival_rate=arrival_rate, service_time=service_time)
+    c, room = whole(servers=servers, capacity=capacity)
+    c = np.minimum(c, room)
+    state = np.arange(int(room))
+    found = steady_state(np.full(len(state), rate), np.minimum(state + 1, c) / mean)[:-1]
+    found /= found.sum()
+    ahead = np.arange(1, int(room - c) + 1)  # departures that those who wait wait for
+    at_once, waiting = found[: int(c)].sum(), found[int(c) :]
+    mu, fast = float(1 / mean), float(c / mean)
+
+    def longer(t: Floats) -> Floats:
+        x = t[..., None]
+        if c == 1:
+            both = gammaincc(ahead + 1, mu * x)
+        else:
+            stretch = np.exp(ahead * np.log(fast / (fast - mu)) - mu * x)
+            both = gammaincc(ahead, fast * x) + stretch * gammainc(ahead, (fast - mu) * x)
+        return np.asarray(at_once * np.exp(-mu * t) + (both * waiting).sum(axis=-1))
+
+    return _quantiles(shares, longer, float(mean))
+
+
+def _quantiles(shares: Sequence[float], longer: Callable[[Floats], Floats], scale: float) -> Floats:
+    """Return t with P(T > t) = 1 - share, by halving; `longer` gives P(T > t)."""
+    wanted = 1 - np.asarray(shares, dtype=np.float64)
+    if not ((wanted > 0) & (wanted < 1)).all():
+        raise InputError(f"shares of customers must lie between 0 and 1, got {shares!r}")
+    low, high = np.zeros(wanted.shape), np.full(wanted.shape, scale)
+    while (beyond := longer(high) > wanted).any():
+        high = np.where(beyond, 2 * high, high)
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        beyond = longer(middle) > wanted
+        low, high = np.where(beyond, middle, low), np.where(beyond, high, middle)
+    return np.asarray((low + high) / 2)
