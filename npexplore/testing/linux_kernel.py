@@ -37,6 +37,7 @@ PACKET_LEVEL = 263  # SOL_PACKET
 MARKER_NETWORK = "198.51.100.252/30"  # TEST-NET-2 (RFC 5737): no configuration may use it
 MARKER_ROUTER, MARKER_TARGET = "198.51.100.253", "198.51.100.254"
 MARKER_MAC = b"\x02\x00\x00\x00\x03\xfe"
+LINK_HEADER = 14
 PATIENCE_S = 5.0
 HOSTS_LISTED = 4096  # neighbours of a link that are entered one by one
 
@@ -218,7 +219,13 @@ class LinuxKernel:
         yield from sorted(vias | {a for a in self.router.neighbours if port.on_link(a)})
 
     def forward(self, port: int, frame: bytes) -> list[tuple[int, bytes]]:
-        """Send one frame into a port; return all frames that leave the router for it, as (port, frame), by port."""
+        """Send one frame into a port; return all frames that leave the router for it, as (port, frame), by port.
+
+        Raises InputError for a frame that no link carries: shorter than its header, or too long for the port.
+        """
+        longest = self.router.ports[port].mtu + LINK_HEADER
+        if not LINK_HEADER <= len(frame) <= longest:
+            raise InputError(f"port {port} takes frames of {LINK_HEADER} to {longest} bytes, got {len(frame)}")
         marker = self._marker()
         self._sockets[port].send(frame)
         self._sockets[0].send(marker)

@@ -1,0 +1,57 @@
+"""What the Linux kernel did with the cases of router_cases.py, recorded once: a line of JSON for each frame.
+
+Run as a program, it records anew: `python tests/reference/kernel_recording.py` (needs the right to make namespaces).
+"""
+
+import gzip
+import json
+import platform
+from pathlib import Path
+
+from npexplore.testing.linux_kernel import LinuxKernel
+
+FOLDER = Path(__file__).parents[1] / "oracle" / "recorded"
+
+
+def suites():
+    """Return the suites by name: (router, cases)."""
+    from reference import router_cases as made
+
+    router = made.random_router()
+    return {"named": made.named_cases(), "random": (router, made.random_cases(router))}
+
+
+def ask(router, cases):
+    """Return what the kernel of this machine does with each case: a list of (port, frame)."""
+    with LinuxKernel(router) as kernel:
+        return [kernel.forward(port, frame) for _, port, frame in cases]
+
+
+def read(suite):
+    """Return the recorded cases of a suite: (name, port, frame, outputs)."""
+    lines = gzip.decompress((FOLDER / f"{suite}.jsonl.gz").read_bytes()).decode().splitlines()
+    rows = [json.loads(line) for line in lines[1:]]
+    return [
+        (row["name"], row["port"], bytes.fromhex(row["frame"]), [(p, bytes.fromhex(f)) for p, f in row["out"]])
+        for row in rows
+    ]
+
+
+def record():
+    """Ask the kernel and write the recordings."""
+    FOLDER.mkdir(exist_ok=True)
+    for name, (router, cases) in suites().items():
+        lines = [json.dumps({"kernel": platform.release().split("-")[0], "cases": len(cases)})]
+        for (case, port, frame), out in zip(cases, ask(router, cases), strict=True):
+            row = {"name": case, "port": port, "frame": frame.hex(), "out": [[p, f.hex()] for p, f in out]}
+            lines.append(json.dumps(row))
+        data = gzip.compress("\n".join(lines).encode() + b"\n", mtime=0)
+        (FOLDER / f"{name}.jsonl.gz").write_bytes(data)
+        print(name, len(cases), "cases,", len(data), "bytes")
+
+
+if __name__ == "__main__":
+    import sys
+
+    sys.path.insert(0, str(Path(__file__).parents[1]))
+    record()
