@@ -18,6 +18,7 @@ from npexplore.machine.resources import (
     BufferPool,
     Delay,
     FifoServer,
+    Lock,
     Processor,
     ReorderQueue,
     TokenChannel,
@@ -108,6 +109,7 @@ def parts(options, processor=None):
         Accelerator("accelerator", 9 * NS, 21 * NS, 3 * NS, in_order=True, window=2), TokenChannel("channel", 125e6, 2),
         Arbiter("arbiter", 4, 10 * NS, 12 * NS, groups=2), ReorderQueue("reorder", 2), Balancer("balancer", "server", 3),
         Delay("delay"), memory, dram(options), BufferPool("pool", 4),
+        Lock("lock", clock_hz=1e9, acquire_cycles=3, release_cycles=5),
     ]  # fmt: skip
     assert {r.name for r in listed} == set(KINDS)
     return [*listed, Probe("probe")]
@@ -132,6 +134,7 @@ VISITS = st.one_of(
     st.tuples(st.sampled_from(["read", "write"]), SMALL),
     st.tuples(st.sampled_from(["dram read", "dram write"]), SMALL, st.sampled_from([0, 3, "a", "drawn", "turn"])),
     st.tuples(st.just("pool"), st.integers(0, 4)),
+    st.just(("lock",)),
     st.tuples(st.just("probe"), SMALL),
 )
 STEPS = st.recursive(
@@ -181,6 +184,10 @@ def play(m, packet, steps, names):
         elif word == "pool":
             m.pool.take(count=x)
             m.pool.give(count=x)
+        elif word == "lock":
+            m.lock.acquire()
+            m.delay.wait(seconds=7 * NS)
+            m.lock.release()
         elif word == "probe":
             m.probe.see(value=x)
         elif word == "loop":

@@ -11,6 +11,7 @@ from npexplore._kernels import engine
 from npexplore.machine.demands import demands
 from npexplore.machine.expressions import Variable
 from npexplore.machine.machine import Machine, Pool
+from npexplore.machine.program import visit
 from npexplore.machine.resources import (
     Accelerator,
     Arbiter,
@@ -21,6 +22,7 @@ from npexplore.machine.resources import (
     DramOptions,
     DramTiming,
     FifoServer,
+    Lock,
     Processor,
     ReorderQueue,
     TokenChannel,
@@ -163,6 +165,14 @@ def told(made, workload):
     return demands(made.record(variables), {variables[name]: v for name, v in columns.items()}, weights)
 
 
+def whole_lock(m):
+    """A lock is released where it was acquired."""
+    m.lock.acquire()
+    m.lock.release()
+
+
+RAM = FifoServer("ram", 0.0)
+
 CASES = [
     Case("processor", Processor("me", engines=3, clock_hz=5e8), "compute", {"cycles": 17}, 34),
     Case("processor", Processor("me", engines=3, clock_hz=5e8), "compute", {"cycles": 2.5}, 5),
@@ -205,6 +215,13 @@ CASES = [
     Case("memory", WordMemory("sram", 4, 5 * NS, 3 * NS, 150 * NS, 2, True), "write", {"bytes": 1}, 158),
     Case("pool", BufferPool("buffers", 4), "take", {"count": 0}, 0),
     Case("pool", BufferPool("buffers", 4), "give", {"count": 0}, 0),
+    Case("lock", Lock("lock", clock_hz=5e8, acquire_cycles=12), "acquire", {}, 24, whole_lock),
+    Case("lock", Lock("lock", clock_hz=5e8, release_cycles=20, wake_cycles=9, waiter_cycles=7), "release", {}, 40,
+         whole_lock),
+    Case("lock", Lock("lock", clock_hz=5e8, release_cycles=3, memory=visit(RAM, "serve")), "release", {}, 6, whole_lock,
+         (RAM,)),
+    Case("lock", Lock("lock", "spin", clock_hz=5e8, acquire_cycles=2, gap_cycles=5, memory=visit(RAM, "serve")),
+         "acquire", {}, 4, whole_lock, (RAM,)),
     # column: 2 x 10 + 20 + (25 read, 12 write); bytes through gating 32 (64 of them); bus 32 + 6
     Case("dram", dram(), "read", {"bytes": 64, "bank": 3}, 65 + 32 + 38),
     Case("dram", dram(), "read", {"bytes": 57, "bank": 0}, 65 + 32 + 38),

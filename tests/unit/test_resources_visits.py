@@ -53,7 +53,8 @@ def test_servers_are_busy_as_long_as_the_visit_says(case):
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_what_a_visit_uses_is_declared(case):
-    declared = {server.name for server in case.resource.servers()}
+    visited = [case.resource, *case.resource.visited()]
+    declared = {server.name for resource in visited for server in resource.servers()}
     values = {name: np.float64(value) for name, value in case.operands.items()}
     uses = case.resource.uses(case.method, values)
     assert {hold.server for hold in uses.holds} <= declared

@@ -5,6 +5,7 @@ from npexplore.machine.resources.arbiter import Arbiter
 from npexplore.machine.resources.balancer import Balancer
 from npexplore.machine.resources.channel import TokenChannel
 from npexplore.machine.resources.dram import Dram, DramOptions, DramTiming
+from npexplore.machine.resources.lock import Lock
 from npexplore.machine.resources.memory import WordMemory
 from npexplore.machine.resources.pool import BufferPool
 from npexplore.machine.resources.processor import Processor
@@ -23,6 +24,7 @@ KINDS = {
     "memory": WordMemory,
     "dram": Dram,
     "pool": BufferPool,
+    "lock": Lock,
 }
 
 __all__ = [
@@ -36,6 +38,7 @@ __all__ = [
     "DramOptions",
     "DramTiming",
     "FifoServer",
+    "Lock",
     "Processor",
     "ReorderQueue",
     "TokenChannel",
