@@ -7,9 +7,8 @@ destination, look it up in SRAM, write the header back, enqueue, transmit each c
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable
-from functools import cache
+from dataclasses import replace
 
 from npexplore.designs.base import Design
 from npexplore.errors import ModelError
@@ -18,28 +17,21 @@ from npexplore.machine.machine import Machine, Pool
 from npexplore.machine.parameters import Parameters
 from npexplore.machine.program import Packet, Recorder
 from npexplore.machine.resources import BufferPool, Dram, DramOptions, DramTiming, FifoServer, Processor, WordMemory
+from npexplore.machine.resources.dram_timing import dram_parts
 from npexplore.machine.resources.ingress import Ingress
-from npexplore.paths import share
 
 SEGMENTS = {"base": 0, "hb": 1, "fcb": 1, "fcb_tb": 2}  # scratchpad segments a packet needs
 WORD = 4
 
 
-@cache
-def dram_parts() -> dict[str, dict[str, float]]:
-    """Return the DRAM parts of models/parts by name, times in nanoseconds."""
-    text = share("models", "parts", "ddr_sdram.toml").read_text()
-    return {name: dict(part) for name, part in tomllib.loads(text).items()}
-
-
 def dram(p: Parameters) -> Dram:
     """Return the packet buffer with the parameters' part, bus, banks and slots."""
-    part = {name: value * 1e-9 for name, value in dram_parts()[p.dram_part].items() if name != "source"}
+    timing = DramTiming.of(dram_parts()[p.dram_part])
     if p.refresh == "off":
-        part["t_rfc"] = 0.0
+        timing = replace(timing, t_rfc=0.0)
     options = DramOptions(p.admission, p.gating, p.writes, p.precharge_command)
     return Dram(
-        "dram", DramTiming(**part), banks=p.banks, bus_bytes_per_s=p.bus_bits / 8 * p.bus_clock_mhz * 1e6,
+        "dram", timing, banks=p.banks, bus_bytes_per_s=p.bus_bits / 8 * p.bus_clock_mhz * 1e6,
         overhead_bytes=p.bus_overhead_bytes, slots=p.dram_slots, quantum_bytes=p.quantum_bytes, wide_bytes=p.cell_bytes,
         options=options, queue_limit=p.back_pressure_threshold if p.back_pressure == "on" else None,
     )  # fmt: skip

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference.small_machines import NS, OPTIONS, QUIET, Probe, busy, dram, machine, packets, solo, told
+from reference.small_machines import NS, OPTIONS, QUIET, STRICT, Probe, busy, ddr, dram, machine, packets, solo, told
 
 from npexplore.machine.expressions import CONDITIONS, FUNCTIONS, Condition, Variable, ceildiv, evaluate, function
 from npexplore.machine.resources import (
@@ -108,7 +108,7 @@ def parts(options, processor=None):
         processor or Processor("processor", 2, 1e9, switch_cycles=2), FifoServer("server", 9 * NS, units=2, members=3),
         Accelerator("accelerator", 9 * NS, 21 * NS, 3 * NS, in_order=True, window=2), TokenChannel("channel", 125e6, 2),
         Arbiter("arbiter", 4, 10 * NS, 12 * NS, groups=2), ReorderQueue("reorder", 2), Balancer("balancer", "server", 3),
-        Delay("delay"), memory, dram(options), BufferPool("pool", 4),
+        Delay("delay"), memory, dram(options), ddr(timing=STRICT), BufferPool("pool", 4),
         Lock("lock", clock_hz=1e9, acquire_cycles=3, release_cycles=5),
     ]  # fmt: skip
     assert {r.name for r in listed} == set(KINDS)
@@ -132,7 +132,11 @@ VISITS = st.one_of(
     st.just(("balancer",)),
     st.tuples(st.just("delay"), st.integers(0, 300)),
     st.tuples(st.sampled_from(["read", "write"]), SMALL),
-    st.tuples(st.sampled_from(["dram read", "dram write"]), SMALL, st.sampled_from([0, 3, "a", "drawn", "turn"])),
+    st.tuples(
+        st.sampled_from(["dram read", "dram write", "ddr read", "ddr write"]),
+        SMALL,
+        st.sampled_from([0, 3, "a", "drawn", "turn"]),
+    ),
     st.tuples(st.just("pool"), st.integers(0, 4)),
     st.just(("lock",)),
     st.tuples(st.just("probe"), SMALL),
@@ -177,9 +181,11 @@ def play(m, packet, steps, names):
             m.delay.wait(seconds=x * NS)
         elif word in ("read", "write"):
             getattr(m.memory, word)(bytes=x)
-        elif word.startswith("dram"):
+        elif word.startswith(("dram ", "ddr ")):
+            name, way = word.split()
             bank = m.draw(4, "bank") if step[2] == "drawn" else m.turn(4, "bank") if step[2] == "turn" else step[2]
-            getattr(m.dram, word[5:])(bytes=x * 9 + 1, bank=names.get(bank, bank) if isinstance(bank, str) else bank)
+            bank = names.get(bank, bank) if isinstance(bank, str) else bank
+            getattr(getattr(m, name), way)(bytes=x * 9 + 1, bank=bank)
             m.delay.wait(seconds=QUIET)
         elif word == "pool":
             m.pool.take(count=x)

@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -14,9 +14,11 @@ from npexplore.machine.machine import Machine, Pool
 from npexplore.machine.program import visit
 from npexplore.machine.resources import (
     Accelerator,
+    AddressMap,
     Arbiter,
     Balancer,
     BufferPool,
+    DdrController,
     Delay,
     Dram,
     DramOptions,
@@ -38,6 +40,9 @@ NS = 1e-9
 TICK = 1e-12
 QUIET = 5000 * NS  # longer than anything a visit leaves behind
 TIMING = DramTiming(t_ck=10 * NS, t_rcd=20 * NS, t_cl=25 * NS, t_rp=22 * NS, t_ras=50 * NS, t_wr=15 * NS, t_wl=12 * NS)
+STRICT = replace(
+    TIMING, t_rc=75 * NS, t_rrd=15 * NS, t_faw=70 * NS, t_wtr=8 * NS, t_rtw=5 * NS, t_rtp=9 * NS, t_ccd=7 * NS
+)
 OPTIONS = [
     DramOptions(*chosen)  # every combination
     for chosen in itertools.product(
@@ -91,6 +96,12 @@ def dram(options=None, **more):
     """A DRAM of 4 banks, 2 bytes a nanosecond, 12 bytes of overhead an access."""
     settings = {"banks": 4, "bus_bytes_per_s": 2e9, "overhead_bytes": 12, "slots": 8, **more}
     return Dram("dram", settings.pop("timing", TIMING), options=options, **settings)
+
+
+def ddr(kind=DdrController, **more):
+    """A DDR controller of 4 banks, 8 bytes wide, bursts of 4: 32 bytes in 20 ns, no whole clocks."""
+    settings = {"banks": 4, "bus_bytes": 8, "burst_length": 4, "slots": 8, "whole_clocks": False, **more}
+    return kind("ddr", settings.pop("timing", TIMING), **settings)
 
 
 @dataclass(frozen=True)
@@ -233,4 +244,13 @@ CASES = [
     Case("dram", dram(DramOptions(writes="bus_first")), "write", {"bytes": 24, "bank": 0}, 18 + 52 + 12),
     Case("dram", dram(DramOptions(admission="together")), "read", {"bytes": 8, "bank": 1}, 65 + 4 + 10),
     Case("dram", dram(queue_limit=2), "write", {"bytes": 8, "bank": 1}, 52 + 4 + 10),
+    # tRCD, tCL or tWL, bursts of 20; with open pages the second time and from then on a row hit
+    Case("ddr", ddr(), "read", {"bytes": 32, "bank": 3}, 20 + 25 + 20),
+    Case("ddr", ddr(), "read", {"bytes": 0, "bank": 3}, 20 + 25 + 20),
+    Case("ddr", ddr(), "read", {"bytes": 33, "bank": 0}, 20 + 25 + 40),
+    Case("ddr", ddr(timing=STRICT), "write", {"bytes": 32, "bank": 1}, 20 + 12 + 20),
+    Case("ddr", ddr(timing=STRICT), "write", {"bytes": 100, "bank": 1}, 20 + 12 + 80),
+    Case("ddr", ddr(timing=STRICT, channels=2), "read", {"bytes": 100, "bank": 7}, 20 + 25 + 80),
+    Case("ddr", ddr(timing=STRICT, page="open"), "read", {"bytes": 64, "bank": 2, "row": 9}, 25 + 40),
+    Case("ddr", ddr(address_map=AddressMap()), "read", {"bytes": 8, "address": 12345}, 20 + 25 + 20),
 ]  # fmt: skip

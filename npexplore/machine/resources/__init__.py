@@ -1,10 +1,13 @@
 """The resource kinds, one file a kind; what is listed here is tested by the common tests."""
 
 from npexplore.machine.resources.accelerator import Accelerator
+from npexplore.machine.resources.address_map import AddressMap
 from npexplore.machine.resources.arbiter import Arbiter
 from npexplore.machine.resources.balancer import Balancer
 from npexplore.machine.resources.channel import TokenChannel
-from npexplore.machine.resources.dram import Dram, DramOptions, DramTiming
+from npexplore.machine.resources.ddr_controller import DdrController, WriteBuffer
+from npexplore.machine.resources.dram import Dram, DramOptions
+from npexplore.machine.resources.dram_timing import DramTiming
 from npexplore.machine.resources.lock import Lock
 from npexplore.machine.resources.memory import WordMemory
 from npexplore.machine.resources.pool import BufferPool
@@ -23,6 +26,7 @@ KINDS = {
     "delay": Delay,
     "memory": WordMemory,
     "dram": Dram,
+    "ddr": DdrController,
     "pool": BufferPool,
     "lock": Lock,
 }
@@ -30,9 +34,11 @@ KINDS = {
 __all__ = [
     "KINDS",
     "Accelerator",
+    "AddressMap",
     "Arbiter",
     "Balancer",
     "BufferPool",
+    "DdrController",
     "Delay",
     "Dram",
     "DramOptions",
@@ -43,4 +49,5 @@ __all__ = [
     "ReorderQueue",
     "TokenChannel",
     "WordMemory",
+    "WriteBuffer",
 ]

@@ -6,7 +6,8 @@
     data bus:  overhead + bytes / (bytes per second), bytes rounded up to the access quantum
 
 A bank is held from before its row command to the end of its precharge; the packet leaves when its data have passed. The
-resource usage model of Wang (2005) as in the Petri net of the IXP2400 paper, Sec. 3.1.
+resource usage model of Wang (2005) as in the Petri net of the IXP2400 paper, Sec. 3.1. It has these rules and no other
+(no tRRD, tFAW, turn-around); ddr_controller.py has all rules of a part.
 """
 
 from collections.abc import Mapping
@@ -15,32 +16,12 @@ from typing import Literal, get_args, get_type_hints
 
 import numpy as np
 
-from npexplore.errors import ModelError, one_of
+from npexplore.errors import one_of
 from npexplore.machine.assembler import Assembler
 from npexplore.machine.assembler import Hold as Held
 from npexplore.machine.expressions import Expression, Values, Variable, ceildiv, maximum
 from npexplore.machine.resources.base import Hold, Resource, Server, Uses, count_of, known, rate_of, time_of
-
-
-@dataclass(frozen=True)
-class DramTiming:
-    """Timing of a part in seconds (data-sheet names) and its refresh: every `t_refi`, `t_rfc` long (0: none)."""
-
-    t_ck: float
-    t_rcd: float
-    t_cl: float
-    t_rp: float
-    t_ras: float
-    t_wr: float
-    t_wl: float
-    t_refi: float = 0.0
-    t_rfc: float = 0.0
-
-    def __post_init__(self) -> None:
-        for name in ("t_ck", "t_rcd", "t_cl", "t_rp", "t_ras", "t_wr", "t_wl", "t_refi", "t_rfc"):
-            time_of(f"DRAM timing {name}", getattr(self, name))
-        if self.t_rfc and self.t_rfc >= self.t_refi:
-            raise ModelError(f"DRAM timing: t_rfc must be below t_refi, got {self.t_rfc!r} of {self.t_refi!r}")
+from npexplore.machine.resources.dram_timing import DramTiming
 
 
 @dataclass(frozen=True)
