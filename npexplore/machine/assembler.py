@@ -40,6 +40,11 @@ class Assembler(Rows):
     homes: dict[str, Variable] = field(default_factory=dict)
     thread: Operand = 0  # number of the running thread, where a numbered resource asks for it
     spare_tokens: int = 0  # tokens that visits may fork beyond a few for each thread
+    at_rest: list[int] = field(default_factory=list)  # resources that work left over at the end of a run waits for
+    columns: list[Variable] = field(default_factory=list)  # the workload's, of the running thread's packet
+    own: Variable | None = None  # 1 while the packet is the running thread's; None: it never goes elsewhere
+    messages: dict[str, int] = field(default_factory=dict)  # by queue, the ring of its packets
+    longest: dict[str, int] = field(default_factory=dict)  # by queue, the global that keeps its longest length
     tables: list[npt.NDArray[np.int64]] = field(default_factory=list)
     named_tables: dict[str, int] = field(default_factory=dict)
     rings: list[tuple[int, int]] = field(default_factory=list)  # (capacity, width)
@@ -273,6 +278,17 @@ class Assembler(Rows):
             yield
             self.emit(engine.END)
         self._slots = slots
+
+    def in_a_row(self, values: Sequence[Operand]) -> int | None:
+        """Return the first register of values that are variables in registers one after the other, else None."""
+        numbers = [self._registers.get(value, 0) for value in values if isinstance(value, Variable)]
+        first = numbers[0] if numbers else 0
+        return first if first and numbers == list(range(first, first + len(values))) else None
+
+    def end_packet(self) -> None:
+        """Note that the packet is no longer the running thread's: it was handed on or dropped."""
+        if self.own is not None:
+            self.assign(self.own, 0)
 
     def join(self) -> None:
         """Wait for the joined tokens."""

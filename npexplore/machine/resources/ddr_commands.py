@@ -267,7 +267,10 @@ class Access:
             assert held is not None
             asm.give(held)
             self._drain()
-        asm.spare_tokens += self.ddr.write_buffer.entries if self.ddr.write_buffer else 0
+        first, channels = asm.number(self._server("posted.waiting")), self.ddr.channels
+        if first not in asm.at_rest:  # a run may end with writes in the buffer
+            asm.at_rest += range(first, first + channels)
+            asm.spare_tokens += (self.ddr.write_buffer.entries if self.ddr.write_buffer else 0) * channels
 
     def _drain(self) -> None:
         """Start a drain if enough writes are there and none goes on: stop the reads, let the writes beyond `low` go."""
