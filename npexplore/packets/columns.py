@@ -129,6 +129,12 @@ class PacketTable(Mapping[str, Column]):
         tags = Tags(np.empty(0, np.int64), np.empty(0, np.uint8), np.empty(0, np.uint32))
         return cls(stored, tags, Ipv6Addresses(np.empty(0, np.int64), no_address, no_address), link_types)
 
+    @classmethod
+    def empty(cls, link_types: NDArray[np.uint16] | None = None) -> "PacketTable":
+        """Return a table of no packets."""
+        stored = {name: np.empty(0, dtype) for name, dtype in STORED.items()}
+        return cls.of_records(stored, np.empty(0, np.uint16) if link_types is None else link_types)
+
     @property
     def rows(self) -> int:
         """Number of packets."""

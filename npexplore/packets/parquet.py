@@ -53,7 +53,7 @@ def convert(
     rows = 0
     with replacing(source, target) as path:
         scan = CaptureScan(source, workers=workers)
-        schema = _arrow(_empty(scan)).schema
+        schema = _arrow(PacketTable.empty(scan.link_types)).schema
         with pq.ParquetWriter(path, schema, compression="zstd") as writer:
             order = TimeOrder(writer.write_table, GROUP_PACKETS, WINDOW_PACKETS)
             for table in scan:
@@ -119,10 +119,6 @@ class TimeOrder:
             self._write(table.slice(start, len(part)))
             start += len(part)
         self._tables, self._times, self._held = [table.slice(start)], [times[start:]], len(times) - start
-
-
-def _empty(scan: CaptureScan) -> PacketTable:
-    return PacketTable.of_records({name: np.empty(0, dtype) for name, dtype in STORED.items()}, scan.link_types)
 
 
 def _origin(scan: CaptureScan, where: str | None) -> dict[str, Any]:

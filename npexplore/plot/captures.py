@@ -110,7 +110,7 @@ def hit_ratios(table: pd.DataFrame) -> go.Figure:
     """Return the hit ratio of an LRU route cache against its size (`hit_ratios`)."""
     figure = go.Figure()
     for key, part in table.groupby("key", sort=False):
-        name = "destination addresses" if key == "addresses" else f"destination {key} prefixes"
+        name = "destination addresses" if key == "addresses" else f"destination {key}"
         trace = _line(part["entries"], part["hit_ratio"], name, "%{x} entries: %{y:.1%} hits")
         figure.add_trace(trace.update(mode="lines+markers"))
     figure.update_xaxes(title_text="entries of the cache", **_doublings(table["entries"]))
@@ -142,7 +142,7 @@ def talkers(ends: Mapping[str, pd.DataFrame]) -> go.Figure:
             1, column,
         )  # fmt: skip
     figure.update_yaxes(type="category", autorange="reversed")
-    figure.update_xaxes(tickformat="~%", rangemode="tozero", title_text="share of IPv4 bytes")
+    figure.update_xaxes(tickformat="~%", rangemode="tozero", title_text="share of IP bytes")
     longest = max(len(part) for part in ends.values())
     return finished(figure, "Addresses with the most bytes", 190 + 26 * longest).update_layout(showlegend=False)
 
@@ -198,8 +198,8 @@ def seconds(value: float) -> str:
     """Return a time with the unit in which it is shortest: 0.0005 is 500 µs."""
     for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
         if value >= size:
-            return f"{value / size:g} {unit}"
-    return f"{value / 1e-9:g} ns"
+            return f"{value / size:.3g} {unit}"
+    return f"{value / 1e-9:.3g} ns"
 
 
 def _line(x: object, y: object, name: str, told: str, *, step: bool = False) -> go.Scatter:

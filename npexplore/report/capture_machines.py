@@ -40,9 +40,9 @@ def machines(subject: Subject) -> Content:
     if not cells[""].any():
         cells = cells.drop(columns="")
     about = (
-        f"The capture's {len(subject.workload.packet_bytes):,} IP packets in their order, always one waiting, through "
-        "each machine with its parameters as listed: the roofline, the queueing model and the simulation. Mpps, "
-        "bottleneck and latency are those of the best of the three."
+        f"{subject.of_the_first}The {len(subject.workload.packet_bytes):,} IP packets in their order, always one "
+        "waiting, through each machine with its parameters as listed: the roofline, the queueing model and the "
+        "simulation. Mpps, bottleneck and latency are those of the best of the three."
     )
     shown = Table(found, cells, left=("machine", "bottleneck", "counts", ""))
     return Content(about, parts=(shown._repr_html_(), draw(figures.machines(found))))

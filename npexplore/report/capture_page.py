@@ -10,9 +10,8 @@ from plotly.offline import get_plotlyjs
 from npexplore.errors import InputError
 from npexplore.packets import Capture, CaptureScan
 from npexplore.packets.columns import TableBuilder
-from npexplore.packets.statistics import CaptureCounts
 from npexplore.report.capture_sections import SECTIONS
-from npexplore.report.capture_subject import Content, Subject, notices
+from npexplore.report.capture_subject import SAMPLE_PACKETS, Content, Streams, Subject, notices
 from npexplore.report.shell import environment
 
 Titles = Iterable[str]
@@ -47,16 +46,21 @@ class Section:
         return self.content.parts
 
 
-def read(path: str | Path | BinaryIO) -> Subject:
-    """Read and count a capture in one pass (`-` is standard input); raises InputError if it is none."""
+def read(path: str | Path | BinaryIO, *, keep: int = SAMPLE_PACKETS) -> Subject:
+    """Read and count a capture in one pass (`-` is standard input); raises InputError if it is none.
+
+    keep: packets that stay in memory (rounded up to whole chunks); everything else is counted as it passes.
+    """
     scan = CaptureScan(path)
-    builder, counts = TableBuilder(), CaptureCounts()
+    builder, streams, kept = TableBuilder(), Streams(), 0
     for part in scan:
-        counts.add(part)
-        builder.append(part, scan.share_read)
+        streams.add(part)
+        if kept < keep:
+            builder.append(part)
+            kept += part.rows
     capture = Capture(scan.path, scan.format, tuple(scan.interfaces), builder.finish(scan.link_types), scan.damage)
     name = "standard input" if str(path) == "-" else Path(scan.path).name
-    return Subject(name, capture, counts)
+    return Subject(name, capture, streams)
 
 
 def capture_page(subject: Subject, *, steps: Callable[[Titles], Titles] = iter) -> str:

@@ -5,11 +5,14 @@ A section that the capture cannot fill raises InputError with the reason; the pa
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from npexplore.packets.statistics import elephants, flow_table, tables
+from npexplore._kernels.capture_records import NO_TIME
+from npexplore.errors import InputError
+from npexplore.packets.statistics import elephants, tables
+from npexplore.packets.statistics.endpoints import FIRST_IPV6
 from npexplore.plot import captures as figures
 from npexplore.plot.tables import number, table
 from npexplore.report.capture_machines import machines
@@ -30,7 +33,7 @@ def summary(subject: Subject) -> Content:
             ("mean bit rate", si(rate["bits_per_s"], "b/s")),
         ]
     if counts.packets:
-        found += [("mean length", f"{d['mean_length']:.1f} B"), ("IPv4 flows", f"{d['flows']:,}")]
+        found += [("mean length", f"{d['mean_length']:.1f} B"), ("IP flows", f"{len(subject.streams.flows.flows()):,}")]
     if burst["hurst"]:
         found.append(("Hurst parameter", f"{burst['hurst']['value']:.2f}"))
     if narrow := counts.narrow_share():
@@ -63,23 +66,24 @@ def summary(subject: Subject) -> Content:
 
 def lengths(subject: Subject) -> Content:
     """Return the CDF of lengths and the commonest ones."""
-    shares = tables.length_shares(subject.packets)
-    layer = "ip" if "IP packets" in set(shares["counted"]) else "link"
-    modes = subject.capture.length_cdf(layer=layer).modes(6)
-    told = ", ".join(f"{length} ({share:.1%})" for length, share in modes)
-    what = "IP packet" if layer == "ip" else "frame"
-    dots = " Dotted: the lengths that dominate classic wide-area traces." if layer == "ip" else ""
+    link, ip = subject.counts.lengths(), subject.streams.ip_lengths.cdf()
+    shares = tables.length_shares(link, ip)
+    has_ip = len(ip.packets) > 0
+    told = ", ".join(f"{length} ({share:.1%})" for length, share in (ip if has_ip else link).modes(6))
+    what = "IP packet" if has_ip else "frame"
+    dots = " Dotted: the lengths that dominate classic wide-area traces." if has_ip else ""
     return Content(f"Commonest {what} lengths in bytes: {told}.{dots}", parts=(draw(figures.lengths(shares)),))
 
 
 def rate(subject: Subject) -> Content:
     """Return packets and bits over time."""
-    return Content(parts=(draw(figures.rates(tables.rates(subject.packets))),))
+    return Content(parts=(draw(figures.rates(tables.rates(subject.counts))),))
 
 
 def gaps(subject: Subject) -> Content:
     """Return the interarrival distribution."""
-    shares = tables.gap_shares(subject.packets)
+    tables.need_times(subject.counts)
+    shares = tables.gap_shares(subject.streams.gaps)
     burst = subject.document["burstiness"]
     about = (
         f"Mean {si(burst['interarrival_mean_s'], 's')}, coefficient of variation "
@@ -109,25 +113,29 @@ def flows(subject: Subject) -> Content:
     """Return flow sizes and durations, elephants and mice, the largest flows."""
     import pandas as pd
 
-    tables.need_ipv4(subject.packets)
-    found = flow_table(subject.packets)
-    timed = bool(subject.packets["has_time"][subject.packets["ipv4"]].all())
+    counter = subject.streams.flows
+    if not counter.packets:
+        raise InputError(f"none of the {subject.counts.packets:,} packets has a whole IP header")
+    found, names = counter.flows(), counter.endpoints()
+    timed = bool((found["first_ns"] != NO_TIME).all())
     sizes = {
         "packets": tables.ccdf(found["packets"].to_numpy()),
         "bytes": tables.ccdf(found["bytes"].to_numpy()),
     }
     if timed and (found["duration_s"] > 0).any():
         sizes["duration"] = tables.ccdf(found["duration_s"].to_numpy())
+    six = int((found["src"] >= FIRST_IPV6).sum())
+    told = f", {six:,} of them IPv6" if six else ""
     large = elephants(found)
     about = (
-        f"{len(found):,} directed IPv4 flows (5-tuples). The {len(large):,} largest carry 80 % of the bytes; "
+        f"{len(found):,} directed flows (5-tuples){told}. The {len(large):,} largest carry 80 % of the bytes; "
         f"{(found['packets'] == 1).mean():.1%} have a single packet."
     )
     top = large.head(10)
     shown = pd.DataFrame(
         {
-            "from": [f"{_address(src)}:{port}" for src, port in zip(top["src"], top["sport"], strict=True)],
-            "to": [f"{_address(dst)}:{port}" for dst, port in zip(top["dst"], top["dport"], strict=True)],
+            "from": _sockets(names.text(top["src"]), top["sport"]),
+            "to": _sockets(names.text(top["dst"]), top["dport"]),
             "protocol": [tables.protocol_names().get(p, str(p)) for p in top["ip_proto"]],
             "packets": top["packets"].to_numpy(),
             "bytes": top["bytes"].to_numpy(),
@@ -145,8 +153,8 @@ def locality(subject: Subject) -> Content:
     ratios = tables.hit_ratios(subject.packets)
     best = ratios[ratios["key"] == "addresses"]
     about = (
-        f"Different IPv4 destinations: {int(best['entries'].max()):,}. A route cache that holds them all would hit "
-        f"{best['hit_ratio'].max():.2%} of the look-ups; the rest are first uses."
+        f"{subject.of_the_first}Different destinations: {int(best['entries'].max()):,}. A route cache that holds them "
+        f"all would hit {best['hit_ratio'].max():.2%} of the look-ups; the rest are first uses."
     )
     return Content(about, parts=(draw(figures.hit_ratios(ratios)),) if len(best) > 1 else ())
 
@@ -159,7 +167,7 @@ def trains(subject: Subject) -> Content:
         for gap, part in found.groupby("gap_s")
     )
     about = (
-        "A train is a run of packets between two hosts, either way, with no gap above a limit. "
+        f"{subject.of_the_first}A train is a run of packets between two hosts, either way, with no gap above a limit. "
         f"Mean packets of a train by that limit: {told}."
     )
     return Content(about, parts=(draw(figures.trains(found)),))
@@ -167,7 +175,7 @@ def trains(subject: Subject) -> Content:
 
 def talkers(subject: Subject) -> Content:
     """Return who sends and receives most."""
-    return Content(parts=(draw(figures.talkers(tables.talkers(subject.packets))),))
+    return Content(parts=(draw(figures.talkers(tables.talkers(subject.streams.flows))),))
 
 
 def shares(subject: Subject) -> Content:
@@ -204,5 +212,7 @@ SECTIONS: dict[str, Callable[[Subject], Content]] = {
 }
 
 
-def _address(value: int) -> str:
-    return ".".join(str(int(value) >> shift & 255) for shift in (24, 16, 8, 0))
+def _sockets(addresses: list[str], ports: Iterable[int]) -> list[str]:
+    """Return addresses with ports, IPv6 ones in brackets (RFC 3986 section 3.2.2)."""
+    wrapped = (f"[{address}]" if ":" in address else address for address in addresses)
+    return [f"{address}:{port}" for address, port in zip(wrapped, ports, strict=True)]

@@ -2,28 +2,64 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from npexplore.errors import InputError
+from npexplore._kernels.capture_counts import TIMED
 from npexplore.machine.workload import Workload, of_columns
 from npexplore.packets import Capture, PacketTable
-from npexplore.packets.statistics import CaptureCounts
+from npexplore.packets.statistics import CaptureCounts, FlowCounter, GapCounter, LengthCounter
+
+SAMPLE_PACKETS = 1 << 21
+
+
+@dataclass
+class Streams:
+    """What is counted of every packet, in memory that grows with the flows alone."""
+
+    counts: CaptureCounts = field(default_factory=CaptureCounts)
+    ip_lengths: LengthCounter = field(default_factory=LengthCounter)
+    gaps: GapCounter = field(default_factory=GapCounter)
+    flows: FlowCounter = field(default_factory=FlowCounter)
+    ip_packets: int = 0
+
+    def add(self, table: PacketTable) -> None:
+        """Count a table's packets."""
+        ip = table["ipv4"] | table["ipv6"]
+        self.ip_packets += int(ip.sum())
+        self.counts.add(table)
+        self.ip_lengths.add(table["l3_length"][ip])
+        self.gaps.add(table["t_ns"])
+        self.flows.add(table)
 
 
 @dataclass(frozen=True)
 class Subject:
-    """The capture a page is about: all packets, and the totals of `trace stats`."""
+    """The capture a page is about: what was counted of all packets, and its first 2^21 packets for what needs them.
+
+    capture: the packets kept; they are the first ones, as their order matters to locality, trains and machines.
+    """
 
     name: str
     capture: Capture
-    counts: CaptureCounts
+    streams: Streams
+
+    @property
+    def counts(self) -> CaptureCounts:
+        """The totals of all packets."""
+        return self.streams.counts
 
     @property
     def packets(self) -> PacketTable:
-        """The packet table."""
+        """The packet table of the packets kept."""
         return self.capture.columns
+
+    @property
+    def of_the_first(self) -> str:
+        """What a section that needs single packets says before all else, where they are not all of them."""
+        kept = self.packets.rows
+        return f"Of the first {kept:,} packets of {self.counts.packets:,}. " if kept < self.counts.packets else ""
 
     @cached_property
     def document(self) -> dict[str, Any]:
@@ -32,7 +68,7 @@ class Subject:
 
     @cached_property
     def workload(self) -> Workload:
-        """The capture's IP packets in order; raises InputError if there are none."""
+        """The IP packets kept, in order; raises InputError if there are none."""
         return of_columns(self.name, self.capture)
 
 
@@ -47,20 +83,15 @@ class Content:
 
 def notices(subject: Subject) -> list[str]:
     """Return what a reader should know before he trusts a number: packets that some sections leave out."""
-    packets = subject.packets
+    packets, timed = subject.counts.packets, int(subject.counts.totals[TIMED])
     out = []
-    without = packets.rows - int(packets["has_time"].sum())
-    if without:
-        out.append(f"{without:,} of {packets.rows:,} packets have no time stamp; sections over time leave them out.")
-    others = packets.rows - int((packets["ipv4"] & packets["header_complete"]).sum())
-    if others:
+    if timed < packets:
+        out.append(f"{packets - timed:,} of {packets:,} packets have no time stamp; sections over time leave them out.")
+    if others := packets - subject.streams.flows.packets:
         out.append(
-            f"{others:,} of {packets.rows:,} packets have no whole IPv4 header; flows, locality, trains and talkers "
+            f"{others:,} of {packets:,} packets have no whole IPv4 or IPv6 header; flows, locality, trains and talkers "
             "leave them out."
         )
-    try:
-        if subject.workload.note:
-            out.append(f"{subject.workload.note} of the workload for the machines.")
-    except InputError:
-        pass  # the machines' section says so itself
+    if skipped := packets - subject.streams.ip_packets:
+        out.append(f"{skipped:,} of {packets:,} packets are not IP and left out of the workload for the machines.")
     return out

@@ -2,7 +2,10 @@
 
 from npexplore.packets.statistics.counting import CaptureCounts, count_capture
 from npexplore.packets.statistics.endpoints import Endpoints, endpoints
+from npexplore.packets.statistics.flow_counter import FlowCounter
 from npexplore.packets.statistics.flows import elephants, flow_table, top_talkers, train_lengths
+from npexplore.packets.statistics.gaps import GapCounter
+from npexplore.packets.statistics.lengths import LengthCounter
 from npexplore.packets.statistics.locality import Locality, destination_locality, locality
 from npexplore.packets.statistics.rates import RateCounter, RateSeries, rate_over_time
 from npexplore.packets.statistics.scaling import HurstEstimate, hurst, interarrivals, variance_time
@@ -10,7 +13,10 @@ from npexplore.packets.statistics.scaling import HurstEstimate, hurst, interarri
 __all__ = [
     "CaptureCounts",
     "Endpoints",
+    "FlowCounter",
+    "GapCounter",
     "HurstEstimate",
+    "LengthCounter",
     "Locality",
     "RateCounter",
     "RateSeries",

@@ -19,6 +19,7 @@ from npexplore.packets.capture import LengthCdf
 from npexplore.packets.columns import PacketTable
 from npexplore.packets.links import link_format
 from npexplore.packets.scan import CaptureScan, Damage
+from npexplore.packets.statistics.lengths import LengthCounter
 from npexplore.packets.statistics.rates import RateCounter, RateSeries
 from npexplore.packets.statistics.scaling import HurstEstimate, hurst
 
@@ -47,15 +48,14 @@ class FlowSet:
 
 @dataclass
 class CaptureCounts:
-    """Running totals of a capture; `add` tables, then read. `length_counts` maps an original length to its packets."""
+    """Running totals of a capture; `add` tables, then read."""
 
     totals: NDArray[np.int64] = field(default_factory=lambda: np.zeros(rows.TOTALS, np.int64))
     gaps: NDArray[np.float64] = field(default_factory=lambda: np.zeros(3))
     ip_proto: NDArray[np.int64] = field(default_factory=lambda: np.zeros(256, np.int64))
     dscp: NDArray[np.int64] = field(default_factory=lambda: np.zeros(64, np.int64))
     link_types: dict[int, int] = field(default_factory=dict)
-    _lengths: NDArray[np.int64] = field(default_factory=lambda: np.zeros(rows.LENGTHS, np.int64), repr=False)
-    _longer: dict[int, int] = field(default_factory=dict, repr=False)
+    _lengths: LengthCounter = field(default_factory=LengthCounter, repr=False)
     _flows: FlowSet = field(default_factory=FlowSet, repr=False)
     _rates: RateCounter = field(default_factory=RateCounter, repr=False)
 
@@ -63,10 +63,8 @@ class CaptureCounts:
         """Count a table's packets."""
         names = ("t_ns", "length", "captured", "flags", "l3_offset", "ip_proto", "tos", "ttl", "vlans", "labels")
         columns = [table[name] for name in names]
-        if count_packets(self.totals, self.gaps, self._lengths, self.ip_proto, self.dscp, *columns):
-            values, counts = np.unique(table["length"][table["length"] >= rows.LENGTHS], return_counts=True)
-            for value, count in zip(values.tolist(), counts.tolist(), strict=True):
-                self._longer[value] = self._longer.get(value, 0) + count
+        if count_packets(self.totals, self.gaps, self._lengths.short, self.ip_proto, self.dscp, *columns):
+            self._lengths.add_longer(table["length"])
         for number, count in enumerate(np.bincount(table["interface"]).tolist()):
             if count:
                 kind = int(table.link_types[number])
@@ -91,11 +89,7 @@ class CaptureCounts:
 
     def lengths(self) -> LengthCdf:
         """Return the distribution of original lengths."""
-        short = np.flatnonzero(self._lengths)
-        long = np.array(sorted(self._longer), dtype=np.uint32)
-        values = np.concatenate([short.astype(np.uint32), long])
-        counts = np.concatenate([self._lengths[short], [self._longer[int(v)] for v in long]]).astype(np.int64)
-        return LengthCdf(values, np.cumsum(counts) / max(1, self.packets), counts)
+        return self._lengths.cdf()
 
     def length_histogram(self) -> dict[int, int]:
         """Return the packets whose original length is at least each bound and below the next."""

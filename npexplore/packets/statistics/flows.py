@@ -13,7 +13,7 @@ from npexplore._kernels.capture_flows import split_by_timeout
 from npexplore._kernels.capture_records import NO_TIME
 from npexplore.errors import InputError, one_of, positive
 from npexplore.packets.columns import PacketTable
-from npexplore.packets.statistics.endpoints import FIRST_IPV6, endpoints
+from npexplore.packets.statistics.endpoints import FIRST_IPV6, Endpoints, endpoints
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,17 +23,23 @@ TUPLE = ("src", "dst", "ip_proto", "sport", "dport")
 
 
 def flow_table(
-    table: PacketTable, *, both_ways: bool = False, timeout_s: float | None = None, active_s: float | None = None
+    table: PacketTable,
+    *,
+    both_ways: bool = False,
+    timeout_s: float | None = None,
+    active_s: float | None = None,
+    ends: Endpoints | None = None,
 ) -> "pd.DataFrame":
     """Return one row a flow of the IP packets, in order of first packets: 5-tuple, packets, bytes, times, duration.
 
     src, dst: numbers of `endpoints(table)`, equal to IPv4 addresses; `endpoints(table).text` writes all out.
     both_ways: a conversation is one flow, named after its first packet's direction, with the packets of each direction.
-    timeout_s, active_s: split flows as above (needs time stamps); None: a 5-tuple is one flow. Raises InputError.
+    timeout_s, active_s: split flows as above (needs time stamps); None: a 5-tuple is one flow. ends: the table's
+    endpoints, where they are known already. Raises InputError.
     """
     import pandas as pd
 
-    ends = endpoints(table)
+    ends = ends or endpoints(table)
     rows = ends.rows
     tuples = {"src": ends.src, "dst": ends.dst}
     tuples |= {name: table[name][rows].astype(np.int64) for name in ("ip_proto", "sport", "dport")}
@@ -45,7 +51,7 @@ def flow_table(
         forward = low <= high
         for name, other in (("src", "dst"), ("dst", "src"), ("sport", "dport"), ("dport", "sport")):
             key[name] = np.where(forward, tuples[name], tuples[other])
-    number = _numbered(key)
+    number = numbered(key)
     time = table["t_ns"][rows]
     if timeout_s is not None or active_s is not None:
         if (time == NO_TIME).any():
@@ -68,7 +74,7 @@ def flow_table(
     return flows.reset_index(drop=True)
 
 
-def _numbered(key: dict[str, NDArray[np.int64]]) -> NDArray[np.int64]:
+def numbered(key: dict[str, NDArray[np.int64]]) -> NDArray[np.int64]:
     """Return the number of each packet's key, in the order in which keys appear."""
     import pandas as pd
 
@@ -93,18 +99,21 @@ def elephants(flows: "pd.DataFrame", share: float = 0.8) -> "pd.DataFrame":
 
 def top_talkers(table: PacketTable, count: int = 10, *, by: str = "bytes", end: str = "src") -> "pd.DataFrame":
     """Return the IP addresses that send (`src`) or receive (`dst`) most, by `bytes` or `packets`, as text."""
-    import pandas as pd
-
     one_of("measure of talkers", by, ("bytes", "packets"))
     ends = endpoints(table)
-    address, inverse = np.unique(getattr(ends, one_of("end of a packet", end, ("src", "dst"))), return_inverse=True)
-    frame = pd.DataFrame(
-        {
-            "address": address,
-            "packets": np.bincount(inverse, minlength=len(address)),
-            "bytes": np.bincount(inverse, table["length"][ends.rows], len(address)).astype(np.int64),
-        }
-    )
+    numbers = getattr(ends, one_of("end of a packet", end, ("src", "dst")))
+    return ranked(numbers, np.ones(len(numbers), np.int64), table["length"][ends.rows], ends, count, by=by)
+
+
+def ranked(
+    numbers: NDArray[np.int64], packets: Any, octets: Any, ends: Endpoints, count: int, *, by: str = "bytes"
+) -> "pd.DataFrame":
+    """Return the addresses with the largest sums: address (text), packets, bytes, and its share by the measure."""
+    import pandas as pd
+
+    address, inverse = np.unique(numbers, return_inverse=True)
+    sums = {name: np.bincount(inverse, part, len(address)) for name, part in (("packets", packets), ("bytes", octets))}
+    frame = pd.DataFrame({"address": address, **{name: total.astype(np.int64) for name, total in sums.items()}})
     frame["share"] = frame[by] / max(1, frame[by].sum())
     top = frame.sort_values(by, ascending=False, kind="stable").head(count).reset_index(drop=True)
     return top.assign(address=ends.text(top["address"]))

@@ -14,85 +14,87 @@ import numpy as np
 from numpy.typing import NDArray
 
 from npexplore.errors import InputError
+from npexplore.packets.capture import LengthCdf
 from npexplore.packets.columns import PacketTable
 from npexplore.packets.statistics.counting import CaptureCounts
-from npexplore.packets.statistics.flows import top_talkers, train_lengths
+from npexplore.packets.statistics.flow_counter import FlowCounter
+from npexplore.packets.statistics.flows import train_lengths
+from npexplore.packets.statistics.gaps import GapCounter
 from npexplore.packets.statistics.locality import destination_locality
-from npexplore.packets.statistics.rates import rate_over_time
-from npexplore.packets.statistics.scaling import HurstEstimate, interarrivals, variance_time
+from npexplore.packets.statistics.rates import RateSeries
+from npexplore.packets.statistics.scaling import HurstEstimate, variance_time
 
 if TYPE_CHECKING:
     import pandas as pd
 
 POINTS = 500
 TRAIN_GAPS_S = (0.001, 0.01, 0.1, 0.5)  # the last is Jain and Routhier's largest gap within a train
-PREFIX_BITS = (32, 24, 16)
+PREFIX_BITS = ((32, 128), (24, 48), (16, 32))  # of IPv4 and of IPv6
 CELLS = tuple(range(16, 513, 8))
 
 
-def need_ipv4(table: PacketTable) -> None:
-    """Raise InputError unless a packet has a whole IPv4 header."""
-    if not (table["ipv4"] & table["header_complete"]).any():
-        raise InputError(f"none of the {table.rows:,} packets has a whole IPv4 header")
+def need_ip(table: PacketTable) -> None:
+    """Raise InputError unless a packet has a whole IPv4 or IPv6 header."""
+    if not (table["header_complete"] & (table["ipv4"] | table["ipv6"])).any():
+        raise InputError(f"none of the {table.rows:,} packets has a whole IP header")
 
 
-def need_times(table: PacketTable) -> NDArray[np.int64]:
-    """Return the time stamps there are; raises InputError unless two of them differ."""
-    times: NDArray[np.int64] = table["t_ns"][table["has_time"]]
-    if not len(times):
-        raise InputError(f"none of the {table.rows:,} packets has a time stamp")
-    if times.min() == times.max():
+def need_times(counts: CaptureCounts) -> RateSeries:
+    """Return the packets over time; raises InputError unless two time stamps differ."""
+    series, times = counts.rates, counts.time_range()
+    if series is None:
+        raise InputError(f"none of the {counts.packets:,} packets has a time stamp")
+    if times["min_time_ns"] == times["max_time_ns"]:
         raise InputError("all packets have the same time stamp")
-    return times
+    return series
 
 
-def length_shares(table: PacketTable) -> pd.DataFrame:
+def length_shares(link: LengthCdf, ip: LengthCdf) -> pd.DataFrame:
     """Return cumulative shares: counted, length_bytes, share. Frames on the link; IP packets, and the bytes in them."""
     import pandas as pd
 
-    if not table.rows:
+    if not len(link.packets):
         raise InputError("the capture has no packet")
-    parts = {"frames on the link": table["length"]}
-    if (ip := table["l3_length"][table["l3_length"] > 0]).size:
-        parts["IP packets"] = ip
     found = []
-    for name, lengths in parts.items():
-        values, counts = np.unique(lengths.astype(np.int64), return_counts=True)
-        weights = {name: counts}
+    for name, lengths in (("frames on the link", link), ("IP packets", ip)):
+        values, weights = lengths.length_bytes.astype(np.int64), {name: lengths.packets}
         if name == "IP packets":
-            weights["bytes of IP packets"] = counts * values
-        for counted, weight in weights.items():
+            weights["bytes of IP packets"] = lengths.packets * values
+        for counted, weight in weights.items() if len(values) else ():
             share = np.cumsum(weight) / weight.sum()
             found.append(pd.DataFrame({"counted": counted, "length_bytes": values, "share": share}))
     return pd.concat(found, ignore_index=True)
 
 
-def rates(table: PacketTable) -> pd.DataFrame:
-    """Return time_s from the first packet on, packets_per_s and bits_per_s in some hundred bins of a round width."""
+def rates(counts: CaptureCounts) -> pd.DataFrame:
+    """Return time_s from the first packet on, packets_per_s and bits_per_s in some hundred bins of one width."""
     import pandas as pd
 
-    times = need_times(table)
-    least = (int(times.max()) - int(times.min())) * 1e-9 / POINTS
-    power = 10.0 ** np.floor(np.log10(least))
-    bin_s = max(1e-9, float(next(step * power for step in (1, 2, 5, 10) if step * power >= least)))
-    series = rate_over_time(table["t_ns"], table["length"], bin_s)
-    at = np.arange(len(series.packets)) * series.width_ns * 1e-9
-    seconds = series.width_ns * 1e-9
+    series = need_times(counts)
+    factor = 1
+    while len(series.packets) > POINTS * factor:
+        factor *= 2
+    padding = (0, -len(series.packets) % factor)
+    whole = RateSeries(
+        series.start_ns, series.width_ns, np.pad(series.packets, padding), np.pad(series.bytes, padding)
+    ).coarser(factor)
+    seconds = whole.width_ns * 1e-9
+    at = np.arange(len(whole.packets)) * seconds
     return pd.DataFrame(
-        {"time_s": at, "packets_per_s": series.packets / seconds, "bits_per_s": series.bytes * 8 / seconds}
+        {"time_s": at, "packets_per_s": whole.packets / seconds, "bits_per_s": whole.bytes * 8 / seconds}
     )
 
 
-def gap_shares(table: PacketTable) -> pd.DataFrame:
+def gap_shares(gaps: GapCounter) -> pd.DataFrame:
     """Return gap_s, the share of times between packets up to it, and the share if they were exponential (`poisson`)."""
     import pandas as pd
 
-    need_times(table)
-    gaps = np.sort(interarrivals(table["t_ns"])) * 1e-9
-    at = np.unique(np.linspace(0, len(gaps) - 1, POINTS).astype(np.int64))
-    value = gaps[at]
-    share = np.searchsorted(gaps, value, side="right") / len(gaps)
-    return pd.DataFrame({"gap_s": value, "share": share, "poisson": 1 - np.exp(-value / gaps.mean())}).drop_duplicates()
+    longest, packets = gaps.histogram()
+    if not gaps.total_ns:
+        raise InputError("no two consecutive packets have different time stamps in order")
+    value, total = longest * 1e-9, int(packets.sum())
+    mean = gaps.total_ns * 1e-9 / total
+    return pd.DataFrame({"gap_s": value, "share": packets.cumsum() / total, "poisson": 1 - np.exp(-value / mean)})
 
 
 def variances(counts: CaptureCounts) -> tuple[pd.DataFrame, HurstEstimate | None]:
@@ -152,12 +154,15 @@ def hit_ratios(table: PacketTable) -> pd.DataFrame:
     """Return key, entries and hit_ratio of LRU caches of destination addresses and of their prefixes."""
     import pandas as pd
 
-    need_ipv4(table)
+    need_ip(table)
+    four, six = (bool((table[version] & table["header_complete"]).any()) for version in ("ipv4", "ipv6"))
     rows = []
-    for bits in PREFIX_BITS:
-        found = destination_locality(table, prefix_bits=bits)
+    for bits, ipv6_bits in PREFIX_BITS:
+        found = destination_locality(table, prefix_bits=bits, ipv6_prefix_bits=ipv6_bits)
         sizes = sorted({2**k for k in range(31) if 2**k <= found.distinct} | {found.distinct})
-        rows += [(f"/{bits}" if bits < 32 else "addresses", size, found.hit_ratio(size)) for size in sizes]
+        lengths = [f"/{length}" for length, there in ((bits, four), (ipv6_bits, six)) if there]
+        key = "addresses" if bits == 32 else " and ".join(lengths) + " prefixes"
+        rows += [(key, size, found.hit_ratio(size)) for size in sizes]
     return pd.DataFrame(rows, columns=["key", "entries", "hit_ratio"])
 
 
@@ -165,8 +170,10 @@ def train_shares(table: PacketTable) -> pd.DataFrame:
     """Return gap_s, value (packets of a train) and share of trains at least as long; mean packets and number a gap."""
     import pandas as pd
 
-    need_ipv4(table)
-    need_times(table)
+    need_ip(table)
+    if not table["has_time"].all():
+        without = int((~table["has_time"]).sum())
+        raise InputError(f"{without:,} of the {table.rows:,} packets have no time stamp")
     found = []
     for gap in TRAIN_GAPS_S:
         lengths = train_lengths(table, gap)
@@ -174,10 +181,11 @@ def train_shares(table: PacketTable) -> pd.DataFrame:
     return pd.concat(found, ignore_index=True)
 
 
-def talkers(table: PacketTable, count: int = 10) -> dict[str, pd.DataFrame]:
+def talkers(counter: FlowCounter, count: int = 10) -> dict[str, pd.DataFrame]:
     """Return who sends and who receives most bytes, under `senders` and `receivers`."""
-    need_ipv4(table)
-    return {name: top_talkers(table, count, end=end) for name, end in (("senders", "src"), ("receivers", "dst"))}
+    if not counter.packets:
+        raise InputError("no packet has a whole IP header")
+    return {name: counter.talkers(count, end) for name, end in (("senders", "src"), ("receivers", "dst"))}
 
 
 def shares(document: Mapping[str, object]) -> pd.DataFrame:

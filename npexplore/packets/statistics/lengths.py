@@ -1,0 +1,33 @@
+"""Distribution of lengths in bounded memory: one counter a length up to 64 KB, a dictionary for the few longer ones."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from npexplore._kernels.capture_counts import LENGTHS
+from npexplore.packets.capture import LengthCdf
+
+
+class LengthCounter:
+    """Counts lengths in bytes; `short[length]` is for those below 64 KB, and kernels may count there themselves."""
+
+    def __init__(self) -> None:
+        self.short = np.zeros(LENGTHS, np.int64)
+        self._longer: dict[int, int] = {}
+
+    def add(self, lengths: NDArray[np.unsignedinteger]) -> None:
+        """Count lengths."""
+        self.add_longer(lengths)
+        self.short += np.bincount(lengths[lengths < LENGTHS], minlength=LENGTHS)
+
+    def add_longer(self, lengths: NDArray[np.unsignedinteger]) -> None:
+        """Count the lengths that `short` has no room for, and no others."""
+        long = lengths[lengths >= LENGTHS]
+        for value, count in zip(*(part.tolist() for part in np.unique(long, return_counts=True)), strict=True):
+            self._longer[value] = self._longer.get(value, 0) + count
+
+    def cdf(self) -> LengthCdf:
+        """Return the distribution of the lengths counted so far."""
+        short, long = np.flatnonzero(self.short), sorted(self._longer)
+        counts = np.concatenate([self.short[short], np.array([self._longer[value] for value in long], np.int64)])
+        values = np.concatenate([short, np.array(long, np.int64)]).astype(np.uint32)
+        return LengthCdf(values, np.cumsum(counts) / max(1, counts.sum()), counts)

@@ -1,0 +1,99 @@
+"""What is counted chunk by chunk in bounded memory equals what the whole packet table says."""
+
+import io
+
+import numpy as np
+import pandas as pd
+from hypothesis import given
+from hypothesis import strategies as st
+from reference.capture_strategies import erfs, pcapngs, pcaps
+
+from npexplore._kernels.capture_records import NO_TIME
+from npexplore.packets import CaptureScan, read_capture
+from npexplore.packets.statistics import (
+    FlowCounter,
+    GapCounter,
+    LengthCounter,
+    endpoints,
+    flow_counter,
+    flow_table,
+    interarrivals,
+    top_talkers,
+)
+from npexplore.packets.statistics.gaps import BINS, bins_of
+
+captures = st.one_of(pcaps(), pcapngs(), erfs())
+
+
+@given(captures, st.integers(1, 4), st.sampled_from([0, 2, 1 << 20]))
+def test_flows_of_chunks_are_the_flows_of_the_table(data, chunk, merge):
+    before, flow_counter.MERGE_FLOWS = flow_counter.MERGE_FLOWS, merge
+    try:
+        counter = FlowCounter()
+        for part in CaptureScan(io.BytesIO(data), chunk_packets=chunk):
+            counter.add(part)
+        found = counter.flows()
+    finally:
+        flow_counter.MERGE_FLOWS = before
+    table = read_capture(io.BytesIO(data)).columns
+    expected, names = flow_table(table), endpoints(table)
+    for end in ("src", "dst"):
+        found[end], expected[end] = counter.endpoints().text(found[end]), names.text(expected[end])
+    pd.testing.assert_frame_equal(found, expected, check_dtype=False)
+    assert counter.packets == len(names.rows)
+
+
+@given(captures, st.sampled_from(["src", "dst"]))
+def test_talkers_of_chunks_are_the_talkers_of_the_table(data, end):
+    counter, table = FlowCounter(), read_capture(io.BytesIO(data)).columns
+    for part in CaptureScan(io.BytesIO(data), chunk_packets=2):
+        counter.add(part)
+    by_address = [
+        frame.set_index("address")["bytes"].to_dict()
+        for frame in (counter.talkers(99, end), top_talkers(table, 99, end=end))
+    ]
+    assert by_address[0] == by_address[1]
+
+
+times = st.lists(st.one_of(st.integers(0, 300), st.integers(0, 2**62), st.just(NO_TIME)), max_size=60)
+
+
+@given(times, st.integers(1, 60))
+def test_gaps_of_chunks_are_the_gaps_in_order(values, chunk):
+    t_ns = np.array(values, np.int64)
+    counter = GapCounter()
+    for start in range(0, len(t_ns), chunk):
+        counter.add(t_ns[start : start + chunk])
+    timed = t_ns[t_ns != NO_TIME]
+    gaps = np.diff(timed)[np.diff(timed) >= 0]
+    longest, packets = counter.histogram()
+    assert packets.sum() == len(gaps)
+    assert counter.total_ns == gaps.sum()
+    for value, upto in zip(longest.tolist(), packets.cumsum().tolist(), strict=True):
+        assert (gaps <= value).sum() == upto
+    assert set(longest.tolist()) <= set(gaps.tolist())
+    if (np.diff(timed) >= 0).all():
+        assert gaps.sum() == interarrivals(t_ns).sum()
+
+
+@given(st.lists(st.one_of(st.integers(0, 2**63 - 1), st.integers(0, 62).map(lambda k: 2**k)), min_size=1))
+def test_bins_of_gaps_are_in_order_and_narrow(values):
+    gaps = np.sort(np.array(values, np.int64))
+    at = bins_of(gaps)
+    assert 0 <= at.min() <= at.max() < BINS
+    assert (np.diff(at) >= 0).all()
+    same = np.flatnonzero(np.diff(at) == 0)
+    assert (np.diff(gaps)[same] <= gaps[same] / 64 + 1).all()
+
+
+@given(st.lists(st.one_of(st.integers(0, 100), st.integers(65_000, 2**32 - 1)), max_size=50), st.integers(1, 50))
+def test_lengths_of_chunks_are_the_lengths(values, chunk):
+    lengths = np.array(values, np.uint32)
+    counter = LengthCounter()
+    for start in range(0, len(lengths), chunk):
+        counter.add(lengths[start : start + chunk])
+    found = counter.cdf()
+    expected, counts = np.unique(lengths, return_counts=True)
+    assert found.length_bytes.tolist() == expected.tolist()
+    assert found.packets.tolist() == counts.tolist()
+    assert found.share.tolist() == (np.cumsum(counts) / max(1, len(values))).tolist()
