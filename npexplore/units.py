@@ -80,3 +80,13 @@ def parse_rate(text: str) -> tuple[float, str]:
     if not 0 < value < float("inf"):
         raise InputError(f"rate must be greater than 0, got {text!r}")
     return value, "bit/s" if dimension == "bit rate" else "packets/s"
+
+
+def parse_time(subject: str, text: str) -> float:
+    """Parse a time such as `2ms` into seconds; raises InputError naming the subject if it is no time above 0."""
+    match = _QUANTITY.fullmatch(text)
+    dimension, scale = UNITS.get(match[2], ("none", 0.0)) if match else ("none", 0.0)
+    seconds = float(match[1]) * scale if match and dimension == "time" else 0.0
+    if not 0 < seconds < float("inf"):
+        raise InputError(f"{subject} must be a time above 0 such as 2ms or 5us, got {text!r}")
+    return seconds

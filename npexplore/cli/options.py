@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from npexplore.cli.output import note, warn
-from npexplore.errors import InputError, NpexploreError, one_of
+from npexplore.errors import InputError, NpexploreError
 
 if TYPE_CHECKING:
     from npexplore.designs import Design
@@ -27,7 +27,8 @@ def workload_options(function: F) -> F:
         click.option(
             "--arrivals",
             metavar="HOW",
-            help="saturated (default), poisson or periodic with --rate, or timestamps of the capture.",
+            help="saturated (default), timestamps of the capture, or with --rate: poisson, periodic, batch:SIZE, "
+            "batch:SIZE:geometric, on_off:ON:OFF (mean spans, as in 2ms).",
         ),
         click.option("--rate", metavar="R", help="Offered load, for example 2.5Mpps or 4Gb/s."),
     )
@@ -49,7 +50,7 @@ def read_workload(
 
     Raises InputError for options that contradict each other or that this design does not take.
     """
-    from npexplore.machine.workload import ARRIVALS, workload
+    from npexplore.machine.workload import workload
 
     sources = {"--trace": trace, "--mix": mix, "--packet-bytes": packet_bytes}
     given = [option for option, value in sources.items() if value is not None]
@@ -61,8 +62,7 @@ def read_workload(
     if len(given) != 1:
         got = " and ".join(given) or "none"
         raise InputError(f"design {design.name} needs one of --trace FILE, --mix NAME, --packet-bytes N; got {got}")
-    how = one_of("arrivals", arrivals, ARRIVALS) if arrivals is not None else "saturated"
-    made = workload(trace, mix=mix, packet_bytes=packet_bytes, arrivals=how, rate=rate)
+    made = workload(trace, mix=mix, packet_bytes=packet_bytes, arrivals=arrivals or "saturated", rate=rate)
     if trace is not None and made.note:
         note(f"{trace}: {made.note}")
     return made

@@ -7,10 +7,11 @@ d.bounds(w); d.queueing(w); d.simulate(w, seed=1)
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from npexplore.errors import InputError
+from npexplore.errors import InputError, RefusedError
 from npexplore.machine.machine import Machine
 from npexplore.machine.parameters import Parameters, Value, load_machine
 from npexplore.machine.workload import Workload
@@ -62,7 +63,8 @@ class Design:
     def depends_on(self, workload: Workload | None = None) -> set[str]:
         """Return the names of the parameters that the machine and its program read."""
         fresh = replace(self, parameters=self.parameters.with_())
-        fresh.demands(workload)
+        with suppress(RefusedError):
+            fresh.demands(workload)  # what cannot be told without a run is refused after everything was read
         return set(fresh.parameters.read)
 
     def demands(self, workload: Workload | None = None) -> Demanded:

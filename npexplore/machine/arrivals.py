@@ -1,7 +1,7 @@
 """Arrival processes and random times as rows of the event engine; networks and receive sides share them.
 
-Poisson: exponential times between arrivals. Periodic: constant times from a random phase on. Batch: several customers at
-each instant of a Poisson process. On-off: the renewal process of Kuczura (1973), hyperexponential times.
+Poisson: exponential times between arrivals. Periodic: constant times from a random phase on. Batch: several customers
+at each instant of a Poisson process. On-off: the renewal process of Kuczura (1973), hyperexponential times.
 """
 
 from __future__ import annotations

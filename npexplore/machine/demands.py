@@ -7,6 +7,7 @@ weights; a number that depends on a random choice counts as spread evenly over t
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -55,10 +56,10 @@ class Demands:
     def largest(self, server: str, members: int) -> float:
         """Return the seconds per packet at the most loaded member of a server."""
         demand = self.servers[server]
-        return demand.spread / members + max(demand.members.values(), default=0.0)
+        return demand.largest(members)
 
 
-def demands(body: Body, columns: dict[Variable, Values], weights: Values) -> Demands:
+def demands(body: Body, columns: Mapping[Variable, Values | None], weights: Values) -> Demands:
     """Return the demands of a recorded body.
 
     columns: per packet column, the values of the distinct packets (shape n); weights: their shares (shape n, sum 1).
@@ -197,6 +198,8 @@ class _Walk:
         if uses.hands_on:
             result.handed.setdefault(step.resource.name, []).append((weights, values))
         for name, amount in uses.counts.items():
+            if amount is None:
+                raise ModelError(f"{place}: the amount of {name} must not depend on a random choice")
             result.counts[name] = result.counts.get(name, 0.0) + float(np.sum(weights * amount))
         self.sections.spend(path, "", float(np.sum(weights * uses.delay)))
         path.clock = path.clock + weights * uses.latency

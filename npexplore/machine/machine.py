@@ -1,59 +1,95 @@
-"""A machine that is ready to be solved: resources by name, pools of threads with their program, the receive side."""
+"""A machine that is ready to be solved: resources by name, pools of threads with their programs, the receive side."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from typing import Any
 
-from npexplore.errors import ModelError, one_of
+from npexplore.errors import ModelError, UnknownNameError, one_of, positive
 from npexplore.machine.expressions import Variable
-from npexplore.machine.program import Body, Packet, Recorder, record
-from npexplore.machine.resources.base import Resource, Server, count_of
+from npexplore.machine.pools import Pool, Start, visits
+from npexplore.machine.program import Body, Recorder, record
+from npexplore.machine.resources.base import Resource, Server, count_of, time_of
 from npexplore.machine.resources.ingress import Ingress
+from npexplore.machine.resources.queue import BoundedQueue
+
+__all__ = ["Machine", "Pool", "Recorded", "Start"]
 
 RESERVED = {*dir(Recorder), *(field.name for field in fields(Recorder))}
 
 
-@dataclass
-class Pool:
-    """`count` threads that each run `program` for one packet after the other; thread i lives on member i of `home`."""
+@dataclass(frozen=True)
+class Recorded:
+    """A pool's program, recorded, with the columns that its packets have."""
 
-    name: str
-    count: int
-    program: Callable[[Recorder, Packet], None]
-    home: str | None = None
+    pool: Pool
+    columns: Mapping[str, Variable]
+    body: Body
 
 
-@dataclass
 class Machine:
-    """Resources, one pool of threads, and what is counted as throughput.
+    """Resources, one or more pools of threads, and what is counted as throughput.
 
-    counted: "packet bytes", or a name for padded ones (each packet rounded up to whole cells of `cell_bytes`).
+    pools: one, or several joined by bounded queues; a packet is finished when a pool's program ends for it without
+    having handed it on. counted: "packet bytes", or a name for padded ones (each packet rounded up to whole cells of
+    `cell_bytes`). window_s, boot_s: simulations measure only what happens from boot_s to boot_s + window_s.
     """
 
-    name: str
-    pool: Pool
-    ingress: Ingress
-    resources: dict[str, Resource] = field(default_factory=dict)
-    counted: str = "packet bytes"
-    cell_bytes: int = 1
-    tick: float = 1e-12
-    facts: Any = None
+    def __init__(
+        self, name: str, pools: Pool | Sequence[Pool], ingress: Ingress,
+        resources: Mapping[str, Resource] | None = None, counted: str = "packet bytes", cell_bytes: int = 1,
+        tick: float = 1e-12, facts: Any = None, window_s: float | None = None, boot_s: float = 0.0,
+    ) -> None:  # fmt: skip
+        self.name = name
+        self.pools: tuple[Pool, ...] = (pools,) if isinstance(pools, Pool) else tuple(pools)
+        self.ingress = ingress
+        self.resources: dict[str, Resource] = dict(resources or {})
+        self.counted = counted
+        self.cell_bytes = count_of(f"{name}: cell_bytes", cell_bytes)
+        self.tick = tick
+        self.facts = facts
+        self.window_s = None if window_s is None else positive(f"{name}: window", window_s)
+        self.boot_s = time_of(f"{name}: boot time", boot_s)
+        self._check_resources()
+        self._check_pools()
 
-    def __post_init__(self) -> None:
-        count_of(f"{self.name}: threads", self.pool.count)
-        count_of(f"{self.name}: cell_bytes", self.cell_bytes)
+    def _check_resources(self) -> None:
         if self.ingress.name in self.resources:
             raise ModelError(f"{self.name}: {self.ingress.name!r} is the receive side; give the resource another name")
-        self.resources = {**self.resources, self.ingress.name: self.ingress}
+        self.resources[self.ingress.name] = self.ingress
         for name, resource in self.resources.items():
             if name in RESERVED:
                 raise ModelError(f"{self.name}: no resource can be called {name!r}, the recorder has that word")
             if name != resource.name:
                 raise ModelError(f"{self.name}: resource {resource.name!r} is listed as {name!r}")
-        if self.pool.home is not None:
-            one_of(f"{self.name}: home of the threads", self.pool.home, self.servers())
+
+    def _check_pools(self) -> None:
+        queues, servers = self.queues(), self.servers()
+        if not self.pools:
+            raise ModelError(f"{self.name}: a machine needs at least one pool of threads, got none")
+        for pool in self.pools:
+            own = "threads" if len(self.pools) == 1 else f"threads of pool {pool.name!r}"
+            count_of(f"{self.name}: {own}", pool.count)
+            pool.check(self.name)
+            if [other.name for other in self.pools].count(pool.name) > 1:
+                raise ModelError(f"{self.name}: two pools are called {pool.name!r}")
+            if pool.home is not None:
+                one_of(f"{self.name}: home of the {own}", pool.home, servers)
+            if pool.gets is not None and pool.gets not in queues:
+                raise UnknownNameError(f"{self.name}: queue that pool {pool.name!r} gets from", pool.gets, queues)
+            if pool.idle == "poll" and "compute" not in getattr(self.resources.get(str(pool.home)), "VISITS", {}):
+                raise ModelError(f"{self.name}: pool {pool.name!r} polls, but its home {pool.home!r} is no processor")
+        if all(pool.gets is not None for pool in self.pools):
+            raise ModelError(f"{self.name}: no pool gets packets from the receive side {self.ingress.name!r}")
+        for name in queues:
+            if all(pool.gets != name for pool in self.pools):
+                raise ModelError(f"{self.name}: no pool gets from queue {name!r}")
+
+    @property
+    def threads(self) -> int:
+        """The number of threads, of all pools."""
+        return sum(pool.count for pool in self.pools)
 
     @property
     def padded(self) -> bool:
@@ -64,9 +100,37 @@ class Machine:
         """Return all servers by name."""
         return {server.name: server for resource in self.resources.values() for server in resource.servers()}
 
-    def record(self, columns: dict[str, Variable]) -> Body:
-        """Record the threads' program once."""
-        return record(self.pool.program, self.resources, columns, self.facts)
+    def queues(self) -> dict[str, BoundedQueue]:
+        """Return the queues between pools by name."""
+        return {name: resource for name, resource in self.resources.items() if isinstance(resource, BoundedQueue)}
+
+    def record(self, columns: Mapping[str, Variable], pool: Pool | None = None) -> Body:
+        """Record the program of a pool (None: the first) once."""
+        return record((pool or self.pools[0]).program, self.resources, columns, self.facts)
+
+    def record_pools(self, names: Iterable[str]) -> list[Recorded]:
+        """Record every pool's program over a workload's columns and those that queues carry.
+
+        Raises ModelError for a packet that is handed on by work beside its thread, and for a queue nobody puts into.
+        """
+        found, workload, fed = [], list(names), set()
+        for pool in self.pools:
+            carried = self.queues()[pool.gets].carries if pool.gets is not None else ()
+            columns = {name: Variable(name) for name in dict.fromkeys([*workload, *carried])}
+            body = self.record(columns, pool)
+            for visit, aside in visits(body):
+                what = f"{visit.resource.name}.{visit.method}"
+                if aside and visit.resource.may_end(visit.method):
+                    raise ModelError(
+                        f"{self.name}: {what} must not stand in a fork or a parallel part: the thread's packet would go"
+                        " on twice"
+                    )
+                fed.add(visit.resource.name)
+            found.append(Recorded(pool, columns, body))
+        for pool in self.pools:
+            if pool.gets is not None and pool.gets not in fed:
+                raise ModelError(f"{self.name}: pool {pool.name!r} gets from {pool.gets!r}, but no pool puts into it")
+        return found
 
     def counted_bytes(self, packet_bytes: Any) -> Any:
         """Return the bytes that count as throughput for packets of these lengths (array in, array out)."""

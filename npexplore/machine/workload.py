@@ -1,7 +1,8 @@
 """Which packets come: lengths (and more columns) of packets in order, and how they arrive.
 
 A workload is made from a capture, from a mix in models/mixes, or from one packet length. `saturated` keeps every thread
-busy; `poisson` and `periodic` need a rate; `timestamps` needs a capture that has them.
+busy; `poisson`, `periodic`, `batch:SIZE`, `batch:SIZE:geometric` and `on_off:ON:OFF` (mean spans, as in 2ms) need a
+rate; `timestamps` needs a capture that has them.
 """
 
 from __future__ import annotations
@@ -13,19 +14,23 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from npexplore.errors import InputError, one_of, positive
+from npexplore.machine.distributions import Arrivals, Batch, OnOff, Periodic, Poisson
 from npexplore.machine.expressions import Values
-from npexplore.units import parse_rate
+from npexplore.units import parse_rate, parse_time
 
 if TYPE_CHECKING:
     from npexplore.packets import Capture
     from npexplore.packets.synthetic import Traffic
 
 Integers = npt.NDArray[np.int64]
-ARRIVALS = ("saturated", "timestamps", "poisson", "periodic")
+ARRIVALS = ("saturated", "timestamps", "poisson", "periodic", "batch", "on_off")
+RATED = ARRIVALS[2:]  # those that need a rate
+CLASS = "class"  # the column that tells classes apart in a simulation's statistics
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +38,8 @@ class Workload:
     """Packets and their arrivals; equal if the same packets arrive in the same way, whatever they are called.
 
     columns: per packet int64 arrays of one length; `packet_bytes` (network layer) is always there.
-    rate_pps: offered packets a second (poisson, periodic). t_ns: arrival times (timestamps).
+    rate_pps: offered packets a second in the long run (all but saturated and timestamps). bursts: how they come in
+    batches or on-off spans (batch, on_off). t_ns: arrival times (timestamps).
     ordered: False lets every seed shuffle the packets (a mix); True keeps their order (a capture).
     note: what a user should know of the packets; assumption: what no source states about them; damage: where and
     why the capture they come from could not be read further.
@@ -48,6 +54,7 @@ class Workload:
     note: str = ""
     assumption: str = ""
     damage: str | None = None
+    bursts: Batch | OnOff | None = None
 
     def __post_init__(self) -> None:
         one_of("arrivals", self.arrivals, ARRIVALS)
@@ -59,8 +66,11 @@ class Workload:
             raise InputError(f"workload {self.name!r} has no packets")
         if int(sizes.min()) < 1:
             raise InputError(f"workload {self.name!r} has a packet of {int(sizes.min())} bytes; at least 1 is needed")
-        if self.arrivals in ("poisson", "periodic") and self.rate_pps is None:
+        if self.arrivals in RATED and self.rate_pps is None:
             raise InputError(f"arrivals {self.arrivals!r} need a rate (for example 2.5Mpps)")
+        kind = {"batch": Batch, "on_off": OnOff}.get(self.arrivals)
+        if kind is not None and not isinstance(self.bursts, kind):
+            raise InputError(f"arrivals {self.arrivals!r} need their {_form(self.arrivals)}")
         if self.arrivals == "timestamps" and self.t_ns is None:
             raise InputError(
                 f"workload {self.name!r} has no time stamps; choose saturated, poisson or periodic arrivals"
@@ -70,7 +80,8 @@ class Workload:
     def key(self) -> str:
         """Identity of what arrives: a 64-bit BLAKE2 of columns, order and arrivals, in hexadecimal."""
         timed = self.arrivals == "timestamps"
-        told = (self.arrivals, self.rate_pps, self.ordered, *sorted(self.columns))
+        told: tuple[object, ...] = (self.arrivals, self.rate_pps, self.ordered, *sorted(self.columns))
+        told += () if self.bursts is None else (repr(self.process()),)
         digest = blake2b(repr(told).encode(), digest_size=8)
         for column in [self.columns[name] for name in sorted(self.columns)] + ([self.t_ns] if timed else []):
             digest.update(np.ascontiguousarray(column, dtype="<i8").data)
@@ -109,21 +120,31 @@ class Workload:
         columns = {name: unique[:, k].astype(np.float64) for k, name in enumerate(names)}
         return columns, counts / counts.sum()
 
+    def process(self) -> Arrivals | None:
+        """Return the process by which packets arrive (None: saturated, or by time stamps)."""
+        if self.arrivals not in RATED:
+            return None
+        assert self.rate_pps is not None
+        if self.bursts is not None:
+            return msgspec.structs.replace(self.bursts, rate=self.rate_pps)
+        return (Poisson if self.arrivals == "poisson" else Periodic)(rate=self.rate_pps)
+
     def with_arrivals(self, arrivals: str, rate: str | float | None = None) -> Workload:
         """Return the same packets with other arrivals; rate is text (`2.5Mpps`, `4Gb/s`) or packets a second."""
-        rate_pps = self.rate_pps if arrivals in ("poisson", "periodic") else None
+        arrivals, bursts = parse_arrivals(arrivals)
+        rate_pps = self.rate_pps if arrivals in RATED else None
         if isinstance(rate, str):
             value, unit = parse_rate(rate)
             rate_pps = value if unit == "packets/s" else value / (8 * self.mean_packet_bytes)
         elif rate is not None:
             rate_pps = positive("rate", float(rate))
-        if rate is not None and arrivals not in ("poisson", "periodic"):
+        if rate is not None and arrivals not in RATED:
             raise InputError(f"a rate needs poisson or periodic arrivals, got {arrivals!r}")
         columns, t_ns = self.columns, self.t_ns
         if arrivals == "timestamps" and t_ns is not None and (np.diff(t_ns) < 0).any():  # packets come when they came
             order = np.argsort(t_ns, kind="stable")
             columns, t_ns = {name: column[order] for name, column in columns.items()}, t_ns[order]
-        return replace(self, columns=columns, t_ns=t_ns, arrivals=arrivals, rate_pps=rate_pps)
+        return replace(self, columns=columns, t_ns=t_ns, arrivals=arrivals, rate_pps=rate_pps, bursts=bursts)
 
     def shuffled(self) -> Workload:
         """Return the same packets in no particular order: every seed of a simulation draws one (lengths only)."""
@@ -143,14 +164,50 @@ class Workload:
                 "periodic arrivals first"
             )
         t_ns = None if self.t_ns is None else np.round(self.t_ns * factor).astype(np.int64)
-        return replace(self, t_ns=t_ns, rate_pps=None if self.rate_pps is None else self.rate_pps / factor)
+        rate_pps, bursts = None if self.rate_pps is None else self.rate_pps / factor, self.bursts
+        if isinstance(bursts, OnOff):
+            bursts = msgspec.structs.replace(bursts, on=bursts.on * factor, off=bursts.off * factor)
+        return replace(self, t_ns=t_ns, rate_pps=rate_pps, bursts=bursts)
 
     def __repr__(self) -> str:
         rate = f", {self.rate_pps:.4g} packets/s" if self.rate_pps else ""
+        if isinstance(self.bursts, Batch):
+            rate += f" in {self.bursts.sizes} batches of {self.bursts.size}"
+        elif self.bursts is not None:
+            rate += f", {self.bursts.on:.4g} s on and {self.bursts.off:.4g} s off"
         return (
             f"Workload({self.name}: {len(self.packet_bytes)} packets, mean {self.mean_packet_bytes:.1f} bytes, "
             f"{self.arrivals}{rate})"
         )
+
+
+def parse_arrivals(text: str) -> tuple[str, Batch | OnOff | None]:
+    """Return the kind of arrivals and, for `batch:SIZE`, `batch:SIZE:geometric`, `on_off:ON:OFF`, how they come.
+
+    Raises InputError for sizes below 1, spans that are no times, or a kind that does not exist.
+    """
+    kind, *parts = text.split(":")
+    one_of("arrivals", kind, ARRIVALS)
+    form = f"arrivals {kind!r} are given as {_form(kind)}, got {text!r}"
+    if (
+        kind == "batch"
+        and parts
+        and parts[0].isdigit()
+        and int(parts[0])
+        and parts[1:] in ([], ["fixed"], ["geometric"])
+    ):
+        return kind, Batch(rate=1.0, size=int(parts[0]), sizes="geometric" if "geometric" in parts else "fixed")
+    if kind == "on_off" and len(parts) == 2:
+        on, off = (parse_time("span of on_off arrivals", part) for part in parts)
+        return kind, OnOff(rate=1.0, on=on, off=off)
+    if kind in ("batch", "on_off") or parts:
+        raise InputError(form)
+    return kind, None
+
+
+def _form(kind: str) -> str:
+    forms = {"batch": "batch:SIZE or batch:SIZE:geometric", "on_off": "on_off:ON:OFF with times such as 2ms"}
+    return forms.get(kind, f"{kind} alone")
 
 
 def workload(

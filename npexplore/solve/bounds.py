@@ -2,20 +2,22 @@
 
     X <= min( min_k units_k / D_k ,  N / (Z + sum of latencies) )        (Denning and Buzen 1978)
 
-with D_k the demand at the most loaded member of server k and N the threads. A roofline: never exceeded by a simulation
+with D_k the demand at the most loaded member of server k and N the threads; where there are several pools, D_k is that
+of all together and each pool limits X by its own threads and latencies. A roofline: never exceeded by a simulation
 beyond its interval and one packet a window. No lower bound is given: the machines hold resources together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from npexplore.errors import ModelError
-from npexplore.machine.demands import Demands, demands
-from npexplore.machine.expressions import Variable
+from npexplore.machine.demands import Demands
+from npexplore.machine.expressions import Values
+from npexplore.machine.flows import flows
 from npexplore.machine.machine import Machine
 from npexplore.machine.resources.base import Server
 from npexplore.machine.workload import Workload
@@ -30,8 +32,10 @@ class Demanded:
     workload: Workload
     servers: Mapping[str, Server]
     demands: Demands
-    counted_bits: float  # per packet
+    counted_bits: float  # per finished packet
     packet_bits: float
+    residence: Mapping[str, float]  # by pool, the seconds of its threads per packet of the workload
+    finished: float = 1.0  # packets per packet of the workload
 
     def ceilings(self) -> dict[str, float]:
         """Return the packets a second that each server alone, and the threads alone, would allow."""
@@ -40,8 +44,10 @@ class Demanded:
             for name, server in self.servers.items()
             if name in self.demands.servers and self.demands.servers[name].seconds > 0
         }
-        if self.demands.latency > 0:
-            found["threads"] = self.machine.pool.count / self.demands.latency
+        for pool in self.machine.pools:
+            if self.residence[pool.name] > 0:
+                name = "threads" if len(self.machine.pools) == 1 else f"threads.{pool.name}"
+                found[name] = pool.count / self.residence[pool.name]
         return found
 
     def busiest(self, rate_pps: float) -> dict[str, float]:
@@ -69,14 +75,16 @@ def demanded(machine: Machine, workload: Workload) -> Demanded:
     """Record the machine's program and take its demands over the workload's distinct packets."""
     machine.ingress.arrivals = workload.arrivals
     columns, weights = workload.distinct()
-    variables = {name: Variable(name) for name in columns}
-    body = machine.record(variables)
-    found = demands(body, {variables[name]: values for name, values in columns.items()}, weights)
-    sizes = columns["packet_bytes"]
+    flow = flows(machine, columns, weights)
+    finished = sum(float(np.sum(shares)) for shares, _ in flow.finished) if len(machine.pools) > 1 else 1.0
+
+    def bits(count: Callable[[Values], Values]) -> float:
+        total = sum(float(np.sum(shares * count(sizes))) for shares, sizes in flow.finished)
+        return 8 * total / finished if finished else 0.0
+
     return Demanded(
-        machine, workload, machine.servers(), found,
-        counted_bits=8 * float(np.sum(weights * machine.counted_bytes(sizes))),
-        packet_bits=8 * float(np.sum(weights * sizes)),
+        machine, workload, machine.servers(), flow.demands, counted_bits=bits(machine.counted_bytes),
+        packet_bits=bits(lambda sizes: sizes), residence=flow.residence, finished=finished,
     )  # fmt: skip
 
 
@@ -95,8 +103,8 @@ def bounds(machine: Machine, workload: Workload, given: Demanded | None = None) 
             name, rate = "arrivals", offered
     return Prediction(
         solver="bounds",
-        throughput_bps=rate * d.counted_bits,
-        rate_pps=rate,
+        throughput_bps=rate * d.finished * d.counted_bits,
+        rate_pps=rate * d.finished,
         counted=machine.counted,
         bottleneck=name,
         utilization=d.utilization(rate),

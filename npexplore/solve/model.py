@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,13 +12,18 @@ from npexplore._kernels import engine
 from npexplore.errors import ModelError
 from npexplore.machine.assembler import Assembler, Label, Row
 from npexplore.machine.expressions import Variable, round_up
-from npexplore.machine.machine import Machine
+from npexplore.machine.machine import Machine, Recorded
+from npexplore.machine.pools import Pool, may_end
+from npexplore.machine.program import visit
 from npexplore.machine.resources.base import Server
-from npexplore.machine.resources.ingress import SATURATED, TIMESTAMPS
+from npexplore.machine.resources.ingress import SATURATED, TIMESTAMPS, Ingress
+from npexplore.machine.resources.queue import BoundedQueue
 from npexplore.machine.steps import steps
-from npexplore.machine.workload import Workload
+from npexplore.machine.workload import CLASS, Workload
+from npexplore.solve.patience import patience
 
 Integers = npt.NDArray[np.int64]
+MOST_CLASSES = 64
 
 
 @dataclass
@@ -27,6 +33,7 @@ class Token:
     row: int
     registers: dict[int, int] = field(default_factory=dict)
     name: str = "token"
+    priority: int = 8
 
 
 @dataclass
@@ -48,6 +55,9 @@ class EngineModel:
     cursor: int | None = None  # the global that says which packet is next
     places: list[str] = field(default_factory=list)  # per row, the visit it belongs to
     classes: int = 1  # rows of the statistics of finished packets
+    queues: dict[str, tuple[int, int]] = field(default_factory=dict)  # resource that counts packets, global of the most
+    idle: list[int] = field(default_factory=list)  # resources that threads wait for when they have no packet
+    patience_s: float = 1.0  # a run without a finished packet for so long has stalled
 
 
 def rows_of(rows: list[Row]) -> Integers:
@@ -63,80 +73,188 @@ def rows_of(rows: list[Row]) -> Integers:
 
 
 def build(machine: Machine, workload: Workload) -> EngineModel:
-    """Assemble the threads' program, the source of packets, and the resources of a machine."""
-    arrivals = workload.arrivals
-    machine.ingress.arrivals = arrivals
-    asm = Assembler(machine.tick)
-    for server in machine.servers().values():
-        asm.declare(server)
-    columns = {name: Variable(name) for name in workload.columns}
-    body = machine.record(columns)
-    rows = len(workload.packet_bytes)
-    cursor = asm.new_global()
-    packets = asm.table(np.stack([np.asarray(column, dtype=np.int64) for column in workload.columns.values()], axis=1))
-    waiting = asm.ring(machine.ingress.capacity // machine.ingress.cell_bytes, len(columns))
-    tokens: list[Token] = []
+    """Assemble the threads' programs, the source of packets, and the resources of a machine."""
+    return MachineCompiler(machine, workload).model()
 
-    with asm.scope():
-        first = min(asm.register(variable) for variable in columns.values())
-        home = Variable("home")
+
+class MachineCompiler:
+    """Assembles pool after pool, then the source of packets; `model` is the result."""
+
+    def __init__(self, machine: Machine, workload: Workload) -> None:
+        self.machine, self.workload = machine, workload
+        machine.ingress.arrivals = workload.arrivals
+        self.asm = asm = Assembler(machine.tick)
+        for server in machine.servers().values():
+            asm.declare(server)
+        self.pools = machine.record_pools(workload.columns)
+        self.several = len(self.pools) > 1
+        if self.several:
+            for pool in machine.pools:
+                asm.declare(Server(threads_of(pool), units=pool.count, role="hidden"))
+        self.rows = len(workload.packet_bytes)
+        self.cursor = asm.new_global()
+        columns = [np.asarray(column, dtype=np.int64) for column in workload.columns.values()]
+        self.packets = asm.table(np.stack(columns, axis=1))
+        self._rings()
+        self.classes = self._classes()
+        self.numbered = [resource for resource in machine.resources.values() if resource.numbered]
+        self.tokens: list[Token] = []
+        for recorded in self.pools:
+            with asm.scope():
+                self._pool(recorded)
+        if workload.arrivals != SATURATED:
+            with asm.scope():
+                self._source()
+
+    def _rings(self) -> None:
+        """Give the receive buffer and every queue room for the packets that fit."""
+        asm, ingress = self.asm, self.machine.ingress
+        width, smallest = len(self.workload.columns), int(self.workload.packet_bytes.min())
+        asm.messages[ingress.name] = asm.ring(ingress.capacity // ingress.cell_bytes, width)
+        for name, queue in self.machine.queues().items():
+            most = queue.most_packets(smallest)
+            more = [column for column in queue.carries if column not in self.workload.columns]
+            asm.messages[name] = asm.ring(most, width + len(more))
+            asm.spare_tokens += most if queue.credit else 0
+            queue.check_largest(int(self.workload.packet_bytes.max()))
+
+    def _classes(self) -> int:
+        """Return how many classes the workload's column `class` tells apart (1 without it)."""
+        if CLASS not in self.workload.columns:
+            return 1
+        low, high = int(self.workload.columns[CLASS].min()), int(self.workload.columns[CLASS].max())
+        if low < 0 or high >= MOST_CLASSES:
+            raise ModelError(f"column {CLASS!r} of a workload must be in 0..{MOST_CLASSES - 1}, got {low}..{high}")
+        return high + 1
+
+    def _pool(self, recorded: Recorded) -> None:
+        """Append what a thread of a pool does, for ever, and its threads."""
+        asm, machine, pool = self.asm, self.machine, recorded.pool
+        columns = list(recorded.columns.values())
+        first = min(asm.register(variable) for variable in columns)
+        asm.columns = [recorded.columns[name] for name in self.workload.columns]
+        home, members = Variable("home"), 1
         number = asm.register(home)
-        if machine.pool.home is not None:
-            asm.homes[machine.pool.home] = home
-            asm.limit(home, machine.servers()[machine.pool.home].members)
-        numbered = [resource for resource in machine.resources.values() if resource.numbered]
+        asm.homes.clear()
+        if pool.home is not None:
+            members = machine.servers()[pool.home].members
+            asm.homes[pool.home] = home
+            asm.limit(home, members)
         own_number = 0
-        if numbered:
+        if self.numbered:
             asm.thread = Variable("thread")
             own_number = asm.register(asm.thread)
-            asm.limit(asm.thread, machine.pool.count)
+            asm.limit(asm.thread, machine.threads)
+        asm.own = None
+        if may_end(recorded.body):
+            asm.own = Variable("own")
+            asm.register(asm.own)
         entry = len(asm.rows)
-        asm.emit(engine.WAIT, (1, 0), (round(1e-6 / machine.tick), 0), x=engine.UNIFORM, source="start")
-        again = len(asm.rows)
-        if arrivals != SATURATED and numbered:
-            with asm.scope():
-                at_once = Label()
-                asm.jump(at_once, asm.free(f"{machine.ingress.name}.waiting") > 0)
-                for resource in numbered:
-                    resource.emit_idle(asm)
-                asm.place(at_once)
-        machine.ingress.emit_next_packet(asm, packets, waiting, first, rows, cursor)
-        steps(asm, body)
-        size = columns["packet_bytes"]
+        self._start(pool, first)
+        again = Label()
+        asm.place(again)
+        self._get(pool, columns)
+        if asm.own is not None:
+            asm.assign(asm.own, 1)
+        busy = asm.take(threads_of(pool)) if self.several else None
+        steps(asm, recorded.body)
+        if busy is not None:
+            asm.give(busy)
+        if asm.own is not None:
+            asm.jump(again, asm.own == 0)
+        size = recorded.columns["packet_bytes"]
+        kind = asm.operand(recorded.columns[CLASS]) if CLASS in recorded.columns else (0, 0)
         with asm.scope():
             padded = asm.operand(round_up(size, machine.cell_bytes))
-            asm.emit(engine.DONE, (0, 0), asm.operand(size), padded)
-        asm.rows.append(Row([engine.JUMP, 0, 0, 0, 0, 0, 0, again, -1, engine.ALWAYS, 0, 0]))
-        members = machine.servers()[machine.pool.home].members if machine.pool.home else 1
-        for k in range(machine.pool.count):
-            registers = {number: k % members} | ({own_number: k} if numbered else {})
-            tokens.append(Token(entry, registers, machine.pool.name))
+            asm.emit(engine.DONE, kind, asm.operand(size), padded)
+        asm.jump(again)
+        threads = sum(other.count for other in machine.pools[: machine.pools.index(pool)])
+        for k in range(pool.count):
+            registers = {number: k % members} | ({own_number: threads + k} if self.numbered else {})
+            if pool.start.how == "staggered":
+                registers[first] = round(k * pool.start.seconds / asm.tick)
+            self.tokens.append(Token(entry, registers, pool.name, pool.priority))
 
-    if arrivals != SATURATED:
-        interval = round(1.0 / workload.rate_pps / machine.tick) if workload.rate_pps else 0
+    def _start(self, pool: Pool, register: int) -> None:
+        """Let a thread begin late; where threads are staggered, `register` holds how late."""
+        latest = round(pool.start.seconds / self.asm.tick)
+        if pool.start.how == "random" and latest:
+            source = f"start.{pool.name}" if self.several else "start"
+            self.asm.emit(engine.WAIT, (1, 0), (latest, 0), x=engine.UNIFORM, source=source)
+        elif pool.start.how == "staggered":
+            self.asm.emit(engine.WAIT, (0, register), x=engine.FIXED)
+
+    def _get(self, pool: Pool, columns: list[Variable]) -> None:
+        """Wait for the next packet of a pool and load its columns."""
+        asm, ingress = self.asm, self.machine.ingress
+        place, asm.place_name = asm.place_name, f"get of {pool.name}"
+        source = ingress if pool.gets is None else self.machine.queues()[pool.gets]
+        endless = pool.gets is None and self.workload.arrivals == SATURATED
+        poll = self._poll(pool) if pool.idle == "poll" else None
+        if not endless and poll is None and self.numbered:
+            with asm.scope():
+                at_once = Label()
+                asm.jump(at_once, asm.free(source.packets) > 0)
+                for resource in self.numbered:
+                    resource.emit_idle(asm)
+                asm.place(at_once)
+        if isinstance(source, Ingress):
+            source.emit_get(asm, columns, poll, self.packets, self.rows, self.cursor)
+        else:
+            source.emit_get(asm, columns, poll)
+        if endless and asm.own is not None:  # where a packet is finished elsewhere, the next one is born here
+            with asm.scope():
+                asm.value(engine.BORN, asm.now())
+        asm.place_name = place
+
+    def _poll(self, pool: Pool) -> Callable[[], None]:
+        """Return what emits one empty look: the thread's home is kept for a time."""
+
+        def poll() -> None:
+            look = visit(self.machine.resources[str(pool.home)], "compute", cycles=pool.poll_cycles)
+            with self.asm.scope():
+                look.resource.emit(look.method, look.operands, self.asm)
+
+        return poll
+
+    def _source(self) -> None:
+        """Append the token that lets packets arrive."""
+        asm, workload = self.asm, self.workload
         times = 0
-        if arrivals == TIMESTAMPS:
+        if workload.arrivals == TIMESTAMPS:
             assert workload.t_ns is not None
-            times = asm.table(np.round(workload.t_ns * (1e-9 / machine.tick)).astype(np.int64).reshape(-1, 1))
-        with asm.scope():
-            entry = len(asm.rows)
-            source_columns = {name: Variable(name) for name in columns}
-            machine.ingress.emit_source(asm, packets, waiting, source_columns, rows, cursor, interval, times)
-            tokens.append(Token(entry, {}, "arrivals"))
+            times = asm.table(np.round(workload.t_ns * (1e-9 / asm.tick)).astype(np.int64).reshape(-1, 1))
+        entry = len(asm.rows)
+        columns = asm.block(list(workload.columns))
+        self.machine.ingress.emit_source(asm, columns, self.packets, self.rows, self.cursor, workload.process(), times)
+        self.tokens.append(Token(entry, {}, "arrivals"))
 
-    return EngineModel(
-        rows=rows_of(asm.rows),
-        sources=[row.source for row in asm.rows],
-        servers=asm.servers,
-        n_resources=asm.n_resources,
-        tick=machine.tick,
-        tokens=tokens,
-        tables=asm.tables,
-        rings=asm.rings,
-        globals=asm.globals,
-        counters=asm.counters,
-        spare_tokens=64 + 8 * machine.pool.count + asm.spare_tokens,
-        shuffled=None if workload.ordered else packets,
-        cursor=cursor,
-        places=[row.place for row in asm.rows],
-    )
+    def model(self) -> EngineModel:
+        """Return the arrays of the event engine."""
+        asm = self.asm
+        sources: list[Ingress | BoundedQueue] = [self.machine.ingress, *self.machine.queues().values()]
+        return EngineModel(
+            rows=rows_of(asm.rows),
+            sources=[row.source for row in asm.rows],
+            servers=asm.servers,
+            n_resources=asm.n_resources,
+            tick=self.machine.tick,
+            tokens=self.tokens,
+            tables=asm.tables,
+            rings=asm.rings,
+            globals=asm.globals,
+            counters=asm.counters,
+            spare_tokens=64 + 8 * self.machine.threads + asm.spare_tokens,
+            shuffled=None if self.workload.ordered else self.packets,
+            cursor=self.cursor,
+            places=[row.place for row in asm.rows],
+            classes=self.classes,
+            queues={s.name: (asm.number(s.packets), asm.longest[s.name]) for s in sources if s.name in asm.longest},
+            idle=[*(asm.number(source.packets) for source in sources), *asm.at_rest],
+            patience_s=patience(self.machine, self.workload),
+        )
+
+
+def threads_of(pool: Pool) -> str:
+    """Return the name under which the threads of one of several pools stand among the servers."""
+    return f"threads.{pool.name}"

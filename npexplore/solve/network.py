@@ -24,12 +24,15 @@ Floats = npt.NDArray[np.float64]
 
 def queueing(machine: Machine, workload: Workload, given: Demanded | None = None) -> Prediction:
     """Return the queueing model's answer; raises RefusedError for arrivals it cannot describe."""
-    if workload.arrivals in ("timestamps", "periodic"):
+    if len(machine.pools) > 1:
+        names = ", ".join(pool.name for pool in machine.pools)
+        raise RefusedError(f"queueing: several pools of threads joined by queues ({names}); take bounds or simulation")
+    if workload.arrivals not in ("saturated", "poisson"):
         raise RefusedError(f"queueing: {workload.arrivals} arrivals; take saturated or poisson")
     d = given or demanded(machine, workload)
     if d.demands.latency <= 0:
         raise ModelError(f"{machine.name}: the program takes no time at any resource")
-    threads = machine.pool.count
+    threads = machine.threads
     levels = Levels(d.servers, d.demands, threads)
     stations, solved = levels.solve()
     curve, groups = solved.throughput, levels.groups

@@ -41,11 +41,20 @@ class Queue(NamedTuple):
     longest: int
 
 
+class ClassOfPackets(NamedTuple):
+    """What a simulation says of the packets of one class."""
+
+    throughput_bps: float
+    rate_pps: float
+    latency_s: Latency
+
+
 @dataclass(frozen=True)
 class Prediction:
     """One solver's answer for one design point and workload.
 
     rates: what the machine counts, per second (for example `dram.bytes`). ci95: 95 % intervals by name.
+    classes: by value of the workload's column `class`.
     """
 
     solver: str
@@ -64,6 +73,7 @@ class Prediction:
     approximation: str | None = None
     seed: int | None = None
     about: Mapping[str, float | int | str] = field(default_factory=dict)
+    classes: Mapping[str, ClassOfPackets] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         interval = self.ci95.get("throughput_bps")

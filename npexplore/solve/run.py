@@ -17,6 +17,7 @@ import numpy.typing as npt
 from npexplore._kernels import engine
 from npexplore.errors import InputError, SimulationError
 from npexplore.solve.model import EngineModel
+from npexplore.solve.waiting import circle_text, resource_names
 
 Integers = npt.NDArray[np.int64]
 FOREVER = np.int64(4 * 10**18)
@@ -46,6 +47,7 @@ class Run:
     seed: int
     snapshots: list[Snapshot] = field(default_factory=list)
     longest_line: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    longest_queue: dict[str, int] = field(default_factory=dict)  # of packets between pools, by queue
     log: Integers = field(default_factory=lambda: np.zeros((0, 4), dtype=np.int64))
     status: int = engine.COUNT_UP
 
@@ -99,8 +101,10 @@ class State:
             self.T[k, engine.T_ALIVE] = 1
             for register, value in token.registers.items():
                 self.R[k, register] = value
-            self.ready_key[k] = (8 << 48) | k
-            self.ready_token[k] = k
+            self.T[k, engine.T_PRIORITY] = token.priority
+        ready = sorted((token.priority << 48 | k, k) for k, token in enumerate(model.tokens))
+        self.ready_key[:live] = [key for key, _ in ready]
+        self.ready_token[:live] = [k for _, k in ready]
         self.T[live:, engine.T_NEXT] = np.append(np.arange(live + 1, n_tokens), -1)
         self.clock[engine.K_READY] = self.clock[engine.K_SEQUENCE] = self.clock[engine.K_LIVE] = live
         self.clock[engine.K_PEAK] = live
@@ -155,9 +159,9 @@ class State:
             )
         )
 
-    def snapshot(self) -> Snapshot:
-        """Copy the totals, integrals brought up to now."""
-        now = int(self.clock[engine.K_NOW])
+    def snapshot(self, at: int | None = None) -> Snapshot:
+        """Copy the totals, integrals brought up to now (or to a time before which nothing more happens)."""
+        now = int(self.clock[engine.K_NOW]) if at is None else at
         S = self.S
         dt = now - S[:, engine.S_SINCE]
         return Snapshot(
@@ -181,10 +185,7 @@ class State:
 
     def who_waits(self) -> str:
         """Say in words which tokens wait for what, holding what."""
-        names = {}
-        for server, number in self.model.servers.values():
-            for member in range(server.members):
-                names[number + member] = server.name if server.members == 1 else f"{server.name}[{member}]"
+        names = resource_names(self.model.servers)
         groups: Counter[str] = Counter()
         for k in np.flatnonzero(self.T[:, engine.T_ALIVE]):
             waits = int(self.T[k, engine.T_WAITS])
@@ -198,7 +199,8 @@ class State:
             what = {engine.JOINING: "its children", engine.POOLED: "several at once", engine.RUNNING: "its turn"}
             text = f"wait for {what.get(waits) or names.get(waits, '?')}"
             groups[text + (f" holding {', '.join(held)}" if held else "")] += 1
-        return "; ".join(f"{n} token{'s'[: n > 1]} {text}" for text, n in groups.most_common(8)) or "nobody waits"
+        said = "; ".join(f"{n} token{'s'[: n > 1]} {text}" for text, n in groups.most_common(8)) or "nobody waits"
+        return said + circle_text(self.model.servers, self.T, self.H)
 
 
 DISCIPLINE = {"fifo": engine.FIFO, "keyed": engine.KEYED, "cyclic": engine.CYCLIC, "shared": engine.SHARED}
@@ -219,40 +221,46 @@ def run(
     packets: int,
     batches: int,
     *,
+    from_s: float = 0.0,
     until_s: float | None = None,
-    stall_s: float = 1.0,
+    stall_s: float | None = None,
     log_rows: int = 0,
     progress: Callable[[int], None] | None = None,
 ) -> Run:
-    """Run until `packets` are done (or `until_s` has passed), taking a snapshot after each of `batches` equal parts.
+    """Run until `packets` are done, taking a snapshot after each of `batches` equal parts.
 
-    Raises SimulationError (deadlock, stall, saturation, ...) naming the resources. `progress` is called per batch.
+    With until_s: the parts are equal times of from_s <= time < until_s instead. stall_s: without a finished packet for
+    so long the run has stalled (None: as long as the model says). Raises SimulationError (deadlock, stall, saturation,
+    ...) naming the resources. `progress` is called per batch.
     """
     state = State(model, seed, log_rows)
     result = Run(model, seed)
-    result.snapshots.append(state.snapshot())
-    until = int(FOREVER) if until_s is None else round(until_s / model.tick)
-    stall = min(round(stall_s / model.tick), int(FOREVER))
-    for batch in range(1, batches + 1):
-        goal = packets * batch // batches
-        horizon = until if until_s is None else until * batch // batches
-        status = state.advance(horizon, int(FOREVER) if until_s is not None else goal, stall)
-        if status in KINDS and not (status == engine.DEADLOCK and _arrivals_over(state)):
+    stall = min(round((model.patience_s if stall_s is None else stall_s) / model.tick), int(FOREVER))
+    begin, until = round(from_s / model.tick), 0 if until_s is None else round(until_s / model.tick)
+    for batch in range(batches + 1):
+        if until_s is not None:
+            at = begin + (until - begin) * batch // batches
+            status = state.advance(at - 1, int(FOREVER), stall) if at else engine.TIME_UP
+        else:
+            goal = packets * batch // batches
+            status = state.advance(int(FOREVER), goal, stall) if batch else engine.COUNT_UP
+        over = status == engine.FINISHED or (status == engine.DEADLOCK and _arrivals_over(state))
+        if status in KINDS and not over:
             where = f"{state.error_place()}; " if status >= engine.SATURATION else ""
             raise SimulationError(KINDS[status], where + state.who_waits())
-        result.snapshots.append(state.snapshot())
+        result.snapshots.append(state.snapshot(None if until_s is None else at))
         result.status = status
-        if progress is not None:
+        if progress is not None and batch:
             progress(batch)
-        if status in (engine.FINISHED, engine.DEADLOCK):
+        if over and until_s is None:
             break
     result.longest_line = state.S[:, engine.S_MAX_LINE].copy()
+    result.longest_queue = {name: int(state.G[most]) for name, (_, most) in model.queues.items()}
     result.log = state.log[: int(state.clock[engine.K_LOG])].copy()
     return result
 
 
 def _arrivals_over(state: State) -> bool:
     """True if all that waits is threads for a next packet: the source has ended and everything was served."""
-    waiting = [number for server, number in state.model.servers.values() if server.name.endswith(".waiting")]
     alive = state.T[:, engine.T_ALIVE] == 1
-    return bool(waiting) and bool(np.all(state.T[alive, engine.T_WAITS] == waiting[0]))
+    return bool(state.model.idle) and bool(np.isin(state.T[alive, engine.T_WAITS], state.model.idle).all())

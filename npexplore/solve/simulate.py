@@ -1,12 +1,13 @@
 """Simulation of a machine: runs the event engine, cuts the warm-up, gives every number a 95 % interval.
 
 One seed: batch means over equal numbers of packets with Student's t. Several seeds: replications, t over the seeds.
+A window measures what happens from boot_s to boot_s + window_s instead, from start to end and without a cut.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,36 +17,41 @@ from npexplore._kernels import engine
 from npexplore.errors import InputError, positive
 from npexplore.machine.machine import Machine
 from npexplore.machine.mixes import SEQUENCE
-from npexplore.machine.workload import Workload
+from npexplore.machine.workload import CLASS, Workload
 from npexplore.solve.bounds import offered_rate
-from npexplore.solve.model import EngineModel, build
-from npexplore.solve.prediction import Latency, Prediction, Queue, Utilization, bottleneck
-from npexplore.solve.run import Run, Snapshot, run
+from npexplore.solve.model import EngineModel, build, threads_of
+from npexplore.solve.prediction import ClassOfPackets, Latency, Prediction, Queue, Utilization, bottleneck
+from npexplore.solve.run import FOREVER, Run, Snapshot, run
 
 Floats = npt.NDArray[np.float64]
 PACKETS = SEQUENCE  # once through a mix: the mean length is then the mix's own, whatever the order
 WARM_UP = 2  # batches cut
 BATCHES = 16  # batches kept
 OFFERED = "offered.packets"
+FOREVER_S = float(FOREVER)  # longer than any run: within a window nothing needs to be finished
+NEARLY_ALL = 0.95  # of a pool's threads have a packet
 
 
 @dataclass(frozen=True)
-class Window:
-    """Differences between two snapshots, in seconds and per second."""
+class Stretch:
+    """What happened between two snapshots: seconds, and per class packets, bytes, padded bytes, latencies in ticks."""
 
     seconds: float
-    packets: int
-    packet_bytes: int
-    padded_bytes: int
-    latency_s: float
+    done: npt.NDArray[np.int64]
 
     @staticmethod
-    def between(a: Snapshot, b: Snapshot, tick: float) -> Window:
+    def between(a: Snapshot, b: Snapshot, tick: float) -> Stretch:
         """Return what happened from snapshot a to snapshot b."""
-        done = (b.done - a.done).sum(axis=0)
-        packets = int(done[engine.D_COUNT])
-        mean = float(done[engine.D_LATENCY]) * tick / packets if packets else float("nan")
-        return Window((b.now - a.now) * tick, packets, int(done[engine.D_BYTES]), int(done[engine.D_PADDED]), mean)
+        return Stretch((b.now - a.now) * tick, b.done - a.done)
+
+    def of(self, column: int, number: int | None = None) -> int:
+        """Return the sum of a column, of one class or of all."""
+        return int(self.done[:, column].sum() if number is None else self.done[number, column])
+
+    def latency_s(self, tick: float, number: int | None = None) -> float | None:
+        """Return the mean latency, of one class or of all (None: no packet)."""
+        packets = self.of(engine.D_COUNT, number)
+        return self.of(engine.D_LATENCY, number) * tick / packets if packets else None
 
 
 def bin_middle(bins: npt.NDArray[np.int64]) -> Floats:
@@ -94,23 +100,30 @@ def simulate(
     *,
     seed: int = 1,
     packets: int = PACKETS,
+    window_s: float | None = None,
+    boot_s: float | None = None,
     model: EngineModel | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Prediction:
     """Simulate one run.
 
-    packets: finished packets measured after the warm-up (time-stamped arrivals: the whole capture, no cut).
+    packets: finished packets measured after the warm-up (time-stamped arrivals: the whole capture, no cut). window_s:
+    measure boot_s <= time < boot_s + window_s instead (None: the machine's own window, if it has one).
     Raises SimulationError if the run makes no progress.
     """
     packets = int(positive("packets", packets))
     compiled = model or build(machine, workload)
+    window = machine.window_s if window_s is None else positive("window", window_s)
+    boot = machine.boot_s if boot_s is None else positive("boot time", boot_s, zero=True)
+    if window is not None:
+        run_ = run(compiled, seed, 0, BATCHES, from_s=boot, until_s=boot + window, stall_s=FOREVER_S, progress=progress)
+        return measure(machine, workload, run_, 0)
+    if boot_s:
+        raise InputError(f"a boot time needs a window, got boot time {boot_s!r} without one")
     whole = workload.arrivals == "timestamps"
     batches = BATCHES if whole else BATCHES + WARM_UP
     goal = len(workload.packet_bytes) if whole else max(packets * batches // BATCHES, batches)
-    stall = 1.0 if not whole else 10.0 + float(workload.t_ns.max()) * 1e-9 if workload.t_ns is not None else 1.0
-    if workload.rate_pps:
-        stall = max(stall, 1000.0 / workload.rate_pps)
-    result = run(compiled, seed, goal, batches, stall_s=stall, progress=progress)
+    result = run(compiled, seed, goal, batches, progress=progress)
     return measure(machine, workload, result, 0 if whole else WARM_UP)
 
 
@@ -119,49 +132,41 @@ def measure(machine: Machine, workload: Workload, result: Run, cut: int) -> Pred
     model, tick = result.model, result.model.tick
     shots = result.snapshots[cut:] if len(result.snapshots) > cut + 1 else result.snapshots
     first, last = shots[0], shots[-1]
-    total = Window.between(first, last, tick)
-    parts = [Window.between(a, b, tick) for a, b in itertools.pairwise(shots) if b.now > a.now]
-
-    def bits(window: Window) -> float:
-        return 8.0 * (window.padded_bytes if machine.padded else window.packet_bytes)
-
-    ticks = last.now - first.now
-    utilization, queue, busiest = {}, {}, {}
-    for name, (server, number) in model.servers.items():
-        members = slice(number, number + server.members)
-        if server.units:
-            free = (last.integral_free - first.integral_free)[members] / (server.units * ticks)
-            blocked = (last.integral_blocked - first.integral_blocked)[members] / (server.units * ticks)
-            utilization[name] = Utilization(1.0 - float(free.mean()), float(blocked.mean()))
-            busiest[name] = 1.0 - float(free.min())
-        line = float((last.integral_line - first.integral_line)[members].sum()) / ticks
-        queue[name] = Queue(line, int(result.longest_line[members].max()))
+    total = Stretch.between(first, last, tick)
+    parts = [Stretch.between(a, b, tick) for a, b in itertools.pairwise(shots) if b.now > a.now]
+    counted = engine.D_PADDED if machine.padded else engine.D_BYTES
+    utilization, busiest = _utilization(model, first, last)
     counts = dict(zip(model.counters, (last.counters - first.counters).tolist(), strict=True))
-    histogram = (last.histogram - first.histogram).sum(axis=0)
-    p50, p95, p99 = quantiles(histogram, (0.5, 0.95, 0.99), tick)
     ci95 = {}
     if len(parts) > 1:
         times = np.array([part.seconds for part in parts])
-        ci95["throughput_bps"] = ratio_interval(np.array([bits(part) for part in parts]), times)
-        ci95["rate_pps"] = ratio_interval(np.array([float(part.packets) for part in parts]), times)
-        means = np.array([part.latency_s for part in parts if part.packets])
+        ci95["throughput_bps"] = ratio_interval(np.array([8.0 * part.of(counted) for part in parts]), times)
+        ci95["rate_pps"] = ratio_interval(np.array([float(part.of(engine.D_COUNT)) for part in parts]), times)
+        means = np.array([mean for part in parts if (mean := part.latency_s(tick)) is not None])
         if len(means) > 1:
             ci95["latency_s"] = interval(means)
     offered = None
     if workload.arrivals != "saturated":
         offered = offered_rate(workload) if workload.arrivals == "timestamps" else workload.rate_pps
-    rate = total.packets / total.seconds
-    named = bottleneck(machine.servers(), busiest)
+    packets = total.of(engine.D_COUNT)
+    named = _named(machine, busiest)
     lost = sum(n for place, n in counts.items() if place.startswith("drop."))
+    waits_for_packets = offered is not None and named.startswith("threads") and lost <= 0.01 * packets
+
+    def latency(number: int | None = None) -> Latency:
+        histogram = last.histogram - first.histogram
+        bins = histogram.sum(axis=0) if number is None else histogram[number]
+        return Latency(total.latency_s(tick, number), *quantiles(bins, (0.5, 0.95, 0.99), tick))
+
     return Prediction(
         solver="simulation",
-        throughput_bps=bits(total) / total.seconds,
-        rate_pps=rate,
+        throughput_bps=8.0 * total.of(counted) / total.seconds,
+        rate_pps=packets / total.seconds,
         counted=machine.counted,
-        bottleneck="arrivals" if offered is not None and named == "threads" and lost <= 0.01 * total.packets else named,
+        bottleneck="arrivals" if waits_for_packets else named,
         utilization=utilization,
-        latency_s=Latency(total.latency_s, p50, p95, p99),
-        queue=queue,
+        latency_s=latency(),
+        queue=_queues(result, first, last),
         drops={place.removeprefix("drop."): int(n) for place, n in counts.items() if place.startswith("drop.")},
         offered_pps=offered,
         rates={
@@ -171,27 +176,77 @@ def measure(machine: Machine, workload: Workload, result: Run, cut: int) -> Pred
         approximation="simulation; batch means with Student's t",
         seed=result.seed,
         about={
-            "packets": total.packets,
+            "packets": packets,
             "warm_up_batches": cut,
             "batches": len(parts),
             "simulated_s": total.seconds,
             "events": last.events,
         },
-    )
+        classes={
+            str(number): ClassOfPackets(
+                8.0 * total.of(counted, number) / total.seconds, total.of(engine.D_COUNT, number) / total.seconds,
+                latency(number),
+            )
+            for number in range(model.classes if CLASS in workload.columns else 0)
+        },
+    )  # fmt: skip
+
+
+def _utilization(
+    model: EngineModel, first: Snapshot, last: Snapshot
+) -> tuple[dict[str, Utilization], dict[str, float]]:
+    """Return busy and blocked shares by server, and the busy share of each one's busiest member."""
+    ticks = last.now - first.now
+    utilization, busiest = {}, {}
+    for name, (server, number) in model.servers.items():
+        members = slice(number, number + server.members)
+        if server.units:
+            free = (last.integral_free - first.integral_free)[members] / (server.units * ticks)
+            blocked = (last.integral_blocked - first.integral_blocked)[members] / (server.units * ticks)
+            utilization[name] = Utilization(1.0 - float(free.mean()), float(blocked.mean()))
+            busiest[name] = 1.0 - float(free.min())
+    return utilization, busiest
+
+
+def _queues(result: Run, first: Snapshot, last: Snapshot) -> dict[str, Queue]:
+    """Return the waiting lines of servers, and the packets in the receive buffer and in queues between pools."""
+    model, ticks, queue = result.model, last.now - first.now, {}
+    for name, (server, number) in model.servers.items():
+        members = slice(number, number + server.members)
+        line = float((last.integral_line - first.integral_line)[members].sum()) / ticks
+        queue[name] = Queue(line, int(result.longest_line[members].max()))
+    for name, (number, _) in model.queues.items():
+        mean = float(last.integral_free[number] - first.integral_free[number]) / ticks
+        queue[name] = Queue(mean, result.longest_queue[name])
+    return queue
+
+
+def _named(machine: Machine, busiest: Mapping[str, float]) -> str:
+    """Name the bottleneck; of several pools without a full server the last one whose threads always have a packet."""
+    named = bottleneck(machine.servers(), busiest)
+    if named != "threads" or len(machine.pools) == 1:
+        return named
+    shares = {name: busiest[name] for name in (threads_of(pool) for pool in machine.pools)}
+    full = [name for name, share in shares.items() if share > NEARLY_ALL]
+    return full[-1] if full else max(shares, key=lambda name: shares[name])
 
 
 def replicate(
     machine: Machine, workload: Workload, seeds: Sequence[int], *, packets: int = PACKETS,
-    progress: Callable[[int], None] | None = None,
+    window_s: float | None = None, boot_s: float | None = None, progress: Callable[[int], None] | None = None,
 ) -> Prediction:  # fmt: skip
     """Simulate with several seeds; means over the seeds, intervals by replications."""
     if not seeds:
         raise InputError("a simulation needs at least one seed")
-    if len(seeds) == 1:
-        return simulate(machine, workload, seed=seeds[0], packets=packets, progress=progress)
     model = build(machine, workload)
-    runs = [simulate(machine, workload, seed=seed, packets=packets, model=model, progress=progress) for seed in seeds]
-    return combine(machine, runs)
+    runs = [
+        simulate(
+            machine, workload, seed=seed, packets=packets, window_s=window_s, boot_s=boot_s, model=model,
+            progress=progress,
+        )
+        for seed in seeds
+    ]  # fmt: skip
+    return runs[0] if len(runs) == 1 else combine(machine, runs)
 
 
 def combine(machine: Machine, runs: Sequence[Prediction]) -> Prediction:
@@ -229,6 +284,14 @@ def combine(machine: Machine, runs: Sequence[Prediction]) -> Prediction:
         utilization=utilization,
         queue=queue,
         latency_s=Latency(*(mean([r.latency_s[k] for r in runs]) for k in range(4))),
+        classes={
+            name: ClassOfPackets(
+                average(lambda r: r.classes[name].throughput_bps),  # noqa: B023
+                average(lambda r: r.classes[name].rate_pps),  # noqa: B023
+                Latency(*(mean([r.classes[name].latency_s[k] for r in runs]) for k in range(4))),
+            )
+            for name in runs[0].classes
+        },
         drops={place: round(average(lambda r: float(r.drops[place]))) for place in runs[0].drops},  # noqa: B023
         rates={name: average(lambda r: r.rates[name]) for name in runs[0].rates},  # noqa: B023
         ci95=ci95,

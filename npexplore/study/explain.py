@@ -154,7 +154,7 @@ def explain(
     if elasticities:
         changes = sensitivity(design, workload, seed=seed, executor=executor, workers=workers, progress=progress)
     return Explanation(
-        design.name, design.parameters.changed(), load, machine.pool.count, predictions, refused, changes,
+        design.name, design.parameters.changed(), load, machine.threads, predictions, refused, changes,
         assumptions(design, workload), seed,
     )  # fmt: skip
 

@@ -57,6 +57,8 @@ def _binding(e: Explanation) -> Iterator[str]:
         yield "What binds is the offered load: the machine waits for packets."
     elif name == "threads" and name not in best.utilization:
         yield f"What binds is the number of threads: {e.threads} of them hide no more latency, and no resource is full."
+    elif name not in best.utilization:
+        yield f"What binds is the number of threads of pool {name.removeprefix('threads.')}."
     else:
         busy, blocked = best.utilization[name]
         held = f" ({share(blocked)} of it held by one that waits itself)" if blocked >= 0.05 else ""

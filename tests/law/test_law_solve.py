@@ -78,7 +78,7 @@ def test_littles_law(case):
     made, load = case
     _, last, longest = whole(made, load)
     spent = int(last.done[0, engine.D_LATENCY])
-    threads = made.pool.count
+    threads = made.threads
     assert spent <= threads * last.now
     assert threads * last.now - spent <= threads * longest * 3  # what the next packets of the threads have done so far
 
@@ -98,7 +98,7 @@ def test_utilization_law(case):
         busy = (server.members * last.now - int(last.integral_free[part].sum())) * model.tick
         rounds = n / len(load.packet_bytes)
         longest = max(demanded(made, packets(size)).demands.servers[name].seconds for size in load.packet_bytes)
-        slack = (made.pool.count + len(load.packet_bytes)) * longest
+        slack = (made.threads + len(load.packet_bytes)) * longest
         each = demands.servers[name].seconds * len(load.packet_bytes)
         assert abs(busy - rounds * each) <= slack * (1 + 1e-9)
 
@@ -110,7 +110,7 @@ def test_bounds_are_never_exceeded(case):
     made, load = case
     _, last, _ = whole(made, load)
     limit = bounds(made, load).rate_pps * last.now * 1e-12
-    slack = 0 if len(set(load.packet_bytes.tolist())) == 1 else made.pool.count + len(load.packet_bytes)
+    slack = 0 if len(set(load.packet_bytes.tolist())) == 1 else made.threads + len(load.packet_bytes)
     assert int(last.done[0, engine.D_COUNT]) <= limit * (1 + 1e-9) + slack
 
 

@@ -167,7 +167,7 @@ def test_a_machine_file_of_the_user(tmp_path):
     path.write_text(text + entry)
     made = design(path)
     assert (made.name, made.parameters.threads, made.parameters.banks) == ("mine", 8, 4)
-    assert made.machine().pool.count == 8
+    assert made.machine().threads == 8
     path.write_text(text.replace('"ixp2400"', '"ixp2400_dram"') + entry)
     assert design(path).own is not None
 

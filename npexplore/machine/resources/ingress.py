@@ -4,16 +4,20 @@ Open arrivals: a packet whose padded bytes do not fit into the buffer is dropped
 oldest packet; `free` gives its bytes back as they leave the buffer.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
 from npexplore._kernels import engine
-from npexplore.machine.assembler import Assembler, Label
+from npexplore.machine.arrivals import let_arrive
+from npexplore.machine.assembler import Assembler
+from npexplore.machine.distributions import Arrivals
 from npexplore.machine.expressions import Expression, Values, Variable, round_up
 from npexplore.machine.resources.base import Resource, Server, Uses, count_of
+from npexplore.machine.resources.queue import OVER, append, await_packet
+from npexplore.machine.rows import Label
 
-SATURATED, POISSON, PERIODIC, TIMESTAMPS = "saturated", "poisson", "periodic", "timestamps"
+SATURATED, TIMESTAMPS = "saturated", "timestamps"
 
 
 class Ingress(Resource):
@@ -28,11 +32,16 @@ class Ingress(Resource):
         self.capacity = whole // self.cell_bytes * self.cell_bytes
         self.arrivals = SATURATED
 
+    @property
+    def packets(self) -> str:
+        """Name of the semaphore that counts waiting packets."""
+        return f"{self.name}.waiting"
+
     def servers(self) -> list[Server]:
         """Free bytes of the buffer and waiting packets, both counted by the engine only."""
         return [
             Server(f"{self.name}.buffer", units=self.capacity, role="hidden"),
-            Server(f"{self.name}.waiting", units=0, role="hidden"),
+            Server(self.packets, units=0, role="hidden"),
         ]
 
     def uses(self, method: str, values: Mapping[str, Values | None]) -> Uses:
@@ -46,49 +55,63 @@ class Ingress(Resource):
 
     # ---- the two ends of the buffer, emitted around the threads' program
 
-    def emit_next_packet(
-        self, asm: Assembler, table: int, ring: int, first_register: int, rows: int, place: int
-    ) -> None:
-        """Load the registers of a thread with its next packet (saturated: the next row of the workload in turn)."""
+    def emit_get(
+        self, asm: Assembler, columns: Sequence[Variable], poll: Callable[[], None] | None, table: int, rows: int,
+        place: int,
+    ) -> None:  # fmt: skip
+        """Load a thread's next packet (saturated: the next row of the workload in turn, the global `place` counts)."""
+        first = asm.operand(columns[0])[1]
         if self.arrivals == SATURATED:
             with asm.scope():
                 index = Variable("packet")
                 asm.fetch_add(index, place, 1)
                 number, register = asm.operand(index % rows)
-                asm.emit(engine.LOAD, (table, 0), (number, register), slot=first_register)
+                asm.emit(engine.LOAD, (table, 0), (number, register), slot=first)
         else:
-            asm.consume(f"{self.name}.waiting")
-            asm.emit(engine.POP, (ring, 0), slot=first_register)
+            await_packet(asm, self.packets, poll)
+            asm.emit(engine.POP, (asm.messages[self.name], 0), slot=first)
 
     def emit_source(
-        self, asm: Assembler, table: int, ring: int, columns: Mapping[str, Variable], rows: int, place: int,
-        interval_ticks: int, times: int,
+        self, asm: Assembler, columns: Sequence[Variable], table: int, rows: int, place: int,
+        process: Arrivals | None, times: int,
     ) -> None:  # fmt: skip
-        """A token that lets packets arrive: at random, at fixed intervals, or at the times in table `times`, once."""
-        begin, end, drop = Label(), Label(), Label()
-        first = min(asm.register(variable) for variable in columns.values())
-        asm.place(begin)
+        """Emit a token that lets packets arrive by a process for ever, or (None) once at the times in table `times`."""
+        length = next(variable for variable in columns if variable.name == "packet_bytes")
+        first = asm.operand(columns[0])[1]
+
+        def arrive(index: Variable) -> None:
+            lost, after = Label(), Label()
+            asm.emit(engine.LOAD, (table, 0), asm.operand(index % rows), slot=first)
+            with asm.scope():
+                asm.value(engine.BORN, asm.now())
+            asm.count("offered.packets")
+            asm.try_consume(f"{self.name}.buffer", round_up(length, self.cell_bytes), lost)
+            append(asm, self.name, self.packets, columns)
+            asm.jump(after)
+            asm.place(lost)
+            asm.count(f"drop.{self.name}")
+            asm.place(after)
+
         index = Variable("arrival")
-        if self.arrivals == TIMESTAMPS:
-            asm.fetch_add(index, place, 1)
-            asm.jump(end, index >= rows)
+        if process is not None:
+
+            def next_one() -> None:
+                with asm.scope():
+                    asm.fetch_add(index, place, 1)
+                    arrive(index)
+
+            let_arrive(asm, process, next_one, "arrivals", "phase of arrivals", "sizes of batches")
+            return
+        begin, end = Label(), Label()
+        asm.place(begin)
+        asm.fetch_add(index, place, 1)
+        asm.jump(end, index >= rows)
+        with asm.scope():
             time = Variable("time")
             asm.emit(engine.LOAD, (times, 0), asm.operand(index), slot=asm.register(time))
             asm.wait_until(time)
-        else:
-            kind = engine.EXPONENTIAL if self.arrivals == POISSON else engine.FIXED
-            asm.emit(engine.WAIT, (interval_ticks, 0), x=kind, source="arrivals")
-            asm.fetch_add(index, place, 1)
-        asm.emit(engine.LOAD, (table, 0), asm.operand(index % rows), slot=first)
-        size = round_up(columns["packet_bytes"], self.cell_bytes)
-        with asm.fork(mode=engine.NEW_PACKET):
-            asm.count("offered.packets")
-            asm.try_consume(f"{self.name}.buffer", size, drop)
-            asm.emit(engine.PUSH, (ring, 0), slot=first)
-            asm.put(f"{self.name}.waiting")
-            asm.emit(engine.END)
-            asm.place(drop)
-            asm.count(f"drop.{self.name}")
+            arrive(index)
         asm.jump(begin)
         asm.place(end)
+        asm.write(asm.shared_global(OVER), 1)
         asm.emit(engine.END)

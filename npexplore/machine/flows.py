@@ -1,0 +1,104 @@
+"""Packets through pools: what all pools together demand per packet of the workload, each pool's share of the time.
+
+A pool sees the packets that the pools before it put into its queue, with the same columns and what the queue carries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from npexplore.errors import RefusedError
+from npexplore.machine.demands import Demands, demands
+from npexplore.machine.expressions import Values
+from npexplore.machine.machine import Machine, Recorded
+from npexplore.machine.pools import visits
+from npexplore.machine.sections import Demand
+
+Arrived = tuple[Values, dict[str, Values | None]]  # shares of packets, and their columns (None: left to chance)
+
+
+@dataclass
+class Flows:
+    """Demands of all pools per packet of the workload; by pool the seconds that its threads spend on a packet.
+
+    finished: (share of packets, packet_bytes) that each pool finishes, shape (n,) each.
+    """
+
+    demands: Demands = field(default_factory=Demands)
+    residence: dict[str, float] = field(default_factory=dict)
+    finished: list[tuple[Values, Values]] = field(default_factory=list)
+
+
+def flows(machine: Machine, columns: Mapping[str, Values], weights: Values) -> Flows:
+    """Return what the pools do to the distinct packets (columns of shape n) with their shares (sum 1).
+
+    Raises RefusedError where shares depend on who comes first (two pools at one source) or packets go round.
+    """
+    result = Flows()
+    arrived: dict[str | None, Arrived] = {None: (np.asarray(weights, dtype=np.float64), dict(columns))}
+    for recorded in _in_order(machine.record_pools(columns)):
+        pool = recorded.pool
+        shares, known = arrived[pool.gets]
+        own = demands(recorded.body, {variable: known[name] for name, variable in recorded.columns.items()}, shares)
+        result.residence[pool.name] = own.latency
+        left = shares - sum((put for puts in own.handed.values() for put, _ in puts), np.zeros_like(shares))
+        sizes = known["packet_bytes"]
+        if sizes is None:
+            raise RefusedError(f"lengths of packets of pool {pool.name} depend on chance: they are left to simulation")
+        result.finished.append((np.maximum(left, 0.0), sizes))
+        for name, puts in own.handed.items():
+            arrived[name] = _join(arrived.get(name), puts, columns)
+        result.demands = own if len(machine.pools) == 1 else _sum(result.demands, own)
+    return result
+
+
+def _in_order(pools: list[Recorded]) -> list[Recorded]:
+    """Return the pools so that each stands behind those that put into its queue; raises RefusedError if none can."""
+    order: list[Recorded] = []
+    for pool in pools:
+        same = [other.pool.name for other in pools if other.pool.gets == pool.pool.gets]
+        if len(same) > 1:
+            raise RefusedError(
+                f"pools {' and '.join(same)} get from one place: who gets how many is left to simulation"
+            )
+    while len(order) < len(pools):
+        rest = [pool for pool in pools if pool not in order]
+        filled = {visit.resource.name for pool in rest for visit, _ in visits(pool.body)}
+        ready = [pool for pool in rest if pool.pool.gets is None or pool.pool.gets not in filled]
+        if not ready:
+            names = " and ".join(pool.pool.name for pool in rest)
+            raise RefusedError(f"packets go round between pools {names}: how often is left to simulation")
+        order += ready
+    return order
+
+
+def _join(before: Arrived | None, puts: list[Arrived], columns: Mapping[str, Values]) -> Arrived:
+    """Return the shares that several puts hand on; what they carry is known if all carry the same."""
+    for shares, carried in puts:
+        known: dict[str, Values | None] = {**columns, **carried}
+        if before is not None:
+            known = {name: value if _same(value, before[1][name]) else None for name, value in known.items()}
+            shares = shares + before[0]
+        before = shares, known
+    assert before is not None
+    return before
+
+
+def _same(a: Values | None, b: Values | None) -> bool:
+    return a is not None and b is not None and bool(np.all(a == b))
+
+
+def _sum(total: Demands, part: Demands) -> Demands:
+    for name, demand in part.servers.items():
+        kept = total.servers.setdefault(name, Demand())
+        kept.merge(demand)
+        kept.inner += demand.inner
+    for name, amount in part.counts.items():
+        total.counts[name] = total.counts.get(name, 0.0) + amount
+    total.delay += part.delay
+    total.latency += part.latency
+    total.side_by_side |= part.side_by_side
+    return total

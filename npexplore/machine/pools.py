@@ -1,0 +1,82 @@
+"""Pools of threads: how many, what each runs for a packet, where packets come from, how threads begin and idle."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from npexplore.errors import ModelError, one_of, positive
+from npexplore.machine.program import Body, Branch, Fork, Loop, Packet, Parallel, Recorder, Visit
+from npexplore.machine.resources.base import time_of
+
+Begin = Literal["simultaneous", "staggered", "random"]
+Idle = Literal["sleep", "poll"]
+
+
+@dataclass(frozen=True)
+class Start:
+    """When threads begin: all at time 0, each `seconds` after the one before, or at random within `seconds`."""
+
+    how: Begin = "random"
+    seconds: float = 1e-6
+
+    def __post_init__(self) -> None:
+        one_of("start of threads", self.how, get_args(Begin))
+        time_of(f"{self.how} start of threads", self.seconds)
+
+    def latest(self, count: int) -> float:
+        """Return when the last of `count` threads begins, at the latest."""
+        return {"simultaneous": 0.0, "staggered": (count - 1) * self.seconds, "random": self.seconds}[self.how]
+
+
+@dataclass
+class Pool:
+    """`count` threads that each run `program` for one packet after the other; thread i lives on member i of `home`.
+
+    gets: the bounded queue that packets come from (None: the machine's receive side). priority: 0..15, smaller goes
+    first where several things happen at one instant. idle: a thread without a packet sleeps, or polls: it keeps its
+    home for `poll_cycles` at each empty look.
+    """
+
+    name: str
+    count: int
+    program: Callable[[Recorder, Packet], None]
+    home: str | None = None
+    gets: str | None = None
+    priority: int = 8
+    idle: Idle = "sleep"
+    poll_cycles: float = 0.0
+    start: Start = Start()
+
+    def check(self, machine: str) -> None:
+        """Raise an error for values that cannot be."""
+        if self.priority not in range(16):
+            raise ModelError(f"{machine}: priority of pool {self.name!r} must be in 0..15, got {self.priority!r}")
+        one_of(f"{machine}: idle threads of pool {self.name!r}", self.idle, get_args(Idle))
+        if self.idle == "poll":
+            positive(f"{machine}: poll_cycles of pool {self.name!r}", self.poll_cycles)
+            if self.home is None:
+                raise ModelError(f"{machine}: pool {self.name!r} polls and needs a home to do so")
+        elif self.poll_cycles:
+            raise ModelError(f"{machine}: pool {self.name!r} sleeps, poll_cycles must be 0, got {self.poll_cycles!r}")
+
+
+def visits(body: Body, aside: bool = False) -> Iterator[tuple[Visit, bool]]:
+    """Yield all visits of a recorded body and whether each belongs to work that goes on beside the thread."""
+    for step in body:
+        if isinstance(step, Visit):
+            yield step, aside
+        elif isinstance(step, Loop):
+            yield from visits(step.body, aside)
+        elif isinstance(step, Branch):
+            yield from visits([*step.then, *step.otherwise], aside)
+        elif isinstance(step, Fork):
+            yield from visits(step.body, True)
+        elif isinstance(step, Parallel):
+            yield from visits([inner for part in step.bodies for inner in part], True)
+
+
+def may_end(body: Body) -> bool:
+    """Say whether a visit of the body may take the packet from its thread: hand it on, or drop it."""
+    return any(visit.resource.may_end(visit.method) for visit, _ in visits(body))
