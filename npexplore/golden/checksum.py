@@ -1,0 +1,77 @@
+"""The internet checksum (RFC 1071) and its update when one word changes (RFC 1141, RFC 1624).
+
+checksum = ~(one's complement sum of the 16-bit words); a header that holds its checksum sums to 0xffff
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from npexplore._kernels import golden_headers as kernels
+from npexplore.golden.columns import Packets
+from npexplore.golden.pairs import Pair
+
+
+def internet_checksum(data: bytes) -> int:
+    """Return the checksum of bytes as a number (RFC 1071 section 1); an odd last byte gets a zero behind it."""
+    if len(data) % 2:
+        data = data + b"\0"
+    total = sum(data[i] << 8 | data[i + 1] for i in range(0, len(data), 2))
+    while total > 0xFFFF:
+        total = (total & 0xFFFF) + (total >> 16)
+    return 0xFFFF - total
+
+
+def update_checksum(checksum: int, old: int, new: int) -> int:
+    """Return the checksum after a 16-bit word changed from old to new: HC' = ~(~HC + ~m + m') (RFC 1624 equation 3).
+
+    Equal to a checksum computed anew, unless all words are 0 afterwards: then it is 0 and that would be 0xffff.
+    """
+    total = (checksum ^ 0xFFFF) + (old ^ 0xFFFF) + new
+    total = (total & 0xFFFF) + (total >> 16)
+    total = (total & 0xFFFF) + (total >> 16)
+    return total ^ 0xFFFF
+
+
+def update_checksum_rfc1141(checksum: int, old: int, new: int) -> int:
+    """Return HC' = HC + m + ~m' (RFC 1141), which gives 0xffff where the checksum is 0 (RFC 1624 section 3)."""
+    total = checksum + old + (new ^ 0xFFFF)
+    total = (total & 0xFFFF) + (total >> 16)
+    return (total & 0xFFFF) + (total >> 16)
+
+
+def header_checksum_is_right(packet: bytes) -> bool:
+    """Return whether a packet has a whole IP header whose words sum to 0xffff (RFC 1071 section 1 (3))."""
+    if len(packet) < 20:
+        return False
+    header_length = 4 * (packet[0] & 15)
+    return 20 <= header_length <= len(packet) and internet_checksum(packet[:header_length]) == 0
+
+
+def internet_checksums(packets: Packets) -> NDArray[np.uint16]:
+    """Return the checksum of all bytes of each packet."""
+    out = np.empty(len(packets), np.uint16)
+    kernels.checksums(packets.buffer, packets.offset, packets.length, out)
+    return out
+
+
+def update_checksums(
+    checksum: NDArray[np.integer], old: NDArray[np.integer], new: NDArray[np.integer]
+) -> NDArray[np.uint16]:
+    """Return each checksum after one word changed."""
+    out = np.empty(len(checksum), np.uint16)
+    kernels.updates(checksum, old, new, out)
+    return out
+
+
+def header_checksums_are_right(packets: Packets) -> NDArray[np.bool_]:
+    """Return the verdict on each packet's header checksum."""
+    out = np.empty(len(packets), np.bool_)
+    kernels.header_sums(packets.buffer, packets.words, packets.offset, packets.length, out)
+    return out
+
+
+PAIRS = [
+    Pair(internet_checksum, internet_checksums, "any_bytes"),
+    Pair(update_checksum, update_checksums, "word_changes"),
+    Pair(header_checksum_is_right, header_checksums_are_right, "ipv4_packets"),
+]

@@ -1,0 +1,57 @@
+"""Strategies for the arguments of golden functions, by the names that their `Pair` gives; see golden/pairs.py."""
+
+from hypothesis import strategies as st
+
+from npexplore.golden.delivery import Destination, Links
+from npexplore.golden.martians import Martians, martian_list
+from npexplore.testing.strategies import addresses, ipv4_packets
+
+__all__ = ["addresses", "ipv4_packets"]
+
+PORTS = 3
+
+
+def any_bytes() -> st.SearchStrategy[bytes]:
+    """Bytes, often of few kinds, so that sums come out all ones."""
+    return st.one_of(st.binary(max_size=70), st.lists(st.sampled_from((0, 1, 0xFE, 0xFF)), max_size=70).map(bytes))
+
+
+def word_changes() -> st.SearchStrategy[tuple[int, int, int]]:
+    """A checksum, a word's old value and its new one."""
+    word = st.one_of(st.sampled_from((0, 1, 0xFFFE, 0xFFFF)), st.integers(0, 0xFFFF))
+    return st.tuples(word, word, word)
+
+
+def address_pairs() -> st.SearchStrategy[tuple[int, int]]:
+    """Source and destination."""
+    special = st.sampled_from((0, 0x7F000001, 0xE0000001, 0xF0000000, 0xFFFFFFFE, 0xFFFFFFFF))
+    one = st.one_of(special, addresses())
+    return st.tuples(one, one)
+
+
+def martian_lists() -> st.SearchStrategy[tuple[Martians]]:
+    """The list of a profile."""
+    return st.sampled_from(("rfc1812", "linux")).map(lambda profile: (martian_list(profile),))
+
+
+def link_tables() -> st.SearchStrategy[tuple[Links]]:
+    """Links of three ports, some of which hold each other's networks."""
+    address = st.lists(addresses(), min_size=PORTS, max_size=PORTS, unique=True).map(tuple)
+    length = st.lists(st.one_of(st.integers(20, 32), st.integers(0, 32)), min_size=PORTS, max_size=PORTS).map(tuple)
+    return st.builds(Links, address, length).map(lambda links: (links,))
+
+
+def destination_kinds() -> st.SearchStrategy[tuple[Destination, bool]]:
+    """A kind of destination, and whether the link layer broadcast it."""
+    return st.tuples(st.sampled_from(Destination), st.booleans())
+
+
+def switches() -> st.SearchStrategy[tuple[bool]]:
+    """A switch of the router's, on or off."""
+    return st.tuples(st.booleans())
+
+
+def forwardings() -> st.SearchStrategy[tuple[int, int, int, int, bool]]:
+    """Port in, port out, source, next hop, and whether there is a source route."""
+    port = st.integers(0, PORTS - 1)
+    return st.tuples(port, port, addresses(), addresses(), st.booleans())
