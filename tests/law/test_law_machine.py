@@ -24,6 +24,8 @@ from npexplore.machine.resources import (
     TokenChannel,
     WordMemory,
 )
+from npexplore.machine.resources.mesh import Mesh
+from npexplore.machine.resources.streams import StaticStreams
 from npexplore.machine.workload import Workload
 
 # ---- expressions: NumPy against the engine
@@ -110,6 +112,8 @@ def parts(options, processor=None):
         Arbiter("arbiter", 4, 10 * NS, 12 * NS, groups=2), ReorderQueue("reorder", 2), Balancer("balancer", "server", 3),
         Delay("delay"), memory, dram(options), ddr(timing=STRICT), BufferPool("pool", 4),
         Lock("lock", clock_hz=1e9, acquire_cycles=3, release_cycles=5),
+        Mesh("mesh", 2, 2, 1e9, 2, hop_cycles=2, ports=[1, 1]),
+        StaticStreams("streams", 2, 2, 1e9, [[[0], [0, 1]], [[3, 2]]]),
     ]  # fmt: skip
     assert {r.name for r in listed} == set(KINDS)
     return [*listed, Probe("probe")]
@@ -139,6 +143,8 @@ VISITS = st.one_of(
     ),
     st.tuples(st.just("pool"), st.integers(0, 4)),
     st.just(("lock",)),
+    st.tuples(st.sampled_from(["mesh send", "mesh deliver"]), SMALL, st.sampled_from([0, 5, "a"])),
+    st.tuples(st.just("streams"), SMALL, st.sampled_from([0, 1, "a"])),
     st.tuples(st.just("probe"), SMALL),
 )
 STEPS = st.recursive(
@@ -194,6 +200,11 @@ def play(m, packet, steps, names):
             m.lock.acquire()
             m.delay.wait(seconds=7 * NS)
             m.lock.release()
+        elif word.startswith("mesh"):
+            getattr(m.mesh, word[5:])(source=names["b"], target=names.get(step[2], step[2]), words=x)
+            m.delay.wait(seconds=QUIET)  # a message that was sent is still on its way
+        elif word == "streams":
+            m.streams.stream(path=names.get(step[2], step[2]) % 2, words=x)
         elif word == "probe":
             m.probe.see(value=x)
         elif word == "loop":

@@ -32,6 +32,8 @@ from npexplore.machine.resources import (
 )
 from npexplore.machine.resources.base import Hold, Resource, Server, Uses
 from npexplore.machine.resources.ingress import Ingress
+from npexplore.machine.resources.mesh import Mesh
+from npexplore.machine.resources.streams import StaticStreams
 from npexplore.machine.workload import Workload
 from npexplore.solve.model import build
 from npexplore.solve.run import run
@@ -184,6 +186,7 @@ def whole_lock(m):
 
 RAM = FifoServer("ram", 0.0)
 
+FORKED = StaticStreams("st", 3, 3, 1e9, [[[8]], [[0, 1, 2], [0, 3], [0, 1]]], fifo_depth=12)
 CASES = [
     Case("processor", Processor("me", engines=3, clock_hz=5e8), "compute", {"cycles": 17}, 34),
     Case("processor", Processor("me", engines=3, clock_hz=5e8), "compute", {"cycles": 2.5}, 5),
@@ -226,6 +229,17 @@ CASES = [
     Case("memory", WordMemory("sram", 4, 5 * NS, 3 * NS, 150 * NS, 2, True), "write", {"bytes": 1}, 158),
     Case("pool", BufferPool("buffers", 4), "take", {"count": 0}, 0),
     Case("pool", BufferPool("buffers", 4), "give", {"count": 0}, 0),
+    # 1 + 17 flits over entry, 6 links and exit; with 3 cycles a hop; FIFOs of 2 for 4 cycles of round trip
+    Case("mesh", Mesh("net", 4, 4, 1e9, 4), "deliver", {"source": 0, "target": 15, "words": 17}, 8 + 17),
+    Case("mesh", Mesh("net", 4, 4, 5e8, 4, hop_cycles=3), "deliver", {"source": 5, "target": 5, "words": 0}, 2 * 6),
+    Case("mesh", Mesh("net", 4, 4, 1e9, 4, header_words=3), "send", {"source": 0, "target": 15, "words": 17}, 20),
+    Case("mesh", Mesh("net", 4, 4, 1e9, 2, hop_cycles=3), "send", {"source": 0, "target": 3, "words": 16}, 8 * 4 + 1),
+    Case("mesh", Mesh("net", 3, 2, 1e9, 1, ports=[0]), "deliver", {"source": 6, "target": 5, "words": 2}, 5 + 4),
+    Case("streams", FORKED, "stream", {"path": 1, "words": 9}, 4 + 9),
+    Case("streams", FORKED, "stream", {"path": 0, "words": 9}, 2 + 9),
+    Case("streams", FORKED, "stream", {"path": 0, "words": 0}, 0),
+    Case("streams", FORKED, "send", {"path": 0, "words": 3}, 3),
+    Case("streams", FORKED, "receive", {"tile": 2, "words": 0}, 0),
     Case("lock", Lock("lock", clock_hz=5e8, acquire_cycles=12), "acquire", {}, 24, whole_lock),
     Case("lock", Lock("lock", clock_hz=5e8, release_cycles=20, wake_cycles=9, waiter_cycles=7), "release", {}, 40,
          whole_lock),

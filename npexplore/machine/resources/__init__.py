@@ -10,10 +10,12 @@ from npexplore.machine.resources.dram import Dram, DramOptions
 from npexplore.machine.resources.dram_timing import DramTiming
 from npexplore.machine.resources.lock import Lock
 from npexplore.machine.resources.memory import WordMemory
+from npexplore.machine.resources.mesh import Mesh
 from npexplore.machine.resources.pool import BufferPool
 from npexplore.machine.resources.processor import Processor
 from npexplore.machine.resources.reorder import ReorderQueue
 from npexplore.machine.resources.server import Delay, FifoServer
+from npexplore.machine.resources.streams import StaticStreams
 
 KINDS = {
     "processor": Processor,
@@ -28,6 +30,8 @@ KINDS = {
     "dram": Dram,
     "ddr": DdrController,
     "pool": BufferPool,
+    "mesh": Mesh,
+    "streams": StaticStreams,
     "lock": Lock,
 }
 
@@ -44,9 +48,11 @@ __all__ = [
     "DramOptions",
     "DramTiming",
     "FifoServer",
+    "Mesh",
     "Lock",
     "Processor",
     "ReorderQueue",
+    "StaticStreams",
     "TokenChannel",
     "WordMemory",
     "WriteBuffer",

@@ -1,0 +1,124 @@
+"""A mesh of tiles with dimension-ordered wormhole routing (Dally and Seitz 1986): x first, then y, a flit a cycle.
+
+    path:     entry of the source terminal -> links between neighbours -> exit of the target terminal
+    head:     waits to be first in its input FIFO, then for its output link; it keeps both until the tail has passed
+    flit:     moves on if a place is free in the next FIFO; it is there `hop_cycles` later, its place a cycle later
+    cycle:    links whose tail has passed are free and go to heads that wait already, by `arbitration`; then new
+              heads are served in the order of their inputs (north, east, south, west, local)
+
+A blocked worm stretches over the FIFOs behind its head and keeps the links that it still needs. Exits take a flit a
+cycle. The engine moves bursts (machine/resources/flits.py); every time is that of moving flit by flit.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Literal, get_args
+
+import numpy as np
+
+from npexplore.errors import ModelError, one_of
+from npexplore.machine.assembler import Assembler
+from npexplore.machine.expressions import Expression, Values
+from npexplore.machine.resources.base import Hold, Resource, Server, Uses, count_of, known, rate_of
+from npexplore.machine.resources.flits import cycles_for, ticks_of
+from npexplore.machine.resources.grid import Grid, Link
+from npexplore.machine.resources.worm import Worm
+
+Arbitration = Literal["oldest", "rotating", "fixed"]
+LINES: dict[str, Literal["fifo", "keyed", "cyclic"]] = {"oldest": "fifo", "rotating": "cyclic", "fixed": "keyed"}
+STORED = "messages stored and forwarded link by link, without back pressure"
+MOST_HEADS = 64  # heads in one FIFO, and callers that wait for an arrival, that tokens are kept for
+
+
+class Mesh(Resource):
+    """One network; several independent ones are several meshes.
+
+    ports: tiles that have an extra terminal each; these follow the tiles' own in number. arbitration: among waiting
+    heads the oldest request goes first, the inputs take turns, or the order of inputs is fixed.
+
+    send(source, target, words): the caller goes on when the tail has entered the network.
+    deliver(source, target, words): it goes on when the tail has left it at the target.
+    A program that does not read what comes takes the exit: held = m.take("NAME.out3"), until m.give(held).
+    """
+
+    VISITS = {"send": ("source", "target", "words"), "deliver": ("source", "target", "words")}
+
+    def __init__(
+        self, name: str, columns: int, rows: int, clock_hz: float, fifo_depth: int, header_words: int = 1,
+        hop_cycles: int = 1, ports: Sequence[int] = (), arbitration: Arbitration = "oldest",
+    ) -> None:  # fmt: skip
+        super().__init__(name)
+        self.grid = Grid(name, columns, rows, ports)
+        self.cycle = 1.0 / rate_of(f"{name}: clock", clock_hz)
+        self.depth = count_of(f"{name}: fifo_depth", fifo_depth)
+        self.header = count_of(f"{name}: header_words", header_words)
+        self.hop = count_of(f"{name}: hop_cycles", hop_cycles)
+        self.line = LINES[one_of(f"{name}: arbitration", arbitration, get_args(Arbitration))]
+        grid = self.grid
+        names = tuple(link.name.removeprefix(f"{name}.") for link in grid.links[: grid.buffers])
+        self._servers = [
+            *(Server(link.name, discipline=self.line, approximation=STORED) for link in grid.links),
+            Server(f"{name}.first", members=grid.buffers, role="hidden", labels=names),
+            Server(f"{name}.items", members=grid.buffers, units=0, role="hidden", labels=names),
+            Server(f"{name}.space", members=grid.buffers, units=self.depth, role="hidden", labels=names,
+                   refilled_by=f"{name}.first"),
+        ]  # fmt: skip
+
+    def links(self) -> list[Link]:
+        """All directed links by the names of their servers."""
+        return self.grid.links
+
+    def servers(self) -> list[Server]:
+        """A server a link; per FIFO the place of the first message, the flits and the free places."""
+        return self._servers
+
+    # ---- what a visit occupies
+
+    def _terminal(self, method: str, operand: str, value: Values | None) -> Values | None:
+        if value is None:
+            return None
+        wrong = (value < 0) | (value >= self.grid.terminals) | (value != np.floor(value))
+        if np.any(wrong):
+            raise ModelError(
+                f"{self.name}.{method}: {operand} must be a terminal of 0..{self.grid.terminals - 1}, "
+                f"got {np.atleast_1d(value)[np.atleast_1d(wrong)][0]:g}"
+            )
+        return value
+
+    def uses(self, method: str, values: Mapping[str, Values | None]) -> Uses:
+        """Every link of the route for the message's flits; a random source or target counts as any tile, all alike."""
+        flits = self.header + known(self, method, "words", values)
+        seconds = self.cycle * cycles_for(flits, self.depth, self.hop)
+        source, target = (self._terminal(method, word, values[word]) for word in ("source", "target"))
+        crossings = self._crossings(source, target)
+        holds = [
+            Hold(link.name, seconds * share, visits=share)
+            for link, share in zip(self.grid.links, np.moveaxis(crossings, -1, 0), strict=True)
+            if np.any(share)
+        ]
+        latency = seconds
+        if method == "deliver":
+            latency = seconds + self.cycle * (self.hop * crossings.sum(axis=-1) - 1)
+        return Uses(latency, holds)
+
+    def _crossings(self, source: Values | None, target: Values | None) -> Values:
+        """Return crossings (..., links) of packets with these terminals."""
+        if source is None and target is None:
+            return self.grid.crossings(None, None)
+        ends = [np.full(1, -1.0) if end is None else np.asarray(end, dtype=np.float64) for end in (source, target)]
+        ends = list(np.broadcast_arrays(*ends))
+        shape = np.broadcast_shapes(*(np.shape(end) for end in (source, target) if end is not None))
+        pairs, which = np.unique(np.stack([end.ravel() for end in ends], axis=1), axis=0, return_inverse=True)
+        rows = [self.grid.crossings(*(None if end < 0 else int(end) for end in pair)) for pair in pairs]
+        table: Values = np.stack(rows)[which.ravel()].reshape(*shape, -1)
+        return table
+
+    # ---- engine operations
+
+    def emit(self, method: str, operands: Mapping[str, Expression], asm: Assembler) -> None:
+        """The caller moves the flits over its entry; each further link has a token that starts with the head."""
+        if f"{self.name}.hops" not in asm.named_tables:
+            asm.spare_tokens += self.grid.buffers * (min(self.depth, MOST_HEADS) + self.hop)
+        worm = Worm(asm, self.name, self.grid, ticks_of(asm, self.cycle), self.hop, method == "deliver")
+        if method == "deliver":
+            asm.spare_tokens += MOST_HEADS * (self.grid.columns + self.grid.rows)
+        worm.send(operands["source"], operands["target"], operands["words"] + self.header)

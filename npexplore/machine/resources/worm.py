@@ -1,0 +1,111 @@
+"""A wormhole message as engine operations: a token a link, started by the one before when the head arrives.
+
+    caller:   entry -> bursts into the FIFO of its router; with the first burst the head's token starts -> give it back
+    token:    first in its FIFO -> next link of the route -> bursts over it; with the first burst the next token starts
+              -> give both when the tail has passed; over an exit no place is needed and no token follows
+
+Priorities make the order within a cycle: 0 what frees links and places, 1 + input heads that ask for a link.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from npexplore._kernels import engine
+from npexplore.machine.assembler import Assembler, Hold, Label
+from npexplore.machine.expressions import Operand, Variable
+from npexplore.machine.resources.flits import Burst, fresh
+from npexplore.machine.resources.grid import Grid
+
+
+@dataclass
+class Worm:
+    """Emits the visit of a mesh called `name`; `cycle` in ticks; `wait`: the caller goes on when the tail is out."""
+
+    asm: Assembler
+    name: str
+    grid: Grid
+    cycle: int
+    hop: int
+    wait: bool
+
+    def send(self, source: Operand, target: Operand, flits: Operand) -> None:
+        """Emit a message between two terminals."""
+        asm, grid = self.asm, self.grid
+        asm.check_below(source, grid.terminals, f"{self.name} has terminals")
+        asm.check_below(target, grid.terminals, f"{self.name} has terminals")
+        self.link = fresh(asm, "link", source)  # the link last crossed, and the FIFO behind it
+        self.target = fresh(asm, "target", target)
+        self.flits = fresh(asm, "flits", flits)
+        self.burst = Burst(asm, fresh(asm, "left", self.flits), fresh(asm, "size", 0), self.cycle, self.hop)
+        self.onward, self.tile, self.input = asm.block(["onward", "tile", "input"])
+        self.token, after = Label(), Label()
+        at = asm.operand(self.link)[1]
+        entry = asm.take_at((asm.number(grid.links[0].name), at))
+        table = asm.shared_table(f"{self.name}.entries", grid.entries)
+        asm.emit(engine.LOAD, (table, 0), (0, at), slot=asm.operand(self.tile)[1])
+        self._move([("space", self.link)], None, self.link)
+        asm.give(entry)
+        if self.wait:
+            asm.join()
+        asm.jump(after)
+        self._hop()
+        asm.place(after)
+
+    def _place(self, word: str, link: Variable) -> tuple[int, int]:
+        return self.asm.number(f"{self.name}.{word}"), self.asm.operand(link)[1]
+
+    def _move(self, needs: list[tuple[str, Variable]], behind: Variable | None, ahead: Variable | None) -> None:
+        """Move all flits from the FIFO of one link to that of another, burst by burst; the head's token is started."""
+        asm, burst, more, begun = self.asm, self.burst, Label(), Label()
+        asm.place(more)
+        burst.take([self._place(*need) for need in needs])
+        burst.start()
+        if behind is not None:
+            burst.freed(self._place("space", behind))
+        if ahead is not None:
+            burst.arrive([self._place("items", ahead)])
+            asm.jump(begun, burst.left < self.flits)
+            with asm.scope():
+                old = asm.priority(self.input + 1)
+                asm.emit(engine.FORK, target=self.token, x=engine.JOINED if self.wait else engine.DETACHED)
+                asm.priority(old)
+            asm.place(begun)
+        burst.finish()
+        asm.jump(more, burst.left > 0)
+
+    def _hop(self) -> None:
+        """Emit what the token of a link does; it starts one cycle after its head has begun to cross the link before."""
+        asm, grid, burst = self.asm, self.grid, self.burst
+        out, end, forward = Label(), Label(), Label()
+        with asm.token():
+            asm.place(forward)
+            asm.assign(self.link, self.onward)
+            asm.place(self.token)
+            asm.wait((self.hop - 1) * self.cycle)
+            first = asm.take_at(self._place("first", self.link))
+            asm.assign(burst.left, self.tile * grid.terminals + self.target)  # row of the table of hops
+            table, row = (asm.shared_table(f"{self.name}.hops", grid.hops), 0), asm.operand(burst.left)
+            onward = asm.operand(self.onward)[1]
+            asm.emit(engine.SET, table, (0, 0), row, slot=onward, x=engine.TABLE)
+            link = asm.take_at((asm.number(grid.links[0].name), onward), key=self.input + 1)
+            asm.emit(engine.LOAD, table, row, slot=onward)
+            asm.priority(0)
+            asm.assign(burst.left, self.flits)
+            asm.jump(out, self.onward >= grid.buffers)
+            self.token, again = forward, self.token
+            self._move([("items", self.link), ("space", self.onward)], self.link, self.onward)
+            self.token = again
+            self._pass(link, first)
+            if self.wait:
+                asm.join()
+            asm.jump(end)
+            asm.place(out)
+            self._move([("items", self.link)], self.link, None)
+            self._pass(link, first)
+            asm.wait((self.hop - 1) * self.cycle)
+            asm.place(end)
+
+    def _pass(self, link: Hold, first: Hold) -> None:
+        self.asm.give(link)
+        self.asm.give(first)
