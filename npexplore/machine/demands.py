@@ -126,7 +126,7 @@ class _Walk:
 
     def loop(self, step: Loop, known: Known, path: Path) -> None:
         count = evaluate(step.count, known)
-        if count is None:
+        if count is None or np.any(np.isnan(count)):
             raise ModelError("the count of a loop must not depend on a random choice")
         turns = int(np.max(count, initial=0))
         if turns > LONGEST_LOOP:

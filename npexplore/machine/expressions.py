@@ -220,8 +220,8 @@ def evaluate(value: Operand, environment: Environment) -> Values | None:
 
 
 def holds(condition: Condition, environment: Environment) -> Values | None:
-    """Return where a condition holds, as 0 or 1; None if it depends on a random choice."""
+    """Return where a condition holds, as 0 or 1; None if it depends on a random choice or a load."""
     left, right = evaluate(condition.left, environment), evaluate(condition.right, environment)
-    if left is None or right is None:
+    if left is None or right is None or np.any(np.isnan(left)) or np.any(np.isnan(right)):
         return None
     return np.asarray(CONDITIONS[condition.name](left, right), dtype=np.float64)

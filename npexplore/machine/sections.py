@@ -32,6 +32,7 @@ class Demand:
     visits: float = 0.0
     members: dict[int, float] = field(default_factory=dict)
     spread: float = 0.0  # seconds that fall evenly on all members
+    chosen: float = 0.0  # seconds that go to whichever member has the least to do
 
     def add(self, seconds: Values, member: Values | None, live: Flags, members: int, place: str) -> float:
         """Add weighted seconds (shape n) at a member and return their sum; raises ModelError for one not there."""
@@ -39,6 +40,9 @@ class Demand:
         self.seconds += total
         if member is None:
             self.spread += total
+            return total
+        if np.any(np.isnan(member)):
+            self.chosen += total
             return total
         at = np.broadcast_to(np.asarray(member), seconds.shape).astype(np.int64)
         outside = live & ((at < 0) | (at >= members))
@@ -49,11 +53,17 @@ class Demand:
             self.members[int(number)] = self.members.get(int(number), 0.0) + share
         return total
 
+    def largest(self, members: int) -> float:
+        """Return the seconds at the most loaded member; what can be chosen goes where there is room."""
+        fixed = self.spread / members + max(self.members.values(), default=0.0)
+        return max(fixed, (self.spread + self.chosen + sum(self.members.values())) / members)
+
     def merge(self, other: Demand) -> None:
         """Add another demand."""
         self.seconds += other.seconds
         self.visits += other.visits
         self.spread += other.spread
+        self.chosen += other.chosen
         for number, share in other.members.items():
             self.members[number] = self.members.get(number, 0.0) + share
 

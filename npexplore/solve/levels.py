@@ -109,7 +109,7 @@ class Levels:
         server, demand = self.servers[name], self.demands.servers[name]
         found = []
         for member in range(server.members):
-            share = demand.spread / server.members + demand.members.get(member, 0.0)
+            share = (demand.spread + demand.chosen) / server.members + demand.members.get(member, 0.0)
             if share > 0:
                 at = name if server.members == 1 else f"{name}[{member}]"
                 capacity = np.arange(1.0, min(units, self.customers) + 1)

@@ -3,8 +3,8 @@
     in_turn: visits mod n    random: uniform below n    key: key mod n    shortest: least line less free units
 
 A balancer looks at the servers of another resource and tells the program the member:
-`m.engine.serve(member=m.balance.choose())`. Bounds and queueing know the member that a key chooses; other policies
-count as spread evenly at random (an approximation for the shortest line and for turns, which wait less).
+`m.engine.serve(member=m.balance.choose())`. Bounds know the member that a key chooses, and that the shortest line goes
+where there is room; queueing takes all but a key as spread evenly at random (turns and the shortest line wait less).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from npexplore._kernels import engine
 from npexplore.errors import ModelError, UnknownNameError, one_of
 from npexplore.machine.assembler import Assembler
 from npexplore.machine.expressions import Expression, Operand, Values, Variable
-from npexplore.machine.resources.base import Resource, Server, Uses, count_of
+from npexplore.machine.resources.base import LEAST_LOADED, Resource, Server, Uses, count_of
 
 Policy = Literal["in_turn", "random", "key", "shortest"]
 POLICIES: tuple[str, ...] = get_args(Policy)
@@ -65,10 +65,10 @@ class Balancer(Resource):
         return []
 
     def uses(self, method: str, values: Mapping[str, Values | None]) -> Uses:
-        """No time; the member where a key tells it."""
+        """No time; the member where a key tells it, or that it is chosen by its load."""
         check_key(f"{self.name}.{method}", self.policy, values)
-        key = values.get("key")
-        return Uses(np.asarray(0.0), result=None if key is None else key % self.members)
+        key, chosen = values.get("key"), np.asarray(LEAST_LOADED) if self.policy == "shortest" else None
+        return Uses(np.asarray(0.0), result=chosen if key is None else key % self.members)
 
     def emit(self, method: str, operands: Mapping[str, Expression], asm: Assembler) -> Operand:
         """The choice; where several visits of a program choose, they take turns together."""

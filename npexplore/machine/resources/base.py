@@ -20,6 +20,8 @@ from npexplore.machine.expressions import Expression, Operand, Values
 if TYPE_CHECKING:
     from npexplore.machine.assembler import Assembler
 
+LEAST_LOADED = np.float64("nan")  # a member that is chosen by how much each has to do
+
 Role = Literal["queue", "limit", "pool", "hidden"]
 
 
@@ -55,7 +57,7 @@ class Hold:
     seconds: Values
     inner: Values | None = None  # None: all of it
     visits: Values | float = 1.0
-    member: Values | None = None  # which member; None: all alike
+    member: Values | None = None  # which member; None: all alike; LEAST_LOADED
 
 
 @dataclass
@@ -132,7 +134,7 @@ def check_member(resource: Resource, method: str, given: Mapping[str, object], m
 def known(resource: Resource, method: str, operand: str, values: Mapping[str, Values | None]) -> Values:
     """Return an operand's values; raises ModelError if they depend on a random choice."""
     value = values[operand]
-    if value is None:
+    if value is None or np.any(np.isnan(value)):
         raise ModelError(f"operand {operand!r} of {resource.name}.{method} must not depend on a random choice")
     return value
 

@@ -13,7 +13,7 @@ from npexplore.errors import ModelError, one_of
 from npexplore.machine.assembler import Assembler
 from npexplore.machine.expressions import Expression, Values, ceildiv
 from npexplore.machine.resources.balancer import POLICIES, Policy, check_key, choose
-from npexplore.machine.resources.base import Hold, Resource, Server, Uses, count_of, known, time_of
+from npexplore.machine.resources.base import LEAST_LOADED, Hold, Resource, Server, Uses, count_of, known, time_of
 
 
 class WordMemory(Resource):
@@ -59,7 +59,8 @@ class WordMemory(Resource):
         bursts = -(-known(self, method, "bytes", values) // self.burst_bytes)
         seconds = self.command + bursts * (self.burst * self.word)
         address = values.get("address")
-        channel = None if address is None else address // self.interleave % self.channels
+        channel: Values | None = np.asarray(LEAST_LOADED) if self.select == "shortest" else None
+        channel = channel if address is None else address // self.interleave % self.channels
         port = Hold(self._port(method), seconds, member=channel)
         return Uses(seconds + self.latency, [port], delay=np.asarray(self.latency))
 

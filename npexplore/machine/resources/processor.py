@@ -16,12 +16,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, get_args
 
-from npexplore._kernels import engine
 from npexplore.errors import ModelError, one_of
 from npexplore.machine.assembler import Assembler
-from npexplore.machine.expressions import Expression, Operand, Values
+from npexplore.machine.expressions import Expression, Values
 from npexplore.machine.resources.base import Hold, Resource, Server, Uses, count_of, known, rate_of, time_of
-from npexplore.machine.rows import Label
+from npexplore.machine.resources.turns import Turns
 
 Discipline = Literal["ready_on_stall", "ready_round_robin", "strict_round_robin", "ready_every_cycle"]
 
@@ -48,7 +47,7 @@ class Processor(Resource):
             raise ModelError(f"{name}: only ready_every_cycle has a pipeline, got {pipeline!r} with {discipline}")
         if (discipline == "strict_round_robin") != (threads is not None):
             raise ModelError(f"{name}: threads are given for strict_round_robin and for no other, got {threads!r}")
-        self.threads = 0 if threads is None else count_of(f"{name}: threads", threads)
+        self.turns = None if threads is None else Turns(name, self.engines, count_of(f"{name}: threads", threads))
 
     def servers(self) -> list[Server]:
         """One server a processor; with strict turns a gate for each thread."""
@@ -56,10 +55,10 @@ class Processor(Resource):
             return [Server(self.name, self.engines, self.pipeline, "shared")]
         if self.discipline == "ready_round_robin":
             return [Server(self.name, self.engines, discipline="cyclic")]
-        if self.discipline == "ready_on_stall":
+        if self.turns is None:
             return [Server(self.name, self.engines)]
-        gates = Server(f"{self.name}.turn", self.threads, role="hidden", start=0)
-        return [Server(self.name, self.engines, approximation="threads in the order in which they are ready"), gates]
+        note = "threads in the order in which they are ready"
+        return [Server(self.name, self.engines, approximation=note), self.turns.server()]
 
     def uses(self, method: str, values: Mapping[str, Values | None]) -> Uses:
         """A visit keeps the thread's own engine for its cycles."""
@@ -77,54 +76,13 @@ class Processor(Resource):
             asm.wait(time)
             asm.give(hold)
         else:
-            if self.numbered:
-                self._await_turn(asm)
+            if self.turns is not None:
+                self.turns.emit_await(asm)
             asm.serve(self.name, time, member=home)
-            if self.numbered:
-                self._pass_turn(asm)
-
-    # ---- strict turns: per engine a global says whose turn it is, per thread one whether it has a packet
-
-    def _turn(self, asm: Assembler) -> Operand:
-        return asm.home(self.name) + asm.shared_global(f"{self.name}.turn", self.engines)
-
-    def _flags(self, asm: Assembler) -> Operand:
-        """Return the first of the engine's flags: one for every thread, which stays 0 for those of other engines."""
-        return asm.home(self.name) * self.threads + asm.shared_global(f"{self.name}.flags", self.engines * self.threads)
-
-    def _await_turn(self, asm: Assembler) -> None:
-        """Wait for the turn; take it from a thread that has no packet."""
-        own, go = Label(), Label()
-        asm.check_below(asm.thread, self.threads, f"{self.name} has turns for threads")
-        with asm.scope():
-            turn = asm.read(self._turn(asm))
-            awake = asm.read(self._flags(asm) + turn)
-            asm.write(self._flags(asm) + asm.thread, 1)
-            asm.jump(own, awake == 0)
-            asm.jump(go, turn == asm.thread)
-        asm.consume(f"{self.name}.turn", member=asm.thread)
-        asm.jump(go)
-        asm.place(own)
-        asm.write(self._turn(asm), asm.thread)
-        asm.place(go)
-
-    def _pass_turn(self, asm: Assembler) -> None:
-        """Give the turn to the next thread that has a packet, and wake it if it waits for it."""
-        last, after = asm.shared_global(f"{self.name}.last"), Label()
-        with asm.scope():
-            asm.write(last, asm.thread)
-            following = asm.pick(f"{self.name}.turn", engine.NEXT_FLAGGED, self._flags(asm), last)
-            asm.write(self._turn(asm), following)
-            asm.jump(after, asm.line(f"{self.name}.turn", following) == 0)
-            asm.put(f"{self.name}.turn", member=following)
-        asm.place(after)
+            if self.turns is not None:
+                self.turns.emit_pass(asm)
 
     def emit_idle(self, asm: Assembler) -> None:
         """A thread that waits for a packet passes its turn on and is left out until it computes again."""
-        if self.discipline == "strict_round_robin":
-            skip = Label()
-            with asm.scope():
-                asm.write(self._flags(asm) + asm.thread, 0)
-                asm.jump(skip, asm.read(self._turn(asm)) != asm.thread)
-                self._pass_turn(asm)
-            asm.place(skip)
+        if self.turns is not None:
+            self.turns.emit_idle(asm)
