@@ -148,7 +148,7 @@ class Solo:
 
 def solo(made, workload, rounds=3):
     """Run a machine of one thread over whole rounds of the workload; the program must end with a long wait."""
-    assert made.pool.count == 1
+    assert made.pools[0].count == 1
     n = len(workload.packet_bytes)
     model = build(made, workload)
     shots = run(model, 1, n * (rounds + 1), rounds + 1).snapshots
