@@ -109,10 +109,11 @@ def flows(sizes: Mapping[str, pd.DataFrame], carried: pd.DataFrame) -> go.Figure
 def hit_ratios(table: pd.DataFrame) -> go.Figure:
     """Return the hit ratio of an LRU route cache against its size (`hit_ratios`)."""
     figure = go.Figure()
-    for key, part in table.groupby("key", sort=False):
+    dashes = ("solid", "dash", "dot")  # curves of few destinations lie on each other
+    for number, (key, part) in enumerate(table.groupby("key", sort=False)):
         name = "destination addresses" if key == "addresses" else f"destination {key}"
         trace = _line(part["entries"], part["hit_ratio"], name, "%{x} entries: %{y:.1%} hits")
-        figure.add_trace(trace.update(mode="lines+markers"))
+        figure.add_trace(trace.update(mode="lines+markers", line={"dash": dashes[number % 3]}))
     figure.update_xaxes(title_text="entries of the cache", **_doublings(table["entries"]))
     return _percent(figure, "hit ratio", "Hit ratio of an LRU cache, empty at first")
 
@@ -210,10 +211,12 @@ def _line(x: object, y: object, name: str, told: str, *, step: bool = False) -> 
 
 
 def _log(values: pd.Series) -> dict[str, object]:
-    """Return the settings of a logarithmic axis: a tick a decade, or plotly's own choice for less than two decades."""
+    """Return the settings of a logarithmic axis: ticks at powers of ten; at 1, 2, 5 for less than two decades."""
     known = values[values > 0]
-    wide = len(known) > 0 and known.max() >= 100 * known.min()
-    return {"type": "log", "dtick": 1, "minorloglabels": "none"} if wide else {"type": "log"}
+    span = known.max() / known.min() if len(known) else 1.0
+    if span >= 100:
+        return {"type": "log", "dtick": 1, "minorloglabels": "none"}
+    return {"type": "log", "dtick": "D2"} if span >= 8 else {"type": "log"}
 
 
 def _doublings(values: pd.Series) -> dict[str, object]:

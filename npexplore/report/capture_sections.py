@@ -35,7 +35,8 @@ def summary(subject: Subject) -> Content:
     if counts.packets:
         found += [("mean length", f"{d['mean_length']:.1f} B"), ("IP flows", f"{len(subject.streams.flows.flows()):,}")]
     if burst["hurst"]:
-        found.append(("Hurst parameter", f"{burst['hurst']['value']:.2f}"))
+        low, high = burst["hurst"]["low"], burst["hurst"]["high"]
+        found.append((f"Hurst parameter (95 %: {low:.2f} to {high:.2f})", f"{burst['hurst']['value']:.2f}"))
     if narrow := counts.narrow_share():
         found.append(("of 64-byte accesses narrow", f"{narrow:.0%}"))
     names = {
@@ -106,6 +107,8 @@ def burstiness(subject: Subject) -> Content:
             "that bursts even out over long times as those of a Poisson process do; towards 1 they do not. The "
             "interval assumes Gaussian counts."
         )
+        if found.hurst > 1:
+            about += " Above 1 the rate drifts over these times, and no stationary process describes it."
     return Content(about, parts=(draw(figures.bursts(variance, tables.dispersions(subject.counts))),))
 
 
@@ -127,11 +130,12 @@ def flows(subject: Subject) -> Content:
     six = int((found["src"] >= FIRST_IPV6).sum())
     told = f", {six:,} of them IPv6" if six else ""
     large = elephants(found)
+    largest = "The largest one carries" if len(large) == 1 else f"The {len(large):,} largest carry"
     about = (
-        f"{len(found):,} directed flows (5-tuples){told}. The {len(large):,} largest carry 80 % of the bytes; "
-        f"{(found['packets'] == 1).mean():.1%} have a single packet."
+        f"{len(found):,} directed flows (5-tuples){told}. {largest} 80 % of the bytes; "
+        f"{(found['packets'] == 1).mean():.1%} of the flows have a single packet."
     )
-    top = large.head(10)
+    top = elephants(found, 1.0).head(10)
     shown = pd.DataFrame(
         {
             "from": _sockets(names.text(top["src"]), top["sport"]),
