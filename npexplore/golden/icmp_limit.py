@@ -1,0 +1,31 @@
+"""A limit on ICMP errors (RFC 1812 section 4.3.2.8), as a policy beside the router's rules: a token bucket.
+
+tokens(t) = min(burst, tokens(before) + rate * (t - before)); an error takes one. Whole numbers, so that it is exact.
+"""
+
+from npexplore.errors import InputError, positive
+
+SECOND = 1_000_000_000
+
+
+class TokenBucket:
+    """At most `burst` errors at once, `per_second` on the long run; times are nanoseconds that do not go back."""
+
+    def __init__(self, per_second: int, burst: int) -> None:
+        positive("errors per second", per_second, zero=True)
+        self.per_second = per_second
+        self.burst = int(positive("burst of errors", burst))
+        self._filled = self.burst * SECOND  # tokens, in units of 1e-9
+        self._time: int | None = None
+
+    def allow(self, time_ns: int) -> bool:
+        """Take a token at a time; return whether there was one."""
+        if self._time is not None and time_ns < self._time:
+            raise InputError(f"time must not go back: {time_ns} ns after {self._time} ns")
+        passed = time_ns - self._time if self._time is not None else 0
+        self._time = time_ns
+        self._filled = min(self.burst * SECOND, self._filled + passed * self.per_second)
+        if self._filled < SECOND:
+            return False
+        self._filled -= SECOND
+        return True
