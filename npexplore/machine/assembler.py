@@ -151,10 +151,10 @@ class Assembler(Rows):
         with self.scope():
             self.emit(engine.TAKE, self._at(server, member), self.operand(units))
 
-    def try_consume(self, server: str, units: Operand, otherwise: Label) -> None:
+    def try_consume(self, server: str, units: Operand, otherwise: Label, member: Operand = 0) -> None:
         """Use up units of a semaphore if they are there, else go to the label."""
         with self.scope():
-            self.emit(engine.TRY, self._at(server, 0), self.operand(units), target=otherwise)
+            self.emit(engine.TRY, self._at(server, member), self.operand(units), target=otherwise)
 
     def put(self, server: str, units: Operand = 1, member: Operand = 0) -> None:
         """Add units to a semaphore."""

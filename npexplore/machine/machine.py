@@ -106,7 +106,8 @@ class Machine:
 
     def record(self, columns: Mapping[str, Variable], pool: Pool | None = None) -> Body:
         """Record the program of a pool (None: the first) once."""
-        return record((pool or self.pools[0]).program, self.resources, columns, self.facts)
+        chosen = pool or self.pools[0]
+        return record(chosen.program, self.resources, columns, self.facts, chosen.priority)
 
     def record_pools(self, names: Iterable[str]) -> list[Recorded]:
         """Record every pool's program over a workload's columns and those that queues carry.
@@ -120,7 +121,7 @@ class Machine:
             body = self.record(columns, pool)
             for visit, aside in visits(body):
                 what = f"{visit.resource.name}.{visit.method}"
-                if aside and visit.resource.may_end(visit.method):
+                if aside and visit.resource.ends(visit.method) != "never":
                     raise ModelError(
                         f"{self.name}: {what} must not stand in a fork or a parallel part: the thread's packet would go"
                         " on twice"

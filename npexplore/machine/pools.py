@@ -8,7 +8,7 @@ from typing import Literal, get_args
 
 from npexplore.errors import ModelError, one_of, positive
 from npexplore.machine.program import Body, Branch, Fork, Loop, Packet, Parallel, Recorder, Visit
-from npexplore.machine.resources.base import time_of
+from npexplore.machine.resources.base import Ends, time_of
 
 Begin = Literal["simultaneous", "staggered", "random"]
 Idle = Literal["sleep", "poll"]
@@ -77,6 +77,19 @@ def visits(body: Body, aside: bool = False) -> Iterator[tuple[Visit, bool]]:
             yield from visits([inner for part in step.bodies for inner in part], True)
 
 
-def may_end(body: Body) -> bool:
-    """Say whether a visit of the body may take the packet from its thread: hand it on, or drop it."""
-    return any(visit.resource.may_end(visit.method) for visit, _ in visits(body))
+def ends(body: Body) -> Ends:
+    """Say whether a body takes the packet from its thread: on no way through it, on some, or on all."""
+    found: Ends = "never"
+    for step in body:
+        here: Ends = "never"
+        if isinstance(step, Visit):
+            here = step.resource.ends(step.method)
+        elif isinstance(step, Loop):
+            here = "never" if ends(step.body) == "never" else "sometimes"
+        elif isinstance(step, Branch):
+            sides = {ends(step.then), ends(step.otherwise)}
+            here = sides.pop() if len(sides) == 1 else "sometimes"
+        if here == "always":
+            return here
+        found = found if here == "never" else here
+    return found

@@ -333,11 +333,12 @@ def record(
     resources: Mapping[str, Resource],
     columns: Mapping[str, Variable],
     facts: Any = None,
+    priority: int = PRIORITY,
 ) -> Body:
-    """Run a program function once and return the steps it recorded."""
+    """Run a program function once and return the steps it recorded; `priority` is that of its threads' next packet."""
     recorder = Recorder(resources, facts)
     function(recorder, Packet(columns))
     recorder._holdings.leave(recorder.body)
     if recorder._ranked:
-        recorder.priority(PRIORITY)
+        recorder.priority(priority)
     return recorder.body

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -13,7 +13,7 @@ from npexplore.errors import ModelError
 from npexplore.machine.assembler import Assembler, Label, Row
 from npexplore.machine.expressions import Variable, round_up
 from npexplore.machine.machine import Machine, Recorded
-from npexplore.machine.pools import Pool, may_end
+from npexplore.machine.pools import Pool, ends
 from npexplore.machine.program import visit
 from npexplore.machine.resources.base import Server
 from npexplore.machine.resources.ingress import SATURATED, TIMESTAMPS, Ingress
@@ -145,15 +145,15 @@ class MachineCompiler:
             asm.thread = Variable("thread")
             own_number = asm.register(asm.thread)
             asm.limit(asm.thread, machine.threads)
-        asm.own = None
-        if may_end(recorded.body):
-            asm.own = Variable("own")
+        leaves = ends(recorded.body)
+        asm.own = Variable("own") if leaves == "sometimes" else None
+        if asm.own is not None:
             asm.register(asm.own)
         entry = len(asm.rows)
         self._start(pool, first)
         again = Label()
         asm.place(again)
-        self._get(pool, columns)
+        self._get(pool, columns, born=leaves != "never")
         if asm.own is not None:
             asm.assign(asm.own, 1)
         busy = asm.take(threads_of(pool)) if self.several else None
@@ -162,11 +162,8 @@ class MachineCompiler:
             asm.give(busy)
         if asm.own is not None:
             asm.jump(again, asm.own == 0)
-        size = recorded.columns["packet_bytes"]
-        kind = asm.operand(recorded.columns[CLASS]) if CLASS in recorded.columns else (0, 0)
-        with asm.scope():
-            padded = asm.operand(round_up(size, machine.cell_bytes))
-            asm.emit(engine.DONE, kind, asm.operand(size), padded)
+        if leaves != "always":
+            self._done(recorded.columns)
         asm.jump(again)
         threads = sum(other.count for other in machine.pools[: machine.pools.index(pool)])
         for k in range(pool.count):
@@ -174,6 +171,14 @@ class MachineCompiler:
             if pool.start.how == "staggered":
                 registers[first] = round(k * pool.start.seconds / asm.tick)
             self.tokens.append(Token(entry, registers, pool.name, pool.priority))
+
+    def _done(self, columns: Mapping[str, Variable]) -> None:
+        """Count a finished packet."""
+        asm = self.asm
+        kind = asm.operand(columns[CLASS]) if CLASS in columns else (0, 0)
+        with asm.scope():
+            padded = asm.operand(round_up(columns["packet_bytes"], self.machine.cell_bytes))
+            asm.emit(engine.DONE, kind, asm.operand(columns["packet_bytes"]), padded)
 
     def _start(self, pool: Pool, register: int) -> None:
         """Let a thread begin late; where threads are staggered, `register` holds how late."""
@@ -184,8 +189,8 @@ class MachineCompiler:
         elif pool.start.how == "staggered":
             self.asm.emit(engine.WAIT, (0, register), x=engine.FIXED)
 
-    def _get(self, pool: Pool, columns: list[Variable]) -> None:
-        """Wait for the next packet of a pool and load its columns."""
+    def _get(self, pool: Pool, columns: list[Variable], born: bool) -> None:
+        """Wait for the next packet of a pool and load its columns; `born`: an endless supply's are born here."""
         asm, ingress = self.asm, self.machine.ingress
         place, asm.place_name = asm.place_name, f"get of {pool.name}"
         source = ingress if pool.gets is None else self.machine.queues()[pool.gets]
@@ -202,7 +207,7 @@ class MachineCompiler:
             source.emit_get(asm, columns, poll, self.packets, self.rows, self.cursor)
         else:
             source.emit_get(asm, columns, poll)
-        if endless and asm.own is not None:  # where a packet is finished elsewhere, the next one is born here
+        if endless and born:  # else a packet is born when the one before is finished
             with asm.scope():
                 asm.value(engine.BORN, asm.now())
         asm.place_name = place

@@ -15,9 +15,11 @@ from npexplore.machine.resources import (
     Accelerator,
     Arbiter,
     Balancer,
+    BoundedQueue,
     BufferPool,
     Delay,
     FifoServer,
+    LineCard,
     Lock,
     Processor,
     ReorderQueue,
@@ -110,7 +112,8 @@ def parts(options, processor=None):
         processor or Processor("processor", 2, 1e9, switch_cycles=2), FifoServer("server", 9 * NS, units=2, members=3),
         Accelerator("accelerator", 9 * NS, 21 * NS, 3 * NS, in_order=True, window=2), TokenChannel("channel", 125e6, 2),
         Arbiter("arbiter", 4, 10 * NS, 12 * NS, groups=2), ReorderQueue("reorder", 2), Balancer("balancer", "server", 3),
-        Delay("delay"), memory, dram(options), ddr(timing=STRICT), BufferPool("pool", 4),
+        Delay("delay"), memory, dram(options), ddr(timing=STRICT), BufferPool("pool", 4), BoundedQueue("queue", 2),
+        LineCard("line_card", 1e9, 2, 4, 12, buffer_bytes=4000),
         Lock("lock", clock_hz=1e9, acquire_cycles=3, release_cycles=5),
         Mesh("mesh", 2, 2, 1e9, 2, hop_cycles=2, ports=[1, 1]),
         StaticStreams("streams", 2, 2, 1e9, [[[0], [0, 1]], [[3, 2]]]),
@@ -142,6 +145,7 @@ VISITS = st.one_of(
         st.sampled_from([0, 3, "a", "drawn", "turn"]),
     ),
     st.tuples(st.just("pool"), st.integers(0, 4)),
+    st.tuples(st.sampled_from(["card receive", "card send"]), SMALL),
     st.just(("lock",)),
     st.tuples(st.sampled_from(["mesh send", "mesh deliver"]), SMALL, st.sampled_from([0, 5, "a"])),
     st.tuples(st.just("streams"), SMALL, st.sampled_from([0, 1, "a"])),
@@ -196,6 +200,8 @@ def play(m, packet, steps, names):
         elif word == "pool":
             m.pool.take(count=x)
             m.pool.give(count=x)
+        elif word.startswith("card"):
+            getattr(m.line_card, word[5:])(bytes=x, member=names["i"] % 2)
         elif word == "lock":
             m.lock.acquire()
             m.delay.wait(seconds=7 * NS)
@@ -235,6 +241,7 @@ def test_one_thread_takes_the_time_that_demands_tell(steps, rows, options, proce
     def program(m, packet):
         play(m, packet, steps, {"a": packet.a, "b": packet.b, "i": 2})
         m.delay.wait(seconds=QUIET)
+        m.queue.put()
 
     made = machine(parts(options, processor), program, home="processor")
     found, seen = told(made, load), solo(made, load, rounds=1)
@@ -253,6 +260,7 @@ def test_distinct_packets_stand_for_all(steps, rows):
 
     def program(m, packet):
         play(m, packet, steps, {"a": packet.a, "b": packet.b, "i": 2})
+        m.queue.put()
 
     made = machine(parts(None), program)
     once, thrice = (

@@ -8,8 +8,8 @@ from typing import ClassVar
 import numpy as np
 
 from npexplore._kernels import engine
-from npexplore.machine.demands import demands
 from npexplore.machine.expressions import Variable
+from npexplore.machine.flows import flows
 from npexplore.machine.machine import Machine, Pool
 from npexplore.machine.program import visit
 from npexplore.machine.resources import (
@@ -17,6 +17,7 @@ from npexplore.machine.resources import (
     AddressMap,
     Arbiter,
     Balancer,
+    BoundedQueue,
     BufferPool,
     DdrController,
     Delay,
@@ -24,6 +25,7 @@ from npexplore.machine.resources import (
     DramOptions,
     DramTiming,
     FifoServer,
+    LineCard,
     Lock,
     Processor,
     ReorderQueue,
@@ -123,10 +125,12 @@ class Case:
 
 
 def machine(resources, program, threads=1, home=None, capacity_bytes=8192, cell_bytes=64, **more):
-    """A machine of these resources whose threads run `program`."""
+    """A machine of these resources whose threads run `program`; what they put into a queue is finished behind it."""
+    pools = [Pool("thread", threads, program, home)]
+    pools += [Pool(f"behind_{r.name}", 1, lambda m, p: None, gets=r.name) for r in resources if type(r) is BoundedQueue]
     return Machine(
-        "small", Pool("thread", threads, program, home), Ingress("receive", capacity_bytes, cell_bytes),
-        {r.name: r for r in resources}, cell_bytes=cell_bytes, **more,
+        "small", pools, Ingress("receive", capacity_bytes, cell_bytes), {r.name: r for r in resources},
+        cell_bytes=cell_bytes, **more,
     )  # fmt: skip
 
 
@@ -167,15 +171,13 @@ def solo(made, workload, rounds=3):
 
 def busy(made, seen, found):
     """Seconds that servers were busy by a simulation, but for those that only the engine knows."""
-    hidden = {server.name for server in made.servers().values() if server.role == "hidden"} - set(found.servers)
-    return {name: seconds for name, seconds in seen.servers.items() if seconds > 0 and name not in hidden}
+    shown = {server.name for server in made.servers().values() if server.role != "hidden"} | set(found.servers)
+    return {name: seconds for name, seconds in seen.servers.items() if seconds > 0 and name in shown}
 
 
 def told(made, workload):
-    """The demands of a machine's program over a workload."""
-    columns, weights = workload.distinct()
-    variables = {name: Variable(name) for name in columns}
-    return demands(made.record(variables), {variables[name]: v for name, v in columns.items()}, weights)
+    """The demands of a machine's programs over a workload."""
+    return flows(made, *workload.distinct()).demands
 
 
 def whole_lock(m):
@@ -229,6 +231,15 @@ CASES = [
     Case("memory", WordMemory("sram", 4, 5 * NS, 3 * NS, 150 * NS, 2, True), "write", {"bytes": 1}, 158),
     Case("pool", BufferPool("buffers", 4), "take", {"count": 0}, 0),
     Case("pool", BufferPool("buffers", 4), "give", {"count": 0}, 0),
+    Case("queue", BoundedQueue("tx", 3), "put", {}, 0),
+    Case("queue", BoundedQueue("tx", 64, "bytes", "drop"), "put", {}, 0),
+    Case("queue", BoundedQueue("tx", 2, "packets", "credits", 50 * NS, ["bank"]), "put", {"bank": 7}, 0),
+    Case("line_card", LineCard("card", 1e9), "receive", {"bytes": 65}, 65),
+    Case("line_card", LineCard("card", 1e9, 3, word_bytes=4, gap_bytes=12), "receive", {"bytes": 65, "member": 2}, 80),
+    Case("line_card", LineCard("card", 1e9, half_duplex=True), "send", {"bytes": 65}, 65),
+    Case("line_card", LineCard("card", 1e9, word_bytes=4, buffer_bytes=65), "send", {"bytes": 65}, 0),
+    Case("line_card", LineCard("card", 1e9, 2, buffer_bytes=80, when_full="drop"), "send",
+         {"bytes": 65, "member": 1}, 0),
     # 1 + 17 flits over entry, 6 links and exit; with 3 cycles a hop; FIFOs of 2 for 4 cycles of round trip
     Case("mesh", Mesh("net", 4, 4, 1e9, 4), "deliver", {"source": 0, "target": 15, "words": 17}, 8 + 17),
     Case("mesh", Mesh("net", 4, 4, 5e8, 4, hop_cycles=3), "deliver", {"source": 5, "target": 5, "words": 0}, 2 * 6),

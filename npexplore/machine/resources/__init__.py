@@ -8,11 +8,13 @@ from npexplore.machine.resources.channel import TokenChannel
 from npexplore.machine.resources.ddr_controller import DdrController, WriteBuffer
 from npexplore.machine.resources.dram import Dram, DramOptions
 from npexplore.machine.resources.dram_timing import DramTiming
+from npexplore.machine.resources.line_card import LineCard
 from npexplore.machine.resources.lock import Lock
 from npexplore.machine.resources.memory import WordMemory
 from npexplore.machine.resources.mesh import Mesh
 from npexplore.machine.resources.pool import BufferPool
 from npexplore.machine.resources.processor import Processor
+from npexplore.machine.resources.queue import BoundedQueue
 from npexplore.machine.resources.reorder import ReorderQueue
 from npexplore.machine.resources.server import Delay, FifoServer
 from npexplore.machine.resources.streams import StaticStreams
@@ -30,6 +32,8 @@ KINDS = {
     "dram": Dram,
     "ddr": DdrController,
     "pool": BufferPool,
+    "queue": BoundedQueue,
+    "line_card": LineCard,
     "mesh": Mesh,
     "streams": StaticStreams,
     "lock": Lock,
@@ -41,6 +45,7 @@ __all__ = [
     "AddressMap",
     "Arbiter",
     "Balancer",
+    "BoundedQueue",
     "BufferPool",
     "DdrController",
     "Delay",
@@ -48,6 +53,7 @@ __all__ = [
     "DramOptions",
     "DramTiming",
     "FifoServer",
+    "LineCard",
     "Mesh",
     "Lock",
     "Processor",

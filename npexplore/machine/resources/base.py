@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 LEAST_LOADED = np.float64("nan")  # a member that is chosen by how much each has to do
 
+Ends = Literal["never", "sometimes", "always"]
 Role = Literal["queue", "limit", "pool", "hidden"]
 
 
@@ -105,9 +106,9 @@ class Resource(ABC):
         """Return the other resources that visits to this one visit in turn; none by default."""
         return []
 
-    def may_end(self, method: str) -> bool:
-        """Say whether a visit may take the packet from its thread: hand it on to another pool, or drop it."""
-        return False
+    def ends(self, method: str) -> Ends:
+        """Say whether a visit takes the packet from its thread: hands it on to another pool, or drops it."""
+        return "never"
 
     @abstractmethod
     def servers(self) -> list[Server]:

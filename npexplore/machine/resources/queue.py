@@ -14,7 +14,7 @@ from npexplore._kernels import engine
 from npexplore.errors import ModelError, one_of
 from npexplore.machine.assembler import Assembler
 from npexplore.machine.expressions import Expression, Operand, Values, Variable, maximum
-from npexplore.machine.resources.base import Resource, Server, Uses, count_of, time_of
+from npexplore.machine.resources.base import Ends, Resource, Server, Uses, count_of, time_of
 from npexplore.machine.rows import Label
 
 Unit = Literal["packets", "bytes"]
@@ -71,9 +71,9 @@ class BoundedQueue(Resource):
         """No time; the packet goes on."""
         return Uses(np.float64(0.0), hands_on=True)  # type: ignore[arg-type]
 
-    def may_end(self, method: str) -> bool:
+    def ends(self, method: str) -> Ends:
         """Say that the packet leaves its thread."""
-        return True
+        return "always"
 
     def emit(self, method: str, operands: Mapping[str, Expression], asm: Assembler) -> None:
         """Take room and append the packet, or lose it."""

@@ -1,0 +1,108 @@
+"""A line card: a wire in and a wire out, words at a constant rate, and a buffer in front of the wire out.
+
+    time on a wire = (bytes rounded up to whole words + gap) / (bytes per second)
+
+`receive` waits until a packet has come over the wire: an input file plays as fast as the machine accepts it. `send`
+waits for the wire and for the packet to leave (no buffer), or only for room in the buffer, from which the wire sends by
+itself; without room the sender waits (stall) or the packet is lost (drop).
+"""
+
+from collections.abc import Mapping
+from typing import Literal, get_args
+
+import numpy as np
+
+from npexplore.errors import ModelError, one_of
+from npexplore.machine.assembler import Assembler
+from npexplore.machine.expressions import Expression, Operand, Values, ceildiv
+from npexplore.machine.resources.base import (
+    Ends,
+    Hold,
+    Resource,
+    Server,
+    Uses,
+    check_member,
+    count_of,
+    known,
+    rate_of,
+    time_of,
+)
+from npexplore.machine.rows import Label
+
+WhenFull = Literal["stall", "drop"]
+
+
+class LineCard(Resource):
+    """`ports` alike cards; `half_duplex`: both directions share one wire. `gap_bytes` pass between packets."""
+
+    VISITS = {"receive": ("bytes", "member"), "send": ("bytes", "member")}
+    OPTIONAL = frozenset({"member"})
+
+    def __init__(
+        self, name: str, bytes_per_s: float, ports: int = 1, word_bytes: int = 1, gap_bytes: float = 0.0,
+        buffer_bytes: int | None = None, when_full: WhenFull = "stall", half_duplex: bool = False,
+    ) -> None:  # fmt: skip
+        super().__init__(name)
+        self.byte = time_of(f"{name}: time per byte", 1.0 / rate_of(f"{name}: bytes", bytes_per_s))
+        self.ports = count_of(f"{name}: ports", ports)
+        self.word = count_of(f"{name}: word_bytes", word_bytes)
+        self.gap = time_of(f"{name}: gap", gap_bytes * self.byte)
+        self.buffer = None if buffer_bytes is None else count_of(f"{name}: buffer_bytes", buffer_bytes)
+        self.when_full = one_of(f"{name}: when_full", when_full, get_args(WhenFull))
+        if buffer_bytes is None and when_full == "drop":
+            raise ModelError(f"{name}: when_full 'drop' needs buffer_bytes, got None")
+        self.half_duplex = half_duplex
+
+    def _wire(self, method: str) -> str:
+        return f"{self.name}.wire" if self.half_duplex else f"{self.name}.{'in' if method == 'receive' else 'out'}"
+
+    def servers(self) -> list[Server]:
+        """A wire for each direction, or one, and the free bytes of the buffer."""
+        wires = [Server(name, self.ports) for name in dict.fromkeys(self._wire(method) for method in self.VISITS)]
+        return wires if self.buffer is None else [*wires, Server(self._room, self.ports, self.buffer, role="hidden")]
+
+    @property
+    def _room(self) -> str:
+        return f"{self.name}.room"
+
+    def _aside(self, method: str) -> bool:
+        return method == "send" and self.buffer is not None
+
+    def ends(self, method: str) -> Ends:
+        """Say that a packet may be lost for want of room."""
+        return "sometimes" if self._aside(method) and self.when_full == "drop" else "never"
+
+    def uses(self, method: str, values: Mapping[str, Values | None]) -> Uses:
+        """The wire for the words of a packet; from a buffer it sends beside the packet's thread."""
+        check_member(self, method, values, self.ports)
+        size = known(self, method, "bytes", values)
+        if self.buffer is not None and method == "send" and self.when_full == "stall" and np.max(size) > self.buffer:
+            raise ModelError(f"{self.name}: {np.max(size):g} bytes never fit into the buffer of {self.buffer}")
+        seconds = np.ceil(size / self.word) * self.word * self.byte + self.gap
+        hold = Hold(self._wire(method), seconds, member=values.get("member"))
+        return Uses(0.0 * seconds if self._aside(method) else seconds, [hold], aside=self._aside(method))
+
+    def emit(self, method: str, operands: Mapping[str, Expression], asm: Assembler) -> None:
+        """SERVE the wire, or take room and let a forked token serve it."""
+        check_member(self, method, operands, self.ports)
+        size, member = operands["bytes"], operands.get("member", 0)
+        time = asm.ticks(ceildiv(size, self.word) * self.word, self.byte) + asm.ticks(self.gap)
+        if not self._aside(method):
+            asm.serve(self._wire(method), time, member)
+        elif self.when_full == "stall":
+            asm.consume(self._room, size, member)
+            self._send(asm, time, size, member)
+        else:
+            lost, after = Label(), Label()
+            asm.try_consume(self._room, size, lost, member)
+            self._send(asm, time, size, member)
+            asm.jump(after)
+            asm.place(lost)
+            asm.count(f"drop.{self.name}")
+            asm.end_packet()
+            asm.place(after)
+
+    def _send(self, asm: Assembler, time: Operand, size: Operand, member: Operand) -> None:
+        with asm.fork():
+            asm.serve(self._wire("send"), time, member)
+            asm.put(self._room, size, member)
