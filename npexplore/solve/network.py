@@ -30,7 +30,7 @@ def queueing(machine: Machine, workload: Workload, given: Demanded | None = None
     if workload.arrivals not in ("saturated", "poisson"):
         raise RefusedError(f"queueing: {workload.arrivals} arrivals; take saturated or poisson")
     d = given or demanded(machine, workload)
-    if d.demands.latency <= 0:
+    if not d.ceilings():
         raise ModelError(f"{machine.name}: the program takes no time at any resource")
     threads = machine.threads
     levels = Levels(d.servers, d.demands, threads)
@@ -46,7 +46,8 @@ def queueing(machine: Machine, workload: Workload, given: Demanded | None = None
         named += ", side by side work taken one after the other"
     own = {server.name for server in machine.ingress.servers()}
     seen = {*own, *d.demands.servers}
-    unseen = [s.name for s in d.servers.values() if s.role in ("hidden", "pool") and s.name not in seen]
+    unseen = [s.name for s in d.servers.values() if s.role == "hidden" and s.name not in seen]
+    unseen += sorted(d.demands.untied)
     if unseen:
         named += f", no waiting for {', '.join(unseen)}"
     assumed = {(s.approximation, s.name.partition(".")[0]) for s in d.servers.values() if s.name in d.demands.servers}
