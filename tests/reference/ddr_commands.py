@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from npexplore._kernels import engine
+from npexplore.machine.expressions import expression
 from npexplore.machine.resources.ddr_controller import DdrController
 from npexplore.solve.model import build
 from npexplore.solve.run import State
@@ -19,15 +20,16 @@ COMMANDS = ("ACT", "RD", "WR", "PRE", "PREA", "REF")
 
 
 class Traced(DdrController):
-    """A controller whose commands are also put into a ring: (command, bank, row, time)."""
+    """A controller whose commands are also put into a ring: command, bank and row as one number, and the time."""
 
-    room = 40_000
+    room = 40_001  # how its ring is known
 
     def note(self, asm, command, access, time):
         if "commands" not in asm.named:
-            asm.named["commands"] = asm.ring(self.room, 5)
+            asm.named["commands"] = asm.ring(self.room, 2)
+        what = (expression(access.row) * 1024 + access.bank) * len(COMMANDS) + COMMANDS.index(command)
         with asm.scope():
-            asm.push(asm.named["commands"], [COMMANDS.index(command), access.bank, access.row, access.channel, time])
+            asm.push(asm.named["commands"], [what, time])
 
 
 @dataclass(frozen=True)
@@ -49,14 +51,17 @@ def commands(made, workload, seed=1, packets=None, until_ticks=None):
     until = until_ticks if until_ticks is not None else 4 * 10**18
     status = state.advance(until, goal, 10**15)
     assert status in (engine.COUNT_UP, engine.TIME_UP, engine.FINISHED, engine.DEADLOCK), status
-    rings = [at for at in state.ring_at.tolist() if at[2] == 5]
+    (traced,) = (resource for resource in made.resources.values() if isinstance(resource, Traced))
+    rings = [at for at in state.ring_at.tolist() if at[1] == traced.room]
     assert len(rings) == 1
     start, capacity, width, head, count = rings[0]
     found = []
     for k in range(count):
         place = start + (head + k) % capacity * (width + 1)
-        number, bank, row, channel, time = state.ring[place + 1 : place + 1 + width].tolist()
-        found.append(Command(time, COMMANDS[number], channel, bank, row))
+        what, time = state.ring[place + 1 : place + 1 + width].tolist()
+        what, command = divmod(what, len(COMMANDS))
+        row, bank = divmod(what, 1024)
+        found.append(Command(time, COMMANDS[command], bank // traced.banks, bank, row))
     return sorted(found, key=lambda c: c.time), state
 
 

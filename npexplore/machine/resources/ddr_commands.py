@@ -67,11 +67,10 @@ class Access:
         with self.asm.scope():
             self.asm.write(number, maximum(self.asm.read(number), value))
 
-    def _assign(self, variable: Variable, value: Operand) -> None:
-        """Give a variable that has a register a new value."""
+    def _go_at(self, priority: Operand) -> None:
+        """Set the token's priority."""
         with self.asm.scope():
-            a = self.asm.operand(value)
-        self.asm.emit(engine.SET, a, slot=self.asm.operand(variable)[1], x=engine.ADD)
+            self.asm.value(engine.PRIORITY, priority)
 
     def _inside(self, variable: Operand, below: int) -> None:
         """Note that a number was checked by the operation just emitted."""
@@ -97,16 +96,16 @@ class Access:
                 asm.wait_until(ceildiv(asm.now(), clock) * clock)
         if d.timing.t_rfc:
             self._refresh()
-        opened = Variable("row opened")
+        opened: Expression | None = None
         if d.page == "open":
             self._open_row()
         else:
-            asm.let(opened, self._activate())
-        asm.value(engine.PRIORITY, COLUMN[d.first])
+            opened = self._activate()
+        self._go_at(COLUMN[d.first])
         last = self._columns()
-        asm.value(engine.PRIORITY, before)
+        self._go_at(before)
         closing = last + self._ticks(d.close(self.read))
-        if d.page == "closed":
+        if opened is not None:
             ready = Variable("bank ready")
             asm.let(ready, maximum(opened + self._ticks(d.cycle), closing + self._ticks(d.timing.t_rp)))
             self._leave_quiet(ready)
@@ -152,7 +151,7 @@ class Access:
                 if d.window:
                     asm.wait_until(issued + self._ticks(t.t_faw))
                     asm.put(self._server("window"), member=self.channel)
-        asm.value(engine.PRIORITY, COLUMN[d.first])
+        self._go_at(COLUMN[d.first])
         asm.wait_until(issued + self._ticks(t.t_rcd))
         return issued
 
@@ -203,7 +202,7 @@ class Access:
                     asm.serve(self._server("bus"), left * self._ticks(d.burst), self.channel)
                 asm.place(again)
                 self._column(last)
-                self._assign(left, left - 1)
+                asm.assign(left, left - 1)
                 asm.jump(again, left > 0)
                 asm.place(done)
         asm.give(column)
@@ -215,7 +214,7 @@ class Access:
         mine, other = (self._global(name) for name in (("read", "write") if self.read else ("write", "read")))
         with asm.scope():
             asm.wait_until(asm.read(mine))
-            self._assign(issued, self._command("RD" if self.read else "WR"))
+            asm.assign(issued, self._command("RD" if self.read else "WR"))
         asm.write(mine, issued + self._ticks(d.same))
         asm.write(other, issued + self._ticks(d.read_to_write if self.read else d.write_to_read))
 
@@ -236,7 +235,7 @@ class Access:
             asm.let(begin, maximum(due, asm.read(idle)))
             if d.page == "open":
                 d.note(asm, "PREA", self, begin)
-                self._assign(begin, begin + self._ticks(t.t_rp))
+                asm.assign(begin, begin + self._ticks(t.t_rp))
                 rows = asm.shared_global(self._server("row"), d.banks * d.channels)
                 for bank in range(d.banks):
                     asm.write(expression(self.channel) * d.banks + rows + bank, 0)
