@@ -50,6 +50,7 @@ class Demands:
     latency: float = 0.0
     side_by_side: bool = False  # whether the program forks or runs parts in parallel
     sections: dict[str, Section] = field(default_factory=dict)
+    untied: set[str] = field(default_factory=set)  # servers whose units are not given as they are taken: no demand
     spent: dict[tuple[Chain, str], float] = field(default_factory=dict)
     handed: dict[str, list[tuple[Values, dict[str, Values | None]]]] = field(default_factory=dict)
 
@@ -72,9 +73,10 @@ def demands(body: Body, columns: Mapping[Variable, Values | None], weights: Valu
     result.latency = float(np.sum(path.clock))
     by_server = walk.sections.by_server
     result.sections = {name: section for name, section in by_server.items() if not section.untied}
+    result.untied = by_server.keys() - result.sections.keys()
     for name, section in result.sections.items():
         result.servers.setdefault(name, Demand()).merge(section.demand)
-    result.spent = without(walk.sections.spent, by_server.keys() - result.sections.keys())
+    result.spent = without(walk.sections.spent, result.untied)
     for (chain, server), seconds in result.spent.items():
         if server or chain:
             result.servers[server or chain[-1]].inner += seconds

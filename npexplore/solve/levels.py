@@ -48,7 +48,7 @@ class Levels:
         self._spent = without(self.demands.spent, idle)
         self._home: dict[str, Chain] = {}  # of each station that is visited
         self._around: dict[str, Chain] = {}  # of each server or group that is held
-        for name in self.demands.sections.keys() - idle:
+        for name in [name for name in self.demands.sections if name not in idle]:
             self._check(name, idle)
         for (chain, name), seconds in self._spent.items():
             server = self.servers.get(name)
@@ -82,7 +82,7 @@ class Levels:
         """Keep what is held around a name; refuse one that is reached under other holds too."""
         if places.setdefault(name, chain) != chain:
             held = " and ".join(repr(h) for h in sorted(set(places[name]) ^ set(chain)) or sorted(set(chain)))
-            raise RefusedError(f"queueing: {held} held over {name!r}, which packets also visit without")
+            raise RefusedError(f"queueing: {held} is held over {name!r}, which packets also visit without")
 
     def solve(self, chain: Chain = (), population: int | None = None) -> tuple[list[Station], Mva]:
         """Return the stations reached under these holds and their network for 1..population customers."""
