@@ -255,7 +255,11 @@ class StaticStreams(Resource):
         rows = np.array([[self.port.get(t, -1)] for t in range(self.grid.tiles)], dtype=np.int64)
         asm.check_below(tile, self.grid.tiles, f"{self.name} has tiles")
         [fifo] = asm.load(asm.shared_table(f"{self.name}.ports", rows), tile, ["port"])
-        asm.check_below(fifo, int(rows.max()) + 1, f"{self.name}: no path ends at the tile; ports are")
+        ends = Label()
+        asm.jump(ends, fifo >= 0)
+        asm.emit(engine.LOAD, (-1, 0))
+        asm.rows[-1].place += f": no path of {self.name} ends at that tile"
+        asm.place(ends)
         return asm.operand(fifo)
 
     def _read(self, asm: Assembler, port: tuple[int, int], words: Operand) -> None:
