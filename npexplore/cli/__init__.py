@@ -48,7 +48,9 @@ BROKEN_PIPE = 141
 def program() -> click.Group:
     """Return the `npexplore` group with the commands this installation has."""
     trace = LazyGroup(
-        "trace", TRACE_COMMANDS, help="Look into captures: pcap, pcapng, ERF, plain or gzip or zstd, - for standard input."
+        "trace",
+        TRACE_COMMANDS,
+        help="Look into captures: pcap, pcapng, ERF, gzip or zstd of them; - is standard input.",
     )
     group = LazyGroup(
         "npexplore",

@@ -22,11 +22,11 @@ def command(file: str, out: Path) -> int:
 
     with replacing(file, out) as part:
         subject = read(file)
-        note(f"{file}: {len(subject.capture):,} packets read")
+        note(f"{file}: {subject.counts.packets:,} packets read")
         page = capture_page(subject, steps=lambda titles: progress(titles, unit="section", label="report"))
         part.write_text(page, encoding="utf-8")
     note(f"report: {out}")
     if subject.capture.damage:
-        warn(f"{file}: {subject.capture.damage}; the page counts the {len(subject.capture):,} packets before it")
+        warn(f"{file}: {subject.capture.damage}; the page counts the {subject.counts.packets:,} packets before it")
         return DAMAGED
     return 0

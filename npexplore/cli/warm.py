@@ -29,10 +29,7 @@ def command() -> None:
 
 
 def _use_packets() -> None:
-    """Write, read, count and look into captures as the trace commands do (but for what few ask for: anonymising).
-
-    A kernel is compiled for each kind of argument: bytes of a mapped file cannot be written to, those of a stream can.
-    """
+    """Write, read, count and look into captures as the trace commands do (but for what few ask for: anonymising)."""
     from tempfile import TemporaryDirectory
 
     import numpy as np
@@ -51,6 +48,9 @@ def _use_packets() -> None:
         for path in (plain, blocks, share("data", "captures", "zeek_modbus_modbusBig.pcap.gz")):
             count_capture(path)
         table = read_capture(blocks).columns
+        records = folder / "a.erf"
+        records.write_bytes(bytes(8) + bytes([22, 4, 0, 36, 0, 0, 0, 20]) + bytes(20))
+        count_capture(records)
     train_lengths(table, 1.0)
     destination_locality(table)
 

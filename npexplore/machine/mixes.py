@@ -7,7 +7,7 @@ fixes f = (mean - sum s_i c_i - (1 - sum s_i) c_rest) / (c_fit - c_rest).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 import numpy as np
@@ -16,6 +16,9 @@ from npexplore.errors import InputError, ModelError, UnknownNameError
 from npexplore.machine.workload import Integers, Workload
 from npexplore.paths import share
 from npexplore.toml import decode
+
+if TYPE_CHECKING:
+    from npexplore.packets.synthetic import LengthMix
 
 SEQUENCE = 8192  # packets that stand for a mix; every solver uses the same ones
 
@@ -69,6 +72,13 @@ class Mix:
             self.file.name, {"packet_bytes": self.lengths(n)}, ordered=False, note=self.file.title,
             assumption=self.file.assumption,
         )  # fmt: skip
+
+    def length_mix(self) -> LengthMix:
+        """Return the mix in the form that synthetic traffic is made from (npexplore.packets.synthetic)."""
+        from npexplore.packets.synthetic import LengthMix
+
+        lengths = np.flatnonzero(self.probability)
+        return LengthMix.of(dict(zip(lengths.tolist(), self.probability[lengths].tolist(), strict=True)))
 
     def mean_cells(self, cell_bytes: int) -> float:
         """Return the mean number of cells a packet."""

@@ -12,9 +12,11 @@ from npexplore.errors import InputError
 def replacing(source: str | Path, target: str | Path) -> Iterator[Path]:
     """Give a path to write to, and rename it to `target` at the end; after an error nothing is left of it.
 
-    Raises InputError if source and target are one file.
+    Raises InputError if source and target are one file, or if there is no folder for the target.
     """
     target = Path(target)
+    if not target.parent.is_dir():
+        raise InputError(f"{target}: cannot be written: there is no folder {target.parent}")
     if str(source) != "-" and target.exists() and target.samefile(source):
         raise InputError(f"{target}: is the input itself; choose another name for the output")
     part = target.with_name(f".{target.name}.{os.getpid()}.part")

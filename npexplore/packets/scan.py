@@ -111,7 +111,8 @@ class CaptureScan:
             source.close()
             what = f"starts with {first.hex(' ')}" if first else "is empty"
             cause = f" ({source.damage})" if source.damage else ""
-            raise InputError(f"{self.path}: must be pcap, pcapng or ERF (plain, gzip or zstd), but {what}{cause}")
+            name = "standard input" if self.path == "-" else self.path
+            raise InputError(f"{name}: must be pcap, pcapng or ERF (plain, gzip or zstd), but {what}{cause}")
         size = pcap.file_header_bytes(first)
         if not source.need(size):
             self._cut("the file header", size)

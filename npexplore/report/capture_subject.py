@@ -11,7 +11,7 @@ from npexplore.machine.workload import Workload, of_columns
 from npexplore.packets import Capture, PacketTable
 from npexplore.packets.statistics import CaptureCounts, FlowCounter, GapCounter, LengthCounter
 
-SAMPLE_PACKETS = 1 << 21
+SAMPLE_PACKETS = 1 << 20
 
 
 @dataclass
@@ -36,7 +36,7 @@ class Streams:
 
 @dataclass(frozen=True)
 class Subject:
-    """The capture a page is about: what was counted of all packets, and its first 2^21 packets for what needs them.
+    """The capture a page is about: what was counted of all packets, and its first 2^20 packets for what needs them.
 
     capture: the packets kept; they are the first ones, as their order matters to locality, trains and machines.
     """

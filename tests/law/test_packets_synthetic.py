@@ -6,6 +6,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from npexplore.errors import InputError
+from npexplore.machine.mixes import load_mix, mix_names
 from npexplore.packets import read_capture
 from npexplore.packets.statistics import hurst, interarrivals, locality
 from npexplore.packets.synthetic import (
@@ -182,3 +183,15 @@ def test_scaling_time_scales_the_rate(factor):
 def test_impossible_traffic_is_refused(make, words):
     with pytest.raises(InputError, match=words):
         make(np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("name", mix_names())
+def test_every_published_mix_becomes_packets_with_its_shares(name, tmp_path):
+    mix, rng = load_mix(name), np.random.default_rng(5)
+    made = mix.length_mix()
+    assert made.mean == pytest.approx(np.arange(len(mix.probability)) @ mix.probability)
+    Traffic.made(poisson(20_000, 1e6, rng), made, rng).write(tmp_path / "made.pcap")
+    found = read_capture(tmp_path / "made.pcap").length_cdf(layer="ip")
+    shares = dict(zip(found.length_bytes.tolist(), (found.packets / 20_000).tolist(), strict=True))
+    for length, wanted in zip(made.length_bytes.tolist(), made.share.tolist(), strict=True):
+        assert abs(shares.get(length, 0.0) - wanted) < 1 / 20_000 + 1e-12

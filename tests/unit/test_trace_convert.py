@@ -195,6 +195,8 @@ def test_damaged_input_is_converted_and_status_3(tmp_path, capsys):
         ([WIKIPEDIA, "t.parquet", "--where", "lenght"], "nearest: length"),
         ([WIKIPEDIA, "t.parquet", "--snaplen", "5"], "need a .pcap or .pcapng"),
         ([WIKIPEDIA, "t.pcap", "--anonymise", "nokey"], "nokey"),
+        ([WIKIPEDIA, "nowhere/t.pcap"], "nowhere/t.pcap: cannot be written: there is no folder nowhere"),
+        ([WIKIPEDIA, "nowhere/t.parquet"], "nowhere/t.parquet: cannot be written: there is no folder nowhere"),
     ],
 )
 def test_errors_are_status_2_in_one_line(tmp_path, capsys, monkeypatch, arguments, words):
