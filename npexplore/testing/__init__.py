@@ -1,1 +1,44 @@
+"""Hypothesis strategies for users' own routers and for ours; needs the extra `test` (hypothesis).
 
+Names are imported when they are first used.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from npexplore.testing.strategies import addresses as addresses
+    from npexplore.testing.strategies import addresses_near as addresses_near
+    from npexplore.testing.strategies import ip_options as ip_options
+    from npexplore.testing.strategies import ipv4_packets as ipv4_packets
+    from npexplore.testing.strategies import prefixes as prefixes
+    from npexplore.testing.strategies import routing_tables as routing_tables
+    from npexplore.testing.strategies import updates as updates
+
+# public name -> the module that holds it
+_HOMES = {
+    "addresses": "npexplore.testing.strategies",
+    "addresses_near": "npexplore.testing.strategies",
+    "ip_options": "npexplore.testing.strategies",
+    "ipv4_packets": "npexplore.testing.strategies",
+    "prefixes": "npexplore.testing.strategies",
+    "routing_tables": "npexplore.testing.strategies",
+    "updates": "npexplore.testing.strategies",
+}
+
+__all__ = [*_HOMES]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'npexplore.testing' has no attribute {name!r}")
+    try:
+        return getattr(import_module(_HOMES[name]), name)
+    except ModuleNotFoundError as error:
+        if error.name != "hypothesis":
+            raise
+        raise ImportError("npexplore.testing needs hypothesis: install npexplore with its extra `test`") from error
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
