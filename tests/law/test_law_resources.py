@@ -407,7 +407,7 @@ def play(m, packet, visits):
 
 @settings(max_examples=100)
 @given(
-    visits=VISITS, threads=st.integers(1, 9), processor=st.sampled_from(PROCESSORS), words=st.integers(0, 6), seed=SEEDS
+    visits=VISITS, threads=st.integers(1, 9), processor=st.sampled_from(PROCESSORS), words=st.integers(1, 6), seed=SEEDS
 )
 def test_bounds_are_never_exceeded(visits, threads, processor, words, seed):
     """From time 0 on no more packets are done than the bound allows; tokens saved at the start are the only credit."""
