@@ -98,10 +98,13 @@ class Prediction:
         return f"<b>{self!r}</b><table>{head}{rows}</table>"
 
 
-def bottleneck(servers: Mapping[str, Server], busy: Mapping[str, float]) -> str:
+def bottleneck(
+    servers: Mapping[str, Server], busy: Mapping[str, float], seen: Mapping[str, Utilization] | None = None
+) -> str:
     """Name what holds a machine back: the busiest server; a full limit if no server is; else the number of threads.
 
-    busy: by server name, the busy share of its busiest member (one bank that everybody wants holds all back).
+    busy: by server name, the busy share of its busiest member (one bank that everybody wants holds all back). seen:
+    utilizations with blocked shares; of several full servers, links that a blocked worm keeps count without them.
     """
 
     def busiest(*roles: str) -> tuple[float, str]:
@@ -112,4 +115,7 @@ def bottleneck(servers: Mapping[str, Server], busy: Mapping[str, float]) -> str:
     full, limit = busiest("limit", "pool")
     if highest < NEARLY_FULL:
         return limit if full > 0.95 else "threads"
+    full_ones = [k for k, server in servers.items() if server.role == "queue" and busy.get(k, 0.0) >= NEARLY_FULL]
+    if seen is not None and any(servers[k].kept_waiting for k in full_ones):
+        return max(full_ones, key=lambda k: busy[k] - seen[k].blocked * servers[k].kept_waiting)
     return name

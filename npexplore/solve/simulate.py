@@ -149,7 +149,7 @@ def measure(machine: Machine, workload: Workload, result: Run, cut: int) -> Pred
     if workload.arrivals != "saturated":
         offered = offered_rate(workload) if workload.arrivals == "timestamps" else workload.rate_pps
     packets = total.of(engine.D_COUNT)
-    named = _named(machine, busiest)
+    named = _named(machine, busiest, utilization)
     lost = sum(n for place, n in counts.items() if place.startswith("drop."))
     waits_for_packets = offered is not None and named.startswith("threads") and lost <= 0.01 * packets
 
@@ -221,9 +221,9 @@ def _queues(result: Run, first: Snapshot, last: Snapshot) -> dict[str, Queue]:
     return queue
 
 
-def _named(machine: Machine, busiest: Mapping[str, float]) -> str:
+def _named(machine: Machine, busiest: Mapping[str, float], seen: Mapping[str, Utilization]) -> str:
     """Name the bottleneck; of several pools without a full server the last one whose threads always have a packet."""
-    named = bottleneck(machine.servers(), busiest)
+    named = bottleneck(machine.servers(), busiest, seen)
     if named != "threads" or len(machine.pools) == 1:
         return named
     shares = {name: busiest[name] for name in (threads_of(pool) for pool in machine.pools)}

@@ -114,10 +114,23 @@ def test_waiting_counts_as_held_and_not_as_load():
     answer = simulate(machine([mesh], program, threads=8), packets(64, 64, a=[0, 1]), packets=4000)
     loads = {link.name: link for link in link_loads(mesh, answer)}
     assert answer.rate_pps == pytest.approx(1e8, rel=1e-3)
+    assert answer.bottleneck in ("net.out0", "net.1>0")
     assert loads["net.out0"].load == pytest.approx(1, rel=1e-3)
     assert loads["net.1>0"].load == pytest.approx(1, rel=1e-3)
     assert loads["net.2>1"].load == pytest.approx(0.5, rel=1e-3)
     assert loads["net.2>1"].held > 0.95
+
+
+def test_simulation_names_the_link_that_is_loaded_and_not_the_blocked_ones_behind_it():
+    def program(m, packet):
+        m.net.deliver(source=packet.a, target=m.draw(2, "target") + 2, words=9)
+
+    made = machine([net(columns=4, rows=2)], program, threads=32)
+    load = packets(64, 64, a=[0, 1])  # both through 1>2, which has the exit and the rest of the row behind it
+    answer = simulate(made, load, packets=5000)
+    assert answer.bottleneck == "net.1>2"
+    assert answer.utilization["net.in0"].busy > 0.99  # kept all the time, half of it for nothing
+    assert answer.utilization["net.in0"].blocked == pytest.approx(0.5, abs=0.05)
 
 
 def test_two_networks_do_not_meet():

@@ -47,6 +47,7 @@ class Server:
     unsolvable: str | None = None  # why no queueing model describes waiting here
     approximation: str | None = None  # what a queueing solver takes it for
     labels: tuple[str, ...] = ()  # what members are called in messages, if not by their number
+    kept_waiting: bool = False  # its holder keeps it while it waits for the next: a link of a blocked worm
     refilled_by: str | None = None  # semaphore: the server whose holder (of the same member) puts its units back
 
 

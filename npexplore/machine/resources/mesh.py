@@ -56,7 +56,7 @@ class Mesh(Resource):
         grid = self.grid
         names = tuple(link.name.removeprefix(f"{name}.") for link in grid.links[: grid.buffers])
         self._servers = [
-            *(Server(link.name, discipline=self.line, approximation=STORED) for link in grid.links),
+            *(Server(link.name, discipline=self.line, approximation=STORED, kept_waiting=True) for link in grid.links),
             Server(f"{name}.first", members=grid.buffers, role="hidden", labels=names),
             Server(f"{name}.items", members=grid.buffers, units=0, role="hidden", labels=names),
             Server(f"{name}.space", members=grid.buffers, units=self.depth, role="hidden", labels=names,

@@ -120,7 +120,10 @@ class StaticStreams(Resource):
         fifos = len(self.switch) + len(self.port)
         names = (*(f"{tile} of path {k}" for k, tile in self.switch), *(f"out{tile}" for tile in targets))
         self._servers = [
-            *(Server(link.name, approximation=None if link.target is not None else NO_WAIT) for link in self._links),
+            *(
+                Server(link.name, approximation=None if link.target is not None else NO_WAIT, kept_waiting=True)
+                for link in self._links
+            ),
             Server(f"{name}.turn", members=fifos, role="hidden", labels=names),
             Server(f"{name}.items", members=fifos, units=0, role="hidden", labels=names),
             Server(f"{name}.space", members=fifos, units=self.depth, role="hidden", labels=names,
