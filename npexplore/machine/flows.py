@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
 
 from npexplore.errors import RefusedError
 from npexplore.machine.demands import Demands, demands
@@ -24,7 +25,7 @@ Arrived = tuple[Values, dict[str, Values | None]]  # shares of packets, and thei
 class Flows:
     """Demands of all pools per packet of the workload; by pool the seconds that its threads spend on a packet.
 
-    finished: (share of packets, packet_bytes) that each pool finishes, shape (n,) each.
+    finished: (shares of packets, packet_bytes) that each pool finishes, shape (n,) each.
     """
 
     demands: Demands = field(default_factory=Demands)
@@ -41,7 +42,8 @@ def flows(machine: Machine, columns: Mapping[str, Values], weights: Values) -> F
     arrived: dict[str | None, Arrived] = {None: (np.asarray(weights, dtype=np.float64), dict(columns))}
     for recorded in _in_order(machine.record_pools(columns)):
         pool = recorded.pool
-        shares, known = arrived[pool.gets]
+        nothing = np.zeros(0), dict.fromkeys(recorded.columns, np.zeros(0))
+        shares, known = arrived.get(pool.gets, nothing)
         own = demands(recorded.body, {variable: known[name] for name, variable in recorded.columns.items()}, shares)
         result.residence[pool.name] = own.latency
         left = shares - sum((put for puts in own.handed.values() for put, _ in puts), np.zeros_like(shares))
@@ -50,7 +52,7 @@ def flows(machine: Machine, columns: Mapping[str, Values], weights: Values) -> F
             raise RefusedError(f"lengths of packets of pool {pool.name} depend on chance: they are left to simulation")
         result.finished.append((np.maximum(left, 0.0), sizes))
         for name, puts in own.handed.items():
-            arrived[name] = _join(arrived.get(name), puts, columns)
+            arrived[name] = _join(arrived.get(name), puts, {column: known[column] for column in columns})
         result.demands = own if len(machine.pools) == 1 else _sum(result.demands, own)
     return result
 
@@ -75,20 +77,21 @@ def _in_order(pools: list[Recorded]) -> list[Recorded]:
     return order
 
 
-def _join(before: Arrived | None, puts: list[Arrived], columns: Mapping[str, Values]) -> Arrived:
-    """Return the shares that several puts hand on; what they carry is known if all carry the same."""
-    for shares, carried in puts:
-        known: dict[str, Values | None] = {**columns, **carried}
-        if before is not None:
-            known = {name: value if _same(value, before[1][name]) else None for name, value in known.items()}
-            shares = shares + before[0]
-        before = shares, known
-    assert before is not None
-    return before
+def _join(before: Arrived | None, puts: list[Arrived], known: Mapping[str, Values | None]) -> Arrived:
+    """Return all packets that were put: those before and, for each put, the putters' packets with what it carries."""
+    shares, columns = before if before is not None else (np.zeros(0), {})
+    for share, carried in puts:
+        live = share > 0
+        sent = {**known, **carried}
+        columns = {name: _behind(columns.get(name, np.zeros(0)), value, live) for name, value in sent.items()}
+        shares = np.concatenate([shares, share[live]])
+    return shares, columns
 
 
-def _same(a: Values | None, b: Values | None) -> bool:
-    return a is not None and b is not None and bool(np.all(a == b))
+def _behind(before: Values | None, more: Values | None, live: npt.NDArray[np.bool_]) -> Values | None:
+    if before is None or more is None:
+        return None  # left to chance
+    return np.concatenate([before, np.broadcast_to(more, live.shape)[live]])
 
 
 def _sum(total: Demands, part: Demands) -> Demands:
