@@ -23,7 +23,7 @@ def command() -> None:
     jobs: list[Callable[[], object]] = [
         partial(import_module, f"{kernels.__name__}.{module.name}") for module in iter_modules(kernels.__path__)
     ]
-    for job in progress([*jobs, _use_packets, _use_solvers], unit="step", label="warm"):
+    for job in progress([*jobs, _use_packets, _use_golden, _use_solvers], unit="step", label="warm"):
         job()
     note(f"kernels are warm ({monotonic() - began:.1f} s)")
 
@@ -53,6 +53,31 @@ def _use_packets() -> None:
         count_capture(records)
     train_lengths(table, 1.0)
     destination_locality(table)
+
+
+def _use_golden() -> None:
+    """Build every lookup table, change it, look up in it, and take packets through the batch functions."""
+    import numpy as np
+
+    from npexplore.golden import checksum, delivery, header, martians, ttl, validate
+    from npexplore.golden.columns import Packets
+    from npexplore.golden.lookup import LPMS
+
+    for kind in LPMS.values():
+        table = kind.from_routes([("10.0.0.0/8", 1), ("10.0.0.1/32", 2)])
+        table.insert("10.0.0.2/32", 3)
+        table.remove("10.0.0.1/32")
+        table.lookup_many([0x0A000001])
+        table.reads_many([0x0A000001])
+    packets = Packets.of([header.write_packet(0x0A000001, 0x0B000001)])
+    columns = header.read_headers(packets)
+    checksum.header_checksums_are_right(packets)
+    checksum.internet_checksums(packets)
+    checksum.update_checksums(columns.checksum, np.array([1]), np.array([2]))
+    validate.validate_many(packets)
+    ttl.decrement_ttls(packets)
+    martians.martian_many(columns.source, columns.destination, martians.martian_list())
+    delivery.destination_kinds(columns.destination, delivery.Links((0x0A0000FE,), (24,)))
 
 
 def _use_solvers() -> None:

@@ -1,0 +1,177 @@
+"""The golden router's lookups, updates and batch functions, as ratios of one run: to pytricia and to the references.
+
+Routes are the full Internet table where it is at hand (NPEXPLORE_BENCH_ROUTES names another file), else the 20,000 that
+come with the package. Addresses lie inside prefixes drawn at random.
+"""
+
+import gzip
+import os
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from npexplore.golden.addresses import prefix_columns, prefix_text
+from npexplore.golden.checksum import header_checksum_is_right, header_checksums_are_right
+from npexplore.golden.columns import Packets
+from npexplore.golden.delivery import Links, destination_kinds
+from npexplore.golden.header import read_headers, write_packet
+from npexplore.golden.lookup import LPMS
+from npexplore.golden.martians import martian_list, martian_many
+from npexplore.golden.ttl import decrement_ttls
+from npexplore.golden.validate import validate, validate_many
+
+ROOT = Path(__file__).parents[1]
+FULL = ROOT.parent / "shared" / "data" / "routes" / "bart_full_table_v4_v6.txt.gz"
+LOOKUPS = 1 << 20
+TABLES = ["dir24_8", "trie20_4_8", "binary_trie"]
+
+
+def fastest(benchmark):
+    """Seconds of the quickest round; NaN where benchmarks only run once to show that they work."""
+    return benchmark.stats.stats.min if benchmark.stats else float("nan")
+
+
+def seconds(function, rounds=3):
+    times = []
+    for _ in range(rounds):
+        began = time.process_time()
+        function()
+        times.append(time.process_time() - began)
+    return min(times)
+
+
+@pytest.fixture(scope="module")
+def routes():
+    """Columns (value, length, next hop) of the table."""
+    path = Path(os.environ.get("NPEXPLORE_BENCH_ROUTES", FULL))
+    path = path if path.exists() else ROOT / "data" / "routes" / "internet_20000.txt.gz"
+    with gzip.open(path, "rt") as file:
+        value, length = prefix_columns(line for line in file.read().split() if ":" not in line)
+    return value, length, np.random.default_rng(1).integers(0, 200, len(value))
+
+
+@pytest.fixture(scope="module")
+def addresses(routes):
+    value, length, _ = routes
+    rng = np.random.default_rng(2)
+    row = rng.integers(0, len(value), LOOKUPS)
+    inside = rng.integers(0, 2**32, LOOKUPS, dtype=np.int64) & ((1 << (32 - length[row].astype(np.int64))) - 1)
+    return (value[row].astype(np.int64) + inside).astype(np.uint32)
+
+
+@pytest.fixture(scope="module")
+def tables(routes):
+    return {name: LPMS[name].from_columns(*routes) for name in TABLES}
+
+
+@pytest.fixture(scope="module")
+def peer(routes):
+    """The same routes in pytricia, a Patricia trie in C that answers one address a call."""
+    pytricia = pytest.importorskip("pytricia")
+    trie = pytricia.PyTricia(32)
+    for value, length, hop in zip(*(column.tolist() for column in routes), strict=True):
+        trie.insert(value.to_bytes(4, "big"), length, hop)
+    return trie
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_build(benchmark, routes, name):
+    table = benchmark.pedantic(lambda: LPMS[name].from_columns(*routes), rounds=3, warmup_rounds=1)
+    benchmark.extra_info["routes"] = len(table)
+    benchmark.extra_info["megabytes"] = table.nbytes / 1e6
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_lookups_against_pytricia(benchmark, tables, peer, addresses, name):
+    table, out = tables[name], np.empty(LOOKUPS, np.int32)
+    benchmark.pedantic(table.lookup_many, (addresses, out), rounds=10, warmup_rounds=1)
+    some = [address.to_bytes(4, "big") for address in addresses[:50_000].tolist()]
+    assert [peer.get(address) for address in some] == out[:50_000].tolist()
+    get = peer.get
+    theirs = seconds(lambda: [get(address) for address in some]) / len(some)
+    ours = seconds(lambda: table.lookup_many(addresses, out)) / LOOKUPS
+    benchmark.extra_info["million_lookups_per_s"] = LOOKUPS / fastest(benchmark) / 1e6
+    benchmark.extra_info["pytricia_times_ours"] = theirs / ours
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_update(benchmark, routes, name):
+    """Replace, remove and insert again 1,000 routes of the table, drawn at random, on a table that is thrown away."""
+    table = LPMS[name].from_columns(*routes)
+    value, length, _ = routes
+    rows = np.random.default_rng(3).choice(len(value), 1_000, replace=False)
+    prefixes = [prefix_text(int(value[row]), int(length[row])) for row in rows]
+    times = []
+
+    def timed(update, *args):
+        began = time.perf_counter()
+        update(*args)
+        times.append(time.perf_counter() - began)
+
+    def all_updates():
+        for prefix in prefixes:
+            timed(table.insert, prefix, 5)
+            timed(table.remove, prefix)
+            timed(table.insert, prefix, 6)
+
+    benchmark.pedantic(all_updates, rounds=1, warmup_rounds=1)
+    benchmark.extra_info["median_microseconds"] = float(np.median(times)) * 1e6
+    benchmark.extra_info["p99_microseconds"] = float(np.quantile(times, 0.99)) * 1e6
+
+
+def test_reads(benchmark, tables, addresses):
+    reads = benchmark.pedantic(tables["trie20_4_8"].reads_many, (addresses,), rounds=3, warmup_rounds=1)
+    benchmark.extra_info["million_lookups_per_s"] = LOOKUPS / fastest(benchmark) / 1e6
+    benchmark.extra_info["words_per_lookup"] = float(reads.count.mean())
+
+
+@pytest.fixture(scope="module")
+def packets():
+    """A million packets of 20 bytes, one behind the other."""
+    rng = np.random.default_rng(4)
+    one = [write_packet(int(a), int(b)) for a, b in rng.integers(1 << 24, 1 << 30, (1 << 14, 2))]
+    block = Packets.of(one)
+    repeats = LOOKUPS // len(block)
+    count = repeats * len(block)
+    return Packets(np.tile(block.buffer, repeats), np.arange(count) * 20, np.full(count, 20))
+
+
+BATCHES = {
+    "checksum": (header_checksums_are_right, header_checksum_is_right),
+    "validate": (validate_many, validate),
+}
+
+
+@pytest.mark.parametrize("name", sorted(BATCHES))
+def test_verdicts_against_reference(benchmark, packets, name):
+    batch, reference = BATCHES[name]
+    benchmark.pedantic(batch, (packets,), rounds=10, warmup_rounds=1)
+    some = [packets[row] for row in range(5_000)]
+    theirs = seconds(lambda: [reference(packet) for packet in some]) / len(some)
+    ours = seconds(lambda: batch(packets)) / len(packets)
+    benchmark.extra_info["million_headers_per_s"] = len(packets) / fastest(benchmark) / 1e6
+    benchmark.extra_info["reference_times_ours"] = theirs / ours
+
+
+def test_fields(benchmark, packets):
+    benchmark.pedantic(read_headers, (packets,), rounds=5, warmup_rounds=1)
+    benchmark.extra_info["million_headers_per_s"] = len(packets) / fastest(benchmark) / 1e6
+
+
+def test_time_to_live(benchmark, packets):
+    benchmark.pedantic(lambda: decrement_ttls(packets.copy(), in_place=True), rounds=5, warmup_rounds=1)
+    benchmark.extra_info["million_headers_per_s"] = len(packets) / fastest(benchmark) / 1e6
+
+
+def test_addresses(benchmark, packets):
+    header, martians = read_headers(packets), martian_list()
+    links = Links(tuple(10 << 24 | port << 16 | 1 for port in range(8)), (24,) * 8)
+
+    def both():
+        martian_many(header.source, header.destination, martians)
+        destination_kinds(header.destination, links)
+
+    benchmark.pedantic(both, rounds=5, warmup_rounds=1)
+    benchmark.extra_info["million_packets_per_s"] = len(packets) / fastest(benchmark) / 1e6
