@@ -124,14 +124,16 @@ def _ppp_protocol(protocol):
 @kernel()
 def decode_headers(
     b: Array, base: int, position: Array, captured: Array, length: Array, interface: Array, links: Array,
-    tag_packet: Array, tag_kind: Array, tag_value: Array, v6_packet: Array, v6_address: Array, counts: Array,
+    tag_packet: Array, tag_kind: Array, tag_value: Array, v6_packet: Array, v6_address: Array, v6_label: Array,
+    counts: Array,
     flags: Array, protocol: Array, l3_offset: Array, l4_offset: Array, l3_length: Array, src: Array, dst: Array,
     sport: Array, dport: Array, ip_proto: Array, tos: Array, ttl: Array, ident: Array, fragment: Array,
     tcp_flags: Array, vlans: Array, labels: Array,
 ) -> None:  # fmt: skip
     """Fill the columns of len(position) packets whose bytes are b[position - base:]; counts gets the side tables' rows.
 
-    tag_packet needs MAX_TAGS rows a packet, v6_packet one; v6_address is uint8 (rows, 32): source, destination.
+    tag_packet needs MAX_TAGS rows a packet, v6_packet one; v6_address is uint8 (rows, 32): source, destination;
+    v6_label the flow labels.
     """
     tags = 0
     sixes = 0
@@ -528,6 +530,7 @@ def decode_headers(
                     next_proto = np.int64(b[o + 6])
                     hops = np.int64(b[o + 7])
                     v6_packet[sixes] = i
+                    v6_label[sixes] = _be32(b, o) & 0xFFFFF
                     for k in range(32):
                         v6_address[sixes, k] = b[o + 8 + k]
                     sixes += 1

@@ -29,11 +29,13 @@ def command(file: str, cell_bytes: int, workers: int, as_json: bool) -> int:
 
     counts, scan = count_capture(file, workers=workers)
     document = counts.document(file, scan.format, scan.damage)
+    document["narrow_accesses"] = {"cell_bytes": cell_bytes, "share": counts.narrow_share(cell_bytes)}
 
     def text() -> str:
         cdf = counts.lengths()
         shown: dict[str, Any] = dict(document)
         lists = {name: shown.pop(name) for name in ("length_histogram", "rate", "burstiness", "damage")}
+        shown.pop("narrow_accesses")
         for end in ("first", "last", "min", "max"):
             if (ns := shown.pop(f"{end}_time_ns")) is not None:
                 shown[f"{end} time (UTC)"] = str(np.datetime64(ns, "ns"))

@@ -3,8 +3,8 @@
 IPv6 addresses and the tags in front of the network layer (VLAN, MPLS) are side tables, because few packets have them.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -71,6 +71,7 @@ DERIVED: dict[str, Callable[["PacketTable"], Column]] = {
     "link_type": lambda table: table.link_types[table.stored["interface"]],
     "vlan_id": lambda table: table.first_tag(bits.TAG_VLAN, 0, 0xFFF),
     "mpls_label": lambda table: table.first_tag(bits.TAG_MPLS, 12, 0xFFFFF),
+    "flow_label": lambda table: table.flow_label(),
 }
 
 
@@ -89,11 +90,20 @@ class Tags:
 
 @dataclass(frozen=True)
 class Ipv6Addresses:
-    """Addresses of the IPv6 packets: int64 row of the packet; uint8 (n, 16) source and destination."""
+    """What only IPv6 has: int64 row of the packet; uint8 (n, 16) source and destination; uint32 flow label."""
 
     packet: NDArray[np.int64]
     source: NDArray[np.uint8]
     destination: NDArray[np.uint8]
+    flow_label: NDArray[np.uint32]
+
+    @classmethod
+    def joined(cls, parts: "Sequence[Ipv6Addresses]") -> "Ipv6Addresses":
+        """Return the rows of all parts."""
+        none = np.empty((0, 16), np.uint8)
+        if not parts:
+            return cls(np.empty(0, np.int64), none, none, np.empty(0, np.uint32))
+        return cls(*(np.concatenate([getattr(part, name.name) for part in parts]) for name in fields(cls)))
 
 
 @dataclass(frozen=True)
@@ -125,9 +135,8 @@ class PacketTable(Mapping[str, Column]):
     @classmethod
     def of_records(cls, stored: dict[str, Column], link_types: NDArray[np.uint16]) -> "PacketTable":
         """Return a table without tags and IPv6 addresses, such as one of packets that were made."""
-        no_address = np.empty((0, 16), np.uint8)
         tags = Tags(np.empty(0, np.int64), np.empty(0, np.uint8), np.empty(0, np.uint32))
-        return cls(stored, tags, Ipv6Addresses(np.empty(0, np.int64), no_address, no_address), link_types)
+        return cls(stored, tags, Ipv6Addresses.joined([]), link_types)
 
     @classmethod
     def empty(cls, link_types: NDArray[np.uint16] | None = None) -> "PacketTable":
@@ -153,6 +162,12 @@ class PacketTable(Mapping[str, Column]):
         found[packets] = self.tags.value[chosen][index] >> shift & mask
         return found
 
+    def flow_label(self) -> NDArray[np.int32]:
+        """Return each packet's IPv6 flow label, -1 where it has none."""
+        found = np.full(self.rows, -1, dtype=np.int32)
+        found[self.ipv6.packet] = self.ipv6.flow_label
+        return found
+
 
 class TableBuilder:
     """Append tables into one, touching each page of memory once: columns are grown in place, not joined at the end."""
@@ -174,23 +189,16 @@ class TableBuilder:
         if len(part.tags.packet):
             self._tags.append(Tags(part.tags.packet + start, part.tags.kind, part.tags.value))
         if len(part.ipv6.packet):
-            self._ipv6.append(Ipv6Addresses(part.ipv6.packet + start, part.ipv6.source, part.ipv6.destination))
+            self._ipv6.append(replace(part.ipv6, packet=part.ipv6.packet + start))
 
     def finish(self, link_types: NDArray[np.uint16]) -> PacketTable:
         """Return the table of everything appended; call it once."""
         self._resize(self._rows)
         tags = self._tags or [Tags(np.empty(0, np.int64), np.empty(0, np.uint8), np.empty(0, np.uint32))]
-        no_address = np.empty((0, 16), np.uint8)
-        ipv6 = self._ipv6 or [Ipv6Addresses(np.empty(0, np.int64), no_address, no_address)]
         return PacketTable(
             self._stored,
             Tags(*(np.concatenate([getattr(part, name) for part in tags]) for name in ("packet", "kind", "value"))),
-            Ipv6Addresses(
-                *(
-                    np.concatenate([getattr(part, name) for part in ipv6])
-                    for name in ("packet", "source", "destination")
-                )
-            ),
+            Ipv6Addresses.joined(self._ipv6),
             link_types,
         )
 

@@ -1,7 +1,7 @@
 """A capture as a Parquet table that pandas, DuckDB and Dask read as it is: one row a packet, zstd, row groups by time.
 
 Columns are the packet table's, with `time` as a nanosecond time stamp beside the exact integer `t_ns` (null where a
-packet has none), IPv6 addresses as 16 bytes, and VLAN id and MPLS label of the outermost tag.
+packet has none), IPv6 addresses as 16 bytes, the flow label, and VLAN id and MPLS label of the outermost tag.
 The file's metadata under `npexplore` says where the packets came from: file, format, interfaces, damage, version.
 """
 
@@ -143,7 +143,7 @@ def _arrow(table: PacketTable) -> Any:
     }
     stored = {name: pa.array(table[name]) for name in STORED if name not in ("t_ns", "flags", "interface")}
     derived = {name: pa.array(table[name]) for name in (*FLAGS, "dscp", "ecn")}
-    tags = {name: pa.array(table[name], mask=table[name] < 0) for name in ("vlan_id", "mpls_label")}
+    tags = {name: pa.array(table[name], mask=table[name] < 0) for name in ("vlan_id", "mpls_label", "flow_label")}
     six = table.ipv6
     addresses = {
         name: _binary16(table.rows, six.packet, half)

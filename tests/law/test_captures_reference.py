@@ -40,6 +40,7 @@ def same(data):
     six = table.ipv6
     found = [s.tobytes() + d.tobytes() for s, d in zip(six.source, six.destination, strict=True)]
     assert list(zip(six.packet.tolist(), found, strict=True)) == sixes
+    assert table["flow_label"].tolist() == [row["label"] for row in expected]
 
 
 @given(pcaps())

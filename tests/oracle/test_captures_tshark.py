@@ -26,7 +26,7 @@ FIELDS = [
     "frame.protocols", "frame.time_epoch", "frame.len", "frame.cap_len", "ip.version", "ipv6.version", "vlan.id",
     "mpls.label", "ip.ttl", "ip.dsfield.dscp", "ip.dsfield.ecn", "ip.proto", "ip.id", "ip.flags.df", "ip.flags.mf",
     "ip.hdr_len", "ip.len", "ip.checksum.status", "ip.src", "ip.dst", "tcp.srcport", "tcp.dstport", "udp.srcport",
-    "udp.dstport", "ipv6.hlim", "ipv6.plen", "ipv6.src", "ipv6.dst",
+    "udp.dstport", "ipv6.hlim", "ipv6.plen", "ipv6.src", "ipv6.dst", "ipv6.flow",
 ]  # fmt: skip
 STATUS = {"1": "good", "0": "bad"}
 # frames in which tshark's first address or port belongs to something other than the outermost network header
@@ -105,6 +105,7 @@ def differences(path):
         ):
             pairs |= {
                 "hop limit": (number(row["ipv6.hlim"]), ours["ttl"]),
+                "flow label": (number(row["ipv6.flow"]), ours["flow_label"]),
                 "payload": (number(row["ipv6.plen"]) + 40, ours["l3_length"]),
                 "IPv6 source": (
                     ipaddress.ip_address(row["ipv6.src"]).packed,

@@ -96,8 +96,12 @@ def ipv4(
     return head[:10] + struct.pack(">H", value) + head[12:] + payload
 
 
-def ipv6(payload=b"", following=17, hops=64, traffic_class=0, src=bytes(15) + b"\1", dst=bytes(15) + b"\2"):
-    return struct.pack(">IHBB", 6 << 28 | traffic_class << 20, len(payload), following, hops) + src + dst + payload
+def ipv6(
+    payload=b"", following=17, hops=64, traffic_class=0, src=bytes(15) + b"\1", dst=bytes(15) + b"\2", label=0x12345
+):
+    return (
+        struct.pack(">IHBB", 6 << 28 | traffic_class << 20 | label, len(payload), following, hops) + src + dst + payload
+    )
 
 
 def udp(sport=1000, dport=2000, payload=b""):

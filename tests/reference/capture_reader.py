@@ -373,7 +373,7 @@ def read_ipv6(row, p, o, on_wire):
     if len(head) < 40:
         return
     row["flags"] |= HEADER
-    row["v6"] = bytes(head[8:40])
+    row["v6"], row["label"] = bytes(head[8:40]), int.from_bytes(head[:4], "big") & 0xFFFFF
     at = 40
     while row["ip_proto"] in (0, 43, 44, 51, 60, 135, 139, 140) and not row["flags"] & NONFIRST:
         extension = head[at : at + 8]
@@ -423,7 +423,7 @@ def decode(link, data, length):
         "tcp_flags",
     ]
     row = dict.fromkeys(names, 0)
-    row.update(l3_offset=NONE, l4_offset=NONE, v6=None)
+    row.update(l3_offset=NONE, l4_offset=NONE, v6=None, label=-1)
     p = Packet(data)
     try:
         if link not in WALKS:

@@ -28,6 +28,9 @@ def test_json_document(capsys):
     assert document["packets"] == 136
     assert document["max_time_ns"] == 1300475173475401000
     assert document["damage"] is None
+    assert document["narrow_accesses"]["cell_bytes"] == 64
+    whole = json.loads(run(capsys, WIKIPEDIA, "--json", "--cell-bytes", 1)[1])
+    assert whole["narrow_accesses"] == {"cell_bytes": 1, "share": 0}
 
 
 def test_table_for_people(capsys):
