@@ -134,11 +134,15 @@ def _unlimited(flows: Traffic) -> NetworkResult:
 
 def _product_form(flows: Traffic) -> NetworkResult:
     stations = flows.network.station.values()
-    levels = max(*(len(s.rates or ()) for s in stations), *(s.servers for s in stations), 1, 1)
-    level = np.arange(1, max(levels, int(flows.population.sum())) + 1)
-    rates = np.stack([_speeds(station, level) for station in stations])
+    levels = max(len(s.rates) if s.rates else s.servers for s in stations)
+    rates = np.stack([_speeds(station, np.arange(1, levels + 1)) for station in stations])
     names = list(flows.network.station)
     try:
+        if len(flows.population) == 1 and flows.population.all():
+            one = queueing.mva(
+                flows.demands[:, 0], flows.population, flows.think_time, rates, delay=flows.delay, names=names
+            )
+            return _result(flows, one.throughput, one.queue_length.T, one.response_time, None)
         found = queueing.mixed_network(
             flows.demands, flows.rate, flows.population, flows.think_time, rates, delay=flows.delay, names=names
         )

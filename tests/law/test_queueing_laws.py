@@ -1,7 +1,7 @@
 """Laws that closed and open networks keep, on random ones: Little, utilization, monotony, bounds, special cases."""
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from npexplore._kernels import mva as kernels
@@ -204,6 +204,35 @@ def test_approximate_mva_keeps_the_laws_and_the_bounds(network):
         assert (got.throughput <= bounds.upper * (1 + 1e-6)).all()
         exact = multiclass_mva(demands, population, away)
         np.testing.assert_allclose(got.throughput, exact.throughput, rtol=0.35)
+
+
+def plain_schweitzer(demands, population, away, fifo, scv):
+    """The fixed point of several classes in whole arrays, without short cuts: (Q (K, R), X (R,))."""
+    R = len(population)
+    queue, x = np.outer(np.ones(len(demands)), population / len(demands)), np.zeros(R)
+    for _ in range(20_000):
+        residence = np.empty_like(demands)
+        for r in range(R):
+            share = (population - (np.arange(R) == r)) / population
+            met, busy = queue * share, x * demands * share
+            wait = ((met + busy * (scv - 1) / 2) * demands).sum(axis=1)
+            residence[:, r] = demands[:, r] + np.where(fifo, wait, demands[:, r] * met.sum(axis=1))
+        x = population / (away + residence.sum(axis=0))
+        if np.abs(x * residence - queue).max() < 1e-13 * population.sum():
+            break
+        queue = x * residence
+    return queue, x
+
+
+@settings(max_examples=40)
+@given(several, st.lists(st.booleans(), min_size=4, max_size=4), st.sampled_from((1.0, 2.0)))
+def test_schweitzer_is_its_plain_fixed_point(network, flags, scv):
+    demands, population, away, _ = network
+    fifo = np.array(flags[: len(demands)])
+    got = approximate_mva(demands, population, away, "Schweitzer", fifo=fifo, scv=scv)
+    queue, x = plain_schweitzer(demands, population, away, fifo, scv)
+    np.testing.assert_allclose(got.throughput[0], x, rtol=1e-5)
+    np.testing.assert_allclose(got.queue_length[0], queue, rtol=1e-4, atol=1e-5 * population.sum())
 
 
 @given(networks())

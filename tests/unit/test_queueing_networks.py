@@ -134,6 +134,21 @@ def test_approximations_are_exact_for_one_customer_and_near_for_many(method):
     np.testing.assert_allclose(many.throughput, exact.throughput, rtol=0.03)
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_stations_that_are_nearly_alike_with_a_million_customers(method):
+    """Plain steps would take about a million rounds."""
+    demands = np.array([1.0, 1 - 1e-5, 1 - 2e-5, 0.5])
+    got, exact = approximate_mva(demands[:, None], 1_000_000, 1.0, method), mva(demands, 1_000_000, 1.0)
+    np.testing.assert_allclose(got.throughput[0], exact.throughput, rtol=1e-6)
+    np.testing.assert_allclose(got.queue_length[0].sum() + got.throughput[0, 0], 1_000_000, rtol=1e-9)
+    np.testing.assert_allclose(got.queue_length[0, :, 0], exact.queue_length[0], rtol=0.15)
+
+
+def test_load_dependent_stations_and_too_many_customers_for_their_tables():
+    with pytest.raises(RefusedError, match="exact MVA: load-dependent stations with 9000000 customers need"):
+        mva([1.0, 0.5], 9_000_000, 0.0, [[1, 2], [1, 1]])
+
+
 def test_linearizer_is_closer_than_schweitzer():
     rng = np.random.default_rng(0)
     demands, population = rng.uniform(0.1, 1, (40, 3, 2)), rng.integers(2, 8, (40, 2))

@@ -15,7 +15,7 @@ from npexplore.solve.queueing.inputs import Floats, as_floats, delay_flags, nonn
 from npexplore.solve.queueing.multiclass import ClosedModel, MultiMva
 
 METHODS = ("Schweitzer", "Linearizer")
-_TOLERANCE, _MOST_ROUNDS = 1e-10, 100_000
+_TOLERANCE, _MOST_ROUNDS = 1e-13, 100_000
 
 
 def approximate_mva(

@@ -59,6 +59,9 @@ def mixed_network(
     refuse_first(both, arrivals, "arrival rate", "0 where the class has a population", None, ("point", "class"))
     if not (arrivals.any() or model.population.any()):
         raise InputError("a network must have a population or an arrival rate, got neither")
+    if not arrivals.any():  # no need for the levels that open customers would leave
+        x, queue, _ = solve_closed(model)
+        return model.result(x, queue)
     offered = (arrivals[:, None] * model.demands).sum(axis=2)
     _refuse_unstable(model, offered)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from npexplore._kernels.mva import load_dependent, load_independent
+from npexplore._kernels.mva import LANES, load_dependent, load_independent
 from npexplore.errors import InputError, RefusedError
 from npexplore.solve.queueing.inputs import (
     SHORTEST,
@@ -30,6 +30,7 @@ from npexplore.solve.queueing.inputs import (
     refuse_first,
 )
 
+MOST_BYTES = 1 << 29  # of the tables over all populations that load-dependent stations need
 # a probability that fell below the smallest double may not grow back to more than exp(-60)
 _LOG_RANGE = 640.0
 
@@ -148,6 +149,12 @@ def mva(
         if variation.size:
             raise RefusedError("residual-time MVA: load-dependent rates with a coefficient of variation of service")
         used = pick(cube, varying)
+        tables = (int(N.max(initial=1)) + 1) * (3 * int(varying.sum()) + 4) * LANES * 8
+        if tables > MOST_BYTES:
+            raise RefusedError(
+                f"exact MVA: load-dependent stations with {N.max()} customers need {tables >> 20} MB; "
+                "use approximate_mva with servers, or fewer customers"
+            )
         _refuse_wide_rates(used, int(N.max(initial=1)), np.flatnonzero(varying), names)
         queue_varying = np.empty((P, int(varying.sum())))
         load_dependent(pick(table, fixed), pick(table, varying), used, N, away, x, queue_fixed, queue_varying)
