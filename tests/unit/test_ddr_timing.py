@@ -242,6 +242,11 @@ def test_refresh_closes_open_rows_first():
     assert ("PREA", 0, DUE - 5 + 65) in late
 
 
+def test_refresh_waits_for_tras_of_open_rows():
+    seen = story(controller(FRESH, page="open"), ("read", 0, 7, DUE - 5), ("read", 0, 7, DUE))
+    assert ("PREA", 0, DUE - 5 + 50) in seen
+
+
 def test_saturated_refresh_costs_its_share_and_keeps_its_rate():
     resource = ddr(Traced, timing=part(t_refi=1950, t_rfc=195), page="closed", slots=16)
 

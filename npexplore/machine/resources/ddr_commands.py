@@ -29,8 +29,7 @@ from npexplore.machine.expressions import (
 if TYPE_CHECKING:
     from npexplore.machine.resources.ddr_controller import DdrController
 
-ROW = 8  # priority of tokens that may issue a row command, and of those about to issue a column command
-COLUMN = {"column": 7, "row": 9}
+ROW, COLUMN = 8, {"column": 7, "row": 9}  # priorities of tokens about to issue a row or (by `first`) a column command
 
 
 @dataclass
@@ -182,7 +181,10 @@ class Access:
             issued = self._activate()
             asm.write(place, expression(self.row) + 1)
             asm.write(self._bank_global("cycle"), issued + self._ticks(d.cycle))
-            self._at_least(self._bank_global("precharge"), issued + self._ticks(d.cycle - t.t_rp))
+            closing = issued + self._ticks(d.cycle - t.t_rp)
+            self._at_least(self._bank_global("precharge"), closing)
+            if t.t_rfc:
+                self._at_least(self._global("idle"), closing)
         asm.place(hit)
 
     def _columns(self) -> Variable:
@@ -235,7 +237,7 @@ class Access:
             asm.let(begin, maximum(due, asm.read(idle)))
             if d.page == "open":
                 d.note(asm, "PREA", self, begin)
-                asm.assign(begin, begin + self._ticks(t.t_rp))
+                asm.assign(begin, begin + self._ticks(max(t.t_rp, t.t_ck)))
                 rows = asm.shared_global(self._server("row"), d.banks * d.channels)
                 for bank in range(d.banks):
                     asm.write(expression(self.channel) * d.banks + rows + bank, 0)

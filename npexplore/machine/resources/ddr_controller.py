@@ -165,27 +165,33 @@ class DdrController(Resource):
             counts |= {f"{name}.row_hits": np.ones_like(bursts)}
             counts |= {f"{name}.row_misses": np.zeros_like(bursts), f"{name}.row_conflicts": np.zeros_like(bursts)}
         commands = (bursts + row_commands) * t.t_ck
-        left = busy - commands
         latency = last + self.latency(read) + self.burst
+        nothing = np.zeros_like(latency)
         posted = self.write_buffer is not None and not read
+        # inside the bank's time; for queueing the scarcest of them keeps its time, and the bank what is left
+        rules = {"command": (commands, commands), "bank": (busy, busy / self.banks)}
+        if self.page == "closed" and self.rows_apart:
+            rules["activate"] = (nothing + t.t_rrd, nothing + t.t_rrd)
+        if self.page == "closed" and self.window:
+            rules["window"] = (nothing + t.t_faw, nothing + t.t_faw / 4)
+        scarcest = max(rules, key=lambda rule: float(np.mean(rules[rule][1])))
+        rest = busy if scarcest == "bank" else np.maximum(busy - rules[scarcest][0], 0.0)
         holds = [
-            Hold(f"{name}.slots", latency, np.zeros_like(latency), member=channel),
-            Hold(f"{name}.command", commands, visits=float(np.mean(bursts)) + row_commands, member=channel),
-            Hold(f"{name}.column", (bursts - 1) * self.same + t.t_ck, np.zeros_like(latency), member=channel),
+            Hold(f"{name}.slots", latency, nothing, member=channel),
+            Hold(f"{name}.column", (bursts - 1) * self.same + t.t_ck, nothing, member=channel),
             Hold(f"{name}.bus", bursts * self.burst, member=channel),
+            Hold(f"{name}.bank", busy, rest, member=bank),
         ]
-        if self.page == "closed":
-            for rule, seconds in (("window", t.t_faw), ("activate", t.t_rrd)):
-                if self.window if rule == "window" else self.rows_apart:  # inside the bank's time, as far as it goes
-                    inner = np.minimum(left, seconds)
-                    left = left - inner
-                    holds.append(Hold(f"{name}.{rule}", np.full_like(latency, seconds), inner, member=channel))
-        holds.append(Hold(f"{name}.bank", busy, left, member=bank))
+        for rule, (seconds, _) in rules.items():
+            if rule != "bank":
+                visits = float(np.mean(bursts)) + row_commands if rule == "command" else 1.0
+                inner = seconds if rule == scarcest else nothing
+                holds.append(Hold(f"{name}.{rule}", seconds, inner, visits, channel))
         if t.t_rfc:
-            holds.append(Hold(f"{name}.quiet", issued, np.zeros_like(latency), member=channel))
+            holds.append(Hold(f"{name}.quiet", issued, nothing, member=channel))
         if self.write_buffer is not None and read:
-            holds.append(Hold(f"{name}.turn", issued, np.zeros_like(latency), member=channel))
-        return Uses(np.zeros_like(latency) if posted else latency, holds, counts=counts)
+            holds.append(Hold(f"{name}.turn", issued, nothing, member=channel))
+        return Uses(nothing if posted else latency, holds, counts=counts)
 
     def emit(self, method: str, operands: Mapping[str, Expression], asm: Assembler) -> None:
         """The access as engine operations; a posted write goes on by itself."""
