@@ -6,9 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference.route_tables import addresses_within, bundled_table, largest_table, match
 
-from npexplore.golden.addresses import prefix_text
+from npexplore.golden.addresses import mask_of, prefix_text
 from npexplore.golden.lookup import LPMS, LinearLpm
 from npexplore.golden.lookup.cache import ROUTE_CACHES
+from npexplore.golden.lookup.route_table import RouteTable
 from npexplore.testing.strategies import addresses, addresses_near, routing_tables, updates
 
 FAST = sorted(set(LPMS) - {"linear"})
@@ -141,6 +142,27 @@ def test_random_updates_on_real_routes(name):
 @pytest.mark.parametrize("name", FAST)
 def test_100_000_random_updates_on_the_largest_table(name):
     random_updates(name, largest_table(), 100_000, 2)
+
+
+@given(st.lists(st.tuples(st.integers(0, 40), st.sampled_from((24, 30, 32)), st.integers(-1, 9)), max_size=200))
+def test_route_table_is_a_dict_that_knows_covers(steps):
+    """Few slots, many collisions: put, take (hop -1), grow."""
+    table, plain = RouteTable(slots=2), {}
+    for number, length, hop in steps:
+        prefix = (number << (32 - length)) & 0xFFFFFFFF, length
+        if hop < 0:
+            assert table.take(*prefix) == plain.pop(prefix, -1)
+        else:
+            table.put(*prefix, hop)
+            plain[prefix] = hop
+        assert len(table) == len(plain)
+    assert {prefix: table.get(*prefix) for prefix in plain} == plain
+    value, length, hop = (column.tolist() for column in table.columns())
+    assert list(zip(zip(value, length, strict=True), hop, strict=True)) == sorted(plain.items())
+    for value, length in plain:
+        above = [n for n in range(length) if (value & mask_of(n), n) in plain]
+        expected = (plain[value & mask_of(above[-1]), above[-1]], above[-1]) if above else (0, 0)
+        assert table.cover(value, length) == expected
 
 
 @given(st.lists(st.integers(0, 30), max_size=60), st.integers(0, 10))
