@@ -63,17 +63,19 @@ def let_arrive(
     asm: Assembler, process: Arrivals, arrive: Callable[[], None], source: str, phase: str, sizes: str
 ) -> None:
     """Emit a token's endless loop; `arrive` emits what one arrival does. The other three name random streams."""
-    again, one = Label(), Label()
+    again, now, one = Label(), Label(), Label()
     size = process.size if isinstance(process, Batch) else 1
     mean = size / process.rate
     time: Time = Exponential(mean=mean)
     if isinstance(process, Periodic):
         sleep(asm, Uniform(low=0.0, high=mean), phase)
+        asm.jump(now)
         time = Deterministic(mean=mean)
     elif isinstance(process, OnOff):
         time = process.interval()
     asm.place(again)
     sleep(asm, time, source)
+    asm.place(now)
     with asm.scope():
         if isinstance(process, Batch) and process.sizes == "geometric":
             asm.place(one)

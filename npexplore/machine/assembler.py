@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from npexplore.machine.resources.base import Server
 
 __all__ = ["PROBABILITY_STEPS", "Assembler", "Hold", "Label", "Row"]
+LOST, HANDED_ON, OWN = -1, 0, 1  # whose the packet of the running thread is
 
 
 @dataclass(frozen=True)
@@ -39,10 +40,11 @@ class Assembler(Rows):
     n_resources: int = 0
     homes: dict[str, Variable] = field(default_factory=dict)
     thread: Operand = 0  # number of the running thread, where a numbered resource asks for it
+    outlives: bool = False  # whether these rows are of forked work, which its thread does not wait for
     spare_tokens: int = 0  # tokens that visits may fork beyond a few for each thread
     at_rest: list[int] = field(default_factory=list)  # resources that work left over at the end of a run waits for
     columns: list[Variable] = field(default_factory=list)  # the workload's, of the running thread's packet
-    own: Variable | None = None  # 1 while the packet is the running thread's; None: it never goes elsewhere
+    own: Variable | None = None  # OWN, HANDED_ON or LOST; None: the same for every packet
     messages: dict[str, int] = field(default_factory=dict)  # by queue, the ring of its packets
     longest: dict[str, int] = field(default_factory=dict)  # by queue, the global that keeps its longest length
     tables: list[npt.NDArray[np.int64]] = field(default_factory=list)
@@ -185,10 +187,11 @@ class Assembler(Rows):
         self.jump(after)
         self.place(begin)
         slots, self._slots = self._slots, set() if hold is None else {0}
+        outer, self.outlives = self.outlives, self.outlives or mode == engine.DETACHED
         with self.scope():
             yield None if hold is None else Hold(0)
             self.emit(engine.END)
-        self._slots = slots
+        self._slots, self.outlives = slots, outer
         self.place(after)
 
     def try_take(self, server: str, otherwise: Label, member: Operand = 0, units: Operand = 1) -> Hold:
@@ -285,10 +288,15 @@ class Assembler(Rows):
         first = numbers[0] if numbers else 0
         return first if first and numbers == list(range(first, first + len(values))) else None
 
-    def end_packet(self) -> None:
-        """Note that the packet is no longer the running thread's: it was handed on or dropped."""
+    def end_packet(self, how: int) -> None:
+        """Note that the packet is no longer the running thread's: HANDED_ON or LOST."""
         if self.own is not None:
-            self.assign(self.own, 0)
+            self.assign(self.own, how)
+
+    def unless_lost(self, otherwise: Label) -> None:
+        """Go to the label if the packet was lost before."""
+        if self.own is not None:
+            self.jump(otherwise, self.own == LOST)
 
     def join(self) -> None:
         """Wait for the joined tokens."""

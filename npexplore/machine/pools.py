@@ -77,6 +77,11 @@ def visits(body: Body, aside: bool = False) -> Iterator[tuple[Visit, bool]]:
             yield from visits([inner for part in step.bodies for inner in part], True)
 
 
+def depends(body: Body) -> bool:
+    """Say whether it differs between packets how a body leaves them: finished, handed on, or lost."""
+    return ends(body) == "sometimes" or any(v.resource.ends(v.method) == "sometimes" for v, _ in visits(body))
+
+
 def ends(body: Body) -> Ends:
     """Say whether a body takes the packet from its thread: on no way through it, on some, or on all."""
     found: Ends = "never"

@@ -10,10 +10,10 @@ import numpy.typing as npt
 
 from npexplore._kernels import engine
 from npexplore.errors import ModelError
-from npexplore.machine.assembler import Assembler, Label, Row
+from npexplore.machine.assembler import OWN, Assembler, Label, Row
 from npexplore.machine.expressions import Variable, round_up
 from npexplore.machine.machine import Machine, Recorded
-from npexplore.machine.pools import Pool, ends
+from npexplore.machine.pools import Pool, depends, ends
 from npexplore.machine.program import visit
 from npexplore.machine.resources.base import Server
 from npexplore.machine.resources.ingress import SATURATED, TIMESTAMPS, Ingress
@@ -146,7 +146,7 @@ class MachineCompiler:
             own_number = asm.register(asm.thread)
             asm.limit(asm.thread, machine.threads)
         leaves = ends(recorded.body)
-        asm.own = Variable("own") if leaves == "sometimes" else None
+        asm.own = Variable("own") if depends(recorded.body) else None
         if asm.own is not None:
             asm.register(asm.own)
         entry = len(asm.rows)
@@ -155,13 +155,13 @@ class MachineCompiler:
         asm.place(again)
         self._get(pool, columns, born=leaves != "never")
         if asm.own is not None:
-            asm.assign(asm.own, 1)
+            asm.assign(asm.own, OWN)
         busy = asm.take(threads_of(pool)) if self.several else None
         steps(asm, recorded.body)
         if busy is not None:
             asm.give(busy)
         if asm.own is not None:
-            asm.jump(again, asm.own == 0)
+            asm.jump(again, asm.own != OWN)
         if leaves != "always":
             self._done(recorded.columns)
         asm.jump(again)

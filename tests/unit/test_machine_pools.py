@@ -517,3 +517,18 @@ def test_packets_lost_at_a_card_are_not_finished():
     answer = simulate(made, packets(100), packets=320)
     assert answer.rate_pps == pytest.approx(1e7, rel=1e-3)
     assert answer.drops["card"] == pytest.approx(9 * 320, abs=10)
+
+
+def test_a_packet_lost_at_a_card_goes_no_further():
+    """A mirror port loses most packets; only the others reach the second pool."""
+
+    def program(m, packet):
+        m.work.wait(seconds=10 * NS)
+        m.card.send(bytes=100)
+        m.q0.put()
+
+    card = LineCard("card", 1e9, buffer_bytes=200, when_full="drop")
+    made = joined([Pool("a", 1, program), stage("b", 1, gets="q0")], card, Delay("work"), BoundedQueue("q0", 4))
+    answer = simulate(made, packets(100), packets=320)
+    assert answer.rate_pps + answer.drops["card"] / answer.about["simulated_s"] == pytest.approx(1e8, rel=1e-2)
+    assert answer.rate_pps <= 1e7

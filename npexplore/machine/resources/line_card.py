@@ -4,7 +4,7 @@
 
 `receive` waits until a packet has come over the wire: an input file plays as fast as the machine accepts it. `send`
 waits for the wire and for the packet to leave (no buffer), or only for room in the buffer, from which the wire sends by
-itself; without room the sender waits (stall) or the packet is lost (drop).
+itself; without room the sender waits (stall) or the packet is lost (drop): later sends and puts do nothing for it.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from npexplore.errors import ModelError, one_of
-from npexplore.machine.assembler import Assembler
+from npexplore.machine.assembler import LOST, Assembler
 from npexplore.machine.expressions import Expression, Operand, Values, ceildiv
 from npexplore.machine.resources.base import (
     Ends,
@@ -94,12 +94,13 @@ class LineCard(Resource):
             self._send(asm, time, size, member)
         else:
             lost, after = Label(), Label()
+            asm.unless_lost(after)
             asm.try_consume(self._room, size, lost, member)
             self._send(asm, time, size, member)
             asm.jump(after)
             asm.place(lost)
             asm.count(f"drop.{self.name}")
-            asm.end_packet()
+            asm.end_packet(LOST)
             asm.place(after)
 
     def _send(self, asm: Assembler, time: Operand, size: Operand, member: Operand) -> None:

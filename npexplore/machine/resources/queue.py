@@ -12,7 +12,7 @@ import numpy as np
 
 from npexplore._kernels import engine
 from npexplore.errors import ModelError, one_of
-from npexplore.machine.assembler import Assembler
+from npexplore.machine.assembler import HANDED_ON, Assembler
 from npexplore.machine.expressions import Expression, Operand, Values, Variable, maximum
 from npexplore.machine.resources.base import Ends, Resource, Server, Uses, count_of, time_of
 from npexplore.machine.rows import Label
@@ -81,17 +81,19 @@ class BoundedQueue(Resource):
         values: dict[str, Operand] = {**columns, **operands}
         units = 1 if self.unit == "packets" else values["packet_bytes"]
         lost, after = Label(), Label()
+        asm.unless_lost(after)
         if self.when_full == "drop":
             asm.try_consume(f"{self.name}.room", units, lost)
         else:
             asm.consume(f"{self.name}.room", units)
         append(asm, self.name, self.packets, list(values.values()))
+        asm.end_packet(HANDED_ON)
         if self.when_full == "drop":
             asm.jump(after)
             asm.place(lost)
             asm.count(f"drop.{self.name}")
-            asm.place(after)
-        asm.end_packet()
+            asm.end_packet(HANDED_ON)
+        asm.place(after)
 
     def emit_get(self, asm: Assembler, columns: Sequence[Variable], poll: Callable[[], None] | None) -> None:
         """Wait for a packet, load its columns, give its room back."""
