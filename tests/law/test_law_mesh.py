@@ -79,11 +79,12 @@ LENGTHS = st.one_of(st.integers(1, 4), st.integers(1, 24))
 @st.composite
 def traffic(draw):
     columns, rows = draw(st.integers(1, 4)), draw(st.integers(1, 4))
-    tiles = st.integers(0, columns * rows - 1)
+    ports = draw(st.lists(st.integers(0, columns * rows - 1), max_size=4))
+    tiles = st.integers(0, columns * rows + len(ports) - 1)
     few = st.sampled_from(draw(st.lists(tiles, min_size=1, max_size=3)))
     gaps = draw(st.lists(st.integers(0, draw(st.sampled_from([0, 2, 9]))), min_size=1, max_size=20))
     at = np.cumsum(gaps).tolist()
-    return columns, rows, [
+    return columns, rows, ports, [
         (t, draw(tiles), draw(st.one_of(tiles, few)), draw(LENGTHS), draw(st.booleans())) for t in at
     ]  # fmt: skip
 
@@ -94,8 +95,8 @@ def traffic(draw):
     arbitration=st.sampled_from(["oldest", "rotating", "fixed"]),
 )  # fmt: skip
 def test_worms_move_as_flit_by_flit(sent, depth, hop, arbitration):
-    columns, rows, rest = sent
-    mesh = Mesh("net", columns, rows, CLOCK, depth, hop_cycles=hop, arbitration=arbitration)
+    columns, rows, ports, rest = sent
+    mesh = Mesh("net", columns, rows, CLOCK, depth, hop_cycles=hop, arbitration=arbitration, ports=ports)
 
     def program(m, packet):
         with m.branch(packet.wait > 0):
@@ -106,7 +107,8 @@ def test_worms_move_as_flit_by_flit(sent, depth, hop, arbitration):
     at, source, target, flits, wait = (list(column) for column in zip(*rest, strict=True))
     words = [length - 1 for length in flits]  # the rest is the header
     found = seen(mesh, program, {"source": source, "target": target, "words": words, "wait": wait}, at)
-    messages = mesh_flits.play(columns, depth, hop, [mesh_flits.Message(*row[:4]) for row in rest], arbitration)
+    messages = [mesh_flits.Message(*row[:4]) for row in rest]
+    mesh_flits.play(columns, rows, ports, depth, hop, messages, arbitration)
     expected = [m.arrived(-1, hop) if waits else m.released for m, waits in zip(messages, wait, strict=True)]
     assert found.noted == expected
     held = {}

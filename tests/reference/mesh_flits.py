@@ -36,11 +36,17 @@ class Message:
         return self.crossed[-1][flit] + hop
 
 
-def route(columns, source, target):
-    """Links (from, to, input at `to`) from the sender to the receiver: x first, then y."""
-    x, y = source % columns, source // columns
-    goal_x, goal_y = target % columns, target // columns
-    links, here = [("in", source, LOCAL)], source
+def route(columns, tiles, ports, source, target):
+    """Links (from, to, input at `to`) from one terminal to another: x first, then y; terminals follow the tiles."""
+    here, goal, local = source, target, LOCAL
+    if source >= tiles:
+        here = ports[source - tiles]
+        local += 1 + ports[: source - tiles].count(here)
+    if target >= tiles:
+        goal = ports[target - tiles]
+    x, y = here % columns, here // columns
+    goal_x, goal_y = goal % columns, goal // columns
+    links = [("in", source, local)]
     while (x, y) != (goal_x, goal_y):
         if x != goal_x:
             step, came = (1, WEST) if x < goal_x else (-1, EAST)
@@ -51,14 +57,17 @@ def route(columns, source, target):
         there = y * columns + x
         links.append((here, there, came))
         here = there
-    return [*links, (here, "out", None)]
+    return [*links, (target, "out", None)]
 
 
-def play(columns, depth, hop, messages, arbitration="oldest"):
-    """Move all messages (a list in the order of sending); returns them with their crossings filled in."""
+def play(columns, rows, ports, depth, hop, messages, arbitration="oldest"):
+    """Move all messages (a list in the order of sending); returns them with their crossings filled in.
+
+    ports: tiles that have a terminal more each.
+    """
     owner, waiting, turn, fifo, last_tail = {}, {}, {}, {}, {}
     for m in messages:
-        m.route = route(columns, m.source, m.target)
+        m.route = route(columns, columns * rows, ports, m.source, m.target)
         m.crossed = [[] for _ in m.route]
         m.granted = [None] * len(m.route)
     asked = set()
@@ -86,7 +95,7 @@ def play(columns, depth, hop, messages, arbitration="oldest"):
         new = []
         for number, m in enumerate(messages):
             if m.at <= t and (number, 0) not in asked:
-                new.append((1 + LOCAL, number, 0))
+                new.append((0, number, 0))
             for k in range(1, len(m.route)):
                 behind = fifo.get(m.route[k - 1], [])
                 here = m.crossed[k - 1] and m.crossed[k - 1][0] + hop <= t

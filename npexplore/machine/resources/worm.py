@@ -4,7 +4,7 @@
     token:    first in its FIFO -> next link of the route -> bursts over it; with the first burst the next token starts
               -> give both when the tail has passed; over an exit no place is needed and no token follows
 
-Priorities make the order within a cycle: 0 what frees links and places, 1 + input heads that ask for a link.
+Priorities make the order within a cycle: 0 what moves flits and frees links, 1 + input heads that ask for a link.
 """
 
 from __future__ import annotations
@@ -44,8 +44,10 @@ class Worm:
         entry = asm.take_at((asm.number(grid.links[0].name), at))
         table = asm.shared_table(f"{self.name}.entries", grid.entries)
         asm.emit(engine.LOAD, (table, 0), (0, at), slot=asm.operand(self.tile)[1])
+        own = asm.priority(0)
         self._move([("space", self.link)], None, self.link)
         asm.give(entry)
+        asm.priority(own)
         if self.wait:
             asm.join()
         asm.jump(after)
