@@ -100,6 +100,20 @@ def test_scan(benchmark, capture):
     benchmark.extra_info["gigabytes_per_s"] = capture.stat().st_size / seconds / 1e9
 
 
+def test_scan_erf(benchmark, capture, tmp_path):
+    """The same packets as Endace's records, which carry 18 bytes before each packet."""
+    packets = np.fromfile(capture, np.uint8, offset=24).reshape(PACKETS, 16 + SIZE)[:, 16:]
+    record = np.zeros((PACKETS, 18 + SIZE), np.uint8)
+    record[:, :8].view("<u8")[:, 0] = (5 << 32) + np.arange(PACKETS, dtype=np.uint64) * 21_475
+    record[:, 8:12] = 2, 4, 0, 18 + SIZE
+    record[:, 14:16] = 0, SIZE
+    record[:, 18:] = packets
+    record.tofile(tmp_path / "small.erf")
+    count = benchmark.pedantic(scan, (tmp_path / "small.erf",), rounds=5, warmup_rounds=1)
+    assert count == PACKETS
+    benchmark.extra_info["million_packets_per_s"] = PACKETS / fastest(benchmark) / 1e6
+
+
 def test_read_into_memory(benchmark, capture):
     table = benchmark.pedantic(read_capture, (capture,), rounds=3, warmup_rounds=1).columns
     assert table["checksum_good"].all()
