@@ -21,6 +21,7 @@ from npexplore.machine.resources.queue import BoundedQueue
 from npexplore.machine.steps import steps
 from npexplore.machine.workload import CLASS, Workload
 from npexplore.solve.patience import patience
+from npexplore.solve.rows_check import check_rows
 
 Integers = npt.NDArray[np.int64]
 MOST_CLASSES = 64
@@ -74,7 +75,7 @@ def rows_of(rows: list[Row]) -> Integers:
 
 def build(machine: Machine, workload: Workload) -> EngineModel:
     """Assemble the threads' programs, the source of packets, and the resources of a machine."""
-    return MachineCompiler(machine, workload).model()
+    return check_rows(MachineCompiler(machine, workload).model())
 
 
 class MachineCompiler:

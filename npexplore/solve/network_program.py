@@ -21,6 +21,7 @@ from npexplore.machine.expressions import Variable
 from npexplore.machine.network import IN, OUT, CustomerClass, Network, Station
 from npexplore.machine.resources.base import Server
 from npexplore.solve.model import EngineModel, Token, rows_of
+from npexplore.solve.rows_check import check_rows
 
 TICKS = 10_000  # in the shortest mean time
 MOST_OUTSIDE = 50_000  # customers from outside, at once; more are taken for a network that never empties
@@ -77,7 +78,7 @@ class NetworkCompiler:
     def model(self) -> EngineModel:
         """Return the arrays of the event engine."""
         asm = self.asm
-        return EngineModel(
+        built = EngineModel(
             rows=rows_of(asm.rows),
             sources=[row.source for row in asm.rows],
             servers=asm.servers,
@@ -92,6 +93,7 @@ class NetworkCompiler:
             places=[row.place for row in asm.rows],
             classes=len(self.network.classes) + 1,  # the last one counts times of thinking
         )
+        return check_rows(built)
 
 
 class ClassProgram:

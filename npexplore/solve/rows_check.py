@@ -1,0 +1,148 @@
+"""What the event engine takes on trust, checked once when a model is built (docs/engine.md: Rows, Lines).
+
+Constants of rows are not checked while a model runs: registers, slots, kinds, targets, members of an ALL. SHARED
+resources are served by SHARE alone, every SHARE of one names the same speeds, and no speed comes to 0 with as many
+tokens as there can be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from npexplore._kernels import engine
+from npexplore.errors import ModelError
+
+if TYPE_CHECKING:
+    from npexplore.solve.model import EngineModel
+
+KINDS = {  # how many kinds x of an operation there are
+    **dict.fromkeys((engine.WAIT, engine.SERVE, engine.DRAW, engine.SHARE), engine.WINDOW + 1),
+    engine.SET: engine.BORN + 1,
+    engine.JUMP: engine.GT + 1,
+    engine.FORK: engine.NEW_PACKET + 1,
+    engine.PICK: engine.NEXT_FLAGGED + 1,
+}
+JUMPING = (engine.JUMP, engine.TRY, engine.FORK)
+HOLDING = (engine.TAKE, engine.TRY, engine.FORK, engine.GIVE)
+WRITING = (engine.SET, engine.DRAW, engine.PICK)
+UNSHARED = (engine.TAKE, engine.TRY, engine.SERVE, engine.PUT)
+
+
+def check_rows(model: EngineModel) -> EngineModel:
+    """Return the model; raises ModelError naming row, operation, rule and value of the first row that is wrong."""
+    members = set(_members(model))
+    for number, row in enumerate(model.rows.tolist()):
+        if number not in members:
+            rule = _wrong_constant(model, row) or _wrong_share(model, row)
+            if rule:
+                raise ModelError(f"{_place(model, number)}: {rule}")
+    _check_speeds(model)
+    return model
+
+
+def _place(model: EngineModel, number: int) -> str:
+    op = int(model.rows[number, engine.OP])
+    name = engine.OPERATIONS[op] if 0 <= op < len(engine.OPERATIONS) else f"operation {op}"
+    where = model.places[number] if number < len(model.places) and model.places[number] else "program"
+    return f"{where} (row {number}, {name})"
+
+
+def _members(model: EngineModel) -> Iterator[int]:
+    """Yield the rows that name what an ALL takes, checking them."""
+    for at in np.flatnonzero(model.rows[:, engine.OP] == engine.ALL).tolist():
+        count = int(model.rows[at, engine.X])
+        most = len(model.rows) - at - 1
+        if not 1 <= count <= most:
+            raise ModelError(f"{_place(model, at)}: the members must be 1..{most} rows, got {count}")
+        for number in range(at + 1, at + 1 + count):
+            row = model.rows[number].tolist()
+            rule = _wrong_register(row) or _wrong_slot(row[engine.SLOT], -1) or _unshared(model, row)
+            if rule:
+                raise ModelError(f"{_place(model, number)}: {rule}")
+            yield number
+
+
+def _wrong_register(row: list[int]) -> str | None:
+    for column in (engine.RA, engine.RB, engine.RC):
+        if not 0 <= row[column] < engine.REGISTERS:
+            return f"registers must be 0..{engine.REGISTERS - 1}, got {row[column]}"
+    return None
+
+
+def _wrong_slot(slot: int, least: int) -> str | None:
+    if not least <= slot < engine.SLOTS:
+        return f"the slot must be {least}..{engine.SLOTS - 1}, got {slot}"
+    return None
+
+
+def _wrong_constant(model: EngineModel, row: list[int]) -> str | None:
+    """Return which rule of the rows' constants is broken, if one is."""
+    op, kind = row[engine.OP], row[engine.X]
+    if not 0 <= op < len(engine.OPERATIONS):
+        return f"operations must be 0..{len(engine.OPERATIONS) - 1}, got {op}"
+    if op in KINDS and not 0 <= kind < KINDS[op]:
+        return f"the kind must be 0..{KINDS[op] - 1}, got {kind}"
+    if op in JUMPING and not 0 <= row[engine.TARGET] < len(model.rows):
+        return f"the target must be a row 0..{len(model.rows) - 1}, got {row[engine.TARGET]}"
+    if op in WRITING and row[engine.SLOT] >= engine.REGISTERS:
+        return f"the destination must be a register below {engine.REGISTERS}, got {row[engine.SLOT]}"
+    if op in HOLDING and (rule := _wrong_slot(row[engine.SLOT], 0 if op == engine.GIVE else -1)):
+        return rule
+    return _wrong_register(row)
+
+
+def _wrong_share(model: EngineModel, row: list[int]) -> str | None:
+    """Return what is wrong with a row that comes to a SHARED resource, or does not come to one as it must."""
+    if row[engine.OP] in UNSHARED:
+        return _unshared(model, row)
+    if row[engine.OP] != engine.SHARE:
+        return None
+    z = row[engine.Z]
+    if abs(z) > len(model.tables):
+        return f"speeds must be one of {len(model.tables)} tables, got table {abs(z) - 1}"
+    if z and (model.tables[abs(z) - 1].ndim != 2 or not model.tables[abs(z) - 1].size):
+        return f"table {abs(z) - 1} of speeds must have rows and a column, got {model.tables[abs(z) - 1].shape}"
+    name = _shared(model).get(row[engine.A]) if not row[engine.RA] else ""
+    return f"resource {row[engine.A]} must be shared by its discipline" if name is None else None
+
+
+def _unshared(model: EngineModel, row: list[int]) -> str | None:
+    name = None if row[engine.RA] else _shared(model).get(row[engine.A])
+    return f"{name!r} is shared and served by SHARE alone" if name else None
+
+
+def _shared(model: EngineModel) -> dict[int, str]:
+    """Return the names of the SHARED resources by number."""
+    return {
+        number + member: server.name
+        for server, number in model.servers.values()
+        if server.discipline == "shared"
+        for member in range(server.members)
+    }
+
+
+def _check_speeds(model: EngineModel) -> None:
+    """Refuse a SHARED resource with two kinds of speeds, and speeds that are 0 with some number of tokens."""
+    most = len(model.tokens) + model.spare_tokens
+    names, speeds = _shared(model), dict[int, int]()
+    for number in np.flatnonzero(model.rows[:, engine.OP] == engine.SHARE).tolist():
+        a, ra, z = (int(model.rows[number, column]) for column in (engine.A, engine.RA, engine.Z))
+        if not ra and speeds.setdefault(a, z) != z:
+            raise ModelError(
+                f"{_place(model, number)}: all that share {names[a]!r} must name the same speeds, "
+                f"got {z} after {speeds[a]}"
+            )
+        units = next((s.units for s, n in model.servers.values() if n <= a < n + s.members), 1)
+        levels = model.tables[abs(z) - 1][:, 0] if z else np.arange(1, units + 1) << engine.SPEED
+        tokens = np.arange(1, len(levels) + 1)
+        tokens[-1] = max(most, len(levels))  # the last speed holds for all more
+        each = levels // (1 if z < 0 else tokens)
+        if (each < 1).any():
+            level = int(np.argmax(each < 1))
+            raise ModelError(
+                f"{_place(model, number)}: the speed with {tokens[level]} tokens must be at least 2^-{engine.SPEED} of "
+                f"a tick's work each, got {int(levels[level])} / 2^{engine.SPEED} for all"
+            )
