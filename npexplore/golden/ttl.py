@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from npexplore._kernels import golden_headers as kernels
+from npexplore.errors import InputError
 from npexplore.golden.checksum import update_checksum
 from npexplore.golden.columns import Packets
 from npexplore.golden.header import SHORTEST
@@ -23,7 +24,12 @@ def decrement_ttl(packet: bytes) -> tuple[Reason, bytes]:
 
 
 def decrement_ttls(packets: Packets, *, in_place: bool = False) -> tuple[NDArray[np.uint8], Packets]:
-    """Return reason codes and the changed packets, a copy unless `in_place` allows to write into the buffer."""
+    """Return reason codes and the changed packets, a copy unless `in_place` allows to write into the buffer.
+
+    Raises InputError for `in_place` on a buffer that cannot be written to, as that of a mapped file.
+    """
+    if in_place and not packets.buffer.flags.writeable:
+        raise InputError("in_place must have a buffer that can be written to, got a read-only one")
     changed = packets if in_place else packets.copy()
     out = np.empty(len(packets), np.uint8)
     kernels.decrement(changed.buffer, changed.offset, changed.length, out)

@@ -23,7 +23,7 @@ from npexplore.golden.header import read_header, with_checksum, write_packet
 from npexplore.golden.martians import martian, martian_list
 from npexplore.golden.reasons import Reason
 from npexplore.golden.redirect import redirects
-from npexplore.golden.ttl import decrement_ttl
+from npexplore.golden.ttl import decrement_ttl, decrement_ttls
 from npexplore.golden.validate import validate, validate_many
 
 PACKET = write_packet(0x0A000001, 0x14000001, b"payload!", identification=0x1234, ttl=9)
@@ -153,6 +153,19 @@ def test_time_to_live(ttl, left):
         assert (reason, after) == (Reason.TTL_EXPIRED, packet)
     else:
         assert (reason, after) == (Reason.NONE, write_packet(1, 2, b"x", ttl=left))
+
+
+def test_time_to_live_of_a_mapped_file():
+    buffer = np.frombuffer(PACKET, np.uint8)  # read-only
+    packets = Packets(buffer, np.array([0]), np.array([len(PACKET)]))
+    assert validate_many(packets).tolist() == [Reason.NONE]
+    codes, after = decrement_ttls(packets)
+    assert (codes.tolist(), list(after), list(packets)) == ([Reason.NONE], [decrement_ttl(PACKET)[1]], [PACKET])
+    with pytest.raises(InputError, match="in_place must have a buffer that can be written to"):
+        decrement_ttls(packets, in_place=True)
+    writable = packets.copy()
+    decrement_ttls(writable, in_place=True)
+    assert list(writable) == list(after)
 
 
 def test_time_to_live_with_every_checksum():
