@@ -5,6 +5,7 @@ import pytest
 
 from npexplore.designs import design
 from npexplore.errors import InputError, UnknownNameError
+from npexplore.machine.distributions import Batch, OnOff
 from npexplore.machine.workload import Workload, workload
 from npexplore.packets import read_capture
 from npexplore.packets.synthetic import Traffic, fixed, periodic
@@ -64,6 +65,20 @@ def test_rates(rate, pps, arrivals):
         ({"packet_bytes": 64, "arrivals": "poisson", "rate": -1.0}, "rate must be greater than 0 and finite, got -1.0"),
         ({"packet_bytes": 64, "arrivals": "poisson", "rate": "3ms"}, "rate must be in packets or bits per second"),
         ({"packet_bytes": 64, "arrivals": "poisson", "rate": "fast"}, "rate must be a number with a unit such as"),
+        ({"packet_bytes": 64, "arrivals": "batch:4"}, "arrivals 'batch' need a rate"),
+        (
+            {"packet_bytes": 64, "arrivals": "batch", "rate": 1.0},
+            "given as batch:SIZE or batch:SIZE:geometric, got",
+        ),
+        ({"packet_bytes": 64, "arrivals": "batch:0", "rate": 1.0}, "batch:SIZE or batch:SIZE:geometric, got 'batch:0'"),
+        ({"packet_bytes": 64, "arrivals": "batch:4:normal", "rate": 1.0}, "got 'batch:4:normal'"),
+        ({"packet_bytes": 64, "arrivals": "poisson:4", "rate": 1.0}, "are given as poisson alone, got 'poisson:4'"),
+        ({"packet_bytes": 64, "arrivals": "on_off:2ms", "rate": 1.0}, "on_off:ON:OFF with times such as 2ms"),
+        (
+            {"packet_bytes": 64, "arrivals": "on_off:2ms:4", "rate": 1.0},
+            "span of on_off arrivals must be a time",
+        ),
+        ({"packet_bytes": 64, "arrivals": "on_off:0ms:4ms", "rate": 1.0}, "must be a time above 0 such as 2ms or 5us"),
         ({"trace": "nowhere.pcap"}, "nowhere.pcap"),
     ],
 )
@@ -115,6 +130,21 @@ def test_scaling_changes_what_a_machine_is_offered():
 
 def test_scaling_a_rate():
     assert workload(packet_bytes=64, arrivals="poisson", rate=1000.0).scaled(0.5).rate_pps == 2000
+
+
+def test_bursts():
+    load = workload(packet_bytes=64, arrivals="batch:8:geometric", rate="2Mpps")
+    assert load.process() == Batch(rate=2e6, size=8, sizes="geometric")
+    assert "2e+06 packets/s in geometric batches of 8" in repr(load)
+    spans = load.with_arrivals("on_off:2ms:6ms")
+    assert spans.process() == OnOff(rate=2e6, on=0.002, off=0.006)
+    assert spans.scaled(0.5).process() == OnOff(rate=4e6, on=0.001, off=0.003)
+    assert "0.002 s on and 0.006 s off" in repr(spans)
+    others = ["batch:8", "batch:7:geometric", "on_off:2ms:6ms", "on_off:3ms:6ms", "poisson", "saturated"]
+    assert len({load.key, *(load.with_arrivals(how).key for how in others)}) == 7
+    assert load.with_arrivals("saturated").process() is None
+    with pytest.raises(InputError, match="arrivals 'batch' need their batch:SIZE"):
+        Workload("w", {"packet_bytes": np.array([64])}, "batch", rate_pps=1.0)
 
 
 def test_synthetic_traffic_is_a_workload():
