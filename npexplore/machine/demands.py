@@ -177,7 +177,7 @@ class _Walk:
                 told = other.member is not None and begun.member is not None
                 if other.server == begun.server and told and np.any((other.member == begun.member) & live):
                     raise ModelError(f"{place}: two holdings of one take_all must be of different members")
-            self.sections.begin(path, begun, (server.members, server.units), place)
+            self.sections.begin(path, begun, server.members, (1, server.units), place)
 
     def visit(self, step: Visit, known: Known, path: Path, base: int) -> None:
         values = {name: evaluate(value, known) for name, value in step.operands.items()}
@@ -207,7 +207,7 @@ class _Walk:
         path.clock = path.clock + weights * uses.latency
         for one in uses.opens:
             server, begun = sizes[one.server], Open(one.server, one.server, one.units, one.member)
-            self.sections.begin(path, begun, (server.members, server.units), place)
+            self.sections.begin(path, begun, server.members, (0, server.units), place)
         for one in uses.closes:
             ended = Open(one.server, one.server, one.units, one.member)
             self.sections.end(path, ended, base, sizes[one.server].members, place)

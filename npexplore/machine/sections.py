@@ -138,27 +138,28 @@ class Sections:
             place = path.chain, server
             self.spent[place] = self.spent.get(place, 0.0) + seconds
 
-    def begin(self, path: Path, section: Open, limits: tuple[int, int], place: str) -> None:
-        """Take units; limits: members and units of the server."""
-        members, units = limits
+    def begin(self, path: Path, section: Open, members: int, allowed: tuple[int, int], place: str) -> None:
+        """Take units, as many as are allowed (least and most)."""
+        least, most = allowed
         kept, live = self.by_server.setdefault(section.server, Section()), path.weights > 0
         taken = np.broadcast_to(section.units, path.weights.shape)[live]
-        if np.any((taken < 0) | (taken > units)):
-            raise ModelError(f"{place}: units of {section.server} must be in 0..{units}, got {_outside(taken, units)}")
+        outside = taken[(taken < least) | (taken > most)]
+        if len(outside):
+            raise ModelError(f"{place}: units of {section.server} must be in {least}..{most}, got {outside[0]:g}")
         kept.demand.add(-section.units * path.clock, section.member, live, members, f"{place}: {section.server}")
         kept.demand.visits += float(np.sum(path.weights))
         kept.outlives |= path.forked
         held = path.units.get(section.server, 0.0) + section.units * path.weights
         path.units[section.server] = held
-        if not len(taken) or not np.any(taken):
+        if not np.any(taken == 0):
+            path.open = (*path.open, section)
+        elif np.any(taken):
+            kept.scattered = True
+        if not np.any(taken):
             return
         kept.least, kept.most = min(kept.least, float(taken.min())), max(kept.most, float(taken.max()))
         kept.in_all += float(taken.max())
         kept.at_a_time = max(kept.at_a_time, float(np.max(held[live] / path.weights[live])))
-        if taken.min() > 0:
-            path.open = (*path.open, section)
-        else:
-            kept.scattered = True
 
     def end(self, path: Path, section: Open, base: int, members: int, place: str) -> None:
         """Give units; what was opened in this block stands in `path.open` from `base` on."""
@@ -218,7 +219,3 @@ def _same(a: Open, b: Open, live: Flags) -> bool:
     if a.key != b.key:
         return False
     return bool(np.all((np.broadcast_to(a.units, live.shape) == np.broadcast_to(b.units, live.shape)) | ~live))
-
-
-def _outside(taken: Values, units: int) -> float:
-    return float(taken[(taken < 0) | (taken > units)][0])

@@ -209,8 +209,8 @@ def test_two_of_different_members_may_be_held():
 @pytest.mark.parametrize(
     ("program", "message"),
     [
-        (lambda m, p: m.give(m.take("slots", units=p.n)), "take of 'slots': units of slots must be in 0..3, got 4"),
-        (lambda m, p: m.give(m.take("slots", units=p.n * -1)), "units of slots must be in 0..3, got -2"),
+        (lambda m, p: m.give(m.take("slots", units=p.n)), "take of 'slots': units of slots must be in 1..3, got 4"),
+        (lambda m, p: m.give(m.take("slots", units=p.n * -1)), "units of slots must be in 1..3, got -2"),
         (lambda m, p: m.give(m.take("bank", member=p.n)), "take of 'bank': bank has members 0..3, got 4"),
         (lambda m, p: m.give(*m.take_all(("bank", p.n - 2), ("bank", 0))), "must be of different members"),
         (lambda m, p: m.give(m.take("slots", units=m.draw(3, "x"))), "must not depend on a random choice"),
@@ -306,6 +306,20 @@ def test_holds_over_loops_and_branches():
     assert found.servers["bank"].inner == pytest.approx(13 * NS)
 
 
+def test_holds_where_no_packet_comes():
+    def program(m, packet):
+        with m.branch(packet.n > 9):
+            a = m.take("bus")
+            b = m.take("slots", units=packet.n)
+            with m.fork(a) as moved:
+                m.give(moved)
+            m.give(b)
+        work(m, 10)
+
+    found = both_but_delay(program, packets(64, n=[1]))
+    assert (found.servers["bus"].seconds, found.servers["slots"].visits) == (0, 0)
+
+
 def test_a_fork_takes_a_hold_along():
     def program(m, packet):
         a = m.take("bus")
@@ -321,7 +335,7 @@ def test_a_fork_takes_a_hold_along():
     assert found.sections["bus"].outlives
 
 
-def both_but_delay(program):
+def both_but_delay(program, load=LOAD):
     """As `both`, for programs that do things side by side."""
 
     def and_wait(m, packet):
@@ -329,7 +343,7 @@ def both_but_delay(program):
         work(m, 5000)
 
     made = machine(servers(), and_wait)
-    found, seen = told(made, LOAD), solo(made, LOAD)
+    found, seen = told(made, load), solo(made, load)
     assert found.latency == pytest.approx(seen.latency, rel=1e-9)
     assert {n: s for n, s in seen.servers.items() if s > 0} == pytest.approx(
         {n: d.seconds for n, d in found.servers.items() if d.seconds > 0}, rel=1e-9
