@@ -125,7 +125,6 @@ def parts(options, processor=None):
 PROCESSORS = [
     Processor("processor", 2, 1e9, switch_cycles=2),
     Processor("processor", 2, 1e9, 2, "ready_round_robin"),
-    Processor("processor", 2, 1e9, 2, "strict_round_robin", threads=1),
     Processor("processor", 2, 1e9, 0, "ready_every_cycle", pipeline=3),
 ]
 SMALL = st.one_of(st.integers(0, 9), st.sampled_from(["a", "b", "i"]))

@@ -314,6 +314,25 @@ def test_a_requester_beyond_the_last_is_refused_by_every_solver():
         simulate(made, load)
 
 
+def test_forked_work_has_no_turn():
+    def program(m, packet):
+        with m.fork():
+            m.me.compute(cycles=4)
+
+    me = Processor("me", 1, 1e9, 0, "strict_round_robin", threads=2)
+    with pytest.raises(ModelError, match="me: with strict turns forked work cannot compute"):
+        simulate(machine([me], program, home="me"), LOAD)
+
+
+def test_parallel_parts_share_a_turn():
+    def program(m, packet):
+        m.parallel(*[lambda: m.me.compute(cycles=10)] * 3)
+
+    me = Processor("me", 1, 1e9, 0, "strict_round_robin", threads=4)
+    made = machine([me], program, threads=4, home="me")
+    assert simulate(made, LOAD, packets=2000).rate_pps == pytest.approx(1e9 / 30, rel=2e-3)
+
+
 def test_more_threads_than_turns_are_refused():
     me = Processor("me", 1, 1e9, 0, "strict_round_robin", threads=2)
     made = machine([me], lambda m, packet: m.me.compute(cycles=4), threads=3, home="me")

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from npexplore._kernels import engine
+from npexplore.errors import ModelError
 from npexplore.machine.assembler import Assembler
 from npexplore.machine.expressions import Operand
 from npexplore.machine.resources.base import Server
@@ -36,7 +37,9 @@ class Turns:
         return asm.home(self.name) * self.threads + asm.shared_global(f"{self.name}.flags", self.engines * self.threads)
 
     def emit_await(self, asm: Assembler) -> None:
-        """Wait for the turn; take it from a thread that has no packet."""
+        """Wait for the turn; take it from a thread that has no packet. Raises ModelError in work that outlives it."""
+        if asm.outlives:
+            raise ModelError(f"{self.name}: with strict turns forked work cannot compute, its thread may have no turn")
         own, go = Label(), Label()
         with asm.scope():
             asm.check_below(asm.thread, self.threads, f"{self.name} has turns for threads")
