@@ -45,3 +45,5 @@ class Reason(IntEnum):
     FRAGMENTATION_NEEDED = 25, "longer than the link allows, and must not be fragmented", "RFC 1191 section 4"
     MTU_TOO_SMALL = 26, "the link cannot carry the header and 8 bytes", "RFC 791 section 3.2"
     REVERSE_PATH = 27, "the way back to the source is by another port", "RFC 1812 section 5.3.8"
+    OTHER_STATION = 28, "the frame is for another station of the link", "IEEE 802.3 clause 4.1.4, RFC 1812 section 3"
+    SOURCE_ROUTE_LOST = 29, "a source route that leads nowhere, dropped without a word", "RFC 1812 section 5.2.4.1"

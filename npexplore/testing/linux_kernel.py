@@ -24,8 +24,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import TypeVar
 
+import numpy as np
+
 from npexplore.errors import InputError
-from npexplore.golden.addresses import address_number, address_text
+from npexplore.golden.addresses import address_number, address_text, mask_of
 from npexplore.golden.configuration import KINDS, Port, Router
 
 Result = TypeVar("Result")
@@ -124,6 +126,10 @@ class LinuxKernel:
         self._sockets: list[socket.socket] = []
         self._namespaces: list[int] = []
         self._cores = os.sched_getaffinity(0)
+        routes = router.routes
+        to_ports = (routes.via == 0) & (routes.kind == 0)
+        self._to_ports = [row for row in np.flatnonzero(to_ports).tolist() if row >= len(router.ports)]
+        self._introduced: set[int] = set()
 
     def __enter__(self) -> LinuxKernel:
         reason = why_not()
@@ -212,8 +218,8 @@ class LinuxKernel:
         """Return the addresses of a link that need an entry: all of a small link, the next hops of a large one."""
         hosts = 1 << 32 - port.length
         if hosts <= HOSTS_LISTED:
-            ends = (port.network, port.broadcast)
-            yield from (a for a in range(port.network, port.network + hosts) if a != port.address and a not in ends)
+            not_hosts = (port.address, port.broadcast)
+            yield from (a for a in range(port.network, port.network + hosts) if a not in not_hosts)
             return
         vias = {int(v) for v in self.router.routes.via[self.router.routes.port == port.number] if v}
         yield from sorted(vias | {a for a in self.router.neighbours if port.on_link(a)})
@@ -226,11 +232,24 @@ class LinuxKernel:
         longest = self.router.ports[port].mtu + LINK_HEADER
         if not LINK_HEADER <= len(frame) <= longest:
             raise InputError(f"port {port} takes frames of {LINK_HEADER} to {longest} bytes, got {len(frame)}")
+        self._introduce(frame[30:34])
         marker = self._marker()
         self._sockets[port].send(frame)
         self._sockets[0].send(marker)
         self._await_marker(marker)
         return [(number, data) for number, handle in enumerate(self._sockets[:-1]) for data in _drain(handle)]
+
+    def _introduce(self, destination: bytes) -> None:
+        """Enter the neighbour of a destination that is routed to a port without a next hop."""
+        address, routes = int.from_bytes(destination, "big"), self.router.routes
+        if len(destination) < 4 or address in self._introduced:
+            return
+        self._introduced.add(address)
+        for row in self._to_ports:
+            length, port = int(routes.length[row]), int(routes.port[row])
+            if address & mask_of(length) == int(routes.value[row]):
+                mac = _text(self.router.mac_of(port, address))
+                self._ip(0, [f"neighbour replace {address_text(address)} lladdr {mac} nud permanent dev r{port}"])
 
     def _marker(self) -> bytes:
         port = self.router.ports[0]

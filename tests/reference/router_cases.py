@@ -129,10 +129,11 @@ class Cases:
 
     router: Router
     rows: list[tuple[str, int, bytes]]
+    first: int = 0  # number of the first source address
 
     def source(self):
         """Return an address that no other case uses; routed back over port 0."""
-        return address_text(address_number("172.16.0.1") + len(self.rows))
+        return address_text(address_number("172.16.0.1") + self.first + len(self.rows))
 
     def frame(self, name, frame, port=0):
         """Add a frame."""
@@ -372,6 +373,8 @@ def options(c):
         "security": b"\x82\x0b" + bytes(9) + b"\x00",
         "stream id": b"\x88\x04\x12\x34",
         "forty bytes of no operation": b"\x01" * 40,
+        "security label": b"\x86\x0a" + bytes([0, 0, 0, 9, 1, 4, 0, 1]),
+        "security label, too short": b"\x86\x07" + bytes([0, 0, 0, 9, 1]),
         "record route, 1 place": record(1),
         "record route, 9 places": record(9),
         "record route, half full": record(3, "1.2.3.4"),
@@ -547,7 +550,7 @@ def random_router():
 def random_cases(router, count=4000, seed=1812):
     """Return frames to real and other destinations, most of them good, some with one thing wrong."""
     rng = np.random.default_rng(seed)
-    cases = Cases(router, [])
+    cases = Cases(router, [], count * (seed % 100))
     routes = router.routes
     for number in range(count):
         pick = int(rng.integers(len(routes)))
@@ -576,7 +579,7 @@ def random_cases(router, count=4000, seed=1812):
         elif trouble < 0.08:
             data = data[: int(rng.integers(len(data) + 1))]
         elif trouble < 0.11:
-            at = int(rng.integers(20))
+            at = (int(rng.integers(16)) + 16) % 20  # not the source, by which the kernel counts errors
             data[at] ^= 1 << int(rng.integers(8))
             header = 4 * (data[0] & 15)
             if 20 <= header <= len(data):
