@@ -83,18 +83,20 @@ class Design:
 
     def simulate(
         self, workload: Workload | None = None, seed: int = 1, *, seeds: int | Sequence[int] = 1,
-        packets: int | None = None, progress: Callable[[int], None] | None = None,
+        packets: int | None = None, window_s: float | None = None, boot_s: float | None = None,
+        progress: Callable[[int], None] | None = None,
     ) -> Prediction:  # fmt: skip
         """Return the simulated answer with 95 % intervals.
 
         seeds: how many replications from `seed` on, or the seeds themselves. packets: measured in each (None: as many
-        as stand for a mix). progress is called after every batch.
+        as stand for a mix); or what happens from boot_s to boot_s + window_s. progress is called after every batch.
         """
         from npexplore.solve.simulate import PACKETS, replicate
 
         chosen = list(range(seed, seed + seeds)) if isinstance(seeds, int) else list(seeds)
         n = PACKETS if packets is None else packets
-        return replicate(self.machine(), self.workload(workload), chosen, packets=n, progress=progress)
+        machine, load = self.machine(), self.workload(workload)
+        return replicate(machine, load, chosen, packets=n, window_s=window_s, boot_s=boot_s, progress=progress)
 
     def explain(self, workload: Workload | None = None, **options: Any) -> Explanation:
         """Return all three answers, what binds, the headroom and what would help (options: npexplore.explain)."""

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from reference.small_machines import NS, machine, packets
 
+from npexplore.designs import design
 from npexplore.errors import InputError, ModelError, RefusedError, SimulationError, UnknownNameError
 from npexplore.machine.machine import Machine, Pool, Start
 from npexplore.machine.resources import BoundedQueue, BufferPool, Delay, FifoServer, LineCard, Processor
@@ -329,6 +330,13 @@ def test_a_machine_may_bring_its_window():
     assert replicate(made, LOAD, [1, 2]).about["packets"] == 10
     with pytest.raises(InputError, match="a boot time needs a window"):
         simulate(joined([stage("a", 100)], Delay("work")), LOAD, boot_s=1.0)
+
+
+def test_a_design_may_be_asked_for_a_window():
+    answer = design("ixp2400").simulate(LOAD, window_s=1e-4, boot_s=1e-5)
+    assert answer.about["simulated_s"] == pytest.approx(1e-4)
+    assert answer.about["warm_up_batches"] == 0
+    assert answer.rate_pps == pytest.approx(design("ixp2400").simulate(LOAD).rate_pps, rel=0.05)
 
 
 @pytest.mark.parametrize("first", [0, 15])
