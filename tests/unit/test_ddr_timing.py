@@ -247,6 +247,15 @@ def test_refresh_waits_for_tras_of_open_rows():
     assert ("PREA", 0, DUE - 5 + 50) in seen
 
 
+def test_two_refreshes_that_are_both_due_follow_each_other():
+    """A hundred bursts take longer than tREFI; what comes behind each due time refreshes when they are over."""
+    long = ("read", 0, 0, 590, 100 * 32)
+    seen = story(controller({"t_refi": 800, "t_rfc": 80}), long, ("read", 1, 0, 1250), ("read", 2, 0, 2050))
+    refreshes = [t for name, _, t in seen if name == "REF"]
+    idle = 590 + 20 + 100 * 20 + 20
+    assert [t for t in refreshes if t > 700] == [idle, idle + 80]
+
+
 def test_saturated_refresh_costs_its_share_and_keeps_its_rate():
     resource = ddr(Traced, timing=part(t_refi=1950, t_rfc=195), page="closed", slots=16)
 

@@ -1,9 +1,8 @@
 """One access to DDR SDRAM as engine operations: row command, column commands, precharge, refresh, posted writes.
 
-Who issues a command first waits until the bank's and the channel's rules allow it, then for the command bus. Rules
-between column commands are two globals of a channel: the earliest next read and write. tRRD and tFAW are servers that
-are given back late. Refresh needs no token of its own: the first access behind a multiple of tREFI does it, at the time
-at which an idle controller would have done it.
+Who issues a command first waits until the rules of bank and channel allow it, then for the command bus. Rules between
+column commands are two globals of a channel: the earliest next read and write. tRRD and tFAW are servers given back
+late. Refresh needs no token: the first access behind a multiple of tREFI does it, as early as an idle controller would.
 """
 
 from __future__ import annotations
@@ -242,6 +241,7 @@ class Access:
                 for bank in range(d.banks):
                     asm.write(expression(self.channel) * d.banks + rows + bank, 0)
             d.note(asm, "REF", self, begin)
+            asm.write(idle, begin + self._ticks(t.t_rfc))  # the next one may be due already
             asm.wait_until(begin + self._ticks(t.t_rfc))
             asm.put(gate, d.banks, self.channel)
         asm.place(through)
