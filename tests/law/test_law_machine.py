@@ -5,10 +5,11 @@ Random programs over one machine with every listed kind. Times are whole nanosec
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 from reference.small_machines import NS, OPTIONS, QUIET, STRICT, Probe, busy, ddr, dram, machine, packets, solo, told
 
+from npexplore.errors import ModelError
 from npexplore.machine.expressions import CONDITIONS, FUNCTIONS, Condition, Variable, ceildiv, evaluate, function
 from npexplore.machine.resources import (
     KINDS,
@@ -243,7 +244,11 @@ def test_one_thread_takes_the_time_that_demands_tell(steps, rows, options, proce
         m.queue.put()
 
     made = machine(parts(options, processor), program, home="processor")
-    found, seen = told(made, load), solo(made, load, rounds=1)
+    try:
+        found, seen = told(made, load), solo(made, load, rounds=1)
+    except ModelError as error:
+        assert "numbers at once" in str(error)  # deep loops with many lets and tickets: more than there are registers
+        reject()
     assert seen.latency == pytest.approx(found.latency, rel=1e-9)
     expected = {n: d.seconds for n, d in found.servers.items() if d.seconds > 0}
     assert busy(made, seen, found) == pytest.approx(expected, rel=1e-6)
