@@ -112,8 +112,8 @@ def parts(options, processor=None):
     listed = [
         processor or Processor("processor", 2, 1e9, switch_cycles=2), FifoServer("server", 9 * NS, units=2, members=3),
         Accelerator("accelerator", 9 * NS, 21 * NS, 3 * NS, in_order=True, window=2), TokenChannel("channel", 125e6, 2),
-        Arbiter("arbiter", 4, 10 * NS, 12 * NS, groups=2), ReorderQueue("reorder", 2), Balancer("balancer", "server", 3),
-        Delay("delay"), memory, dram(options), ddr(timing=STRICT), BufferPool("pool", 4), BoundedQueue("queue", 2),
+        Arbiter("arbiter", 4, 10 * NS, 12 * NS, groups=2), ReorderQueue("reorder", 2), Delay("delay"),
+        Balancer("balancer", "server", 3), memory, dram(options), ddr(timing=STRICT), BufferPool("pool", 4), BoundedQueue("queue", 2),
         LineCard("line_card", 1e9, 2, 4, 12, buffer_bytes=4000),
         Lock("lock", clock_hz=1e9, acquire_cycles=3, release_cycles=5),
         Mesh("mesh", 2, 2, 1e9, 2, hop_cycles=2, ports=[1, 1]),
@@ -247,7 +247,8 @@ def test_one_thread_takes_the_time_that_demands_tell(steps, rows, options, proce
     try:
         found, seen = told(made, load), solo(made, load, rounds=1)
     except ModelError as error:
-        assert "numbers at once" in str(error)  # deep loops with many lets and tickets: more than there are registers
+        if "numbers at once" not in str(error):  # deep loops with many lets: more than there are registers
+            raise
         reject()
     assert seen.latency == pytest.approx(found.latency, rel=1e-9)
     expected = {n: d.seconds for n, d in found.servers.items() if d.seconds > 0}
