@@ -12,7 +12,8 @@ import msgspec
 
 from npexplore.errors import InputError, positive
 
-Count = Annotated[int, msgspec.Meta(ge=1)]
+Count = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
+Stages = Annotated[int, msgspec.Meta(ge=1, le=1_000)]  # each is drawn for itself; more are constant all but in name
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -59,7 +60,7 @@ class Erlang(Distribution, frozen=True, tag="erlang"):
     """The sum of `stages` exponential times, `mean` in all."""
 
     mean: float
-    stages: Count
+    stages: Stages
 
     def moments(self) -> tuple[float, float]:
         """Return the mean and 1 / stages."""

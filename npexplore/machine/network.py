@@ -20,6 +20,7 @@ from npexplore.toml import decode
 
 IN, OUT = "in", "out"
 DUST = 1e-9  # how far probabilities may be from adding up to 1
+MOST = 10**9  # of whatever is counted: customers, places, ranks
 
 
 class Station(Record, frozen=True, kw_only=True):
@@ -33,8 +34,8 @@ class Station(Record, frozen=True, kw_only=True):
 
     def check(self, place: str) -> None:
         """Raise InputError for numbers that cannot be and for what a discipline does not have."""
-        if self.capacity is not None and self.capacity < 1:
-            raise InputError(f"{place}: capacity must be at least 1, got {self.capacity}")
+        if self.capacity is not None:
+            _whole(f"{place}: capacity", self.capacity)
         if self.capacity is not None and self.discipline == "delay":
             raise InputError(f"{place}: capacity needs discipline fifo, ps, priority or preemptive, got 'delay'")
         if self.rates is not None and self.discipline in ("delay", "priority"):
@@ -68,7 +69,7 @@ class CustomerClass(Record, frozen=True, kw_only=True):
     population: int | None = None
     think_time: Time | None = None
     arrivals: Poisson | Periodic | Batch | OnOff | None = None
-    priority: Annotated[int, msgspec.Meta(ge=0)] = 0
+    priority: Annotated[int, msgspec.Meta(ge=0, le=MOST)] = 0
     service: dict[str, Time]
     route: dict[str, dict[str, float]]
 
@@ -112,6 +113,13 @@ def load_network(path: str | Path) -> Network:
     return network
 
 
+def _whole(subject: str, got: int) -> None:
+    if got < 1:
+        raise InputError(f"{subject} must be at least 1, got {got}")
+    if got > MOST:
+        raise InputError(f"{subject} must be at most {MOST}, got {got}")
+
+
 def _check(network: Network) -> None:
     if not network.station:
         raise InputError("station: a network needs at least one station, got none")
@@ -138,8 +146,8 @@ def _check_class(network: Network, customers: CustomerClass, place: str) -> None
     if (customers.population is None) == (customers.arrivals is None):
         got = "neither" if customers.population is None else "both"
         raise InputError(f"{place}: a class needs a population or arrivals, got {got}")
-    if customers.population is not None and customers.population < 1:
-        raise InputError(f"{place}: population must be at least 1, got {customers.population}")
+    if customers.population is not None:
+        _whole(f"{place}: population", customers.population)
     if customers.arrivals is not None:
         customers.arrivals.check(f"{place}.arrivals")
     if customers.think_time is not None:

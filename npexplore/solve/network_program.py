@@ -27,6 +27,7 @@ TICKS = 10_000  # in the shortest mean time
 MOST_OUTSIDE = 50_000  # customers from outside, at once; more are taken for a network that never empties
 MOST_TOKENS = 1 << 20
 PRIORITIES = 16  # that the engine tells apart
+LONGEST_MEAN = 1 << 48  # ticks, of any time
 LONGEST = 1 << 36  # ticks of a time: work in 2^-20 ticks stays within 64 bits, exponential draws included
 
 
@@ -37,7 +38,10 @@ class NetworkCompiler:
         self.network = network
         self.speeds: dict[str, int] = {}  # by station: z of its SHARE, the table of its speeds
         self.scale: dict[str, float] = {}  # by station with rates: units of work in one of the file's
-        self.asm = Assembler(min(_means(network)) / TICKS)
+        means = list(_means(network))
+        if max(means) / min(means) * TICKS > LONGEST_MEAN:
+            raise RefusedError("times differ too much from the shortest of the file for one clock")
+        self.asm = Assembler(min(means) / TICKS)
         branches = max((len(fork.stations) for fork in network.fork.values()), default=0)
         arrivals = [customers.arrivals for customers in network.classes.values() if customers.arrivals]
         closed = sum(customers.population or 0 for customers in network.classes.values())

@@ -21,6 +21,7 @@ from npexplore.solve.network_traffic import Traffic
 from npexplore.solve.queueing.inputs import Floats, Ints
 
 SHARES = (0.5, 0.95, 0.99)
+MOST_PLACES = 1_000_000  # states of the chain
 NELSON_TANTAWI_MOST = 32  # branches the formula was fitted to
 
 
@@ -64,6 +65,8 @@ def _limited(flows: Traffic) -> NetworkResult:
         raise RefusedError(f"station {name!r}: only a capacity that drops has a closed form")
     if not _exponential_alike(flows, 0) or station.discipline not in ("fifo", "ps"):
         raise RefusedError(f"station {name!r}: M/M/c/K needs one exponential service time for all, fifo or ps")
+    if station.capacity > MOST_PLACES:
+        raise RefusedError(f"station {name!r}: M/M/c/K with more than {MOST_PLACES} places")
     rate, mean = float(flows.rate.sum()), float(flows.mean[0, 0])
     state = np.arange(1, station.capacity + 1)
     speed = _speeds(station, state)

@@ -49,10 +49,18 @@ def simulate_network(
             runs.append(run(model, seed, goal, BATCHES + WARM_UP, stall_s=STALLED * longest_time(network)))
             if progress is not None:
                 progress(seed)
+            _refuse_overflow(runs[-1])
             _refuse_growing(network, runs[-1])
     except (RefusedError, SimulationError) as error:
         return refusal(network, "simulation", str(error))
     return _result(network, runs)
+
+
+def _refuse_overflow(one: Run) -> None:
+    """Raise RefusedError where a time integral of units may have left 64 bits."""
+    most = max(server.units for server, _ in one.model.servers.values())
+    if one.snapshots[-1].now * most >= 1 << 63:
+        raise RefusedError("times differ too much from the shortest of the file for one clock")
 
 
 def _refuse_growing(network: Network, one: Run) -> None:

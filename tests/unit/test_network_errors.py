@@ -88,6 +88,37 @@ MISTAKES = {
         '"deterministic", mean = 0',
         "class.users.service.cpu: mean must be greater than 0 and finite, got 0.0",
     ),
+    "too many stages": ("stages = 2", "stages = 1001", "expected `int` <= 1000 in class.jobs.service.cpu.stages"),
+    "too many servers": (
+        "{}\nstation.right",
+        "{ servers = 1000001 }\nstation.right",
+        "expected `int` <= 1000000 in station.left.servers",
+    ),
+    "too large a capacity": (
+        "capacity = 5",
+        "capacity = 1000000001",
+        "station.disk: capacity must be at most 1000000000, got 1000000001",
+    ),
+    "too many customers": (
+        "population = 3",
+        "population = 10000000000",
+        "class.users: population must be at most 1000000000, got 10000000000",
+    ),
+    "too high a priority": (
+        "population = 3",
+        "population = 3\npriority = 99999999999999999999",
+        "expected `int` <= 1000000000 in class.users.priority",
+    ),
+    "negative priority": (
+        "population = 3",
+        "population = 3\npriority = -1",
+        "expected `int` >= 0 in class.users.priority",
+    ),
+    "batch": (
+        '"poisson", rate = 0.5',
+        '"batch", rate = 0.5, size = 2000000',
+        "expected `int` <= 1000000 in class.jobs.arrivals.size",
+    ),
     "stages": ("stages = 2", "stages = 0", "expected `int` >= 1 in class.jobs.service.cpu.stages"),
     "uniform": (
         "low = 0.1, high = 0.2",
@@ -309,6 +340,52 @@ def test_json_has_every_key(capsys, method):
         assert {name: set(one) for name, one in result["classes"].items()} == {"packets": CLASS}
         assert (result["refused"] is not None) == (result["solver"] == "queueing")
         assert (result["ci95"] != {}) == (result["solver"] == "simulation")
+
+
+QUEUE = """
+name = "queue"
+station.s = {station}
+[class.c]
+arrivals = {arrivals}
+service.s = {{ distribution = "exponential", mean = {mean} }}
+route.in = {{ s = 1.0 }}
+route.s = {{ out = 1.0 }}
+"""
+TOGETHER = "times differ too much from the shortest of the file for one clock"
+
+
+@pytest.mark.parametrize(
+    ("station", "arrivals", "mean", "reason"),
+    [
+        ("{}", '{ process = "batch", rate = 0.9, size = 60000 }', 1.0, "saturation: class c"),
+        ("{}", '{ process = "poisson", rate = 1e-12 }', 1.0, TOGETHER),
+        ("{}", '{ process = "poisson", rate = 1e-300 }', 1e-300, TOGETHER),
+        ('{ discipline = "delay" }', '{ process = "poisson", rate = 1e-8 }', 1.0, TOGETHER),
+    ],
+)  # fmt: skip
+def test_a_run_that_cannot_be_is_refused_in_one_line(write, capsys, station, arrivals, mean, reason):
+    path = write(QUEUE.format(station=station, arrivals=arrivals, mean=mean))
+    command = ["solve", str(path), "--method", "simulation", "--seeds", "1", "--customers", "10000"]
+    assert main(command) == 0
+    head, *_ = capsys.readouterr().out.splitlines()
+    assert head.startswith(f"simulation (refused: {reason}")
+    assert main([*command, "--json"]) == 0
+    (result,) = json.loads(capsys.readouterr().out)["results"]
+    assert result["refused"].startswith(reason)
+    assert set(result["classes"]["c"].values()) == {None}
+
+
+def test_more_places_than_a_chain_has_states(write):
+    path = write(QUEUE.format(station="{ capacity = 2000000 }", arrivals='{ process = "poisson", rate = 0.5 }', mean=1))
+    (result,) = solve_network(load_network(path), ["queueing"])
+    assert result.refused == "station 's': M/M/c/K with more than 1000000 places"
+
+
+def test_a_billion_customers_are_approximated(write):
+    text = QUEUE.format(station="{}", arrivals="x", mean=1.0).replace("arrivals = x", "population = 1000000000")
+    (result,) = solve_network(load_network(write(text)), ["queueing"])
+    assert result.approximation.startswith("Linearizer (exact MVA: 1000000000 customers are more than 50000000")
+    assert result.classes["c"].throughput == pytest.approx(1.0)
 
 
 def test_text_for_people(capsys):

@@ -30,6 +30,7 @@ from npexplore.solve.queueing.inputs import (
     refuse_first,
 )
 
+MOST_CUSTOMERS = 50_000_000  # each is a step of the recursion
 MOST_BYTES = 1 << 29  # of the tables over all populations that load-dependent stations need
 # a probability that fell below the smallest double may not grow back to more than exp(-60)
 _LOG_RANGE = 640.0
@@ -134,6 +135,8 @@ def mva(
     table = demand_table(demands, names)
     P, K = table.shape
     N, Z = population_row(population, P), per_point("think time", think_time, P)
+    if N.max(initial=1) > MOST_CUSTOMERS:
+        raise RefusedError(f"exact MVA: {N.max()} customers are more than {MOST_CUSTOMERS}; use approximate_mva")
     delays = delay_flags(delay, K)
     cube = np.ones((1, K, 1)) if rates is None else rate_cube(rates, P, K, names)
     variation = _variation(scv, P, K, names)
