@@ -6,8 +6,8 @@
             m.dram.write(bytes=..., bank=...)
 
 Units of a server may be kept over other visits, in overlapping intervals: `h = m.take("bus")` ... `m.give(h)`.
-Solvers read the tree: demands (machine/demands.py) for bounds and queueing, rows of the event engine
-(machine/steps.py) for simulation.
+Solvers read the tree (machine/tree.py): demands (machine/demands.py) for bounds and queueing, rows of the event
+engine (machine/steps.py) for simulation.
 """
 
 from __future__ import annotations
@@ -15,111 +15,37 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from npexplore.errors import ModelError, UnknownNameError
-from npexplore.machine.expressions import Condition, Constant, Expression, Operand, Variable, expression
+from npexplore.machine.expressions import Condition, Constant, Operand, Variable, expression
 from npexplore.machine.holding import Holding, Holdings
+from npexplore.machine.tree import (
+    Body,
+    Branch,
+    Draw,
+    Fork,
+    Give,
+    Let,
+    Loop,
+    Parallel,
+    Priority,
+    Step,
+    Take,
+    Turn,
+    Visit,
+    visit,
+)
 
 if TYPE_CHECKING:
     from npexplore.machine.resources.base import Resource
 
-Body: TypeAlias = "list[Step]"
+__all__ = [
+    "Body", "Branch", "Draw", "Fork", "Give", "Let", "Loop", "Packet", "Parallel", "Priority", "Recorder", "Step",
+    "Take", "Turn", "Visit", "record", "visit",
+]  # fmt: skip
+
 PRIORITY, LOWEST = 8, 15  # of a packet when it begins, and the last to go
-
-
-@dataclass
-class Visit:
-    """One call of a resource: `resource.method(**operands)`."""
-
-    resource: Resource
-    method: str
-    operands: dict[str, Expression]
-    result: Variable | None = None
-
-
-@dataclass
-class Loop:
-    """Run the body `count` times; `index` counts from 0."""
-
-    count: Expression
-    index: Variable
-    body: Body
-
-
-@dataclass
-class Branch:
-    """Run `then` where the condition holds (or with the probability), else `otherwise`."""
-
-    condition: Condition | float
-    then: Body
-    otherwise: Body
-    source: str
-
-
-@dataclass
-class Let:
-    """Compute an expression once and keep it."""
-
-    variable: Variable
-    value: Expression
-
-
-@dataclass
-class Draw:
-    """A random integer in [0, below)."""
-
-    variable: Variable
-    below: Expression
-    source: str
-
-
-@dataclass
-class Turn:
-    """The next integer of 0 .. below-1 in turn, over all packets."""
-
-    variable: Variable
-    below: int
-    source: str
-
-
-@dataclass
-class Fork:
-    """Work that goes on by itself and may outlive the packet; it may take a holding of the packet along."""
-
-    body: Body
-    moved: tuple[Holding, Holding] | None = None  # as the packet knew it, as the fork knows it
-
-
-@dataclass
-class Parallel:
-    """Bodies that run side by side; the packet goes on when the last has ended."""
-
-    bodies: list[Body]
-
-
-@dataclass
-class Take:
-    """Wait for the units of all holdings, at once or none, and keep them."""
-
-    holdings: list[Holding]
-
-
-@dataclass
-class Give:
-    """Give back what is held."""
-
-    holding: Holding
-
-
-@dataclass
-class Priority:
-    """From here on go before what has a larger number (0..15) among what happens at the same time."""
-
-    value: Expression
-
-
-Step: TypeAlias = "Visit | Loop | Branch | Let | Draw | Turn | Fork | Parallel | Take | Give | Priority"
 
 
 class Packet:
@@ -133,23 +59,6 @@ class Packet:
             return self._columns[name]
         except KeyError:
             raise UnknownNameError("packet column", name, self._columns) from None
-
-
-def visit(resource: Resource, method: str, **operands: Operand) -> Visit:
-    """Return a visit of a resource; raises UnknownNameError or ModelError for a wrong method or operand."""
-    if method not in resource.VISITS:
-        raise UnknownNameError(f"visit of resource {resource.name!r}", method, resource.VISITS)
-    names = resource.VISITS[method]
-    for name in operands:
-        if name not in names:
-            raise UnknownNameError(f"operand of {resource.name}.{method}", name, names)
-    missing = [name for name in names if name not in operands and name not in resource.OPTIONAL]
-    if missing:
-        raise ModelError(f"{resource.name}.{method} needs the operand {missing[0]!r}")
-    step = Visit(resource, method, {name: expression(value) for name, value in operands.items()})
-    if method in resource.RESULTS:
-        step.result = Variable(f"{resource.name}.{method}")
-    return step
 
 
 class _Calls:
