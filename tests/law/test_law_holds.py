@@ -208,7 +208,7 @@ def made(steps, threads=1):
     return machine(resources(), program, threads=threads)
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(wishes=PROGRAMS, rows=ROWS)
 def test_demands_of_holds_are_those_of_a_plain_walk_and_of_one_thread(wishes, rows):
     steps = Possible().block(wishes, set())
@@ -238,7 +238,7 @@ def test_demands_of_holds_are_those_of_a_plain_walk_and_of_one_thread(wishes, ro
         assert demand.inner <= demand.seconds * (1 + 1e-9) + 1e-15
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(wishes=PROGRAMS, rows=ROWS, threads=st.integers(2, 6), seed=st.integers(0, 99))
 def test_units_are_conserved_and_bounds_hold(wishes, rows, threads, seed):
     """Servers are taken in one order, so that no circle of waiting packets can close."""
