@@ -36,7 +36,7 @@ class Pool:
 
     gets: the bounded queue that packets come from (None: the machine's receive side). priority: 0..15, smaller goes
     first where several things happen at one instant. idle: a thread without a packet sleeps, or polls: it keeps its
-    home for `poll_cycles` at each empty look.
+    home for `poll_cycles` at each empty look, and the flag it looks at takes `poll_wait_s` to answer.
     """
 
     name: str
@@ -47,6 +47,7 @@ class Pool:
     priority: int = 8
     idle: Idle = "sleep"
     poll_cycles: float = 0.0
+    poll_wait_s: float = 0.0
     start: Start = Start()
 
     def check(self, machine: str) -> None:
@@ -60,6 +61,9 @@ class Pool:
                 raise ModelError(f"{machine}: pool {self.name!r} polls and needs a home to do so")
         elif self.poll_cycles:
             raise ModelError(f"{machine}: pool {self.name!r} sleeps, poll_cycles must be 0, got {self.poll_cycles!r}")
+        elif self.poll_wait_s:
+            raise ModelError(f"{machine}: pool {self.name!r} sleeps, poll_wait_s must be 0, got {self.poll_wait_s!r}")
+        time_of(f"{machine}: poll_wait_s of pool {self.name!r}", self.poll_wait_s)
 
 
 def visits(body: Body, aside: bool = False) -> Iterator[tuple[Visit, bool]]:

@@ -214,12 +214,14 @@ class MachineCompiler:
         asm.place_name = place
 
     def _poll(self, pool: Pool) -> Callable[[], None]:
-        """Return what emits one empty look: the thread's home is kept for a time."""
+        """Return what emits one empty look: the thread's home is kept for a time, then the flag answers."""
 
         def poll() -> None:
             look = visit(self.machine.resources[str(pool.home)], "compute", cycles=pool.poll_cycles)
             with self.asm.scope():
                 look.resource.emit(look.method, look.operands, self.asm)
+            if pool.poll_wait_s:
+                self.asm.wait(self.asm.ticks(pool.poll_wait_s))
 
         return poll
 

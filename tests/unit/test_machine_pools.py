@@ -286,6 +286,18 @@ def test_a_thread_that_polls_finds_a_packet_at_its_next_look():
     assert answer.latency_s.mean == pytest.approx(sum(looks) / 2 * NS)
 
 
+def test_the_flag_that_a_thread_polls_takes_its_time():
+    """Looks are 55 ns apart, the engine is kept for 40 of them: 5 waits until 55, 1010 from 65 + 17 * 55 to 1055."""
+    load = Workload("w", {"packet_bytes": np.full(2, 64)}, "timestamps", t_ns=np.array([5, 1010]))
+
+    def program(m, packet):
+        m.work.wait(seconds=10 * NS)
+
+    pool = Pool("a", 1, program, "me", idle="poll", poll_cycles=40, poll_wait_s=15 * NS, start=TOGETHER)
+    answer = simulate(joined([pool], Delay("work"), Processor("me", 1, 1e9)), load)
+    assert answer.latency_s.mean == pytest.approx((55 - 5 + 10 + 1055 - 1010 + 10) / 2 * NS)
+
+
 # ---- how threads begin, what a window sees
 
 
@@ -450,6 +462,7 @@ REFUSED = {
     "no processor": (lambda: joined([stage("a", 1, idle="poll", poll_cycles=1, home="h")], FifoServer("h", 1.0)),
                      "pool 'a' polls, but its home 'h' is no processor"),
     "sleeps": (lambda: joined([stage("a", 1, poll_cycles=1)]), "pool 'a' sleeps, poll_cycles must be 0, got 1"),
+    "no look": (lambda: joined([stage("a", 1, poll_wait_s=1.0)]), "pool 'a' sleeps, poll_wait_s must be 0, got 1.0"),
     "start": (lambda: Start("stagered", 1.0), "start of threads 'stagered' is unknown (nearest: staggered)"),
     "start time": (lambda: Start("random", -1.0), "random start of threads must be a finite time"),
     "window": (lambda: joined([stage("a", 1)], window_s=0.0), "line: window must be greater than 0"),
