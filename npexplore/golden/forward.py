@@ -73,11 +73,14 @@ class Walk:
     mtu: int = 0  # of the link that is too small
     out: tuple[bytes, ...] = ()  # the packets to send
     sent: list[Sent] = field(default_factory=list)
+    _read: tuple[bytes, Header[int]] | None = None
 
     @property
     def header(self) -> Header[int]:
-        """The header as it stands."""
-        return read_header(self.packet)
+        """The header as it stands; read again when the packet is another one."""
+        if self._read is None or self._read[0] is not self.packet:
+            self._read = self.packet, read_header(self.packet)
+        return self._read[1]
 
     @property
     def next_hop(self) -> int:
@@ -98,12 +101,16 @@ class Stage:
 
 
 class Profile(NamedTuple):
-    """Whose rules: the stages in order, the list of martians, and what is sent about a packet that left."""
+    """Whose rules: the stages in order, the list of martians, and what is sent about a packet that left.
+
+    many_first: multicast and limited broadcast are told before martians.
+    """
 
     name: str
     stages: tuple[Stage, ...]
     martians: str
     tell: Callable[[Forwarder, Walk, Reason], None]
+    many_first: bool = False
 
 
 def profiles() -> Mapping[str, Profile]:

@@ -264,4 +264,5 @@ LINUX = Profile(
     ),
     "linux",
     tell,
+    many_first=True,
 )  # fmt: skip

@@ -1,0 +1,230 @@
+"""Plain packets through the router: what a packet without options needs, over many frames at once.
+
+Frames lie in `buffer` (uint8) at offset, length bytes each; `words` is the buffer as overlapping words of 4 bytes in the
+machine's order. A packet's verdict is a code of golden/reasons.py, GO, or SLOW: one for the reference. Nothing that may
+cause an ICMP message is decided here.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from npexplore.jit import kernel
+
+Array = NDArray[Any]
+# codes of golden/reasons.py (a test compares them)
+NONE, NOT_IPV4, TOO_SHORT, BAD_VERSION, BAD_HEADER_LENGTH, HEADER_CUT = 0, 1, 2, 3, 4, 5
+BAD_TOTAL_LENGTH, TRUNCATED, BAD_CHECKSUM, MARTIAN_SOURCE, MARTIAN_DESTINATION = 6, 7, 8, 9, 10
+LIMITED_BROADCAST, MULTICAST, LOCAL_DELIVERY, BLACKHOLE, OTHER_STATION = 13, 16, 17, 21, 28
+GO, SLOW = 254, 255
+ETHERNET, SHORTEST = 14, 20
+UNICAST_ROUTE, BLACKHOLE_ROUTE = 0, 1  # places in KINDS of golden/configuration.py
+ALL_ONES = np.uint32(0xFFFFFFFF)
+
+
+@kernel()
+def _sums_to_ones(words: Array, o: int, ihl: int) -> bool:
+    s = np.uint64(words[o]) + np.uint64(words[o + 4]) + np.uint64(words[o + 8])
+    s += np.uint64(words[o + 12]) + np.uint64(words[o + 16])
+    for k in range(5, ihl):
+        s += np.uint64(words[o + 4 * k])
+    s = (s & np.uint64(0xFFFFFFFF)) + (s >> np.uint64(32))
+    s = (s & np.uint64(0xFFFF)) + (s >> np.uint64(16))
+    s = (s & np.uint64(0xFFFF)) + (s >> np.uint64(16))
+    return s == np.uint64(0xFFFF)
+
+
+@kernel()
+def _number(b: Array, o: int) -> int:
+    return np.uint32(b[o]) << 24 | np.uint32(b[o + 1]) << 16 | np.uint32(b[o + 2]) << 8 | np.uint32(b[o + 3])
+
+
+@kernel()
+def _header(buffer: Array, words: Array, o: int, size: int) -> int:
+    """Return the reason to drop a packet of `size` bytes at o (golden/validate.py), SLOW if it has options, or GO."""
+    if size < SHORTEST:
+        return TOO_SHORT
+    if buffer[o] >> 4 != 4:
+        return BAD_VERSION
+    ihl = np.int64(buffer[o]) & 15
+    if ihl < 5:
+        return BAD_HEADER_LENGTH
+    if 4 * ihl > size:
+        return HEADER_CUT
+    total = np.int64(buffer[o + 2]) << 8 | np.int64(buffer[o + 3])
+    if total < 4 * ihl:
+        return BAD_TOTAL_LENGTH
+    if total > size:
+        return TRUNCATED
+    if not _sums_to_ones(words, o, ihl):
+        return BAD_CHECKSUM
+    return GO if ihl == 5 else SLOW
+
+
+@kernel()
+def _addresses(s: int, d: int, link_broadcast: bool, many_first: bool, value: Array, mask: Array, bad_source: Array,
+               bad_destination: Array, link: Array, link_mask: Array, broadcasts: Array) -> int:  # fmt: skip
+    """Return what a pair of addresses decides alone: a reason, GO, or SLOW for what needs a closer look."""
+    local = False
+    for k in range(len(link)):
+        if s == link[k] or (broadcasts[k] and (s ^ link[k]) & link_mask[k] == 0 and s | link_mask[k] == ALL_ONES):
+            return SLOW
+        if d == link[k]:
+            local = True
+        elif broadcasts[k] and (d ^ link[k]) & link_mask[k] == 0:
+            if d | link_mask[k] == ALL_ONES or d & ~link_mask[k] == 0:
+                return SLOW
+    many = NONE
+    if d >> np.uint32(28) == 14:
+        many = MULTICAST
+    elif d == ALL_ONES:
+        many = LIMITED_BROADCAST
+    if many_first and many != NONE:
+        return many
+    if d == 0:
+        return SLOW
+    for k in range(len(value)):
+        if s & mask[k] == value[k]:
+            if bad_source[k]:
+                return MARTIAN_SOURCE
+            break
+    for k in range(len(value)):
+        if d & mask[k] == value[k]:
+            if bad_destination[k]:
+                return MARTIAN_DESTINATION
+            break
+    if many != NONE:
+        return many
+    if local:
+        return SLOW if link_broadcast else LOCAL_DELIVERY
+    return GO
+
+
+@kernel()
+def arrive(buffer: Array, words: Array, offset: Array, length: Array, in_port: Array, mac: Array, notable: Array,
+           many_first: bool, value: Array, mask: Array, bad_source: Array, bad_destination: Array, link: Array,
+           link_mask: Array, broadcasts: Array, verdict: Array, destination: Array) -> None:  # fmt: skip
+    """Fill verdict (uint8) by frame, header and addresses, and destination (uint32) where the verdict is GO.
+
+    mac (ports, 2) uint32: the first and the last four bytes of each port's address, as words. notable (2^16 bool): may
+    an address with these upper 16 bits be more than a host elsewhere? The rest as in golden_headers.
+    """
+    for i in range(len(offset)):
+        o = offset[i]
+        destination[i] = 0
+        if length[i] < ETHERNET or buffer[o + 12] != 8 or buffer[o + 13] != 0:
+            verdict[i] = NOT_IPV4
+            continue
+        link_broadcast = buffer[o] & 1 != 0
+        p = in_port[i]
+        if not link_broadcast and (words[o] != mac[p, 0] or words[o + 2] != mac[p, 1]):
+            verdict[i] = OTHER_STATION
+            continue
+        o += ETHERNET
+        code = _header(buffer, words, o, length[i] - ETHERNET)
+        if code == GO:
+            s = _number(buffer, o + 12)
+            d = _number(buffer, o + 16)
+            if notable[s >> np.uint32(16)] or notable[d >> np.uint32(16)]:
+                code = _addresses(s, d, link_broadcast, many_first, value, mask, bad_source, bad_destination,
+                                  link, link_mask, broadcasts)  # fmt: skip
+            if code == GO and link_broadcast:
+                code = SLOW
+            if code == GO:
+                destination[i] = d
+        verdict[i] = code
+
+
+@kernel()
+def settle(buffer: Array, offset: Array, in_port: Array, destination: Array, hop: Array, hop_kind: Array, hop_port: Array,
+           hop_attached: Array, mtu: Array, link: Array, link_mask: Array, neighbour: Array, verdict: Array,
+           out_port: Array, head: Array, out_size: Array) -> None:  # fmt: skip
+    """Finish what is GO: NONE with out_port, head (row of the frame heads) and out_size (bytes), a reason, or SLOW.
+
+    hop: the number of each destination's route, -1 for none; hop_kind, hop_port by that number, hop_attached where the
+    destination itself is the next hop. neighbour (uint32, sorted) have a head for each port, behind those of the hops.
+    """
+    for i in range(len(offset)):
+        if verdict[i] != GO:
+            continue
+        h = hop[i]
+        if h < 0:
+            verdict[i] = SLOW
+            continue
+        if hop_kind[h] != UNICAST_ROUTE:
+            verdict[i] = BLACKHOLE if hop_kind[h] == BLACKHOLE_ROUTE else SLOW
+            continue
+        o = offset[i] + ETHERNET
+        p = hop_port[h]
+        back = p == in_port[i] and (_number(buffer, o + 12) ^ link[p]) & link_mask[p] == 0
+        total = np.int64(buffer[o + 2]) << 8 | np.int64(buffer[o + 3])
+        if back or buffer[o + 8] <= 1 or total > mtu[p]:
+            verdict[i] = SLOW
+            continue
+        row = np.int64(h)
+        if hop_attached[h] and len(neighbour):
+            at = np.searchsorted(neighbour, destination[i])
+            if at < len(neighbour) and neighbour[at] == destination[i]:
+                row = len(hop_kind) + p * len(neighbour) + at
+        verdict[i] = NONE
+        out_port[i] = p
+        head[i] = row
+        out_size[i] = ETHERNET + total
+
+
+@kernel()
+def send(buffer: Array, offset: Array, packet: Array, chosen: Array, heads: Array, head: Array, at: Array, size: Array,
+         out: Array) -> None:  # fmt: skip
+    """Write the frames of chosen rows into out at `at`, size bytes each: a new head, one less to live, its checksum."""
+    for r in range(len(packet)):
+        if not chosen[r]:
+            continue
+        i = packet[r]
+        a = at[r]
+        for k in range(ETHERNET):
+            out[a + k] = heads[head[i], k]
+        a += ETHERNET
+        o = offset[i] + ETHERNET
+        n = size[r] - ETHERNET
+        out[a : a + n] = buffer[o : o + n]
+        # RFC 1624 equation 3, where a word becomes less by 0x100: ~m + m' = 0xfeff
+        out[a + 8] -= 1
+        c = ((np.int64(out[a + 10]) << 8 | np.int64(out[a + 11])) ^ 0xFFFF) + 0xFEFF
+        c = ((c & 0xFFFF) + (c >> 16)) ^ 0xFFFF
+        out[a + 10] = c >> 8
+        out[a + 11] = c & 0xFF
+
+
+@kernel()
+def frame_raw(buffer: Array, offset: Array, length: Array, heads: Array, out: Array) -> None:
+    """Write packets without a link header into out, one behind the other, each behind its head (n, 14)."""
+    a = 0
+    for i in range(len(offset)):
+        for k in range(ETHERNET):
+            out[a + k] = heads[i, k]
+        a += ETHERNET
+        n = length[i]
+        out[a : a + n] = buffer[offset[i] : offset[i] + n]
+        a += n
+
+
+@kernel()
+def departures(arrival_ns: Array, size: Array, rate: int, preamble: int, gap: int, shortest: int, trailer: int,
+               state: Array, out: Array) -> None:  # fmt: skip
+    """Fill out with when each frame's last bit has left a link of `rate` bit/s, first in, first out (ns, rounded up).
+
+    state: (ns, rest) until when the link is taken; rest in units of 1 / rate ns, carried from call to call.
+    """
+    for i in range(len(arrival_ns)):
+        if state[0] < arrival_ns[i]:
+            state[0] = arrival_ns[i]
+            state[1] = 0
+        bits = 8 * (preamble + max(size[i], shortest) + trailer)
+        rest = state[1] + bits * 1_000_000_000
+        state[0] += rest // rate
+        state[1] = rest % rate
+        out[i] = state[0] + (1 if state[1] > 0 else 0)
+        rest = state[1] + 8 * gap * 1_000_000_000
+        state[0] += rest // rate
+        state[1] = rest % rate

@@ -1,0 +1,157 @@
+"""The batch pipeline does with every frame what the reference does: reasons, frames sent, counters; both profiles."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from reference.router_cases import ICMP, NAMED, icmp, named_cases, packet, random_cases, random_router
+
+from npexplore._kernels import golden_forward as kernels
+from npexplore.errors import InputError
+from npexplore.golden.addresses import address_text
+from npexplore.golden.batch import BatchForwarder, Frames
+from npexplore.golden.columns import Packets
+from npexplore.golden.configuration import KINDS, resolve
+from npexplore.golden.forward import Forwarder, profiles
+from npexplore.golden.icmp_limit import TokenBucket
+from npexplore.golden.lookup import LPMS
+from npexplore.golden.reasons import Reason
+from npexplore.testing.strategies import ip_options, ipv4_packets
+
+ROUTER = resolve(NAMED)
+PROFILES = sorted(profiles())
+# every kind of address that a router of these links and routes may meet
+NOTABLE = [
+    "0.0.0.0", "0.0.0.1", "10.0.0.0", "10.0.0.1", "10.0.0.2", "10.0.0.9", "10.0.0.255", "10.1.0.1", "10.1.0.2",
+    "10.1.0.77", "10.1.0.255", "10.3.0.0", "10.3.0.2", "10.3.0.3", "10.4.0.0", "10.4.0.1", "20.0.0.1", "20.1.2.129",
+    "20.1.2.131", "20.2.0.9", "21.0.0.1", "22.0.0.1", "23.0.0.1", "24.0.0.1", "30.0.0.1", "30.1.0.1", "31.0.0.1",
+    "31.1.0.1", "32.0.0.1", "98.0.0.1", "127.0.0.1", "172.16.0.9", "224.0.0.5", "239.255.255.255", "240.0.0.1",
+    "250.0.0.1", "255.255.255.254", "255.255.255.255",
+]  # fmt: skip
+
+
+def addressed():
+    """Packets between notable addresses, most of them good in all else."""
+    return st.builds(
+        lambda src, dst, ttl, length, error, fields: packet(
+            src, dst, ttl=ttl, protocol=ICMP if error else 253,
+            payload=icmp(3, data=bytes(28)) if error else bytes(length), **fields,
+        ),
+        st.sampled_from(NOTABLE), st.sampled_from(NOTABLE), st.sampled_from((0, 1, 2, 64, 255)),
+        st.sampled_from((0, 1, 48, 49, 556, 557, 1480, 1481)), st.booleans(),
+        st.fixed_dictionaries({}, optional={
+            "df": st.booleans(), "mf": st.booleans(), "offset": st.integers(0, 0x1FFF), "options": ip_options(),
+            "tos": st.integers(0, 255), "identification": st.integers(0, 0xFFFF),
+        }),
+    )  # fmt: skip
+
+
+@st.composite
+def frames(draw):
+    """A frame with its port and time: for the router, for another station, for all; cut, padded, of another type."""
+    port = draw(st.integers(0, len(ROUTER.ports) - 1))
+    mine = ROUTER.ports[port].mac
+    to = draw(st.sampled_from((mine,) * 6 + (b"\xff" * 6, b"\x01\x00\x5e\x00\x00\x05", mine[:5] + b"\x77")))
+    kind = draw(st.sampled_from((b"\x08\x00",) * 9 + (b"\x86\xdd", b"\x08\x01", b"\x00\x1c")))
+    content = draw(st.one_of(addressed(), addressed(), ipv4_packets()))
+    frame = to + ROUTER.ports[port].peer_mac + kind + content + bytes(draw(st.sampled_from((0, 0, 0, 7))))
+    kept = draw(st.one_of(st.none(), st.none(), st.none(), st.integers(0, len(frame))))
+    return port, frame[:kept], draw(st.integers(0, 2**60))
+
+
+def sent(made):
+    """Return all that a batch sent, a row each."""
+    columns = (made.packet.tolist(), made.port.tolist(), list(made.frames), made.icmp.tolist())
+    return list(zip(*columns, strict=True))
+
+
+def assert_alike(router, profile, rows, lookup="binary_trie", limit=lambda: None):
+    reference = Forwarder(router, profile=profile, lookup=lookup, error_limit=limit())
+    batch = BatchForwarder(router, profile=profile, lookup=lookup, error_limit=limit())
+    made = batch.forward(Frames.of(rows))
+    outcomes = [reference.forward(*row) for row in rows]
+    assert made.reason.tolist() == [outcome.reason for outcome in outcomes]
+    expected = [(k, s.port, s.frame, s.icmp) for k, outcome in enumerate(outcomes) for s in outcome.sent]
+    assert sent(made) == expected
+    assert batch.counters == dict(reference.counters)
+    return made
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+@given(rows=st.lists(frames(), max_size=8))
+def test_batch_equals_reference(profile, rows):
+    assert_alike(ROUTER, profile, rows)
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_batch_equals_reference_on_all_pairs_of_notable_addresses(profile):
+    head = ROUTER.ports[0].mac + ROUTER.ports[0].peer_mac + b"\x08\x00"
+    rows = [(0, head + packet(src, dst), 0) for src in NOTABLE for dst in NOTABLE]
+    rows += [(0, b"\xff" * 6 + frame[6:], 0) for _, frame, _ in rows]
+    assert_alike(ROUTER, profile, rows)
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_batch_equals_reference_on_the_named_cases(profile):
+    router, cases = named_cases()
+    made = assert_alike(router, profile, [(port, frame, k * 10**9) for k, (_, port, frame) in enumerate(cases)])
+    assert len(set(made.reason.tolist())) >= 20
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("lookup", sorted(set(LPMS) - {"linear"}))
+def test_batch_equals_reference_on_random_packets(profile, lookup):
+    router = random_router()
+    rows = [(port, frame, 0) for _, port, frame in random_cases(router, count=1000, seed=7)]
+    assert_alike(router, profile, rows, lookup)
+
+
+def test_errors_are_limited_in_the_order_of_packets():
+    head = ROUTER.ports[0].mac + ROUTER.ports[0].peer_mac + b"\x08\x00"
+    rows = [(0, head + packet("172.16.0.9", "20.0.0.1", ttl=1 + k % 2, payload=bytes(k)), k * 10**8) for k in range(40)]
+    made = assert_alike(ROUTER, "rfc1812", rows, limit=lambda: TokenBucket(1, 2))
+    assert 2 < made.icmp.sum() < 20
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_plain_packets_go_by_the_kernels_alone(profile, monkeypatch):
+    batch = BatchForwarder(ROUTER, profile=profile)
+    monkeypatch.setattr(batch.reference, "forward", None)
+    head = ROUTER.ports[0].mac + ROUTER.ports[0].peer_mac + b"\x08\x00"
+    good = [packet("172.16.0.9", f"20.0.0.{k}", ttl=k, payload=bytes(k)) for k in range(2, 200)]
+    bad = [packet("172.16.0.9", address) for address in ("224.0.0.5", "255.255.255.255", "127.0.0.1", "30.0.0.1")]
+    made = batch.forward(Frames.of([(0, head + one, 0) for one in good + bad]))
+    assert made.reason.tolist() == [0] * len(good) + [
+        Reason.MULTICAST, Reason.LIMITED_BROADCAST, Reason.MARTIAN_DESTINATION, Reason.BLACKHOLE,
+    ]  # fmt: skip
+    assert made.packet.tolist() == list(range(len(good)))
+
+
+def test_nothing_in_nothing_out():
+    made = BatchForwarder(ROUTER).forward(Frames.of([]))
+    assert (len(made), len(made.reason), len(made.frames)) == (0, 0, 0)
+
+
+def test_frames_need_ports_that_are_there():
+    batch = BatchForwarder(ROUTER)
+    with pytest.raises(InputError, match="port must be 0 to 4, got 0 to 5"):
+        batch.forward(Frames.of([(0, b"", 0), (5, b"", 0)]))
+    with pytest.raises(InputError, match="2 frames need 2 ports and times, got 1"):
+        batch.forward(Frames(Packets.of([b"", b""]), np.zeros(1, np.int16), np.zeros(2, np.int64)))
+
+
+def test_codes_of_the_kernels_are_those_of_the_reasons():
+    for reason in Reason:
+        assert getattr(kernels, reason.name, int(reason)) == reason
+    assert max(Reason) < kernels.GO
+    assert KINDS.index("unicast") == kernels.UNICAST_ROUTE
+    assert KINDS.index("blackhole") == kernels.BLACKHOLE_ROUTE
+
+
+@given(ttl=st.integers(2, 255), protocol=st.integers(0, 255), rest=st.integers(0, 0xFFFF))
+def test_checksums_stay_right(ttl, protocol, rest):
+    head = ROUTER.ports[0].mac + ROUTER.ports[0].peer_mac + b"\x08\x00"
+    source = address_text(0xAC100000 | rest)
+    rows = [(0, head + packet(source, "20.0.0.1", ttl=ttl, protocol=protocol, identification=rest), 0)]
+    assert len(assert_alike(ROUTER, "rfc1812", rows)) == 1
