@@ -29,7 +29,8 @@ class GapCounter:
         gaps = np.diff(timed, prepend=timed[0] if self._last is None else self._last)[self._last is None :]
         self._last = int(timed[-1])
         gaps = gaps[gaps >= 0]
-        self.total_ns += int(gaps.sum())
+        # in two halves: damaged time stamps may lie so far apart that the sum of 64 bits would run over
+        self.total_ns += (int((gaps >> 31).sum()) << 31) + int((gaps & (1 << 31) - 1).sum())
         at = bins_of(gaps)
         self._packets += np.bincount(at, minlength=BINS)
         np.maximum.at(self._longest, at, gaps)
