@@ -47,8 +47,8 @@ class Pool:
     priority: int = 8
     idle: Idle = "sleep"
     poll_cycles: float = 0.0
-    poll_wait_s: float = 0.0
     start: Start = Start()
+    poll_wait_s: float = 0.0
 
     def check(self, machine: str) -> None:
         """Raise an error for values that cannot be."""
