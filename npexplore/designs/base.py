@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from npexplore.errors import InputError, RefusedError
@@ -36,7 +37,7 @@ class Design:
 
     @staticmethod
     def of(
-        name: str, build: Callable[[Parameters], Machine], own: Callable[[Parameters], Workload] | None = None,
+        name: str | Path, build: Callable[[Parameters], Machine], own: Callable[[Parameters], Workload] | None = None,
     ) -> Design:  # fmt: skip
         """Return the design of a machine file (name in models/machines, or path) with that file's values."""
         file = load_machine(name)

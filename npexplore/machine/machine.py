@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from npexplore.errors import ModelError, UnknownNameError, one_of, positive
+from npexplore.errors import ModelError, NpexploreError, UnknownNameError, one_of, positive
 from npexplore.machine.expressions import Variable
 from npexplore.machine.pools import Pool, Start, visits
 from npexplore.machine.program import Body, Recorder, record
@@ -107,7 +107,13 @@ class Machine:
     def record(self, columns: Mapping[str, Variable], pool: Pool | None = None) -> Body:
         """Record the program of a pool (None: the first) once."""
         chosen = pool or self.pools[0]
-        return record(chosen.program, self.resources, columns, self.facts, chosen.priority)
+        try:
+            return record(chosen.program, self.resources, columns, self.facts, chosen.priority)
+        except NpexploreError:
+            raise
+        except Exception as error:  # the program is a function of the user's own
+            said = f"{type(error).__name__}: {error}"
+            raise ModelError(f"{self.name}: program of pool {chosen.name!r}: {said}") from error
 
     def record_pools(self, names: Iterable[str]) -> list[Recorded]:
         """Record every pool's program over a workload's columns and those that queues carry.

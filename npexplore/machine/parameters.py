@@ -14,6 +14,7 @@ from typing import Any, Literal
 import msgspec
 
 from npexplore.errors import InputError, UnknownNameError
+from npexplore.machine.described.records import CountedTable, PoolTable, ReceiveTable, Resources, WindowTable
 from npexplore.paths import share
 from npexplore.toml import decode
 
@@ -69,15 +70,21 @@ class MachineFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """Schema of models/machines/*.toml.
 
     extends: name of a machine file whose parameters this one adds to. reason: ledger key -> why a prediction misses.
+    resource, receive, pool, counted, window: the machine itself, where no Python file describes it.
     """
 
     name: str
     title: str
-    paper: str
-    parameter: dict[str, Parameter]
+    paper: str = ""
+    parameter: dict[str, Parameter] = {}
     extends: str | None = None
     alternative: list[Alternative] = []
     reason: dict[str, str] = {}
+    resource: Resources = {}
+    receive: ReceiveTable | None = None
+    pool: list[PoolTable] = []
+    counted: CountedTable | None = None
+    window: WindowTable | None = None
 
 
 class Parameters(Mapping[str, Value]):
@@ -146,7 +153,14 @@ def _read(file: Path, changed_ns: int, within: tuple[str, ...]) -> MachineFile:
             parameter={**base.parameter, **machine.parameter},
             alternative=[*base.alternative, *machine.alternative],
             reason={**base.reason, **machine.reason},
+            resource={**base.resource, **machine.resource},
+            receive=machine.receive or base.receive,
+            pool=machine.pool or base.pool,
+            counted=machine.counted or base.counted,
+            window=machine.window or base.window,
         )
+    if not machine.pool and (machine.resource or machine.receive):
+        raise InputError(f"{file.name}: a machine with resources needs a [[pool]] of threads, got none")
     for name, parameter in machine.parameter.items():
         if not parameter.source.strip():
             raise InputError(f"{file.name}: parameter {name!r} has no source")

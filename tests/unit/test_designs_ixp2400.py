@@ -190,8 +190,8 @@ def design():
     ("text", "message"),
     [
         (PYTHON.format("listed('ixp2400').with_(threads=4)"), None),
-        (PYTHON.format("4"), "design() must return a Design, got int"),
-        ("x = 1", "a design file must define a function design() that returns a Design"),
+        (PYTHON.format("4"), "design must be a function that returns a Design or a Machine, got int"),
+        ("x = 1", "design must be a function that returns a Design or a Machine, got nothing of that name"),
         ("import nowhere_at_all", "ModuleNotFoundError: No module named 'nowhere_at_all'"),
         ("def design(:", "SyntaxError"),
     ],

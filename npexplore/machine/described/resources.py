@@ -1,0 +1,127 @@
+"""Resources from tables: `type` names a kind, the other keys are the operands of its class, checked by their types.
+
+A text that begins with `=` is a formula over parameters. Where a class takes another resource, a part of
+models/parts or a small record, the table has its name or a table of its own.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import is_dataclass
+from typing import Any, get_args, get_type_hints
+
+import msgspec
+
+from npexplore.errors import InputError, NpexploreError, UnknownNameError, one_of
+from npexplore.machine.described.formula import Formulas
+from npexplore.machine.described.records import Resources
+from npexplore.machine.resources import KINDS, DramTiming, Processor
+from npexplore.machine.resources.base import Resource
+from npexplore.machine.resources.dram_timing import dram_parts
+from npexplore.machine.tree import Visit, visit
+
+TYPE = "type"
+
+
+def resolve(value: Any, formulas: Formulas, place: str) -> Any:
+    """Return a value of a table with its formulas, also those inside it, worked out."""
+    if isinstance(value, str) and value.lstrip().startswith("="):
+        try:
+            return formulas.text(value.lstrip()[1:])
+        except NpexploreError as error:
+            raise InputError(f"{place}: {error}") from None
+    if isinstance(value, list):
+        return [resolve(one, formulas, place) for one in value]
+    if isinstance(value, dict):
+        return {key: resolve(one, formulas, place) for key, one in value.items()}
+    return value
+
+
+class ResourceTables:
+    """The resources of a machine file; one that another needs is made first."""
+
+    def __init__(self, tables: Resources, formulas: Formulas) -> None:
+        self.tables, self.formulas = tables, formulas
+        self.made: dict[str, Resource] = {}
+        self.begun: list[str] = []
+
+    def all(self) -> dict[str, Resource]:
+        """Return the resources by name, in the order of the file; raises InputError."""
+        for name in self.tables:
+            self.one(name)
+        return {name: self.made[name] for name in self.tables}
+
+    def one(self, name: str, asked_by: str = "resource") -> Resource:
+        """Return a resource by name."""
+        if name not in self.tables:
+            raise UnknownNameError(asked_by, name, self.tables)
+        if name not in self.made:
+            if name in self.begun:
+                raise InputError(f"resource {name!r} needs itself (by {' and '.join(self.begun)})")
+            self.begun.append(name)
+            self.made[name] = self._make(name, dict(self.tables[name]))
+            self.begun.remove(name)
+        return self.made[name]
+
+    def _make(self, name: str, table: dict[str, Any]) -> Resource:
+        place = f"resource {name!r}"
+        if TYPE not in table:
+            raise InputError(f"{place} needs a type: {', '.join(KINDS)}")
+        kind = KINDS[one_of(f"type of {place}", str(table.pop(TYPE)), KINDS)]
+        made: Resource = self._built(kind, table, place, name=name)
+        return made
+
+    def _built(self, kind: type[Any], table: Mapping[str, Any], place: str, **fixed: Any) -> Any:
+        """Return an object of a class from the keys of a table."""
+        hints = operands(kind, without=fixed)
+        for key in table:
+            if key not in hints:
+                raise UnknownNameError(f"{place}: key", key, hints)
+        for key, (_, required) in hints.items():
+            if required and key not in table:
+                raise InputError(f"{place} needs {key!r}")
+        given = {key: self._converted(value, hints[key][0], f"{place}: {key}") for key, value in table.items()}
+        try:
+            return kind(**fixed, **given)
+        except NpexploreError as error:
+            said = str(error)
+            raise InputError(said if said.startswith(str(fixed.get("name"))) else f"{place}: {said}") from None
+
+    def _converted(self, value: Any, hint: Any, place: str) -> Any:
+        value = resolve(value, self.formulas, place)
+        for part in get_args(hint) or (hint,):
+            if part is DramTiming and isinstance(value, str):
+                return DramTiming.of(dram_parts()[one_of(f"{place}: part", value, dram_parts())])
+            if part is Processor:
+                found = self.one(str(value), f"{place}: resource")
+                if not isinstance(found, Processor):
+                    raise InputError(f"{place} must be a processor, got {value!r}")
+                return found
+            if part is Visit:
+                return self._visit(value, place)
+            if is_dataclass(part) and isinstance(part, type):
+                if not isinstance(value, dict):
+                    raise InputError(f"{place} must be a table of {', '.join(operands(part))}, got {value!r}")
+                return self._built(part, value, place)
+        try:
+            return msgspec.convert(value, hint)
+        except msgspec.ValidationError as error:
+            raise InputError(f"{place}: {str(error)[0].lower()}{str(error)[1:]}, got {value!r}") from None
+
+    def _visit(self, value: Any, place: str) -> Visit:
+        if not isinstance(value, dict) or not isinstance(value.get("visit"), str):
+            raise InputError(f'{place} must be a table {{ visit = "RESOURCE.VISIT", operands }}, got {value!r}')
+        name, _, method = value["visit"].partition(".")
+        resource = self.one(name, f"{place}: resource")
+        return visit(resource, method, **{key: one for key, one in value.items() if key != "visit"})
+
+
+def operands(kind: Callable[..., Any], without: Mapping[str, Any] | None = None) -> dict[str, tuple[Any, bool]]:
+    """Return the operands of a class: name -> (type, whether it must be given)."""
+    hints = get_type_hints(kind if is_dataclass(kind) else kind.__init__)
+    return {
+        name: (hints[name], parameter.default is inspect.Parameter.empty)
+        for name, parameter in inspect.signature(kind).parameters.items()
+        if name not in (without or {})
+    }

@@ -1,0 +1,441 @@
+"""Machines described in TOML alone: the same rows as the Python description, every kind, and one-line errors."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from npexplore.cli import main
+from npexplore.designs import design
+from npexplore.errors import InputError
+from npexplore.machine.expressions import ceildiv
+from npexplore.machine.machine import Machine, Pool, Start
+from npexplore.machine.resources import (
+    KINDS,
+    BoundedQueue,
+    DdrController,
+    DramTiming,
+    Lock,
+    Processor,
+    WordMemory,
+    WriteBuffer,
+)
+from npexplore.machine.resources.dram_timing import dram_parts
+from npexplore.machine.resources.ingress import Ingress
+from npexplore.machine.tree import visit
+from npexplore.machine.workload import workload
+from npexplore.solve.model import build
+
+HEAD = """
+name = "small"
+title = "A small forwarder"
+"""
+PARAMETER = """
+[parameter.{name}]
+kind = "knob"
+value = {value}
+about = "a knob"
+source = "assumed"
+"""
+SMALL = (
+    (
+        HEAD
+        + PARAMETER.format(name="threads", value=6)
+        + PARAMETER.format(name="clock_mhz", value=600)
+        + PARAMETER.format(
+            name="discipline", value='"ready_on_stall"\nchoices = ["ready_on_stall", "ready_round_robin"]'
+        )
+        + PARAMETER.format(name="buffered", value=1)
+        + """
+[receive]
+capacity_bytes = 8192
+cell_bytes = 64
+
+[resource.table]                  # needs the processor and the memory below it
+type = "lock"
+kind = "spin"
+processor = "me"
+gap_cycles = "= 2 * 5"
+memory = { visit = "ram.read", bytes = 4 }
+
+[resource.me]
+type = "processor"
+engines = 2
+clock_hz = "= p.clock_mhz * 1e6"
+discipline = "= p.discipline"
+
+[resource.ram]
+type = "memory"
+word_bytes = 4
+word_s = 5e-9
+latency_s = "= 150e-9 if p.clock_mhz > 100 else 0"
+
+[resource.dram]
+type = "ddr"
+timing = "ddr_400"
+banks = 4
+bus_bytes = 8
+slots = 16
+address_map = { order = "row column bank", rows = 1024 }
+write_buffer = { entries = 8, high = 6 }
+
+[resource.out]
+type = "queue"
+capacity = 32
+carries = ["bank"]
+
+[counted]
+name = "padded cells"
+cell_bytes = 64
+
+[[pool]]
+name = "process"
+count = "= p.threads"
+home = "me"
+priority = 4
+program = '''
+cells = m.let(ceildiv(packet.packet_bytes, 64))
+with m.loop(cells) as cell:
+    m.me.compute(cycles=cell * 2 + 30)
+    m.receive.free(bytes=64)
+bank = m.draw(4, "bank")
+a, b = m.take_all(("me", 0), ("me", 1))
+m.give(a, b)
+m.table.acquire()
+m.table.release()
+with m.branch(packet.packet_bytes > 512):
+    m.dram.write(bytes=64, address=m.draw(4096, "where"))
+with m.otherwise():
+    m.me.compute(cycles=packet.packet_bytes * 0.1)
+with m.branch(0.25, "rarely"), m.fork():
+    m.ram.read(bytes=8)
+if p.buffered == 1:
+    m.out.put(bank=bank)
+else:
+    pass
+'''
+
+[[pool]]
+name = "send"
+count = 2
+home = "me"
+gets = "out"
+idle = "poll"
+poll_cycles = 20
+start = { how = "staggered", seconds = 1e-9 }
+program = "m.dram.read(bytes=64, bank=packet.bank, row=0)"
+"""
+    )
+    .replace(', address=m.draw(4096, "where")', ", bank=1")
+    .replace('address_map = { order = "row column bank", rows = 1024 }\n', "")
+)
+
+
+def small(threads=6, clock_mhz=600):
+    """SMALL, in Python."""
+
+    def process(m, packet):
+        cells = m.let(ceildiv(packet.packet_bytes, 64))
+        with m.loop(cells) as cell:
+            m.me.compute(cycles=cell * 2 + 30)
+            m.receive.free(bytes=64)
+        bank = m.draw(4, "bank")
+        a, b = m.take_all(("me", 0), ("me", 1))
+        m.give(a, b)
+        m.table.acquire()
+        m.table.release()
+        with m.branch(packet.packet_bytes > 512):
+            m.dram.write(bytes=64, bank=1)
+        with m.otherwise():
+            m.me.compute(cycles=packet.packet_bytes * 0.1)
+        with m.branch(0.25, "rarely"), m.fork():
+            m.ram.read(bytes=8)
+        m.out.put(bank=bank)
+
+    def send(m, packet):
+        m.dram.read(bytes=64, bank=packet.bank, row=0)
+
+    me, ram = Processor("me", 2, clock_mhz * 1e6), WordMemory("ram", 4, 5e-9, latency_s=150e-9)
+    part = DramTiming.of(dram_parts()["ddr_400"])
+    resources = [
+        Lock("table", "spin", processor=me, gap_cycles=10, memory=visit(ram, "read", bytes=4)), me, ram,
+        DdrController("dram", part, 4, 8, 16, write_buffer=WriteBuffer(8, 6)),
+        BoundedQueue("out", 32, carries=["bank"]),
+    ]  # fmt: skip
+    pools = [
+        Pool("process", threads, process, home="me", priority=4),
+        Pool("send", 2, send, "me", "out", idle="poll", poll_cycles=20, start=Start("staggered", 1e-9)),
+    ]
+    listed = {resource.name: resource for resource in resources}
+    return Machine("small", pools, Ingress("receive", 8192, 64), listed, "padded cells", 64)
+
+
+def written(folder, text, name="mine.toml"):
+    path = folder / name
+    path.write_text(text)
+    return path
+
+
+def test_text_and_python_are_the_same_rows(tmp_path):
+    made, load = design(written(tmp_path, SMALL)), workload(packet_bytes=600)
+    for knobs in ({}, {"threads": 3, "clock_mhz": 200}):
+        told, ours = build(made.with_(**knobs).machine(), load), build(small(**knobs), load)
+        assert np.array_equal(told.rows, ours.rows)
+        assert told.sources == ours.sources
+        assert told.tokens == ours.tokens
+        assert {name: server for name, (server, _) in told.servers.items()} == {
+            name: server for name, (server, _) in ours.servers.items()
+        }
+    assert made.machine().counted == "padded cells"
+    assert made.with_(discipline="ready_round_robin").machine().resources["me"].discipline == "ready_round_robin"
+    assert made.depends_on(load) == {"threads", "clock_mhz", "discipline", "buffered"}
+
+
+def test_parameters_choose_lines(tmp_path):
+    made, load = design(written(tmp_path, SMALL)), workload(packet_bytes=64)
+    assert made.bounds(load).rate_pps > 0
+    with pytest.raises(InputError, match="pool 'send' gets from 'out', but no pool puts into it"):
+        made.with_(buffered=0).bounds(load)
+
+
+def test_explained_from_the_command_line(tmp_path, capsys):
+    path = written(tmp_path, SMALL)
+    assert main(["explain", str(path), "--packet-bytes", "64", "--set", "threads=2", "--no-sensitivity", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["design"] == "small"
+    assert document["knobs"]["threads"] == 2
+    assert document["counted"] == "padded cells"
+
+
+def test_a_window_and_a_file_that_extends_none(tmp_path):
+    made = design(written(tmp_path, SMALL + "\n[window]\nseconds = 20e-6\nboot_s = 5e-6\n")).machine()
+    assert (made.window_s, made.boot_s) == (20e-6, 5e-6)
+
+
+TABLES = {
+    "processor": 'engines = 1\nclock_hz = 1e9', "server": "service_s = 1e-9",
+    "accelerator": "interval_s = 1e-9\nlatency_s = 2e-9",
+    "channel": "rate_hz = 1e9", "arbiter": "requesters = 4\ninterval_s = 1e-9", "reorder": "places = 8",
+    "balancer": 'over = "other"\nmembers = 2', "delay": "", "memory": "word_bytes = 4\nword_s = 1e-9",
+    "dram": 'timing = "ddr_200"\nbanks = 4\nbus_bytes_per_s = 1e9\noverhead_bytes = 0\nslots = 8\n'
+    'options = { gating = "whole" }',
+    "ddr": 'timing = "ddr_400"\nbanks = 4\nbus_bytes = 8\nslots = 4\naddress_map = { order = "row column bank" }',
+    "pool": "count = 8", "queue": "capacity = 8", "line_card": "bytes_per_s = 1e9\nbuffer_bytes = 2048",
+    "mesh": "columns = 2\nrows = 2\nclock_hz = 1e9\nfifo_depth = 4",
+    "streams": "columns = 2\nrows = 2\nclock_hz = 1e9\npaths = [[[0, 1]]]", "lock": "clock_hz = 1e9",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_can_be_written_as_a_table(kind, tmp_path):
+    text = (
+        HEAD
+        + f"""
+[receive]
+capacity_bytes = 64
+[resource.x]
+type = "{kind}"
+{TABLES[kind]}
+[resource.other]
+type = "server"
+service_s = 1e-9
+members = 2
+[[pool]]
+name = "threads"
+count = 1
+program = "m.other.serve(member=0)"
+"""
+    )
+    text += '[[pool]]\nname = "rest"\ncount = 1\ngets = "x"\nprogram = "pass"\n' if kind == "queue" else ""
+    made = design(written(tmp_path, text)).machine()
+    assert type(made.resources["x"]) is KINDS[kind]
+
+
+FAULTS = [
+    ("engines = 2", "engine = 2", "resource 'me': key 'engine' is unknown (nearest: engines"),
+    ("engines = 2\n", "", "resource 'me' needs 'engines'"),
+    ("engines = 2", "engines = 2.5", "resource 'me': engines: expected `int`, got `float`, got 2.5"),
+    ("engines = 2", 'engines = "two"', "resource 'me': engines: expected `int`, got `str`, got 'two'"),
+    ("engines = 2", "engines = 0", "me: engines must be an integer of at least 1, got 0"),
+    ('type = "processor"', 'type = "procesor"', "type of resource 'me' 'procesor' is unknown (nearest: processor"),
+    ('type = "processor"\n', "", "resource 'me' needs a type: processor, server"),
+    ("p.clock_mhz * 1e6", "p.clock_mz * 1e6", "clock_hz: parameter of small 'clock_mz' is unknown (nearest: clock_mhz"),
+    ("p.clock_mhz * 1e6", "p.clock_mhz *", "resource 'me': clock_hz: 'p.clock_mhz *' is no formula: invalid syntax"),
+    ("p.clock_mhz * 1e6", "p.clock_mhz / 0", "resource 'me': clock_hz: formula 'p.clock_mhz / 0': division by zero"),
+    ("p.clock_mhz * 1e6", "clock * 1e6", "resource 'me': clock_hz: name 'clock' is unknown"),
+    ("p.clock_mhz * 1e6", "open('x')", "resource 'me': clock_hz: function 'open' is unknown"),
+    ("p.clock_mhz * 1e6", "p.clock_mhz.real", "resource 'me': clock_hz: 'p.clock_mhz.real' has no meaning here"),
+    ('processor = "me"', 'processor = "mee"', "resource 'table': processor: resource 'mee' is unknown (nearest: me"),
+    ('processor = "me"', 'processor = "ram"', "resource 'table': processor must be a processor, got 'ram'"),
+    ('visit = "ram.read"', 'visit = "ram.reed"', "visit of resource 'ram' 'reed' is unknown (nearest: read)"),
+    ('visit = "ram.read"', 'visit = "rom.read"', "resource 'table': memory: resource 'rom' is unknown (nearest: ram"),
+    ("memory = { ", "memory = 4 # ", 'memory must be a table { visit = "RESOURCE.VISIT", operands }, got 4'),
+    ('timing = "ddr_400"', 'timing = "ddr_40"', "resource 'dram': timing: part 'ddr_40' is unknown (nearest: ddr_400"),
+    ("entries = 8, high", "entries = 8, hi", "resource 'dram': write_buffer: key 'hi' is unknown (nearest: high"),
+    ("write_buffer = { entries = 8, high = 6 }", "write_buffer = 8",
+     "write_buffer must be a table of entries, high, low, got 8"),
+    ('count = "= p.threads"', 'count = "p.threads"',
+     "pool 'process': count must be a number, or a formula that begins with =, got 'p.threads'"),
+    ('count = "= p.threads"', 'count = "= p.threads / 4"', "pool 'process': count must be a whole number, got 1.5"),
+    ("count = 2", "count = 0", "small: threads of pool 'send' must be an integer of at least 1, got 0"),
+    ('gets = "out"', 'gets = "in"', "queue that pool 'send' gets from 'in' is unknown (known: out)"),
+    ("capacity_bytes = 8192", "capacity = 8192", "key 'capacity' is unknown (nearest: capacity_bytes"),
+    ("[receive]\ncapacity_bytes = 8192\ncell_bytes = 64\n", "", "small: a machine with pools needs a table [receive]"),
+    ("[[pool]]", "[[pol]]", "key 'pol' is unknown (nearest: pool"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("old", "new", "message"), FAULTS, ids=[new or old for old, new, _ in FAULTS])
+def test_a_wrong_file_is_one_line_when_it_is_loaded(old, new, message, tmp_path):
+    assert old in SMALL
+    with pytest.raises(InputError) as error:
+        design(written(tmp_path, SMALL.replace(old, new)))
+    assert message in str(error.value)
+    assert str(error.value).startswith("mine.toml: ")
+    assert "\n" not in str(error.value)
+
+
+def test_resources_that_need_each_other_and_none_at_all(tmp_path):
+    text = SMALL.replace('visit = "ram.read"', 'visit = "table.acquire"')
+    with pytest.raises(InputError, match="resource 'table' needs itself"):
+        design(written(tmp_path, text))
+    with pytest.raises(InputError, match=r"mine.toml: a machine with resources needs a \[\[pool\]\] of threads"):
+        design(written(tmp_path, SMALL[: SMALL.index("[[pool]]")]))
+
+
+LINES = [
+    ("m.me.compute(cycle=3)", "operand of me.compute 'cycle' is unknown (nearest: cycles"),
+    ("m.mee.compute(cycles=3)", "resource 'mee' is unknown (nearest: me"),
+    ("m.drew(4, 'x')", "recorder's word 'drew' is unknown (nearest: draw"),
+    ("m.draw(4)", "m.draw() missing 1 required positional argument: 'source'"),
+    ("x = packet.bytes", "packet column 'bytes' is unknown (nearest: packet_bytes"),
+    ("x = packet.packet_bytes / 2", "what differs between packets is divided by // or ceildiv"),
+    ("x = 'a' + 1", "a text cannot be computed with, got 'a' and 1"),
+    ("x = y", "name 'y' is unknown"),
+    ("import os", "'import os' has no meaning here; write a Python file for it"),
+    ("while packet.packet_bytes > 3:\n    pass", "'while packet.packet_bytes > 3:' has no meaning here"),
+    ("if packet.packet_bytes > 3:\n    pass", "record m.branch(...) instead"),
+    ("with m.loops(3):\n    pass", "'m.loops(3)' opens no block (m.loop, m.branch, m.otherwise, m.fork do)"),
+    ("m.loop(3)", "m.loop opens a block: with m.loop(...):"),
+    ("with m.loop(3) as (a, b):\n    pass", "'(a, b)' is no name"),
+    ("p = 3", "'p' cannot be given another meaning"),
+    ("a, b = m.take_all(('me', 0))", "zip() argument"),
+    ("a, m.x = m.take_all(('me', 0), ('me', 1))", "'m.x' is no name"),
+    ("m.me.compute(*[3])", "has no meaning here"),
+    ("x = ().__class__", "'().__class__' has no meaning here"),
+    ("m.me.compute(cycles=1 // 0)", "integer division or modulo by zero"),
+    ("with m.loop(2):\n    held = m.take('me', member=0)", "held"),
+    ("m.table.acquire()", "table"),
+]
+
+
+@pytest.mark.parametrize(("line", "message"), LINES, ids=[line.splitlines()[-1] for line, _ in LINES])
+def test_a_wrong_line_is_told_with_pool_and_number(line, message, tmp_path):
+    program = f"m.me.compute(cycles=1)\n{line}\n"
+    text = (
+        SMALL[: SMALL.index("program = '''")]
+        + f"program = '''\n{program}m.out.put(bank=0)\n'''\n"
+        + SMALL[SMALL.index('\n[[pool]]\nname = "send"') :]
+    )
+    with pytest.raises(InputError) as error:
+        design(written(tmp_path, text)).bounds(workload(packet_bytes=64))
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
+    if line != "m.table.acquire()":  # what is left open is noticed at the end of the program
+        assert "program of pool 'process', line 2: " in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("program", "message"),
+    [("x = (", "line 1: '(' was never closed"), ("", "has no lines"), ("# nothing", "has no lines")],
+)
+def test_a_program_that_cannot_be_read(program, message, tmp_path):
+    text = SMALL.replace('program = "m.dram.read(bytes=64, bank=packet.bank, row=0)"', f'program = "{program}"')
+    with pytest.raises(InputError) as error:
+        design(written(tmp_path, text))
+    assert "mine.toml: program of pool 'send'" in str(error.value)
+    assert message in str(error.value)
+
+
+# ---- Python files
+
+PYTHON = """
+from npexplore.machine.machine import Machine, Pool
+from npexplore.machine.resources import FifoServer
+from npexplore.machine.resources.ingress import Ingress
+
+def forward(m, packet):
+    {line}
+
+def machine():
+    return Machine("mine", Pool("thread", 2, forward), Ingress("receive", 64, 64), {{"hash": FifoServer("hash", 1e-7)}})
+{design}
+"""
+
+
+@pytest.mark.parametrize("end", ["design = machine", "design = machine()", "def design():\n    return machine()"])
+def test_a_python_file_may_define_a_machine(end, tmp_path):
+    made = design(written(tmp_path, PYTHON.format(line="m.hash.serve()", design=end), "mine.py"))
+    assert made.name == "mine"
+    assert made.bounds(workload(packet_bytes=64)).rate_pps == pytest.approx(1e7)
+    with pytest.raises(InputError, match="knob of mine 'threads' is unknown"):
+        made.with_(threads=3)
+
+
+def test_a_python_file_may_import_its_neighbours(tmp_path):
+    written(tmp_path, PYTHON.format(line="m.hash.serve()", design=""), "described_neighbour.py")
+    made = design(written(tmp_path, "from described_neighbour import machine as design\n", "mine.py"))
+    assert made.name == "mine"
+
+
+WITH_KNOBS = """
+from pathlib import Path
+from npexplore.designs import Design
+
+def build(p):
+    return machine(3) if p.threads > 4 else machine()
+
+design = Design.of(Path(__file__).with_name("knobs.toml"), build)
+"""
+
+
+def test_a_python_file_with_knobs_of_its_own(tmp_path):
+    written(tmp_path, HEAD + PARAMETER.format(name="threads", value=4), "knobs.toml")
+    made = design(written(tmp_path, PYTHON.format(line="m.hash.serve()", design=WITH_KNOBS), "mine.py"))
+    assert made.machine().name == "mine"
+    with pytest.raises(InputError, match=r"mine.py: TypeError: machine\(\) takes 0 .* \(line 16\)"):
+        made.with_(threads=5).machine()
+
+
+@pytest.mark.parametrize(
+    ("line", "end", "message"),
+    [
+        ("m.hash.serve()", "def design():\n    return machine(3)", "mine.py: design(): TypeError: machine() takes 0"),
+        ("m.hash.serve()", "def design():\n    return Machine('mine')", "(line 12)"),
+        ("m.hash.serve()", "design = 1 / 0", "mine.py: ZeroDivisionError: division by zero (line 11)"),
+        (
+            "packet.packet_bytes ** 2",
+            "design = machine",
+            "mine: program of pool 'thread': TypeError: unsupported operand",
+        ),
+        ("m.hash.srve()", "design = machine", "visit of resource 'hash' 'srve' is unknown (nearest: serve)"),
+    ],
+)
+def test_a_wrong_python_file_is_one_line(line, end, message, tmp_path, capsys):
+    path = written(tmp_path, PYTHON.format(line=line, design=end), "mine.py")
+    assert main(["explain", str(path), "--packet-bytes", "64"]) == 2
+    said = capsys.readouterr().err
+    assert message in said
+    assert said.count("\n") == 1
+
+
+DOCS = Path(__file__).parents[2] / "docs" / "machines.md"
+
+
+def test_the_documented_machine_is_one(tmp_path):
+    text = DOCS.read_text()
+    start = text.index("```toml\nname =") + len("```toml\n")
+    made = design(written(tmp_path, text[start : text.index("```", start)]))
+    answer = made.simulate(workload(packet_bytes=64), packets=500)
+    assert answer.rate_pps <= made.bounds(workload(packet_bytes=64)).rate_pps
