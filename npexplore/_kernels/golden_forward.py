@@ -210,6 +210,16 @@ def frame_raw(buffer: Array, offset: Array, length: Array, heads: Array, out: Ar
 
 
 @kernel()
+def readdress(buffer: Array, offset: Array, length: Array, port: Array, mac: Array) -> None:
+    """Send every frame that is for one station to the port it came in by: its row of mac (ports, 6)."""
+    for i in range(len(offset)):
+        o = offset[i]
+        if length[i] >= ETHERNET and buffer[o] & 1 == 0:
+            for k in range(6):
+                buffer[o + k] = mac[port[i], k]
+
+
+@kernel()
 def departures(arrival_ns: Array, size: Array, rate: int, preamble: int, gap: int, shortest: int, trailer: int,
                state: Array, out: Array) -> None:  # fmt: skip
     """Fill out with when each frame's last bit has left a link of `rate` bit/s, first in, first out (ns, rounded up).

@@ -7,6 +7,7 @@ where its next hop is a neighbour (RFC 1812 section 2.2.5.1). docs/golden.md des
 from __future__ import annotations
 
 import gzip
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 
 from npexplore.errors import InputError, UnknownNameError
 from npexplore.golden.addresses import address_number, address_text, mask_of, prefix_pair, prefix_text
+from npexplore.paths import share
 from npexplore.toml import Record, decode
 from npexplore.units import parse_rate
 
@@ -134,8 +136,13 @@ def router_schema() -> dict[str, Any]:
 
 
 def load_router(path: str | Path) -> Router:
-    """Read ROUTER.toml; raises InputError naming file, place, rule and value."""
+    """Return a router by name (models/routers) or path; raises InputError naming file, place, rule and value."""
     file = Path(path)
+    if file.suffix != ".toml" and not file.exists():
+        folder = share("models", "routers")
+        file = folder / f"{path}.toml"
+        if not file.exists():
+            raise UnknownNameError("router", str(path), [one.stem for one in folder.glob("*.toml")])
     try:
         record: RouterFile = decode(file.read_bytes(), RouterFile, file)
         lines = _lines(file.parent / record.routes.file) if record.routes else []
@@ -181,6 +188,8 @@ def mac_bytes(subject: str, text: str) -> bytes:
 
 def _port(number: int, record: PortRecord, before: list[Port]) -> Port:
     place = f"port[{number}] {record.name!r}"
+    if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.:-]*", record.name):
+        raise InputError(f"{place}: name must be letters, digits and . : _ -, for it names a file, got {record.name!r}")
     head, slash, tail = record.address.partition("/")
     if not slash or not tail.isdigit() or not 1 <= int(tail) <= 32:
         raise InputError(f"{place}: address must be like 10.0.0.1/24, got {record.address!r}")

@@ -6,7 +6,8 @@ from typing import Any
 
 from npexplore.plot import captures as figures
 from npexplore.plot.tables import Table, number
-from npexplore.report.capture_subject import Content, Subject
+from npexplore.report.capture_subject import Subject
+from npexplore.report.sections import Content
 from npexplore.report.shell import draw, si
 from npexplore.study.on_capture import on_machines
 

@@ -1,7 +1,6 @@
 """A capture as one offline page: reads it once, fills the sections one after the other, carries plotly.js inside."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
@@ -11,39 +10,11 @@ from npexplore.errors import InputError
 from npexplore.packets import Capture, CaptureScan
 from npexplore.packets.columns import TableBuilder
 from npexplore.report.capture_sections import SECTIONS
-from npexplore.report.capture_subject import SAMPLE_PACKETS, Content, Streams, Subject, notices
+from npexplore.report.capture_subject import SAMPLE_PACKETS, Streams, Subject, notices
+from npexplore.report.sections import Content, Section
 from npexplore.report.shell import environment
 
 Titles = Iterable[str]
-
-
-@dataclass(frozen=True)
-class Section:
-    """One section as the template wants it; `empty` says why there is nothing."""
-
-    title: str
-    content: Content
-    empty: str | None = None
-
-    @property
-    def anchor(self) -> str:
-        """The name to link to."""
-        return "-".join(self.title.lower().replace(",", "").split())
-
-    @property
-    def about(self) -> str:
-        """The paragraph before the figures."""
-        return self.content.about
-
-    @property
-    def headlines(self) -> tuple[tuple[str, str], ...]:
-        """Key numbers."""
-        return self.content.headlines
-
-    @property
-    def parts(self) -> tuple[str, ...]:
-        """Figures and tables as HTML."""
-        return self.content.parts
 
 
 def read(path: str | Path | BinaryIO, *, keep: int = SAMPLE_PACKETS) -> Subject:

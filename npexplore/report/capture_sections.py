@@ -16,7 +16,8 @@ from npexplore.packets.statistics.endpoints import FIRST_IPV6
 from npexplore.plot import captures as figures
 from npexplore.plot.tables import number, table
 from npexplore.report.capture_machines import machines
-from npexplore.report.capture_subject import Content, Subject
+from npexplore.report.capture_subject import Subject
+from npexplore.report.sections import Content
 from npexplore.report.shell import draw, listing, si
 
 

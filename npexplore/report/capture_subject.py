@@ -1,4 +1,4 @@
-"""What a capture's page is about, and what one of its sections holds."""
+"""What a capture's page is about: what was counted of its packets, and what a reader must know of them."""
 
 from __future__ import annotations
 
@@ -70,15 +70,6 @@ class Subject:
     def workload(self) -> Workload:
         """The IP packets kept, in order; raises InputError if there are none."""
         return of_columns(self.name, self.capture)
-
-
-@dataclass(frozen=True)
-class Content:
-    """What a section shows: a paragraph, key numbers (label, value), and parts as HTML (figures, tables)."""
-
-    about: str = ""
-    headlines: tuple[tuple[str, str], ...] = ()
-    parts: tuple[str, ...] = ()
 
 
 def notices(subject: Subject) -> list[str]:

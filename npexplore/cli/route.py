@@ -1,0 +1,157 @@
+"""`npexplore route`: forward captures through the golden router (CONTRACT.md).
+
+Exit status 0; 1 if a capture that is compared differs; 3 if an input was damaged, whose good packets are forwarded all
+the same.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from npexplore.cli.output import emit, facts, json_option, note, table, warn
+from npexplore.errors import InputError, one_of
+
+if TYPE_CHECKING:
+    from npexplore.golden.comparison import Verdict
+    from npexplore.golden.configuration import Router
+    from npexplore.golden.routed import Routed
+
+DIFFERS, DAMAGED = 1, 3
+PROFILES = ("rfc1812", "linux")
+FILE = click.Path(dir_okay=False, path_type=Path)
+FOLDER = click.Path(file_okay=False, path_type=Path)
+
+
+@click.command("route")
+@click.option("--config", metavar="ROUTER.toml", type=FILE, help="Ports, neighbours, routes; or the example: office.")
+@click.option("--in", "inputs", metavar="PORT=FILE", multiple=True, help="A capture that comes in by a port; repeats.")
+@click.option("--out", metavar="DIR", type=FOLDER, help="Write DIR/PORT.pcap for each port that sends something.")
+@click.option("--drops", metavar="FILE.csv", type=FILE, help="Write dropped packets with reason and clause.")
+@click.option("--profile", metavar="NAME", help="rfc1812 or linux; default: as ROUTER.toml says.")
+@click.option("--any-station", is_flag=True, help="Take frames for other stations too, as in a capture from elsewhere.")
+@click.option("--compare", metavar="DIR", type=FOLDER, help="Compare another router's DIR/PORT.pcap with ours.")
+@click.option("--report", metavar="FILE.html", type=FILE, help="Write an offline page on where the packets went.")
+@click.option("--schema", is_flag=True, help="Print the JSON Schema of ROUTER.toml and do nothing else.")
+@json_option
+def command(
+    config: Path | None,
+    inputs: tuple[str, ...],
+    out: Path | None,
+    drops: Path | None,
+    profile: str | None,
+    any_station: bool,
+    compare: Path | None,
+    report: Path | None,
+    schema: bool,
+    as_json: bool,
+) -> int:
+    """Forward captures (pcap, pcapng, gzip, zstd; - is standard input) through the golden router of ROUTER.toml."""
+    from npexplore.golden.configuration import load_router, router_schema
+
+    if schema:
+        print(json.dumps(router_schema(), indent=2))
+        return 0
+    if config is None or not inputs or (out is None and compare is None):
+        raise InputError("route needs --config ROUTER.toml, --in PORT=FILE, and --out DIR or --compare DIR")
+    if profile is not None:
+        one_of("profile", profile, PROFILES)
+    if out is not None and compare is not None and out.resolve() == compare.resolve():
+        raise InputError(f"--out and --compare must be two folders, got {out} for both")
+    from npexplore.golden.routed import forward_captures
+
+    router, captures = load_router(config), split_inputs(inputs)
+    run = forward_captures(
+        router, captures, out=out, drops=drops, compare=compare, profile=profile, any_station=any_station
+    )
+    if report is not None:
+        _write_report(run, config.stem, report)
+    document = {"config": str(config), **run.document(), "compare": _compared(run, router, compare)}
+    emit(document, lambda: _text(run, document), as_json=as_json)
+    return _ending(run)
+
+
+def split_inputs(inputs: tuple[str, ...]) -> dict[str, str]:
+    """Return texts PORT=FILE as files by port; raises InputError."""
+    found: dict[str, str] = {}
+    for text in inputs:
+        port, equals, file = text.partition("=")
+        if not (port and equals and file):
+            raise InputError(f"--in must be PORT=FILE, got {text!r}")
+        if port in found:
+            raise InputError(f"--in: port {port!r} has two captures; join them before")
+        if file == "-" and "-" in found.values():
+            raise InputError("--in: standard input can be read once only")
+        found[port] = file
+    return found
+
+
+def _write_report(run: Routed, name: str, path: Path) -> None:
+    from npexplore.packets.output import replacing
+    from npexplore.report.route_page import route_page
+
+    with replacing("-", path) as part:
+        part.write_text(route_page(run, name), encoding="utf-8")
+    note(f"report: {path}")
+
+
+def _compared(run: Routed, router: Router, folder: Path | None) -> dict[str, Any] | None:
+    """Return what `--compare` found as one record, None without it."""
+    if run.verdict is None:
+        return None
+    difference = run.verdict.difference
+    return {
+        "directory": str(folder),
+        "alike": run.verdict.alike,
+        "damage": run.verdict.damage,
+        "difference": difference
+        and {
+            "port": router.ports[difference.port].name,
+            "packet": difference.frame,
+            "field": difference.field,
+            "ours": difference.expected,
+            "theirs": difference.got,
+            "clause": difference.clause,
+        },
+    }
+
+
+def _text(run: Routed, document: dict[str, Any]) -> str:
+    total = document["packets"]
+    shares = {name: f"{document[name]:,} ({document[name] / max(total, 1):.1%})" for name in ("forwarded", "dropped")}
+    parts = [facts({"profile": run.profile, "packets": total, **shares})]
+    columns = {"port": "port", "in": "in", "out": "out", "icmp": "ICMP sent", "in_bytes": "bytes in"}
+    parts.append(table(document["ports"], {**columns, "out_bytes": "bytes out"}))
+    if document["drops"]:
+        parts.append(table(document["drops"], ["reason", "packets", "meaning", "clause"]))
+    if document["outputs"]:
+        parts.append(facts(document["outputs"]))
+    if run.verdict is not None:
+        parts.append(_told(run.verdict, document["compare"]))
+    return "\n\n".join(parts)
+
+
+def _told(verdict: Verdict, found: dict[str, Any]) -> str:
+    if found["difference"] is None:
+        return f"compared with {found['directory']}: {verdict.alike:,} frames, no difference"
+    lines = {name: found["difference"][name] for name in ("port", "packet", "field", "ours", "theirs", "clause")}
+    return f"compared with {found['directory']}: differs\n\n{facts(lines)}"
+
+
+def _ending(run: Routed) -> int:
+    """Tell of damage and of packets that were cut; return the exit status."""
+    if run.tally.cut:
+        warn(f"{run.tally.cut:,} packets were cut when they were captured and are dropped as truncated")
+    damage = [(row["file"], scan.damage) for row, scan in zip(run.inputs(), run.replay.scans, strict=True)]
+    for file, what in damage:
+        if what:
+            warn(f"{file}: {what}; the packets before it are forwarded")
+    verdict = run.verdict
+    for port, text in verdict.damage.items() if verdict else ():
+        warn(f"capture to compare of port {port}: {text}; the packets before it are compared")
+    if verdict and verdict.difference:
+        return DIFFERS
+    return DAMAGED if run.replay.damaged or (verdict and verdict.damage) else 0

@@ -1,0 +1,90 @@
+"""A whole run of captures through the router in one call: replay, outputs, drop table, counts, comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from npexplore.golden.comparison import Comparison, Verdict
+from npexplore.golden.configuration import Router
+from npexplore.golden.outputs import DropTable, OutputCaptures
+from npexplore.golden.replay import Capture, Replay, Step
+from npexplore.golden.tally import Tally
+
+
+class Sink(Protocol):
+    """What takes the steps of a replay."""
+
+    def take(self, step: Step) -> None:
+        """Take the next step."""
+
+
+@dataclass(frozen=True)
+class Routed:
+    """What a run did: its replay (inputs, counters), counts, files written, and the verdict of a comparison."""
+
+    replay: Replay
+    tally: Tally
+    outputs: dict[str, Path]
+    verdict: Verdict | None
+
+    @property
+    def profile(self) -> str:
+        """Whose rules were followed."""
+        return self.replay.forwarder.reference.profile.name
+
+    def inputs(self) -> list[dict[str, Any]]:
+        """Return a row an input: port, file, format, packets, damage (None, or offset and message)."""
+        frames = {row["port"]: row["in"] for row in self.tally.ports()}
+        return [
+            {
+                "port": port, "file": scan.path, "format": scan.format, "packets": frames[port],
+                "damage": None if scan.damage is None else vars(scan.damage),
+            }
+            for port, scan in zip(self.replay.ports, self.replay.scans, strict=True)
+        ]  # fmt: skip
+
+    def document(self) -> dict[str, Any]:
+        """Return the fields of `npexplore route --json` (docs/golden.md), without what only the command knows."""
+        tally = self.tally
+        return {
+            "profile": self.profile,
+            "packets": tally.packets,
+            "forwarded": tally.forwarded,
+            "dropped": tally.packets - tally.forwarded,
+            "inputs": self.inputs(),
+            "ports": tally.ports(),
+            "drops": tally.drops(),
+            "ways": tally.ways(),
+            "counters": dict(sorted(self.replay.forwarder.counters.items())),
+            "outputs": {port: str(path) for port, path in self.outputs.items()},
+        }
+
+
+def forward_captures(
+    router: Router, inputs: Mapping[str, Capture], *, out: str | Path | None = None, drops: str | Path | None = None,
+    compare: str | Path | None = None, profile: str | None = None, lookup: str = "dir24_8", any_station: bool = False,
+) -> Routed:  # fmt: skip
+    """Send captures through the router, one for each port that has packets coming in, in order of time.
+
+    inputs: captures by the names of their ports. out: folder for PORT.pcap; drops: CSV file; compare: folder with the
+    captures of another router. any_station: as in `Replay`. Memory does not grow with the captures. Damaged inputs give
+    their good part. Raises InputError for what cannot be read or written; then nothing is left of the outputs.
+    """
+    replay, tally = Replay(router, inputs, profile=profile, lookup=lookup, any_station=any_station), Tally(router)
+    comparison = None if compare is None else Comparison(router, Path(compare))
+    read = [scan.path for scan in replay.scans]
+    with ExitStack() as stack:
+        sinks: list[Sink] = [tally]
+        captures = None if out is None else stack.enter_context(OutputCaptures(router, Path(out), read))
+        sinks += [sink for sink in (captures, comparison) if sink is not None]
+        if drops is not None:
+            sinks.append(stack.enter_context(DropTable(router, Path(drops))))
+        for step in replay:
+            for sink in sinks:
+                sink.take(step)
+    verdict = None if comparison is None else comparison.finish(damaged=replay.damaged)
+    return Routed(replay, tally, {} if captures is None else captures.written, verdict)

@@ -1,0 +1,145 @@
+"""A run of captures through the router as one offline page: where packets went, drops with clauses, counters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+from plotly.offline import get_plotlyjs
+
+from npexplore.golden.reasons import Reason
+from npexplore.plot import routes as figures
+from npexplore.plot.tables import table
+from npexplore.report.sections import Content, Section
+from npexplore.report.shell import draw, environment, listing, si
+
+if TYPE_CHECKING:
+    from npexplore.golden.routed import Routed
+
+MOST = 16  # ports on each side that a picture shows by name
+OTHERS = "other ports"
+
+
+def route_page(run: Routed, name: str) -> str:
+    """Return the page of a run; name: the router's."""
+    router = run.replay.router
+    sections = [Section(title, *_filled(fill, run)) for title, fill in SECTIONS.items()]
+    damage = "; ".join(
+        f"{scan.path}: {scan.damage}" for scan in run.replay.scans if scan.damage is not None
+    )  # fmt: skip
+    notices = []
+    if run.tally.cut:
+        notices.append(f"{run.tally.cut:,} packets were cut when they were captured; they are dropped as truncated.")
+    ports = ", ".join(f"{port.name} (MTU {port.mtu:,})" for port in router.ports)
+    return environment().get_template("route.html.j2").render(
+        name=f"Packets through the router {name}", file=f"ports {ports}", damage=damage, notices=notices, sections=sections,
+        plotly_js=get_plotlyjs() if run.tally.packets else None,
+    )  # fmt: skip
+
+
+def _filled(fill: Callable[[Routed], Content | str], run: Routed) -> tuple[Content, str | None]:
+    found = fill(run)
+    return (Content(), found) if isinstance(found, str) else (found, None)
+
+
+def summary(run: Routed) -> Content:
+    """Return key numbers and the inputs."""
+    tally = run.tally
+    packets, sent = tally.packets, tally.forwarded
+    share = f" ({sent / packets:.1%})" if packets else ""
+    numbers = [("packets in", f"{packets:,}"), ("forwarded", f"{sent:,}{share}"), ("dropped", f"{packets - sent:,}")]
+    numbers.append(("ICMP messages of the router", f"{int(tally.frames[2].sum()):,}"))
+    if pieces := int(tally.frames[1].sum()) - sent:
+        numbers.append(("more frames out, for pieces", f"{pieces:,}"))
+    lines = {"profile": run.profile}
+    for row in run.inputs():
+        lines[f"in by {row['port']}"] = f"{row['file']}, {row['format']}, {row['packets']:,} packets"
+    lines |= {f"out by {port}": str(path) for port, path in run.outputs.items()}
+    return Content(headlines=tuple(numbers), parts=(listing(lines),))
+
+
+def ways(run: Routed) -> Content | str:
+    """Return the picture."""
+    if not run.tally.packets:
+        return "no packet came in"
+    clauses = {reason.name: f"{reason.text} ({reason.clause})" for reason in Reason}
+    rows = pd.DataFrame(run.tally.ways())
+    rows["kind"] = rows.pop("dropped").map({True: "dropped", False: "sent"})
+    rows["from"] = _few(rows, rows["from"])
+    sent = rows["kind"] == "sent"
+    rows.loc[sent, "to"] = _few(rows[sent], rows.loc[sent, "to"])
+    rows = rows.groupby(["kind", "from", "to"], sort=False, as_index=False)["packets"].sum()
+    rows = rows.sort_values(["kind", "packets"], ascending=False)
+    rows["clause"] = [
+        clauses[to] if kind == "dropped" else "" for kind, to in zip(rows["kind"], rows["to"], strict=True)
+    ]
+    return Content(
+        "A band is as wide as its packets: blue ones left by a port, orange ones were dropped for a reason. A packet "
+        "that left in pieces counts once; messages that the router made itself are not among them.",
+        parts=(draw(figures.ways(rows)),),
+    )  # fmt: skip
+
+
+def _few(rows: pd.DataFrame, names: pd.Series[Any]) -> pd.Series[Any]:
+    """Return names with all but those of most packets as one."""
+    largest = rows.groupby(names)["packets"].sum().nlargest(MOST).index
+    return names.where(names.isin(largest), OTHERS)
+
+
+def drops(run: Routed) -> Content | str:
+    """Return drops by reason with meaning and clause, and by port."""
+    found = run.tally.drops()
+    if not found:
+        return "no packet was dropped"
+    order = {row["reason"]: place for place, row in enumerate(found)}
+    rows = pd.DataFrame([row for row in run.tally.ways() if row["dropped"]])
+    rows = rows.rename(columns={"from": "port", "to": "reason"}).sort_values(
+        "reason", key=lambda names: names.map(order)
+    )
+    listed = pd.DataFrame(found)[["reason", "packets", "meaning", "clause"]]
+    return Content(parts=(draw(figures.drops(rows)), table(listed)._repr_html_()))  # fmt: skip
+
+
+def ports(run: Routed) -> Content:
+    """Return what came in and went out by each port."""
+    rows = [
+        {
+            "port": row["port"], "in": row["in"], "out": row["out"], "ICMP sent": row["icmp"],
+            "bytes in": si(row["in_bytes"], "B"), "bytes out": si(row["out_bytes"] + row["icmp_bytes"], "B"),
+        }
+        for row in run.tally.ports()
+    ]  # fmt: skip
+    told = "Frames are counted, each piece of a packet once; bytes are those of frames without their check sequence."
+    return Content(told, parts=(table(pd.DataFrame(rows), left=("port",))._repr_html_(),))
+
+
+def counters(run: Routed) -> Content:
+    """Return the router's counters."""
+    rows = sorted(run.replay.forwarder.counters.items())
+    listed = pd.DataFrame(rows, columns=["counter", "value"])
+    return Content(parts=(table(listed, height=420)._repr_html_(),))
+
+
+def comparison(run: Routed) -> Content | str:
+    """Return what the comparison with another router's captures found."""
+    if run.verdict is None:
+        return "no captures of another router were given (--compare DIR)"
+    alike = f"{run.verdict.alike:,} frames are as they must be"
+    found = run.verdict.difference
+    if found is None:
+        return Content(f"{alike}; there is no difference.")
+    port = run.replay.router.ports[found.port].name
+    lines = {"port": port, "packet": f"{found.frame:,}", "field": found.field, "ours": found.expected}
+    lines |= {"theirs": found.got, "clause": found.clause}
+    return Content(f"{alike}; the first difference:", parts=(listing(lines),))
+
+
+SECTIONS: dict[str, Callable[[Routed], Content | str]] = {
+    "Summary": summary,
+    "Ways": ways,
+    "Drops by reason": drops,
+    "Ports": ports,
+    "Counters": counters,
+    "Comparison": comparison,
+}
