@@ -28,6 +28,7 @@ COMMANDS = {
     "audit": ("npexplore.cli.audit:command", "Recompute published numbers from each other and report contradictions."),
     "sweep": ("npexplore.cli.sweep:command", "Predict many design points into a Parquet file."),
     "solve": ("npexplore.cli.solve:command", "Solve your own network of stations from a TOML file."),
+    "schema": ("npexplore.cli.schema:command", "Print the JSON Schema of a kind of TOML file."),
     "report": ("npexplore.cli.report:command", "Run the notebooks and write the offline HTML report."),
     "route": ("npexplore.cli.route:command", "Forward captures through the golden router."),
     "new": ("npexplore.cli.new:command", "Start a machine of your own from a template."),

@@ -7,7 +7,7 @@ fixes f = (mean - sum s_i c_i - (1 - sum s_i) c_rest) / (c_fit - c_rest).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 import numpy as np
@@ -96,6 +96,11 @@ def load_mix(name: str) -> Mix:
         raise UnknownNameError("mix", name, mix_names())
     path = share("models", "mixes", f"{name}.toml")
     return solve(decode(path.read_bytes(), MixFile, path))
+
+
+def mix_schema() -> dict[str, Any]:
+    """Return the JSON Schema of models/mixes/*.toml."""
+    return msgspec.json.schema(MixFile)
 
 
 def solve(file: MixFile) -> Mix:

@@ -1,0 +1,49 @@
+"""`npexplore schema KIND`: the JSON Schema of a kind of TOML file, for editors and scripts."""
+
+from __future__ import annotations
+
+import json
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+import click
+
+from npexplore.cli.output import emit, json_option, table
+from npexplore.errors import one_of
+
+# name -> ("module:function", folder of examples, what it is)
+SCHEMAS = {
+    "machine": ("npexplore.machine.described.schema:machine_schema", "machines", "a machine: parameters, resources"),
+    "part": ("npexplore.machine.resources.dram_timing:dram_parts_schema", "parts", "DRAM parts by speed grade"),
+    "mix": ("npexplore.machine.mixes:mix_schema", "mixes", "lengths of packets, with shares"),
+    "network": ("npexplore.machine.network:network_schema", "networks", "stations, classes and routes for solve"),
+    "router": ("npexplore.golden.configuration:router_schema", "routers", "ports, routes and queues of a router"),
+    "rules": ("npexplore.golden.rule_files:rules_schema", "rules", "classifier rules, policers, schedulers"),
+}
+
+
+def kinds() -> dict[str, tuple[str, str, str]]:
+    """Return the kinds of files that this installation reads."""
+    return {name: entry for name, entry in SCHEMAS.items() if find_spec(entry[0].partition(":")[0])}
+
+
+def schema(kind: str) -> dict[str, Any]:
+    """Return the JSON Schema of a kind of file; raises UnknownNameError."""
+    module, _, function = kinds()[one_of("kind of file", kind, kinds())][0].partition(":")
+    found: dict[str, Any] = getattr(import_module(module), function)()
+    return found
+
+
+@click.command("schema")
+@click.argument("kind", required=False)
+@json_option
+def command(kind: str | None, as_json: bool) -> None:
+    """Print the JSON Schema of a KIND of TOML file; without KIND list the kinds, with where their examples are."""
+    if kind is not None:
+        print(json.dumps(schema(kind), indent=2))
+        return
+    rows = [
+        {"kind": name, "examples": f"models/{folder}", "about": about} for name, (_, folder, about) in kinds().items()
+    ]
+    emit({"kinds": rows}, lambda: table(rows), as_json=as_json)

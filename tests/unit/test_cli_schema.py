@@ -1,0 +1,73 @@
+"""`npexplore schema`: every kind of TOML file has a JSON Schema that its examples obey and faults do not."""
+
+import json
+import tomllib
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from npexplore.cli import main
+from npexplore.cli.schema import SCHEMAS, kinds, schema
+from npexplore.machine.resources import KINDS
+from npexplore.paths import share
+
+EXAMPLES = [(kind, path) for kind, (_, folder, _) in kinds().items() for path in share("models", folder).glob("*.toml")]
+PAGE = (Path(__file__).parents[2] / "docs" / "machines.md").read_text()
+DOCUMENTED = PAGE.partition("```toml\nname =")[2].partition("```")[0]
+
+
+def faults(kind, document):
+    made = schema(kind)
+    jsonschema.Draft202012Validator.check_schema(made)
+    return [error.message for error in jsonschema.Draft202012Validator(made).iter_errors(document)]
+
+
+@pytest.mark.parametrize(("kind", "path"), EXAMPLES, ids=lambda value: getattr(value, "stem", value))
+def test_examples_obey_their_schema(kind, path):
+    assert faults(kind, tomllib.loads(path.read_text())) == []
+
+
+def test_every_kind_has_an_example():
+    assert {kind for kind, _ in EXAMPLES} == set(SCHEMAS)
+
+
+def test_the_documented_machine_obeys_the_schema():
+    assert faults("machine", tomllib.loads("name =" + DOCUMENTED)) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('type = "processor"', 'type = "procesor"'),
+        ("engines = 2", "engine = 2"),
+        ("engines = 2", "engines = 2.5"),
+        ("engines = 2\n", ""),
+        ("clock_hz = \"= p.clock_mhz * 1e6\"", 'clock_hz = "p.clock_mhz"'),
+        ('timing = "ddr_400"', 'timing = "ddr_4000"'),
+        ("entries = 8, high = 6", "entries = 8, hi = 6"),
+        ('kind = "knob"', 'kind = "nob"'),
+        ("capacity_bytes", "capacity"),
+        ("program =", "lines ="),
+    ],
+)  # fmt: skip
+def test_a_fault_breaks_the_schema(old, new):
+    text = "name =" + DOCUMENTED
+    assert old in text
+    assert faults("machine", tomllib.loads(text.replace(old, new, 1)))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_resource_of_each_kind_is_told(kind):
+    document = {"name": "x", "title": "x", "resource": {"r": {"type": kind, "colour": "red"}}}
+    assert any("colour" in message for message in faults("machine", document))
+
+
+def test_the_command_prints_what_the_function_returns(capsys):
+    for kind in kinds():
+        assert main(["schema", kind]) == 0
+        assert json.loads(capsys.readouterr().out) == schema(kind)
+    assert main(["schema", "--json"]) == 0
+    assert [row["kind"] for row in json.loads(capsys.readouterr().out)["kinds"]] == list(kinds())
+    assert main(["schema", "machin"]) == 2
+    assert "kind of file 'machin' is unknown (nearest: machine" in capsys.readouterr().err
