@@ -152,6 +152,21 @@ def decrement(buffer: Array, offset: Array, length: Array, out: Array) -> None:
 
 
 @kernel()
+def mark(buffer: Array, offset: Array, length: Array, dscp: Array) -> None:
+    """Write code points (-1: none) into the DS fields in place and mend the checksums."""
+    for i in range(len(offset)):
+        o = offset[i]
+        if length[i] < 20 or dscp[i] < 0:
+            continue
+        old = np.int64(buffer[o]) << 8 | np.int64(buffer[o + 1])
+        tos = np.int64(dscp[i]) << 2 | np.int64(buffer[o + 1]) & 3
+        checksum = _updated(np.int64(buffer[o + 10]) << 8 | np.int64(buffer[o + 11]), old, (old & 0xFF00) | tos)
+        buffer[o + 1] = tos
+        buffer[o + 10] = checksum >> 8
+        buffer[o + 11] = checksum & 0xFF
+
+
+@kernel()
 def martians(source: Array, destination: Array, value: Array, mask: Array, bad_source: Array, bad_destination: Array,
              out: Array) -> None:  # fmt: skip
     """Fill out (uint8) with reason codes. Rows (uint32 value and mask, bool, bool) are sorted longest prefix first."""

@@ -22,6 +22,11 @@ def word_changes() -> st.SearchStrategy[tuple[int, int, int]]:
     return st.tuples(word, word, word)
 
 
+def markings() -> st.SearchStrategy[tuple[bytes, int]]:
+    """A packet, often malformed, and a code point of the DS field (-1: none)."""
+    return st.tuples(ipv4_packets(), st.integers(-1, 63))
+
+
 def address_pairs() -> st.SearchStrategy[tuple[int, int]]:
     """Source and destination."""
     special = st.sampled_from((0, 0x7F000001, 0xE0000001, 0xF0000000, 0xFFFFFFFE, 0xFFFFFFFF))

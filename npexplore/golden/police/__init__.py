@@ -1,0 +1,26 @@
+"""Policers: is a flow within its rate? POLICERS lists them; `police_many` takes columns of packets."""
+
+from npexplore.golden.police.base import Bound, Policer, State
+from npexplore.golden.police.batch import police_many
+from npexplore.golden.police.colour import Colour
+from npexplore.golden.police.leaky_bucket import LeakyBucket
+from npexplore.golden.police.single_rate import SingleRate
+from npexplore.golden.police.two_rate import TwoRate
+
+POLICERS: dict[str, type[Policer]] = {
+    "leaky_bucket": LeakyBucket,
+    "single_rate": SingleRate,
+    "two_rate": TwoRate,
+}
+
+__all__ = [
+    "POLICERS",
+    "Bound",
+    "Colour",
+    "LeakyBucket",
+    "Policer",
+    "SingleRate",
+    "State",
+    "TwoRate",
+    "police_many",
+]

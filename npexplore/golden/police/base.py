@@ -1,0 +1,73 @@
+"""What every policer is: numbers that do not change, and a pure function from state and packet to state and colour.
+
+tokens(t) = min(burst, tokens(before) + rate * (t - before)), in units of 1/denominator of the rate: no rounding
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar, NamedTuple
+
+from npexplore.errors import InputError
+from npexplore.golden.police.colour import Colour
+from npexplore.golden.work import Meter
+
+NEVER = -1
+
+
+class State(NamedTuple):
+    """When the previous packet came (ns, NEVER at first), and what is left in each bucket (see TokenRate)."""
+
+    last_arrival_time: int
+    tokens: tuple[int, int]
+
+
+class Bound(NamedTuple):
+    """A promise: packets of this colour or a better one take at most `rate * t + burst` in any time t.
+
+    burst: bytes or packets, as the rate counts; `extra_ns` is added to t, for clocks that tick seldom.
+    """
+
+    worst: Colour
+    rates: tuple[int, int]
+    burst: int
+    counted: str
+    extra_ns: int = 0
+
+
+class Policer(ABC):
+    """A policer's configuration. `state()` is that before the first packet: full buckets."""
+
+    KIND: ClassVar[int]  # of the kernel
+
+    @abstractmethod
+    def state(self) -> State:
+        """Return full buckets."""
+
+    @abstractmethod
+    def police(
+        self, state: State, time_ns: int, length_bytes: int, colour: Colour = Colour.GREEN, meter: Meter | None = None
+    ) -> tuple[State, Colour]:
+        """Return the state after a packet and its colour; `colour` is the one it came with.
+
+        meter: told which words and instructions this takes. Raises InputError if time goes back.
+        """
+
+    @abstractmethod
+    def bounds(self) -> Sequence[Bound]:
+        """Return what the policer promises."""
+
+    @abstractmethod
+    def row(self) -> tuple[int, ...]:
+        """Return the configuration as a row of the kernel's table: kind, aware, tick, then twice (counts packets,
+        numerator, denominator, burst in units of 1/denominator)."""
+
+
+def passed(state: State, time_ns: int) -> int:
+    """Return the time since the previous packet; raises InputError if it is negative."""
+    if time_ns < 0:
+        raise InputError(f"time must be at least 0 ns, got {time_ns}")
+    if state.last_arrival_time == NEVER:
+        return 0
+    if time_ns < state.last_arrival_time:
+        raise InputError(f"time must not go back: {time_ns} ns after {state.last_arrival_time} ns")
+    return time_ns - state.last_arrival_time

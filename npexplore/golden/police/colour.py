@@ -1,0 +1,11 @@
+"""Colours of a policer's verdict (RFC 2697, RFC 2698): green conforms, yellow exceeds, red violates."""
+
+from enum import IntEnum
+
+
+class Colour(IntEnum):
+    """The larger, the worse."""
+
+    GREEN = 0
+    YELLOW = 1
+    RED = 2

@@ -1,0 +1,60 @@
+"""The leaky bucket of the IXP1200 DiffServ router: two fields per rule, last_arrival_time and token.
+
+On arrival the token field grows by quanta rate x interval, up to the depth; a packet that finds enough is admitted and
+takes its share. The interval is read from a timer, which may tick seldom.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from npexplore.errors import InputError
+from npexplore.golden.police.base import Bound, Policer, State, passed
+from npexplore.golden.police.colour import Colour
+from npexplore.golden.token_rate import TokenRate
+from npexplore.golden.work import Meter
+
+
+@dataclass(frozen=True)
+class LeakyBucket(Policer):
+    """rate: quanta rate. depth: the most tokens, in bytes or packets as the rate counts. tick_ns: of the timer."""
+
+    KIND: ClassVar[int] = 1
+    rate: TokenRate
+    depth: int
+    tick_ns: int = 1
+
+    def __post_init__(self) -> None:
+        self.rate.scaled("depth of a leaky bucket", self.depth)
+        if self.tick_ns < 1:
+            raise InputError(f"tick of a leaky bucket's timer must be at least 1 ns, got {self.tick_ns}")
+
+    def state(self) -> State:
+        """Return a full bucket."""
+        return State(-1, (self.depth * self.rate.denominator, 0))
+
+    def police(
+        self, state: State, time_ns: int, length_bytes: int, colour: Colour = Colour.GREEN, meter: Meter | None = None
+    ) -> tuple[State, Colour]:
+        """Return GREEN for a packet that is admitted, RED for one that is not; a packet that came red stays red."""
+        now = time_ns - time_ns % self.tick_ns
+        depth = self.depth * self.rate.denominator
+        token = min(depth, state.tokens[0] + passed(state, now) * self.rate.numerator)
+        admitted = colour < Colour.RED and token >= self.rate.cost(length_bytes)
+        if admitted:
+            token -= self.rate.cost(length_bytes)
+        if meter is not None:
+            meter.read("policer", 2)
+            meter.do(alu=4 + admitted, multiply=1, branch=2)
+            meter.write("policer", 2)
+        return State(now, (token, 0)), Colour.GREEN if admitted else Colour.RED
+
+    def bounds(self) -> Sequence[Bound]:
+        """Return the one promise: what is admitted."""
+        rate = (self.rate.numerator, self.rate.denominator)
+        return [Bound(Colour.GREEN, rate, self.depth, self.rate.counted, self.tick_ns - 1)]
+
+    def row(self) -> tuple[int, ...]:
+        """Return the kernel's row."""
+        one = (int(self.rate.counted == "packets"), self.rate.numerator, self.rate.denominator, self.state().tokens[0])
+        return self.KIND, 0, self.tick_ns, *one, 0, 0, 1, 0

@@ -1,0 +1,71 @@
+"""The single rate three color marker, srTCM (RFC 2697 section 3): buckets C and E filled at one rate, C first.
+
+green: B <= Tc, Tc -= B; else yellow: B <= Te, Te -= B; else red. Colour-aware: no better than the packet came.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from npexplore.errors import InputError
+from npexplore.golden.police.base import Bound, Policer, State, passed
+from npexplore.golden.police.colour import Colour
+from npexplore.golden.token_rate import TokenRate
+from npexplore.golden.work import Meter
+
+
+@dataclass(frozen=True)
+class SingleRate(Policer):
+    """rate: CIR. burst: CBS. excess: EBS, in bytes; at least one of them above 0. aware: colour-aware mode."""
+
+    KIND: ClassVar[int] = 2
+    rate: TokenRate
+    burst: int
+    excess: int
+    aware: bool = False
+
+    def __post_init__(self) -> None:
+        self.rate.scaled("committed burst size", self.burst, zero=True)
+        self.rate.scaled("excess burst size", self.excess, zero=True)
+        if self.burst == self.excess == 0:
+            raise InputError("committed or excess burst size must be greater than 0 (RFC 2697 section 2), got 0 and 0")
+
+    def state(self) -> State:
+        """Return two full buckets (RFC 2697 section 3)."""
+        return State(-1, (self.burst * self.rate.denominator, self.excess * self.rate.denominator))
+
+    def police(
+        self, state: State, time_ns: int, length_bytes: int, colour: Colour = Colour.GREEN, meter: Meter | None = None
+    ) -> tuple[State, Colour]:
+        """Return the state after a packet and its colour."""
+        most_c, most_e = self.state().tokens
+        grown = state.tokens[0] + passed(state, time_ns) * self.rate.numerator
+        c = min(most_c, grown)
+        e = min(most_e, state.tokens[1] + grown - c)
+        cost = self.rate.cost(length_bytes)
+        came = colour if self.aware else Colour.GREEN
+        if came == Colour.GREEN and cost <= c:
+            verdict, c = Colour.GREEN, c - cost
+        elif came <= Colour.YELLOW and cost <= e:
+            verdict, e = Colour.YELLOW, e - cost
+        else:
+            verdict = Colour.RED
+        if meter is not None:
+            meter.read("policer", 3)
+            meter.do(alu=8, multiply=1, branch=4 + 2 * self.aware)
+            meter.write("policer", 3)
+        return State(time_ns, (c, e)), verdict
+
+    def bounds(self) -> Sequence[Bound]:
+        """Return the promises on green, and on green and yellow together."""
+        rate, counted = (self.rate.numerator, self.rate.denominator), self.rate.counted
+        return [
+            Bound(Colour.GREEN, rate, self.burst, counted),
+            Bound(Colour.YELLOW, rate, self.burst + self.excess, counted),
+        ]
+
+    def row(self) -> tuple[int, ...]:
+        """Return the kernel's row."""
+        c, e = self.state().tokens
+        one = (int(self.rate.counted == "packets"), self.rate.numerator, self.rate.denominator)
+        return self.KIND, int(self.aware), 1, *one, c, *one, e

@@ -1,0 +1,81 @@
+"""The two rate three color marker, trTCM (RFC 2698 section 3): bucket P at the peak rate, C at the committed rate.
+
+red: B > Tp; else yellow: B > Tc, Tp -= B; else green, Tp -= B, Tc -= B. Colour-aware: no better than the packet came.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from npexplore.errors import InputError
+from npexplore.golden.police.base import Bound, Policer, State, passed
+from npexplore.golden.police.colour import Colour
+from npexplore.golden.token_rate import TokenRate
+from npexplore.golden.work import Meter
+
+
+@dataclass(frozen=True)
+class TwoRate(Policer):
+    """peak, peak_burst: PIR and PBS. committed, burst: CIR and CBS. aware: colour-aware mode."""
+
+    KIND: ClassVar[int] = 3
+    peak: TokenRate
+    peak_burst: int
+    committed: TokenRate
+    burst: int
+    aware: bool = False
+
+    def __post_init__(self) -> None:
+        self.peak.scaled("peak burst size", self.peak_burst)
+        self.committed.scaled("committed burst size", self.burst)
+        if self.peak.counted != self.committed.counted:
+            raise InputError(
+                "peak and committed rate must count the same, "
+                f"got {self.peak.counted} and {self.committed.counted}"
+            )  # fmt: skip
+        if self.peak.fraction < self.committed.fraction:
+            raise InputError(
+                "peak rate must be at least the committed rate (RFC 2698 section 2), "
+                f"got {self.peak.fraction} and {self.committed.fraction} {self.peak.counted} per ns"
+            )
+
+    def state(self) -> State:
+        """Return two full buckets, P first (RFC 2698 section 3)."""
+        return State(-1, (self.peak_burst * self.peak.denominator, self.burst * self.committed.denominator))
+
+    def police(
+        self, state: State, time_ns: int, length_bytes: int, colour: Colour = Colour.GREEN, meter: Meter | None = None
+    ) -> tuple[State, Colour]:
+        """Return the state after a packet and its colour."""
+        interval = passed(state, time_ns)
+        most_p, most_c = self.state().tokens
+        p = min(most_p, state.tokens[0] + interval * self.peak.numerator)
+        c = min(most_c, state.tokens[1] + interval * self.committed.numerator)
+        came = colour if self.aware else Colour.GREEN
+        cost_p, cost_c = self.peak.cost(length_bytes), self.committed.cost(length_bytes)
+        if came == Colour.RED or cost_p > p:
+            verdict = Colour.RED
+        elif came == Colour.YELLOW or cost_c > c:
+            verdict, p = Colour.YELLOW, p - cost_p
+        else:
+            verdict, p, c = Colour.GREEN, p - cost_p, c - cost_c
+        if meter is not None:
+            meter.read("policer", 3)
+            meter.do(alu=9, multiply=2, branch=4 + 2 * self.aware)
+            meter.write("policer", 3)
+        return State(time_ns, (p, c)), verdict
+
+    def bounds(self) -> Sequence[Bound]:
+        """Return the promises on green, and on green and yellow together."""
+        peak, committed = self.peak, self.committed
+        return [
+            Bound(Colour.GREEN, (committed.numerator, committed.denominator), self.burst, committed.counted),
+            Bound(Colour.YELLOW, (peak.numerator, peak.denominator), self.peak_burst, peak.counted),
+        ]
+
+    def row(self) -> tuple[int, ...]:
+        """Return the kernel's row."""
+        p, c = self.state().tokens
+        packets = int(self.peak.counted == "packets")
+        first = (packets, self.peak.numerator, self.peak.denominator, p)
+        return self.KIND, int(self.aware), 1, *first, packets, self.committed.numerator, self.committed.denominator, c

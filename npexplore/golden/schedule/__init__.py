@@ -1,0 +1,37 @@
+"""Schedulers: which class sends next? SCHEDULERS lists them; common laws hold for all that are listed.
+
+`Shaped` holds any of them back to a rate.
+"""
+
+from npexplore.golden.schedule.base import Packet, Scheduler
+from npexplore.golden.schedule.drr import DeficitRoundRobin
+from npexplore.golden.schedule.priority_drr import PriorityDeficitRoundRobin, halving_quanta
+from npexplore.golden.schedule.scfq import SelfClockedFairQueueing
+from npexplore.golden.schedule.shaped import Shaped, Shaper
+from npexplore.golden.schedule.strict_priority import StrictPriority
+from npexplore.golden.schedule.wfq import WeightedFairQueueing
+from npexplore.golden.schedule.wrr import WeightedRoundRobin
+
+SCHEDULERS: dict[str, type[Scheduler]] = {
+    "strict_priority": StrictPriority,
+    "drr": DeficitRoundRobin,
+    "priority_drr": PriorityDeficitRoundRobin,
+    "wrr": WeightedRoundRobin,
+    "scfq": SelfClockedFairQueueing,
+    "wfq": WeightedFairQueueing,
+}
+
+__all__ = [
+    "SCHEDULERS",
+    "DeficitRoundRobin",
+    "Packet",
+    "PriorityDeficitRoundRobin",
+    "Scheduler",
+    "SelfClockedFairQueueing",
+    "Shaped",
+    "Shaper",
+    "StrictPriority",
+    "WeightedFairQueueing",
+    "WeightedRoundRobin",
+    "halving_quanta",
+]

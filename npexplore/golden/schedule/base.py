@@ -1,0 +1,95 @@
+"""What every scheduler is: queues of packets by class, and a decision which of them sends its first packet.
+
+Classes are numbers from 0, the highest, on. A scheduler drops nothing: what is enqueued comes out, in order within its
+class.
+"""
+
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import ClassVar, NamedTuple
+
+from npexplore.errors import InputError
+from npexplore.golden.work import Meter
+
+
+class Packet(NamedTuple):
+    """A packet as a scheduler sees it: the caller's number, its length, when it came."""
+
+    number: int
+    length_bytes: int
+    time_ns: int = 0
+
+
+class Scheduler(ABC):
+    """One port's scheduler. weights: one a class; what they mean is said by each scheduler (`WEIGHT`).
+
+    bytes_per_ns, overhead_bytes: of the link, read by those that follow an ideal server. Raises InputError for weights
+    below 1.
+    """
+
+    WEIGHT: ClassVar[str]
+    KIND: ClassVar[int | None] = None  # of the kernel; None: simulated by this class alone
+    IN_BYTES: ClassVar[bool] = False  # weights are quanta; below the largest packet a turn may pass unused
+    IN_PACKETS: ClassVar[bool] = False  # shares are of packets, not of bytes
+
+    def __init__(
+        self, weights: Sequence[int], bytes_per_ns: Fraction = Fraction(1), overhead_bytes: int = 0
+    ) -> None:  # fmt: skip
+        for number, weight in enumerate(weights):
+            if weight < 1:
+                raise InputError(f"{self.WEIGHT} of class {number} must be at least 1, got {weight}")
+        if not weights:
+            raise InputError("a scheduler needs at least one class, got none")
+        self.weights = tuple(weights)
+        self.bytes_per_ns, self.overhead_bytes = bytes_per_ns, overhead_bytes
+        self.queues: tuple[deque[Packet], ...] = tuple(deque() for _ in weights)
+        self.meter: Meter | None = None
+
+    @property
+    def backlog(self) -> int:
+        """Packets that wait."""
+        return sum(map(len, self.queues))
+
+    def enqueue(self, number: int, packet: Packet) -> None:
+        """Put a packet behind the others of its class."""
+        self.joins(number, packet)
+        self.queues[number].append(packet)
+
+    def dequeue(self, now: int = 0) -> tuple[int, Packet] | None:
+        """Take the packet to send at `now` (ns) with its class; None if there is none that may go."""
+        if not self.backlog:
+            return None
+        number = self.choose(now)
+        packet = self.queues[number].popleft()
+        self.left(number, packet)
+        return number, packet
+
+    def head_bytes(self, number: int) -> int:
+        """Return the length of the first packet of a class that has one."""
+        return self.queues[number][0].length_bytes
+
+    @abstractmethod
+    def choose(self, now: int) -> int:
+        """Return the class whose first packet goes; at least one has a packet."""
+
+    def joins(self, number: int, packet: Packet) -> None:  # noqa: B027
+        """Take note of a packet that is about to join its class."""
+
+    def left(self, number: int, packet: Packet) -> None:  # noqa: B027
+        """Take note of a packet that has just left its class."""
+
+    def unfairness(self, one: int, other: int, largest_bytes: int) -> Fraction | None:
+        """Return the most by which service / weight of two classes differ over any time in which both have packets.
+
+        Service is in bytes, in packets for those that count packets (`IN_PACKETS`); None: nothing is promised.
+        """
+        return None
+
+    def starvation_bytes(self, number: int, largest_bytes: int) -> Fraction | None:
+        """Return the most bytes of other classes sent while a packet is the first of its class; None: no limit."""
+        return None
+
+    def _others(self, number: int) -> list[int]:
+        return [weight for other, weight in enumerate(self.weights) if other != number]

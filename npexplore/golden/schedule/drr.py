@@ -1,0 +1,63 @@
+"""Deficit round robin (Shreedhar and Varghese, IEEE/ACM ToN 4(3), 1996).
+
+A class at its turn gets its quantum, sends while its first packet fits its deficit, and goes behind the others; one
+that runs empty loses what is left.
+"""
+
+from collections import deque
+from collections.abc import Sequence
+from fractions import Fraction
+
+from npexplore._kernels import golden_diffserv as kernels
+from npexplore.golden.schedule.base import Packet, Scheduler
+
+
+class DeficitRoundRobin(Scheduler):
+    """Classes that have packets stand in a list, in the order in which they became busy."""
+
+    WEIGHT = "quantum (bytes)"
+    KIND = kernels.DRR
+    IN_BYTES = True
+
+    def __init__(
+        self, weights: Sequence[int], bytes_per_ns: Fraction = Fraction(1), overhead_bytes: int = 0
+    ) -> None:  # fmt: skip
+        super().__init__(weights, bytes_per_ns, overhead_bytes)
+        self.active: deque[int] = deque()
+        self.deficit = [0] * len(weights)
+        self.turn_begins = True
+
+    def joins(self, number: int, packet: Packet) -> None:
+        """Put a class that becomes busy behind the others."""
+        if not self.queues[number]:
+            self.active.append(number)
+
+    def choose(self, now: int) -> int:
+        """Return the class at its turn whose deficit covers its first packet."""
+        while True:
+            number = self.active[0]
+            if self.turn_begins:
+                self.deficit[number] += self.weights[number]
+                self.turn_begins = False
+            if self.head_bytes(number) <= self.deficit[number]:
+                return number
+            self.active.rotate(-1)
+            self.turn_begins = True
+
+    def left(self, number: int, packet: Packet) -> None:
+        """Take the packet from the deficit; an empty class leaves the list with nothing."""
+        self.deficit[number] -= packet.length_bytes
+        if not self.queues[number]:
+            self.deficit[number] = 0
+            self.active.popleft()
+            self.turn_begins = True
+
+    def unfairness(self, one: int, other: int, largest_bytes: int) -> Fraction:
+        """Return one turn more, and a deficit below the largest packet on either side (their theorem 4.2)."""
+        return 1 + Fraction(largest_bytes, self.weights[one]) + Fraction(largest_bytes, self.weights[other])
+
+    def starvation_bytes(self, number: int, largest_bytes: int) -> Fraction:
+        """Return the turns of the others until enough quanta came together."""
+        turns = -(-largest_bytes // self.weights[number])
+        others = self._others(number)
+        return Fraction(turns * sum(others) + len(others) * largest_bytes)

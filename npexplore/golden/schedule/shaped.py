@@ -1,0 +1,63 @@
+"""Link shaping: a token bucket that holds any scheduler back, so that a port sends at most r t + b in any time t.
+
+A packet may start when the bucket holds the largest packet; it takes its own length. Which one starts is decided then,
+not before: a higher class that came meanwhile goes first.
+"""
+
+from npexplore.errors import InputError
+from npexplore.golden.schedule.base import Packet, Scheduler
+from npexplore.golden.token_rate import TokenRate
+
+
+class Shaper:
+    """rate: in bytes. burst, largest_bytes: the bucket's depth must hold the largest packet. Raises InputError."""
+
+    def __init__(self, rate: TokenRate, burst: int, largest_bytes: int) -> None:
+        if rate.counted != "bytes":
+            raise InputError("rate of a shaper must be in bits per second, got packets per second")
+        if burst < largest_bytes:
+            raise InputError(f"burst of a shaper must hold the largest packet of {largest_bytes} bytes, got {burst}")
+        self.rate = rate
+        self.full = rate.scaled("burst of a shaper", burst)
+        self.need = rate.scaled("largest packet", largest_bytes)
+        self.tokens, self.time = self.full, 0
+
+    def ready(self, now: int) -> int:
+        """Return the earliest whole time from `now` on at which a packet may start."""
+        self.tokens = min(self.full, self.tokens + (now - self.time) * self.rate.numerator)
+        self.time = now
+        lack = max(0, self.need - self.tokens)
+        return now + -(-lack // self.rate.numerator)
+
+    def take(self, length_bytes: int) -> None:
+        """Take the tokens of a packet that starts."""
+        self.tokens -= self.rate.cost(length_bytes)
+
+
+class Shaped:
+    """A scheduler behind a shaper, with the same two calls; `ready` says when to ask again."""
+
+    def __init__(self, scheduler: Scheduler, shaper: Shaper) -> None:
+        self.scheduler, self.shaper = scheduler, shaper
+
+    @property
+    def backlog(self) -> int:
+        """Packets that wait."""
+        return self.scheduler.backlog
+
+    def enqueue(self, number: int, packet: Packet) -> None:
+        """Put a packet behind the others of its class."""
+        self.scheduler.enqueue(number, packet)
+
+    def ready(self, now: int) -> int:
+        """Return the earliest time from `now` on at which a packet may start."""
+        return self.shaper.ready(now)
+
+    def dequeue(self, now: int) -> tuple[int, Packet] | None:
+        """Take the packet to send at `now`; None if there is none, or if the shaper holds it back."""
+        if self.shaper.ready(now) > now:
+            return None
+        sent = self.scheduler.dequeue(now)
+        if sent is not None:
+            self.shaper.take(sent[1].length_bytes)
+        return sent

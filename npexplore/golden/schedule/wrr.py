@@ -1,0 +1,41 @@
+"""Weighted round robin: each class in turn sends up to its weight in packets, whatever their lengths."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from npexplore._kernels import golden_diffserv as kernels
+from npexplore.golden.schedule.base import Packet, Scheduler
+
+
+class WeightedRoundRobin(Scheduler):
+    """Shares are of packets: a class of longer packets gets more bytes."""
+
+    WEIGHT = "weight (packets a turn)"
+    KIND = kernels.WRR
+    IN_PACKETS = True
+
+    def __init__(
+        self, weights: Sequence[int], bytes_per_ns: Fraction = Fraction(1), overhead_bytes: int = 0
+    ) -> None:  # fmt: skip
+        super().__init__(weights, bytes_per_ns, overhead_bytes)
+        self.current = 0
+        self.left_over = weights[0]
+
+    def choose(self, now: int) -> int:
+        """Return the class at its turn, or the next one that has a packet."""
+        while not self.queues[self.current] or self.left_over == 0:
+            self.current = (self.current + 1) % len(self.queues)
+            self.left_over = self.weights[self.current]
+        return self.current
+
+    def left(self, number: int, packet: Packet) -> None:
+        """Count the packet."""
+        self.left_over -= 1
+
+    def unfairness(self, one: int, other: int, largest_bytes: int) -> Fraction:
+        """Return one turn: turns alternate, and only the first and the last may be in part."""
+        return Fraction(1)
+
+    def starvation_bytes(self, number: int, largest_bytes: int) -> Fraction:
+        """Return one turn of each other class."""
+        return Fraction(sum(self._others(number)) * largest_bytes)

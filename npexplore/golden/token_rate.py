@@ -1,0 +1,59 @@
+"""Rates as exact fractions of bytes (or packets) per nanosecond, so that tokens and links never round.
+
+1 Gb/s = 1/8 byte per ns; 62,500 packets/s = 1/16,000 packet per ns
+"""
+
+from fractions import Fraction
+from typing import Literal, NamedTuple
+
+from npexplore.errors import InputError, positive
+from npexplore.units import parse_rate
+
+Counted = Literal["bytes", "packets"]
+NS = 1_000_000_000
+MOST = 1 << 60  # of any count in the smallest unit, so that sums of two stay in 63 bits
+FASTEST = 1 << 40  # numerator and denominator
+
+
+class TokenRate(NamedTuple):
+    """`numerator / denominator` of what is counted per nanosecond, in lowest terms."""
+
+    numerator: int
+    denominator: int
+    counted: Counted = "bytes"
+
+    @classmethod
+    def of(cls, text: str) -> "TokenRate":
+        """Return a rate written as `10Mb/s` (bytes are counted) or `62500pps` (packets); raises InputError."""
+        value, unit = parse_rate(text)
+        return cls.per_second(value / 8, "bytes") if unit == "bit/s" else cls.per_second(value, "packets")
+
+    @classmethod
+    def per_second(cls, value: "float | Fraction", counted: Counted = "bytes") -> "TokenRate":
+        """Return a rate per second, a float read as the decimal number of 12 digits that it stands for."""
+        exact = value if isinstance(value, Fraction) else Fraction(f"{positive('rate', value):.12g}")
+        if exact <= 0:
+            raise InputError(f"rate must be greater than 0, got {value}")
+        exact /= NS
+        if max(exact.numerator, exact.denominator) >= FASTEST:
+            raise InputError(f"rate must be a fraction of numbers below 2^40 per ns, got {exact} {counted} per ns")
+        return cls(exact.numerator, exact.denominator, counted)
+
+    @property
+    def fraction(self) -> Fraction:
+        """The rate as a number per nanosecond."""
+        return Fraction(self.numerator, self.denominator)
+
+    def cost(self, length_bytes: int) -> int:
+        """Return what a packet takes, in units of 1/denominator."""
+        return (length_bytes if self.counted == "bytes" else 1) * self.denominator
+
+    def scaled(self, subject: str, amount: int, *, zero: bool = False) -> int:
+        """Return an amount of bytes or packets in units of 1/denominator; raises InputError if it is too large."""
+        positive(f"{subject} ({self.counted})", amount, zero=zero)
+        if amount * self.denominator > MOST:
+            raise InputError(
+                f"{subject} must be at most {MOST // self.denominator} {self.counted} for tokens to be exact "
+                f"at this rate, got {amount}"
+            )
+        return amount * self.denominator
