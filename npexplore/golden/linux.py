@@ -6,10 +6,14 @@ broadcasts as sources pass, and more; docs/golden.md has the differences as a ta
 
 from __future__ import annotations
 
+from functools import partial
+from itertools import pairwise
+
 from npexplore.golden.addresses import MAX_ADDRESS
 from npexplore.golden.checksum import internet_checksum
 from npexplore.golden.delivery import Destination
 from npexplore.golden.forward import (
+    IPV4_TYPE,
     NO_SUCH_ROUTE,
     UNICAST,
     Forwarder,
@@ -38,15 +42,18 @@ from npexplore.golden.ttl import decrement_ttl
 
 R = Reason
 BROADCAST_MAC = b"\xff" * 6
+MULTICAST_MAC = b"\x01\x00\x5e"  # RFC 1112 section 6.4: the last 23 bits of the address follow
 QUIET_ICMP = frozenset({1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12})  # types about which the kernel sends no error
 LAST_ICMP = 18
 FULL_HEADER = 20
+MULTICAST, LOOPBACK = 0b1110, 127  # first bits of addresses
+LAST_PLACE = 0x1FFF
 HERE, AWAY, MANY = Destination.LOCAL, Destination.ELSEWHERE, Destination.DIRECTED_BROADCAST
 
 
 def route_input(router: Forwarder, walk: Walk, source: int, target: int) -> tuple[Reason, Destination, Hop | None]:
     """Return what the kernel's input routing says: a silent end, or the kind of destination and its route."""
-    if target >> 28 == 0b1110:
+    if target >> 28 == MULTICAST:
         return R.MULTICAST, Destination.MULTICAST, None
     if target == MAX_ADDRESS or source == target == 0:
         return R.LIMITED_BROADCAST, Destination.LIMITED_BROADCAST, None
@@ -79,7 +86,8 @@ def options(router: Forwarder, walk: Walk) -> Reason:
     if length == FULL_HEADER:
         return R.NONE
     header = bytearray(walk.packet[:length])
-    walk.options = compile_options(header, _address_towards(router, walk), router.own, _milliseconds(walk))
+    stamps = partial(not_a_host, router)
+    walk.options = compile_options(header, _address_towards(router, walk), stamps, _milliseconds(walk))
     walk.packet = bytes(header) + walk.packet[length:]
     if walk.options.pointer is not None:
         walk.pointer = walk.options.pointer
@@ -87,10 +95,28 @@ def options(router: Forwarder, walk: Walk) -> Reason:
     return _source_route(router, walk) if walk.options.route else R.NONE
 
 
+def not_a_host(router: Forwarder, address: int) -> bool:
+    """Say whether an address is anything but a host's elsewhere: the kernel stamps the time for all of them."""
+    many = address == MAX_ADDRESS or address >> 28 == MULTICAST
+    return many or address == 0 or address >> 24 == LOOPBACK or port_of(router, address) is not None
+
+
+def port_of(router: Forwarder, address: int) -> int | None:
+    """Return the port whose own address or broadcast this is; the kernel finds them before all routes."""
+    if address in router.own:
+        return router.links.address.index(address)
+    if not broadcast_of(router.links, address):
+        return None
+    return next(port for port, _ in enumerate(router.links.address) if router.links.has(port, address))
+
+
 def _address_towards(router: Forwarder, walk: Walk) -> int:
     """Return the router's address that is recorded on arrival: the one meant, else the one towards the source."""
     if walk.kind is HERE:
         return walk.header.destination
+    own = port_of(router, walk.header.source)
+    if own is not None:
+        return router.links.address[own]
     back = router.route(walk.header.source)
     return router.links.address[back.port if back is not None and back.kind == UNICAST else walk.port]
 
@@ -169,7 +195,10 @@ def fit(router: Forwarder, walk: Walk) -> Reason:
 
 
 def cut(packet: bytes, mtu: int) -> tuple[bytes, ...]:
-    """Return a packet in pieces; those of a later fragment keep all options, and the reserved flag is lost."""
+    """Return a packet in pieces; those of a later fragment keep all options, and the reserved flag is lost.
+
+    An offset beyond its 13 bits, which only a lying fragment asks for, runs over into More Fragments.
+    """
     if len(packet) <= mtu:
         return (packet,)
     head = bytearray(packet[: 4 * (packet[0] & 15)])
@@ -177,7 +206,12 @@ def cut(packet: bytes, mtu: int) -> tuple[bytes, ...]:
     first = not (head[6] & 31 or head[7])
     pieces = fragment(with_checksum(bytes(head) + packet[len(head) :]), mtu, keep_header_length=True).packets
     later = without_uncopied(head) if first else bytes(head[20:])
-    return (pieces[0], *(with_checksum(piece[:20] + later + piece[len(head) :]) for piece in pieces[1:]))
+    out, place = [pieces[0]], (head[6] & 31) << 8 | head[7]
+    for before, piece in pairwise(pieces):
+        place += (len(before) - len(head)) // 8
+        more = MF << 5 if place > LAST_PLACE else 0
+        out.append(with_checksum(piece[:6] + bytes([piece[6] | more]) + piece[7:20] + later + piece[len(head) :]))
+    return tuple(out)
 
 
 def tell(router: Forwarder, walk: Walk, reason: Reason) -> None:
@@ -204,13 +238,13 @@ def send_error(router: Forwarder, walk: Walk, error: IcmpError) -> None:
         return
     found: KernelOptions = walk.options or KernelOptions()
     target, _ = reply_destination(walk.packet, found)
-    hop, broadcast = _reply_route(router, target)
+    local = walk.kind is HERE and walk.options is not None and walk.options.hit is None
+    hop, mac = _reply_route(router, target, walk.header.destination if local else None)
     if hop is None or (router.error_limit is not None and not router.error_limit.allow(walk.time_ns)):
         return
     port = router.router.ports[hop.port]
-    local = walk.kind is HERE and walk.options is not None and walk.options.hit is None
     source = walk.header.destination if local else port.address
-    options = echo_options(walk.packet, found, router.own, source, _milliseconds(walk))
+    options = echo_options(walk.packet, found, partial(not_a_host, router), source, _milliseconds(walk))
     if options is None:
         return
     room = min(port.mtu, LONGEST) - FULL_HEADER - len(options) - 8
@@ -219,22 +253,31 @@ def send_error(router: Forwarder, walk: Walk, error: IcmpError) -> None:
     body = bytes([error.type, error.code, 0, 0]) + error.rest.to_bytes(4, "big") + walk.packet[:room]
     body = body[:2] + internet_checksum(body).to_bytes(2, "big") + body[4:]
     message = write_packet(
-        source, target, body, options=options, tos=walk.header.tos & 0x1E | INTERNETWORK_CONTROL, protocol=ICMP
-    )
-    if broadcast:
-        frame = BROADCAST_MAC + port.mac + b"\x08\x00" + message
-    else:
-        frame = router.framed(hop.port, hop.via or target, message)
-    walk.sent.append(Sent(hop.port, frame, icmp=True))
+        source, target, body, options=options, tos=walk.header.tos & 0x1E | INTERNETWORK_CONTROL,
+        ttl=1 if target >> 28 == MULTICAST else 64, protocol=ICMP,
+    )  # fmt: skip
+    mac = router.router.mac_of(hop.port, hop.via or target) if mac is None else mac
+    walk.sent.append(Sent(hop.port, mac + port.mac + IPV4_TYPE + message, icmp=True))
 
 
-def _reply_route(router: Forwarder, target: int) -> tuple[Hop | None, bool]:
-    """Return the route of an error, and whether it goes to all of a link."""
-    if broadcast_of(router.links, target):
-        port = next(p for p, _ in enumerate(router.links.address) if router.links.has(p, target))
-        return Hop(UNICAST, port, 0), True
+def _reply_route(router: Forwarder, target: int, source: int | None) -> tuple[Hop | None, bytes | None]:
+    """Return the route of an error, and the MAC address if it goes to many; none to the router itself.
+
+    source: its source address where that is settled already; by its port the kernel sends to many.
+    """
+    many = target == MAX_ADDRESS or target >> 28 == MULTICAST
+    if target in router.own or target == 0 or target >> 24 == LOOPBACK:
+        return None, None
+    mac = BROADCAST_MAC if not many or target == MAX_ADDRESS else MULTICAST_MAC + (target & 0x7FFFFF).to_bytes(3, "big")
+    if many and source is not None:
+        return Hop(UNICAST, router.links.address.index(source), 0), mac
+    port = port_of(router, target)
+    if port is not None:
+        return Hop(UNICAST, port, 0), mac
     hop = router.route(target)
-    return (hop if hop is not None and hop.kind == UNICAST else None), False
+    if hop is None or hop.kind != UNICAST:
+        return None, None
+    return (hop, mac) if many else (hop, None)
 
 
 LINUX = Profile(

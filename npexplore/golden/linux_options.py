@@ -6,6 +6,7 @@ The behaviour is that of the kernel's IPv4 forwarding as recorded in tests/oracl
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from npexplore.golden.options import (
@@ -26,6 +27,8 @@ SHORTEST_CIPSO = 8
 SHORTEST = 20
 COPIED = 128  # types from here on are in every piece
 
+Asked = Callable[[int], bool]  # whether the kernel stamps the time when this address is asked to
+
 
 @dataclass
 class KernelOptions:
@@ -43,10 +46,10 @@ class KernelOptions:
     pointer: int | None = None  # the octet that is wrong
 
 
-def compile_options(header: bytearray, address: int, own: frozenset[int], time_ms: int) -> KernelOptions:
+def compile_options(header: bytearray, address: int, stamps: Asked, time_ms: int) -> KernelOptions:
     """Check the options of a header on arrival, and write what can be written already.
 
-    address: of the router towards the sender, recorded for the time being; own: all addresses of the router.
+    address: of the router towards the sender, recorded for the time being; stamps: see `Asked`.
     """
     found = KernelOptions()
     at, end = SHORTEST, len(header)
@@ -61,7 +64,7 @@ def compile_options(header: bytearray, address: int, own: frozenset[int], time_m
         if size < 2 or at + size > end:
             found.pointer = at
             return found
-        wrong = _compile(found, header, at, size, address, own, time_ms)
+        wrong = _compile(found, header, at, size, address, stamps, time_ms)
         if wrong is not None:
             found.pointer = at + wrong
             return found
@@ -70,7 +73,7 @@ def compile_options(header: bytearray, address: int, own: frozenset[int], time_m
 
 
 def _compile(
-    found: KernelOptions, header: bytearray, at: int, size: int, address: int, own: frozenset[int], time_ms: int
+    found: KernelOptions, header: bytearray, at: int, size: int, address: int, stamps: Asked, time_ms: int
 ) -> int | None:
     """Handle one option; return the place of a wrong octet in it, if any."""
     kind = header[at]
@@ -97,7 +100,7 @@ def _compile(
             found.record_address = True
         found.record = at
     elif kind == TIMESTAMP:
-        return _compile_stamp(found, header, at, size, address, own, time_ms)
+        return _compile_stamp(found, header, at, size, address, stamps, time_ms)
     elif kind == ROUTER_ALERT:
         return 1 if size < 4 else None
     elif kind == CIPSO:
@@ -109,7 +112,7 @@ def _compile(
 
 
 def _compile_stamp(
-    found: KernelOptions, header: bytearray, at: int, size: int, address: int, own: frozenset[int], time_ms: int
+    found: KernelOptions, header: bytearray, at: int, size: int, address: int, stamps: Asked, time_ms: int
 ) -> int | None:
     if found.stamp:
         return 0
@@ -135,7 +138,7 @@ def _compile_stamp(
             if pointer + 7 > size:
                 return 2
             step = 0
-            if int.from_bytes(header[at + pointer - 1 : at + pointer + 3], "big") in own:
+            if stamps(int.from_bytes(header[at + pointer - 1 : at + pointer + 3], "big")):
                 time, step = at + pointer + 3, 8
                 found.stamp_time = True
         else:
@@ -193,7 +196,7 @@ def reply_destination(packet: bytes, found: KernelOptions) -> tuple[int, bytes]:
     return int.from_bytes(packet[12:16], "big"), b""
 
 
-def echo_options(packet: bytes, found: KernelOptions, own: frozenset[int], address: int, time_ms: int) -> bytes | None:
+def echo_options(packet: bytes, found: KernelOptions, stamps: Asked, address: int, time_ms: int) -> bytes | None:
     """Return the options of an ICMP error about a packet: its routes and stamps go back with it.
 
     address: the source of the error. None where an option has no whole place left: then there is no error.
@@ -209,7 +212,7 @@ def echo_options(packet: bytes, found: KernelOptions, own: frozenset[int], addre
         echoed += option
     if found.stamp:
         option = bytearray(packet[found.stamp : found.stamp + packet[found.stamp + 1]])
-        if not _echo_stamp(option, found, own, address, time_ms):
+        if not _echo_stamp(option, found, stamps, address, time_ms):
             return None
         echoed += option
     echoed += reply_destination(packet, found)[1]
@@ -218,7 +221,7 @@ def echo_options(packet: bytes, found: KernelOptions, own: frozenset[int], addre
     return bytes(echoed) + bytes(-len(echoed) % 4)
 
 
-def _echo_stamp(option: bytearray, found: KernelOptions, own: frozenset[int], address: int, time_ms: int) -> bool:
+def _echo_stamp(option: bytearray, found: KernelOptions, stamps: Asked, address: int, time_ms: int) -> bool:
     """Fill in the next place of a time stamp option; False if a place is cut off."""
     pointer, size = option[2], len(option)
     if pointer > size:
@@ -234,7 +237,7 @@ def _echo_stamp(option: bytearray, found: KernelOptions, own: frozenset[int], ad
         if option[3] & 15 != TS_PRESPECIFIED:
             _write(option, pointer - 1, time_ms)
             pointer += 4
-        elif pointer + 7 <= size and int.from_bytes(option[pointer - 1 : pointer + 3], "big") in own:
+        elif pointer + 7 <= size and stamps(int.from_bytes(option[pointer - 1 : pointer + 3], "big")):
             _write(option, pointer + 3, time_ms)
             pointer += 8
     option[2] = pointer

@@ -51,6 +51,7 @@ SETTINGS = {
     "icmp_msgs_burst": 1_000_000,
     "icmp_echo_ignore_all": 1,
     "icmp_errors_use_inbound_ifaddr": 0,
+    "ipfrag_time": 3600,  # pieces for the router itself are not missed within a run
 }
 LINK_SETTINGS = {
     "rp_filter": 0,
@@ -60,6 +61,7 @@ LINK_SETTINGS = {
     "accept_local": 0,
     "route_localnet": 0,
     "bc_forwarding": 0,
+    "accept_redirects": 0,
 }
 
 
@@ -126,10 +128,8 @@ class LinuxKernel:
         self._sockets: list[socket.socket] = []
         self._namespaces: list[int] = []
         self._cores = os.sched_getaffinity(0)
-        routes = router.routes
-        to_ports = (routes.via == 0) & (routes.kind == 0)
-        self._to_ports = [row for row in np.flatnonzero(to_ports).tolist() if row >= len(router.ports)]
-        self._introduced: set[int] = set()
+        self._attached = self._to_ports()
+        self._introduced = {a for port in router.ports for a in (port.address, port.broadcast) if a is not None}
 
     def __enter__(self) -> LinuxKernel:
         reason = why_not()
@@ -203,6 +203,7 @@ class LinuxKernel:
                 yield f"neighbour replace {address_text(address)} lladdr {mac} nud permanent {at}"
         yield f"address add {MARKER_ROUTER}/30 dev mark"
         yield "link set mark up"
+        yield "link set lo up"
         yield f"neighbour replace {MARKER_TARGET} lladdr {_text(MARKER_MAC)} nud permanent dev mark"
         routes = self.router.routes
         columns = (routes.value, routes.length, routes.kind, routes.port, routes.via)
@@ -213,6 +214,16 @@ class LinuxKernel:
             where = f"dev r{exit_port}" if kind == 0 else ""
             through = f"via {address_text(via)}" if via else ""
             yield f"route replace {KINDS[kind]} {address_text(value)}/{length} {through} {where}"
+
+    def _to_ports(self) -> dict[int, dict[int, list[int]]]:
+        """Return the prefixes that lead to ports without a next hop, but small links: {length: {value: ports}}."""
+        routes = self.router.routes
+        found: dict[int, dict[int, list[int]]] = {}
+        for row in np.flatnonzero((routes.via == 0) & (routes.kind == 0)).tolist():
+            length, value = int(routes.length[row]), int(routes.value[row])
+            if row >= len(self.router.ports) or 1 << 32 - length > HOSTS_LISTED:
+                found.setdefault(length, {}).setdefault(value, []).append(int(routes.port[row]))
+        return found
 
     def _neighbours(self, port: Port) -> Iterator[int]:
         """Return the addresses of a link that need an entry: all of a small link, the next hops of a large one."""
@@ -232,24 +243,28 @@ class LinuxKernel:
         longest = self.router.ports[port].mtu + LINK_HEADER
         if not LINK_HEADER <= len(frame) <= longest:
             raise InputError(f"port {port} takes frames of {LINK_HEADER} to {longest} bytes, got {len(frame)}")
-        self._introduce(frame[30:34])
+        self._introduce(frame[LINK_HEADER:])
         marker = self._marker()
         self._sockets[port].send(frame)
         self._sockets[0].send(marker)
         self._await_marker(marker)
         return [(number, data) for number, handle in enumerate(self._sockets[:-1]) for data in _drain(handle)]
 
-    def _introduce(self, destination: bytes) -> None:
-        """Enter the neighbour of a destination that is routed to a port without a next hop."""
-        address, routes = int.from_bytes(destination, "big"), self.router.routes
-        if len(destination) < 4 or address in self._introduced:
-            return
-        self._introduced.add(address)
-        for row in self._to_ports:
-            length, port = int(routes.length[row]), int(routes.port[row])
-            if address & mask_of(length) == int(routes.value[row]):
-                mac = _text(self.router.mac_of(port, address))
-                self._ip(0, [f"neighbour replace {address_text(address)} lladdr {mac} nud permanent dev r{port}"])
+    def _introduce(self, packet: bytes) -> None:
+        """Enter the neighbours that this packet may be sent to: source, destination, what its options may name."""
+        end = min(4 * (packet[0] & 15), len(packet)) if packet else 0
+        commands = []
+        for at in (12, 16, *range(20, end - 3)):
+            address = int.from_bytes(packet[at : at + 4], "big")
+            if address in self._introduced:
+                continue
+            self._introduced.add(address)
+            for length, prefixes in self._attached.items():
+                for port in prefixes.get(address & mask_of(length), ()):
+                    mac = _text(self.router.mac_of(port, address))
+                    commands.append(f"neighbour replace {address_text(address)} lladdr {mac} nud permanent dev r{port}")
+        if commands:
+            self._ip(0, commands)
 
     def _marker(self) -> bytes:
         port = self.router.ports[0]
