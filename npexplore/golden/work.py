@@ -185,7 +185,7 @@ class WorkColumns:
     def placed(self, memory: Mapping[str, str]) -> "WorkColumns":
         """Return the same work with each table's counts under the name of the memory it lies in.
 
-        memory: table name to memory name; several tables may share one. Raises UnknownNameError for tables without work.
+        memory: table name to memory name; several may share one. Raises UnknownNameError for tables without work.
         """
         for table in memory:
             one_of("table", table, self.tables)

@@ -7,6 +7,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from npexplore.testing.rule_strategies import headers_near as headers_near
+    from npexplore.testing.rule_strategies import rule_sets as rule_sets
+    from npexplore.testing.rule_strategies import rules as rules
     from npexplore.testing.strategies import addresses as addresses
     from npexplore.testing.strategies import addresses_near as addresses_near
     from npexplore.testing.strategies import ip_options as ip_options
@@ -19,10 +22,13 @@ if TYPE_CHECKING:
 _HOMES = {
     "addresses": "npexplore.testing.strategies",
     "addresses_near": "npexplore.testing.strategies",
+    "headers_near": "npexplore.testing.rule_strategies",
     "ip_options": "npexplore.testing.strategies",
     "ipv4_packets": "npexplore.testing.strategies",
     "prefixes": "npexplore.testing.strategies",
     "routing_tables": "npexplore.testing.strategies",
+    "rule_sets": "npexplore.testing.rule_strategies",
+    "rules": "npexplore.testing.rule_strategies",
     "updates": "npexplore.testing.strategies",
 }
 

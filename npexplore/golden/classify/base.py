@@ -1,0 +1,113 @@
+"""What every classifier can do: name the first rule that matches a header or columns of headers, and count its work."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from npexplore.errors import InputError
+from npexplore.golden.addresses import Address
+from npexplore.golden.five_tuple import BITS, Columns, FiveTuple, five_columns, five_tuple
+from npexplore.golden.rules import Rule, Rules
+from npexplore.golden.work import Meter, Work, WorkColumns
+
+NO_MATCH = -1
+_ACTION_BITS = 16  # of a rule's record: code point and number of the policer
+RECORD_BITS = 2 * sum(BITS) + _ACTION_BITS
+
+
+class Classifier(ABC):
+    """Rules that answer which of them matches first. word_bits: bits of a memory word, in which work is counted.
+
+    The reference (`match`, `work`) is plain Python for one header; `match_many` and `work_many` are its batch forms.
+    Comparing with one bound costs an alu instruction and a branch, and one more alu instruction where the bound shares
+    its word with others. Fields of the header are at hand.
+    """
+
+    source: ClassVar[str]  # the paper or text that describes the method
+
+    def __init__(self, rules: "Rules | Iterable[Rule]", *, word_bits: int = 32) -> None:
+        if word_bits < 8 or word_bits % 8:
+            raise InputError(f"word_bits must be a multiple of 8, got {word_bits}")
+        self.word_bits = word_bits
+        self.compare_alu = tuple(1 + (bits < word_bits) for bits in BITS)  # of one bound, by field
+        self.rules = Rules.of(rules)
+        self._build(self.rules)
+
+    def __len__(self) -> int:
+        return len(self.rules)
+
+    @property
+    def record_words(self) -> int:
+        """Words of a rule's record: both ends of every field, code point and policer."""
+        return -(-RECORD_BITS // self.word_bits)
+
+    def match(self, header: "FiveTuple[int] | Sequence[Address]") -> int | None:
+        """Return the index of the first rule that matches, None without one. Raises InputError for a bad header."""
+        index = self._walk(five_tuple(header), Meter())
+        return None if index == NO_MATCH else index
+
+    def work(self, header: "FiveTuple[int] | Sequence[Address]") -> Work:
+        """Return what `match` does for this header."""
+        meter = Meter()
+        self._walk(five_tuple(header), meter)
+        return meter.work
+
+    def match_many(self, headers: Columns, out: "NDArray[np.int32] | None" = None) -> NDArray[np.int32]:
+        """Return the first matching rule of each header, -1 for none; into `out` (int32, as long) where it is given."""
+        columns = five_columns(headers)
+        shape = columns.source.shape
+        if out is None:
+            out = np.empty(shape, np.int32)
+        elif out.dtype != np.int32 or out.shape != shape or not out.flags.c_contiguous:
+            raise InputError(f"out must be int32 of shape {shape}, got {out.dtype} of shape {out.shape}")
+        self._match_many(columns, out)
+        return out
+
+    def work_many(self, headers: Columns) -> WorkColumns:
+        """Return what `match` does for each header."""
+        return self._work_many(five_columns(headers))
+
+    def insert(self, rule: Rule, at: int | None = None) -> None:
+        """Put a rule at a place (default: the end) and build anew; raises and changes nothing where it cannot."""
+        self._rebuild(self.rules.inserted(rule, at))
+
+    def remove(self, at: int) -> None:
+        """Take a rule away and build anew; raises InputError for a place that is not there, or for the only rule."""
+        self._rebuild(self.rules.removed(at))
+
+    def _rebuild(self, rules: Rules) -> None:
+        self._build(rules)
+        self.rules = rules
+
+    @abstractmethod
+    def storage(self) -> Mapping[str, int]:
+        """Return the words of each table."""
+
+    @abstractmethod
+    def _build(self, rules: Rules) -> None:
+        """Make the tables; raise before anything is changed."""
+
+    @abstractmethod
+    def _walk(self, header: "FiveTuple[int]", meter: Meter) -> int: ...
+
+    @abstractmethod
+    def _match_many(self, headers: Columns, out: NDArray[np.int32]) -> None: ...
+
+    @abstractmethod
+    def _work_many(self, headers: Columns) -> WorkColumns: ...
+
+    def _compare(self, meter: Meter, field: int, value: int, low: int, high: int) -> bool:
+        """Compare a field with both ends of a range, the second only where the first leaves it open."""
+        meter.do(alu=self.compare_alu[field], branch=1)
+        if value < low:
+            return False
+        meter.do(alu=self.compare_alu[field], branch=1)
+        return value <= high
+
+    @property
+    def _costs(self) -> NDArray[Any]:
+        """Alu instructions of a comparison with one bound, by field."""
+        return np.array(self.compare_alu, np.int64)

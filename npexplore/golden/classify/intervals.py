@@ -1,0 +1,129 @@
+"""Intervals of one field: the ends of all rules' ranges cut it, and inside an interval the same rules hold.
+
+n rules have up to 2 n ends and so up to 2 n - 1 intervals between the first and the last; gaps that no rule covers are
+among them, and outside of them no rule matches. The table is sorted; a row is an interval's begin and end, or its begin
+alone. Searching with ends stops at the interval; with begins alone it must go on until one is left.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from npexplore.golden.rules import Range
+
+OUTSIDE = -1
+
+
+class Interval(NamedTuple):
+    """Both ends, and a bit for each rule that holds inside (the lowest is rule 0)."""
+
+    begin: int
+    end: int
+    vector: int
+
+
+class Found(NamedTuple):
+    """The interval's row (OUTSIDE for none), the rows probed, and comparisons with a bound."""
+
+    row: int
+    probes: int
+    comparisons: int
+
+
+@dataclass(frozen=True)
+class IntervalTable:
+    """Intervals in order, each beginning where the last one ended. ends: whether rows hold their ends too."""
+
+    rows: tuple[Interval, ...]
+    ends: bool = True
+
+    @classmethod
+    def of(cls, ranges: Sequence[Range], ends: bool = True) -> "IntervalTable":
+        """Return the intervals that ranges cut, by one sweep over their ends."""
+        toggled: dict[int, int] = {}
+        for rule, (low, high) in enumerate(ranges):
+            for border in (low, high + 1):
+                toggled[border] = toggled.get(border, 0) ^ 1 << rule
+        borders = sorted(toggled)
+        rows, vector = [], 0
+        for begin, following in pairwise(borders):
+            vector ^= toggled[begin]
+            rows.append(Interval(begin, following - 1, vector))
+        return cls(tuple(rows), ends)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def search(self, value: int) -> Found:
+        """Search by halving."""
+        return self._search_ends(value) if self.ends else self._search_begins(value)
+
+    def _search_ends(self, value: int) -> Found:
+        low, high, probes, comparisons = 0, len(self.rows), 0, 0
+        while low < high:
+            middle = (low + high) // 2
+            probes += 1
+            begin, end, _ = self.rows[middle]
+            comparisons += 1
+            if value < begin:
+                high = middle
+                continue
+            comparisons += 1
+            if value <= end:
+                return Found(middle, probes, comparisons)
+            low = middle + 1
+        return Found(OUTSIDE, probes, comparisons)
+
+    def _search_begins(self, value: int) -> Found:
+        """The last row ends the table: it holds no rule and begins behind the last interval."""
+        low, high, probes = -1, len(self.rows) + 1, 0
+        while high - low > 1:
+            middle = (low + high) // 2
+            probes += 1
+            if value < (self.rows[middle].begin if middle < len(self.rows) else self.rows[-1].end + 1):
+                high = middle
+            else:
+                low = middle
+        return Found(low if low < len(self.rows) else OUTSIDE, probes, probes)
+
+    @property
+    def stored(self) -> int:
+        """Rows in memory: with begins alone, one more says where the last interval ends."""
+        return len(self.rows) + (not self.ends)
+
+
+class Pieces(NamedTuple):
+    """The whole field in pieces, those outside of the intervals too: what the batch form works on.
+
+    start: uint32, first value of each. vectors: uint64, shape (pieces, words of 64 bits). found, probes, comparisons:
+    what a search for any value of a piece comes to.
+    """
+
+    start: NDArray[np.uint32]
+    vectors: NDArray[np.uint64]
+    found: NDArray[np.bool_]
+    probes: NDArray[np.int64]
+    comparisons: NDArray[np.int64]
+
+
+def pieces(table: IntervalTable, bits: int, rules: int) -> Pieces:
+    """Return a table's pieces for a field of so many bits."""
+    rows = list(table.rows)
+    if rows[0].begin > 0:
+        rows.insert(0, Interval(0, rows[0].begin - 1, 0))
+    if rows[-1].end < (1 << bits) - 1:
+        rows.append(Interval(rows[-1].end + 1, (1 << bits) - 1, 0))
+    words = -(-rules // 64)
+    joined = b"".join(row.vector.to_bytes(8 * words, "little") for row in rows)
+    searches = [table.search(row.begin) for row in rows]
+    return Pieces(
+        np.array([row.begin for row in rows], np.uint32),
+        np.frombuffer(joined, "<u8").astype(np.uint64).reshape(len(rows), words),
+        np.array([search.row != OUTSIDE for search in searches]),
+        np.array([search.probes for search in searches], np.int64),
+        np.array([search.comparisons for search in searches], np.int64),
+    )

@@ -1,0 +1,175 @@
+"""Multidimensional range matching: a binary search per field, then the first bit that all five bit vectors have.
+
+Lakshman, Stiliadis, "High-speed policy-based packet forwarding using efficient multi-dimensional range matching", ACM
+SIGCOMM 1998, section 3; as used by Lin et al., "DiffServ edge routers over network processors", IEEE Network 17(4),
+2003: interval table and bit-vector table per field (its Fig. 4), vectors of 512 bits. Storage grows as n^2: up to
+2 n - 1 intervals a field, n bits each.
+"""
+
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from npexplore._kernels import golden_classify as kernels
+from npexplore.errors import InputError, TableFullError, one_of
+from npexplore.golden.classify.base import NO_MATCH, Classifier
+from npexplore.golden.classify.intervals import OUTSIDE, IntervalTable, Pieces, pieces
+from npexplore.golden.five_tuple import BITS, FIELDS, Columns, FiveTuple
+from npexplore.golden.rules import MAX_RULES, Rule, Rules
+from npexplore.golden.work import Meter, WorkColumns
+
+READINGS = ("whole", "first_set")
+_PROBE = {"alu": 5, "branch": 1}  # is there a row left (and a branch), middle (add, shift), its address, a bound moved
+
+
+class RangeMatcher(Classifier):
+    """The tables `intervals` and `vectors`, one of each per field.
+
+    width: bits of a vector, and so the most rules. ends: interval rows hold begin and end (as in Fig. 4), else begins.
+    reading: `whole` reads a vector at once, field by field, and gathers the AND of all words; `first_set` searches all
+    fields first and then reads, word by word, one word of each vector until their AND is not zero.
+    burst_words: the longest access; None reads a vector in one.
+
+    Counted: a probe is one access and 5 alu, 1 branch beside its comparisons; a vector's address 1 alu; a word of a
+    vector taken over or ANDed 1 alu; a word tested 1 alu, 1 branch; the rule's number 1 find_first_set, 1 alu.
+    """
+
+    source = "Lakshman, Stiliadis 1998; Lin et al. 2003, Fig. 4"
+
+    def __init__(
+        self,
+        rules: "Rules | Iterable[Rule]",
+        *,
+        width: int = 512,
+        ends: bool = True,
+        reading: str = "whole",
+        burst_words: int | None = None,
+        word_bits: int = 32,
+    ) -> None:
+        if not 1 <= width <= MAX_RULES:
+            raise InputError(f"width of bit vectors must be 1 to {MAX_RULES}, got {width}")
+        if burst_words is not None and burst_words < 1:
+            raise InputError(f"burst_words must be at least 1, got {burst_words}")
+        self.width, self.ends, self.burst_words = width, ends, burst_words
+        self.reading = one_of("reading", reading, READINGS)
+        super().__init__(rules, word_bits=word_bits)
+
+    @property
+    def vector_words(self) -> int:
+        """Words of a bit vector."""
+        return -(-self.width // self.word_bits)
+
+    @cached_property
+    def interval_words(self) -> tuple[int, ...]:
+        """Words of an interval's row, by field: two bounds share a word where it holds them."""
+        return tuple(-(-bits * (1 + self.ends) // self.word_bits) for bits in BITS)
+
+    @property
+    def intervals(self) -> Mapping[str, int]:
+        """Intervals of each field."""
+        return dict(zip(FIELDS, map(len, self.tables), strict=True))
+
+    def storage(self) -> Mapping[str, int]:
+        """Return the words of all interval tables and all bit vectors."""
+        rows = sum(table.stored * words for table, words in zip(self.tables, self.interval_words, strict=True))
+        return {"intervals": rows, "vectors": self.vector_words * sum(map(len, self.tables))}
+
+    def _build(self, rules: Rules) -> None:
+        if len(rules) > self.width:
+            raise TableFullError(
+                f"{rules.origin}: rule[{self.width}]: bit vectors are {self.width} wide, got {len(rules)} rules"
+            )
+        fields = zip(*(rule.ranges for rule in rules), strict=True)
+        self.tables = tuple(IntervalTable.of(ranges, self.ends) for ranges in fields)
+        self._pieces: tuple[Pieces, ...] = tuple(
+            pieces(table, bits, len(rules)) for table, bits in zip(self.tables, BITS, strict=True)
+        )
+        self._guides = tuple(_guide(one.start, bits) for one, bits in zip(self._pieces, BITS, strict=True))
+
+    # ---- the reference
+
+    def _walk(self, header: "FiveTuple[int]", meter: Meter) -> int:
+        whole = self.reading == "whole"
+        common, vectors = (1 << self.width) - 1, []
+        for k, (value, table) in enumerate(zip(header, self.tables, strict=True)):
+            found = table.search(value)
+            for _ in range(found.probes):
+                meter.do(**_PROBE)
+                meter.read("intervals", self.interval_words[k])
+            meter.do(alu=self.compare_alu[k] * found.comparisons, branch=found.comparisons + 1)
+            if found.row == OUTSIDE:
+                return NO_MATCH
+            meter.do(alu=1)
+            vectors.append(table.rows[found.row].vector)
+            if whole:
+                self._read_vector(meter)
+                common &= vectors[-1]
+        for word in range(self.vector_words):
+            if not whole:
+                for vector in vectors:
+                    meter.read("vectors")
+                    meter.do(alu=1)
+                    common &= vector
+            meter.do(alu=1, branch=1)
+            bits = common >> word * self.word_bits & (1 << self.word_bits) - 1
+            if bits:
+                meter.do(find_first_set=1, alu=1)
+                return word * self.word_bits + (bits & -bits).bit_length() - 1
+        return NO_MATCH
+
+    def _read_vector(self, meter: Meter) -> None:
+        left = self.vector_words
+        while left:
+            burst = min(left, self.burst_words or left)
+            meter.read("vectors", burst)
+            meter.do(alu=burst)
+            left -= burst
+
+    # ---- the batch forms
+
+    def _match_many(self, headers: Columns, out: NDArray[np.int32]) -> None:
+        starts, vectors = tuple(one.start for one in self._pieces), tuple(one.vectors for one in self._pieces)
+        kernels.range_match(*headers, self._guides, starts, vectors, out)
+
+    def _work_many(self, headers: Columns) -> WorkColumns:
+        """Searches cost the same for all values of a piece, so that their costs are looked up."""
+        count, words = len(headers.source), self.vector_words
+        alu, branch, probes, probe_words, read = (np.zeros(count, np.int64) for _ in range(5))
+        going = np.ones(count, np.bool_)  # no field before was outside of all intervals
+        for k, (column, one) in enumerate(zip(headers, self._pieces, strict=True)):
+            piece = np.searchsorted(one.start, column, side="right") - 1
+            steps, comparisons = one.probes[piece] * going, one.comparisons[piece] * going
+            probes += steps
+            probe_words += self.interval_words[k] * steps
+            alu += _PROBE["alu"] * steps + self.compare_alu[k] * comparisons
+            branch += _PROBE["branch"] * steps + comparisons + going
+            going = going & one.found[piece]
+            alu += going
+            read += going
+        index = self.match_many(headers).astype(np.int64)
+        matched = index != NO_MATCH
+        tested = np.where(matched, index // self.word_bits + 1, words) * going
+        if self.reading == "whole":
+            accesses, moved = read * -(-words // (self.burst_words or words)), read * words
+        else:
+            accesses = moved = len(FIELDS) * tested
+        alu += moved + tested + matched
+        return WorkColumns.counted(
+            count,
+            {"intervals": (probes, probe_words), "vectors": (accesses, moved)},
+            alu=alu,
+            branch=branch + tested,
+            find_first_set=matched.astype(np.int64),
+        )
+
+
+def _guide(start: NDArray[np.uint32], bits: int) -> NDArray[np.uint16]:
+    """Return the piece of each value of a field's first 16 bits (all, if it has fewer), and of the end.
+
+    For 32 bits it is the piece where those 65,536 values begin; the next row says where they end.
+    """
+    steps = 1 << min(bits, 16)
+    firsts = np.arange(steps, dtype=np.int64) << max(bits - 16, 0)
+    return np.append(np.searchsorted(start, firsts, side="right") - 1, len(start) - 1).astype(np.uint16)

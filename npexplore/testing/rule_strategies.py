@@ -1,0 +1,72 @@
+"""Hypothesis strategies for classifiers: rules whose ranges nest, meet and repeat, and headers at their borders."""
+
+from typing import Any
+
+from hypothesis import strategies as st
+
+from npexplore.golden.addresses import MAX_ADDRESS, mask_of
+from npexplore.golden.five_tuple import BITS, FiveTuple
+from npexplore.golden.rules import CODE_POINTS, Range, Rule, Rules
+from npexplore.testing.strategies import addresses
+
+_PORTS = (0, 1, 22, 80, 443, 1023, 1024, 32767, 32768, 65534, 65535)
+_PROTOCOLS = (0, 1, 6, 17, 255)
+
+
+def _prefix(address: int, length: int) -> Range:
+    low = address & mask_of(length)
+    return low, low | ~mask_of(length) & MAX_ADDRESS
+
+
+def _ends(values: st.SearchStrategy[int], bits: int) -> st.SearchStrategy[Range]:
+    """One value, two of them in order, or all."""
+    two = st.tuples(values, values).map(lambda ends: (min(ends), max(ends)))
+    return st.one_of(values.map(lambda value: (value, value)), two, st.just((0, (1 << bits) - 1)))
+
+
+def _values() -> tuple[st.SearchStrategy[int], ...]:
+    ports = st.one_of(st.sampled_from(_PORTS), st.integers(0, 0xFFFF))
+    protocols = st.one_of(st.sampled_from(_PROTOCOLS), st.integers(0, 0xFF))
+    return addresses(), addresses(), ports, ports, protocols
+
+
+def rules() -> st.SearchStrategy[Rule]:
+    """Single rules: addresses as prefixes or ranges, ports and protocols as values, ranges or wildcards; no policer."""
+    source, destination, source_port, destination_port, protocol = (
+        _ends(values, bits) for values, bits in zip(_values(), BITS, strict=True)
+    )
+    prefix = st.builds(_prefix, addresses(), st.integers(0, 32))
+    point = st.one_of(st.sampled_from(sorted(CODE_POINTS.values())), st.integers(0, 63))
+    either, other = st.one_of(prefix, source), st.one_of(prefix, destination)
+    return st.builds(Rule, either, other, source_port, destination_port, protocol, point)
+
+
+def rule_sets(*, min_size: int = 1, max_size: int = 20) -> st.SearchStrategy[Rules]:
+    """Sets of rules; some rules stand in them more than once."""
+    some = st.lists(rules(), min_size=1, max_size=max_size)
+    return some.flatmap(
+        lambda base: st.lists(
+            st.sampled_from(base), min_size=max(min_size, len(base)), max_size=max(max_size, len(base), min_size)
+        ).map(lambda more: Rules(tuple(base + more)[: max(max_size, min_size)]))
+    )
+
+
+@st.composite
+def headers_near(draw: Any, rule_set: Rules, *, max_size: int = 20) -> "list[FiveTuple[int]]":
+    """Headers whose fields lie at the borders of the rules' ranges, on either side of them, inside, or anywhere."""
+    fields = []
+    for k, (values, bits) in enumerate(zip(_values(), BITS, strict=True)):
+        last = (1 << bits) - 1
+        borders = {
+            min(max(value, 0), last)
+            for rule in rule_set
+            for low, high in (rule.ranges[k],)
+            for value in (low - 1, low, (low + high) // 2, high, high + 1)
+        }
+        fields.append(st.one_of(st.sampled_from(sorted(borders)), values))
+    inside = st.sampled_from(list(rule_set)).flatmap(
+        lambda rule: st.builds(FiveTuple, *(st.sampled_from(sorted(set(ends))) for ends in rule.ranges))
+    )
+    near = st.lists(st.one_of(inside, st.builds(FiveTuple, *fields)), min_size=1, max_size=max_size)
+    headers: list[FiveTuple[int]] = draw(near)
+    return headers
