@@ -29,6 +29,7 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 @click.command("route")
 @click.option("--config", metavar="ROUTER.toml", type=FILE, help="Ports, neighbours, routes; or the example: office.")
 @click.option("--in", "inputs", metavar="PORT=FILE", multiple=True, help="A capture that comes in by a port; repeats.")
+@click.argument("more", metavar="[PORT=FILE]...", nargs=-1)
 @click.option("--out", metavar="DIR", type=FOLDER, help="Write DIR/PORT.pcap for each port that sends something.")
 @click.option("--drops", metavar="FILE.csv", type=FILE, help="Write dropped packets with reason and clause.")
 @click.option("--profile", metavar="NAME", help="rfc1812 or linux; default: as ROUTER.toml says.")
@@ -40,6 +41,7 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 def command(
     config: Path | None,
     inputs: tuple[str, ...],
+    more: tuple[str, ...],
     out: Path | None,
     drops: Path | None,
     profile: str | None,
@@ -63,7 +65,7 @@ def command(
         raise InputError(f"--out and --compare must be two folders, got {out} for both")
     from npexplore.golden.routed import forward_captures
 
-    router, captures = load_router(config), split_inputs(inputs)
+    router, captures = load_router(config), split_inputs((*inputs, *more))
     run = forward_captures(
         router, captures, out=out, drops=drops, compare=compare, profile=profile, any_station=any_station
     )

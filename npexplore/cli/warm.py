@@ -56,12 +56,16 @@ def _use_packets() -> None:
 
 
 def _use_golden() -> None:
-    """Build every lookup table, change it, look up in it, and take packets through the batch functions."""
+    """Build every lookup table, change it, look up in it, take packets through the batch functions and the router."""
+    from tempfile import TemporaryDirectory
+
     import numpy as np
 
-    from npexplore.golden import checksum, delivery, header, martians, ttl, validate
+    from npexplore.golden import checksum, delivery, forward_captures, header, load_router, martians, ttl, validate
     from npexplore.golden.columns import Packets
     from npexplore.golden.lookup import LPMS
+    from npexplore.packets.writing import write_packets
+    from npexplore.paths import share
 
     for kind in LPMS.values():
         table = kind.from_routes([("10.0.0.0/8", 1), ("10.0.0.1/32", 2)])
@@ -78,6 +82,11 @@ def _use_golden() -> None:
     ttl.decrement_ttls(packets)
     martians.martian_many(columns.source, columns.destination, martians.martian_list())
     delivery.destination_kinds(columns.destination, delivery.Links((0x0A0000FE,), (24,)))
+    capture = share("data", "captures", "zeek_wikipedia.pcap")
+    with TemporaryDirectory() as out:
+        raw, size = Path(out) / "raw.pcap", np.array([20])
+        write_packets(raw, np.zeros(1, np.int64), np.zeros((1, 20), np.uint8), size, size, link_type=101)
+        forward_captures(load_router("office"), {"office": capture, "campus": raw}, out=out, any_station=True)
 
 
 def _use_solvers() -> None:

@@ -32,10 +32,15 @@ def route_page(run: Routed, name: str) -> str:
     if run.tally.cut:
         notices.append(f"{run.tally.cut:,} packets were cut when they were captured; they are dropped as truncated.")
     ports = ", ".join(f"{port.name} (MTU {port.mtu:,})" for port in router.ports)
-    return environment().get_template("route.html.j2").render(
-        name=f"Packets through the router {name}", file=f"ports {ports}", damage=damage, notices=notices, sections=sections,
+    page = environment().get_template("route.html.j2")
+    return page.render(
+        name=f"Packets through the router {name}",
+        file=f"ports {ports}",
+        damage=damage,
+        notices=notices,
+        sections=sections,
         plotly_js=get_plotlyjs() if run.tally.packets else None,
-    )  # fmt: skip
+    )
 
 
 def _filled(fill: Callable[[Routed], Content | str], run: Routed) -> tuple[Content, str | None]:
