@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -71,6 +72,11 @@ class _Port:
         self.alike = 0
         self.found: tuple[int, Difference] | None = None
 
+    def close(self) -> None:
+        """Close the other router's capture."""
+        if self.theirs.scan is not None:
+            self.theirs.scan.close()
+
     def go_on(self, keep: int, dropped: deque[tuple[Reason, bytes]]) -> None:
         """Compare all but the last `keep` of our frames."""
         while self.found is None and len(self.ours) > keep:
@@ -118,7 +124,9 @@ class Comparison:
             names = ", ".join(f"{port.name}.pcap" for port in router.ports)
             raise InputError(f"{folder}: has no capture named after a port ({names})")
         self.router, self.folder = router, folder
-        self._ports = [_Port(number, path) for number, path in paths.items()]
+        with ExitStack() as opened:
+            self._ports = [opened.enter_context(closing(_Port(number, path))) for number, path in paths.items()]
+            self._opened = opened.pop_all()
         self._dropped: deque[tuple[Reason, bytes]] = deque(maxlen=REMEMBERED_DROPS)
         self._sent = 0
 
@@ -135,6 +143,10 @@ class Comparison:
             if one.found is not None:
                 one.ours.clear()
             one.go_on(AHEAD, self._dropped)
+
+    def close(self) -> None:
+        """Close the captures of the other router."""
+        self._opened.close()
 
     def finish(self, *, damaged: bool = False) -> Verdict:
         """Compare what is left. damaged: our inputs were cut short, so that frames may be missing at the end."""

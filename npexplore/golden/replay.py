@@ -9,6 +9,7 @@ Frames are Ethernet; packets captured without a link header get one, from the po
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -71,11 +72,17 @@ class Replay:
                 raise UnknownNameError("port", name, numbers)
         self.router = router
         self.ports = tuple(inputs)
-        self.scans = tuple(CaptureScan(path) for path in inputs.values())
         self._any_station = any_station
         self._macs = np.frombuffer(b"".join(port.mac for port in router.ports), np.uint8).reshape(-1, 6)
         self._port = np.array([numbers[name] for name in inputs], np.int16)
         self.forwarder = BatchForwarder(router, profile=profile, lookup=lookup, error_limit=error_limit)
+        with ExitStack() as opened:
+            self.scans = tuple(opened.enter_context(closing(CaptureScan(path))) for path in inputs.values())
+            self._opened = opened.pop_all()
+
+    def close(self) -> None:
+        """Close the captures; reading them to the end does it too."""
+        self._opened.close()
 
     @property
     def damaged(self) -> bool:

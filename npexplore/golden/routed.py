@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -74,17 +74,20 @@ def forward_captures(
     captures of another router. any_station: as in `Replay`. Memory does not grow with the captures. Damaged inputs give
     their good part. Raises InputError for what cannot be read or written; then nothing is left of the outputs.
     """
-    replay, tally = Replay(router, inputs, profile=profile, lookup=lookup, any_station=any_station), Tally(router)
-    comparison = None if compare is None else Comparison(router, Path(compare))
-    read = [scan.path for scan in replay.scans]
-    with ExitStack() as stack:
-        sinks: list[Sink] = [tally]
-        captures = None if out is None else stack.enter_context(OutputCaptures(router, Path(out), read))
-        sinks += [sink for sink in (captures, comparison) if sink is not None]
-        if drops is not None:
-            sinks.append(stack.enter_context(DropTable(router, Path(drops))))
-        for step in replay:
-            for sink in sinks:
-                sink.take(step)
-    verdict = None if comparison is None else comparison.finish(damaged=replay.damaged)
+    tally = Tally(router)
+    with ExitStack() as opened:
+        replay = Replay(router, inputs, profile=profile, lookup=lookup, any_station=any_station)
+        opened.enter_context(closing(replay))
+        comparison = None if compare is None else opened.enter_context(closing(Comparison(router, Path(compare))))
+        read = [scan.path for scan in replay.scans]
+        with ExitStack() as stack:
+            sinks: list[Sink] = [tally]
+            captures = None if out is None else stack.enter_context(OutputCaptures(router, Path(out), read))
+            sinks += [sink for sink in (captures, comparison) if sink is not None]
+            if drops is not None:
+                sinks.append(stack.enter_context(DropTable(router, Path(drops))))
+            for step in replay:
+                for sink in sinks:
+                    sink.take(step)
+        verdict = None if comparison is None else comparison.finish(damaged=replay.damaged)
     return Routed(replay, tally, {} if captures is None else captures.written, verdict)

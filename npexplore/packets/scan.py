@@ -75,6 +75,10 @@ class CaptureScan:
         """Part of the input that has been read, 0 where its size is unknown (a pipe, a compressed file)."""
         return min(1.0, self._source.offset / self._source.size) if self._source.size else 0.0
 
+    def close(self) -> None:
+        """Close the file; reading to the end does it too."""
+        self._source.close()
+
     def __iter__(self) -> Iterator[PacketTable]:
         chunks = self._erf_chunks() if self._erf else self._pcap_chunks() if self._pcap else self._pcapng_chunks()
         try:
