@@ -11,14 +11,19 @@ from functools import partial
 from pathlib import Path
 
 from npexplore.designs.base import Design
+from npexplore.designs.ixp1200 import ixp1200
 from npexplore.designs.ixp2400 import ixp2400
 from npexplore.designs.ixp2400_dram import ixp2400_dram
+from npexplore.designs.soclib import soclib
 from npexplore.errors import InputError, NpexploreError, UnknownNameError
 from npexplore.machine.described.build import build
 from npexplore.machine.machine import Machine
 from npexplore.machine.parameters import MachineFile, Parameters, load_machine
 
-DESIGNS: dict[str, Callable[[], Design]] = {"ixp2400": ixp2400, "ixp2400_dram": ixp2400_dram}
+DESIGNS: dict[str, Callable[[], Design]] = {
+    "ixp2400": ixp2400, "ixp2400_dram": ixp2400_dram, "ixp1200": ixp1200,
+    "soclib": soclib,
+}  # fmt: skip
 
 __all__ = ["DESIGNS", "Design", "design", "design_names"]
 

@@ -76,7 +76,7 @@ class LineCard(Resource):
         """The wire for the words of a packet; from a buffer it sends beside the packet's thread."""
         check_member(self, method, values, self.ports)
         size = known(self, method, "bytes", values)
-        if self.buffer is not None and method == "send" and self.when_full == "stall" and np.max(size) > self.buffer:
+        if self.buffer is not None and method == "send" and self.when_full == "stall" and np.any(size > self.buffer):
             raise ModelError(f"{self.name}: {np.max(size):g} bytes never fit into the buffer of {self.buffer}")
         seconds = np.ceil(size / self.word) * self.word * self.byte + self.gap
         hold = Hold(self._wire(method), seconds, member=values.get("member"))

@@ -1,0 +1,181 @@
+"""Which packets the IXP1200 gets, and what golden code does with each: its accesses and instructions, counted.
+
+The classifier runs on the headers of the workload's packets: reads, words and instructions become columns. What is the
+same for every packet (policer, marker, route, queues) runs once.
+
+    cycles of an instruction class = its cycles x scale of its module (base path, DiffServ modules)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from npexplore.errors import ModelError
+from npexplore.golden.classify import Classifier, LinearSearch, RangeMatcher
+from npexplore.golden.lookup.dir24_8 import Dir24_8
+from npexplore.golden.police import LeakyBucket
+from npexplore.golden.rule_generator import flow_rules, headers_within
+from npexplore.golden.schedule.base import Packet
+from npexplore.golden.schedule.priority_drr import PriorityDeficitRoundRobin, halving_quanta
+from npexplore.golden.token_rate import TokenRate
+from npexplore.golden.work import INSTRUCTIONS, Meter, Work
+from npexplore.machine.parameters import Parameters
+from npexplore.machine.workload import Workload
+
+BURST_WORDS = 8  # of one SRAM access: the transfer registers that a thread has for reads
+ROWS = 64  # packets of a fast Ethernet port before the sequence begins anew
+GIGABIT_PORT = 8
+STEP = 64  # parts of a cycle in the column `step`
+CLASSES = ("ef", "af1", "af2", "af3", "af4", "be")  # queues of a port
+MARK_ALU = 6  # code point into the word, checksum by RFC 1624: add, complement, fold
+
+
+@lru_cache(maxsize=64)
+def classifier(name: str, rules: int, reading: str) -> Classifier:
+    """Return the golden classifier of the paper over `rules` flows, each with a rule of its own."""
+    if name == "ls":
+        return LinearSearch(flow_rules(rules))
+    return RangeMatcher(flow_rules(rules), reading=reading, burst_words=BURST_WORDS)
+
+
+TABLES = {"rm": ("intervals", "vectors"), "ls": ("rules",)}  # that a classifier reads, in order
+
+
+def cycles(p: Parameters, instructions: Mapping[str, float], accesses: float) -> float:
+    """Return the engine cycles of instructions by class, before any scale; each access takes one to be issued."""
+    return accesses + sum(times * float(p[f"{name}_cycles"]) for name, times in instructions.items())
+
+
+@lru_cache(maxsize=8)
+def fixed_work(phb: str, descriptor_words: int, routes: int) -> dict[str, Work]:
+    """Return what golden code does for every packet alike: police, mark, route, enqueue, dequeue."""
+    return {
+        "police": _policed(),
+        "mark": Work((), {"alu": MARK_ALU}),
+        "route": _routed(routes),
+        "enqueue": _enqueued(descriptor_words),
+        "dequeue": _dequeued(CLASSES.index(phb)),
+    }
+
+
+def _policed() -> Work:
+    bucket, meter = LeakyBucket(TokenRate.of("62500pps"), depth=4), Meter()
+    state, _ = bucket.police(bucket.state(), 0, 64)
+    bucket.police(state, 16_000, 64, meter=meter)
+    return meter.work
+
+
+def _routed(routes: int) -> Work:
+    """A route of 24 bits takes one read of DIR-24-8."""
+    table = Dir24_8.from_routes([(f"10.{k // 256}.{k % 256}.0/24", k % 9) for k in range(routes)])
+    return Work.of_reads(table.reads("10.0.0.1")) + Work((), {"alu": 4, "branch": 2})
+
+
+def _enqueued(descriptor_words: int) -> Work:
+    """Link a packet's descriptor behind the last one: the queue's descriptor is read and written (Sec. Scheduler)."""
+    meter = Meter()
+    meter.read("queue", descriptor_words)
+    meter.write("descriptor", 2)
+    meter.write("queue", descriptor_words)
+    meter.do(alu=4, branch=1)
+    return meter.work
+
+
+def _dequeued(number: int) -> Work:
+    """Take a packet from queue `number` of a port whose other queues are empty and whose quanta last."""
+    queues = PriorityDeficitRoundRobin(halving_quanta(len(CLASSES), 1518))
+    queues.enqueue(number, Packet(0, 64))
+    queues.meter = Meter()
+    queues.dequeue()
+    return queues.meter.work
+
+
+def constant_work(p: Parameters) -> dict[str, Work]:
+    """Return `fixed_work` at these parameters."""
+    return fixed_work(p.phb, p.queue_descriptor_words, p.routes)
+
+
+def matched(p: Parameters, count: int) -> NDArray[np.int64]:
+    """Return the rule that each of so many packets matches."""
+    if p.match == "uniform":
+        return np.random.default_rng(1).permutation(np.arange(count) % p.rules)
+    return np.full(count, p.rules - 1 if p.match == "last" else 0, dtype=np.int64)
+
+
+def receivers_of(p: Parameters) -> tuple[list[int], int, int]:
+    """Return the fast Ethernet ports at work, the receivers of the gigabit port, and its engines.
+
+    Engines 0 and 1 serve four fast Ethernet ports each, the others the gigabit port. Raises ModelError.
+    """
+    engines, threads = p.receiver_engines, p.engine_threads
+    if not engines <= p.receivers <= engines * threads:
+        raise ModelError(
+            f"{engines} receiver engines need {engines} to {engines * threads} receivers, got {p.receivers}"
+        )
+    share = [p.receivers // engines + (k < p.receivers % engines) for k in range(engines)]
+    ports = [engine * threads + k for engine, n in enumerate(share[:2]) for k in range(n)]
+    return ports, sum(share[2:]), max(engines - 2, 0)
+
+
+def packet_rate(p: Parameters, mbps: float) -> float:
+    """Return the packets a second that fill a wire."""
+    return float(mbps * 1e6 / (8 * (p.packet_bytes + p.gap_bytes)))
+
+
+def own_workload(p: Parameters) -> Workload:
+    """Return packets for every port at work, at `load` of its line, merged in order of time."""
+    ports, gigabit, _ = receivers_of(p)
+    line = packet_rate(p, p.fe_mbps)
+    rates = dict.fromkeys(ports, p.load * line)
+    if gigabit:
+        rates[GIGABIT_PORT] = p.gbe_load * packet_rate(p, p.gbe_mbps)
+    span = ROWS / line
+    times, numbers = [], []
+    for k, (number, rate) in enumerate(rates.items()):
+        count = max(round(rate * span), 1)
+        times.append((np.arange(count) + (k + 0.5) / len(rates)) / rate)
+        numbers.append(np.full(count, number, dtype=np.int64))
+    port = np.concatenate(numbers)[np.argsort(np.concatenate(times), kind="stable")]
+    columns = {
+        "packet_bytes": np.full(len(port), p.packet_bytes, dtype=np.int64),
+        "port": port_number(p, port),
+        "out": np.where(port == GIGABIT_PORT, 0, (port + 1) % GIGABIT_PORT),
+    }
+    if p.service == "diffserv":
+        columns |= classified(p, len(port))
+    return Workload(
+        f"{p.packet_bytes}-byte packets to {len(rates)} ports", columns, arrivals="periodic",
+        rate_pps=sum(rates.values()), note=f"{p.load:g} of the line at fast Ethernet ports",
+        assumption="one flow a rule; packets match the rule that `match` says; the flows of a port leave by one port",
+    )  # fmt: skip
+
+
+def port_number(p: Parameters, port: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return ports as the ready bus counts them: those of the engines at work in order, then the gigabit port."""
+    bound = min(p.receiver_engines, 2) * p.engine_threads
+    return np.where(port == GIGABIT_PORT, bound, port)
+
+
+def classified(p: Parameters, count: int) -> dict[str, NDArray[np.int64]]:
+    """Return the columns of the classifier's work for so many packets.
+
+    By table: reads of `words` words, and reads of one word more (`long`); `step` is the cycles of an access.
+    """
+    chosen = classifier(p.classifier, p.rules, p.vector_reading)
+    rules, back = np.unique(matched(p, count), return_inverse=True)
+    found = chosen.work_many(headers_within(chosen.rules, len(rules), seed=1, row=rules))
+    own = {name: found[name] for name in found.columns if name in INSTRUCTIONS}
+    accesses = found["memory"]
+    total = accesses + sum(times * float(p[f"{name}_cycles"]) for name, times in own.items())
+    columns = {"step": np.round(STEP * total / np.maximum(accesses, 1)).astype(np.int64)}
+    for table in TABLES[p.classifier]:
+        reads, words = found[f"{table}_reads"], found[f"{table}_read_words"]
+        each = words // np.maximum(reads, 1)
+        columns[f"{table}_long"] = words - each * reads
+        columns[f"{table}_reads"] = reads - columns[f"{table}_long"]
+        columns[f"{table}_words"] = each
+    return {name: column[back] for name, column in columns.items()}
