@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from npexplore.ledger import Row
-from npexplore.study.quantities import ixp2400
+from npexplore.study.quantities import ixp2400, soclib
 from npexplore.study.quantities.base import Conditions, MissingError, Quantity
 
 __all__ = ["QUANTITIES", "Conditions", "MissingError", "Quantity", "quantity_of"]
@@ -11,6 +11,7 @@ __all__ = ["QUANTITIES", "Conditions", "MissingError", "Quantity", "quantity_of"
 QUANTITIES: Mapping[str, Mapping[str, Quantity]] = {
     "ixp2400": ixp2400.QUANTITIES,
     "ixp2400_dram": ixp2400.QUANTITIES,
+    "soclib": soclib.QUANTITIES,
 }
 
 
