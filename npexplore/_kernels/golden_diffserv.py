@@ -21,12 +21,13 @@ P_PACKETS1, P_NUMERATOR1, P_DENOMINATOR1, P_BURST1 = 3, 4, 5, 6
 P_PACKETS2, P_NUMERATOR2, P_DENOMINATOR2, P_BURST2 = 7, 8, 9, 10
 POLICER_COLUMNS = 11
 LEAKY, SINGLE, TWO = 1, 2, 3
-# columns of a treatment
-T_CLASS, T_POLICER, T_DROP_FROM, T_DSCP = 0, 1, 2, 3
+# columns of a treatment; three code points, one a colour
+T_CLASS, T_COLOUR, T_POLICER, T_DROP_FROM, T_DSCP = 0, 1, 2, 3, 4
+TREATMENT_COLUMNS = 7
 # columns of a port
-O_SCHEDULER, O_NUMERATOR, O_DENOMINATOR, O_OVERHEAD = 0, 1, 2, 3
-O_SHAPED, O_SHAPE_NUMERATOR, O_SHAPE_DENOMINATOR, O_SHAPE_BURST, O_SHAPE_NEED = 4, 5, 6, 7, 8
-PORT_COLUMNS = 9
+O_SCHEDULER, O_NUMERATOR, O_DENOMINATOR, O_PREAMBLE, O_GAP = 0, 1, 2, 3, 4
+O_SHAPED, O_SHAPE_NUMERATOR, O_SHAPE_DENOMINATOR, O_SHAPE_BURST, O_SHAPE_NEED = 5, 6, 7, 8, 9
+PORT_COLUMNS = 10
 STRICT, DRR, PRIORITY_DRR, WRR, SCFQ = 0, 1, 2, 3, 4
 # columns of a queue; of its early drop for a colour
 Q_WEIGHT, Q_PACKETS, Q_BYTES, Q_STEP, Q_EARLY, Q_SHIFT, Q_IDLE = 0, 1, 2, 3, 4, 5, 6
@@ -264,15 +265,18 @@ def simulate(time: Array, length: Array, rule: Array, port: Array, colour: Array
                 empty_since[p, c] = free[p]
             if ports[p, O_SHAPED]:
                 shape_tokens[p] -= length[k] * ports[p, O_SHAPE_DENOMINATOR]
-            work = (length[k] + ports[p, O_OVERHEAD]) * ports[p, O_DENOMINATOR] + rest[p]
-            free[p] += work // ports[p, O_NUMERATOR]
-            rest[p] = work % ports[p, O_NUMERATOR]
-            departure[k] = free[p] + (1 if rest[p] > 0 else 0)
+            rate = ports[p, O_NUMERATOR]
+            work = (ports[p, O_PREAMBLE] + length[k]) * ports[p, O_DENOMINATOR] + rest[p]
+            departure[k] = free[p] + (work + rate - 1) // rate
+            work += ports[p, O_GAP] * ports[p, O_DENOMINATOR]
+            free[p] += work // rate
+            rest[p] = work % rate
         if i >= n:
             continue
         r = rule[i]
         seen = np.int64(colour[i])
         if r >= 0:
+            seen = max(seen, treatments[r, T_COLOUR])
             if treatments[r, T_POLICER] >= 0:
                 seen = _police(policers, last, tokens, treatments[r, T_POLICER], time[i], length[i], seen)
             c = treatments[r, T_CLASS]

@@ -4,7 +4,10 @@ from fractions import Fraction
 
 from hypothesis import strategies as st
 
-from npexplore.golden.police import LeakyBucket, SingleRate, TwoRate
+from npexplore.golden.diffserv import Arrivals, ClassQueue, DiffServ, OutputPort, Receiver, Shaping, Treatment
+from npexplore.golden.police import Colour, LeakyBucket, SingleRate, TwoRate
+from npexplore.golden.queues import EarlyDrop, QueueLimits, Thresholds
+from npexplore.golden.schedule import SCHEDULERS
 from npexplore.golden.token_rate import TokenRate
 
 
@@ -53,3 +56,66 @@ def arrivals(draw, most=30):
 
 def link_rates():
     return st.sampled_from([Fraction(1), Fraction(1, 8), Fraction(3, 7), Fraction(243, 12500)])
+
+
+# --- whole routers ---
+
+KERNEL_SCHEDULERS = [name for name in SCHEDULERS if SCHEDULERS[name].KIND is not None]
+CLASS_NAMES = ("EF", "AF1", "BE")
+LARGEST = 1500
+
+
+@st.composite
+def queue_limits(draw):
+    packets, most = draw(st.one_of(st.none(), st.integers(1, 6))), draw(st.one_of(st.none(), st.integers(1, 5000)))
+    early = None
+    if draw(st.booleans()):
+        some = []
+        for _ in Colour:
+            low = draw(st.integers(0, 3))
+            chance = draw(st.sampled_from([Fraction(1, 10), Fraction(1), Fraction(1, 3)]))
+            some.append(Thresholds(low, low + draw(st.integers(1, 4)), chance))
+        early = EarlyDrop(tuple(some), draw(st.integers(0, 4)), draw(st.sampled_from([1, 512, 6720])))
+    return QueueLimits(packets, most, early)
+
+
+@st.composite
+def output_ports(draw, schedulers=KERNEL_SCHEDULERS):
+    name = draw(st.sampled_from(schedulers))
+    weight = st.integers(100, 3000) if SCHEDULERS[name].IN_BYTES else st.integers(1, 5)
+    queues = tuple(ClassQueue(draw(weight), draw(queue_limits())) for _ in CLASS_NAMES)
+    shaping = draw(st.one_of(st.none(), st.builds(Shaping, token_rates(), st.integers(LARGEST, 2 * LARGEST))))
+    preamble, gap = draw(st.sampled_from([(0, 0), (8, 12), (0, 7)]))
+    return OutputPort(draw(token_rates()), queues, name, preamble, gap, shaping, LARGEST)
+
+
+@st.composite
+def routers(draw, schedulers=KERNEL_SCHEDULERS):
+    """A router and packets for it."""
+    several = tuple(draw(st.lists(policers(), max_size=2)))
+    treatment = st.builds(
+        Treatment,
+        st.sampled_from(CLASS_NAMES),
+        st.one_of(st.none(), st.integers(0, len(several) - 1)) if several else st.none(),
+        st.sampled_from([Colour.RED, Colour.YELLOW, None]),
+        st.one_of(st.none(), st.integers(0, 63)),
+        st.sampled_from(Colour),
+    )
+    treatments = tuple(draw(st.lists(treatment, max_size=3)))
+    ports = tuple(draw(st.lists(output_ports(schedulers), min_size=1, max_size=2)))
+    receiver = st.builds(
+        Receiver, st.sampled_from([0, 10, 3000, 9000]), st.one_of(st.none(), st.integers(0, 2)), st.integers(1, 2)
+    )
+    receivers = draw(st.one_of(st.none(), st.tuples(receiver, receiver)))
+    rows = draw(arrivals(most=40))
+    each = {
+        "rule": st.integers(-1, len(treatments) - 1),
+        "port": st.integers(0, len(ports) - 1),
+        "source": st.integers(0, 1),
+        "colour": st.sampled_from([0, 0, 1, 2]),
+        "service_ns": st.sampled_from([-1, -1, 0, 5000]),
+    }
+    columns = {name: draw(st.lists(one, min_size=len(rows), max_size=len(rows))) for name, one in each.items()}
+    times, sizes = [time for time, _ in rows], [size for _, size in rows]
+    router = DiffServ(treatments, ports, several, CLASS_NAMES, receivers)
+    return router, Arrivals.of(times, sizes, columns.pop("rule"), columns.pop("port"), **columns)

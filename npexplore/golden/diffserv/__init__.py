@@ -1,0 +1,25 @@
+"""The functional DiffServ router: what becomes of packets between their arrival and the last bit on the output link.
+
+`simulate` takes columns (one kernel), `simulate_plainly` is the reference; both answer with an `Outcome`.
+"""
+
+from npexplore.golden.diffserv.arrivals import Arrivals
+from npexplore.golden.diffserv.outcome import Fate, Outcome
+from npexplore.golden.diffserv.reference import simulate_plainly
+from npexplore.golden.diffserv.setup import CLASSES, ClassQueue, DiffServ, OutputPort, Receiver, Shaping, Treatment
+from npexplore.golden.diffserv.simulation import simulate
+
+__all__ = [
+    "CLASSES",
+    "Arrivals",
+    "ClassQueue",
+    "DiffServ",
+    "Fate",
+    "Outcome",
+    "OutputPort",
+    "Receiver",
+    "Shaping",
+    "Treatment",
+    "simulate",
+    "simulate_plainly",
+]

@@ -1,0 +1,68 @@
+"""Packets as they arrive: columns in order of time."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from npexplore.errors import InputError
+from npexplore.golden.diffserv.setup import DiffServ
+from npexplore.golden.police.batch import column, ordered_times
+
+
+@dataclass(frozen=True, eq=False)
+class Arrivals:
+    """One row a packet, int64: time, length, rule (-1: none matches), output port, input port, colour, receiver time.
+
+    length_bytes: what policers, quanta and queues count, from the frame's first byte to its check sequence.
+    service_ns: how long a receiver takes for it; -1: as the receiver says.
+    """
+
+    time_ns: NDArray[np.int64]
+    length_bytes: NDArray[np.int64]
+    rule: NDArray[np.int64]
+    port: NDArray[np.int64]
+    source: NDArray[np.int64]
+    colour: NDArray[np.int64]
+    service_ns: NDArray[np.int64]
+
+    @classmethod
+    def of(
+        cls, time_ns: ArrayLike, length_bytes: ArrayLike, rule: ArrayLike, port: ArrayLike = 0, *,
+        source: ArrayLike = 0, colour: ArrayLike = 0, service_ns: ArrayLike = -1,
+    ) -> "Arrivals":  # fmt: skip
+        """Return arrivals; single numbers stand for all packets. Raises InputError."""
+        times = ordered_times(time_ns)
+        columns = {
+            "length": length_bytes, "rule": rule, "port": port, "source": source, "colour": colour,
+            "service": service_ns,
+        }  # fmt: skip
+        filled = (np.full(len(times), value) if np.ndim(value) == 0 else value for value in columns.values())
+        return cls(times, *(column(name, value, len(times)) for name, value in zip(columns, filled, strict=True)))
+
+    def __len__(self) -> int:
+        return len(self.time_ns)
+
+    def check(self, router: DiffServ) -> None:
+        """Raise InputError for a packet that does not fit a router, naming the first one."""
+        sources = len(router.receivers) if router.receivers is not None else None
+        _within("rule", self.rule, -1, len(router.treatments) - 1)
+        _within("port", self.port, 0, len(router.ports) - 1)
+        _within("source", self.source, 0, None if sources is None else sources - 1)
+        _within("colour", self.colour, 0, 2)
+        _within("service", self.service_ns, -1, None)
+        _within("length", self.length_bytes, 1, None)
+        largest = np.array([port.largest_bytes for port in router.ports])[self.port]
+        wrong = np.flatnonzero(self.length_bytes > largest)
+        if len(wrong):
+            row = int(wrong[0])
+            raise InputError(
+                f"length of packet {row} must be at most {largest[row]} bytes at its port, got {self.length_bytes[row]}"
+            )
+
+
+def _within(subject: str, values: NDArray[np.int64], low: int, high: int | None) -> None:
+    wrong = np.flatnonzero((values < low) if high is None else (values < low) | (values > high))
+    if len(wrong):
+        rule = f"at least {low}" if high is None else f"{low} to {high}"
+        raise InputError(f"{subject} of packet {wrong[0]} must be {rule}, got {values[wrong[0]]}")

@@ -1,0 +1,148 @@
+"""Two functional tests of a DiffServ edge router: flows of several classes that share a link, and many equal flows.
+
+After Figs. 7 to 9 of Lin et al., IEEE Network 17(4), 2003. Numbers are the caller's; nothing published stands here.
+Packets of an input come at equal distances, from a random phase on, so that inputs do not run in step; `seed` draws it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from npexplore.errors import InputError, positive
+from npexplore.golden.diffserv.arrivals import Arrivals
+from npexplore.golden.diffserv.outcome import Outcome
+from npexplore.golden.diffserv.setup import CLASSES, ClassQueue, DiffServ, OutputPort, Receiver, Treatment
+from npexplore.golden.diffserv.simulation import simulate
+from npexplore.golden.police import LeakyBucket
+from npexplore.golden.queues import QueueLimits
+from npexplore.golden.schedule import halving_quanta
+from npexplore.golden.token_rate import NS, TokenRate
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Links of one speed, packets of one length, and the router between them.
+
+    line_rate: of every link, `100Mb/s`. overhead_bytes: preamble and gap. queue_packets: a class's queue.
+    depth_packets: of leaky buckets. quantum_bytes: of the lowest class, doubled from class to class; None: one packet.
+    receiver: of each input; None: packets are received in no time. duration_s: rates leave out a share `warm_up` of it.
+    """
+
+    line_rate: str
+    packet_bytes: int
+    overhead_bytes: int
+    queue_packets: int
+    depth_packets: int = 8
+    quantum_bytes: int | None = None
+    scheduler: str = "priority_drr"
+    receiver: Receiver | None = None
+    duration_s: float = 0.2
+    warm_up: float = 0.5
+
+    @property
+    def wire_ns(self) -> Fraction:
+        """Time of a packet on a link."""
+        return (self.packet_bytes + self.overhead_bytes) / TokenRate.of(self.line_rate).fraction
+
+    @property
+    def duration_ns(self) -> int:
+        """How long packets come."""
+        return round(positive("duration", self.duration_s) * NS)
+
+    @property
+    def measured_ns(self) -> tuple[int, int]:
+        """Time over which rates and delays are taken."""
+        return round(self.duration_ns * self.warm_up), self.duration_ns
+
+    def port(self) -> OutputPort:
+        """Return the output link with a queue for each class."""
+        quanta = halving_quanta(len(CLASSES), self.quantum_bytes or self.packet_bytes)
+        limits = QueueLimits(self.queue_packets)
+        queues = tuple(ClassQueue(quantum, limits) for quantum in quanta)
+        rate = TokenRate.of(self.line_rate)
+        return OutputPort(rate, queues, self.scheduler, self.overhead_bytes, 0, None, self.packet_bytes)
+
+    def receivers(self, inputs: int) -> tuple[Receiver, ...] | None:
+        """Return one receiver an input."""
+        return None if self.receiver is None else (self.receiver,) * inputs
+
+    def limit(self, rate_pps: float) -> LeakyBucket:
+        """Return a policer of so many packets a second."""
+        return LeakyBucket(TokenRate.per_second(rate_pps, "packets"), self.depth_packets)
+
+    def times(self, load: float, phase: float) -> NDArray[np.int64]:
+        """Return when packets of an input come: `load` of the line rate, from a share `phase` of their distance on."""
+        if not 0 < load <= 1:
+            raise InputError(f"load of an input must be greater than 0 and at most 1, got {load}")
+        apart = self.wire_ns / Fraction(f"{load:.12g}")
+        count = self.duration_ns * apart.denominator // apart.numerator
+        return (np.arange(count) * apart.numerator + int(phase * apart.numerator)) // apart.denominator
+
+
+def shared_link(
+    bench: Bench, load: float, flows: Sequence[str], limits_pps: dict[str, float], seed: int = 0
+) -> Outcome:  # fmt: skip
+    """Return what becomes of flows that share one output link, one a class and input. limits_pps: policers by class."""
+    order = [name for name in flows if name in limits_pps]
+    policers = tuple(bench.limit(limits_pps[name]) for name in order)
+    treatments = tuple(Treatment(name, order.index(name) if name in order else None) for name in flows)
+    router = DiffServ(treatments, (bench.port(),), policers, receivers=bench.receivers(len(flows)))
+    phases = np.random.default_rng(seed).random(len(flows))
+    times = [bench.times(load, float(phase)) for phase in phases]
+    flow = np.repeat(np.arange(len(flows)), [len(part) for part in times])
+    time = np.concatenate(times)
+    rows = np.argsort(time, kind="stable")
+    arrivals = Arrivals.of(time[rows], bench.packet_bytes, flow[rows], source=flow[rows])
+    return simulate(router, arrivals, seed)
+
+
+def load_sweep(
+    bench: Bench, loads: Sequence[float], flows: Sequence[str], limits_pps: dict[str, float], seed: int = 0
+) -> pd.DataFrame:  # fmt: skip
+    """Return a row a load and class: columns of `Outcome.by_class` with `load` (share of an input's line rate)."""
+    import pandas as pd
+
+    parts = []
+    for load in loads:
+        table = shared_link(bench, load, flows, limits_pps, seed).by_class(*bench.measured_ns)
+        parts.append(table.loc[list(flows)].reset_index().assign(load=load))
+    return pd.concat(parts, ignore_index=True)
+
+
+def many_flows(
+    bench: Bench, load: float, flows: int, limit_pps: float, class_name: str = "AF1", *,
+    shuffle: bool = False, seed: int = 0,
+) -> Outcome:  # fmt: skip
+    """Return what becomes of equal flows of one input, each with a rule and a policer of its own.
+
+    Their packets come in turn; `shuffle`: each turn in a random order.
+    """
+    policers = (bench.limit(limit_pps),) * flows
+    treatments = tuple(Treatment(class_name, number) for number in range(flows))
+    router = DiffServ(treatments, (bench.port(),), policers, receivers=bench.receivers(1))
+    rng = np.random.default_rng(seed)
+    time = bench.times(load, rng.random())
+    turns = -(-len(time) // flows)
+    order = np.tile(np.arange(flows), (turns, 1))
+    flow = (rng.permuted(order, axis=1) if shuffle else order).ravel()[: len(time)]
+    return simulate(router, Arrivals.of(time, bench.packet_bytes, flow), seed)
+
+
+def rates_of_flows(bench: Bench, loads: Sequence[float], flows: int, limit_pps: float, seed: int = 0) -> pd.DataFrame:
+    """Return a row a load and flow: columns of `Outcome.by_rule` with `load` and `flow` (from 1)."""
+    import pandas as pd
+
+    parts = []
+    for load in loads:
+        table = many_flows(bench, load, flows, limit_pps, seed=seed).by_rule(*bench.measured_ns)
+        parts.append(table.drop(index=-1).reset_index().assign(load=load, flow=range(1, flows + 1)))
+    return pd.concat(parts, ignore_index=True)

@@ -1,0 +1,130 @@
+"""What became of packets: when each left or why it was dropped; rates, drops and delays by class, counters by rule."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from npexplore._kernels import golden_diffserv as kernels
+from npexplore.errors import InputError
+from npexplore.golden.diffserv.arrivals import Arrivals
+from npexplore.golden.diffserv.setup import DiffServ
+from npexplore.golden.police import Colour
+from npexplore.golden.token_rate import NS
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+NOT_MARKED, NOT_SENT = -1, -1
+QUANTILES = {"delay_p50_ns": 0.5, "delay_p95_ns": 0.95, "delay_p99_ns": 0.99}
+
+
+class Fate(IntEnum):
+    """Where a packet's way ended. BUFFER_FULL: in the MAC buffer, before it was received."""
+
+    SENT = kernels.SENT
+    POLICED = kernels.POLICED
+    QUEUE_FULL = kernels.QUEUE_FULL
+    EARLY = kernels.EARLY
+    BUFFER_FULL = 4
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """One row a packet, in the order of arrivals.
+
+    ready_ns: when it was received (-1: lost). departure_ns: when its last bit left (-1: dropped). fate: of Fate.
+    colour: after policing. dscp: what it was marked with (-1: it stays as it came).
+    """
+
+    router: DiffServ
+    arrivals: Arrivals
+    ready_ns: NDArray[np.int64]
+    departure_ns: NDArray[np.int64]
+    fate: NDArray[np.uint8]
+    colour: NDArray[np.uint8]
+    dscp: NDArray[np.int16]
+
+    @classmethod
+    def empty(cls, router: DiffServ, arrivals: Arrivals, ready_ns: NDArray[np.int64]) -> Outcome:
+        """Return an outcome before any packet was decided, but for those that were not received."""
+        size = len(arrivals)
+        fate = np.where(ready_ns < 0, np.uint8(Fate.BUFFER_FULL), np.uint8(Fate.SENT)).astype(np.uint8)
+        colour, dscp = arrivals.colour.astype(np.uint8), np.full(size, NOT_MARKED, np.int16)
+        return cls(router, arrivals, ready_ns, np.full(size, NOT_SENT, np.int64), fate, colour, dscp)
+
+    @property
+    def sent(self) -> NDArray[np.bool_]:
+        """Whether each packet was sent."""
+        return np.equal(self.fate, Fate.SENT)
+
+    @property
+    def delay_ns(self) -> NDArray[np.int64]:
+        """From arrival to the last bit's departure, -1 for packets that were dropped."""
+        return np.where(self.sent, self.departure_ns - self.arrivals.time_ns, NOT_SENT)
+
+    @property
+    def class_number(self) -> NDArray[np.int64]:
+        """The queue of each packet."""
+        of_rule = [self.router.class_number(rule) for rule in (*range(len(self.router.treatments)), -1)]
+        return np.array(of_rule, np.int64)[self.arrivals.rule]
+
+    def by_class(self, since_ns: int | None = None, until_ns: int | None = None) -> pd.DataFrame:
+        """Return a row a class: packets offered and by fate, rates, delays (NaN where nothing was sent).
+
+        Packets that arrived from `since_ns` to before `until_ns` are told by fate; sent rates count departures in that
+        time, delays those of the packets that departed in it. Default: from the first arrival to just behind the last.
+        Raises InputError for an empty time.
+        """
+        return self._table(self.class_number, len(self.router.classes), since_ns, until_ns).assign(
+            **{"class": self.router.classes}
+        ).set_index("class")  # fmt: skip
+
+    def by_rule(self, since_ns: int | None = None, until_ns: int | None = None) -> pd.DataFrame:
+        """Return a row a rule with its flow's counters, as `by_class`; the last row, -1, is for packets without one."""
+        rules = len(self.router.treatments)
+        table = self._table(self.arrivals.rule % (rules + 1), rules + 1, since_ns, until_ns)
+        return table.assign(rule=[*range(rules), -1]).set_index("rule")
+
+    def _table(
+        self, group: NDArray[np.int64], groups: int, since_ns: int | None, until_ns: int | None
+    ) -> pd.DataFrame:  # fmt: skip
+        import pandas as pd
+
+        time, length = self.arrivals.time_ns, self.arrivals.length_bytes
+        since = since_ns if since_ns is not None else int(time[0]) if len(time) else 0
+        until = until_ns if until_ns is not None else int(time[-1]) + 1 if len(time) else 1
+        if until <= since:
+            raise InputError(f"time must end after it begins, got {since} ns to {until} ns")
+        seconds = (until - since) / NS
+        came = (time >= since) & (time < until)
+        left = self.sent & (self.departure_ns >= since) & (self.departure_ns < until)
+
+        def packets(chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
+            return np.bincount(group[chosen], minlength=groups)
+
+        def sums(chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
+            return np.bincount(group[chosen], length[chosen], minlength=groups).astype(np.int64)
+
+        columns = {"offered": packets(came), "offered_bytes": sums(came)}
+        columns |= {fate.name.lower(): packets(came & (self.fate == fate)) for fate in Fate}
+        known = came & (self.fate != Fate.BUFFER_FULL)
+        columns |= {one.name.lower(): packets(known & (self.colour == one)) for one in Colour}
+        rates = {
+            "offered_pps": packets(came) / seconds,
+            "sent_pps": packets(left) / seconds,
+            "sent_bps": sums(left) * 8 / seconds,
+        }
+        delays = np.full((groups, 1 + len(QUANTILES)), np.nan)
+        rows = np.flatnonzero(left)
+        rows = rows[np.argsort(group[rows], kind="stable")]
+        delay, ends = self.delay_ns[rows], np.cumsum(packets(left))
+        for number, part in enumerate(np.split(delay, ends[:-1])):
+            if len(part):
+                delays[number] = part.mean(), *np.quantile(part, list(QUANTILES.values()))
+        names = ["delay_mean_ns", *QUANTILES]
+        return pd.DataFrame(columns | rates | dict(zip(names, delays.T, strict=True)))

@@ -1,0 +1,122 @@
+"""The functional DiffServ router over columns: one kernel, equal to the reference for every packet (a law compares)."""
+
+from math import lcm
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from npexplore._kernels import golden_diffserv as kernels
+from npexplore.errors import InputError
+from npexplore.golden.diffserv.arrivals import Arrivals
+from npexplore.golden.diffserv.outcome import Outcome
+from npexplore.golden.diffserv.reference import LOST, early_draws, simulate_plainly
+from npexplore.golden.diffserv.setup import ClassQueue, DiffServ, OutputPort
+from npexplore.golden.police import Colour
+from npexplore.golden.police.batch import policer_states, policer_table
+from npexplore.golden.queues import UNLIMITED
+from npexplore.golden.schedule import SCHEDULERS
+
+MOST_TAG = 1 << 62  # of self-clocked fair queueing
+
+
+def simulate(router: DiffServ, arrivals: Arrivals, seed: int = 0) -> Outcome:
+    """Return what becomes of each packet. seed: of early drops. Raises InputError for packets that do not fit.
+
+    A scheduler without a kernel (`wfq`) is simulated by the reference.
+    """
+    if any(SCHEDULERS[port.scheduler].KIND is None for port in router.ports):
+        return simulate_plainly(router, arrivals, seed)
+    arrivals.check(router)
+    ports, queues, early = _port_tables(router, int(arrivals.length_bytes.sum()))
+    ready = _received(router, arrivals)
+    outcome = Outcome.empty(router, arrivals, ready)
+    there = ready != LOST
+    ordered = bool(there.all()) and bool((np.diff(ready) >= 0).all())
+    rows = np.arange(len(ready)) if ordered else np.flatnonzero(there)[np.argsort(ready[there], kind="stable")]
+    policers = policer_table(router.policers)
+    columns = [ready, arrivals.length_bytes, arrivals.rule, arrivals.port, arrivals.colour]
+    columns.append(early_draws(router, len(arrivals), seed))
+    answers: list[NDArray[Any]] = [outcome.departure_ns, outcome.fate, outcome.colour, outcome.dscp]
+    taken, filled = ([part if ordered else part[rows] for part in parts] for parts in (columns, answers))
+    tables = (policers, *policer_states(policers), _treatment_table(router), ports, queues, early)
+    everything: list[Any] = [*taken, *tables, *filled]
+    kernels.simulate(*everything)
+    if not ordered:
+        for whole, part in zip(answers, filled, strict=True):
+            whole[rows] = part
+    return outcome
+
+
+def _received(router: DiffServ, arrivals: Arrivals) -> NDArray[np.int64]:
+    """Return when receivers are done with packets, LOST for those that found the MAC buffer full."""
+    if router.receivers is None:
+        return arrivals.time_ns
+    settings = np.array(
+        [
+            (one.service_ns, one.servers, -1 if one.buffer_packets is None else one.buffer_packets)
+            for one in router.receivers
+        ],
+        np.int64,
+    ).reshape(-1, 3)
+    service = np.where(arrivals.service_ns < 0, settings[arrivals.source, 0], arrivals.service_ns)
+    ready = np.empty(len(arrivals), np.int64)
+    servers, room = np.ascontiguousarray(settings[:, 1]), np.ascontiguousarray(settings[:, 2])
+    if len(arrivals):
+        kernels.receive(arrivals.time_ns, arrivals.source, service, servers, room, ready)
+    return ready
+
+
+def _treatment_table(router: DiffServ) -> NDArray[np.int64]:
+    """Return the kernel's table of treatments."""
+    rows = [
+        (
+            router.class_number(rule), one.colour,
+            -1 if one.policer is None else one.policer,
+            len(Colour) if one.drop_from is None else one.drop_from,
+            *(one.code_point(colour) for colour in Colour),
+        )
+        for rule, one in enumerate(router.treatments)
+    ]  # fmt: skip
+    return np.array(rows, np.int64).reshape(-1, kernels.TREATMENT_COLUMNS)
+
+
+def _port_tables(
+    router: DiffServ, all_bytes: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:  # fmt: skip
+    """Return the kernel's tables of ports, of their queues, of early drops; raises InputError for weights too odd."""
+    ports = [_port_row(port) for port in router.ports]
+    queues, early = [], []
+    for number, port in enumerate(router.ports):
+        weights = [queue.weight for queue in port.queues]
+        steps = [lcm(*weights) // weight for weight in weights]
+        if SCHEDULERS[port.scheduler].KIND == kernels.SCFQ and all_bytes * max(steps) > MOST_TAG:
+            raise InputError(
+                f"port {number}: weights must have a smaller common multiple for tags to be exact, got {weights}"
+            )
+        queues.append([_queue_row(queue, step) for queue, step in zip(port.queues, steps, strict=True)])
+        early.append([_early_rows(queue) for queue in port.queues])
+    return np.array(ports, np.int64), np.array(queues, np.int64), np.array(early, np.int64)
+
+
+def _port_row(port: OutputPort) -> tuple[int, ...]:
+    kind, shaper = SCHEDULERS[port.scheduler].KIND, port.new_shaper()
+    assert kind is not None
+    link = (kind, port.rate.numerator, port.rate.denominator, port.preamble_bytes, port.gap_bytes)
+    if shaper is None:
+        return *link, 0, 1, 1, 0, 0
+    return *link, 1, shaper.rate.numerator, shaper.rate.denominator, shaper.full, shaper.need
+
+
+def _queue_row(queue: ClassQueue, step: int) -> tuple[int, ...]:
+    limits, early = queue.limits, queue.limits.early
+    packets = UNLIMITED if limits.packets is None else limits.packets
+    most = UNLIMITED if limits.bytes is None else limits.bytes
+    return queue.weight, packets, most, min(step, MOST_TAG), int(early is not None), *(
+        (early.shift, early.idle_ns) if early is not None else (0, 1)
+    )  # fmt: skip
+
+
+def _early_rows(queue: ClassQueue) -> list[tuple[int, int, int]]:
+    early = queue.limits.early
+    return [one.row() for one in early.colours] if early is not None else [(0, 0, 0)] * len(Colour)
