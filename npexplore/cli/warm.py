@@ -62,8 +62,11 @@ def _use_golden() -> None:
     import numpy as np
 
     from npexplore.golden import checksum, delivery, forward_captures, header, load_router, martians, ttl, validate
+    from npexplore.golden.classify import CLASSIFIERS
     from npexplore.golden.columns import Packets
+    from npexplore.golden.five_tuple import read_five_tuples
     from npexplore.golden.lookup import LPMS
+    from npexplore.golden.rules import Rule
     from npexplore.packets.writing import write_packets
     from npexplore.paths import share
 
@@ -74,6 +77,10 @@ def _use_golden() -> None:
         table.lookup_many([0x0A000001])
         table.reads_many([0x0A000001])
     packets = Packets.of([header.write_packet(0x0A000001, 0x0B000001)])
+    headers = read_five_tuples(packets)
+    for classifier in CLASSIFIERS.values():
+        classifier([Rule()]).match_many(headers)
+        classifier([Rule()]).work_many(headers)
     columns = header.read_headers(packets)
     checksum.header_checksums_are_right(packets)
     checksum.internet_checksums(packets)

@@ -18,7 +18,7 @@ import msgspec
 from npexplore.errors import InputError, NpexploreError, UnknownNameError, one_of
 from npexplore.golden.addresses import MAX_ADDRESS, address_number, mask_of, prefix_pair, prefix_text
 from npexplore.golden.five_tuple import BITS, FIELDS, PROTOCOLS
-from npexplore.golden.rules import CODE_POINTS, MAX_RULES, Range, Rule, Rules, code_point, prefix_length, range_text
+from npexplore.golden.rules import MAX_RULES, Range, Rule, Rules, class_number, prefix_length, range_text
 from npexplore.toml import Record, decode
 
 Field = str | int | None
@@ -30,8 +30,8 @@ _CLASSBENCH = re.compile(
 class RuleRecord(Record, frozen=True, kw_only=True):
     """A rule: each field a value, a prefix (addresses), or two ends `LOW-HIGH`; what is not named may be anything.
 
-    protocol: a number, a range, or a name of PROTOCOLS. class: EF, AF11 .. AF43, BE (the default); dscp instead of it.
-    policer: the name of the policer that the rule's packets go through.
+    protocol: a number, a range, or a name of PROTOCOLS. class: EF, AF11 .. AF43 (AF1 is AF11), CS1 .. CS7, BE (the
+    default); dscp: a number instead of it. policer: the name of the one that the rule's packets go through.
     """
 
     source: Field = None
@@ -80,13 +80,13 @@ def classbench_rules(lines: Iterable[str], origin: str = "rules", classes: Seque
 
     classes: behaviours that the rules get in turn. Raises InputError naming origin, line, field and value.
     """
-    code_points = [code_point(name) for name in classes]
+    dscps = [class_number(name) for name in classes]
     rules: list[Rule] = []
     for number, line in enumerate(lines, start=1):
         text = line.partition("#")[0].strip()
         if text:
             _room(len(rules) + 1, f"{origin}:{number}")
-            rules.append(_classbench_rule(f"{origin}:{number}", text, code_points[len(rules) % len(code_points)]))
+            rules.append(_classbench_rule(f"{origin}:{number}", text, dscps[len(rules) % len(dscps)]))
     return Rules(tuple(rules), origin)
 
 
@@ -118,8 +118,8 @@ def rules_toml(rules: Iterable[Rule], about: str = "") -> str:
             text = range_text(name, ends)
             if text != "any":
                 lines.append(f"{name} = {text if text.isdigit() else json.dumps(text)}")
-        named = rule.class_name in CODE_POINTS
-        lines.append(f"class = {json.dumps(rule.class_name)}" if named else f"dscp = {rule.code_point}")
+        number = rule.class_name.isdigit()
+        lines.append(f"dscp = {rule.dscp}" if number else f"class = {json.dumps(rule.class_name)}")
         if rule.policer is not None:
             lines.append(f"policer = {json.dumps(rule.policer, ensure_ascii=False)}")
         parts.append("\n".join(lines) + "\n")
@@ -143,8 +143,8 @@ def _rule(place: str, record: RuleRecord, policers: Collection[str] | None) -> R
             raise InputError(f"class: a rule has class or dscp, got class {record.class_name!r} and dscp {record.dscp}")
         if record.policer is not None and policers is not None:
             one_of("policer", record.policer, policers)
-        point = record.dscp if record.dscp is not None else code_point(record.class_name or "BE")
-        return Rule(**ranges, code_point=point, policer=record.policer)
+        dscp = record.dscp if record.dscp is not None else class_number(record.class_name or "BE")
+        return Rule(**ranges, dscp=dscp, policer=record.policer)
     except NpexploreError as error:
         raise InputError(f"{place}: {error}") from None
 
@@ -183,7 +183,7 @@ def _protocols(name: str, value: Field, bits: int) -> Range:
     return _numbers(name, value, bits)
 
 
-def _classbench_rule(place: str, text: str, point: int) -> Rule:
+def _classbench_rule(place: str, text: str, dscp: int) -> Rule:
     found = _CLASSBENCH.fullmatch(text)
     if not found:
         raise InputError(f"{place}: a rule is @PREFIX PREFIX LOW : HIGH LOW : HIGH PROTOCOL/MASK, got {text!r}")
@@ -193,7 +193,7 @@ def _classbench_rule(place: str, text: str, point: int) -> Rule:
         source_port = _numbers("source_port", f"{words[2]}-{words[3]}", 16)
         destination_port = _numbers("destination_port", f"{words[4]}-{words[5]}", 16)
         protocol = _masked(words[6], words[7])
-        return Rule(source, destination, source_port, destination_port, protocol, point)
+        return Rule(source, destination, source_port, destination_port, protocol, dscp)
     except InputError as error:
         raise InputError(f"{place}: {error}") from None
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from npexplore.errors import InputError, one_of, positive
 from npexplore.golden.addresses import MAX_ADDRESS, mask_of
 from npexplore.golden.five_tuple import PROTOCOLS, TYPES, Columns, FiveTuple
-from npexplore.golden.rules import ANY_PORT, ANY_PROTOCOL, CODE_POINTS, MAX_RULES, Range, Rule, Rules
+from npexplore.golden.rules import ANY_PORT, ANY_PROTOCOL, CLASSES, MAX_RULES, Range, Rule, Rules, class_number
 from npexplore.paths import share
 from npexplore.toml import Record, decode
 
@@ -62,7 +62,7 @@ def load_profile(path: str | Path) -> Profile:
     lengths = [str(length) for length in range(33)]
     known: dict[str, Collection[str]] = {
         "protocol": [*PROTOCOLS, "any"], "source_length": lengths, "destination_length": lengths,
-        "source_port": PORT_CLASSES, "destination_port": PORT_CLASSES, "class": CODE_POINTS,
+        "source_port": PORT_CLASSES, "destination_port": PORT_CLASSES, "class": CLASSES,
     }  # fmt: skip
     for table, names in known.items():
         shares = getattr(profile, "class_" if table == "class" else table)
@@ -111,7 +111,7 @@ def generate_rules(
     return Rules((*ordered, Rule()) if default else tuple(ordered), "generated rules")
 
 
-def flow_rules(count: int, *, code_point: int = 0) -> Rules:
+def flow_rules(count: int, *, dscp: int = 0) -> Rules:
     """Return rules that each match one flow of UDP and differ in every field but the protocol.
 
     Values lie three apart, so that every field has the most intervals there can be, 2 n - 1 (worst for range matching).
@@ -123,7 +123,7 @@ def flow_rules(count: int, *, code_point: int = 0) -> Rules:
 
     def flow(k: int) -> Rule:
         source, destination, source_port, destination_port = ((base + 3 * k,) * 2 for base in bases)
-        return Rule(source, destination, source_port, destination_port, (udp, udp), code_point)
+        return Rule(source, destination, source_port, destination_port, (udp, udp), dscp)
 
     return Rules(tuple(flow(k) for k in range(count)), "flow rules")
 
@@ -164,7 +164,7 @@ class _Draw:
             self._port(profile.source_port) if ports else ANY_PORT,
             self._port(profile.destination_port) if ports else ANY_PORT,
             ANY_PROTOCOL if protocol == "any" else (PROTOCOLS[protocol],) * 2,
-            CODE_POINTS[self._one_of(profile.class_)],
+            class_number(self._one_of(profile.class_)),
         )
 
     def _one_of(self, shares: dict[str, float]) -> str:

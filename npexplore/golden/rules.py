@@ -1,7 +1,6 @@
 """Classifier rules: five ranges and what to do with a packet that lies in all of them; the first that matches wins.
 
-Behaviours are named as in the standards: EF (RFC 3246), AF11 to AF43 (RFC 2597 section 6), BE, the default behaviour
-(RFC 2474 section 4.1). A rule may give a code point instead, and names the policer that its packets go through.
+What to do is a code point of the DS field, by the names of code_points.py, and a policer that the packets go through.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,25 +13,18 @@ from numpy.typing import NDArray
 
 from npexplore.errors import InputError, one_of
 from npexplore.golden.addresses import MAX_ADDRESS, address_text, prefix_text
+from npexplore.golden.code_points import DSCP, MOST, class_dscp, dscp_name
 from npexplore.golden.five_tuple import BITS, FIELDS, FiveTuple
 
 MAX_RULES = 4096
-MAX_CODE_POINT = 63
 Range = tuple[int, int]  # first and last
 ANY_ADDRESS, ANY_PORT, ANY_PROTOCOL = (0, 0xFFFFFFFF), (0, 0xFFFF), (0, 0xFF)
-
-# RFC 2597 section 6: code point of AFxy is 8x + 2y
-CODE_POINTS: dict[str, int] = {
-    "EF": 46,
-    **{f"AF{x}{y}": 8 * x + 2 * y for x in (1, 2, 3, 4) for y in (1, 2, 3)},
-    "BE": 0,
-}
-CLASS_NAMES = {code_point: name for name, code_point in CODE_POINTS.items()}
+CLASSES = (*DSCP, "AF1", "AF2", "AF3", "AF4")  # AFx is AFx1
 
 
-def code_point(name: str) -> int:
-    """Return the code point of a behaviour; raises UnknownNameError with the nearest names."""
-    return CODE_POINTS[one_of("class", name, CODE_POINTS)]
+def class_number(name: str) -> int:
+    """Return the code point of a class; raises UnknownNameError with the nearest names."""
+    return class_dscp(one_of("class", name, CLASSES))
 
 
 @dataclass(frozen=True)
@@ -44,7 +36,7 @@ class Rule:
     source_port: Range = ANY_PORT
     destination_port: Range = ANY_PORT
     protocol: Range = ANY_PROTOCOL
-    code_point: int = 0
+    dscp: int = 0
     policer: str | None = None
 
     def __post_init__(self) -> None:
@@ -53,8 +45,8 @@ class Rule:
                 raise InputError(f"{name} must be 0 to {(1 << bits) - 1}, got {range_text(name, (low, high))}")
             if low > high:
                 raise InputError(f"{name} must have its lower end first, got {range_text(name, (low, high))}")
-        if not 0 <= self.code_point <= MAX_CODE_POINT:
-            raise InputError(f"dscp must be 0 to {MAX_CODE_POINT}, got {self.code_point}")
+        if not 0 <= self.dscp <= MOST:
+            raise InputError(f"dscp must be 0 to {MOST}, got {self.dscp}")
 
     @property
     def ranges(self) -> "tuple[Range, ...]":
@@ -63,8 +55,8 @@ class Rule:
 
     @property
     def class_name(self) -> str:
-        """The behaviour's name, or the code point as text if it has none."""
-        return CLASS_NAMES.get(self.code_point, str(self.code_point))
+        """The name of the code point, its number as text if it has none."""
+        return dscp_name(self.dscp)
 
     def matches(self, header: "FiveTuple[int]") -> bool:
         """Say whether every field lies in its range."""
@@ -127,9 +119,9 @@ class Rules(Sequence[Rule]):
         return np.array([[high for _, high in rule.ranges] for rule in self.rules], np.uint32)
 
     @cached_property
-    def code_points(self) -> NDArray[np.uint8]:
+    def dscp(self) -> NDArray[np.uint8]:
         """The code point of each rule."""
-        return np.array([rule.code_point for rule in self.rules], np.uint8)
+        return np.array([rule.dscp for rule in self.rules], np.uint8)
 
 
 def prefix_length(low: int, high: int, bits: int = 32) -> int | None:

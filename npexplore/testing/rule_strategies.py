@@ -5,8 +5,9 @@ from typing import Any
 from hypothesis import strategies as st
 
 from npexplore.golden.addresses import MAX_ADDRESS, mask_of
+from npexplore.golden.code_points import DSCP
 from npexplore.golden.five_tuple import BITS, FiveTuple
-from npexplore.golden.rules import CODE_POINTS, Range, Rule, Rules
+from npexplore.golden.rules import Range, Rule, Rules
 from npexplore.testing.strategies import addresses
 
 _PORTS = (0, 1, 22, 80, 443, 1023, 1024, 32767, 32768, 65534, 65535)
@@ -36,9 +37,9 @@ def rules() -> st.SearchStrategy[Rule]:
         _ends(values, bits) for values, bits in zip(_values(), BITS, strict=True)
     )
     prefix = st.builds(_prefix, addresses(), st.integers(0, 32))
-    point = st.one_of(st.sampled_from(sorted(CODE_POINTS.values())), st.integers(0, 63))
+    dscp = st.one_of(st.sampled_from(sorted(DSCP.values())), st.integers(0, 63))
     either, other = st.one_of(prefix, source), st.one_of(prefix, destination)
-    return st.builds(Rule, either, other, source_port, destination_port, protocol, point)
+    return st.builds(Rule, either, other, source_port, destination_port, protocol, dscp)
 
 
 def rule_sets(*, min_size: int = 1, max_size: int = 20) -> st.SearchStrategy[Rules]:
