@@ -20,6 +20,7 @@ from npexplore.machine.resources.ingress import SATURATED, TIMESTAMPS, Ingress
 from npexplore.machine.resources.queue import BoundedQueue
 from npexplore.machine.steps import steps
 from npexplore.machine.workload import CLASS, Workload
+from npexplore.solve.bounds import Demanded
 from npexplore.solve.patience import patience
 from npexplore.solve.rows_check import check_rows
 
@@ -35,6 +36,17 @@ class Token:
     registers: dict[int, int] = field(default_factory=dict)
     name: str = "token"
     priority: int = 8
+
+
+@dataclass(frozen=True)
+class Census:
+    """How the packets in the system are counted: one a thread, or (open) those waiting and those of busy threads."""
+
+    threads: int
+    waiting: int | None = None  # the resource that counts waiting packets, in whose line idle threads are
+    ring: int | None = None  # where waiting packets are
+    loses: bool = False  # whether the program may lose packets
+    start: int = 0  # ticks until all threads have begun, summed over them
 
 
 @dataclass
@@ -59,6 +71,8 @@ class EngineModel:
     queues: dict[str, tuple[int, int]] = field(default_factory=dict)  # resource that counts packets, global of the most
     idle: list[int] = field(default_factory=list)  # resources that threads wait for when they have no packet
     patience_s: float = 1.0  # a run without a finished packet for so long has stalled
+    census: Census | None = None  # None: packets in the system are not counted
+    demanded: Demanded | None = None  # what its packets ask of each server, once somebody asked
 
 
 def rows_of(rows: list[Row]) -> Integers:
@@ -260,7 +274,19 @@ class MachineCompiler:
             queues={s.name: (asm.number(s.packets), asm.longest[s.name]) for s in sources if s.name in asm.longest},
             idle=[*(asm.number(source.packets) for source in sources), *asm.at_rest],
             patience_s=patience(self.machine, self.workload),
+            census=self._census(),
         )
+
+    def _census(self) -> Census | None:
+        """Say how packets inside are counted: by a single pool whose idle threads sleep."""
+        pool, asm, ingress = self.machine.pools[0], self.asm, self.machine.ingress
+        if self.several or (pool.idle == "poll" and self.workload.arrivals != SATURATED):
+            return None
+        start = pool.count * round(pool.start.latest(pool.count) / asm.tick)
+        loses = asm.own is not None
+        if self.workload.arrivals == SATURATED:
+            return Census(pool.count, loses=loses, start=start)
+        return Census(pool.count, asm.number(ingress.packets), asm.messages[ingress.name], loses, start)
 
 
 def threads_of(pool: Pool) -> str:

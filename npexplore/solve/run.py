@@ -37,6 +37,7 @@ class Snapshot:
     histogram: Integers
     counters: Integers
     events: int
+    age: int = 0  # ticks that the packets in the system have been there, summed over them (by the model's census)
 
 
 @dataclass
@@ -175,7 +176,23 @@ class State:
             histogram=self.histogram.copy(),
             counters=self.counters[:-1].copy(),
             events=int(self.clock[engine.K_EVENTS]),
+            age=self._age(now),
         )
+
+    def _age(self, now: int) -> int:
+        """Return the time that the packets in the system have been there, summed over them."""
+        census = self.model.census
+        if census is None:
+            return 0
+        threads = self.T[: census.threads]
+        if census.waiting is not None:
+            threads = threads[threads[:, engine.T_WAITS] != census.waiting]
+        births = threads[:, engine.T_BIRTH]
+        if census.ring is not None:
+            at, capacity, width, head, count = (int(value) for value in self.ring_at[census.ring])
+            messages = at + (head + np.arange(count)) % capacity * (width + 1)
+            births = np.concatenate([births, self.ring[messages]])
+        return len(births) * now - int(births.sum())
 
     def error_place(self) -> str:
         """Say which row the engine stopped at, and which visit it belongs to."""

@@ -14,16 +14,17 @@ import numpy as np
 import numpy.typing as npt
 
 from npexplore._kernels import engine
-from npexplore.errors import InputError, positive
+from npexplore.errors import InputError, ModelError, RefusedError, positive
 from npexplore.machine.machine import Machine
 from npexplore.machine.mixes import SEQUENCE
 from npexplore.machine.workload import CLASS, Workload
-from npexplore.solve.bounds import offered_rate
+from npexplore.solve import laws
+from npexplore.solve.bounds import demanded, offered_rate
+from npexplore.solve.intervals import interval, quantiles, ratio_interval
 from npexplore.solve.model import EngineModel, build, threads_of
 from npexplore.solve.prediction import ClassOfPackets, Latency, Prediction, Queue, Utilization, bottleneck
 from npexplore.solve.run import FOREVER, Run, Snapshot, run
 
-Floats = npt.NDArray[np.float64]
 PACKETS = SEQUENCE  # once through a mix: the mean length is then the mix's own, whatever the order
 WARM_UP = 2  # batches cut
 BATCHES = 16  # batches kept
@@ -52,46 +53,6 @@ class Stretch:
         """Return the mean latency, of one class or of all (None: no packet)."""
         packets = self.of(engine.D_COUNT, number)
         return self.of(engine.D_LATENCY, number) * tick / packets if packets else None
-
-
-def bin_middle(bins: npt.NDArray[np.int64]) -> Floats:
-    """Return the latency in ticks that stands for a histogram bin: exact below 32, then the middle of its span."""
-    exponent = np.maximum(bins // 32 - 1, 0)
-    low = np.where(bins < 32, bins, (bins - 32 * exponent)) * 2.0**exponent
-    middle: Floats = low + np.where(bins < 64, 0.0, 2.0**exponent / 2)
-    return middle
-
-
-def quantiles(histogram: npt.NDArray[np.int64], shares: Sequence[float], tick: float) -> list[float | None]:
-    """Return latency quantiles in seconds of a histogram (None if it is empty); right within 1.6 %."""
-    total = int(histogram.sum())
-    if not total:
-        return [None for _ in shares]
-    at = np.searchsorted(np.cumsum(histogram), np.ceil(np.array(shares) * total).clip(1))
-    return [float(x) * tick for x in bin_middle(at)]
-
-
-def interval(values: Floats) -> tuple[float, float]:
-    """Return the 95 % interval of a mean by Student's t; raises InputError for fewer than two values."""
-    from scipy.special import stdtrit
-
-    n = len(values)
-    if n < 2:
-        raise InputError(f"an interval needs at least 2 values, got {n}")
-    half = float(stdtrit(n - 1, 0.975)) * float(np.std(values, ddof=1)) / n**0.5
-    mean = float(np.mean(values))
-    return mean - half, mean + half
-
-
-def ratio_interval(amounts: Floats, seconds: Floats) -> tuple[float, float]:
-    """Return the 95 % interval of a rate, sum of amounts over sum of times, from batches that may differ in length.
-
-    With r the rate and z = amount - r * time in each batch, the half width is t * s(z) / (mean time * sqrt(n)).
-    """
-    rate = float(amounts.sum() / seconds.sum())
-    low, high = interval(amounts - rate * seconds)
-    half = (high - low) / 2 / float(seconds.mean())
-    return max(rate - half, 0.0), rate + half
 
 
 def simulate(
@@ -149,7 +110,7 @@ def measure(machine: Machine, workload: Workload, result: Run, cut: int) -> Pred
     if workload.arrivals != "saturated":
         offered = offered_rate(workload) if workload.arrivals == "timestamps" else workload.rate_pps
     packets = total.of(engine.D_COUNT)
-    named = _named(machine, busiest, utilization)
+    named = _named(machine, _without_looks(machine, workload, busiest, packets / total.seconds), utilization)
     lost = sum(n for place, n in counts.items() if place.startswith("drop."))
     waits_for_packets = offered is not None and named.startswith("threads") and lost <= 0.01 * packets
 
@@ -181,6 +142,9 @@ def measure(machine: Machine, workload: Workload, result: Run, cut: int) -> Pred
             "batches": len(parts),
             "simulated_s": total.seconds,
             "events": last.events,
+            "packet_bytes": total.of(engine.D_BYTES),
+            "padded_cells": total.of(engine.D_PADDED) // machine.cell_bytes,
+            **laws.check(machine, workload, model, shots),
         },
         classes={
             str(number): ClassOfPackets(
@@ -219,6 +183,21 @@ def _queues(result: Run, first: Snapshot, last: Snapshot) -> dict[str, Queue]:
         mean = float(last.integral_free[number] - first.integral_free[number]) / ticks
         queue[name] = Queue(mean, result.longest_queue[name])
     return queue
+
+
+def _without_looks(
+    machine: Machine, workload: Workload, busiest: Mapping[str, float], rate_pps: float
+) -> Mapping[str, float]:
+    """Return busy shares in which engines that threads poll on count by the work of packets alone."""
+    homes = {pool.home for pool in machine.pools if pool.idle == "poll"}
+    if not homes:
+        return busiest
+    try:
+        found = demanded(machine, workload)
+    except (ModelError, RefusedError):
+        return busiest
+    by_law = found.busiest(rate_pps / found.finished)
+    return {name: min(share, by_law.get(name, 0.0)) if name in homes else share for name, share in busiest.items()}
 
 
 def _named(machine: Machine, busiest: Mapping[str, float], seen: Mapping[str, Utilization]) -> str:

@@ -20,8 +20,8 @@ from npexplore.errors import one_of
 from npexplore.ledger import Ledger, Row, load
 from npexplore.machine.mixes import load_mix
 from npexplore.machine.parameters import Parameter, Value
+from npexplore.solve.intervals import interval
 from npexplore.solve.prediction import Prediction
-from npexplore.solve.simulate import interval
 from npexplore.study.points import Point, Predictions
 from npexplore.study.quantities import MissingError, Quantity, quantity_of
 

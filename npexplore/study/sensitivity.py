@@ -21,8 +21,8 @@ from npexplore.designs import Design
 from npexplore.errors import InputError, positive
 from npexplore.machine.parameters import Kind
 from npexplore.machine.workload import Workload
+from npexplore.solve.intervals import Floats, interval
 from npexplore.solve.prediction import Prediction
-from npexplore.solve.simulate import Floats, interval
 from npexplore.study.answers import Answer, answers, pool
 from npexplore.study.grid import SOLVERS, SweepPoint
 

@@ -13,9 +13,10 @@ from npexplore.designs import design, design_names
 from npexplore.machine.resources import Accelerator, BufferPool, Delay, FifoServer, Processor, WordMemory
 from npexplore.machine.workload import Workload, workload
 from npexplore.solve.bounds import bounds, demanded
+from npexplore.solve.intervals import bin_middle
 from npexplore.solve.model import build
 from npexplore.solve.run import run
-from npexplore.solve.simulate import bin_middle, simulate
+from npexplore.solve.simulate import simulate
 
 VISIT = st.one_of(
     st.tuples(st.just("me"), st.integers(1, 60)),

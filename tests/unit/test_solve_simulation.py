@@ -9,11 +9,12 @@ from npexplore.errors import InputError, RefusedError, SimulationError
 from npexplore.machine.resources import BufferPool, Delay, FifoServer
 from npexplore.machine.workload import Workload, workload
 from npexplore.solve.bounds import bounds, demanded, offered_rate
+from npexplore.solve.intervals import bin_middle, interval, quantiles
 from npexplore.solve.model import build
 from npexplore.solve.network import finite_queue, queueing
 from npexplore.solve.prediction import Prediction, Utilization, bottleneck
 from npexplore.solve.run import run, stream_keys
-from npexplore.solve.simulate import bin_middle, interval, quantiles, replicate, simulate
+from npexplore.solve.simulate import replicate, simulate
 
 SERVER, LOAD = FifoServer("hash", 100 * NS), packets(64)
 
@@ -271,8 +272,8 @@ def test_queueing_names_what_it_assumes_and_leaves_out():
 
     answer = queueing(machine([SERVER, dram(queue_limit=3), BufferPool("buffers", 3)], program, threads=4), LOAD)
     for words in (
-        "product form", "flow-equivalent station for buffers, dram.slots", "side by side work taken one after the other",
-        "no waiting for dram.queue",
+        "product form", "flow-equivalent station for buffers, dram.slots", "no waiting for dram.queue",
+        "side by side work taken one after the other",
     ):  # fmt: skip
         assert words in answer.approximation
     assert not answer.exact
