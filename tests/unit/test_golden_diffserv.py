@@ -158,6 +158,12 @@ def test_scheduler_work_is_told():
     scheduler = PriorityDeficitRoundRobin(halving_quanta(6, 64))
     scheduler.meter = Meter()
     scheduler.enqueue(2, Packet(0, 64))
+    assert scheduler.meter.work.accesses == (
+        Access("queue", 2),
+        Access("descriptor", 2, True),
+        Access("queue", 2, True),
+    )
+    scheduler.meter = Meter()
     scheduler.dequeue()
     reads = [access for access in scheduler.meter.work.accesses if access.table == "queue" and not access.write]
     assert reads == [Access("queue", 2)] * 3

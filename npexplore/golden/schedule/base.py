@@ -45,7 +45,7 @@ class Scheduler(ABC):
         self.weights = tuple(weights)
         self.bytes_per_ns, self.overhead_bytes = bytes_per_ns, overhead_bytes
         self.queues: tuple[deque[Packet], ...] = tuple(deque() for _ in weights)
-        self.meter: Meter | None = None
+        self.meter: Meter | None = None  # told which words and instructions a call takes, if set
 
     @property
     def backlog(self) -> int:

@@ -26,6 +26,14 @@ class PriorityDeficitRoundRobin(Scheduler):
         super().__init__(weights, bytes_per_ns, overhead_bytes)
         self.deficit = list(weights)
 
+    def joins(self, number: int, packet: Packet) -> None:
+        """Tell the work of linking a packet's descriptor behind the last one of its queue."""
+        if self.meter is not None:
+            self.meter.read("queue", 2)
+            self.meter.write("descriptor", 2)
+            self.meter.write("queue", 2)
+            self.meter.do(alu=4, branch=1)
+
     def choose(self, now: int) -> int:
         """Return the first class in order of priority that has a packet and the quanta for it."""
         while True:
