@@ -5,7 +5,7 @@ import time
 import numpy as np
 import pytest
 
-from npexplore.golden.classify import CLASSIFIERS, LinearSearch
+from npexplore.golden.classify import CLASSIFIERS
 from npexplore.golden.five_tuple import FiveTuple
 from npexplore.golden.rule_generator import flow_rules, generate_rules, headers_within, profile_names
 
@@ -79,4 +79,3 @@ def test_build_and_insert(benchmark, case):
     benchmark.pedantic(change, rounds=5, warmup_rounds=1)
     assert len(matcher) == RULES - 1
     benchmark.extra_info["updates_per_s"] = 2 / fastest(benchmark)
-    benchmark.extra_info["linear_build_ratio"] = seconds(lambda: kind(rules)) / seconds(lambda: LinearSearch(rules))
