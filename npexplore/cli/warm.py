@@ -23,7 +23,7 @@ def command() -> None:
     jobs: list[Callable[[], object]] = [
         partial(import_module, f"{kernels.__name__}.{module.name}") for module in iter_modules(kernels.__path__)
     ]
-    for job in progress([*jobs, _use_packets, _use_golden, _use_solvers], unit="step", label="warm"):
+    for job in progress([*jobs, _use_packets, _use_golden, _use_diffserv, _use_solvers], unit="step", label="warm"):
         job()
     note(f"kernels are warm ({monotonic() - began:.1f} s)")
 
@@ -94,6 +94,20 @@ def _use_golden() -> None:
         raw, size = Path(out) / "raw.pcap", np.array([20])
         write_packets(raw, np.zeros(1, np.int64), np.zeros((1, 20), np.uint8), size, size, link_type=101)
         forward_captures(load_router("office"), {"office": capture, "campus": raw}, out=out, any_station=True)
+
+
+def _use_diffserv() -> None:
+    """Mark and police packets in columns, and send some through finite receivers, policer, queues and scheduler."""
+    from npexplore.golden.columns import Packets
+    from npexplore.golden.diffserv import Receiver
+    from npexplore.golden.diffserv.experiments import Bench, many_flows
+    from npexplore.golden.mark import mark_dscps
+    from npexplore.golden.police import LeakyBucket, police_many
+    from npexplore.golden.token_rate import TokenRate
+
+    mark_dscps(Packets.of([bytes(20)]), [0])
+    police_many([LeakyBucket(TokenRate(1, 1), 100)], [0], [0], [64])
+    many_flows(Bench("1Gb/s", 64, 20, 64, receiver=Receiver(100, 4), duration_s=1e-5), 1.0, 2, 1000.0)
 
 
 def _use_solvers() -> None:
