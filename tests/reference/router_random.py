@@ -1,6 +1,6 @@
 """Random frames for an IPv4 router over 20,000 real prefixes: every kind of address, option, size and damage.
 
-Addresses that the kernel counts by (a source without a route, a source told of a better hop) are used once; see `Sources`.
+Addresses that the kernel counts by (a source without a route or told of a better hop) are used once; see `Sources`.
 """
 
 import gzip
