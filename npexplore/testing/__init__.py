@@ -1,4 +1,4 @@
-"""Hypothesis strategies for users' own routers and for ours; needs the extra `test` (hypothesis).
+"""Strategies and oracles for users' own routers and for ours; needs the extra `test` (hypothesis).
 
 Names are imported when they are first used.
 """
@@ -7,6 +7,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from npexplore.testing.bench import Bench as Bench
+    from npexplore.testing.captures import check_captures as check_captures
+    from npexplore.testing.captures import run_captures as run_captures
+    from npexplore.testing.oracles import CounterexampleError as CounterexampleError
+    from npexplore.testing.oracles import check_lookup as check_lookup
+    from npexplore.testing.oracles import check_router as check_router
+    from npexplore.testing.oracles import compare as compare
+    from npexplore.testing.routers import arrival_times as arrival_times
+    from npexplore.testing.routers import frames as frames
+    from npexplore.testing.routers import router_configurations as router_configurations
     from npexplore.testing.rule_strategies import headers_near as headers_near
     from npexplore.testing.rule_strategies import rule_sets as rule_sets
     from npexplore.testing.rule_strategies import rules as rules
@@ -20,15 +30,25 @@ if TYPE_CHECKING:
 
 # public name -> the module that holds it
 _HOMES = {
+    "Bench": "npexplore.testing.bench",
+    "CounterexampleError": "npexplore.testing.oracles",
     "addresses": "npexplore.testing.strategies",
     "addresses_near": "npexplore.testing.strategies",
+    "arrival_times": "npexplore.testing.routers",
+    "check_captures": "npexplore.testing.captures",
+    "check_lookup": "npexplore.testing.oracles",
+    "check_router": "npexplore.testing.oracles",
+    "compare": "npexplore.testing.oracles",
+    "frames": "npexplore.testing.routers",
     "headers_near": "npexplore.testing.rule_strategies",
     "ip_options": "npexplore.testing.strategies",
     "ipv4_packets": "npexplore.testing.strategies",
     "prefixes": "npexplore.testing.strategies",
+    "router_configurations": "npexplore.testing.routers",
     "routing_tables": "npexplore.testing.strategies",
     "rule_sets": "npexplore.testing.rule_strategies",
     "rules": "npexplore.testing.rule_strategies",
+    "run_captures": "npexplore.testing.captures",
     "updates": "npexplore.testing.strategies",
 }
 

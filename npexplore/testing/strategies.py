@@ -41,21 +41,23 @@ def routing_tables(
     return st.lists(route, min_size=min_size, max_size=max_size, unique_by=lambda pair: pair[0])
 
 
-@st.composite
-def updates(draw: Any, *, max_size: int = 40, next_hops: int = 8, max_length: int = 32) -> list[Update]:
+def updates(*, max_size: int = 40, next_hops: int = 8, max_length: int = 32) -> st.SearchStrategy[list[Update]]:
     """Sequences of updates (prefix, next hop), or (prefix, None) to take away a route that is there at that time."""
+    insertion = st.tuples(prefixes(0, max_length), st.integers(0, next_hops - 1))
+    return st.lists(st.one_of(insertion, st.integers(0, max(max_size - 1, 0))), max_size=max_size).map(_sequence)
+
+
+def _sequence(steps: "list[Route | int]") -> list[Update]:
+    """Return updates; a number takes away one of the routes that are there, 0 the last one, if there is any."""
     there: list[str] = []
     sequence: list[Update] = []
-    for _ in range(draw(st.integers(0, max_size))):
-        if there and draw(st.booleans()):
-            prefix = draw(st.sampled_from(there))
-            there.remove(prefix)
-            sequence.append((prefix, None))
-        else:
-            prefix = draw(prefixes(0, max_length))
-            if prefix not in there:
-                there.append(prefix)
-            sequence.append((prefix, draw(st.integers(0, next_hops - 1))))
+    for step in steps:
+        if isinstance(step, tuple):
+            sequence.append(step)
+            if step[0] not in there:
+                there.append(step[0])
+        elif there:
+            sequence.append((there.pop(-1 - step % len(there)), None))
     return sequence
 
 
@@ -69,8 +71,12 @@ def addresses_near(routes: "list[Route] | list[Update]") -> list[int]:
     return sorted(found)
 
 
-def _listed(kind: int, extra: int, unit: int) -> st.SearchStrategy[bytes]:
+def _listed(kind: int, extra: int, unit: int, slots: st.SearchStrategy[int] | None) -> st.SearchStrategy[bytes]:
     """Options with a pointer and slots of `unit` bytes behind `extra` bytes: type, length, pointer, extra, slots."""
+    content: st.SearchStrategy[bytes] = st.binary(max_size=36)
+    if slots is not None:
+        named = st.lists(slots, max_size=4).map(lambda found: b"".join(address.to_bytes(4, "big") for address in found))
+        content = st.one_of(named, named, content)
 
     def build(slots: int, pointer: int, more: bytes, content: bytes) -> bytes:
         length = 3 + extra + unit * slots
@@ -81,13 +87,16 @@ def _listed(kind: int, extra: int, unit: int) -> st.SearchStrategy[bytes]:
         build,
         st.integers(0, (37 - extra) // unit),
         st.one_of(sensible, sensible, st.integers(0, 255)),
-        st.binary(min_size=extra, max_size=extra),
-        st.binary(max_size=36),
+        st.one_of(st.sampled_from((b"\0", b"\1", b"\3")), st.binary(min_size=1, max_size=1)) if extra else st.just(b""),
+        content,
     )
 
 
-def ip_options() -> st.SearchStrategy[bytes]:
-    """The options of a header, up to 40 bytes: the known ones, unknown ones, some with bad lengths and pointers."""
+def ip_options(slots: st.SearchStrategy[int] | None = None) -> st.SearchStrategy[bytes]:
+    """The options of a header, up to 40 bytes: the known ones, unknown ones, some with bad lengths and pointers.
+
+    slots: addresses that stand in routes and time stamps, besides random ones.
+    """
     unknown = st.builds(
         lambda kind, data: bytes([kind, 2 + len(data)]) + data,
         st.sampled_from((30, 130, 134, 136, 158)),
@@ -96,30 +105,36 @@ def ip_options() -> st.SearchStrategy[bytes]:
     one = st.one_of(
         st.just(b"\x01"),
         st.just(b"\x94\x04\x00\x00"),  # router alert
-        _listed(7, 0, 4),  # record route
-        st.one_of(_listed(68, 1, 4), _listed(68, 1, 8)),  # time stamp
-        _listed(131, 0, 4),  # loose source route
-        _listed(137, 0, 4),  # strict source route
+        _listed(7, 0, 4, slots),  # record route
+        st.one_of(_listed(68, 1, 4, slots), _listed(68, 1, 8, slots)),  # time stamp
+        _listed(131, 0, 4, slots),  # loose source route
+        _listed(137, 0, 4, slots),  # strict source route
         unknown,
         st.binary(min_size=1, max_size=6),
     )
     return st.lists(one, max_size=3).map(lambda parts: b"".join(parts)[:40])
 
 
+_OCTET, _WORD, _FLAGS, _PLACE = st.integers(0, 255), st.integers(0, 0xFFFF), st.integers(0, 3), st.integers(0, 0x1FFF)
+_TTL = st.one_of(st.just(64), st.integers(0, 3), st.integers(0, 255))
+_PROTOCOL = st.sampled_from((17, 6, 1, 50))
+_ONE_IN_FOUR = st.integers(0, 3).map(lambda number: number == 3)
+
+
 @st.composite
-def _well_formed(draw: Any, options: bool) -> bytes:
-    fragment = draw(st.booleans())
+def _well_formed(draw: Any, options: Any, source: Any, destination: Any, payload: Any) -> bytes:
+    fragment = draw(_ONE_IN_FOUR)
     return write_packet(
-        draw(addresses()),
-        draw(addresses()),
-        draw(st.binary(max_size=120)),
-        options=draw(ip_options()) if options else b"",
-        tos=draw(st.integers(0, 255)),
-        identification=draw(st.integers(0, 0xFFFF)),
-        flags=draw(st.integers(0, 3)) if fragment else 0,
-        fragment_offset=draw(st.integers(0, 0x1FFF)) if fragment else 0,
-        ttl=draw(st.one_of(st.integers(0, 3), st.integers(0, 255))),
-        protocol=draw(st.sampled_from((1, 6, 17, 50))),
+        draw(source),
+        draw(destination),
+        draw(payload),
+        options=draw(options),
+        tos=draw(_OCTET),
+        identification=draw(_WORD),
+        flags=draw(_FLAGS) if fragment else 0,
+        fragment_offset=draw(_PLACE) if fragment else 0,
+        ttl=draw(_TTL),
+        protocol=draw(_PROTOCOL),
     )
 
 
@@ -134,20 +149,40 @@ def _lying(packet: bytes, at: int, byte: int) -> bytes:
     return with_checksum(changed) if 20 <= 4 * (changed[0] & 15) <= len(changed) else changed
 
 
-def ipv4_packets(*, valid: bool | None = None, options: bool = True) -> st.SearchStrategy[bytes]:
+def malformed(packet: bytes) -> st.SearchStrategy[bytes]:
+    """A packet truncated, padded, with a flipped bit or a lying length, or random bytes; some stay valid."""
+    return st.one_of(
+        st.integers(0, len(packet)).map(lambda keep: packet[:keep]),
+        st.binary(max_size=30).map(lambda padding: packet + padding),
+        st.integers(0, 60 * 8).map(lambda bit: _flipped(packet, bit)),
+        st.builds(_lying, st.just(packet), st.sampled_from((0, 2, 3, 6, 7)), st.integers(0, 255)),
+        st.binary(max_size=80),
+    )
+
+
+def ipv4_packets(
+    *,
+    valid: bool | None = None,
+    options: "bool | st.SearchStrategy[bytes]" = True,
+    source: st.SearchStrategy[int] | None = None,
+    destination: st.SearchStrategy[int] | None = None,
+    payload: st.SearchStrategy[bytes] | None = None,
+) -> st.SearchStrategy[bytes]:
     """IPv4 packets as bytes.
 
     valid: with right version, lengths and checksum (options and addresses may be wrong); False: truncated, padded,
-    with flipped bits, lying lengths, or of random bytes, some of which stay valid; None: both. options: some have some.
+    with flipped bits, lying lengths, or of random bytes, some of which stay valid; None: both. options: some have some,
+    or a strategy for their bytes. source, destination, payload: strategies in place of the usual ones.
     """
-    good = _well_formed(options)
+    if isinstance(options, bool):
+        options = ip_options() if options else st.just(b"")
+    good = _well_formed(
+        options,
+        addresses() if source is None else source,
+        addresses() if destination is None else destination,
+        st.binary(max_size=120) if payload is None else payload,
+    )
     if valid:
         return good
-    bad = st.one_of(
-        st.builds(lambda packet, keep: packet[: keep % (len(packet) + 1)], good, st.integers(0, 200)),
-        st.builds(lambda packet, padding: packet + padding, good, st.binary(max_size=30)),
-        st.builds(_flipped, good, st.integers(0, 60 * 8)),
-        st.builds(_lying, good, st.sampled_from((0, 2, 3, 6, 7)), st.integers(0, 255)),
-        st.binary(max_size=80),
-    )
+    bad = good.flatmap(malformed)
     return bad if valid is False else st.one_of(good, bad)

@@ -1,0 +1,175 @@
+"""Hypothesis strategies for whole routers: configurations, frames that try one, and times at which packets arrive.
+
+The frames for a router are drawn around its own addresses, links, routes and MTUs, so that rules meet each other.
+Needs the extra `test` (hypothesis).
+"""
+
+from itertools import accumulate
+from typing import Any
+
+from hypothesis import strategies as st
+
+from npexplore.golden.addresses import MAX_ADDRESS, address_text, mask_of
+from npexplore.golden.configuration import (
+    KINDS,
+    NeighbourRecord,
+    PortRecord,
+    Profile,
+    Router,
+    RouteRecord,
+    RouterFile,
+    resolve,
+)
+from npexplore.testing.strategies import addresses, ip_options, ipv4_packets, malformed, prefixes
+
+_LINKS = (8, 16, 20, 24, 24, 24, 29, 30, 31)
+_MTUS = (68, 69, 76, 128, 296, 576, 577, 1006, 1500, 9000)
+_SPECIAL = (
+    0x00000000, 0x00010203, 0x7F000001, 0xA9FE0101, 0xC0000201, 0xE0000001, 0xEFFFFFFF, 0xF0000001, 0xFFFFFFFE,
+    0xFFFFFFFF,
+)  # fmt: skip
+_TYPES = (0x0000, 0x05DC, 0x0806, 0x86DD, 0x88B5, 0xFFFF)
+
+
+def arrival_times(*, min_size: int = 0, max_size: int = 100, longest_gap_ns: int = 1_000_000) -> Any:
+    """Lists of times in ns from 0 on, in order: bursts at one time, packets back to back, and gaps."""
+    gap = st.one_of(st.just(0), st.sampled_from((51, 67, 123, 1230)), st.integers(0, longest_gap_ns))
+    return st.lists(gap, min_size=min_size, max_size=max_size).map(lambda gaps: list(accumulate(gaps)))
+
+
+@st.composite
+def router_configurations(
+    draw: Any, *, profile: Profile = "rfc1812", max_ports: int = 4, max_routes: int = 12
+) -> Router:
+    """Routers with 1 to `max_ports` ports and routes of all kinds, some within each other and within links."""
+    ports, hosts = [], []
+    for number in range(draw(st.integers(1, max_ports))):
+        length = draw(st.sampled_from(_LINKS))
+        network = (10 + number << 24 | draw(st.sampled_from((0, 1 << 16, 0xFFFF00)))) & mask_of(length)
+        first, last = (0, 1) if length == 31 else (1, (1 << 32 - length) - 2)
+        own = draw(st.sampled_from((first, last)))
+        hosts.append([network + host for host in {first, last, min(first + 1, last)} if host != own])
+        ports.append(
+            PortRecord(
+                name=f"p{number}",
+                address=f"{address_text(network + own)}/{length}",
+                mtu=draw(st.sampled_from(_MTUS)),
+                mac=f"02:00:00:00:00:{number:02x}",
+                peer_mac=f"02:00:00:00:01:{number:02x}",
+            )
+        )
+    connected = {resolve_prefix(port.address) for port in ports}
+    within = st.builds(
+        lambda a, length: f"{address_text(a & mask_of(length))}/{length}", _inside(hosts), st.integers(9, 32)
+    )
+    wanted = st.one_of(prefixes(), prefixes(), within, st.sampled_from(("0.0.0.0/0", "128.0.0.0/1")))
+    routes = []
+    for prefix in draw(st.lists(wanted, max_size=max_routes, unique=True)):
+        if prefix not in connected:
+            routes.append(draw(_routes(prefix, hosts)))
+    neighbours = [
+        NeighbourRecord(address=address_text(host), mac=f"02:00:00:00:02:{k:02x}")
+        for k, host in enumerate(draw(st.lists(_inside(hosts), max_size=2, unique=True)))
+    ]
+    return resolve(RouterFile(profile=profile, port=ports, route=routes, neighbour=neighbours))
+
+
+def resolve_prefix(address: str) -> str:
+    """Return the network of an address with a length, as text."""
+    head, _, length = address.partition("/")
+    value = sum(int(part) << shift for part, shift in zip(head.split("."), (24, 16, 8, 0), strict=True))
+    return f"{address_text(value & mask_of(int(length)))}/{length}"
+
+
+def _inside(hosts: list[list[int]]) -> Any:
+    return st.sampled_from([host for link in hosts for host in link])
+
+
+def _routes(prefix: str, hosts: list[list[int]]) -> Any:
+    via = _inside(hosts).map(lambda host: RouteRecord(prefix=prefix, via=address_text(host)))
+    port = st.integers(0, len(hosts) - 1).map(lambda k: RouteRecord(prefix=prefix, port=f"p{k}"))
+    kind: Any = st.sampled_from(KINDS[1:]).map(lambda name: RouteRecord(prefix=prefix, kind=name))  # type: ignore[arg-type]
+    return st.one_of(via, via, via, port, kind)
+
+
+def router_addresses(router: Router) -> st.SearchStrategy[int]:
+    """Addresses that matter to a router: its own, hosts and broadcasts of its links, borders of routes, odd ones."""
+    routes = router.routes
+    borders = {0}
+    for value, length in zip(routes.value[-200:].tolist(), routes.length[-200:].tolist(), strict=True):
+        last = value | ~mask_of(length) & MAX_ADDRESS
+        borders |= {value, last, (value - 1) & MAX_ADDRESS, (last + 1) & MAX_ADDRESS, (value + last) // 2}
+    hosts = [port.network + host for port in router.ports for host in (0, 1, 2, 9, (1 << 32 - port.length) - 1)]
+    return st.one_of(
+        st.sampled_from(sorted(borders)),
+        st.sampled_from(sorted(borders)),
+        st.sampled_from([port.address for port in router.ports]),
+        st.sampled_from([host & MAX_ADDRESS for host in hosts]),
+        st.sampled_from(_SPECIAL),
+        addresses(),
+    )
+
+
+def frames(
+    router: Router, *, valid: bool | None = None, options: bool = True, port: int | None = None
+) -> st.SearchStrategy[tuple[int, bytes]]:
+    """Ethernet frames for a router as (port, frame); none is longer than the port's link carries.
+
+    valid: only right packets to the port's MAC address; False: malformed ones; None: both. options: some have some.
+    port: the only one they come in by.
+    """
+    chosen = range(len(router.ports)) if port is None else (port,)
+    return st.one_of([_frames(router, number, valid, options) for number in chosen])
+
+
+def _frames(router: Router, port: int, valid: bool | None, options: bool) -> st.SearchStrategy[tuple[int, bytes]]:
+    own = router.ports[port]
+    any_address = router_addresses(router)
+    hosts = st.sampled_from(_hosts(router))
+    usual = st.one_of(hosts, hosts, hosts, any_address.map(int))  # map: the last one counts once
+    some = st.one_of(st.just(b""), st.just(b""), ip_options(any_address).map(bytes)) if options else False
+    packets = ipv4_packets(
+        valid=True, options=some, source=usual, destination=usual, payload=_payloads(router, own.mtu - 60)
+    )
+    if valid is False:
+        packets = packets.flatmap(malformed)
+    elif valid is None:
+        packets = st.one_of(packets.map(bytes), packets.map(bytes), packets.flatmap(malformed))
+    usual_head = own.mac + own.peer_mac + b"\x08\x00"
+    heads = st.just(usual_head)
+    if valid is None:
+        heads = st.integers(0, 9).flatmap(lambda number: _heads(router, port) if number == 9 else st.just(usual_head))
+    return st.builds(lambda head, packet: (port, head + packet[: own.mtu]), heads, packets)
+
+
+def _hosts(router: Router) -> list[int]:
+    """Return a host or two of each link, and an address inside of each route, up to 200."""
+    found = [port.network + host for port in router.ports for host in (2, 9) if host < 1 << 32 - port.length]
+    routes = router.routes
+    for value, length in zip(routes.value[-200:].tolist(), routes.length[-200:].tolist(), strict=True):
+        found.append(value + ((1 << 32 - length) - 1) // 3)
+    return found
+
+
+def _heads(router: Router, port: int) -> st.SearchStrategy[bytes]:
+    own = router.ports[port]
+    to = (own.mac, own.mac, b"\xff" * 6, b"\x01\x00\x5e\x00\x00\x05", own.peer_mac, bytes(6), router.ports[-1].mac)
+    kind = st.sampled_from((0x0800, 0x0800, *_TYPES)).map(lambda number: number.to_bytes(2, "big"))
+    source = st.sampled_from((own.peer_mac, own.mac, b"\xff" * 6, bytes(6)))
+    return st.builds(lambda a, b, c: a + b + c, st.sampled_from(to), source, kind)
+
+
+def _payloads(router: Router, longest: int) -> st.SearchStrategy[bytes]:
+    """Few bytes as drawn, or as many as bring a packet to the MTU of a link."""
+    near = st.builds(
+        lambda mtu, times, more: max(0, times * (mtu - 20) + more),
+        st.sampled_from(sorted({port.mtu for port in router.ports})), st.integers(1, 3), st.integers(-9, 9),
+    )  # fmt: skip
+    long = st.one_of(near, st.integers(0, 1600)).map(lambda size: pattern(min(size, longest)))
+    few = st.binary(max_size=min(40, longest))
+    return st.one_of(few, few, few, long)
+
+
+def pattern(length: int) -> bytes:
+    """Return bytes that tell where they stand."""
+    return (bytes(range(251)) * (length // 251 + 1))[:length]
