@@ -191,13 +191,13 @@ def fit(router: Forwarder, walk: Walk) -> Reason:
     finish_options(head, walk.options, port.address)
     packet = with_checksum(bytes(head) + walk.packet[len(head) :])
     walk.out = cut(packet, port.mtu)
-    return R.NONE
+    return R.NONE if walk.out else R.MTU_TOO_SMALL
 
 
 def cut(packet: bytes, mtu: int) -> tuple[bytes, ...]:
     """Return a packet in pieces; those of a later fragment keep all options, and the reserved flag is lost.
 
-    An offset beyond its 13 bits, which only a lying fragment asks for, runs over into More Fragments.
+    None for a link below the smallest MTU. An offset beyond its 13 bits, which only a lying fragment asks for, runs over into More Fragments.
     """
     if len(packet) <= mtu:
         return (packet,)
@@ -205,6 +205,8 @@ def cut(packet: bytes, mtu: int) -> tuple[bytes, ...]:
     head[6] &= (DF | MF) << 5 | 31
     first = not (head[6] & 31 or head[7])
     pieces = fragment(with_checksum(bytes(head) + packet[len(head) :]), mtu, keep_header_length=True).packets
+    if not pieces:
+        return ()
     later = without_uncopied(head) if first else bytes(head[20:])
     out, place = [pieces[0]], (head[6] & 31) << 8 | head[7]
     for before, piece in pairwise(pieces):
@@ -303,7 +305,7 @@ LINUX = Profile(
         ),
         Stage("time to live", "RFC 1812 section 5.3.1", ("ttl",), (R.TTL_EXPIRED,), time_to_live),
         Stage("strict route", "RFC 1812 section 5.3.13.4", ("options", "hop"), (R.SOURCE_ROUTE_FAILED,), strict_route),
-        Stage("fragment", "RFC 1812 section 4.2.2.7", ("packet", "hop"), (R.FRAGMENTATION_NEEDED,), fit),
+        Stage("fragment", "RFC 1812 section 4.2.2.7", ("packet", "hop"), (R.FRAGMENTATION_NEEDED, R.MTU_TOO_SMALL), fit),
     ),
     "linux",
     tell,

@@ -1,0 +1,106 @@
+"""Tables of docs/golden.md that are made from the code: stages, reasons, what the profiles do differently.
+
+Run as a program, it writes them anew: `python tests/reference/golden_tables.py`. A test compares.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "golden.md"
+
+
+def rows(head, lines):
+    """Return a table of Markdown."""
+    table = [head, ["---"] * len(head), *lines]
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in table)
+
+
+def stages():
+    """Return the stages of each profile in order."""
+    from npexplore.golden.forward import profiles
+
+    parts = []
+    for name, profile in profiles().items():
+        lines = [
+            [
+                f"{number}. {stage.name}", stage.clause, ", ".join(f"`{field}`" for field in stage.reads),
+                ", ".join(f"`{reason.name}`" for reason in stage.exits) or "none",
+            ]
+            for number, stage in enumerate(profile.stages, 1)
+        ]  # fmt: skip
+        parts.append(f"Profile `{name}`:\n\n" + rows(["stage", "clause", "reads", "packets may leave for"], lines))
+    return "\n\n".join(parts)
+
+
+def reasons():
+    """Return the reasons with their clauses and the stages that may give them."""
+    from npexplore.golden.forward import profiles
+    from npexplore.golden.icmp import error_for
+    from npexplore.golden.reasons import Reason
+
+    lines = []
+    for reason in Reason:
+        if not reason:
+            continue
+        found = {name: [s.name for s in profile.stages if reason in s.exits] for name, profile in profiles().items()}
+        error = error_for(reason)
+        told = f"{error.type}/{error.code}" if error else ""
+        where = [", ".join(found[name]) or "none" for name in found]
+        lines.append([str(int(reason)), f"`{reason.name}`", reason.text, reason.clause, told, *where])
+    return rows(["code", "reason", "what it means", "clause", "ICMP", "stages, rfc1812", "stages, linux"], lines)
+
+
+def outcome(made):
+    """Return what became of a packet, in few words."""
+    frames = [sent for sent in made.sent if not sent.icmp]
+    told = f"sent, {len(frames)} pieces" if len(frames) > 1 else "sent" if frames else f"`{made.reason.name}`"
+    for sent in made.sent:
+        if sent.icmp:
+            body = 14 + 4 * (sent.frame[14] & 15)
+            told += f" + ICMP {sent.frame[body]}/{sent.frame[body + 1]}"
+    return told
+
+
+def differences():
+    """Return the named cases whose outcomes differ, by the clause that RFC 1812's side of it follows."""
+    from reference.router_cases import named_cases
+
+    from npexplore.golden.difference import first_difference
+    from npexplore.golden.forward import Forwarder
+
+    router, cases = named_cases()
+    routers = [Forwarder(router, profile=name, lookup="binary_trie") for name in ("rfc1812", "linux")]
+    groups, alike = {}, 0
+    for name, port, frame in cases:
+        rfc, linux = (one.forward(port, frame) for one in routers)
+        told = [outcome(rfc), outcome(linux)]
+        found = first_difference(rfc.sent, [(sent.port, sent.frame) for sent in linux.sent])
+        if told[0] == told[1] and found is None:
+            alike += 1
+            continue
+        if rfc.reason != linux.reason or (told[0] != told[1] and rfc.reason):
+            clause, field = (rfc.reason or linux.reason).clause, ""
+        else:
+            clause, field = found.clause, found.field if told[0] == told[1] else ""
+        groups.setdefault((clause, *told, field), []).append(name)
+    lines = [[clause, rfc, linux, field, "; ".join(names)] for (clause, rfc, linux, field), names in groups.items()]
+    head = ["rule", "rfc1812", "linux", "first field that differs", "named cases"]
+    return f"Of {len(cases)} named cases {alike} have the same outcome, byte for byte.\n\n" + rows(head, sorted(lines))
+
+
+TABLES = {"stages": stages, "reasons": reasons, "differences": differences}
+
+
+def renewed(text):
+    """Return the document with its tables made anew."""
+    for name, make in TABLES.items():
+        pattern = rf"(<!-- table: {name} -->\n).*?(<!-- end of table -->)"
+        text, found = re.subn(pattern, lambda m, make=make: f"{m[1]}{make()}\n{m[2]}", text, flags=re.DOTALL)
+        assert found == 1, name
+    return text
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).parents[1]))
+    DOCUMENT.write_text(renewed(DOCUMENT.read_text()))

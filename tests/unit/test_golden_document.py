@@ -1,0 +1,41 @@
+"""docs/golden.md says what is so: its tables are those the code makes; every key, option and reason stands there."""
+
+import re
+
+import pytest
+from reference.golden_tables import DOCUMENT, TABLES, renewed
+
+from npexplore.cli.route import command
+from npexplore.golden.configuration import load_router, router_schema
+from npexplore.golden.routed import forward_captures
+from npexplore.paths import share
+
+TEXT = DOCUMENT.read_text()
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_table_is_what_the_code_makes(name):
+    table = re.search(rf"<!-- table: {name} -->\n(.*?)\n<!-- end", TEXT, re.DOTALL)[1]
+    assert table == TABLES[name](), "run python tests/reference/golden_tables.py"
+
+
+def test_tables_that_differ_would_be_renewed():
+    assert renewed(TEXT.replace("`NOT_IPV4`", "`NOT_IP`")) == renewed(TEXT) == TEXT
+
+
+def test_every_key_of_the_configuration_is_told():
+    keys = {key for schema in router_schema()["$defs"].values() for key in schema["properties"]}
+    assert {key for key in keys if f"`{key}`" not in TEXT and f"[{key}]" not in TEXT} <= {"port", "neighbour", "route"}
+    assert {"[[port]]", "[[neighbour]]", "[[route]]"} <= set(re.findall(r"\[\[\w+\]\]", TEXT))
+
+
+def test_every_option_of_the_command_is_told():
+    options = {name for option in command.params for name in option.opts if name.startswith("--")}
+    assert {name for name in options if f"`{name}" not in TEXT} == set()
+
+
+def test_every_field_of_the_document_is_told():
+    capture = share("data", "captures", "zeek_wikipedia.pcap")
+    fields = {"config", "compare", *forward_captures(load_router("office"), {"office": capture}).document()}
+    told = re.search(r"one document: `([^`]+)`", TEXT)[1].split(", ")
+    assert set(told) == fields
