@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
-from typing import Any, get_args, get_origin
+from typing import Any, Literal, get_args, get_origin
 
 import msgspec
 
@@ -29,6 +29,10 @@ def decode(text: bytes, kind: type[Any], path: Path) -> Any:
         if "unknown field" in rule:
             fields = {name for schema in _structs(kind) for name in schema.__struct_encode_fields__}
             rule = str(UnknownNameError("key", rule.split("`")[1], fields))
+        elif rule.startswith(("Invalid value '", "Invalid enum value '")):
+            field = place.rstrip("`").rpartition(".")[2]
+            if known := _choices(kind, field):
+                rule = str(UnknownNameError(field, rule.split("'", 1)[1].removesuffix("'"), known))
         raise InputError(f"{path.name}: {rule[0].lower()}{rule[1:]}{at}") from None
 
 
@@ -46,6 +50,25 @@ def _named(place: str, data: Any, kind: Any) -> str:
             if place.startswith((head + ".", head + "[")) and name in data:
                 return head + _named(place[len(head) :], data[name], field.type)
     return place
+
+
+def _choices(kind: Any, field: str) -> list[str]:
+    """Return the words that a field of this name may be, in any of the records that a type is made of."""
+    found: list[str] = []
+    for schema in _structs(kind):
+        config = schema.__struct_config__
+        if config.tag_field == field:
+            found.append(str(config.tag))
+        for one in msgspec.structs.fields(schema):
+            if one.encode_name == field:
+                found += [word for word in _words(one.type) if isinstance(word, str)]
+    return list(dict.fromkeys(found))
+
+
+def _words(hint: Any) -> list[Any]:
+    if get_origin(hint) is Literal:
+        return list(get_args(hint))
+    return [word for part in get_args(hint) for word in _words(part)]
 
 
 def _structs(kind: Any, deep: bool = True) -> list[type[msgspec.Struct]]:

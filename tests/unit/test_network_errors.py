@@ -147,7 +147,11 @@ MISTAKES = {
         "weights = [0, 0]",
         "class.users.think_time: weight of the values above 0 must be greater than 0",
     ),
-    "distribution": ('"erlang"', '"erlnag"', "invalid value 'erlnag' in class.jobs.service.cpu.distribution"),
+    "distribution": (
+        '"erlang"',
+        '"erlnag"',
+        "distribution 'erlnag' is unknown (nearest: erlang) in class.jobs.service.cpu.distribution",
+    ),
     "population zero": ("population = 3", "population = 0", "class.users: population must be at least 1, got 0"),
     "both": (
         "population = 3",
@@ -196,7 +200,7 @@ MISTAKES = {
         'discipline = "ps", rates = []',
         "station.cpu: rates must be a list of numbers at a station with 1 server",
     ),
-    "discipline": ('"ps"', '"pss"', "invalid enum value 'pss' in station.cpu.discipline"),
+    "discipline": ('"ps"', '"pss"', "discipline 'pss' is unknown (nearest: ps) in station.cpu.discipline"),
     "servers": ("{}\nstation.right", "{ servers = 0 }\nstation.right", "expected `int` >= 1 in station.left.servers"),
     "dropping in a fork": (
         "station.left = {}",
