@@ -13,8 +13,10 @@ import numpy as np
 import pytest
 
 from npexplore.golden.addresses import prefix_columns, prefix_text
+from npexplore.golden.batch import BatchForwarder, Frames
 from npexplore.golden.checksum import header_checksum_is_right, header_checksums_are_right
 from npexplore.golden.columns import Packets
+from npexplore.golden.configuration import Port, RouteColumns, Router
 from npexplore.golden.delivery import Links, destination_kinds
 from npexplore.golden.header import read_headers, write_packet
 from npexplore.golden.lookup import LPMS
@@ -175,3 +177,54 @@ def test_addresses(benchmark, packets):
 
     benchmark.pedantic(both, rounds=5, warmup_rounds=1)
     benchmark.extra_info["million_packets_per_s"] = len(packets) / fastest(benchmark) / 1e6
+
+
+FRAMES = 1 << 15  # a chunk of a capture
+MIXES = {
+    "60 bytes": (60,),
+    "60, 590 and 1514 bytes (7:4:1)": (60,) * 7 + (590,) * 4 + (1514,),
+}  # without check sequence
+
+
+@pytest.fixture(scope="module")
+def router(routes):
+    """A router of 8 ports over the table's routes to where anybody may send."""
+    ports = tuple(
+        Port(k, f"p{k}", 10 << 24 | k << 16 | 1, 24, 1500, bytes([2, 0, 0, 0, 0, k]), bytes([2, 0, 0, 0, 1, k]))
+        for k in range(8)
+    )
+    value, length, _ = routes
+    public = (value >= 11 << 24) & (value < 127 << 24) | (value >= 128 << 24) & (value < 224 << 24)
+    value, length = value[public], length[public]
+    port = np.arange(len(value)) % 8
+    via = (10 << 24 | port << 16 | 2).astype(np.uint32)
+    return Router(ports, RouteColumns(value, length, np.zeros(len(value), np.uint8), port.astype(np.int16), via))
+
+
+@pytest.fixture(scope="module", params=sorted(MIXES))
+def frames(request, router):
+    """Plain packets in the mix's proportions, from everywhere to destinations of the table."""
+    rng = np.random.default_rng(5)
+    rows = []
+    routes = router.routes
+    for number, row in enumerate(rng.integers(0, len(routes), FRAMES).tolist()):
+        port, size = router.ports[number % 8], MIXES[request.param][number % len(MIXES[request.param])]
+        target = int(routes.value[row]) + int(rng.integers(1 << 32 - int(routes.length[row])))
+        data = write_packet(int(rng.integers(11 << 24, 120 << 24)), target, bytes(size - 34))
+        rows.append((port.number, port.mac + port.peer_mac + b"\x08\x00" + data, number))
+    return Frames.of(rows)
+
+
+@pytest.mark.parametrize("profile", ["linux", "rfc1812"])
+def test_pipeline_against_reference(benchmark, router, frames, profile):
+    """The whole way of a packet, bytes written; nearly all go by the kernels."""
+    batch = BatchForwarder(router, profile=profile)
+    made = benchmark.pedantic(batch.forward, (frames,), rounds=20, warmup_rounds=2)
+    assert (made.reason == 0).mean() > 0.99
+    some = [(int(frames.port[row]), frames.packets[row], 0) for row in range(2_000)]
+    reference = batch.reference
+    theirs = seconds(lambda: [reference.forward(*row) for row in some]) / len(some)
+    ours = seconds(lambda: batch.forward(frames)) / FRAMES
+    benchmark.extra_info["million_packets_per_s"] = FRAMES / fastest(benchmark) / 1e6
+    benchmark.extra_info["reference_packets_per_s"] = 1 / theirs
+    benchmark.extra_info["reference_times_ours"] = theirs / ours

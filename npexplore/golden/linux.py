@@ -197,7 +197,8 @@ def fit(router: Forwarder, walk: Walk) -> Reason:
 def cut(packet: bytes, mtu: int) -> tuple[bytes, ...]:
     """Return a packet in pieces; those of a later fragment keep all options, and the reserved flag is lost.
 
-    None for a link below the smallest MTU. An offset beyond its 13 bits, which only a lying fragment asks for, runs over into More Fragments.
+    None for a link below the smallest MTU. An offset beyond its 13 bits, which only a lying fragment asks for, runs
+    over into More Fragments.
     """
     if len(packet) <= mtu:
         return (packet,)
@@ -305,7 +306,9 @@ LINUX = Profile(
         ),
         Stage("time to live", "RFC 1812 section 5.3.1", ("ttl",), (R.TTL_EXPIRED,), time_to_live),
         Stage("strict route", "RFC 1812 section 5.3.13.4", ("options", "hop"), (R.SOURCE_ROUTE_FAILED,), strict_route),
-        Stage("fragment", "RFC 1812 section 4.2.2.7", ("packet", "hop"), (R.FRAGMENTATION_NEEDED, R.MTU_TOO_SMALL), fit),
+        Stage(
+            "fragment", "RFC 1812 section 4.2.2.7", ("packet", "hop"), (R.FRAGMENTATION_NEEDED, R.MTU_TOO_SMALL), fit,
+        ),
     ),
     "linux",
     tell,
