@@ -1,0 +1,274 @@
+"""MIT RAW routing IPv4 in software on a 4 x 4 mesh, Versions I to V (raw router paper): what the tiles do.
+
+    line card -> broadcast to stages 1, 2, 3 -> look up | verify -> update, send -> queue of stage 4 -> line card
+                   rest of the packet -> packet buffer (DRAM) -> line by line over the memory network -> line card
+
+Each version is its predecessor and a difference (VERSIONS); who sits where is data (models/raw/*.toml). The cycles of a
+stage include the words that it reads and sends (Sec. 5.1: they were counted from one stage's beginning to the next).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+from npexplore.designs.base import Design
+from npexplore.designs.raw_chip import Chip, Version, numbered
+from npexplore.designs.raw_traffic import dressed
+from npexplore.errors import ModelError
+from npexplore.machine.expressions import Operand, Variable, ceildiv, expression, maximum
+from npexplore.machine.layouts import Layout, load_layout, scaled
+from npexplore.machine.machine import Machine, Pool
+from npexplore.machine.parameters import Parameters
+from npexplore.machine.program import Packet, Recorder
+from npexplore.machine.resources.ingress import Ingress
+from npexplore.machine.workload import Workload
+
+V1 = Version("v1")
+V2 = replace(V1, layout="v2", write="line", full_duplex=True)
+V3 = replace(V2, short_header=False, write="stream", pipelined=True)
+VERSIONS: dict[str, Version] = {
+    "v1": V1,
+    "v2": V2,
+    "v3": V3,
+    "v3d": replace(V3, layout="v3d", write="message"),
+    "v4": replace(V3, layout="v4", payload="card"),
+    "v5": replace(V3, layout="v5"),
+    "null": Version("null", payload="nowhere", process=False),
+}
+LINE_OVERHEAD = {"dma": 2, "line": 1, "message": 1}  # words of a line's write: address, and the bit mask of DMA
+FILE_BYTES = 10**7  # packets that line cards have in hand while the chip is slower than they
+MESSAGE_WORDS = {"port and address": 2, "verdict": 1, "address": 1, "request": 1}
+LARGER: dict[str, Callable[[], Layout]] = {"8x4": lambda: scaled(8), "8x8": lambda: scaled(8, ("south", "north"))}
+
+
+def version_of(p: Parameters) -> tuple[Version, Layout]:
+    """Return the version and its layout; raises ModelError for combinations that the layouts do not have."""
+    name = p.version
+    if p.linecards == 2 and name == "v3":
+        name = "v5"
+    if (p.linecards == 2) != (name == "v5") and name != "v5":
+        raise ModelError(f"two line cards are laid out for Version III (v3) alone, got {name}")
+    version = VERSIONS[name]
+    if p.write != "own":
+        if version.write not in ("dma", "line", "stream"):
+            raise ModelError(f"{name} does not write over static streams, so it cannot write by {p.write}")
+        version = replace(version, write=p.write)
+    if p.tiles != "4x4":
+        if name != "v3d":
+            raise ModelError(f"beyond 4 x 4 tiles only v3d can be laid out, got {name} on {p.tiles}")
+        return version, LARGER[p.tiles]()
+    return version, load_layout(version.layout if p.layout == "own" else p.layout)
+
+
+def build(p: Parameters) -> Machine:
+    """Return the machine; raises ModelError for versions that cannot be laid out as asked."""
+    chip = Chip(p, *version_of(p))
+    if p.queue_full == "unasked" and chip.version.payload != "card":
+        raise ModelError(f"queue_full 'unasked' is Version IV without credits (v4), got {p.version}")
+    process = chip.version.process
+    pools = [Pool("packet", p.card_threads, partial(forward if process else null, chip))]
+    if process:
+        pools += [Pool(f"out{o}", 1, partial(leave, chip, o), gets=f"queue{o}") for o in range(len(chip.ports))]
+    resources = {resource.name: resource for resource in chip.resources()}
+    return Machine(p.file.name, pools, Ingress("receive", FILE_BYTES, 1), resources, facts=p)
+
+
+def among(m: Recorder, value: Operand, bodies: list[Callable[[], None]], first: int = 0) -> None:
+    """Record the body that a column's value numbers."""
+    if len(bodies) == 1:
+        bodies[0]()
+        return
+    with m.branch(expression(value) == first):
+        bodies[0]()
+    with m.otherwise():
+        among(m, value, bodies[1:], first + 1)
+
+
+def null(chip: Chip, m: Recorder, packet: Packet) -> None:
+    """Record the null router: from a line card across the chip to the next one."""
+    port, size = packet.pipeline, packet.packet_bytes
+    m.wire.receive(bytes=size, member=port)
+    m.receive.free(bytes=size)
+    feed = m.take("feed", member=port)
+    words = m.let(ceildiv(size, chip.p.word_bytes), "words")
+    (name,) = chip.streams
+    getattr(m, name).stream(path=port, words=words)
+    m.give(feed)
+    m.card.send(bytes=size, member=port)
+
+
+def forward(chip: Chip, m: Recorder, packet: Packet) -> None:
+    """Record stages 1 to 3: from a line card to the queue of an output."""
+    p, v, header = chip.p, chip.version, chip.header_words
+    k, size = packet.pipeline, packet.packet_bytes
+    port = numbered(chip.port_of)(k)
+    tile = [numbered([pipeline.stages[n] for pipeline in chip.pipelines])(k) for n in range(3)]
+    lines = m.let(lines_of(chip, size), "lines")
+    stored_first = v.short_header and p.store == "before_lookup"
+    static = chip.layout.file.feed == "static"
+    early = min(p.fifo_depth, header) if static else 0  # words that tiles 1 and 2 read while tile 3 is busy
+
+    def each(body: Callable[[int], None]) -> None:
+        among(m, k, [partial(body, pipeline) for pipeline in range(len(chip.pipelines))])
+
+    def send_header(pipeline: int) -> None:
+        name, path = chip.header_path(pipeline)
+        getattr(m, name).send(path=path, words=header)
+
+    def read(stage: int, words: int) -> None:
+        def one(pipeline: int) -> None:
+            name, _ = chip.header_path(pipeline)
+            getattr(m, name).receive(tile=chip.pipelines[pipeline].stages[stage], words=words)
+
+        if static:
+            each(one)
+        else:
+            m.gdn.deliver(source=chip.card_in + port, target=tile[stage], words=header)
+
+    def work(cycles: Operand) -> None:
+        m.time.wait(seconds=maximum(cycles - header, 0) * chip.cycle)
+
+    def store() -> None:
+        if v.payload == "memory":
+            with m.branch(lines > 0):
+                each(partial(write, chip, m, lines))
+
+    def look_up() -> None:
+        read(0, header - early)
+        if stored_first:
+            store()  # stage 1 waits for the memory's answer before it tells the address
+        if not static and p.replicates == "tile":
+            replicate(chip, m, tile)
+        work(packet.lookup_cycles)
+        m.gdn.deliver(source=tile[0], target=tile[2], words=MESSAGE_WORDS["port and address"])
+
+    def verify() -> None:
+        if static or p.replicates == "card":
+            read(1, header - early)
+        work(p.checksum_cycles)
+        m.gdn.deliver(source=tile[1], target=tile[2], words=MESSAGE_WORDS["verdict"])
+
+    def hear() -> None:
+        if static or p.replicates == "card":
+            read(2, header)
+
+    m.wire.receive(bytes=size, member=port)
+    m.receive.free(bytes=size)
+    feed = m.take("feed", member=port)
+    two = [m.take("stage1", member=k), m.take("stage2", member=k)]
+    with m.fork(feed) as kept:
+        if static:
+            each(send_header)
+        if not stored_first:
+            store()
+        assert kept is not None
+        m.give(kept)
+    if static:
+        m.parallel(lambda: read(0, early), lambda: read(1, early))
+    third = m.take("stage3", member=k)
+    m.parallel(look_up, verify, hear)
+    m.give(*two)
+    work(p.update_cycles)
+    hand_over(chip, m, tile[2], packet.output)
+    m.give(third)
+
+
+def replicate(chip: Chip, m: Recorder, tile: list[Operand]) -> None:
+    """Record that the first tile sends a copy of the header to each of the next two (Version III.d)."""
+    for target in tile[1:]:
+        m.gdn.send(source=tile[0], target=target, words=chip.header_words)
+
+
+def hand_over(chip: Chip, m: Recorder, source: Operand, output: Operand) -> None:
+    """Record that stage 3 sends header and payload address to stage 4, whose queue must have room."""
+    words = chip.header_words + MESSAGE_WORDS["address"]
+    target = numbered(chip.exits)(output)
+    if chip.p.queue_full == "unasked":
+        m.gdn.deliver(source=source, target=target, words=words)
+    else:
+        m.gdn.send(source=source, target=target, words=words)
+    among(m, output, [getattr(m, f"queue{o}").put for o in range(len(chip.ports))])
+
+
+def lines_of(chip: Chip, size: Operand) -> Operand:
+    """Return the lines of a packet that do not enter the pipeline."""
+    rest = maximum(size - chip.header_words * chip.p.word_bytes, 0)
+    return ceildiv(rest, chip.p.line_bytes)
+
+
+def write(chip: Chip, m: Recorder, lines: Variable, pipeline: int) -> None:
+    """Record how a pipeline's payload gets into its packet buffer."""
+    p, v, buffer = chip.p, chip.version, chip.buffers[pipeline]
+    words = p.line_bytes // p.word_bytes
+    if v.write == "stream":
+        name, path = chip.payload_path(pipeline)
+        port = m.take(chip.writer, member=buffer)
+        getattr(m, name).stream(path=path, words=lines * words)
+        m.give(port)
+        return
+    with m.loop(lines):
+        if v.write == "message":
+            source = chip.card_in + chip.port_of[pipeline]
+            m.mdn.deliver(source=source, target=chip.memory + buffer, words=words + LINE_OVERHEAD["message"])
+        else:
+            name, path = chip.payload_path(pipeline)
+            getattr(m, name).stream(path=path, words=words + LINE_OVERHEAD[v.write])
+        if chip.shared_pins:
+            m.dram_pins.serve(member=buffer)
+        getattr(m, chip.writer).serve(member=buffer)
+    m.time.wait(seconds=chip.cycle * max(p.dram_latency_cycles - p.line_cycles, 0))
+
+
+def leave(chip: Chip, o: int, m: Recorder, packet: Packet) -> None:
+    """Record stage 4 and the line card of output `o`: dequeue, fetch the payload, send."""
+    p, header = chip.p, chip.header_words
+    k, size, card = packet.pipeline, packet.packet_bytes, chip.card_out + o
+    lines = m.let(lines_of(chip, size), "lines")
+    words = header + MESSAGE_WORDS["address"]
+    deaf = m.take(f"gdn.out{chip.exits[o]}") if p.queue_full == "unasked" else None  # reads nothing meanwhile
+    tile = m.take("stage4", member=o)
+    m.time.wait(seconds=chip.cycle * max(p.dequeue_cycles - words, 0))
+    m.gdn.deliver(source=chip.exits[o], target=card, words=words)
+    m.give(tile)
+    if chip.version.payload == "memory":
+        fetch(chip, m, o, lines, numbered(chip.buffers)(k))
+    else:
+        with m.branch(lines > 0):
+            source = chip.card_in + numbered(chip.port_of)(k)
+            m.gdn.deliver(source=card, target=source, words=MESSAGE_WORDS["request"])
+            m.gdn.deliver(source=source, target=card, words=maximum(ceildiv(size, p.word_bytes) - header, 0))
+    if deaf is not None:
+        m.give(deaf)
+    m.card.send(bytes=size, member=o)
+
+
+def fetch(chip: Chip, m: Recorder, o: int, lines: Variable, buffer: Operand) -> None:
+    """Record that the line card reads a payload line by line, with a window of requests outstanding."""
+    p, reads = chip.p, getattr(m, f"reads{o}")
+    card, memory = chip.card_out + o, m.let(chip.memory + buffer, "memory")
+    buffer = memory - chip.memory
+    with m.loop(lines):
+        reads.take(count=1)
+        with m.fork():
+            m.mdn.deliver(source=card, target=memory, words=MESSAGE_WORDS["request"])
+            m.dram_read.serve(member=buffer)
+            if chip.shared_pins:
+                m.dram_pins.serve(member=buffer)
+            m.time.wait(seconds=chip.cycle * max(p.dram_latency_cycles - p.line_cycles, 0))
+            m.mdn.deliver(source=memory, target=card, words=p.line_bytes // p.word_bytes)
+            reads.give(count=1)
+    reads.take(count=chip.window)  # all lines are there
+    reads.give(count=chip.window)
+
+
+def dress(p: Parameters, load: Workload) -> Workload:
+    """Return packets with the pipeline they come to, the output they leave by, and what their lookup costs."""
+    chip = Chip(p, *version_of(p))
+    return dressed(p, load, len(chip.pipelines), len(chip.ports))
+
+
+def raw() -> Design:
+    """Return the RAW router, Version III unless told."""
+    return Design.of("raw", build, dress=dress)

@@ -1,0 +1,91 @@
+"""Packets for the RAW router: which pipeline each comes to, where it leaves, and what its lookup costs (Sec. 2).
+
+The published random traffic is 4,000 packets between 128 addresses, each address behind a random port, each with its
+own 32-bit entry in the table; the golden DIR-24-8 table routes them and tells which words it reads.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from npexplore.golden.lookup import Dir24_8
+from npexplore.golden.lookup.cache import lru_hits
+from npexplore.machine.parameters import Parameters
+from npexplore.machine.workload import Workload
+
+Integers = npt.NDArray[np.int64]
+ROWS = 4096  # packets that stand for packets of one length
+ENTRIES_PER_LINE = 16  # entries of two bytes, lines of 32 bytes
+PIPELINE, OUTPUT, LOOKUP = "pipeline", "output", "lookup_cycles"
+
+
+def lookup_cycles(p: Parameters, prefix: str, cache: str) -> int:
+    """Return what Table 2 says of stage 1."""
+    return round({
+        ("short", "hit"): p.lookup24_hit_cycles, ("short", "miss"): p.lookup24_miss_cycles,
+        ("long", "hit"): p.lookup32_hit_cycles, ("long", "miss"): p.lookup32_miss_cycles,
+    }[prefix, cache])  # fmt: skip
+
+
+def dressed(p: Parameters, load: Workload, pipelines: int, outputs: int) -> Workload:
+    """Return the packets with columns pipeline, output and lookup_cycles, where they have none.
+
+    One length becomes ROWS packets. Every pipeline gets as many; outputs are drawn once, evenly. `offered_gbps` of the
+    parameters lets saturated packets come periodically instead.
+    """
+    n = len(load.packet_bytes)
+    columns = {name: np.repeat(column, ROWS) if n == 1 else column for name, column in load.columns.items()}
+    rows = ROWS if n == 1 else n
+    rng = np.random.default_rng(1)
+    in_turn = pipelines > outputs  # a line card that feeds several pipelines feeds them in turn
+    if in_turn and not load.ordered:
+        order = rng.permutation(rows)
+        columns = {name: column[order] for name, column in columns.items()}
+    turns = np.arange(rows, dtype=np.int64) % pipelines
+    columns.setdefault(PIPELINE, turns if in_turn else rng.permutation(turns))
+    columns.setdefault(OUTPUT, rng.permutation(np.arange(rows, dtype=np.int64) // pipelines % outputs))
+    columns.setdefault(LOOKUP, np.full(rows, lookup_cycles(p, p.prefix, p.cache), dtype=np.int64))
+    ordered = in_turn or (load.ordered and n > 1)
+    found = replace(load, columns=columns, ordered=ordered)
+    if p.offered_gbps and load.arrivals == "saturated":
+        return found.with_arrivals("periodic", f"{p.offered_gbps}Gb/s")
+    return found
+
+
+def published(p: Parameters, seed: int, packet_bytes: int, packets: int = 4000, addresses: int = 128) -> Workload:
+    """Return one of the random traces: packets between `addresses` hosts behind random ports (Sec. 2).
+
+    The table has a 32-bit route for each host. A word that the golden table reads is found in the cache of its stage 1
+    tile (`cache_lines` lines, LRU) or costs a miss: half of what the two misses of Table 2 cost.
+    """
+    rng = np.random.default_rng(seed)
+    hosts = np.unique(rng.integers(0x0B000000, 0xDF000000, 2 * addresses))[:addresses].astype(np.int64)
+    hosts = rng.permutation(hosts)
+    behind = rng.integers(0, 4, addresses)
+    table = Dir24_8.from_columns(hosts, np.full(addresses, 32), behind)
+    source, target = rng.integers(0, addresses, packets), rng.integers(0, addresses, packets)
+    output = np.asarray(table.lookup_many(hosts[target].astype(np.uint32)), dtype=np.int64)
+    pipeline = behind[source].astype(np.int64)
+    misses = table_misses(table, hosts[target], pipeline, p.cache_lines)
+    hit, miss = (lookup_cycles(p, "long", kept) for kept in ("hit", "miss"))
+    columns = {
+        "packet_bytes": np.full(packets, packet_bytes, dtype=np.int64), PIPELINE: pipeline, OUTPUT: output,
+        LOOKUP: hit + misses * (miss - hit) // 2,
+    }  # fmt: skip
+    return Workload(f"{packets} random packets of {packet_bytes} bytes, seed {seed}", columns)
+
+
+def table_misses(table: Dir24_8, addresses: Integers, pipeline: Integers, cache_lines: int) -> Integers:
+    """Return how many words of each lookup are not in the cache of the tile that looks up."""
+    words = table.reads_many(addresses.astype(np.uint32)).word
+    packet, level = np.nonzero(words >= 0)  # in order of packets, then of reads
+    line = (level << 40) + words[packet, level] // ENTRIES_PER_LINE
+    missed = np.zeros(len(addresses), dtype=np.int64)
+    for tile in np.unique(pipeline):
+        mine = pipeline[packet] == tile
+        hits = lru_hits(line[mine], cache_lines)
+        np.add.at(missed, packet[mine][~hits], 1)
+    return missed
