@@ -27,21 +27,24 @@ if TYPE_CHECKING:
 class Design:
     """A machine with values for its parameters.
 
-    build: parameters -> Machine. own: parameters -> the workload of a design that brings its own (else None).
+    build: parameters -> Machine. own: parameters -> the workload of a design that brings its own (else None). dress:
+    (parameters, workload) -> the same packets with what the design's program asks for beyond their lengths.
     """
 
     name: str
     parameters: Parameters
     build: Callable[[Parameters], Machine]
     own: Callable[[Parameters], Workload] | None = None
+    dress: Callable[[Parameters, Workload], Workload] | None = None
 
     @staticmethod
     def of(
         name: str | Path, build: Callable[[Parameters], Machine], own: Callable[[Parameters], Workload] | None = None,
+        dress: Callable[[Parameters, Workload], Workload] | None = None,
     ) -> Design:  # fmt: skip
         """Return the design of a machine file (name in models/machines, or path) with that file's values."""
         file = load_machine(name)
-        return Design(file.name, Parameters(file), build, own)
+        return Design(file.name, Parameters(file), build, own, dress)
 
     def with_(self, **knobs: Value) -> Design:
         """Return the design with some parameters changed; raises UnknownNameError or InputError."""
@@ -59,7 +62,7 @@ class Design:
             return self.own(self.parameters)
         if given is None:
             raise InputError(f"design {self.name} needs a workload: a capture, a mix, or a packet length")
-        return given
+        return given if self.dress is None else self.dress(self.parameters, given)
 
     def depends_on(self, workload: Workload | None = None) -> set[str]:
         """Return the names of the parameters that the machine and its program read."""

@@ -109,7 +109,9 @@ class Mesh(Resource):
         shape = np.broadcast_shapes(*(np.shape(end) for end in (source, target) if end is not None))
         pairs, which = np.unique(np.stack([end.ravel() for end in ends], axis=1), axis=0, return_inverse=True)
         rows = [self.grid.crossings(*(None if end < 0 else int(end) for end in pair)) for pair in pairs]
-        table: Values = np.stack(rows)[which.ravel()].reshape(*shape, -1)
+        table: Values = (
+            np.array(rows).reshape(-1, len(self.grid.links))[which.ravel()].reshape(*shape, len(self.grid.links))
+        )
         return table
 
     # ---- engine operations
