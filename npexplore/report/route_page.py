@@ -75,7 +75,8 @@ def ways(run: Routed) -> Content | str:
     sent = rows["kind"] == "sent"
     rows.loc[sent, "to"] = _few(rows[sent], rows.loc[sent, "to"])
     rows = rows.groupby(["kind", "from", "to"], sort=False, as_index=False)["packets"].sum()
-    rows = rows.sort_values(["kind", "packets"], ascending=False)
+    rows["all"] = rows.groupby(["kind", "to"])["packets"].transform("sum")
+    rows = rows.sort_values(["kind", "all", "to"], ascending=[False, False, True], kind="stable")
     rows["clause"] = [
         clauses[to] if kind == "dropped" else "" for kind, to in zip(rows["kind"], rows["to"], strict=True)
     ]
@@ -100,10 +101,10 @@ def drops(run: Routed) -> Content | str:
     order = {row["reason"]: place for place, row in enumerate(found)}
     rows = pd.DataFrame([row for row in run.tally.ways() if row["dropped"]])
     rows = rows.rename(columns={"from": "port", "to": "reason"}).sort_values(
-        "reason", key=lambda names: names.map(order)
+        "reason", key=lambda names: names.map(order), kind="stable"
     )
     listed = pd.DataFrame(found)[["reason", "packets", "meaning", "clause"]]
-    return Content(parts=(draw(figures.drops(rows)), table(listed)._repr_html_()))  # fmt: skip
+    return Content(parts=(draw(figures.drops(rows)), table(listed)._repr_html_()))
 
 
 def ports(run: Routed) -> Content:

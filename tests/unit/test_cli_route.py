@@ -443,3 +443,23 @@ def test_picture_is_drawn_without_a_network(tmp_path):
     picture = screenshot(page, tmp_path, height=2300)
     for colour in (theme.BLUE, theme.VERMILION, theme.GREY):
         assert share_of_colour(picture, colour, tolerance=12) > 3e-4
+
+
+@pytest.mark.slow
+def test_memory_does_not_grow_with_the_captures(tmp_path, config):
+    import tracemalloc
+
+    router, peaks = load_router(config), []
+    for packets in (100_000, 400_000):
+        capture = tmp_path / "in.pcap"
+        one = make.pcap([(0, 0, frame(identification=k, ttl=k % 250 + 2), None) for k in range(1000)])
+        capture.write_bytes(one[:24] + one[24:] * (packets // 1000))
+        tracemalloc.start()
+        done = forward_captures(
+            router, {"p0": capture, "p1": capture}, out=tmp_path / "o", drops=tmp_path / "d", lookup="binary_trie"
+        )
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+        assert done.tally.packets == 2 * packets
+        assert done.tally.forwarded == packets  # those of p1 are for another station
+    assert peaks[1] < peaks[0] + 2_000_000
