@@ -1,0 +1,108 @@
+"""What an element is: declared ports, push or pull, arguments, and what it does with one packet.
+
+Ports and processing are those of Kohler et al., "The Click Modular Router", ACM TOCS 18(3), 2000, Sec. 2: a push output
+hands packets on, a pull input asks for them, an agnostic port is what its neighbour is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+from npexplore.errors import InputError
+from npexplore.golden.addresses import address_number
+from npexplore.golden.reasons import Reason
+
+ANY = 1 << 16  # as many ports or arguments as one likes
+
+
+class Place(NamedTuple):
+    """Where something stands: file and line."""
+
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+@dataclass(frozen=True)
+class Pack:
+    """A packet on its way: its bytes, and what elements have noted about it.
+
+    device: where it came in. paint: a small number (None: not painted). target: the address it is sent to on its way.
+    reason, pointer: what is wrong with it, told to the element that answers. fix_source: its source is still to be set.
+    """
+
+    data: bytes
+    device: str = ""
+    link_broadcast: bool = False
+    paint: int | None = None
+    target: int = 0
+    reason: Reason = Reason.NONE
+    pointer: int = 0
+    fix_source: bool = False
+
+
+Out = Sequence[tuple[int, Pack]]
+
+
+class Element:
+    """One element of a graph; subclasses declare and say what they do.
+
+    INPUTS, OUTPUTS: fewest and most ports. PROCESSING: inputs/outputs, one letter a port (h push, l pull, a agnostic),
+    the last for all further ones. ARGUMENTS: fewest and most. EXIT: the kind of exit where the graph ends here.
+    STORES: packets may rest here, so that a cycle may pass. TIMED: name of its row in a table of cycles.
+    """
+
+    INPUTS: ClassVar[tuple[int, int]] = (1, 1)
+    OUTPUTS: ClassVar[tuple[int, int]] = (1, 1)
+    PROCESSING: ClassVar[str] = "a/a"
+    ARGUMENTS: ClassVar[tuple[int, int]] = (0, 0)
+    EXIT: ClassVar[str] = ""
+    STORES: ClassVar[bool] = False
+    TIMED: ClassVar[str] = ""
+
+    def __init__(self, name: str, arguments: Sequence[str], place: Place) -> None:
+        self.name, self.arguments, self.place = name, list(arguments), place
+        self.outputs = 1  # how many are connected; the graph sets it
+        least, most = self.ARGUMENTS
+        if not least <= len(arguments) <= most:
+            wanted = f"{least}" if least == most else f"at least {least}" if most == ANY else f"{least} to {most}"
+            raise InputError(f"{place}: {self.kind} {name!r} must have {wanted} arguments, got {len(arguments)}")
+        try:
+            self.configure(*arguments)
+        except (ValueError, InputError) as error:
+            told = str(error) if isinstance(error, InputError) else f"cannot read {', '.join(arguments)!r}"
+            raise InputError(f"{place}: {self.kind} {name!r}: {told}") from None
+
+    @property
+    def kind(self) -> str:
+        """The class as it is written in a configuration."""
+        return type(self).__name__
+
+    def configure(self, *arguments: str) -> None:
+        """Read the arguments; raises InputError or ValueError."""
+
+    def processing(self, port: int, *, output: bool) -> str:
+        """Return h, l or a for a port."""
+        codes = self.PROCESSING.partition("/")[2 if output else 0]
+        return codes[min(port, len(codes) - 1)]
+
+    def take(self, pack: Pack, port: int) -> Out:
+        """Return (output, packet) for a packet that came in by a port; nothing: the packet rests here."""
+        return [(0, pack)]
+
+
+def number(text: str) -> int:
+    """Return a number, decimal or 0x; raises InputError."""
+    try:
+        return int(text, 0)
+    except ValueError:
+        raise InputError(f"a number is needed, got {text!r}") from None
+
+
+def address(text: str) -> int:
+    """Return an IPv4 address as a number; raises InputError."""
+    return address_number(text)

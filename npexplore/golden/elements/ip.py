@@ -1,0 +1,244 @@
+"""IPv4 elements over the golden functions: check, look up, options, TTL, fragments, ICMP errors."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from npexplore.errors import InputError
+from npexplore.golden.addresses import address_number, mask_of
+from npexplore.golden.checksum import internet_checksum
+from npexplore.golden.delivery import Links
+from npexplore.golden.elements.base import ANY, Element, Out, Pack, address, number
+from npexplore.golden.fragment import fragment
+from npexplore.golden.header import read_header, with_checksum
+from npexplore.golden.icmp import IcmpError, icmp_error, silence
+from npexplore.golden.lookup import LPMS
+from npexplore.golden.martians import martian_list
+from npexplore.golden.options import forward_options, read_options
+from npexplore.golden.reasons import Reason
+from npexplore.golden.ttl import decrement_ttl
+from npexplore.golden.validate import validate
+
+ICMP_TYPES = {"unreachable": 3, "redirect": 5, "timeexceeded": 11, "parameterproblem": 12}
+ICMP_CODES = {"net": 0, "host": 1, "needfrag": 4, "transit": 0, "reassembly": 1, "erroratptr": 0}
+
+
+class CheckIPHeader(Element):
+    """What fails the checks of RFC 1812 section 5.2.2 leaves by output 1; sources to refuse are in the argument."""
+
+    OUTPUTS, PROCESSING, ARGUMENTS, TIMED = (1, 2), "a/ah", (0, 2), "checkipheader"
+
+    def configure(self, *arguments: str) -> None:
+        """Addresses that are no sources, blank-separated; an offset behind is read over."""
+        texts = arguments[0].removeprefix("INTERFACES ").split() if arguments else []
+        self.refused = {address(text.partition("/")[0]) for text in texts}
+
+    def take(self, pack: Pack, port: int) -> Out:
+        """The packet without what the link added behind it."""
+        reason = validate(pack.data)
+        header = read_header(pack.data)
+        if not reason and header.source in self.refused:
+            reason = Reason.MARTIAN_SOURCE
+        if reason:
+            return [(1, replace(pack, reason=reason))]
+        return [(0, replace(pack, data=pack.data[: header.total_length], target=header.destination))]
+
+
+class MarkIPHeader(Element):
+    """Says that an IP header begins here; nothing is checked."""
+
+    ARGUMENTS = (0, 1)
+
+
+class GetIPAddress(Element):
+    """Notes the address at an offset as the one to send to: `GetIPAddress(16)`."""
+
+    ARGUMENTS, TIMED = (1, 1), "getipaddress"
+
+    def configure(self, *arguments: str) -> None:
+        """The offset."""
+        self.offset = number(arguments[0])
+
+    def take(self, pack: Pack, port: int) -> Out:
+        """The packet with its target."""
+        return [(0, replace(pack, target=int.from_bytes(pack.data[self.offset : self.offset + 4], "big")))]
+
+
+class LookupIPRoute(Element):
+    """Longest prefix match of the noted address: routes `PREFIX [GATEWAY] OUTPUT`."""
+
+    OUTPUTS, PROCESSING, ARGUMENTS, TIMED = (1, ANY), "h/h", (1, ANY), "lookupiprouter"
+
+    def configure(self, *arguments: str) -> None:
+        """The routes into the golden router's table."""
+        self.hops: list[tuple[int, int]] = []
+        self.table = LPMS["binary_trie"]()
+        for text in arguments:
+            parts = text.split()
+            if len(parts) not in (2, 3):
+                raise InputError(f"a route is PREFIX [GATEWAY] OUTPUT, got {text!r}")
+            value, length = _prefix(parts[0])
+            via = address(parts[1]) if len(parts) == 3 and parts[1] != "-" else 0
+            self.hops.append((number(parts[-1]), via))
+            self.table.insert(f"{_dotted(value)}/{length}", len(self.hops) - 1)
+
+    def take(self, pack: Pack, port: int) -> Out:
+        """By the route's output, sent on to its gateway."""
+        found = self.table.lookup(pack.target)
+        if found is None:
+            return [(-1, replace(pack, reason=Reason.NO_ROUTE))]
+        output, via = self.hops[found]
+        return [(output, replace(pack, target=via or pack.target))]
+
+
+class LookupIPRouter(LookupIPRoute):
+    """The same under the name of the SoCLIB paper's table."""
+
+
+class StaticIPLookup(LookupIPRoute):
+    """The same: which structure holds the table is not told apart."""
+
+
+class LinearIPLookup(LookupIPRoute):
+    """The same: which structure holds the table is not told apart."""
+
+
+class RadixIPLookup(LookupIPRoute):
+    """The same: which structure holds the table is not told apart."""
+
+
+def _dotted(value: int) -> str:
+    return ".".join(str(value >> shift & 255) for shift in (24, 16, 8, 0))
+
+
+def _prefix(text: str) -> tuple[int, int]:
+    """Return (value, length) of `10.0.0.0/8`, `10.0.0.0/255.0.0.0` or an address; host bits are cut off."""
+    head, _, tail = text.partition("/")
+    if "." in tail:
+        mask = address_number(tail)
+        length = mask.bit_count()
+        if mask != mask_of(length):
+            raise InputError(f"a mask must be ones and then zeros, got {tail!r}")
+    else:
+        length = number(tail) if tail else 32
+        if not 0 <= length <= 32:
+            raise InputError(f"prefix length must be 0 to 32, got {text!r}")
+    return address(head) & mask_of(length), length
+
+
+class DropBroadcasts(Element):
+    """Frames that were sent to everybody on the link are not forwarded (RFC 1812 section 5.3.4)."""
+
+    TIMED = "dropbroadcast"
+
+    def take(self, pack: Pack, port: int) -> Out:
+        """The packet, unless the link broadcast it."""
+        return [(-1, replace(pack, reason=Reason.LINK_BROADCAST)) if pack.link_broadcast else (0, pack)]
+
+
+class DropBroadcast(DropBroadcasts):
+    """The same under the name of the SoCLIB paper's table."""
+
+
+class IPGWOptions(Element):
+    """Record route and time stamps of the address that it is given; faults leave by output 1."""
+
+    OUTPUTS, PROCESSING, ARGUMENTS, TIMED = (1, 2), "a/ah", (1, 2), "ipgwoptions"
+
+    def configure(self, *arguments: str) -> None:
+        """The router's address here, and others it has."""
+        self.address = address(arguments[0])
+        others = arguments[1].split() if len(arguments) > 1 else []
+        self.own = {self.address, *(address(text) for text in others)}
+
+    def take(self, pack: Pack, port: int) -> Out:
+        """The packet with its options written."""
+        options = read_options(pack.data)
+        if options.pointer is not None:
+            return [(1, replace(pack, reason=Reason.BAD_OPTION, pointer=options.pointer))]
+        if not options.options:
+            return [(0, pack)]
+        return [(0, replace(pack, data=forward_options(pack.data, options, self.address, self.own, 0)))]
+
+
+class FixIPSrc(Element):
+    """Writes the address of the port into packets that the router made itself: `FixIPSrc(10.0.0.1)`."""
+
+    ARGUMENTS, TIMED = (1, 1), "fixipsrc"
+
+    def configure(self, *arguments: str) -> None:
+        """The address."""
+        self.source = address(arguments[0]).to_bytes(4, "big")
+
+    def take(self, pack: Pack, port: int) -> Out:
+        """The packet, its source set where that was still to be done."""
+        if not pack.fix_source:
+            return [(0, pack)]
+        data = with_checksum(pack.data[:12] + self.source + pack.data[16:])
+        return [(0, replace(pack, data=data, fix_source=False))]
+
+
+class DecIPTTL(Element):
+    """One less to live; what has none left goes by output 1 (RFC 1812 section 5.3.1)."""
+
+    OUTPUTS, PROCESSING, TIMED = (1, 2), "a/ah", "decipttl"
+
+    def take(self, pack: Pack, port: int) -> Out:
+        """The packet with TTL and checksum changed."""
+        reason, data = decrement_ttl(pack.data)
+        return [(1, replace(pack, reason=reason))] if reason else [(0, replace(pack, data=data))]
+
+
+class IPFragmenter(Element):
+    """Pieces that fit: `IPFragmenter(1500)`; what must not be cut goes by output 1 (RFC 791 section 3.2)."""
+
+    OUTPUTS, PROCESSING, ARGUMENTS, TIMED = (1, 2), "h/h", (1, 3), "ipfragmenter"
+
+    def configure(self, *arguments: str) -> None:
+        """The MTU; options behind it are read over."""
+        self.mtu = number(arguments[0])
+        if self.mtu < 28:
+            raise InputError(f"an MTU must be at least 28 bytes, got {self.mtu}")
+
+    def take(self, pack: Pack, port: int) -> Out:
+        """The pieces in their order."""
+        made = fragment(pack.data, self.mtu)
+        if made.reason:
+            return [(1, replace(pack, reason=made.reason))]
+        return [(0, replace(pack, data=piece)) for piece in made.packets]
+
+
+class ICMPError(Element):
+    """Answers a packet with an ICMP error where one may be sent: `ICMPError(10.0.0.1, timeexceeded, transit)`."""
+
+    PROCESSING, ARGUMENTS, STORES = "h/h", (2, 4), True  # it never answers its own answers
+
+    def configure(self, *arguments: str) -> None:
+        """The router's address, type and code by name or number."""
+        self.address = address(arguments[0])
+        kind, code = arguments[1].lower(), (arguments[2] if len(arguments) > 2 else "0").lower()
+        self.type = ICMP_TYPES[kind] if kind in ICMP_TYPES else number(kind)
+        self.code = ICMP_CODES[code] if code in ICMP_CODES else number(code)
+        self.links = Links((self.address,), (32,))
+        self.martians = martian_list()
+
+    def take(self, pack: Pack, port: int) -> Out:
+        """The message to the sender, or the packet's end."""
+        if silence(pack.data, self.links, self.martians, link_broadcast=pack.link_broadcast):
+            return [(-1, pack if pack.reason else replace(pack, reason=Reason.MARTIAN_SOURCE))]
+        rest = pack.pointer << 24 if self.type == ICMP_TYPES["parameterproblem"] else 0
+        if self.type == ICMP_TYPES["redirect"]:
+            rest = pack.target
+        message = icmp_error(IcmpError(self.type, self.code, rest), pack.data, self.address)
+        target = int.from_bytes(message[16:20], "big")
+        return [(0, Pack(message, pack.device, target=target, fix_source=True))]
+
+
+class SetIPChecksum(Element):
+    """Computes the header checksum anew (RFC 1071)."""
+
+    def take(self, pack: Pack, port: int) -> Out:
+        """The packet with the checksum that fits."""
+        size = 4 * (pack.data[0] & 15)
+        bare = pack.data[:10] + b"\0\0" + pack.data[12:]
+        return [(0, replace(pack, data=bare[:10] + internet_checksum(bare[:size]).to_bytes(2, "big") + bare[12:]))]

@@ -1,0 +1,320 @@
+"""A subset of Click's configuration language: declarations, connections, compound classes (Kohler et al., Sec. 2.3).
+
+    name :: Class(arguments);   a, b :: Class;   a [1] -> [0] b -> Class(arguments) -> c;
+    elementclass Name { $x, $y | input -> Class($x) -> output; [1] output ... }
+
+Comments are // and /* */. `require(...)` is read over. What is not understood is an error with file and line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from npexplore.errors import InputError
+from npexplore.golden.elements.base import Place
+
+_TOKEN = re.compile(
+    r"(?P<skip>\s+|//[^\n]*|/\*.*?\*/)|(?P<mark>::|->|[\[\]{}|;,])|(?P<open>\()|(?P<word>\$?[A-Za-z_@][\w@/]*|\d+)",
+    re.DOTALL,
+)
+COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+
+
+class Token(NamedTuple):
+    """A word, a mark, or the text between brackets (kind `arguments`)."""
+
+    kind: str
+    text: str
+    place: Place
+
+
+class Port(NamedTuple):
+    """A port of an element, by the element's full name."""
+
+    element: str
+    port: int
+
+
+class Declared(NamedTuple):
+    """An element as it is written."""
+
+    kind: str
+    arguments: tuple[str, ...]
+    place: Place
+
+
+class Joined(NamedTuple):
+    """A connection as it is written."""
+
+    source: Port
+    target: Port
+    place: Place
+
+
+@dataclass
+class Parsed:
+    """Elements by full name in the order of their declaration, and connections between them."""
+
+    elements: dict[str, Declared] = field(default_factory=dict)
+    joined: list[Joined] = field(default_factory=list)
+
+
+def tokens(text: str, file: str) -> list[Token]:
+    """Return the tokens of a configuration; raises InputError with file and line."""
+    found: list[Token] = []
+    at, line = 0, 1
+    while at < len(text):
+        match = _TOKEN.match(text, at)
+        place = Place(file, line)
+        if match is None:
+            raise InputError(f"{place}: no element, port or connection begins with {text[at]!r}")
+        end, kind = match.end(), str(match.lastgroup)
+        if kind == "open":
+            end = _closing(text, match.start(), place)
+            found.append(Token("arguments", text[at + 1 : end - 1], place))
+        elif kind != "skip":
+            found.append(Token(kind, match.group(), place))
+        line += text.count("\n", at, end)
+        at = end
+    return found
+
+
+def _closing(text: str, at: int, place: Place) -> int:
+    depth = 0
+    for k in range(at, len(text)):
+        depth += {"(": 1, ")": -1}.get(text[k], 0)
+        if depth == 0:
+            return k + 1
+    raise InputError(f"{place}: a bracket is opened and never closed")
+
+
+def split_arguments(text: str) -> tuple[str, ...]:
+    """Return comma-separated arguments, comments and blanks cut off."""
+    bare = COMMENT.sub(" ", text).strip()
+    return tuple(" ".join(part.split()) for part in bare.rstrip(",").split(",")) if bare else ()
+
+
+@dataclass
+class _Class:
+    """A compound class: its parameters and its body."""
+
+    parameters: list[str]
+    body: list[Token]
+
+
+@dataclass
+class _Reader:
+    """Reads the statements of one scope into `out`; `prefix` stands in front of its names."""
+
+    tokens: Sequence[Token]
+    out: Parsed
+    classes: dict[str, _Class]
+    prefix: str = ""
+    values: Mapping[str, str] = field(default_factory=dict)
+    within: tuple[str, ...] = ()
+    at: int = 0
+    unnamed: int = 0
+    compounds: set[str] = field(default_factory=set)
+    _later: set[str] | None = None
+
+    @property
+    def later(self) -> set[str]:
+        """Names of this scope that are declared somewhere, perhaps further down."""
+        if self._later is None:
+            self._later = _declared(self.tokens)
+        return self._later
+
+    def peek(self, ahead: int = 0) -> Token | None:
+        return self.tokens[self.at + ahead] if self.at + ahead < len(self.tokens) else None
+
+    def next(self, wanted: str = "") -> Token:
+        token = self.peek()
+        if token is None:
+            last = self.tokens[-1].place
+            raise InputError(f"{last}: the configuration ends where {wanted or 'more'} should follow")
+        if wanted and token.text != wanted and token.kind != wanted:
+            raise InputError(f"{token.place}: {wanted!r} should stand here, got {token.text!r}")
+        self.at += 1
+        return token
+
+    def sees(self, text: str, ahead: int = 0) -> bool:
+        token = self.peek(ahead)
+        return token is not None and token.kind != "arguments" and token.text == text
+
+    def read(self) -> None:
+        """Read all statements."""
+        while self.peek() is not None:
+            if self.sees(";"):
+                self.at += 1
+            elif self.sees("elementclass"):
+                self._class()
+            elif self.sees("require"):
+                self.at += 1
+                self.next("arguments")
+            else:
+                self._chain()
+
+    def _class(self) -> None:
+        self.next()
+        name = self.next("word").text
+        self.next("{")
+        depth, body = 1, []
+        while depth:
+            token = self.next("}") if self.peek() is None else self.next()
+            depth += {"{": 1, "}": -1}.get(token.text, 0) if token.kind == "mark" else 0
+            body.append(token)
+        body.pop()
+        bar = next((k for k, token in enumerate(body) if token.text == "|"), None)
+        named = [] if bar is None else [t.text for t in body[:bar] if t.kind == "word"]
+        self.classes[name] = _Class(named, body if bar is None else body[bar + 1 :])
+
+    def _chain(self) -> None:
+        before = self._node()
+        while self.sees("->"):
+            arrow = self.next()
+            node = self._node()
+            source, target = before[1], node[0]
+            if source is None or target is None:
+                raise InputError(f"{arrow.place}: one element should stand on each side of '->', got a list")
+            self.out.joined.append(Joined(source, target, arrow.place))
+            before = node
+        token = self.peek()
+        if token is not None and token.text != ";" and token.kind != "word" and not self.sees("["):
+            raise InputError(f"{token.place}: '->' or ';' should stand here, got {token.text!r}")
+
+    def _port(self) -> int:
+        if not self.sees("["):
+            return 0
+        self.next()
+        token = self.next("word")
+        if not token.text.isdigit():
+            raise InputError(f"{token.place}: a port is a number, got {token.text!r}")
+        self.next("]")
+        return int(token.text)
+
+    def _node(self) -> tuple[Port | None, Port | None]:
+        """Read [PORT] ELEMENT [PORT]; return where it takes packets and where it hands them on."""
+        into = self._port()
+        first = self.next("word")
+        names = [first]
+        while self.sees(","):
+            self.next()
+            names.append(self.next("word"))
+        if self.sees("::"):
+            self.next()
+            kind = self.next("word")
+            arguments = self._arguments()
+            for name in names:
+                self._declare(self.prefix + name.text, kind.text, arguments, name.place)
+        elif len(names) > 1:
+            raise InputError(f"{first.place}: a list of elements needs '::' and their class")
+        elif not self._known(first.text):
+            kind = first
+            self.unnamed += 1
+            made = Token("word", f"{kind.text}@{self.unnamed}", kind.place)
+            self._declare(self.prefix + made.text, kind.text, self._arguments(), kind.place)
+            names = [made]
+        out = self._port() if self.sees("[") and self._is_output() else 0
+        if len(names) > 1:
+            return None, None
+        return self._end(names[0].text, into), self._end(names[0].text, out)
+
+    def _is_output(self) -> bool:
+        """A port behind an element is its output where `->` or `;` or the end follows."""
+        after = self.peek(3)
+        return after is None or after.text in ("->", ";")
+
+    def _known(self, name: str) -> bool:
+        full = self.prefix + name
+        if self.prefix and name in ("input", "output"):
+            return True
+        return full in self.out.elements or full in self.compounds or name in self.later
+
+    def _end(self, name: str, port: int) -> Port:
+        """Name a port; `input` and `output` of a compound are `NAME#in` and `NAME#out`."""
+        if self.prefix and name in ("input", "output"):
+            return Port(f"{self.prefix[:-1]}#{'in' if name == 'input' else 'out'}", port)
+        return Port(self.prefix + name, port)
+
+    def _arguments(self) -> tuple[str, ...]:
+        token = self.peek()
+        if token is None or token.kind != "arguments":
+            return ()
+        self.at += 1
+        text = token.text
+        for name in sorted(self.values, key=len, reverse=True):
+            text = text.replace(name, self.values[name])
+        return split_arguments(text)
+
+    def _declare(self, full: str, kind: str, arguments: tuple[str, ...], place: Place) -> None:
+        if full in self.out.elements or full in self.compounds:
+            raise InputError(f"{place}: element {full!r} is declared twice")
+        if kind not in self.classes:
+            self.out.elements[full] = Declared(kind, arguments, place)
+            return
+        made = self.classes[kind]
+        if kind in self.within:
+            raise InputError(f"{place}: compound class {kind!r} must not contain itself")
+        if len(arguments) != len(made.parameters):
+            wanted = len(made.parameters)
+            raise InputError(f"{place}: {kind} {full!r} must have {wanted} arguments, got {len(arguments)}")
+        self.compounds.add(full)
+        values = dict(zip(made.parameters, arguments, strict=True))
+        inner = _Reader(made.body, self.out, dict(self.classes), full + "/", values, (*self.within, kind))
+        inner.compounds = self.compounds
+        inner.read()
+
+
+def _declared(found: Sequence[Token]) -> set[str]:
+    """Return the names in front of `::`, but those inside of compounds."""
+    names: set[str] = set()
+    depth = 0
+    for k, token in enumerate(found):
+        depth += {"{": 1, "}": -1}.get(token.text, 0) if token.kind == "mark" else 0
+        if token.kind == "mark" and token.text == "::" and not depth:
+            back = k - 1
+            while back >= 0 and (found[back].kind == "word" or found[back].text == ","):
+                if found[back].kind == "word":
+                    names.add(found[back].text)
+                    if back == 0 or found[back - 1].text != ",":
+                        break
+                back -= 1
+    return names
+
+
+def parse(text: str, file: str = "graph") -> Parsed:
+    """Return the elements and connections of a configuration, compounds unfolded; raises InputError."""
+    out = Parsed()
+    reader = _Reader(tokens(text, file), out, {})
+    reader.read()
+
+    def end(port: Port, side: str) -> Port:
+        return Port(f"{port.element}#{side}", port.port) if port.element in reader.compounds else port
+
+    out.joined = _unfolded([Joined(end(one.source, "out"), end(one.target, "in"), one.place) for one in out.joined])
+    return out
+
+
+def _unfolded(joined: list[Joined]) -> list[Joined]:
+    """Return the connections without the ports of compounds: what goes in goes on inside."""
+    beyond: dict[Port, list[Port]] = {}
+    for one in joined:
+        if "#" in one.source.element:
+            beyond.setdefault(one.source, []).append(one.target)
+
+    def ends(port: Port) -> list[Port]:
+        return [port] if "#" not in port.element else [end for further in beyond.get(port, []) for end in ends(further)]
+
+    found = []
+    for one in joined:
+        if "#" in one.source.element:
+            continue
+        reached = ends(one.target)
+        if not reached:
+            inside = one.target.element.partition("#")[0]
+            raise InputError(f"{one.place}: nothing inside {inside!r} is joined to its port {one.target.port}")
+        found += [Joined(one.source, end, one.place) for end in reached]
+    return found

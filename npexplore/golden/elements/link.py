@@ -1,0 +1,115 @@
+"""Link elements: Ethernet and ARP (RFC 826), and the header of the on-chip switch matrix (SoCLIB NPU, Sec. 3.1)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from npexplore.errors import InputError
+from npexplore.golden.configuration import mac_bytes
+from npexplore.golden.elements.base import ANY, Element, Out, Pack, address, number
+from npexplore.golden.reasons import Reason
+
+SWITCH_HEADER = 8  # bytes; `Strip(8)` takes them off again
+BROADCAST = b"\xff" * 6
+ARP_TYPE, REQUEST, REPLY = b"\x08\x06", 1, 2
+_ARP = b"\x00\x01\x08\x00\x06\x04"
+
+
+def mac(text: str) -> bytes:
+    """Return a MAC of hexadecimal numbers joined by : or -, leading zeros or not; raises InputError."""
+    return mac_bytes("MAC", ":".join(part.zfill(2) for part in text.replace("-", ":").split(":")))
+
+
+def _arp(operation: int, source: bytes, ip: int, to: bytes, target: int) -> bytes:
+    """Return the body of an ARP packet."""
+    return _ARP + operation.to_bytes(2, "big") + source + ip.to_bytes(4, "big") + to + target.to_bytes(4, "big")
+
+
+class EtherEncap(Element):
+    """Puts an Ethernet header in front: `EtherEncap(0x0800, SOURCE, DESTINATION)`."""
+
+    ARGUMENTS, TIMED = (3, 3), "etherencap"
+
+    def configure(self, *arguments: str) -> None:
+        """Type, source and destination."""
+        source, destination = (mac(text) for text in arguments[1:])
+        self.header = destination + source + number(arguments[0]).to_bytes(2, "big")
+
+    def take(self, pack: Pack, port: int) -> Out:
+        """The frame."""
+        return [(0, replace(pack, data=self.header + pack.data))]
+
+
+class SwitchEncap(Element):
+    """Puts the matrix's header in front: 2 bytes of port, 2 of length, 4 of target. `SwitchEncap(PORT)`."""
+
+    ARGUMENTS = (0, 1)
+
+    def configure(self, *arguments: str) -> None:
+        """The port of the matrix that it shall leave by."""
+        self.port = number(arguments[0]) if arguments else 0
+
+    def take(self, pack: Pack, port: int) -> Out:
+        """The cell."""
+        head = self.port.to_bytes(2, "big") + len(pack.data).to_bytes(2, "big") + pack.target.to_bytes(4, "big")
+        return [(0, replace(pack, data=head + pack.data))]
+
+
+class ARPResponder(Element):
+    """Answers ARP requests for its addresses: `ARPResponder(10.0.0.1 02:00:00:00:00:01)`."""
+
+    ARGUMENTS, PROCESSING, OUTPUTS = (1, ANY), "a/ah", (1, 2)
+
+    def configure(self, *arguments: str) -> None:
+        """Entries `ADDRESS MAC`; a prefix length is read over."""
+        self.known: dict[int, bytes] = {}
+        for text in arguments:
+            *addresses, owner = text.split()
+            if not addresses:
+                raise InputError(f"an entry is ADDRESS MAC, got {text!r}")
+            for one in addresses:
+                self.known[address(one.partition("/")[0])] = mac(owner)
+
+    def take(self, pack: Pack, port: int) -> Out:
+        """The reply; other requests go by output 1."""
+        body = pack.data[14:]
+        wanted = int.from_bytes(body[24:28], "big")
+        if len(body) < 28 or int.from_bytes(body[6:8], "big") != REQUEST or wanted not in self.known:
+            return [(1, replace(pack, reason=Reason.OTHER_STATION))]
+        own, asker = self.known[wanted], body[8:14]
+        reply = asker + own + ARP_TYPE + _arp(REPLY, own, wanted, asker, int.from_bytes(body[14:18], "big"))
+        return [(0, replace(pack, data=reply))]
+
+
+class ARPQuerier(Element):
+    """Puts IP packets (input 0) into frames; asks for MACs it does not know, and hears replies at input 1.
+
+    Packets to a neighbour that is not known yet wait here, up to 64 of them; the oldest is dropped then.
+    """
+
+    INPUTS, OUTPUTS, PROCESSING, ARGUMENTS, TIMED = (1, 2), (1, 2), "h/h", (2, 2), "etherencap"
+    STORES = True
+
+    def configure(self, *arguments: str) -> None:
+        """The port's address and MAC."""
+        self.ip, self.mac = address(arguments[0]), mac(arguments[1])
+        self.known: dict[int, bytes] = {}
+        self.waiting: list[Pack] = []
+
+    def take(self, pack: Pack, port: int) -> Out:
+        """The frame, or the question; at a reply all who waited for it."""
+        if port == 1:
+            body = pack.data[14:]
+            self.known[int.from_bytes(body[14:18], "big")] = body[8:14]
+            ready = [one for one in self.waiting if one.target in self.known]
+            self.waiting = [one for one in self.waiting if one.target not in self.known]
+            return [(0, self._framed(one)) for one in ready]
+        if pack.target in self.known:
+            return [(0, self._framed(pack))]
+        self.waiting.append(pack)
+        lost = [(-1, replace(self.waiting.pop(0), reason=Reason.NO_NEIGHBOUR))] if len(self.waiting) > 64 else []
+        question = BROADCAST + self.mac + ARP_TYPE + _arp(REQUEST, self.mac, self.ip, bytes(6), pack.target)
+        return [(0, Pack(question, pack.device)), *lost]
+
+    def _framed(self, pack: Pack) -> Pack:
+        return replace(pack, data=self.known[pack.target] + self.mac + b"\x08\x00" + pack.data)

@@ -1,0 +1,212 @@
+"""Elements that know no protocol: devices and exits, queues, paint, copies, headers that come and go."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from npexplore.errors import InputError
+from npexplore.golden.elements.base import ANY, Element, Out, Pack, number
+from npexplore.golden.reasons import Reason
+
+
+class FromDevice(Element):
+    """Frames that come in by a device: `FromDevice(eth0)`."""
+
+    INPUTS, PROCESSING, ARGUMENTS, TIMED = (0, 0), "/h", (1, ANY), "acquisition"
+
+    def configure(self, *arguments: str) -> None:
+        """The device; options behind it are read over."""
+        self.device = arguments[0]
+
+
+class PollDevice(FromDevice):
+    """A device that is polled instead of interrupting."""
+
+
+class FromSwitch(FromDevice):
+    """Cells that come in from the switch matrix (SoCLIB NPU, Sec. 3.1)."""
+
+    ARGUMENTS = (0, 1)
+
+    def configure(self, *arguments: str) -> None:
+        """The port of the matrix, `switch` unless told."""
+        self.device = arguments[0] if arguments else "switch"
+
+
+class ToDevice(Element):
+    """Frames that leave by a device: `ToDevice(eth0)`."""
+
+    OUTPUTS, PROCESSING, ARGUMENTS, EXIT, TIMED = (0, 0), "l/", (1, ANY), "device", "extraction"
+
+    def configure(self, *arguments: str) -> None:
+        """The device; options behind it are read over."""
+        self.device = arguments[0]
+
+
+class ToSwitch(ToDevice):
+    """What leaves to the switch matrix."""
+
+    ARGUMENTS, EXIT = (0, 1), "switch"
+
+    def configure(self, *arguments: str) -> None:
+        """The port of the matrix, `switch` unless told."""
+        self.device = arguments[0] if arguments else "switch"
+
+
+class ToHost(Element):
+    """What is for the router itself."""
+
+    OUTPUTS, PROCESSING, ARGUMENTS, EXIT = (0, 0), "a/", (0, ANY), "self"
+
+
+class ToMe(ToHost):
+    """The same exit under the name it has in the SoCLIB paper."""
+
+
+class Discard(Element):
+    """The end of packets nobody wants."""
+
+    OUTPUTS, PROCESSING, EXIT = (0, 0), "a/", "discard"
+
+
+class Idle(Element):
+    """Gives nothing, takes nothing: what comes here is discarded."""
+
+    INPUTS, OUTPUTS, PROCESSING, EXIT = (0, ANY), (0, ANY), "a/a", "discard"
+
+
+class Queue(Element):
+    """Packets rest here between those who push and those who pull: `Queue(capacity)`."""
+
+    PROCESSING, ARGUMENTS, STORES = "h/l", (0, 1), True
+
+    def configure(self, *arguments: str) -> None:
+        """How many packets, 1000 unless told."""
+        self.capacity = number(arguments[0]) if arguments else 1000
+        if self.capacity < 1:
+            raise InputError(f"a queue holds at least 1 packet, got {self.capacity}")
+
+
+class PrioSched(Element):
+    """Asks its inputs in their order."""
+
+    INPUTS, PROCESSING = (1, ANY), "l/l"
+
+
+class RoundRobinSched(PrioSched):
+    """Asks its inputs in turn."""
+
+
+class Tee(Element):
+    """A copy at each output: `Tee(2)`."""
+
+    OUTPUTS, PROCESSING, ARGUMENTS = (1, ANY), "h/h", (0, 1)
+
+    def take(self, pack: Pack, port: int) -> Out:
+        """One for each output."""
+        return [(k, pack) for k in range(self.outputs)]
+
+
+class Print(Element):
+    """Passes on; what it would print is told by the packet's path."""
+
+    ARGUMENTS = (0, ANY)
+
+
+class Counter(Element):
+    """Counts what passes."""
+
+    count: int = 0
+
+    def take(self, pack: Pack, port: int) -> Out:
+        """Count and pass on."""
+        self.count += 1
+        return [(0, pack)]
+
+
+class Paint(Element):
+    """Marks a packet: `Paint(1)`."""
+
+    ARGUMENTS, TIMED = (1, 1), "paint"
+
+    def configure(self, *arguments: str) -> None:
+        """The paint."""
+        self.paint = number(arguments[0])
+
+    def take(self, pack: Pack, port: int) -> Out:
+        """Paint it."""
+        return [(0, replace(pack, paint=self.paint))]
+
+
+class PaintTee(Element):
+    """A copy of what has this paint leaves by output 1: it would go back where it came from. `PaintTee(1)`."""
+
+    OUTPUTS, PROCESSING, ARGUMENTS, TIMED = (1, 2), "a/ah", (1, 1), "painttee"
+
+    def configure(self, *arguments: str) -> None:
+        """The paint."""
+        self.paint = number(arguments[0])
+
+    def take(self, pack: Pack, port: int) -> Out:
+        """The packet, and the copy where somebody wants it."""
+        copy = [(1, pack)] if pack.paint == self.paint and self.outputs > 1 else []
+        return [(0, pack), *copy]
+
+
+class CheckPaint(PaintTee):
+    """The same under its older name."""
+
+
+class Strip(Element):
+    """Takes bytes off the front: `Strip(14)`."""
+
+    ARGUMENTS, TIMED = (1, 1), "strip"
+
+    def configure(self, *arguments: str) -> None:
+        """How many bytes."""
+        self.length = number(arguments[0])
+        if self.length < 0:
+            raise InputError(f"bytes to strip must be at least 0, got {self.length}")
+
+    def take(self, pack: Pack, port: int) -> Out:
+        """The rest of the packet; one that is shorter is wrong."""
+        if len(pack.data) < self.length:
+            return [(-1, replace(pack, reason=Reason.TOO_SHORT))]
+        return [(0, replace(pack, data=pack.data[self.length :]))]
+
+
+class Classifier(Element):
+    """The output of the first pattern that fits: `Classifier(12/0806 20/0001, 12/0800, -)`.
+
+    A pattern is clauses OFFSET/HEX (each `?` any digit) with %MASK behind, ! in front of one that must not fit.
+    """
+
+    OUTPUTS, PROCESSING, ARGUMENTS, TIMED = (1, ANY), "h/h", (1, ANY), "classifier"
+
+    def configure(self, *arguments: str) -> None:
+        """The patterns, one an output."""
+        self.patterns = [[] if text == "-" else [_clause(word) for word in text.split()] for text in arguments]
+
+    def take(self, pack: Pack, port: int) -> Out:
+        """By the pattern; what fits none is not for this router."""
+        for k, clauses in enumerate(self.patterns):
+            if all(_fits(pack.data, *clause) for clause in clauses):
+                return [(k, pack)]
+        return [(-1, replace(pack, reason=Reason.NOT_IPV4))]
+
+
+def _clause(word: str) -> tuple[int, bytes, bytes, bool]:
+    wanted = not word.startswith("!")
+    offset, slash, rest = word.lstrip("!").partition("/")
+    value, _, mask = rest.partition("%")
+    if not slash or len(value) % 2 or not value or (mask and len(mask) != len(value)):
+        raise InputError(f"a pattern is OFFSET/HEX with whole bytes, got {word!r}")
+    open_ = bytes.fromhex("".join("0" if digit == "?" else "f" for digit in value))
+    mask_bytes = bytes(a & b for a, b in zip(open_, bytes.fromhex(mask or "f" * len(value)), strict=True))
+    return int(offset), bytes.fromhex(value.replace("?", "0")), mask_bytes, wanted
+
+
+def _fits(data: bytes, offset: int, value: bytes, mask: bytes, wanted: bool) -> bool:
+    part = data[offset : offset + len(value)]
+    fits = len(part) == len(value) and all(a & m == b & m for a, b, m in zip(part, value, mask, strict=True))
+    return fits is wanted

@@ -1,0 +1,48 @@
+"""Laws of element graphs: no packet disappears, and what is forwarded is what the golden functions make of it."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from npexplore.golden.elements import Graph
+from npexplore.golden.header import read_header
+from npexplore.golden.options import forward_options, read_options
+from npexplore.golden.reasons import Reason
+from npexplore.golden.ttl import decrement_ttl
+from npexplore.golden.validate import validate
+from npexplore.paths import share
+from npexplore.testing.strategies import ipv4_packets
+
+GRAPH = Graph.load(share("models", "graphs") / "soclib_ipv4.click")
+OWN = 10 << 24 | 1
+LINK = bytes.fromhex("020000000010 020000000110 0800")
+
+
+@given(ipv4_packets())
+def test_the_graph_does_what_the_golden_functions_do(packet):
+    gone = GRAPH.run("eth0", LINK + packet)
+    assert gone
+    header = read_header(packet)
+    if validate(packet) or header.source in (OWN, 0xFFFFFFFF):
+        assert [p.exit for p in gone] == ["discard"]
+        assert gone[0].pack.reason in (validate(packet), Reason.MARTIAN_SOURCE)
+        return
+    if header.destination == OWN:
+        assert [p.exit for p in gone] == ["self"]
+        return
+    packet = packet[: header.total_length]
+    options = read_options(packet)
+    written = forward_options(packet, options, OWN, {OWN}, 0) if options.options else packet
+    reason, forwarded = decrement_ttl(written)
+    if options.pointer is None and not reason and len(forwarded) <= 1500:
+        inner = [p.pack.data[14 if p.exit == "device" else 22 :] for p in gone if p.exit in ("device", "switch")]
+        assert forwarded in inner
+    else:
+        assert all(p.exit in ("drop", "device") or len(packet) > 1500 for p in gone)
+
+
+@given(st.binary(max_size=80), st.sampled_from(["eth0", "switch"]))
+def test_every_frame_leaves_somewhere(frame, device):
+    gone = GRAPH.run(device, frame)
+    assert gone
+    assert all(p.exit in ("device", "switch", "self", "discard", "drop") for p in gone)
+    assert all(p.pack.reason for p in gone if p.exit == "drop")

@@ -1,0 +1,234 @@
+"""Element graphs: the language, what is found before running, what each element does, and cycles by way."""
+
+import pytest
+
+from npexplore.designs import design
+from npexplore.designs.soclib import element_cycles
+from npexplore.errors import InputError, UnknownNameError
+from npexplore.golden.checksum import header_checksum_is_right
+from npexplore.golden.elements import ELEMENTS, Graph, Pack
+from npexplore.golden.elements.base import Place
+from npexplore.golden.header import with_checksum
+from npexplore.golden.reasons import Reason
+from npexplore.paths import share
+
+FILE = share("models", "graphs") / "soclib_ipv4.click"
+COST = element_cycles(design("soclib").parameters)
+MACS = bytes.fromhex("020000000010 020000000110")
+
+TWO_PORTS = """// two networks, the usual elements, names used before they are declared
+FromDevice(eth0) -> c0 :: Classifier(12/0806 20/0001, 12/0806 20/0002, 12/0800, -);
+FromDevice(eth1) -> c1 :: Classifier(12/0806 20/0001, 12/0806 20/0002, 12/0800, -);
+out0 :: Queue(200) -> ToDevice(eth0);
+out1 :: Queue(200) -> ToDevice(eth1);
+c0[0] -> ARPResponder(10.0.0.1 2:0:0:0:0:10) -> out0;  c0[1] -> [1] arp0;
+c1[0] -> ARPResponder(20.0.0.1 2:0:0:0:0:20) -> out1;  c1[1] -> [1] arp1;
+arp0 :: ARPQuerier(10.0.0.1, 2:0:0:0:0:10) -> out0;
+arp1 :: ARPQuerier(20.0.0.1, 2:0:0:0:0:20) -> out1;
+rt :: StaticIPLookup(10.0.0.1/32 0, 20.0.0.1/32 0, 10.0.0.0/255.0.0.0 1, 20.0.0.0/8 2, 0.0.0.0/0 20.9.9.9 2);
+ip :: Strip(14) -> CheckIPHeader(INTERFACES 10.0.0.1/8 20.0.0.1/8) -> [0] rt;
+c0[2] -> Paint(1) -> ip;  c1[2] -> Paint(2) -> ip;
+rt[0] -> ToHost;
+rt[1] -> DropBroadcasts -> cp0 :: PaintTee(1) -> gio0 :: IPGWOptions(10.0.0.1) -> FixIPSrc(10.0.0.1)
+      -> dt0 :: DecIPTTL -> fr0 :: IPFragmenter(300) -> [0] arp0;
+rt[2] -> DropBroadcasts -> cp1 :: PaintTee(2) -> gio1 :: IPGWOptions(20.0.0.1) -> FixIPSrc(20.0.0.1)
+      -> dt1 :: DecIPTTL -> fr1 :: IPFragmenter(300) -> [0] arp1;
+dt0[1], /* a list */ unused :: Discard;
+"""
+TWO_PORTS = TWO_PORTS.replace("dt0[1], /* a list */ unused :: Discard;\n", "") + "\n".join(
+    f"dt{k}[1] -> ICMPError({a}, timeexceeded) -> [0] rt; fr{k}[1] -> ICMPError({a}, unreachable, needfrag) -> [0] rt;"
+    f"gio{k}[1] -> ICMPError({a}, parameterproblem) -> [0] rt; cp{k}[1] -> ICMPError({a}, redirect, host) -> [0] rt;"
+    f"c{k}[3] -> Print(rest) -> Discard;"
+    for k, a in enumerate(("10.0.0.1", "20.0.0.1"))
+)
+
+
+def packet(to="192.0.2.1", *, source="10.0.0.9", ttl=9, size=56, flags=0, options=b""):
+    """An IPv4 packet with a right checksum."""
+    ends = b"".join(bytes(int(part) for part in text.split(".")) for text in (source, to))
+    words = 5 + len(options) // 4
+    head = bytes([0x40 + words, 0]) + size.to_bytes(2, "big") + bytes([0, 7, flags, 0, ttl, 17, 0, 0]) + ends + options
+    return with_checksum(head + bytes(size - len(head)))
+
+
+def frame(body, kind=b"\x08\x00", to=MACS[:6]):
+    return to + MACS[6:] + kind + body
+
+
+@pytest.fixture
+def graph():
+    return Graph.load(FILE)
+
+
+# ---- the paper's application
+
+
+def test_the_longest_way_costs_what_the_table_adds_up_to(graph):
+    (gone,) = graph.run("eth0", frame(packet()))
+    assert gone.exit == "switch"
+    assert graph.cycles(gone.path, COST) == sum(COST.values()) == 112_502
+    assert max(way.cycles for way in graph.ways(COST) if way.exit == "switch") == 112_502
+
+
+def test_three_exits(graph):
+    assert [p.exit for p in graph.run("eth0", frame(packet("192.0.2.1")))] == ["switch"]
+    assert [p.exit for p in graph.run("eth0", frame(packet("10.0.0.1")))] == ["self"]
+    assert [p.exit for p in graph.run("eth0", frame(bytes(28), b"\x08\x06"))] == ["self"]
+    assert [p.exit for p in graph.run("switch", bytes(8) + frame(packet()))] == ["device"]
+
+
+def test_what_another_unit_routed_only_loses_the_switch_header(graph):
+    whole = frame(packet())
+    (gone,) = graph.run("switch", b"12345678" + whole)
+    assert gone.pack.data == whole
+    assert graph.cycles(gone.path, COST) == 30534 + 356 + 25218
+
+
+def test_switch_header_goes_on_and_comes_off_again(graph):
+    (gone,) = graph.run("eth0", frame(packet()))
+    (back,) = graph.run("switch", gone.pack.data)
+    assert back.pack.data == gone.pack.data[8:]
+    assert back.pack.data[14:][8] == 8  # one less to live
+    assert header_checksum_is_right(back.pack.data[14:34])
+
+
+def test_back_where_it_came_from_also_tells_the_sender(graph):
+    gone = graph.run("eth0", frame(packet("10.0.0.77")))
+    assert sorted(p.exit for p in gone) == ["device", "device"]
+    told = next(p.pack.data[14:] for p in gone if p.pack.data[14:][9] == 1)
+    assert (told[20], told[21], told[12:16], told[16:20]) == (5, 1, bytes([10, 0, 0, 1]), bytes([10, 0, 0, 9]))
+
+
+def test_traffic_is_counted_by_way(graph):
+    frames = [("eth0", frame(packet())), ("eth0", frame(packet())), ("switch", bytes(8) + frame(packet()))]
+    ways = graph.traffic(frames, COST)
+    assert [(way.exit, way.packets, way.cycles) for way in ways] == [("switch", 2, 112_502), ("device", 1, 56_108)]
+
+
+@pytest.mark.parametrize(
+    ("sent", "left", "reason"),
+    [
+        (frame(packet(ttl=1)), "device", Reason.NONE),  # time exceeded goes to the sender
+        (frame(b"\x45" + packet()[1:12] + b"zzzz" + packet()[16:]), "discard", Reason.BAD_CHECKSUM),
+        (frame(packet(), to=b"\xff" * 6), "drop", Reason.LINK_BROADCAST),
+        (b"short", "discard", Reason.NONE),
+    ],
+)
+def test_what_is_wrong_leaves_with_its_reason(graph, sent, left, reason):
+    (gone,) = graph.run("eth0", sent)
+    assert (gone.exit, gone.pack.reason) == (left, reason)
+
+
+# ---- a user's router
+
+
+def test_a_two_port_router_loads_and_asks_for_a_neighbour_first():
+    graph = Graph.read(TWO_PORTS, "mine.click")
+    first = graph.run("eth0", frame(packet("20.0.0.7", size=700)))
+    assert [p.exit for p in first] == ["device"] * 3  # a question for each of three pieces
+    assert all(p.pack.data[12:14] == b"\x08\x06" and p.pack.data[38:42] == bytes([20, 0, 0, 7]) for p in first)
+    mac, own = b"\x02" * 6, bytes.fromhex("020000000020")
+    body = bytes.fromhex("0001080006040002") + mac + bytes([20, 0, 0, 7]) + own + bytes([20, 0, 0, 1])
+    released = graph.run("eth1", frame(body, b"\x08\x06"))
+    assert [len(p.pack.data) - 14 for p in released] == [300, 300, 140]
+    assert all(p.pack.data[:12] == mac + own for p in released)
+
+
+def test_arp_requests_are_answered():
+    graph = Graph.read(TWO_PORTS)
+    ask = bytes.fromhex("0001080006040001") + MACS[6:] + bytes([10, 0, 0, 9]) + bytes(6) + bytes([10, 0, 0, 1])
+    (gone,) = graph.run("eth0", frame(ask, b"\x08\x06"))
+    assert gone.pack.data[20:22] == b"\x00\x02"
+    assert gone.pack.data[22:32] == bytes.fromhex("020000000010") + bytes([10, 0, 0, 1])
+
+
+def test_the_gateway_is_asked_for_where_a_route_has_one():
+    (gone,) = Graph.read(TWO_PORTS).run("eth0", frame(packet("99.1.2.3")))
+    assert gone.pack.data[38:42] == bytes([20, 9, 9, 9])
+
+
+# ---- found before a packet comes
+
+DEVICES = "in :: FromDevice(a); out :: ToDevice(b);"
+ONE = "elementclass X {"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("x :: FromDevice(a) ->\nClasifier(12/0800) -> Discard;", r"2: .*class 'Clasifier' is unknown .nearest: Classifier"),
+        (f"{DEVICES}\nin -> out;", r"2: push output 0 of 'in' meets pull input 0 of 'out'; a Queue"),
+        (f"{DEVICES}\nin -> Strip(14) -> Paint(1) -> out;", r"2: .*meets pull input 0 of 'out'"),
+        ("in :: FromDevice(a);\nPaint(1) -> Discard; in -> Discard;", r"2: input 0 of Paint 'Paint@1' is not"),
+        ("FromDevice(a) -> Paint(1, 2) -> Discard;", r"1: Paint 'Paint@2' must have 1 arguments, got 2"),
+        ("FromDevice(a) -> Paint(red) -> Discard;", r"1: Paint 'Paint@2': a number is needed, got 'red'"),
+        ("a :: FromDevice(a);\n\na -> Discard; a -> Discard;", r"3: push output 0 of 'a' is connected twice"),
+        ("FromDevice(a) -> p :: Paint(1)\n-> t :: Tee -> Discard;\nt[1] -> p;", r"3: a cycle .*: p -> t -> p"),
+        ("FromDevice(a) -> [1] Paint(1) -> Discard;", r"1: Paint 'Paint@2' has 1 inputs, got input 1"),
+        ("FromDevice(a) -> c :: Classifier(1/08, -);\nc[1] -> Discard;", r"1: output 0 of Classifier 'c' is not"),
+        ("FromDevice(a) -> Strip(14", r"1: a bracket is opened and never closed"),
+        ("FromDevice(a) => Discard;", r"1: no element, port or connection begins with '='"),
+        (f"{ONE} $a | input -> Paint($a) -> output; }}\nFromDevice(a) -> X -> Discard;", r"2: X 'X@2' must have 1 arg"),
+        (f"{ONE} input -> Paint(1) -> output; }}\nFromDevice(a) -> [1] X -> Discard;", r"2: nothing inside 'X@2'"),
+        ("a :: Discard; a :: Discard;", r"1: element 'a' is declared twice"),
+    ],
+)  # fmt: skip
+def test_errors_say_file_and_line(text, told):
+    with pytest.raises(InputError, match=f"m.click:{told}"):
+        Graph.read(text, "m.click")
+
+
+def test_a_cycle_through_a_queue_is_fine():
+    graph = Graph.read(
+        "FromDevice(a) -> p :: Paint(1) -> t :: Tee -> Discard; u :: Queue -> ToDevice(b); t[1] -> u;", "m.click"
+    )
+    assert [p.exit for p in graph.run("a", b"x")] == ["discard", "device"]
+
+
+def test_graphs_are_composed_in_python_too():
+    graph = Graph().add("in", "FromDevice", "a").add("mark", "Paint", 7).add("end", "Discard")
+    graph.connect("in", "mark", "end").check()
+    (gone,) = graph.run("a", b"x")
+    assert (gone.path, gone.pack.paint) == (("in", "mark", "end"), 7)
+    with pytest.raises(UnknownNameError, match="nearest: mark"):
+        graph.connect("in", "mrk")
+    with pytest.raises(UnknownNameError, match="device 'b' is unknown"):
+        graph.run("b", b"x")
+
+
+# ---- every element
+
+ARGUMENTS = {
+    "FromDevice": ["a"], "PollDevice": ["a"], "ToDevice": ["a"], "Paint": ["1"], "PaintTee": ["1"], "CheckPaint": ["1"],
+    "Strip": ["0"], "Classifier": ["0/45", "-"], "GetIPAddress": ["16"], "IPGWOptions": ["10.0.0.1"],
+    "FixIPSrc": ["10.0.0.1"], "IPFragmenter": ["300"], "ICMPError": ["10.0.0.1", "timeexceeded"],
+    "EtherEncap": ["0x0800", "2:0:0:0:0:1", "2:0:0:0:0:2"], "ARPResponder": ["10.0.0.1 2:0:0:0:0:1"],
+    "ARPQuerier": ["10.0.0.1", "2:0:0:0:0:1"],
+} | {name: ["0.0.0.0/0 0"] for name in ELEMENTS if "Lookup" in name}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ELEMENTS)
+def test_no_element_loses_a_packet(name):
+    """What is taken is handed on, ends at an exit, or rests where packets may rest."""
+    made = ELEMENTS[name](name, ARGUMENTS.get(name, []), Place("t", 1))
+    assert made.EXIT or made.STORES or made.take(Pack(packet()), 0)
+    assert type(made).__doc__
+    for output, pack in made.take(Pack(packet(options=b"\x07\x07\x04" + bytes(5))), 0) or []:
+        assert -1 <= output < max(made.OUTPUTS[1], 1)
+        assert output >= 0 or pack.reason
+
+
+def test_every_timed_row_of_the_table_is_an_element():
+    assert {kind.TIMED for kind in ELEMENTS.values()} - {""} == set(COST)
+
+
+def test_patterns_with_masks_open_digits_and_negation():
+    text = "FromDevice(a) -> c :: Classifier(0/4? 9/11, !0/45, 8/0f%0f, -); " + "; ".join(
+        f"c[{k}] -> d{k} :: Discard" for k in range(4)
+    )
+    graph = Graph.read(text)
+
+    def way(first, ttl, protocol):
+        return graph.run("a", bytes([first, *bytes(7), ttl, protocol]))[0].path[-1]
+
+    assert [way(0x46, 0, 17), way(0x60, 0, 0), way(0x45, 0x3F, 0), way(0x45, 0, 0)] == ["d0", "d1", "d2", "d3"]
