@@ -73,7 +73,7 @@ def least_busy(
     machine: Machine, workload: Workload, model: EngineModel, shots: Sequence[Snapshot]
 ) -> tuple[float, str] | None:
     """Return the smallest busy time over packets x demand and the server; raises SimulationError if it is too small."""
-    if len(machine.pools) > 1 or len(shots) < 5 or not stands_for(workload, shots):
+    if len(machine.pools) > 1 or len(shots) < 5 or not stands_for(workload, model, shots):
         return None
     try:
         if model.demanded is None:
@@ -83,11 +83,16 @@ def least_busy(
     return shortfall(machine, model, model.demanded, shots)
 
 
-def stands_for(workload: Workload, shots: Sequence[Snapshot]) -> bool:
-    """Say whether the packets finished are like those of the workload: all rows equally often, or in random order."""
+def stands_for(workload: Workload, model: EngineModel, shots: Sequence[Snapshot]) -> bool:
+    """Say whether the packets finished are like those of the workload.
+
+    All alike; or none lost (a full buffer prefers short ones), and all rows equally often or in random order.
+    """
     packets, rows = int((shots[-1].done - shots[0].done)[:, engine.D_COUNT].sum()), len(workload.packet_bytes)
-    whole = abs(packets / rows - round(packets / rows)) * rows <= 0.01 * packets
-    return packets >= LEAST and (rows == 1 or (whole and packets >= rows) or (not workload.ordered and packets > LEAST))
+    counts = dict(zip(model.counters, (shots[-1].counters - shots[0].counters).tolist(), strict=True))
+    lost = any(amount for name, amount in counts.items() if name.startswith("drop."))
+    whole = packets >= rows and abs(packets / rows - round(packets / rows)) * rows <= 0.01 * packets
+    return packets >= LEAST and (rows == 1 or (not lost and (whole or not workload.ordered)))
 
 
 def shortfall(machine: Machine, model: EngineModel, d: Demanded, shots: Sequence[Snapshot]) -> tuple[float, str] | None:

@@ -26,6 +26,7 @@ from npexplore.solve.rows_check import check_rows
 
 Integers = npt.NDArray[np.int64]
 MOST_CLASSES = 64
+LAST_TICK = 4 * 10**18  # of any run
 
 
 @dataclass
@@ -245,6 +246,11 @@ class MachineCompiler:
         times = 0
         if workload.arrivals == TIMESTAMPS:
             assert workload.t_ns is not None
+            if int(workload.t_ns.max()) * 1e-9 / asm.tick > LAST_TICK:
+                raise ModelError(
+                    f"{workload.name}: time stamps must end before {LAST_TICK * asm.tick:.3g} s, where a clock of "
+                    f"{asm.tick:.3g} s ends, got {int(workload.t_ns.max()) * 1e-9:.6g} s"
+                )
             times = asm.table(np.round(workload.t_ns * (1e-9 / asm.tick)).astype(np.int64).reshape(-1, 1))
         entry = len(asm.rows)
         columns = asm.block(list(workload.columns))

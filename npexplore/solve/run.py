@@ -16,11 +16,11 @@ import numpy.typing as npt
 
 from npexplore._kernels import engine
 from npexplore.errors import InputError, SimulationError
-from npexplore.solve.model import EngineModel
+from npexplore.solve.model import LAST_TICK, EngineModel
 from npexplore.solve.waiting import circle_text, resource_names
 
 Integers = npt.NDArray[np.int64]
-FOREVER = np.int64(4 * 10**18)
+FOREVER = np.int64(LAST_TICK)
 
 
 @dataclass
@@ -127,9 +127,23 @@ class State:
         self.done = np.zeros((model.classes, 4), dtype=i64)
         self.counters = np.zeros(len(model.counters) + 1, dtype=i64)
         self.log = np.zeros((log_rows, 4), dtype=i64)
+        most = max([n_tokens, *self.capacity.tolist(), *(capacity for capacity, _ in model.rings)])
+        self.slice = (1 << 62) // most  # ticks in which no integral grows by more than 62 bits
+        self.before = np.zeros((3, len(self.S)), dtype=i64)  # integrals modulo 2^64 when they were carried last
+        self.carried: npt.NDArray[np.object_] | None = None  # whole integrals up to then, as Python integers
 
     def advance(self, until: int, until_done: int, stall: int) -> int:
-        """Run on; return the engine's status."""
+        """Run on; return the engine's status. A long run is cut before an integral can go once around 64 bits."""
+        while True:
+            end = min(until, int(self.clock[engine.K_NOW]) + self.slice)
+            status = self._advance(end, until_done, stall)
+            if status != engine.TIME_UP or end >= until:
+                return status
+            now = self._integrals(int(self.clock[engine.K_NOW]))
+            self.carried = (now - self.before).astype(object) + (0 if self.carried is None else self.carried)
+            self.before = now
+
+    def _advance(self, until: int, until_done: int, stall: int) -> int:
         return int(
             engine.advance(  # type: ignore[no-untyped-call]
                 self.model.rows,
@@ -163,13 +177,13 @@ class State:
     def snapshot(self, at: int | None = None) -> Snapshot:
         """Copy the totals, integrals brought up to now (or to a time before which nothing more happens)."""
         now = int(self.clock[engine.K_NOW]) if at is None else at
-        S = self.S
-        dt = now - S[:, engine.S_SINCE]
+        S, totals = self.S, self._integrals(now)
+        whole = totals if self.carried is None else self.carried + (totals - self.before)
         return Snapshot(
             now=now,
-            integral_free=S[:, engine.S_INT_FREE] + dt * S[:, engine.S_FREE],
-            integral_line=S[:, engine.S_INT_LINE] + dt * (S[:, engine.S_LINE] + S[:, engine.S_POOL]),
-            integral_blocked=S[:, engine.S_INT_BLOCKED] + dt * S[:, engine.S_BLOCKED],
+            integral_free=whole[0],
+            integral_line=whole[1],
+            integral_blocked=whole[2],
             grants=S[:, engine.S_GRANTS].copy(),
             refused=S[:, engine.S_REFUSED].copy(),
             done=self.done.copy(),
@@ -178,6 +192,16 @@ class State:
             events=int(self.clock[engine.K_EVENTS]),
             age=self._age(now),
         )
+
+    def _integrals(self, now: int) -> Integers:
+        """Return the integrals of free units, of the line and of blocked units, modulo 2^64, shape (3, resources)."""
+        S = self.S
+        dt = now - S[:, engine.S_SINCE]
+        return np.stack([
+            S[:, engine.S_INT_FREE] + dt * S[:, engine.S_FREE],
+            S[:, engine.S_INT_LINE] + dt * (S[:, engine.S_LINE] + S[:, engine.S_POOL]),
+            S[:, engine.S_INT_BLOCKED] + dt * S[:, engine.S_BLOCKED],
+        ])  # fmt: skip
 
     def _age(self, now: int) -> int:
         """Return the time that the packets in the system have been there, summed over them."""
@@ -192,7 +216,7 @@ class State:
             at, capacity, width, head, count = (int(value) for value in self.ring_at[census.ring])
             messages = at + (head + np.arange(count)) % capacity * (width + 1)
             births = np.concatenate([births, self.ring[messages]])
-        return len(births) * now - int(births.sum())
+        return sum(now - birth for birth in births.tolist())
 
     def error_place(self) -> str:
         """Say which row the engine stopped at, and which visit it belongs to."""
@@ -261,6 +285,11 @@ def run(
         else:
             goal = packets * batch // batches
             status = state.advance(int(FOREVER), goal, stall) if batch else engine.COUNT_UP
+        if status == engine.TIME_UP and until_s is None:
+            raise SimulationError(
+                "clock", f"{packets} packets take longer than {int(FOREVER) * model.tick:.3g} s, where a clock of "
+                f"{model.tick:.3g} s ends; ask for fewer packets, or more of them a second",
+            )  # fmt: skip
         over = status == engine.FINISHED or (status == engine.DEADLOCK and _arrivals_over(state))
         if status in KINDS and not over:
             where = f"{state.error_place()}; " if status >= engine.SATURATION else ""

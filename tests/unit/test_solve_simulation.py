@@ -13,7 +13,7 @@ from npexplore.solve.intervals import bin_middle, interval, quantiles
 from npexplore.solve.model import build
 from npexplore.solve.network import finite_queue, queueing
 from npexplore.solve.prediction import Prediction, Utilization, bottleneck
-from npexplore.solve.run import run, stream_keys
+from npexplore.solve.run import State, run, stream_keys
 from npexplore.solve.simulate import replicate, simulate
 
 SERVER, LOAD = FifoServer("hash", 100 * NS), packets(64)
@@ -336,3 +336,44 @@ def test_progress_is_called_for_each_batch():
 def test_predictions_say_what_they_are():
     plain = Prediction("bounds", 1e9, 1e6, "packet bytes", "hash", {"hash": Utilization(0.5)})
     assert repr(plain) == "bounds: 1000.0 Mb/s (packet bytes), 1.0000 Mpps, bottleneck hash"
+
+
+# ---- long runs
+
+
+def test_integrals_of_a_run_of_hours_do_not_go_around():
+    """20,000 s at 1 ps a tick, 8,192 bytes of buffer: the integral of free bytes is 18 times what 64 bits hold."""
+
+    def program(m, packet):
+        m.wait.wait(seconds=10.0)
+        m.receive.free(bytes=64)
+
+    made = machine([Delay("wait")], program, threads=2)
+    answer = simulate(made, packets(64).with_arrivals("periodic", 0.05), packets=1000)
+    assert answer.about["simulated_s"] == pytest.approx(20_000, rel=1e-3)
+    assert answer.about["little_gap"] == 0
+    assert answer.utilization["receive.buffer"].busy == pytest.approx(0.5 * 64 / 8192, rel=1e-3)
+    assert answer.latency_s.mean == pytest.approx(10)
+
+
+def test_where_a_run_is_cut_changes_nothing():
+    load = workload(packet_bytes=64, arrivals="poisson", rate="5Mpps")
+    model = build(serving(4), load)
+    whole, state = run(model, 3, 2000, 4).snapshots[-1], State(model, 3)
+    state.slice = 100_000
+    assert state.advance(10**15, 2000, 10**12) == engine.COUNT_UP
+    cut = state.snapshot()
+    assert state.carried is not None
+    for name, value in vars(whole).items():
+        assert np.array_equal(np.asarray(getattr(cut, name)), np.asarray(value)), name
+
+
+def test_a_clock_that_ends_is_told():
+    load = packets(64).with_arrivals("periodic", 1e-3)
+    with pytest.raises(
+        SimulationError, match=r"clock: 9\d+ packets take longer than 4e\+06 s, where a clock of 1e-12 s"
+    ):
+        simulate(serving(2), load)
+    late = Workload("late", {"packet_bytes": np.array([64])}, "timestamps", t_ns=np.array([5 * 10**15]))
+    with pytest.raises(InputError, match=r"late: time stamps must end before 4e\+06 s.* got 5e\+06 s"):
+        build(serving(2), late)
