@@ -118,7 +118,7 @@ def test_a_trace_that_is_not_run_through_says_nothing_of_means():
 def test_a_buffer_that_prefers_short_packets_says_nothing_of_means():
     load = workload(mix="amp", arrivals="poisson", rate=2e6)
     answer = design("ixp2400").simulate(load, packets=2000)
-    assert answer.drops["receive"] > 1000
+    assert answer.drops["receive"] > 500
     assert answer.about["little_gap"] == 0
     assert "least_busy" not in answer.about
 
