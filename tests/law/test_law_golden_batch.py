@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference.router_cases import ICMP, NAMED, icmp, named_cases, packet, random_cases, random_router
+from reference.router_cases import ICMP, NAMED, icmp, named_cases, packet
+from reference.router_random import random_cases, random_router
 
 from npexplore._kernels import golden_forward as kernels
 from npexplore.errors import InputError
@@ -16,6 +17,8 @@ from npexplore.golden.forward import Forwarder, profiles
 from npexplore.golden.icmp_limit import TokenBucket
 from npexplore.golden.lookup import LPMS
 from npexplore.golden.reasons import Reason
+from npexplore.testing.routers import frames as frames_for
+from npexplore.testing.routers import router_configurations
 from npexplore.testing.strategies import ip_options, ipv4_packets
 
 ROUTER = resolve(NAMED)
@@ -78,9 +81,19 @@ def assert_alike(router, profile, rows, lookup="binary_trie", limit=lambda: None
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-@given(rows=st.lists(frames(), max_size=8))
+@settings(max_examples=40)
+@given(rows=st.lists(frames(), max_size=12))
 def test_batch_equals_reference(profile, rows):
     assert_alike(ROUTER, profile, rows)
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+@settings(max_examples=40)
+@given(st.data())
+def test_batch_equals_reference_for_any_router(profile, data):
+    router = data.draw(router_configurations())
+    rows = data.draw(st.lists(frames_for(router), max_size=10))
+    assert_alike(router, profile, [(port, frame, k) for k, (port, frame) in enumerate(rows)])
 
 
 @pytest.mark.parametrize("profile", PROFILES)
