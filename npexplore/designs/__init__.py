@@ -14,6 +14,7 @@ from npexplore.designs.base import Design
 from npexplore.designs.ixp1200 import ixp1200
 from npexplore.designs.ixp2400 import ixp2400
 from npexplore.designs.ixp2400_dram import ixp2400_dram
+from npexplore.designs.raw import raw
 from npexplore.designs.soclib import soclib
 from npexplore.errors import InputError, NpexploreError, UnknownNameError
 from npexplore.machine.described.build import build
@@ -22,7 +23,7 @@ from npexplore.machine.parameters import MachineFile, Parameters, load_machine
 
 DESIGNS: dict[str, Callable[[], Design]] = {
     "ixp2400": ixp2400, "ixp2400_dram": ixp2400_dram, "ixp1200": ixp1200,
-    "soclib": soclib,
+    "raw": raw, "soclib": soclib,
 }  # fmt: skip
 
 __all__ = ["DESIGNS", "Design", "design", "design_names"]

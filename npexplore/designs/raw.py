@@ -214,9 +214,10 @@ def write(chip: Chip, m: Recorder, lines: Variable, pipeline: int) -> None:
             m.mdn.deliver(source=source, target=chip.memory + buffer, words=words + LINE_OVERHEAD["message"])
         else:
             name, path = chip.payload_path(pipeline)
+            pins = m.take("dram_pins", member=buffer) if chip.shared_pins else None
             getattr(m, name).stream(path=path, words=words + LINE_OVERHEAD[v.write])
-        if chip.shared_pins:
-            m.dram_pins.serve(member=buffer)
+            if pins is not None:
+                m.give(pins)
         getattr(m, chip.writer).serve(member=buffer)
     m.time.wait(seconds=chip.cycle * max(p.dram_latency_cycles - p.line_cycles, 0))
 
@@ -254,9 +255,11 @@ def fetch(chip: Chip, m: Recorder, o: int, lines: Variable, buffer: Operand) -> 
         with m.fork():
             m.mdn.deliver(source=card, target=memory, words=MESSAGE_WORDS["request"])
             m.dram_read.serve(member=buffer)
+            rest = p.dram_latency_cycles - p.line_cycles
             if chip.shared_pins:
                 m.dram_pins.serve(member=buffer)
-            m.time.wait(seconds=chip.cycle * max(p.dram_latency_cycles - p.line_cycles, 0))
+                rest -= p.line_bytes / p.word_bytes
+            m.time.wait(seconds=chip.cycle * max(rest, 0))
             m.mdn.deliver(source=memory, target=card, words=p.line_bytes // p.word_bytes)
             reads.give(count=1)
     reads.take(count=chip.window)  # all lines are there

@@ -27,6 +27,7 @@ from npexplore.machine.resources import (
 from npexplore.machine.resources.base import Resource
 
 LARGEST = 1500  # bytes of the longest packet
+BURST = 64  # words that a simulation moves at once where nothing else can be in the way
 ENDLESS = 10**8  # bytes of a buffer that never fills: 250 ms of a line card
 Payload = Literal["memory", "card", "nowhere"]
 Write = Literal["dma", "line", "stream", "message"]
@@ -190,5 +191,7 @@ class Chip:
         return Mesh(name, fifo_depth=self.p.fifo_depth, ports=pins, **self._on_tiles())
 
     def _static(self, name: str, members: Sequence[int]) -> StaticStreams:
-        paths = [self.layout.file.stream[k].routes for k in members]
-        return StaticStreams(name, paths=paths, fifo_depth=self.p.fifo_depth, **self._on_tiles())
+        """Return streams; the depth of FIFOs matters where targets stall, as tiles do and memories and cards do not."""
+        streams = [self.layout.file.stream[k] for k in members]
+        depth = self.p.fifo_depth if any(stream.carries == "header" for stream in streams) else BURST
+        return StaticStreams(name, paths=[s.routes for s in streams], fifo_depth=depth, **self._on_tiles())

@@ -33,8 +33,8 @@ def lookup_cycles(p: Parameters, prefix: str, cache: str) -> int:
 def dressed(p: Parameters, load: Workload, pipelines: int, outputs: int) -> Workload:
     """Return the packets with columns pipeline, output and lookup_cycles, where they have none.
 
-    One length becomes ROWS packets. Every pipeline gets as many; outputs are drawn once, evenly. `offered_gbps` of the
-    parameters lets saturated packets come periodically instead.
+    One length becomes ROWS packets. Every pipeline and output gets as many; captures, which keep their order, meet them
+    at random. `offered_gbps` of the parameters lets saturated packets come periodically instead.
     """
     n = len(load.packet_bytes)
     columns = {name: np.repeat(column, ROWS) if n == 1 else column for name, column in load.columns.items()}
@@ -45,8 +45,11 @@ def dressed(p: Parameters, load: Workload, pipelines: int, outputs: int) -> Work
         order = rng.permutation(rows)
         columns = {name: column[order] for name, column in columns.items()}
     turns = np.arange(rows, dtype=np.int64) % pipelines
-    columns.setdefault(PIPELINE, turns if in_turn else rng.permutation(turns))
-    columns.setdefault(OUTPUT, rng.permutation(np.arange(rows, dtype=np.int64) // pipelines % outputs))
+    spread = turns, np.arange(rows, dtype=np.int64) // pipelines % outputs
+    if load.ordered and n > 1:
+        spread = rng.permutation(spread[0]), rng.permutation(spread[1])
+    columns.setdefault(PIPELINE, turns if in_turn else spread[0])
+    columns.setdefault(OUTPUT, rng.permutation(spread[1]) if in_turn else spread[1])
     columns.setdefault(LOOKUP, np.full(rows, lookup_cycles(p, p.prefix, p.cache), dtype=np.int64))
     ordered = in_turn or (load.ordered and n > 1)
     found = replace(load, columns=columns, ordered=ordered)

@@ -6,6 +6,7 @@ fixes f = (mean - sum s_i c_i - (1 - sum s_i) c_rest) / (c_fit - c_rest).
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -91,7 +92,13 @@ def mix_names() -> list[str]:
 
 
 def load_mix(name: str) -> Mix:
-    """Return a mix by name; raises UnknownNameError, InputError (bad file), ModelError (no share fits the mean)."""
+    """Return a mix by name, or packets of one length by `64 bytes`.
+
+    Raises UnknownNameError, InputError (bad file), ModelError (no share fits the mean).
+    """
+    if (size := re.fullmatch(r"(\d+) bytes", name)) is not None:
+        one = Component(low=int(size[1]), high=int(size[1]), share=1.0, source="one length")
+        return solve(MixFile(name=name, title=f"packets of {name}", component=[one]))
     if name not in mix_names():
         raise UnknownNameError("mix", name, mix_names())
     path = share("models", "mixes", f"{name}.toml")
