@@ -24,6 +24,7 @@ from npexplore.machine.resources.ingress import Ingress
 
 NS = 1e-9
 WORD = 4
+BOOT_S, WINDOW_S = 2e-3, 10e-3  # measured from when queues have filled on: traffic is steady
 LONGWORD_PAIR = 8  # SDRAM and the IX bus move 64 bits at a time
 Program = Callable[[Recorder, Packet], None]
 
@@ -226,6 +227,7 @@ def build(p: Parameters) -> Machine:
     polls = {
         "idle": "poll", "poll_cycles": p.poll_instructions, "poll_wait_s": p.poll_wait_cycles / clock,
     } if p.idle == "poll" else {}  # fmt: skip
+    signals = polls if p.transmitter_idle == "poll" else {}
     resources: list[Resource] = [
         FifoServer("ready_bus", p.ready_bus_ns * NS),
         *memories(p),
@@ -245,7 +247,8 @@ def build(p: Parameters) -> Machine:
             for port in bound
         ),
         Pool("schedule_fe", 1, scheduler(p, "me2", "chosen_fe"), home="me2", gets="out_fe", start=start, **polls),
-        Pool("tx_fe", p.transmitters, transmitter(p, "me2", "fe"), home="me2", gets="chosen_fe", start=start, **polls),
+        Pool("tx_fe", p.transmitters, transmitter(p, "me2", "fe"), home="me2", gets="chosen_fe", start=start,
+             **signals),
     ]  # fmt: skip
     if gigabit:
         resources += [
@@ -260,13 +263,14 @@ def build(p: Parameters) -> Machine:
             Pool("schedule_gbe", 1, scheduler(p, "me_tx_gbe", "chosen_gbe"), home="me_tx_gbe", gets="out_gbe",
                  start=start, **polls),
             Pool("tx_gbe", p.transmitters, transmitter(p, "me_tx_gbe", "gbe"), home="me_tx_gbe", gets="chosen_gbe",
-                 start=start, **polls),
+                 start=start, **signals),
         ]  # fmt: skip
     if p.slow_share:
         resources += [Processor("strongarm", 1, p.core_clock_mhz * 1e6), BoundedQueue("slow", 64, when_full="drop")]
         pools.append(Pool("strongarm", 1, slow_path(p), home="strongarm", gets="slow", start=start))
     return Machine(
         p.file.name, pools, Ingress("receive", 1 << 24, 1), {r.name: r for r in resources}, facts=p,
+        window_s=WINDOW_S, boot_s=BOOT_S,
     )  # fmt: skip
 
 

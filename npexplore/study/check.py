@@ -134,7 +134,8 @@ def _row(row: Row, ledger: Ledger, predictions: Predictions) -> dict[str, Any]:
     entry.update(bounds=bounds, queueing=queueing, simulated=simulated, ci95=ci95)
     entry["best"] = "bounds" if quantity.solver == "exact" else "simulated"
     if best is None:
-        return entry | {"verdict": "not_predictable", "reason": "no solver gives this quantity"}
+        told = design(row.design).parameters.file.reason.get(row.key, "no solver gives this quantity")
+        return entry | {"verdict": "not_predictable", "reason": told}
     parameters = _parameters(row, quantity, predictions)
     entry["label"] = label(row, ledger, parameters)
     entry["prototype_hints"] = sum("prototype" in p.chosen_after for p in parameters.values())

@@ -48,7 +48,7 @@ class Predictions:
     solvers: Sequence[str] = SOLVERS
     found: dict[tuple[Point, str, int], Prediction | None] = field(default_factory=dict)
     _workloads: dict[str, Workload] = field(default_factory=dict)
-    _dependencies: dict[str, set[str]] = field(default_factory=dict)
+    _dependencies: dict[tuple[str, tuple[tuple[str, Value], ...]], set[str]] = field(default_factory=dict)
 
     def design_at(self, point: Point) -> Design:
         """Return the design with the point's knobs (and the overrides it has) set."""
@@ -63,10 +63,11 @@ class Predictions:
         return None if mix is None else self._workloads[mix]
 
     def dependencies(self, point: Point) -> set[str]:
-        """Return the parameters that the machine of a point reads (the same for all points of a design)."""
-        if point.design not in self._dependencies:
-            self._dependencies[point.design] = self.design_at(point).depends_on(self.workload(point.mix))
-        return self._dependencies[point.design]
+        """Return the parameters that the machine of a point reads (the same for all points with the same choices)."""
+        choices = point.design, tuple((name, value) for name, value in point.knobs if isinstance(value, str))
+        if choices not in self._dependencies:
+            self._dependencies[choices] = self.design_at(point).depends_on(self.workload(point.mix))
+        return self._dependencies[choices]
 
     def tasks(self, points: Iterable[Point]) -> list[tuple[Point, str, int]]:
         """Return what is still missing for some points."""

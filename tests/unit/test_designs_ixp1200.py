@@ -113,8 +113,9 @@ def test_reading_until_a_bit_is_set_spares_words_where_an_early_rule_matches():
 
 
 def test_instructions_are_scaled_by_module():
+    twice = 2 * IXP1200.parameters.scale_diffserv
     base, slow_base, slow = (
-        servers(**ONE, **scales)["me0"] for scales in ({}, {"scale_base": 2.0}, {"scale_diffserv": 5.7})
+        servers(**ONE, **scales)["me0"] for scales in ({}, {"scale_base": 2.0}, {"scale_diffserv": twice})
     )
     clock = IXP1200.parameters.me_clock_mhz * 1e6
     p = IXP1200.parameters

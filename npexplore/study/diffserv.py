@@ -1,0 +1,92 @@
+"""Functional tests of DiffServ at the IXP1200's ports: shares, latencies, limits (Figs. 7 to 9 of its paper).
+
+Policers, quanta and queues decide; receivers are unlimited, or as fast as the machine's simulation says (`coupled`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from npexplore.designs import Design
+from npexplore.golden.diffserv import CLASSES, Receiver
+from npexplore.golden.diffserv.experiments import Bench, load_sweep, rates_of_flows
+from npexplore.ledger import facts
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FLOWS = ("EF", "AF1", "AF2", "AF3")  # one each from four ports to one
+FIGURE_9_FLOWS = 500
+ALIKE = 2.0  # latencies within this factor of each other count as the same: both are far below those of full queues
+ONSET_STEP = 1 / 400
+
+
+def bench(design: Design) -> Bench:
+    """Return the links, queues and packets of a design's fast Ethernet ports, with receivers of no time."""
+    p = design.parameters
+    return Bench(
+        f"{p.fe_mbps:g}Mb/s", p.packet_bytes, p.gap_bytes, queue_packets=p.queue_packets // len(CLASSES),
+        depth_packets=p.bucket_packets, duration_s=0.4,
+    )  # fmt: skip
+
+
+def coupled(design: Design, receivers: int, rules: int, seed: int = 1) -> Bench:
+    """Return the bench with receivers as slow as the machine's: `receivers` ports at work, four to an engine."""
+    made = design.with_(receivers=receivers, receiver_engines=-(-receivers // 4), rules=rules)
+    rate = made.simulate(seed=seed).rate_pps / receivers
+    room = made.parameters.mac_buffer_bytes // made.parameters.packet_bytes
+    return replace(bench(design), receiver=Receiver(round(1e9 / rate), int(room)))
+
+
+def limit_of(key: str) -> float:
+    """Return a rate limit that the paper configures, packets a second."""
+    point = facts()[f"ixp1200.{key}"].point
+    assert point is not None
+    return point
+
+
+def shared(made: Bench, loads: Sequence[float], seed: int = 0) -> pd.DataFrame:
+    """Return Figs. 7 and 8: a row a load and class; EF has its limit, AF flows none."""
+    return load_sweep(made, loads, FLOWS, {"EF": limit_of("fig7.ef_limit")}, seed)
+
+
+def flows(made: Bench, loads: Sequence[float], seed: int = 0) -> pd.DataFrame:
+    """Return Fig. 9: a row a load and flow, each flow with its own rule and limit."""
+    return rates_of_flows(made, loads, FIGURE_9_FLOWS, limit_of("fig9.bw_per_flow"), seed)
+
+
+@lru_cache(maxsize=32)
+def at_load(made: Bench, load: float) -> pd.DataFrame:
+    """Return one load of Figs. 7 and 8 by class."""
+    return shared(made, (load,)).set_index("class")
+
+
+def drop_onset(made: Bench) -> float:
+    """Return the load from which on packets of AF3 find their queue full, on a grid of a quarter of a per cent."""
+    for load in np.arange(0.2, 1.0, ONSET_STEP):
+        if at_load(made, round(float(load), 6)).loc["AF3", "queue_full"] > 0:
+            return float(load)
+    return 1.0
+
+
+def alike_until(made: Bench) -> float:
+    """Return the highest load up to which all flows have the same mean latency, within the factor ALIKE."""
+    last = 0.0
+    for load in np.arange(0.2, 1.0, ONSET_STEP):
+        delay = at_load(made, round(float(load), 6))["delay_mean_ns"]
+        if delay.max() > ALIKE * delay.min():
+            return last
+        last = float(load)
+    return last
+
+
+def neighbours(made: Bench, column: str, load: float = 1.0) -> float:
+    """Return the ratio of `column` between neighbouring classes of assured forwarding, the larger over the smaller."""
+    found = at_load(made, load).loc[["AF1", "AF2", "AF3"], column].to_numpy(float)
+    pairs = np.stack([found[:-1], found[1:]])
+    return float(np.mean(pairs.max(axis=0) / pairs.min(axis=0)))
