@@ -1,7 +1,7 @@
 """The RAW chip under a layout: networks, tiles, DRAM ports and line cards as resources, and who is where on them.
 
-Terminals of the meshes: the tiles, then line cards in, line cards out, and packet buffers, in the order of the ports and
-of the layout file.
+Terminals of the meshes: the tiles, then line cards in, line cards out, and packet buffers, in the order of the ports
+and of the layout file.
 """
 
 from __future__ import annotations

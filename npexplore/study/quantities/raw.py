@@ -50,8 +50,10 @@ def baseline_of(row: Row) -> Point:
         for name, value in row.conditions.items()
         if name.startswith("baseline_") and name != "baseline_packet_bytes"
     }
-    known = facts().file.parameter
-    return point_of(row).with_(**{name: known[name].check(name, value) for name, value in changed.items()})
+    known, point = facts().file.parameter, point_of(row)
+    return Point.of(
+        point.design, point.mix, {**dict(point.knobs), **{k: known[k].check(k, v) for k, v in changed.items()}}
+    )
 
 
 def pair(row: Row) -> list[Point]:
@@ -85,10 +87,10 @@ def gain(*points: Point) -> Quantity:
 def _over_system(row: Row, get: Get) -> float:
     p, answer = facts(), get(point_of(row))
     if row.conditions["system"] == "general_purpose":
-        return answer.throughput_bps / (p.general_purpose_gbps * 1e9)
+        return answer.throughput_bps / float(p.general_purpose_gbps * 1e9)
     if row.conditions.get("packet_bytes") == SHORT:
-        return answer.rate_pps / (p.ixp1200_mpps * 1e6)
-    return answer.throughput_bps / (p.ixp1200_gbps * 1e9)
+        return answer.rate_pps / float(p.ixp1200_mpps * 1e6)
+    return answer.throughput_bps / float(p.ixp1200_gbps * 1e9)
 
 
 def _trace_points(row: Row) -> list[Point]:
@@ -141,7 +143,7 @@ def _latency(row: Row, get: Get) -> float:
 
 def _overhead(row: Row, get: Get) -> float:
     """Cycles of a 1500-byte packet beyond those of a 64-byte one and two for each further word."""
-    return cycles(get, "v3", LONG) - cycles(get, "v3", SHORT) - 2 * (LONG - SHORT) / facts().word_bytes
+    return cycles(get, "v3", LONG) - cycles(get, "v3", SHORT) - 2 * (LONG - SHORT) / int(facts().word_bytes)
 
 
 def _long_penalty(row: Row, get: Get) -> float:
