@@ -19,6 +19,7 @@ from npexplore.machine.resources import Delay, FifoServer, Lock, WordMemory
 from npexplore.machine.resources.base import Resource
 from npexplore.machine.resources.ingress import Ingress
 from npexplore.machine.workload import Workload, workload
+from npexplore.solve.prediction import Prediction
 
 WORD_BYTES = 4
 TICKS_A_CYCLE = 16
@@ -147,6 +148,27 @@ def route(p: Parameters) -> Callable[[Recorder, Packet], None]:
             m.egress.serve(member=engine)
 
     return program
+
+
+def words_read(p: Parameters, prediction: Prediction) -> float:
+    """Return the words that output engines read in the window, by the utilization law; parts of packets count too."""
+    cycles = p.window_cycles - p.boot_cycles
+    return float(prediction.utilization["egress"].busy * p.egress_engines * cycles / p.egress_word_cycles)
+
+
+def bits_per_cycle(p: Parameters, prediction: Prediction) -> float:
+    """Return the bits of those words over the whole window, boot included, as the paper counts."""
+    return 8 * float(p.packet_bytes) / packet_words(p) * words_read(p, prediction) / float(p.window_cycles)
+
+
+def conflict_cycles(p: Parameters, prediction: Prediction) -> float | None:
+    """Return the cycles that processors spend in the scheduler, or waiting for the RAM of global variables.
+
+    A sleeping task's processor stays in the scheduler, which reads that RAM all the time: it counts as in conflict (the
+    paper: "most of the conflicts" are there). None where a solver knows no waiting.
+    """
+    waiting = [prediction.queue[name].mean for name in ("lock", "globals") if name in prediction.queue]
+    return sum(waiting) * float(p.window_cycles - p.boot_cycles) if waiting else None
 
 
 def traffic(p: Parameters) -> Workload:

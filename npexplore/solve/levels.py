@@ -142,5 +142,6 @@ class Levels:
             raise RefusedError(f"queueing: {server.name!r} takes longer the more wait, and has {limit} units")
         self.handed_over.append(station.name)
         waiting = np.arange(float(self.customers))
-        longer = station.seconds + server.wake_s * (waiting > 0) + server.per_waiter_s * waiting
+        each = server.wake_s * (waiting > 0) + server.per_waiter_s * waiting
+        longer = station.seconds + self.demands.servers[server.name].visits * each
         return Station(station.name, station.seconds, station.seconds / longer)

@@ -66,7 +66,8 @@ def queueing(machine: Machine, workload: Workload, given: Demanded | None = None
     for number, station in enumerate(stations):
         if station.name in levels.handed_over and workload.arrivals == "saturated":
             server, waiting = d.servers[station.name], max(float(solved.queue_length[-1, number]) - 1, 0.0)
-            longer = rate * (server.wake_s * min(waiting, 1.0) + server.per_waiter_s * waiting)
+            each = server.wake_s * min(waiting, 1.0) + server.per_waiter_s * waiting
+            longer = rate * d.demands.servers[station.name].visits * each
             busiest[station.name] += longer
             utilization[station.name] = Utilization(utilization[station.name].busy + longer)
     for name in {*groups, *levels.handed_over} & utilization.keys():

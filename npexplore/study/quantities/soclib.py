@@ -10,7 +10,14 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean
 
 from npexplore.designs import design
-from npexplore.designs.soclib import ELEMENTS, element_cycles, packet_words
+from npexplore.designs.soclib import (
+    ELEMENTS,
+    bits_per_cycle,
+    conflict_cycles,
+    element_cycles,
+    packet_words,
+    words_read,
+)
 from npexplore.ledger import Row
 from npexplore.machine.parameters import Parameters
 from npexplore.solve.prediction import Prediction
@@ -34,28 +41,21 @@ def parameters_at(point: Point) -> Parameters:
 
 
 def words(point: Point, prediction: Prediction) -> float:
-    """Return the words that the output engines read in the window: utilization law, whole and broken packets alike."""
-    p = parameters_at(point)
-    cycles = p.window_cycles - p.boot_cycles
-    return float(prediction.utilization["egress"].busy * p.egress_engines * cycles / p.egress_word_cycles)
+    """Return the words read at egress at a point."""
+    return words_read(parameters_at(point), prediction)
 
 
-def bits_per_cycle(point: Point, prediction: Prediction) -> float:
-    """Return the bits of those words over the whole window, boot included, as the paper counts."""
-    p = parameters_at(point)
-    return 8 * float(p.packet_bytes) / packet_words(p) * words(point, prediction) / float(p.window_cycles)
+def rate(point: Point, prediction: Prediction) -> float:
+    """Return the throughput of a point in bits per cycle."""
+    return bits_per_cycle(parameters_at(point), prediction)
 
 
-def conflict_cycles(point: Point, prediction: Prediction) -> float:
-    """Return the cycles that processors spend in the scheduler's scan or waiting for the RAM of global variables.
-
-    Raises MissingError where a solver knows no waiting.
-    """
-    p = parameters_at(point)
-    waiting = [prediction.queue[name].mean for name in ("lock", "globals") if name in prediction.queue]
-    if not waiting:
+def conflicts(point: Point, prediction: Prediction) -> float:
+    """Return the conflict cycles of a point; raises MissingError where a solver knows no waiting."""
+    found = conflict_cycles(parameters_at(point), prediction)
+    if found is None:
         raise MissingError
-    return sum(waiting) * float(p.window_cycles - p.boot_cycles)
+    return found
 
 
 def grid(row: Row) -> list[Point]:
@@ -77,7 +77,7 @@ def points(row: Row) -> list[Point]:
 
 
 def _curve(row: Row, get: Get) -> list[tuple[int, float]]:
-    return [(int(str(dict(p.knobs)["processors"])), bits_per_cycle(p, get(p))) for p in grid(row)]
+    return [(int(str(dict(p.knobs)["processors"])), rate(p, get(p))) for p in grid(row)]
 
 
 def peak(curve: Sequence[tuple[int, float]]) -> tuple[int, float]:
@@ -100,16 +100,12 @@ def collapse(curve: Sequence[tuple[int, float]]) -> int:
 
 
 def _ratios(row: Row, get: Get) -> list[float]:
-    return [
-        bits_per_cycle(p, get(p)) / bits_per_cycle(q, get(q))
-        for p in points(row)
-        for q in [CONDITIONS.baseline_of(row, p)]
-    ]
+    return [rate(p, get(p)) / rate(q, get(q)) for p in points(row) for q in [CONDITIONS.baseline_of(row, p)]]
 
 
 def _throughput(row: Row, get: Get) -> float | bool:
     if row.kind != "ordinal":
-        return fmean(bits_per_cycle(p, get(p)) for p in points(row))
+        return fmean(rate(p, get(p)) for p in points(row))
     ratios = _ratios(row, get)
     return max(ratios) <= GREAT if "baseline_lock" in row.conditions else min(ratios) > 1.0
 
@@ -149,7 +145,7 @@ QUANTITIES: Mapping[str, Quantity] = {
     "processors at peak": Quantity(grid, lambda row, get: float(peak(_curve(row, get))[0])),
     "processors at knee": Quantity(grid, lambda row, get: float(knee(_curve(row, get)))),
     "processors at collapse": Quantity(grid, lambda row, get: float(collapse(_curve(row, get)))),
-    "conflict cycles": Quantity(points, lambda row, get: fmean(conflict_cycles(p, get(p)) for p in points(row))),
+    "conflict cycles": Quantity(points, lambda row, get: fmean(conflicts(p, get(p)) for p in points(row))),
     "service time": Quantity(lambda row: [], lambda row, get: float(sum(_table(row).values())), "exact"),
     "share of total": Quantity(lambda row: [], lambda row, get: _share(row), "exact"),
 }
