@@ -13,7 +13,6 @@ QUANTITIES: Mapping[str, Mapping[str, Quantity]] = {
     "ixp2400": ixp2400.QUANTITIES,
     "ixp2400_dram": ixp2400.QUANTITIES,
     "raw": raw.QUANTITIES,
-    "raw": raw.QUANTITIES,
     "soclib": soclib.QUANTITIES,
 }
 
