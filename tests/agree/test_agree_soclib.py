@@ -1,4 +1,4 @@
-"""The SoCLIB NPU: simulation against arithmetic, load-dependent MVA, birth-death chains in time, and the paper's peaks."""
+"""The SoCLIB NPU: simulation against arithmetic, load-dependent MVA, birth-death chains in time, the paper's peaks."""
 
 import numpy as np
 import pytest
