@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 DIFFERS, DAMAGED = 1, 3
 PROFILES = ("rfc1812", "linux")
+DIFFSERV_COLUMNS = (
+    "port", "class", "offered", "sent", "policed", "queue_full", "early", "sent_bps", "delay_mean_ns", "delay_p99_ns",
+)  # fmt: skip
 FILE = click.Path(dir_okay=False, path_type=Path)
 FOLDER = click.Path(file_okay=False, path_type=Path)
 
@@ -129,6 +132,9 @@ def _text(run: Routed, document: dict[str, Any]) -> str:
     parts.append(table(document["ports"], {**columns, "out_bytes": "bytes out"}))
     if document["drops"]:
         parts.append(table(document["drops"], ["reason", "packets", "meaning", "clause"]))
+    if document["diffserv"]:
+        columns = {name: name.replace("_", " ") for name in DIFFSERV_COLUMNS}
+        parts.append(table(document["diffserv"]["classes"], columns))
     if document["outputs"]:
         parts.append(facts(document["outputs"]))
     if run.verdict is not None:

@@ -9,9 +9,9 @@ from __future__ import annotations
 import gzip
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import msgspec
 import numpy as np
@@ -22,6 +22,9 @@ from npexplore.golden.addresses import address_number, address_text, mask_of, pr
 from npexplore.paths import share
 from npexplore.toml import Record, decode
 from npexplore.units import parse_rate
+
+if TYPE_CHECKING:
+    from npexplore.golden.edge import Edge
 
 Profile = Literal["rfc1812", "linux"]
 RouteKind = Literal["unicast", "blackhole", "unreachable", "prohibit"]
@@ -64,6 +67,12 @@ class RoutesFile(Record, frozen=True, kw_only=True):
     file: str
 
 
+class DiffservRecord(Record, frozen=True, kw_only=True):
+    """A DiffServ edge at every port: a file of rules, with policers, queues and schedulers (docs/diffserv.md)."""
+
+    rules: str
+
+
 class RouterFile(Record, frozen=True, kw_only=True):
     """Schema of ROUTER.toml. The order of the ports gives them their numbers."""
 
@@ -72,6 +81,7 @@ class RouterFile(Record, frozen=True, kw_only=True):
     neighbour: list[NeighbourRecord] = msgspec.field(default_factory=list)
     route: list[RouteRecord] = msgspec.field(default_factory=list)
     routes: RoutesFile | None = None
+    diffserv: DiffservRecord | None = None
 
 
 @dataclass(frozen=True)
@@ -124,6 +134,7 @@ class Router:
     routes: RouteColumns
     neighbours: dict[int, bytes] = field(default_factory=dict)
     profile: Profile = "rfc1812"
+    edge: Edge | None = field(default=None, compare=False)
 
     def mac_of(self, port: int, address: int) -> bytes:
         """Return the MAC address of a neighbour: its own, else the one at the other end of the link."""
@@ -149,9 +160,14 @@ def load_router(path: str | Path) -> Router:
     except OSError as error:
         raise InputError(f"{error.filename or path}: {error.strerror or error}") from None
     try:
-        return resolve(record, lines)
+        router = resolve(record, lines)
     except InputError as error:
         raise InputError(f"{file.name}: {error}") from None
+    if record.diffserv is None:
+        return router
+    from npexplore.golden.edge import load_edge
+
+    return replace(router, edge=load_edge(file.parent / record.diffserv.rules, router.ports))
 
 
 def resolve(record: RouterFile, more: Iterable[tuple[str, RouteRecord]] = ()) -> Router:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from npexplore.errors import InputError
+from npexplore.golden.columns import Packets
 from npexplore.golden.configuration import Router
 from npexplore.golden.link_rate import Link
 from npexplore.golden.reasons import Reason
@@ -68,12 +70,16 @@ class OutputCaptures:
             if number in self._links:
                 times = times.copy()
                 times[rows] = self._links[number].departures(times[rows], frames.length[rows])
-            columns: dict[str, Any] = {
-                "t_ns": times, "length": frames.length.astype(np.uint32), "position": frames.offset,
-                "interface": np.zeros(len(made), np.uint16),
-            }  # fmt: skip
-            table = PacketTable.of_records(columns, np.array([ETHERNET_LINK], np.uint16))
-            self._writer(number).write(frames.buffer, 0, table, rows, frames.length)
+            self.write(number, frames, times, rows)
+
+    def write(self, number: int, frames: Packets, times: NDArray[np.int64], rows: NDArray[np.int64]) -> None:
+        """Append some of these frames to a port's capture, with their times, in the order of `rows`."""
+        columns: dict[str, Any] = {
+            "t_ns": times, "length": frames.length.astype(np.uint32), "position": frames.offset,
+            "interface": np.zeros(len(frames), np.uint16),
+        }  # fmt: skip
+        table = PacketTable.of_records(columns, np.array([ETHERNET_LINK], np.uint16))
+        self._writer(number).write(frames.buffer, 0, table, rows, frames.length)
 
     def _writer(self, number: int) -> CaptureWriter:
         if number not in self._writers:
@@ -100,10 +106,36 @@ class DropTable:
 
     def take(self, step: Step) -> None:
         """Write the drops of a step."""
+        self._writer.writerows(row for _, row in self._rows(step))
+
+    def _rows(self, step: Step) -> Iterator[tuple[int, tuple[Any, ...]]]:
+        """Yield the number in the step and the row of each packet that was dropped."""
         rows = step.dropped
         names = [port.name for port in self.router.ports]
         reasons = {int(reason): reason for reason in Reason}
-        columns = (step.frames.port[rows], step.part.number[rows], step.part.t_ns[rows], step.made.reason[rows])
-        for port, number, time_ns, code in zip(*(column.tolist() for column in columns), strict=True):
+        columns = (rows, step.frames.port[rows], step.part.number[rows], step.part.t_ns[rows], step.made.reason[rows])
+        for row, port, number, time_ns, code in zip(*(column.tolist() for column in columns), strict=True):
             time = "" if time_ns == NO_TIME else time_ns
-            self._writer.writerow((names[port], number, time, reasons[code].name, reasons[code].clause))
+            yield row, (names[port], number, time, reasons[code].name, reasons[code].clause)
+
+
+class LateDropTable(DropTable):
+    """The same table where some drops are known only at the end: rows are kept until then."""
+
+    def __init__(self, router: Router, path: Path) -> None:
+        super().__init__(router, path)
+        self._kept: list[tuple[int, tuple[Any, ...]]] = []
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if error is None:
+            self._writer.writerows(row for _, row in sorted(self._kept, key=lambda kept: kept[0]))
+        super().__exit__(kind, error, at)
+
+    def take(self, step: Step, first: int = 0) -> None:
+        """Keep the drops of a step whose packets are numbered from `first` on."""
+        self._kept += [(first + row, cells) for row, cells in self._rows(step)]
+
+    def add(self, order: int, port: int, number: int, time_ns: int, reason: str, clause: str) -> None:
+        """Keep a drop that was decided later; `order` is the packet's number over all steps."""
+        time = "" if time_ns == NO_TIME else time_ns
+        self._kept.append((order, (self.router.ports[port].name, number, time, reason, clause)))

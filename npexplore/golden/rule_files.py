@@ -17,6 +17,8 @@ import msgspec
 
 from npexplore.errors import InputError, NpexploreError, UnknownNameError, one_of
 from npexplore.golden.addresses import MAX_ADDRESS, address_number, mask_of, prefix_pair, prefix_text
+from npexplore.golden.diffserv.records import PolicerRecord, PortQueuesRecord, QueueRecord
+from npexplore.golden.diffserv.setup import CLASSES
 from npexplore.golden.five_tuple import BITS, FIELDS, PROTOCOLS
 from npexplore.golden.rules import MAX_RULES, Range, Rule, Rules, class_number, prefix_length, range_text
 from npexplore.toml import Record, decode
@@ -45,10 +47,18 @@ class RuleRecord(Record, frozen=True, kw_only=True):
 
 
 class RulesFile(Record, frozen=True, kw_only=True):
-    """Schema of a file of rules, first match first."""
+    """Schema of a file of rules, first match first, and of what a DiffServ edge does with their packets.
+
+    classes: the queues of every port, highest first. scheduler, queue: of every port; port: what some do otherwise.
+    """
 
     about: str = ""
     rule: list[RuleRecord]
+    classes: list[str] = msgspec.field(default_factory=lambda: list(CLASSES))
+    scheduler: str = "priority_drr"
+    policer: dict[str, PolicerRecord] = msgspec.field(default_factory=dict)
+    queue: dict[str, QueueRecord] = msgspec.field(default_factory=dict)
+    port: dict[str, PortQueuesRecord] = msgspec.field(default_factory=dict)
 
 
 def rules_schema() -> dict[str, Any]:
@@ -59,14 +69,22 @@ def rules_schema() -> dict[str, Any]:
 def load_rules(path: str | Path) -> Rules:
     """Read rules: TOML by its name (.toml), else ClassBench. Raises InputError naming file, rule, field and value."""
     file = Path(path)
+    if file.suffix != ".toml":
+        return classbench_rules(_bytes(path).decode(errors="replace").splitlines(), file.name)
+    return rules_of(read_rules_file(path).rule, file.name)
+
+
+def read_rules_file(path: str | Path) -> RulesFile:
+    """Return a TOML file of rules as it stands; raises InputError naming file, place, rule and value."""
+    record: RulesFile = decode(_bytes(path), RulesFile, Path(path))
+    return record
+
+
+def _bytes(path: str | Path) -> bytes:
     try:
-        data = file.read_bytes()
+        return Path(path).read_bytes()
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}") from None
-    if file.suffix != ".toml":
-        return classbench_rules(data.decode(errors="replace").splitlines(), file.name)
-    record: RulesFile = decode(data, RulesFile, file)
-    return rules_of(record.rule, file.name)
 
 
 def rules_of(records: Sequence[RuleRecord], origin: str = "rules", policers: Collection[str] | None = None) -> Rules:

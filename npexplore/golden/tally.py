@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from npexplore.golden.configuration import Router
+from npexplore.golden.diffserv.outcome import Fate
 from npexplore.golden.reasons import Reason
 from npexplore.golden.replay import Step
 
@@ -22,6 +24,7 @@ class Tally:
         self.dropped = np.zeros((ports, max(Reason) + 1), np.int64)  # by port in and reason
         self.frames = np.zeros((3, ports), np.int64)  # in, out, ICMP messages of the router
         self.bytes = np.zeros((3, ports), np.int64)
+        self.lost: Counter[tuple[int, Fate]] = Counter()  # packets that a DiffServ edge dropped, by port in
         self.cut = 0  # packets dropped as truncated that are so since they were captured
 
     def take(self, step: Step) -> None:
@@ -41,6 +44,16 @@ class Tally:
             self.bytes[kind] += np.bincount(number, weights=size, minlength=ports).astype(np.int64)
         truncated = made.reason == Reason.TRUNCATED
         self.cut += int((step.part.captured < step.part.length)[truncated].sum())
+
+    def unsend(self, port: NDArray[np.int64], icmp: NDArray[np.bool_], size: NDArray[np.int64]) -> None:
+        """Take back frames that were counted as sent and did not leave."""
+        np.add.at(self.frames, (1 + icmp, port), -1)
+        np.add.at(self.bytes, (1 + icmp, port), -size)
+
+    def lose(self, source: int, port: int, fate: Fate) -> None:
+        """Count a packet, counted as sent from one port to another, as dropped by the DiffServ edge."""
+        self.sent[source, port] -= 1
+        self.lost[source, fate] += 1
 
     @property
     def packets(self) -> int:
@@ -69,6 +82,14 @@ class Tally:
             for reason, packets in zip(Reason, self.dropped.sum(axis=0).tolist(), strict=True)
             if packets
         ]
+        found += [
+            {
+                "reason": fate.name, "packets": sum(n for (_, one), n in self.lost.items() if one is fate),
+                "meaning": fate.text, "clause": fate.clause,
+            }
+            for fate in Fate
+            if any(one is fate for _, one in self.lost)
+        ]  # fmt: skip
         return sorted(found, key=lambda row: -row["packets"])
 
     def ways(self) -> list[dict[str, Any]]:
@@ -79,4 +100,7 @@ class Tally:
             {"from": names[source], "to": to[target], "dropped": kind == "dropped", "packets": packets}
             for kind, to, counts in kinds
             for (source, target), packets in zip(np.argwhere(counts).tolist(), counts[counts > 0].tolist(), strict=True)
+        ] + [
+            {"from": names[source], "to": fate.name, "dropped": True, "packets": packets}
+            for (source, fate), packets in sorted(self.lost.items())
         ]

@@ -24,13 +24,24 @@ QUANTILES = {"delay_p50_ns": 0.5, "delay_p95_ns": 0.95, "delay_p99_ns": 0.99}
 
 
 class Fate(IntEnum):
-    """Where a packet's way ended. BUFFER_FULL: in the MAC buffer, before it was received."""
+    """Where a packet's way ended: a code, what it means (`text`), where it is written (`clause`)."""
 
-    SENT = kernels.SENT
-    POLICED = kernels.POLICED
-    QUEUE_FULL = kernels.QUEUE_FULL
-    EARLY = kernels.EARLY
-    BUFFER_FULL = 4
+    text: str
+    clause: str
+
+    def __new__(cls, code: int, text: str, clause: str) -> Fate:
+        """Make a member with its text and clause."""
+        member = int.__new__(cls, code)
+        member._value_ = code
+        member.text = text
+        member.clause = clause
+        return member
+
+    SENT = kernels.SENT, "it left by a port", ""
+    POLICED = kernels.POLICED, "its flow sent more than its policer allows", "RFC 2475 section 2.3.3.4"
+    QUEUE_FULL = kernels.QUEUE_FULL, "the queue of its class was full", "RFC 7567 section 2"
+    EARLY = kernels.EARLY, "the queue of its class was long on average", "RFC 7567 section 2"
+    BUFFER_FULL = 4, "the MAC buffer was full before it was received", "Lin et al. 2003, Detailed Packet Flow"
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +94,13 @@ class Outcome:
         return self._table(self.class_number, len(self.router.classes), since_ns, until_ns).assign(
             **{"class": self.router.classes}
         ).set_index("class")  # fmt: skip
+
+    def by_port(self, since_ns: int | None = None, until_ns: int | None = None) -> pd.DataFrame:
+        """Return a row a port and class, as `by_class`."""
+        ports, classes = len(self.router.ports), len(self.router.classes)
+        table = self._table(self.arrivals.port * classes + self.class_number, ports * classes, since_ns, until_ns)
+        numbers = np.repeat(np.arange(ports), classes)
+        return table.assign(port=numbers, **{"class": self.router.classes * ports}).set_index(["port", "class"])
 
     def by_rule(self, since_ns: int | None = None, until_ns: int | None = None) -> pd.DataFrame:
         """Return a row a rule with its flow's counters, as `by_class`; the last row, -1, is for packets without one."""

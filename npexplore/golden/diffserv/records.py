@@ -1,0 +1,87 @@
+"""What a file of rules may say beside its rules: classes, policers, queues and schedulers, all ports alike or by name.
+
+Records as they stand in the TOML; `npexplore.golden.edge` checks them against a router. docs/diffserv.md has every key.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from npexplore.toml import Record
+
+Drop = Literal["yellow", "red", "never"]
+
+
+class LeakyBucketRecord(Record, frozen=True, kw_only=True, tag_field="kind", tag="leaky_bucket"):
+    """Quanta rate and depth (`burst`), in bytes or packets as the rate counts (10Mb/s or 62500pps).
+
+    drop: packets of this colour or a worse one; never: all are marked and go on. per_rule: one policer for each rule
+    that names it, else all share one.
+    """
+
+    rate: str
+    burst: int
+    tick_ns: int = 1
+    drop: Drop = "red"
+    per_rule: bool = False
+
+
+class SingleRateRecord(Record, frozen=True, kw_only=True, tag_field="kind", tag="single_rate"):
+    """srTCM (RFC 2697): committed rate, committed and excess burst."""
+
+    rate: str
+    burst: int
+    excess: int
+    aware: bool = False
+    drop: Drop = "red"
+    per_rule: bool = False
+
+
+class TwoRateRecord(Record, frozen=True, kw_only=True, tag_field="kind", tag="two_rate"):
+    """trTCM (RFC 2698): peak rate and burst, committed rate and burst."""
+
+    peak: str
+    peak_burst: int
+    rate: str
+    burst: int
+    aware: bool = False
+    drop: Drop = "red"
+    per_rule: bool = False
+
+
+PolicerRecord = LeakyBucketRecord | SingleRateRecord | TwoRateRecord
+
+
+class EarlyRecord(Record, frozen=True, kw_only=True):
+    """Early drop: thresholds in packets for green, yellow, red; chance at the upper one; shift of the average."""
+
+    low: tuple[int, int, int]
+    high: tuple[int, int, int]
+    chance: float = 0.1
+    shift: int = 9
+
+
+class QueueRecord(Record, frozen=True, kw_only=True):
+    """A class's queue: weight (as the scheduler means it), limits in packets and bytes (neither: 64 packets)."""
+
+    weight: int | None = None
+    packets: int | None = None
+    bytes: int | None = None
+    early: EarlyRecord | None = None
+
+
+class ShapeRecord(Record, frozen=True, kw_only=True):
+    """A port sends no more than a token bucket of this rate and burst (bytes) lets it."""
+
+    rate: str
+    burst: int
+
+
+class PortQueuesRecord(Record, frozen=True, kw_only=True):
+    """What one port does otherwise than all others."""
+
+    scheduler: str | None = None
+    shape: ShapeRecord | None = None
+    queue: dict[str, QueueRecord] = msgspec.field(default_factory=dict)
