@@ -1,4 +1,8 @@
-"""What all suites share: profiles of hypothesis, marks by folder, no skipping in CI, and `tests` as an import path."""
+"""What all suites share: profiles of hypothesis, marks by folder, no skipping in CI, and `tests` as an import path.
+
+Tests that ask the kernel of this machine (fixture `kernel`) are left out where network namespaces may not be made, with
+a line that says so; there its recorded answers decide, in CI too.
+"""
 
 import os
 import sys
@@ -17,12 +21,37 @@ settings.register_profile("ci", deadline=None, derandomize=True)
 settings.load_profile("ci" if IN_CI else "npexplore")
 
 
-def pytest_collection_modifyitems(items):
+LEFT_OUT = pytest.StashKey[str]()
+
+
+def pytest_collection_modifyitems(config, items):
     """Mark tests by their folder: `oracle` needs other programs, `fuzz` takes as long as it is given."""
     for item in items:
         folder = item.path.relative_to(TESTS).parts[0] if item.path.is_relative_to(TESTS) else ""
         if folder in ("oracle", "fuzz"):
             item.add_marker(folder)
+    live = [item for item in items if "kernel" in getattr(item, "fixturenames", ())]
+    if live and (reason := _why_no_kernel()):
+        items[:] = [item for item in items if item not in live]
+        config.hook.pytest_deselected(items=live)
+        config.stash[LEFT_OUT] = f"live kernel: {len(live)} tests left out, its recordings decide: {reason}"
+
+
+def _why_no_kernel():
+    from npexplore.testing.linux_kernel import why_not
+
+    return why_not()
+
+
+def pytest_report_collectionfinish(config):
+    """Tell what was left out."""
+    return config.stash.get(LEFT_OUT, None) or []
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    """Tell it again where it is read, also under `-q`."""
+    if LEFT_OUT in config.stash:
+        terminalreporter.write_line(config.stash[LEFT_OUT], yellow=True)
 
 
 def _skip_fails(report):

@@ -28,7 +28,7 @@ import numpy as np
 
 from npexplore.errors import InputError
 from npexplore.golden.addresses import address_number, address_text, mask_of
-from npexplore.golden.configuration import KINDS, Port, Router
+from npexplore.golden.configuration import KINDS, Port, PortRecord, Router, RouterFile, resolve
 
 Result = TypeVar("Result")
 
@@ -66,7 +66,20 @@ LINK_SETTINGS = {
 
 
 def why_not() -> str | None:
-    """Return why the kernel cannot be asked here, or None if it can."""
+    """Return why the kernel cannot be asked here, or None if it can: a small router was set up and took a frame."""
+    reason = _why_no_namespaces()
+    if reason:
+        return reason
+    port = PortRecord(name="p", address="10.0.0.1/30", mac="02:00:00:00:00:00", peer_mac="02:00:00:00:01:00")
+    try:
+        with LinuxKernel(resolve(RouterFile(port=[port]))) as kernel:
+            kernel.forward(0, bytes(LINK_HEADER))
+    except (InputError, OSError) as error:
+        return f"a router in a namespace cannot be set up: {error}"
+    return None
+
+
+def _why_no_namespaces() -> str | None:
     if shutil.which("ip") is None:
         return "the program ip (iproute2) is not installed"
     try:
@@ -132,7 +145,7 @@ class LinuxKernel:
         self._introduced = {a for port in router.ports for a in (port.address, port.broadcast) if a is not None}
 
     def __enter__(self) -> LinuxKernel:
-        reason = why_not()
+        reason = _why_no_namespaces()
         if reason:
             raise InputError(f"the Linux kernel cannot be asked: {reason}")
         try:
