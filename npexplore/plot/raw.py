@@ -1,0 +1,142 @@
+"""Drawings of a tiled chip: who sits on which tile, line cards and memories at the pins, streams, loads of links."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import plotly.graph_objects as go
+from plotly.colors import sample_colorscale
+
+from npexplore.machine.layouts import Layout
+from npexplore.plot import theme
+
+TINTS = ("#F3F4F6", "#CFE3F2", "#F6DCCB", "#CDEBE0", "#F2DFEA")  # no owner, stages 1 to 4
+CARD, DRAM = "#FBE8C6", "#DDEFFA"
+SCALE = "Cividis"
+OUTSIDE = {"north": (0, 1), "south": (0, -1), "west": (-1, 0), "east": (1, 0)}
+STAGES = {1: "look up", 2: "verify", 3: "update", 4: "queue"}
+
+
+def centre(layout: Layout, tile: int) -> tuple[float, float]:
+    """Return where a tile is drawn; row 0 is at the top."""
+    return float(tile % layout.file.columns), float(layout.file.rows - 1 - tile // layout.file.columns)
+
+
+def _box(figure: go.Figure, at: tuple[float, float], half: tuple[float, float], colour: str, text: str) -> None:
+    x, y = at
+    figure.add_shape(
+        type="rect", x0=x - half[0], x1=x + half[0], y0=y - half[1], y1=y + half[1], fillcolor=colour, opacity=0.85,
+        line={"color": theme.GREY, "width": 1}, layer="below",
+    )  # fmt: skip
+    figure.add_annotation(x=x, y=y, text=text, showarrow=False, font={"size": 10})
+
+
+def _arrow(figure: go.Figure, a: tuple[float, float], b: tuple[float, float], colour: str, width: float) -> None:
+    figure.add_annotation(
+        x=b[0], y=b[1], ax=a[0], ay=a[1], xref="x", yref="y", axref="x", ayref="y", text="", showarrow=True,
+        arrowhead=2, arrowsize=1, arrowwidth=width, arrowcolor=colour,
+    )  # fmt: skip
+
+
+def pin(layout: Layout, tile: int, side: str, shift: float = 0.0) -> tuple[float, float]:
+    """Return where a device at a tile's pins is drawn; `shift` moves it along the chip's edge."""
+    (x, y), (dx, dy) = centre(layout, tile), OUTSIDE[side]
+    return x + dx + (shift if dy else 0.0), y + dy + (shift if dx else 0.0)
+
+
+def chip(layout: Layout, title: str = "") -> go.Figure:
+    """Return a layout as a drawing: tiles by stage, devices at the pins, static streams as arrows."""
+    figure = go.Figure()
+    owner = {
+        tile: (stage, number)
+        for number, pipeline in enumerate(layout.file.pipeline)
+        for stage, tile in enumerate(pipeline.stages, 1)
+    }
+    for tile in range(layout.grid.tiles):
+        stage, number = owner.get(tile, (0, 0))
+        text = f"<b>{tile}</b>" + (f"<br>{stage}: {STAGES.get(stage, 'stage')}<br>pipeline {number}" if stage else "")
+        _box(figure, centre(layout, tile), (0.36, 0.36), TINTS[stage % len(TINTS)], text)
+    _devices(figure, layout)
+    colours = {"static1": theme.BLUE, "static2": theme.ORANGE}
+    for stream, tree in zip(layout.file.stream, layout.trees, strict=True):
+        shift = 0.05 if stream.network == "static2" else -0.05
+        for a, b in tree.hops:
+            (ax, ay), (bx, by) = centre(layout, a), centre(layout, b)
+            start, end = (ax + 0.6 * (bx - ax) / 2 + shift, ay + 0.6 * (by - ay) / 2 + shift), (
+                bx - 0.6 * (bx - ax) / 2 + shift, by - 0.6 * (by - ay) / 2 + shift,
+            )  # fmt: skip
+            _arrow(figure, start, end, colours[stream.network], 2.0)
+    for network, colour in colours.items():
+        if any(stream.network == network for stream in layout.file.stream):
+            carried = sorted({s.carries for s in layout.file.stream if s.network == network})
+            name = f"{network.replace('static', 'static network ')}: {', '.join(carried)}"
+            figure.add_scatter(x=[None], y=[None], mode="lines", line={"color": colour, "width": 3}, name=name)
+    return _framed(figure, layout, title or layout.file.title)
+
+
+def _devices(figure: go.Figure, layout: Layout) -> None:
+    cards = {(c.tile, c.side): c for c in layout.file.line_card}
+    both = len(cards) < len(layout.file.line_card)
+    for card in layout.file.line_card:
+        place = pin(layout, card.tile, card.side, 0.0 if not both else (-0.2 if card.direction == "in" else 0.2))
+        half = (0.18 if both else 0.32, 0.15)
+        _box(figure, place, half, CARD, f"{card.direction} {card.port}")
+    for memory in layout.file.memory:
+        text = "packets of " + ", ".join(map(str, memory.ports)) if memory.use == "packets" else "routing table"
+        _box(figure, pin(layout, memory.tile, memory.side), (0.38, 0.2), DRAM, f"DRAM<br>{text}")
+
+
+def _framed(figure: go.Figure, layout: Layout, title: str) -> go.Figure:
+    hidden = {"visible": False}
+    columns, rows = layout.file.columns, layout.file.rows
+    figure.update_layout(
+        title=title, height=140 * rows / 1.2 + 320, xaxis={**hidden, "range": [-1.6, columns + 0.6]},
+        yaxis={**hidden, "range": [-1.5, rows + 0.5], "scaleanchor": "x"}, showlegend=True,
+        legend={"orientation": "h", "y": -0.02},
+    )  # fmt: skip
+    return figure
+
+
+def contention(
+    layout: Layout, loads: Mapping[str, Sequence[tuple[int | None, int | None, float]]], title: str
+) -> go.Figure:
+    """Return the loads of links between tiles as colours, one drawing a network.
+
+    loads: by the network's name, (source tile, target tile, load 0 to 1) of links; those of terminals are left out.
+    """
+    from plotly.subplots import make_subplots
+
+    figure = make_subplots(1, len(loads), subplot_titles=list(loads), horizontal_spacing=0.04)
+    top = max((load for links in loads.values() for _, _, load in links), default=1.0) or 1.0
+    for column, links in enumerate(loads.values(), 1):
+        tiles = [centre(layout, tile) for tile in range(layout.grid.tiles)]
+        figure.add_scatter(
+            x=[x for x, _ in tiles], y=[y for _, y in tiles], mode="markers+text",
+            text=[str(k) for k in range(len(tiles))], marker={"symbol": "square", "size": 22, "color": TINTS[0]},
+            hoverinfo="skip", showlegend=False, row=1, col=column,
+        )  # fmt: skip
+        middles: list[tuple[float, float, float, str]] = []
+        for a, b, load in links:
+            if a is None or b is None:
+                continue
+            (ax, ay), (bx, by) = centre(layout, a), centre(layout, b)
+            across = 0.09 if (ax, ay) < (bx, by) else -0.09  # the two directions side by side
+            sx, sy = (0.0, across) if ay == by else (across, 0.0)
+            figure.add_scatter(
+                x=[ax + 0.25 * (bx - ax) + sx, bx - 0.25 * (bx - ax) + sx],
+                y=[ay + 0.25 * (by - ay) + sy, by - 0.25 * (by - ay) + sy], mode="lines", hoverinfo="skip",
+                showlegend=False, line={"color": sample_colorscale(SCALE, load / top)[0], "width": 6}, row=1, col=column,
+            )  # fmt: skip
+            middles.append(((ax + bx) / 2 + sx, (ay + by) / 2 + sy, load, f"{a} to {b}: {load:.1%}"))
+        figure.add_scatter(
+            x=[m[0] for m in middles], y=[m[1] for m in middles], mode="markers", text=[m[3] for m in middles],
+            hovertemplate="%{text}<extra></extra>", showlegend=False, row=1, col=column,
+            marker={
+                "size": 9, "opacity": 0.01, "color": [m[2] for m in middles], "colorscale": SCALE, "cmin": 0,
+                "cmax": top, "showscale": column == 1, "colorbar": {"title": "load", "tickformat": ".0%"},
+            },
+        )  # fmt: skip
+    figure.update_xaxes(visible=False).update_yaxes(visible=False)
+    for number in range(1, len(loads) + 1):
+        figure.update_yaxes(scaleanchor=f"x{number if number > 1 else ''}", row=1, col=number)
+    return figure.update_layout(title=title, height=440)
