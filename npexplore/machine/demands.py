@@ -53,6 +53,7 @@ class Demands:
     untied: set[str] = field(default_factory=set)  # servers whose units are not given as they are taken: no demand
     spent: dict[tuple[Chain, str], float] = field(default_factory=dict)
     handed: dict[str, list[tuple[Values, dict[str, Values | None]]]] = field(default_factory=dict)
+    freed: float = 0.0  # bytes that leave the receive buffer (nan: depends on chance)
 
     def largest(self, server: str, members: int) -> float:
         """Return the seconds per packet at the most loaded member of a server."""
@@ -197,6 +198,8 @@ class _Walk:
             inner = total if hold.inner is None else float(np.sum(weights * hold.inner))
             self.sections.spend(path, hold.server, inner)
         result.side_by_side |= uses.aside
+        if uses.frees is not None:
+            result.freed += float(np.sum(weights * uses.frees))
         if uses.hands_on:
             result.handed.setdefault(step.resource.name, []).append((weights, values))
         for name, amount in uses.counts.items():

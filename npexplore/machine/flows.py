@@ -102,6 +102,7 @@ def _sum(total: Demands, part: Demands) -> Demands:
     for name, amount in part.counts.items():
         total.counts[name] = total.counts.get(name, 0.0) + amount
     total.delay += part.delay
+    total.freed += part.freed
     total.latency += part.latency
     total.side_by_side |= part.side_by_side
     return total

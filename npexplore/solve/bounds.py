@@ -66,6 +66,17 @@ class Demanded:
             for name, demand in self.demands.servers.items()
         }
 
+    def check_freed(self) -> None:
+        """Raise ModelError if programs free more or less of the receive buffer than packets take (none: it stalls)."""
+        ingress, freed = self.machine.ingress, self.demands.freed
+        cells = -(-self.workload.packet_bytes // ingress.cell_bytes)
+        taken = float(np.mean(cells * ingress.cell_bytes))
+        if freed and abs(freed - taken) > 1e-9 * taken:  # nan, what depends on chance, is not
+            raise ModelError(
+                f"{self.machine.name}: packets of {self.workload.name} take {taken:.6g} bytes of {ingress.name!r} in "
+                f"the mean (in cells of {ingress.cell_bytes}), the program frees {freed:.6g}"
+            )
+
     def rates(self, rate_pps: float) -> dict[str, float]:
         """Return what the program counts, per second at a packet rate."""
         return {name: rate_pps * amount for name, amount in self.demands.counts.items()}

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
 from npexplore._kernels import engine
-from npexplore.errors import ModelError
+from npexplore.errors import ModelError, RefusedError
 from npexplore.machine.assembler import OWN, Assembler, Label, Row
 from npexplore.machine.expressions import Variable, round_up
 from npexplore.machine.machine import Machine, Recorded
@@ -20,7 +21,7 @@ from npexplore.machine.resources.ingress import SATURATED, TIMESTAMPS, Ingress
 from npexplore.machine.resources.queue import BoundedQueue
 from npexplore.machine.steps import steps
 from npexplore.machine.workload import CLASS, Workload
-from npexplore.solve.bounds import Demanded
+from npexplore.solve.bounds import Demanded, demanded
 from npexplore.solve.patience import patience
 from npexplore.solve.rows_check import check_rows
 
@@ -90,7 +91,13 @@ def rows_of(rows: list[Row]) -> Integers:
 
 def build(machine: Machine, workload: Workload) -> EngineModel:
     """Assemble the threads' programs, the source of packets, and the resources of a machine."""
-    return check_rows(MachineCompiler(machine, workload).model())
+    model = check_rows(MachineCompiler(machine, workload).model())
+    if workload.arrivals != SATURATED:
+        with suppress(RefusedError, ModelError):  # demands that depend on chance or on who comes first
+            model.demanded = demanded(machine, workload)
+        if model.demanded is not None:
+            model.demanded.check_freed()
+    return model
 
 
 class MachineCompiler:

@@ -192,7 +192,23 @@ def test_packets_that_find_no_room_are_dropped_and_counted():
 
 def test_a_padded_packet_takes_whole_cells():
     load = Workload("burst", {"packet_bytes": np.full(3, 65)}, "timestamps", t_ns=np.full(3, 5000))
-    assert simulate(serving(1, capacity_bytes=192), load).drops["receive"] == 2
+
+    def program(m, packet):
+        m.hash.serve()
+        m.receive.free(bytes=128)
+
+    assert simulate(machine([SERVER], program, capacity_bytes=192), load).drops["receive"] == 2
+
+
+@pytest.mark.parametrize(("sizes", "taken"), [((65,), 128), ((64, 65), 96), ((1500, 64), 800)])
+def test_a_program_that_frees_less_or_more_than_packets_take(sizes, taken):
+    load = packets(*sizes).with_arrivals("poisson", 1e6)
+    said = (
+        rf"small: packets of small take {taken} bytes of 'receive' in the mean \(in cells of 64\), the program frees 64"
+    )
+    with pytest.raises(InputError, match=said):
+        simulate(serving(1), load)
+    assert simulate(serving(1), packets(*sizes), packets=100).rate_pps > 0  # an endless supply fills no buffer
 
 
 def test_time_stamps_are_kept():

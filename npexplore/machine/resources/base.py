@@ -86,6 +86,7 @@ class Uses:
     closes: list[Section] = field(default_factory=list)
     result: Values | None = None  # the number that the visit gives (None: depends on the order of packets or on chance)
     hands_on: bool = False  # whether the packet goes on to the pool of threads behind this resource
+    frees: Values | None = None  # bytes that leave the receive buffer (nan: depends on chance)
     aside: bool = False  # whether some of the holds go on beside the packet, which does not wait for them
 
 

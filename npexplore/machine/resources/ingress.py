@@ -45,8 +45,9 @@ class Ingress(Resource):
         ]
 
     def uses(self, method: str, values: Mapping[str, Values | None]) -> Uses:
-        """No time."""
-        return Uses(np.float64(0.0))  # type: ignore[arg-type]
+        """No time; the bytes leave the buffer."""
+        freed = values["bytes"]
+        return Uses(np.float64(0.0), frees=np.float64("nan") if freed is None else freed)  # type: ignore[arg-type]
 
     def emit(self, method: str, operands: Mapping[str, Expression], asm: Assembler) -> None:
         """Give bytes of the buffer back, where arrivals fill it."""
