@@ -1,5 +1,6 @@
 """The batch pipeline does with every frame what the reference does: reasons, frames sent, counters; both profiles."""
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given
@@ -12,7 +13,7 @@ from npexplore.errors import InputError
 from npexplore.golden.addresses import address_text
 from npexplore.golden.batch import BatchForwarder, Frames
 from npexplore.golden.columns import Packets
-from npexplore.golden.configuration import KINDS, resolve
+from npexplore.golden.configuration import KINDS, RouteRecord, resolve
 from npexplore.golden.forward import Forwarder, profiles
 from npexplore.golden.icmp_limit import TokenBucket
 from npexplore.golden.lookup import LPMS
@@ -135,3 +136,12 @@ def test_checksums_stay_right(ttl, protocol, rest):
     source = address_text(0xAC100000 | rest)
     rows = [(0, head + packet(source, "20.0.0.1", ttl=ttl, protocol=protocol, identification=rest), 0)]
     assert len(assert_alike(ROUTER, "rfc1812", rows)) == 1
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_a_neighbour_that_is_routed_elsewhere_gets_the_next_hops_address(profile):
+    detour = RouteRecord(prefix="10.1.0.2/32", via="10.4.0.1")
+    router = resolve(msgspec.structs.replace(NAMED, route=[*NAMED.route, detour]))
+    head = router.ports[0].mac + router.ports[0].peer_mac + b"\x08\x00"
+    made = assert_alike(router, profile, [(0, head + packet("172.16.0.9", "10.1.0.2"), 0)])
+    assert made.frames[0][:6] == router.ports[4].peer_mac
