@@ -35,18 +35,16 @@ from npexplore.golden.linux_options import (
     reply_destination,
     without_uncopied,
 )
+from npexplore.golden.linux_routes import MULTICAST, attached, not_a_host, port_of, reply_route
 from npexplore.golden.martians import martian
 from npexplore.golden.reasons import Reason
 from npexplore.golden.stages import LINK, VALID
 from npexplore.golden.ttl import decrement_ttl
 
 R = Reason
-BROADCAST_MAC = b"\xff" * 6
-MULTICAST_MAC = b"\x01\x00\x5e"  # RFC 1112 section 6.4: the last 23 bits of the address follow
 QUIET_ICMP = frozenset({1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12})  # types about which the kernel sends no error
 LAST_ICMP = 18
 FULL_HEADER = 20
-MULTICAST, LOOPBACK = 0b1110, 127  # first bits of addresses
 LAST_PLACE = 0x1FFF
 HERE, AWAY, MANY = Destination.LOCAL, Destination.ELSEWHERE, Destination.DIRECTED_BROADCAST
 
@@ -93,21 +91,6 @@ def options(router: Forwarder, walk: Walk) -> Reason:
         walk.pointer = walk.options.pointer
         return R.BAD_OPTION
     return _source_route(router, walk) if walk.options.route else R.NONE
-
-
-def not_a_host(router: Forwarder, address: int) -> bool:
-    """Say whether an address is anything but a host's elsewhere: the kernel stamps the time for all of them."""
-    many = address == MAX_ADDRESS or address >> 28 == MULTICAST
-    return many or address == 0 or address >> 24 == LOOPBACK or port_of(router, address) is not None
-
-
-def port_of(router: Forwarder, address: int) -> int | None:
-    """Return the port whose own address or broadcast this is; the kernel finds them before all routes."""
-    if address in router.own:
-        return router.links.address.index(address)
-    if not broadcast_of(router.links, address):
-        return None
-    return next(port for port, _ in enumerate(router.links.address) if router.links.has(port, address))
 
 
 def _address_towards(router: Forwarder, walk: Walk) -> int:
@@ -185,7 +168,7 @@ def fit(router: Forwarder, walk: Walk) -> Reason:
         walk.mtu = port.mtu
         return R.FRAGMENTATION_NEEDED
     _, walk.packet = decrement_ttl(walk.packet)
-    if walk.hop.port == walk.port and router.links.has(walk.port, header.source) and not walk.options.route:
+    if walk.hop.port == walk.port and not walk.options.route and attached(router, walk.port, header.source):
         send_error(router, walk, redirect_to(walk.next_hop))
     head = bytearray(walk.packet[: header.header_length])
     finish_options(head, walk.options, port.address)
@@ -242,7 +225,7 @@ def send_error(router: Forwarder, walk: Walk, error: IcmpError) -> None:
     found: KernelOptions = walk.options or KernelOptions()
     target, _ = reply_destination(walk.packet, found)
     local = walk.kind is HERE and walk.options is not None and walk.options.hit is None
-    hop, mac = _reply_route(router, target, walk.header.destination if local else None)
+    hop, mac = reply_route(router, target, walk.header.destination if local else None)
     if hop is None or (router.error_limit is not None and not router.error_limit.allow(walk.time_ns)):
         return
     port = router.router.ports[hop.port]
@@ -261,26 +244,6 @@ def send_error(router: Forwarder, walk: Walk, error: IcmpError) -> None:
     )  # fmt: skip
     mac = router.router.mac_of(hop.port, hop.via or target) if mac is None else mac
     walk.sent.append(Sent(hop.port, mac + port.mac + IPV4_TYPE + message, icmp=True))
-
-
-def _reply_route(router: Forwarder, target: int, source: int | None) -> tuple[Hop | None, bytes | None]:
-    """Return the route of an error, and the MAC address if it goes to many; none to the router itself.
-
-    source: its source address where that is settled already; by its port the kernel sends to many.
-    """
-    many = target == MAX_ADDRESS or target >> 28 == MULTICAST
-    if target in router.own or target == 0 or target >> 24 == LOOPBACK:
-        return None, None
-    mac = BROADCAST_MAC if not many or target == MAX_ADDRESS else MULTICAST_MAC + (target & 0x7FFFFF).to_bytes(3, "big")
-    if many and source is not None:
-        return Hop(UNICAST, router.links.address.index(source), 0), mac
-    port = port_of(router, target)
-    if port is not None:
-        return Hop(UNICAST, port, 0), mac
-    hop = router.route(target)
-    if hop is None or hop.kind != UNICAST:
-        return None, None
-    return (hop, mac) if many else (hop, None)
 
 
 LINUX = Profile(
@@ -313,4 +276,5 @@ LINUX = Profile(
     "linux",
     tell,
     many_first=True,
+    switches=False,
 )  # fmt: skip

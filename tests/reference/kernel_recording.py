@@ -1,4 +1,4 @@
-"""What the Linux kernel did with the cases of router_cases.py, recorded once: a line of JSON for each frame.
+"""What the Linux kernel did with the cases of router_cases.py and router_random.py: a line of JSON for each frame.
 
 Run as a program, it records anew: `python tests/reference/kernel_recording.py` (needs the right to make namespaces).
 """
@@ -15,10 +15,11 @@ FOLDER = Path(__file__).parents[1] / "oracle" / "recorded"
 
 def suites():
     """Return the suites by name: (router, cases)."""
-    from reference import router_cases as made
+    from reference.router_cases import named_cases
+    from reference.router_random import random_cases, random_router
 
-    router = made.random_router()
-    return {"named": made.named_cases(), "random": (router, made.random_cases(router))}
+    router = random_router()
+    return {"named": named_cases(), "random": (router, random_cases(router))}
 
 
 def ask(router, cases):
@@ -27,10 +28,15 @@ def ask(router, cases):
         return [kernel.forward(port, frame) for _, port, frame in cases]
 
 
+def lines_of(suite):
+    """Return the lines of a recording; the first tells the kernel's version and how many cases follow."""
+    lines = gzip.decompress((FOLDER / f"{suite}.jsonl.gz").read_bytes()).decode().splitlines()
+    return [json.loads(line) for line in lines]
+
+
 def read(suite):
     """Return the recorded cases of a suite: (name, port, frame, outputs)."""
-    lines = gzip.decompress((FOLDER / f"{suite}.jsonl.gz").read_bytes()).decode().splitlines()
-    rows = [json.loads(line) for line in lines[1:]]
+    rows = lines_of(suite)[1:]
     return [
         (row["name"], row["port"], bytes.fromhex(row["frame"]), [(p, bytes.fromhex(f)) for p, f in row["out"]])
         for row in rows

@@ -1,15 +1,12 @@
 """Named cases for an IPv4 router: a configuration, and frames that each try one rule (RFC 1812, RFC 791, RFC 792).
 
-`named_cases()` gives (name, port, frame) in the order in which they are sent; `random_cases` frames over a real table.
+`named_cases()` gives (name, port, frame) in the order in which they are sent; router_random.py has random ones.
 Each case has a source address of its own: the kernel counts some ICMP errors by source.
 """
 
-import gzip
 import struct
 from dataclasses import dataclass
 from pathlib import Path
-
-import numpy as np
 
 from npexplore.golden.addresses import address_number, address_text
 from npexplore.golden.configuration import NeighbourRecord, PortRecord, Router, RouteRecord, RouterFile, resolve
@@ -152,7 +149,20 @@ class Cases:
 def named_cases():
     """Return (router, cases)."""
     cases = Cases(resolve(NAMED), [])
-    for group in (lookups, time_to_live, headers, links, martians, local, fragments, options, errors, kinds, redirects):
+    for group in (
+        lookups,
+        time_to_live,
+        headers,
+        links,
+        martians,
+        local,
+        fragments,
+        options,
+        errors,
+        kinds,
+        redirects,
+        corners,
+    ):
         group(cases)
     return cases.router, cases.rows
 
@@ -532,84 +542,26 @@ def redirects(c):
     c.add("redirect: back to the sender", "10.0.0.208", src="10.0.0.208", payload=body(8))
 
 
-RANDOM_PORTS = 8
-RANDOM_MTUS = (9000, 1500, 1500, 1006, 576, 296, 9000, 1500)
-
-
-def random_router():
-    """Return a router with 8 ports and the 20,000 real prefixes of the bundled table, dealt out to them in turn."""
-    addresses = [f"10.{k}.0.1/24" for k in range(RANDOM_PORTS)]
-    prefixes = gzip.decompress((DATA / "routes" / "internet_20000.txt.gz").read_bytes()).decode().split()
-    routes = [
-        RouteRecord(prefix=prefix, via=f"10.{k % RANDOM_PORTS}.0.{2 + k % 7}") for k, prefix in enumerate(prefixes)
-    ]
-    home = [RouteRecord(prefix="172.16.0.0/12", via="10.0.0.2")]
-    return resolve(RouterFile(profile="linux", port=ports(addresses, RANDOM_MTUS), route=home + routes))
-
-
-def random_cases(router, count=4000, seed=1812):
-    """Return frames to real and other destinations, most of them good, some with one thing wrong."""
-    rng = np.random.default_rng(seed)
-    cases = Cases(router, [], count * (seed % 100))
-    routes = router.routes
-    for number in range(count):
-        pick = int(rng.integers(len(routes)))
-        span = 1 << 32 - int(routes.length[pick])
-        dst = int(routes.value[pick]) + int(rng.integers(span)) if rng.random() < 0.9 else int(rng.integers(1 << 32))
-        port = 0 if number % 2 else int(rng.integers(RANDOM_PORTS))
-        length = int(rng.choice([0, 8, 20, 200, 556, 1000, 1480, 3000], p=[0.1, 0.3, 0.2, 0.1, 0.1, 0.1, 0.07, 0.03]))
-        length = min(length, RANDOM_MTUS[port] - 60)
-        fields = {
-            "ttl": int(rng.choice([64, 255, 2, 1, 0], p=[0.6, 0.2, 0.1, 0.08, 0.02])),
-            "tos": int(rng.integers(256)),
-        }
-        fields |= {
-            "identification": int(rng.integers(1 << 16)),
-            "df": bool(rng.random() < 0.3),
-            "mf": bool(rng.random() < 0.05),
-        }
-        fields |= {"offset": int(rng.integers(1 << 10)) if rng.random() < 0.05 else 0}
-        fields |= {"protocol": int(rng.choice([UDP, TCP, ICMP, 47, EXPERIMENT]))}
-        if rng.random() < 0.15:
-            fields["options"] = random_options(rng)
-        data = bytearray(packet(cases.source(), address_text(dst), payload=body(length), **fields))
-        trouble = rng.random()
-        if trouble < 0.05:
-            data[int(rng.integers(min(len(data), 60)))] ^= 1 << int(rng.integers(8))
-        elif trouble < 0.08:
-            data = data[: int(rng.integers(len(data) + 1))]
-        elif trouble < 0.11:
-            at = (int(rng.integers(16)) + 16) % 20  # not the source, by which the kernel counts errors
-            data[at] ^= 1 << int(rng.integers(8))
-            header = 4 * (data[0] & 15)
-            if 20 <= header <= len(data):
-                data[10:12] = bytes(2)
-                data[10:12] = struct.pack(">H", checksum(bytes(data[:header])))
-        cases.add(f"random {number}", bytes(data), port=port)
-    return cases.rows
-
-
-def random_options(rng):
-    """Return the bytes of one or two options, mostly sound; no time stamps with room, whose answer is the time."""
-    made = []
-    for _ in range(int(rng.integers(1, 3))):
-        kind = int(rng.integers(8))
-        if kind == 0:
-            made.append(b"\x01" * int(rng.integers(1, 5)))
-        elif kind == 1:
-            made.append(record(int(rng.integers(1, 4))))
-        elif kind == 2:
-            made.append(b"\x94\x04\x00\x00")
-        elif kind == 3:
-            made.append(
-                route(bool(rng.integers(2)), address_text(int(rng.integers(1 << 32))), pointer=int(rng.choice([4, 8])))
-            )
-        elif kind == 4:
-            made.append(stamp(0, 1, pointer=9, overflow=int(rng.integers(16))))
-        elif kind == 5:
-            made.append(bytes([int(rng.integers(2, 256)), int(rng.integers(0, 8))]) + rng.bytes(2))
-        elif kind == 6:
-            made.append(record(2, pointer=int(rng.integers(14))))
-        else:
-            made.append(rng.bytes(int(rng.integers(1, 8))))
-    return b"".join(made)[:40]
+def corners(c):
+    """What random packets have shown: addresses that are no host's in options, errors along odd routes back."""
+    other = {
+        "a broadcast of a link": "10.0.0.255",
+        "all": "255.255.255.255",
+        "nobody": "0.0.0.0",
+        "this network": "0.1.2.3",
+        "a multicast": "239.1.2.3",
+        "the loopback": "127.0.0.1",
+        "our other port": "10.2.0.1",
+        "a host on a link": "10.2.0.9",
+        "a host without a route": "99.0.0.1",
+    }
+    for name, address in other.items():
+        asked = struct.pack(">I", address_number(address)) + bytes(4)
+        c.add(f"time stamp asked of {name}", "20.200.0.1", options=stamp(3, 2, data=asked), payload=body(8))
+        back = route(False, address, pointer=8) + record(2, pointer=5)
+        c.add(f"error back by {name}, to the router", "10.1.0.1", options=back, protocol=ICMP, payload=icmp(8))
+        c.add(f"error back by {name}, passing", "20.200.0.1", options=back, payload=body(8))
+    c.add("piece beyond the last place", "21.0.0.1", offset=8191, payload=body(700))
+    c.add("first piece beyond the last place", "21.0.0.1", offset=8160, mf=True, payload=body(1100))
+    c.add("bad option from a broadcast of a link", "20.200.0.1", src="10.2.0.255", options=record(2, pointer=5))
+    c.add("record route from a broadcast of a link", "20.200.0.1", src="10.2.0.255", options=record(2), ttl=1)

@@ -7,7 +7,7 @@ import gzip
 import struct
 
 import numpy as np
-from reference.router_cases import DATA, ICMP, TCP, UDP, checksum, icmp, packet, ports
+from reference.router_cases import DATA, ICMP, TCP, UDP, body, checksum, icmp, packet, ports
 
 from npexplore.golden.addresses import address_number, mask_of
 from npexplore.golden.configuration import NeighbourRecord, RouteRecord, RouterFile, resolve
@@ -42,7 +42,8 @@ ETHERNET_TYPES = (
     0xFFFF,
 )
 ANSWERED = 13  # the kernel answers ICMP time stamp requests to itself
-SMALLEST = 68
+FEW = 24  # bytes that are random; longer payloads are a pattern, so that recordings stay small
+PATTERN = body(10_000)
 
 
 def random_router():
@@ -160,7 +161,8 @@ class Maker:
 
     def payload(self, protocol, length):
         """Return bytes; behind ICMP often a message, of an error often with a packet inside."""
-        data = self.rng.bytes(length)
+        start = int(self.rng.integers(251))
+        data = self.rng.bytes(length) if length < FEW else PATTERN[start : start + length]
         if protocol != ICMP or self.chance(0.1):
             return data
         kind = self.pick((0, 3, 4, 5, 8, 8, 8, 11, 12, 14, 17, 18, 19, 40, 41, 255))
