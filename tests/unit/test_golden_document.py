@@ -5,6 +5,7 @@ import re
 import pytest
 from reference.golden_tables import DOCUMENT, TABLES, renewed
 
+from npexplore import golden
 from npexplore.cli.route import command
 from npexplore.golden.configuration import load_router, router_schema
 from npexplore.golden.routed import forward_captures
@@ -39,3 +40,9 @@ def test_every_field_of_the_document_is_told():
     fields = {"config", "compare", *forward_captures(load_router("office"), {"office": capture}).document()}
     told = re.search(r"one document: `([^`]+)`", TEXT)[1].split(", ")
     assert set(told) == fields
+
+
+@pytest.mark.parametrize("name", golden.__all__)
+def test_every_public_name_is_there_and_documented(name):
+    assert getattr(golden, name).__doc__
+    assert name in dir(golden)
