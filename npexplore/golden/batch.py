@@ -139,13 +139,39 @@ class BatchForwarder:
             buffer, frames.packets.words, offset, frames.packets.length, frames.port, self._mac, self._notable,
             many_first, *self._martians, *self._links, verdict, destination,
         )  # fmt: skip
+        if self.router.policy.reverse_path:
+            self._check_sources(frames, verdict)
         hop = self.reference.lpm.lookup_many(destination)
         out_port, head, out_size = np.empty(count, np.int16), np.empty(count, np.int32), np.empty(count, np.int64)
         kernels.settle(
             buffer, offset, frames.port, destination, hop, *self._hops, self._mtu, *self._links[:2], self._neighbour,
             verdict, out_port, head, out_size,
         )  # fmt: skip
+        if any(port.listed_only for port in self.router.ports):
+            self._check_neighbours(verdict, hop, out_port, destination)
         return self._sent(frames, verdict, out_port, head, out_size)
+
+    def _check_sources(self, frames: Frames, verdict: NDArray[np.uint8]) -> None:
+        """Drop what came by another port than its source is routed to; what martians say goes before."""
+        later = (kernels.GO, Reason.MULTICAST, Reason.LIMITED_BROADCAST, Reason.LOCAL_DELIVERY)
+        rows = np.flatnonzero(np.isin(verdict, later))
+        at = frames.packets.offset[rows][:, None] + ETHERNET + np.arange(12, 16)
+        source = frames.packets.buffer[at].copy().view(">u4")[:, 0].astype(np.uint32)
+        hop, kind, port = self.reference.lpm.lookup_many(source), self._hops[0], self._hops[1]
+        believed = (hop >= 0) & (kind[hop] == kernels.UNICAST_ROUTE) & (port[hop] == frames.port[rows])
+        verdict[rows[~believed]] = Reason.REVERSE_PATH
+
+    def _check_neighbours(
+        self, verdict: NDArray[np.uint8], hop: NDArray[np.integer], out_port: NDArray[np.int16],
+        destination: NDArray[np.uint32],
+    ) -> None:  # fmt: skip
+        """Leave to the reference what goes to a link whose neighbours are listed, but not to one of them."""
+        rows = np.flatnonzero(verdict == Reason.NONE)
+        listed = np.array([port.listed_only for port in self.router.ports])
+        rows = rows[listed[out_port[rows]]]
+        via = np.array([hop.via for hop in self.reference.hops], np.uint32)[hop[rows]]
+        known = np.isin(np.where(via == 0, destination[rows], via), self._neighbour)
+        verdict[rows[~known]] = kernels.SLOW
 
     def _sent(
         self, frames: Frames, verdict: NDArray[np.uint8], out_port: NDArray[np.int16], head: NDArray[np.int32],

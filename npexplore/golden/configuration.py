@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import re
+import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 
 from npexplore.errors import InputError, UnknownNameError
 from npexplore.golden.addresses import address_number, address_text, mask_of, prefix_pair, prefix_text
+from npexplore.golden.policy import OFF, Policy
 from npexplore.paths import share
 from npexplore.toml import Record, decode
 from npexplore.units import parse_rate
@@ -35,7 +37,10 @@ LARGEST_MTU = 65_535
 
 
 class PortRecord(Record, frozen=True, kw_only=True):
-    """A port: its address with the length of the link's network, its MTU in bytes, both MAC addresses of the link."""
+    """A port: its address with the length of the link's network, its MTU in bytes, both MAC addresses of the link.
+
+    listed_only: nobody is on the link but those that have a `neighbour` entry.
+    """
 
     name: str
     address: str
@@ -43,6 +48,7 @@ class PortRecord(Record, frozen=True, kw_only=True):
     peer_mac: str
     mtu: int = 1500
     rate: str | None = None
+    listed_only: bool = False
 
 
 class NeighbourRecord(Record, frozen=True, kw_only=True):
@@ -81,6 +87,7 @@ class RouterFile(Record, frozen=True, kw_only=True):
     neighbour: list[NeighbourRecord] = msgspec.field(default_factory=list)
     route: list[RouteRecord] = msgspec.field(default_factory=list)
     routes: RoutesFile | None = None
+    policy: Policy = OFF
     diffserv: DiffservRecord | None = None
 
 
@@ -96,6 +103,7 @@ class Port:
     mac: bytes
     peer_mac: bytes
     rate_bps: float | None = None
+    listed_only: bool = False
 
     @property
     def network(self) -> int:
@@ -135,10 +143,15 @@ class Router:
     neighbours: dict[int, bytes] = field(default_factory=dict)
     profile: Profile = "rfc1812"
     edge: Edge | None = field(default=None, compare=False)
+    policy: Policy = OFF
 
     def mac_of(self, port: int, address: int) -> bytes:
         """Return the MAC address of a neighbour: its own, else the one at the other end of the link."""
         return self.neighbours.get(address, self.ports[port].peer_mac)
+
+    def has_neighbour(self, port: int, address: int) -> bool:
+        """Say whether somebody on a link has an address: anybody may, unless the neighbours are listed."""
+        return not self.ports[port].listed_only or address in self.neighbours
 
 
 def router_schema() -> dict[str, Any]:
@@ -181,8 +194,12 @@ def resolve(record: RouterFile, more: Iterable[tuple[str, RouteRecord]] = ()) ->
     for k, neighbour in enumerate(record.neighbour):
         place = f"neighbour[{k}]"
         address = _checked(place, neighbour.address)
-        if not any(port.on_link(address) for port in ports):
+        reached = [port for port in ports if port.on_link(address)]
+        if not reached:
             raise InputError(f"{place}: address must be on the link of a port, got {neighbour.address}")
+        _another_host(f"{place}: address", address, reached[0])
+        if address in neighbours:
+            raise InputError(f"{place}: {neighbour.address} has a MAC address already")
         neighbours[address] = mac_bytes(f"{place}: mac", neighbour.mac)
     rows = [(port.network, port.length, 0, port.number, 0) for port in ports]
     listed = ((f"route[{k}]", route) for k, route in enumerate(record.route))
@@ -191,7 +208,8 @@ def resolve(record: RouterFile, more: Iterable[tuple[str, RouteRecord]] = ()) ->
     columns = np.array(rows, dtype=np.int64).reshape(-1, 5).T
     types = (np.uint32, np.uint8, np.uint8, np.int16, np.uint32)
     routes = RouteColumns(*(column.astype(kind) for column, kind in zip(columns, types, strict=True)))
-    return Router(tuple(ports), routes, neighbours, record.profile)
+    record.policy.limit()  # raises what is wrong with it
+    return Router(tuple(ports), routes, neighbours, record.profile, policy=record.policy)
 
 
 def mac_bytes(subject: str, text: str) -> bytes:
@@ -199,7 +217,10 @@ def mac_bytes(subject: str, text: str) -> bytes:
     parts = text.split(":")
     if len(parts) != 6 or not all(len(p) == 2 and set(p.lower()) <= set("0123456789abcdef") for p in parts):
         raise InputError(f"{subject} must be six bytes like 02:00:00:00:00:10, got {text!r}")
-    return bytes(int(part, 16) for part in parts)
+    mac = bytes(int(part, 16) for part in parts)
+    if mac[0] & 1:  # RFC 1812 section 3.3.2: no host has a broadcast or multicast address
+        raise InputError(f"{subject} must be that of one station (an even first byte), got {text!r}")
+    return mac
 
 
 def _port(number: int, record: PortRecord, before: list[Port]) -> Port:
@@ -214,14 +235,30 @@ def _port(number: int, record: PortRecord, before: list[Port]) -> Port:
     port = Port(
         number, record.name, _checked(place, head), int(tail), record.mtu,
         mac_bytes(f"{place}: mac", record.mac), mac_bytes(f"{place}: peer_mac", record.peer_mac),
-        None if record.rate is None else _bit_rate(place, record.rate),
+        None if record.rate is None else _bit_rate(place, record.rate), record.listed_only,
     )  # fmt: skip
+    if not _is_host(port, port.address):
+        raise InputError(f"{place}: address must be that of a host on its network, got {record.address!r}")
     for other in before:
         if other.name == port.name:
             raise InputError(f"{place}: two ports have the name {port.name!r}")
         if other.on_link(port.network) or port.on_link(other.network):
             raise InputError(f"{place}: network {record.address} overlaps with that of port {other.name!r}")
     return port
+
+
+def _is_host(port: Port, address: int) -> bool:
+    """Say whether an address of a link is one that a host may have (RFC 1812 section 4.2.2.11, RFC 3021)."""
+    many = port.length < 31 and address in (port.network, port.broadcast)
+    return not many and 0 < address >> 24 < 224 and address >> 24 != 127
+
+
+def _another_host(subject: str, address: int, port: Port) -> None:
+    if address == port.address:
+        raise InputError(f"{subject} {address_text(address)} is the router itself")
+    if not _is_host(port, address):
+        link = prefix_text(port.network, port.length)
+        raise InputError(f"{subject} {address_text(address)} is no host's: first or last address of link {link}")
 
 
 def _bit_rate(place: str, text: str) -> float:
@@ -260,14 +297,17 @@ def _route(place: str, route: RouteRecord, ports: list[Port]) -> tuple[int, int,
     if not reached or (route.port is not None and reached[0].name != route.port):
         links = ", ".join(f"{port.name} {prefix_text(port.network, port.length)}" for port in ports)
         raise InputError(f"{place}: next hop {address_text(via)} is on no link that it may use (links: {links})")
-    if via == reached[0].address:
-        raise InputError(f"{place}: next hop {address_text(via)} is the router itself")
+    _another_host(f"{place}: next hop", via, reached[0])
     return value, length, 0, reached[0].number, via
 
 
 def _lines(path: Path) -> Iterator[tuple[str, RouteRecord]]:
     """Yield the routes of a file with their places; empty lines and what follows # are skipped."""
-    data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    data = path.read_bytes()
+    try:
+        data = gzip.decompress(data) if path.suffix == ".gz" else data
+    except (OSError, EOFError, zlib.error) as error:
+        raise InputError(f"{path.name}: not a whole gzip file: {error}") from None
     for number, text in enumerate(data.decode(errors="replace").splitlines(), start=1):
         words = text.partition("#")[0].split()
         place = f"{path.name}:{number}"

@@ -23,6 +23,7 @@ from npexplore.golden.reasons import Reason
 
 ETHERNET = 14
 IPV4_TYPE = b"\x08\x00"
+BROADCAST_MAC = b"\xff" * 6
 UNICAST = KINDS.index("unicast")
 NO_SUCH_ROUTE = {
     KINDS.index("blackhole"): Reason.BLACKHOLE,
@@ -103,7 +104,7 @@ class Stage:
 class Profile(NamedTuple):
     """Whose rules: the stages in order, the list of martians, and what is sent about a packet that left.
 
-    many_first: multicast and limited broadcast are told before martians.
+    many_first: multicast and limited broadcast are told before martians. switches: what Policy leaves open may be set.
     """
 
     name: str
@@ -111,6 +112,7 @@ class Profile(NamedTuple):
     martians: str
     tell: Callable[[Forwarder, Walk, Reason], None]
     many_first: bool = False
+    switches: bool = True
 
 
 def profiles() -> Mapping[str, Profile]:
@@ -125,7 +127,8 @@ class Forwarder:
     """The golden router: `forward` decides one frame and keeps counters.
 
     lookup: the name of a structure of npexplore.golden.lookup. error_limit: a policy for ICMP errors (RFC 1812 section
-    4.3.2.8), None for no limit. Raises UnknownNameError.
+    4.3.2.8), None for that of the configuration. Raises UnknownNameError; InputError for a switch that is on although
+    the profile has none.
     """
 
     def __init__(
@@ -138,7 +141,11 @@ class Forwarder:
         self.links = Links(tuple(p.address for p in router.ports), tuple(p.length for p in router.ports))
         self.own = frozenset(self.links.address)
         self.martians: Martians = martian_list(self.profile.martians)
-        self.error_limit = error_limit
+        self.error_limit = router.policy.limit() if error_limit is None else error_limit
+        on = [name for name in ("directed_broadcasts", "reverse_path") if getattr(router.policy, name)]
+        on += ["listed_only" for port in router.ports if port.listed_only][:1]
+        if on and not self.profile.switches:
+            raise InputError(f"profile {self.profile.name} has no switch {on[0]}: it is the kernel with that off")
         self.hops, self.lpm = _table(router, lookup)
         self.counters: Counter[str] = Counter()
 
@@ -171,7 +178,9 @@ class Forwarder:
 
     def framed(self, port: int, next_hop: int, packet: bytes) -> bytes:
         """Return a packet in the frame that carries it over a link."""
-        return self.router.mac_of(port, next_hop) + self.router.ports[port].mac + IPV4_TYPE + packet
+        link = self.router.ports[port]
+        to = BROADCAST_MAC if next_hop == link.broadcast else self.router.mac_of(port, next_hop)
+        return to + link.mac + IPV4_TYPE + packet
 
     def on_link(self, port: int, address: int) -> bool:
         """Say whether an address lies in the network of a port."""

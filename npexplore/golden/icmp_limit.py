@@ -3,13 +3,16 @@
 tokens(t) = min(burst, tokens(before) + rate * (t - before)); an error takes one. Whole numbers, so that it is exact.
 """
 
-from npexplore.errors import InputError, positive
+from npexplore.errors import positive
 
 SECOND = 1_000_000_000
 
 
 class TokenBucket:
-    """At most `burst` errors at once, `per_second` on the long run; times are nanoseconds that do not go back."""
+    """At most `burst` errors at once, `per_second` on the long run.
+
+    Times are nanoseconds; one before the last counts as the last, for captures are not always in order.
+    """
 
     def __init__(self, per_second: int, burst: int) -> None:
         positive("errors per second", per_second, zero=True)
@@ -20,10 +23,9 @@ class TokenBucket:
 
     def allow(self, time_ns: int) -> bool:
         """Take a token at a time; return whether there was one."""
-        if self._time is not None and time_ns < self._time:
-            raise InputError(f"time must not go back: {time_ns} ns after {self._time} ns")
-        passed = time_ns - self._time if self._time is not None else 0
-        self._time = time_ns
+        before = time_ns if self._time is None else self._time
+        self._time = max(time_ns, before)
+        passed = self._time - before
         self._filled = min(self.burst * SECOND, self._filled + passed * self.per_second)
         if self._filled < SECOND:
             return False

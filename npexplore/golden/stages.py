@@ -59,6 +59,15 @@ def martians(router: Forwarder, walk: Walk) -> Reason:
     return martian(header.source, header.destination, router.martians)
 
 
+def reverse_path(router: Forwarder, walk: Walk) -> Reason:
+    """Believe a source only by the port that packets to it leave by, where that is switched on."""
+    if not router.router.policy.reverse_path:
+        return Reason.NONE
+    back = router.route(walk.header.source)
+    believed = back is not None and back.kind == UNICAST and back.port == walk.port
+    return Reason.NONE if believed else Reason.REVERSE_PATH
+
+
 def options(router: Forwarder, walk: Walk) -> Reason:
     """Read the options; the first fault ends the way."""
     walk.options = read_options(walk.packet)
@@ -72,7 +81,9 @@ def deliver(router: Forwarder, walk: Walk) -> Reason:
     """Keep what is for the router or for many; a source route that is not at its end leads on."""
     destination = walk.header.destination
     walk.kind = destination_kind(destination, router.links)
-    reason = delivery(walk.kind, walk.link_broadcast)
+    here = destination == router.router.ports[walk.port].broadcast  # its link has seen it already
+    directed = router.router.policy.directed_broadcasts and not here
+    reason = delivery(walk.kind, walk.link_broadcast, directed)
     walk.target = destination
     if reason is not Reason.LOCAL_DELIVERY:
         return reason
@@ -129,16 +140,29 @@ def write_options(router: Forwarder, walk: Walk) -> Reason:
 
 
 def fit(router: Forwarder, walk: Walk) -> Reason:
-    """Cut the packet into pieces that the link can carry; then it is sure to leave, and a redirect may be sent."""
+    """Cut the packet into pieces that the link can carry."""
     assert walk.hop is not None
     made = fragment(walk.out[0], router.router.ports[walk.hop.port].mtu)
     if made.reason:
         walk.mtu = made.mtu
         return made.reason
     walk.out = made.packets
+    return Reason.NONE
+
+
+def neighbour(router: Forwarder, walk: Walk) -> Reason:
+    """Find the next hop on its link; then the packet is sure to leave, and a redirect may be sent."""
+    assert walk.hop is not None
+    if not reaches(router, walk.hop.port, walk.next_hop):
+        return Reason.NO_NEIGHBOUR
     if walk.redirect:
         send_error(router, walk, redirect_to(walk.next_hop))
     return Reason.NONE
+
+
+def reaches(router: Forwarder, port: int, address: int) -> bool:
+    """Say whether a frame to an address of a link finds somebody: one host, or all of them."""
+    return address == router.router.ports[port].broadcast or router.router.has_neighbour(port, address)
 
 
 def tell(router: Forwarder, walk: Walk, reason: Reason) -> None:
@@ -156,7 +180,7 @@ def send_error(router: Forwarder, walk: Walk, error: IcmpError) -> None:
     draft = icmp_error(error, packet, 0)
     target = int.from_bytes(draft[16:20], "big")
     hop = router.route(target)
-    if hop is None or hop.kind != UNICAST:
+    if hop is None or hop.kind != UNICAST or not reaches(router, hop.port, hop.via or target):
         return
     if router.error_limit is not None and not router.error_limit.allow(walk.time_ns):
         return
@@ -182,6 +206,7 @@ RFC1812 = Profile(
             "martians", "RFC 1812 section 5.3.7", ("source", "destination"),
             (R.MARTIAN_SOURCE, R.MARTIAN_DESTINATION), martians,
         ),
+        Stage("reverse path", "RFC 1812 section 5.3.8", ("source", "port"), (R.REVERSE_PATH,), reverse_path),
         Stage("options", "RFC 1812 section 5.3.13", ("options",), (R.BAD_OPTION,), options),
         Stage(
             "delivery", "RFC 1812 section 5.2.3", ("destination", "options", "link_broadcast"),
@@ -201,6 +226,7 @@ RFC1812 = Profile(
             "fragment", "RFC 1812 section 4.2.2.7", ("total_length", "flags", "hop"),
             (R.FRAGMENTATION_NEEDED, R.MTU_TOO_SMALL), fit,
         ),
+        Stage("neighbour", "RFC 1812 section 5.2.1.2 (8)", ("hop",), (R.NO_NEIGHBOUR,), neighbour),
     ),
     "rfc1812",
     tell,
