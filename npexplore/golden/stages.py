@@ -226,7 +226,7 @@ RFC1812 = Profile(
             "fragment", "RFC 1812 section 4.2.2.7", ("total_length", "flags", "hop"),
             (R.FRAGMENTATION_NEEDED, R.MTU_TOO_SMALL), fit,
         ),
-        Stage("neighbour", "RFC 1812 section 5.2.1.2 (8)", ("hop",), (R.NO_NEIGHBOUR,), neighbour),
+        Stage("neighbour", "RFC 1812 section 5.2.1.2", ("hop",), (R.NO_NEIGHBOUR,), neighbour),
     ),
     "rfc1812",
     tell,
