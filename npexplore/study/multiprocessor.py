@@ -17,8 +17,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from npexplore.designs import Design
-from npexplore.designs.soclib import alone_cycles, bits_per_cycle, conflict_cycles, section_cycles, words_read
-from npexplore.errors import RefusedError
+from npexplore.designs.soclib import (
+    alone_cycles,
+    bits_per_cycle,
+    conflict_cycles,
+    element_cycles,
+    section_cycles,
+    words_read,
+)
+from npexplore.errors import InputError, RefusedError, one_of
+from npexplore.golden.elements import Graph
 from npexplore.machine.parameters import Parameters, Value
 from npexplore.solve.queueing.birth_death import steady_state, transient
 from npexplore.study.answers import usable_cores
@@ -169,3 +177,43 @@ def two_states(design: Design, processors: Iterable[int]) -> pd.DataFrame:
         told = ", ".join(f"{j} ({kind})" for j, kind in chain.rests())
         rows.append((n, chain.steady(), chain.within(window, 0), chain.within(window, n), told))
     return pd.DataFrame(rows, columns=["processors", "endless", "from_empty", "from_full", "rests"])
+
+
+def elements(design: Design) -> pd.DataFrame:
+    """Return the timed elements in their order: columns element, cycles, share (of the longest way)."""
+    import pandas as pd
+
+    cycles = element_cycles(design.parameters)
+    total = sum(cycles.values())
+    rows = [(name, n, n / total) for name, n in cycles.items()]
+    return pd.DataFrame(rows, columns=["element", "cycles", "share"])
+
+
+def ways(design: Design, graph: Graph, frames: Iterable[tuple[str, bytes]] | None = None) -> pd.DataFrame:
+    """Return the ways through a graph at the table's prices; with frames (device, bytes), those that they went.
+
+    Columns: way, exit, elements, cycles, packets, share (of the packets). The way is its first and its last elements.
+    """
+    import pandas as pd
+
+    prices = element_cycles(design.parameters)
+    found = graph.ways(prices) if frames is None else graph.traffic(frames, prices)
+    total = sum(way.packets for way in found)
+    rows = [
+        (
+            " → ".join(way.path if len(way.path) <= 4 else [way.path[0], "...", *way.path[-3:]]), way.exit,
+            len(way.path), way.cycles, way.packets, way.packets / total if total else None,
+        )
+        for way in found
+    ]  # fmt: skip
+    return pd.DataFrame(rows, columns=["way", "exit", "elements", "cycles", "packets", "share"])
+
+
+def way_of(design: Design, graph: Graph, entry: str, left: str) -> list[tuple[str, float]]:
+    """Return (element class, cycles) along the dearest way from an entry's device to an exit; raises InputError."""
+    prices = element_cycles(design.parameters)
+    first = graph.entries()[one_of("device", entry, graph.entries())]
+    found = [way for way in graph.ways(prices) if way.path[0] == first and way.exit == left]
+    if not found:
+        raise InputError(f"no way leads from {entry!r} to the exit {left!r}")
+    return [(graph.elements[name].kind, graph.cycles([name], prices)) for name in found[0].path]
