@@ -17,6 +17,7 @@ SCHEMAS = {
     "machine": ("npexplore.machine.described.schema:machine_schema", "machines", "a machine: parameters, resources"),
     "part": ("npexplore.machine.resources.dram_timing:dram_parts_schema", "parts", "DRAM parts by speed grade"),
     "mix": ("npexplore.machine.mixes:mix_schema", "mixes", "lengths of packets, with shares"),
+    "layout": ("npexplore.machine.layouts:layout_schema", "raw", "who sits on which tile of a chip, and streams"),
     "network": ("npexplore.machine.network:network_schema", "networks", "stations, classes and routes for solve"),
     "router": ("npexplore.golden.configuration:router_schema", "routers", "ports, routes and queues of a router"),
     "rules": ("npexplore.golden.rule_files:rules_schema", "rules", "classifier rules, policers, schedulers"),

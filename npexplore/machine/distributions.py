@@ -11,13 +11,10 @@ from typing import Annotated, Literal
 import msgspec
 
 from npexplore.errors import InputError, positive
+from npexplore.toml import Record
 
 Count = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
 Stages = Annotated[int, msgspec.Meta(ge=1, le=1_000)]  # each is drawn for itself; more are constant all but in name
-
-
-class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Base of the records of a network file."""
 
 
 class Distribution(Record, frozen=True, tag_field="distribution"):

@@ -14,9 +14,9 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from npexplore.errors import InputError, UnknownNameError, positive
-from npexplore.machine.distributions import Batch, Count, OnOff, Periodic, Poisson, Record, Time
+from npexplore.machine.distributions import Batch, Count, OnOff, Periodic, Poisson, Time
 from npexplore.paths import share
-from npexplore.toml import decode
+from npexplore.toml import Record, decode
 
 IN, OUT = "in", "out"
 DUST = 1e-9  # how far probabilities may be from adding up to 1

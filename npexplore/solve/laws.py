@@ -20,7 +20,7 @@ from npexplore.machine.machine import Machine
 from npexplore.machine.workload import Workload
 from npexplore.solve.bounds import Demanded, demanded
 from npexplore.solve.model import EngineModel
-from npexplore.solve.run import Snapshot
+from npexplore.solve.state import Snapshot
 
 DEVIATIONS = 8.0  # of the sum over batches: further is not chance
 UNDER_WAY = 4.0  # packets of each thread whose work is done and that are not finished, or the other way round

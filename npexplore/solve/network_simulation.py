@@ -18,7 +18,8 @@ from npexplore.machine.network import Network
 from npexplore.solve.intervals import interval, quantiles
 from npexplore.solve.network_program import NetworkCompiler
 from npexplore.solve.network_result import ClassResult, NetworkResult, StationResult, busiest, refusal
-from npexplore.solve.run import Run, Snapshot, run
+from npexplore.solve.run import Run, run
+from npexplore.solve.state import Snapshot
 
 BATCHES, WARM_UP = 10, 1  # kept, and cut before them
 CUSTOMERS = 200_000  # passes measured a seed

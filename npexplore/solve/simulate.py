@@ -23,7 +23,8 @@ from npexplore.solve.bounds import demanded, offered_rate
 from npexplore.solve.intervals import interval, quantiles, ratio_interval
 from npexplore.solve.model import EngineModel, build, threads_of
 from npexplore.solve.prediction import ClassOfPackets, Latency, Prediction, Queue, Utilization, bottleneck
-from npexplore.solve.run import FOREVER, Run, Snapshot, run
+from npexplore.solve.run import FOREVER, Run, run
+from npexplore.solve.state import Snapshot
 
 PACKETS = SEQUENCE  # once through a mix: the mean length is then the mix's own, whatever the order
 WARM_UP = 2  # batches cut

@@ -13,7 +13,8 @@ from npexplore.errors import InputError, positive
 from npexplore.machine.machine import Machine
 from npexplore.machine.workload import Workload
 from npexplore.solve.model import EngineModel, build
-from npexplore.solve.run import Integers, run
+from npexplore.solve.run import run
+from npexplore.solve.state import Integers
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -12,8 +12,8 @@ from npexplore.machine.resources import BoundedQueue, FifoServer, LineCard
 from npexplore.machine.resources.ingress import Ingress
 from npexplore.solve.bounds import bounds
 from npexplore.solve.model import build
-from npexplore.solve.run import State
 from npexplore.solve.simulate import simulate
+from npexplore.solve.state import State
 
 LOAD = packets(64)
 SEEDS = range(1, 9)

@@ -17,7 +17,8 @@ from npexplore.machine.resources import Mesh, StaticStreams
 from npexplore.machine.resources.base import Resource, Uses
 from npexplore.machine.workload import Workload
 from npexplore.solve.model import build
-from npexplore.solve.run import FOREVER, State
+from npexplore.solve.run import FOREVER
+from npexplore.solve.state import State
 from npexplore.solve.timeline import holds
 
 CLOCK, TICKS = 1e9, 1000  # a cycle is 1 ns, 1000 ticks

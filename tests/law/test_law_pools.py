@@ -11,8 +11,9 @@ from npexplore.machine.resources import BoundedQueue, Delay, FifoServer, LineCar
 from npexplore.machine.resources.ingress import Ingress
 from npexplore.solve.bounds import bounds
 from npexplore.solve.model import build
-from npexplore.solve.run import State, run
+from npexplore.solve.run import run
 from npexplore.solve.simulate import simulate
+from npexplore.solve.state import State
 
 STAGE = st.fixed_dictionaries(
     {

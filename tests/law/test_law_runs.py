@@ -16,8 +16,9 @@ from npexplore.machine.resources import BoundedQueue, Delay, FifoServer, LineCar
 from npexplore.machine.workload import Workload, workload
 from npexplore.solve import laws
 from npexplore.solve.model import build
-from npexplore.solve.run import Snapshot, run
+from npexplore.solve.run import run
 from npexplore.solve.simulate import simulate
+from npexplore.solve.state import Snapshot
 
 
 def served(threads=3, service=100 * NS, start=None, **options):

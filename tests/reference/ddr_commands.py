@@ -14,7 +14,7 @@ from npexplore._kernels import engine
 from npexplore.machine.expressions import expression
 from npexplore.machine.resources.ddr_controller import DdrController
 from npexplore.solve.model import build
-from npexplore.solve.run import State
+from npexplore.solve.state import State
 
 COMMANDS = ("ACT", "RD", "WR", "PRE", "PREA", "REF")
 

@@ -41,7 +41,7 @@ def asked(resource, *accesses):
     ]
 
     def program(m, packet):
-        m.receive.free(bytes=packet.packet_bytes)
+        m.receive.free(bytes=-(-packet.packet_bytes // 64) * 64)
         row = {"row": packet.row} if resource.page == "open" else {}
         with m.branch(packet.way == 1):
             m.ddr.write(bytes=packet.packet_bytes, bank=packet.bank, **row)

@@ -249,7 +249,7 @@ def machine_file(folder, text, name="mine.toml"):
         ("value = 4", "value = 9", "mine.toml: knob banks must be in 1..8 banks, got 9"),
         ("value = 4", "value = true", "got `bool` in parameter.banks.value"),
         ('value = "open"', 'value = "opened"', "mine.toml: knob policy must be one of open, closed, got 'opened'"),
-        ('kind = "knob"', 'kind = "knobb"', "mine.toml: kind 'knobb' is unknown (nearest: knob) in parameter.banks.kind"),
+        ('kind = "knob"', 'kind = "knobb"', "kind 'knobb' is unknown (nearest: knob) in parameter.banks.kind"),
         ("[parameter.banks]", "[parameter.banks", "mine.toml: not valid TOML"),
         ('paper = "none"', 'paper = "none"\nextends = "mine"', "extends must not lead in a circle, got 'mine'"),
         ('paper = "none"', 'paper = "none"\nextends = "ixp240"', "machine 'ixp240' is unknown (nearest: ixp2400"),

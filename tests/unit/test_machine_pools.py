@@ -14,8 +14,8 @@ from npexplore.solve.bounds import bounds, demanded
 from npexplore.solve.model import build
 from npexplore.solve.network import queueing
 from npexplore.solve.patience import patience
-from npexplore.solve.run import State
 from npexplore.solve.simulate import replicate, simulate
+from npexplore.solve.state import State
 
 LOAD = packets(64)
 TOGETHER = Start("simultaneous")

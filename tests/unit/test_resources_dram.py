@@ -168,7 +168,7 @@ def test_no_row_is_opened_during_refresh(at_ns, waits):
     part = replace(TIMING, t_refi=7800 * NS, t_rfc=80 * NS)
 
     def program(m, packet):
-        m.receive.free(bytes=packet.packet_bytes)
+        m.receive.free(bytes=-(-packet.packet_bytes // 64) * 64)
         m.dram.read(bytes=64, bank=0)
 
     load = Workload("one", {"packet_bytes": np.array([64])}, "timestamps", t_ns=np.array([at_ns]))

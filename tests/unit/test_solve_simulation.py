@@ -13,8 +13,9 @@ from npexplore.solve.intervals import bin_middle, interval, quantiles
 from npexplore.solve.model import build
 from npexplore.solve.network import finite_queue, queueing
 from npexplore.solve.prediction import Prediction, Utilization, bottleneck
-from npexplore.solve.run import State, run, stream_keys
+from npexplore.solve.run import run
 from npexplore.solve.simulate import replicate, simulate
+from npexplore.solve.state import State, stream_keys
 
 SERVER, LOAD = FifoServer("hash", 100 * NS), packets(64)
 

@@ -1,0 +1,229 @@
+"""The arrays of one run: made of a model and a seed, advanced by the engine, copied into snapshots; who waits for what.
+
+Nothing is reset: what happened between two instants is the difference of their snapshots.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from hashlib import blake2b
+
+import numpy as np
+import numpy.typing as npt
+
+from npexplore._kernels import engine
+from npexplore.errors import InputError
+from npexplore.solve.model import EngineModel
+from npexplore.solve.waiting import circle_text, resource_names
+
+Integers = npt.NDArray[np.int64]
+DISCIPLINE = {"fifo": engine.FIFO, "keyed": engine.KEYED, "cyclic": engine.CYCLIC, "shared": engine.SHARED}
+
+
+@dataclass
+class Snapshot:
+    """Totals since time 0 at one instant; arrays per resource, per class, per counter."""
+
+    now: int
+    integral_free: Integers
+    integral_line: Integers
+    integral_blocked: Integers
+    grants: Integers
+    refused: Integers
+    done: Integers
+    histogram: Integers
+    counters: Integers
+    events: int
+    age: int = 0  # ticks that the packets in the system have been there, summed over them (by the model's census)
+
+
+def stream_keys(sources: list[str | None], seed: int) -> npt.NDArray[np.uint64]:
+    """Return a random stream key per row: BLAKE2 of (seed, source name, ordinal of that name)."""
+    seen: Counter[str] = Counter()
+    keys = np.zeros(len(sources), dtype=np.uint64)
+    for k, source in enumerate(sources):
+        if source is not None:
+            text = f"{seed}/{source}/{seen[source]}"
+            seen[source] += 1
+            keys[k] = int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little")
+    return keys
+
+
+class State:
+    """The mutable arrays of one run."""
+
+    def __init__(self, model: EngineModel, seed: int, log_rows: int = 0) -> None:
+        if seed < 0:
+            raise InputError(f"seed must be at least 0, got {seed}")
+        rng = np.random.default_rng(seed)
+        n_tokens = len(model.tokens) + model.spare_tokens
+        i64 = np.int64
+        self.model = model
+        self.stream = stream_keys(model.sources, seed)
+        self.draws = np.zeros(len(model.rows), dtype=i64)
+        self.S = np.zeros((max(model.n_resources, 1), engine.S_WIDTH), dtype=i64)
+        self.capacity = np.ones(max(model.n_resources, 1), dtype=i64)
+        for server, number in model.servers.values():
+            part = slice(number, number + server.members)
+            self.S[part, engine.S_CAP] = server.units
+            self.S[part, engine.S_FREE] = server.units if server.start is None else server.start
+            self.S[part, engine.S_DISCIPLINE] = DISCIPLINE[server.discipline]
+            self.capacity[part] = server.units
+        self.S[:, engine.S_HEAD] = self.S[:, engine.S_TAIL] = -1
+        self.T = np.zeros((n_tokens, engine.T_WIDTH), dtype=i64)
+        self.T[:, [engine.T_RELEASE, engine.T_PARENT, engine.T_SLOT]] = -1
+        self.T[:, engine.T_PRIORITY] = 8
+        self.R = np.zeros((n_tokens, engine.REGISTERS), dtype=i64)
+        self.H = np.zeros((n_tokens, 2 * engine.SLOTS), dtype=i64)
+        self.G = np.array([*model.globals, 0], dtype=i64)
+        self.clock = np.zeros(engine.K_WIDTH, dtype=i64)
+        self.heap_time, self.heap_key, self.heap_token, self.ready_key, self.ready_token = (
+            np.zeros(n_tokens + 1, dtype=i64) for _ in range(5)
+        )
+        live = len(model.tokens)
+        for k, token in enumerate(model.tokens):
+            self.T[k, engine.T_ROW] = token.row
+            self.T[k, engine.T_ALIVE] = 1
+            for register, value in token.registers.items():
+                self.R[k, register] = value
+            self.T[k, engine.T_PRIORITY] = token.priority
+        ready = sorted((token.priority << 48 | k, k) for k, token in enumerate(model.tokens))
+        self.ready_key[:live] = [key for key, _ in ready]
+        self.ready_token[:live] = [k for _, k in ready]
+        self.T[live:, engine.T_NEXT] = np.append(np.arange(live + 1, n_tokens), -1)
+        self.clock[engine.K_READY] = self.clock[engine.K_SEQUENCE] = self.clock[engine.K_LIVE] = live
+        self.clock[engine.K_PEAK] = live
+        self.clock[engine.K_FREE_TOKEN] = live if model.spare_tokens else -1
+        self.clock[engine.K_POOL_HEAD] = self.clock[engine.K_POOL_TAIL] = -1
+        tables = [rng.permutation(table) if k == model.shuffled else table for k, table in enumerate(model.tables)]
+        starts = np.cumsum([0, *(table.size for table in tables)])
+        self.table = np.concatenate([np.ravel(table) for table in [*tables, np.zeros(1, dtype=i64)]]).astype(i64)
+        self.table_at = np.array(
+            [[start, *table.shape] for start, table in zip(starts, tables, strict=False)], dtype=i64
+        ).reshape(-1, 3)
+        self.ring_at = np.zeros((len(model.rings), 5), dtype=i64)
+        at = 0
+        for k, (capacity, width) in enumerate(model.rings):
+            self.ring_at[k, :3] = at, capacity, width
+            at += capacity * (width + 1)
+        self.ring = np.zeros(at + 1, dtype=i64)
+        self.histogram = np.zeros((model.classes, engine.BINS), dtype=i64)
+        self.done = np.zeros((model.classes, 4), dtype=i64)
+        self.counters = np.zeros(len(model.counters) + 1, dtype=i64)
+        self.log = np.zeros((log_rows, 4), dtype=i64)
+        most = max([n_tokens, *self.capacity.tolist(), *(capacity for capacity, _ in model.rings)])
+        self.slice = (1 << 62) // most  # ticks in which no integral grows by more than 62 bits
+        self.before = np.zeros((3, len(self.S)), dtype=i64)  # integrals modulo 2^64 when they were carried last
+        self.carried: npt.NDArray[np.object_] | None = None  # whole integrals up to then, as Python integers
+
+    def advance(self, until: int, until_done: int, stall: int) -> int:
+        """Run on; return the engine's status. A long run is cut before an integral can go once around 64 bits."""
+        while True:
+            end = min(until, int(self.clock[engine.K_NOW]) + self.slice)
+            status = self._advance(end, until_done, stall)
+            if status != engine.TIME_UP or end >= until:
+                return status
+            now = self._integrals(int(self.clock[engine.K_NOW]))
+            self.carried = (now - self.before).astype(object) + (0 if self.carried is None else self.carried)
+            self.before = now
+
+    def _advance(self, until: int, until_done: int, stall: int) -> int:
+        return int(
+            engine.advance(  # type: ignore[no-untyped-call]
+                self.model.rows,
+                self.stream,
+                self.draws,
+                self.S,
+                self.T,
+                self.R,
+                self.H,
+                self.G,
+                self.clock,
+                self.heap_time,
+                self.heap_key,
+                self.heap_token,
+                self.ready_key,
+                self.ready_token,
+                self.table,
+                self.table_at,
+                self.ring,
+                self.ring_at,
+                self.histogram,
+                self.done,
+                self.counters,
+                self.log,
+                np.int64(until),
+                np.int64(until_done),
+                np.int64(stall),
+            )
+        )
+
+    def snapshot(self, at: int | None = None) -> Snapshot:
+        """Copy the totals, integrals brought up to now (or to a time before which nothing more happens)."""
+        now = int(self.clock[engine.K_NOW]) if at is None else at
+        S, totals = self.S, self._integrals(now)
+        whole = totals if self.carried is None else self.carried + (totals - self.before)
+        return Snapshot(
+            now=now,
+            integral_free=whole[0],
+            integral_line=whole[1],
+            integral_blocked=whole[2],
+            grants=S[:, engine.S_GRANTS].copy(),
+            refused=S[:, engine.S_REFUSED].copy(),
+            done=self.done.copy(),
+            histogram=self.histogram.copy(),
+            counters=self.counters[:-1].copy(),
+            events=int(self.clock[engine.K_EVENTS]),
+            age=self._age(now),
+        )
+
+    def _integrals(self, now: int) -> Integers:
+        """Return the integrals of free units, of the line and of blocked units, modulo 2^64, shape (3, resources)."""
+        S = self.S
+        dt = now - S[:, engine.S_SINCE]
+        return np.stack([
+            S[:, engine.S_INT_FREE] + dt * S[:, engine.S_FREE],
+            S[:, engine.S_INT_LINE] + dt * (S[:, engine.S_LINE] + S[:, engine.S_POOL]),
+            S[:, engine.S_INT_BLOCKED] + dt * S[:, engine.S_BLOCKED],
+        ])  # fmt: skip
+
+    def _age(self, now: int) -> int:
+        """Return the time that the packets in the system have been there, summed over them."""
+        census = self.model.census
+        if census is None:
+            return 0
+        threads = self.T[: census.threads]
+        if census.waiting is not None:
+            threads = threads[threads[:, engine.T_WAITS] != census.waiting]
+        births = threads[:, engine.T_BIRTH]
+        if census.ring is not None:
+            at, capacity, width, head, count = (int(value) for value in self.ring_at[census.ring])
+            messages = at + (head + np.arange(count)) % capacity * (width + 1)
+            births = np.concatenate([births, self.ring[messages]])
+        return sum(now - birth for birth in births.tolist())
+
+    def error_place(self) -> str:
+        """Say which row the engine stopped at, and which visit it belongs to."""
+        row = int(self.clock[engine.K_ERROR_ROW])
+        place = self.model.places[row] if 0 <= row < len(self.model.places) else ""
+        return f"{place} (row {row})" if place else f"row {row}"
+
+    def who_waits(self) -> str:
+        """Say in words which tokens wait for what, holding what."""
+        names = resource_names(self.model.servers)
+        groups: Counter[str] = Counter()
+        for k in np.flatnonzero(self.T[:, engine.T_ALIVE]):
+            waits = int(self.T[k, engine.T_WAITS])
+            if waits == engine.SLEEPING:
+                continue
+            held = [
+                names.get(int(self.H[k, slot]), "?")
+                for slot in range(engine.SLOTS)
+                if self.T[k, engine.T_HELD] >> slot & 1
+            ]
+            what = {engine.JOINING: "its children", engine.POOLED: "several at once", engine.RUNNING: "its turn"}
+            text = f"wait for {what.get(waits) or names.get(waits, '?')}"
+            groups[text + (f" holding {', '.join(held)}" if held else "")] += 1
+        said = "; ".join(f"{n} token{'s'[: n > 1]} {text}" for text, n in groups.most_common(8)) or "nobody waits"
+        return said + circle_text(self.model.servers, self.T, self.H)
