@@ -1,0 +1,179 @@
+"""Pictures of the IXP1200: hardware, a packet's way, threads on engines, test bed (Figs. 1, 2, 3, 5), bottlenecks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from npexplore.plot import theme
+from npexplore.plot.curves import finished
+from npexplore.plot.drawing import Drawing
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+BINDING = {"waiting for memory": 0, "engines": 1, "engines and SRAM": 2, "SRAM": 3}
+SHADES = ("#E5E7EB", theme.ORANGE, theme.VERMILION, theme.SKY)
+
+
+def machine(demands: pd.DataFrame, facts: Any) -> Drawing:
+    """Return the block drawing of Fig. 1, blocks shaded by how near they are to full at the machine's upper bound.
+
+    demands: table of study.curves.demands. facts: the design's parameters.
+    """
+    d = Drawing(940, 460, demands, label="IXP1200 block drawing: StrongARM, microengines, memory units, IX bus")
+    known = demands.set_index("server")
+
+    def block(x: float, y: float, w: float, h: float, server: str, *lines: str) -> None:
+        if server not in known.index:
+            d.block(x, y, w, h, lines)
+            return
+        row = known.loc[server]
+        asked = f"{row.ns_per_packet:,.3g} ns a packet"
+        tip = f"{server}: {asked} in {row.visits:.3g} visits; full at {row.ceiling_mpps:.3g} Mpps"
+        d.block(x, y, w, h, [*lines, asked], load=float(row.load), tip=tip)
+
+    d.box(230, 30, 480, 400, fill="#fafbfc", dash="6 4", radius=12)
+    d.text(242, 50, "IXP1200", size=12, anchor="start", colour=theme.GREY)
+    d.block(250, 65, 170, 66, ["StrongARM core", f"{facts.core_clock_mhz:g} MHz", "timer, slow path"])
+    block(250, 160, 170, 76, "sdram", "SDRAM unit", "64 bit, packets")
+    block(250, 265, 170, 76, "sram", "SRAM unit", "32 bit, tables, queues")
+    block(500, 65, 190, 66, "me0", "Microengines 1 and 2", "receivers")
+    block(500, 140, 190, 66, "me_gbe", "Microengines 3 and 4", "receivers")
+    block(500, 215, 190, 66, "me2", "Microengines 5 and 6", "transmitters, scheduler")
+    block(500, 345, 190, 70, "ix_in", "IX bus interface", "RFIFO, TFIFO")
+    block(250, 360, 170, 55, "ready_bus", "Ready bus sequencer")
+    d.arrow((422, 198), (460, 198), (460, 98), (498, 98), both=True)
+    d.arrow((422, 303), (472, 303), (472, 173), (498, 173), both=True)
+    d.arrow((472, 248), (498, 248), both=True)
+    d.arrow((595, 283), (595, 343), both=True)
+    d.arrow((422, 395), (498, 395), both=True)
+    d.block(30, 160, 130, 76, ["SDRAM", "up to 256 MB"])
+    d.block(30, 265, 130, 76, ["SRAM", "2 of up to 8 MB"])
+    d.block(30, 65, 130, 66, ["Host", "PCI, 32 bit"])
+    for y in (98, 198, 303):
+        d.arrow((162, y), (248, y), both=True)
+    d.block(770, 300, 140, 60, [f"{facts.fe_ports} MACs", f"{facts.fe_mbps:g} Mb/s"])
+    d.block(770, 375, 140, 55, ["1 MAC", f"{facts.gbe_mbps:g} Mb/s"])
+    d.arrow((692, 370), (730, 370), (730, 330), (768, 330), both=True, width=2.4, colour=theme.BLUE)
+    d.arrow((692, 390), (768, 400), both=True, width=2.4, colour=theme.BLUE)
+    d.text(730, 452, f"IX bus, 64 bit, {facts.ix_bus_mhz:g} MHz", size=12)
+    return d
+
+
+STEPS = (
+    ("MAC buffer", "ready bus sets the flag"), ("RFIFO", "64-byte MPs"), ("verify", "header, TTL"),
+    ("classify", "five fields"), ("police", "leaky bucket"), ("mark", "DSCP"), ("look up", "longest prefix"),
+    ("enqueue", "descriptor, SDRAM"), ("schedule", "choose transmitter"), ("dequeue", "weighted DRR"),
+    ("TFIFO", "MP by MP"), ("MAC", "line out"),
+)  # fmt: skip
+ADDED = {"classify", "police", "mark", "schedule", "dequeue", "enqueue"}  # by DiffServ to plain forwarding
+
+
+def flow(data: pd.DataFrame) -> Drawing:
+    """Return the way of a packet (Fig. 2); what DiffServ adds is shaded. data: the table beside the picture."""
+    d = Drawing(940, 250, data, label="Way of a packet through receiver, scheduler and transmitter")
+    for k, (name, what) in enumerate(STEPS):
+        row, column = divmod(k, 6)
+        x, y = 20 + 153 * column, 50 + 110 * row
+        d.box(x, y, 130, 58, fill="#fdf3d8" if name in ADDED else "white", stroke=theme.GREY)
+        d.text(x + 65, y + 25, name, bold=True)
+        d.text(x + 65, y + 44, what, size=11)
+        if column < 5:
+            d.arrow((x + 132, y + 29), (x + 151, y + 29))
+    d.arrow((850, 110), (850, 134), (85, 134), (85, 158))
+    d.text(20, 28, "receiver thread, bound to a port", size=12, anchor="start", colour=theme.GREY)
+    d.text(180, 238, "scheduler and transmitters, not bound to ports; shaded: what DiffServ adds", size=12,
+           anchor="start", colour=theme.GREY)  # fmt: skip
+    return d
+
+
+def roles(data: pd.DataFrame, facts: Any) -> Drawing:
+    """Return who runs where (Fig. 3): engines with their four threads and how much control store they use."""
+    d = Drawing(940, 250, data, label="Roles of the threads on six microengines")
+    size = {"receiver": facts.code_receiver, "transmitter": facts.code_transmitter, "scheduler": facts.code_scheduler}
+    groups = [("fast Ethernet", 1, ["receiver"] * 4), ("fast Ethernet", 2, ["receiver"] * 4),
+              ("gigabit", 3, ["receiver"] * 4), ("gigabit", 4, ["receiver"] * 4),
+              ("fast Ethernet", 5, ["transmitter"] * 3 + ["scheduler"]),
+              ("gigabit", 6, ["transmitter"] * 3 + ["scheduler"])]  # fmt: skip
+    fills = {"receiver": "#d6e8f5", "transmitter": "#fde3cf", "scheduler": "#d9f0e6"}
+    for k, (group, engine, threads) in enumerate(groups):
+        x = 20 + 153 * k
+        d.box(x, 30, 140, 200, fill="#fafbfc")
+        d.text(x + 70, 50, f"Microengine {engine}", bold=True)
+        d.text(x + 70, 66, group, size=11, colour=theme.GREY)
+        for n, role in enumerate(threads):
+            d.box(x + 10, 76 + 27 * n, 120, 22, fill=fills[role])
+            d.text(x + 70, 92 + 27 * n, role, size=12)
+        used = sum(size[role] for role in dict.fromkeys(threads))
+        d.text(x + 70, 204, f"{used} of {facts.control_store}", size=12)
+        d.text(x + 70, 219, "instructions", size=11, colour=theme.GREY)
+    return d
+
+
+def test_bed(data: pd.DataFrame) -> Drawing:
+    """Return the benchmark environment (Fig. 5)."""
+    d = Drawing(720, 160, data, label="Test bed: host PC, IXP1200, traffic generator")
+    d.block(20, 50, 160, 70, ["Host PC", "loads programs, controls"])
+    d.block(280, 50, 160, 70, ["IXP1200", "router under test"])
+    d.block(540, 50, 160, 70, ["SmartBits", "makes and counts packets"])
+    d.arrow((182, 85), (278, 85), both=True)
+    d.text(230, 75, "Ethernet", size=12)
+    d.arrow((442, 70), (538, 70), both=True, width=2.4, colour=theme.BLUE)
+    d.arrow((442, 100), (538, 100), both=True, width=2.4, colour=theme.BLUE)
+    d.text(490, 60, "ports", size=12)
+    return d
+
+
+def bottlenecks(table: pd.DataFrame, *, title: str) -> go.Figure:
+    """Return a map of what binds: threads across, rules down, colour for the full resource, shares as text.
+
+    table: columns of study.ixp1200.over_threads.
+    """
+    rules = sorted(table["rules"].unique(), reverse=True)
+    columns = list(table["configuration"].unique())
+    cells = table.set_index(["rules", "configuration"])
+    text = [
+        [
+            f"{cells.loc[(n, c), 'throughput_mbps']:.0f} Mb/s<br>engines {cells.loc[(n, c), 'engines']:.0%}, "
+            f"SRAM {cells.loc[(n, c), 'sram']:.0%}"
+            for c in columns
+        ]
+        for n in rules
+    ]
+    figure = go.Figure(
+        go.Heatmap(
+            x=columns, y=[f"{n} rules" if n > 1 else "1 rule" for n in rules],
+            z=[[BINDING[cells.loc[(n, c), "binds"]] for c in columns] for n in rules],
+            zmin=-0.5, zmax=3.5, xgap=3, ygap=3, text=text, texttemplate="%{text}",
+            hovertemplate="%{x}, %{y}<br>%{text}<extra></extra>",
+            colorscale=[[edge / 4, SHADES[k]] for k in range(4) for edge in (k, k + 1)],
+            colorbar={"tickvals": [0, 1, 2, 3], "ticktext": ["waiting for<br>memory", "engines", "both", "SRAM"]},
+        )
+    )  # fmt: skip
+    return finished(figure, title, 120 + 70 * len(rules), legend_rows=0)
+
+
+def remedies(table: pd.DataFrame, *, title: str) -> go.Figure:
+    """Return what remedies gain, ranked, a panel for each number of rules. table: of study.ixp1200.remedies."""
+    wanted = list(table["rules"].unique())
+    names = ["1 rule" if n == 1 else f"{n} rules" for n in wanted]
+    ranked = table[table["rules"] == wanted[-1]].sort_values("throughput_mbps")["remedy"]
+    figure = make_subplots(1, len(wanted), shared_yaxes=True, subplot_titles=names, horizontal_spacing=0.06)
+    for column, n in enumerate(wanted, start=1):
+        part = table[table["rules"] == n].set_index("remedy").loc[ranked].reset_index()
+        figure.add_trace(
+            go.Bar(
+                x=part["throughput_mbps"], y=part["remedy"], orientation="h", showlegend=False,
+                text=[f"{gain:+.0%}" for gain in part["gain"]], textposition="outside", cliponaxis=False,
+                marker_color=[theme.GREY if name == "as published" else theme.BLUE for name in part["remedy"]],
+                customdata=part[["bottleneck"]],
+                hovertemplate="%{y}: %{x:.0f} Mb/s<br>then full: %{customdata[0]}<extra></extra>",
+            ),
+            1, column,
+        )  # fmt: skip
+        figure.update_xaxes(title_text="throughput (Mb/s)", range=[0, 1.18 * part["throughput_mbps"].max()],
+                            row=1, col=column)  # fmt: skip
+    return finished(figure, title, 140 + 34 * len(ranked), legend_rows=0)
