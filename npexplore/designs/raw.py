@@ -100,30 +100,24 @@ def null(chip: Chip, m: Recorder, packet: Packet) -> None:
 
 
 def forward(chip: Chip, m: Recorder, packet: Packet) -> None:
-    """Record stages 1 to 3: from a line card to the queue of an output."""
+    """Record stages 1 to 3 of all pipelines."""
+    among(m, packet.pipeline, [partial(pipeline, chip, m, packet, k) for k in range(len(chip.pipelines))])
+
+
+def pipeline(chip: Chip, m: Recorder, packet: Packet, k: int) -> None:
+    """Record stages 1 to 3 of one pipeline: from its line card to the queue of an output."""
     p, v, header = chip.p, chip.version, chip.header_words
-    k, size = packet.pipeline, packet.packet_bytes
-    port = numbered(chip.port_of)(k)
-    tile = [numbered([pipeline.stages[n] for pipeline in chip.pipelines])(k) for n in range(3)]
+    port, size, tile = chip.port_of[k], packet.packet_bytes, chip.pipelines[k].stages
     lines = m.let(lines_of(chip, size), "lines")
     stored_first = v.short_header and p.store == "before_lookup"
     static = chip.layout.file.feed == "static"
     early = min(p.fifo_depth, header) if static else 0  # words that tiles 1 and 2 read while tile 3 is busy
 
-    def each(body: Callable[[int], None]) -> None:
-        among(m, k, [partial(body, pipeline) for pipeline in range(len(chip.pipelines))])
-
-    def send_header(pipeline: int) -> None:
-        name, path = chip.header_path(pipeline)
-        getattr(m, name).send(path=path, words=header)
+    streams, path = chip.header_path(k) if static else ("", 0)
 
     def read(stage: int, words: int) -> None:
-        def one(pipeline: int) -> None:
-            name, _ = chip.header_path(pipeline)
-            getattr(m, name).receive(tile=chip.pipelines[pipeline].stages[stage], words=words)
-
         if static:
-            each(one)
+            getattr(m, streams).receive(tile=tile[stage], words=words)
         else:
             m.gdn.deliver(source=chip.card_in + port, target=tile[stage], words=header)
 
@@ -133,7 +127,7 @@ def forward(chip: Chip, m: Recorder, packet: Packet) -> None:
     def store() -> None:
         if v.payload == "memory":
             with m.branch(lines > 0):
-                each(partial(write, chip, m, lines))
+                write(chip, m, lines, k)
 
     def look_up() -> None:
         read(0, header - early)
@@ -160,7 +154,7 @@ def forward(chip: Chip, m: Recorder, packet: Packet) -> None:
     two = [m.take("stage1", member=k), m.take("stage2", member=k)]
     with m.fork(feed) as kept:
         if static:
-            each(send_header)
+            getattr(m, streams).send(path=path, words=header)
         if not stored_first:
             store()
         assert kept is not None
@@ -171,25 +165,22 @@ def forward(chip: Chip, m: Recorder, packet: Packet) -> None:
     m.parallel(look_up, verify, hear)
     m.give(*two)
     work(p.update_cycles)
-    hand_over(chip, m, tile[2], packet.output)
+    among(m, packet.output, [partial(hand_over, chip, m, tile[2], o) for o in range(len(chip.ports))])
     m.give(third)
 
 
-def replicate(chip: Chip, m: Recorder, tile: list[Operand]) -> None:
+def replicate(chip: Chip, m: Recorder, tile: list[int]) -> None:
     """Record that the first tile sends a copy of the header to each of the next two (Version III.d)."""
-    for target in tile[1:]:
+    for target in tile[1:3]:
         m.gdn.send(source=tile[0], target=target, words=chip.header_words)
 
 
-def hand_over(chip: Chip, m: Recorder, source: Operand, output: Operand) -> None:
+def hand_over(chip: Chip, m: Recorder, tile: int, o: int) -> None:
     """Record that stage 3 sends header and payload address to stage 4, whose queue must have room."""
     words = chip.header_words + MESSAGE_WORDS["address"]
-    target = numbered(chip.exits)(output)
-    if chip.p.queue_full == "unasked":
-        m.gdn.deliver(source=source, target=target, words=words)
-    else:
-        m.gdn.send(source=source, target=target, words=words)
-    among(m, output, [getattr(m, f"queue{o}").put for o in range(len(chip.ports))])
+    send = m.gdn.deliver if chip.p.queue_full == "unasked" else m.gdn.send
+    send(source=tile, target=chip.exits[o], words=words)
+    getattr(m, f"queue{o}").put()
 
 
 def lines_of(chip: Chip, size: Operand) -> Operand:

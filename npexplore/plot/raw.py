@@ -125,7 +125,8 @@ def contention(
             figure.add_scatter(
                 x=[ax + 0.25 * (bx - ax) + sx, bx - 0.25 * (bx - ax) + sx],
                 y=[ay + 0.25 * (by - ay) + sy, by - 0.25 * (by - ay) + sy], mode="lines", hoverinfo="skip",
-                showlegend=False, line={"color": sample_colorscale(SCALE, load / top)[0], "width": 6}, row=1, col=column,
+                showlegend=False, row=1, col=column,
+                line={"color": sample_colorscale(SCALE, load / top)[0], "width": 6},
             )  # fmt: skip
             middles.append(((ax + bx) / 2 + sx, (ay + by) / 2 + sy, load, f"{a} to {b}: {load:.1%}"))
         figure.add_scatter(

@@ -38,6 +38,7 @@ ANSWERED = {
 }  # fmt: skip
 SCHEMA: dict[str, pa.DataType] = {**ASKED, **ANSWERED}
 SHARE = "utilization_"
+RENAMED = {"version": "design_version"}  # knobs whose own name is a column of every sweep already
 
 
 def questions(points: Sequence[SweepPoint], packets: int) -> list[dict[str, Any]]:
@@ -56,7 +57,7 @@ def questions(points: Sequence[SweepPoint], packets: int) -> list[dict[str, Any]
         simulated = point.solver == "simulation"
         rows.append({
             "design": point.design.name,
-            **{name: parameters[name] for name in shown[point.design.name]},
+            **{RENAMED.get(name, name): parameters[name] for name in shown[point.design.name]},
             "workload": load.name,
             "workload_key": load.key,
             "arrivals": load.arrivals,
@@ -100,7 +101,7 @@ def _columns(designs: Sequence[Design]) -> dict[str, list[str]]:
         chosen[design.name].update(dict.fromkeys(design.parameters.changed()))
     for design in {design.name: design for design in designs}.values():
         for name in chosen[design.name]:
-            if name in SCHEMA or name.startswith(SHARE):
+            if RENAMED.get(name, name) in SCHEMA or name.startswith(SHARE):
                 raise InputError(f"knob {name!r} of {design.name} has the name of a column of every sweep")
             kind = type(design.parameters.file.parameter[name].value)
             other, where = kinds.setdefault(name, (kind, design.name))

@@ -42,7 +42,7 @@ def loss_free(curves: pd.DataFrame) -> pd.DataFrame:
     import pandas as pd
 
     rows = []
-    for version, curve in curves.groupby("version", sort=False):
+    for version, curve in curves.groupby("design_version", sort=False):
         passed = curve[curve["forwarded_mpps"] >= LOSS_FREE * curve["offered_mpps"]]
         top = curve.iloc[-1]
         rows.append({
