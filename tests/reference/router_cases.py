@@ -464,9 +464,9 @@ def options(c):
         c.add(f"ttl 1 with {name}", "20.200.0.1", options=data, payload=body(20), ttl=1)
         c.add(f"no route with {name}", "99.0.0.1", options=data, payload=body(20))
     c.add("options and do not fragment", "21.0.0.1", options=record(2), payload=body(700), df=True)
-    c.add("bad option and ttl 1", "20.200.0.1", options=record(2, pointer=5), payload=body(20), ttl=1)
-    c.add("bad option and no route", "99.0.0.1", options=record(2, pointer=5), payload=body(20))
-    c.add("bad option to the router", "10.0.0.1", options=record(2, pointer=5), protocol=ICMP, payload=icmp(8))
+    c.add("bad option and ttl 1", "20.200.0.1", options=record(2, pointer=3), payload=body(20), ttl=1)
+    c.add("bad option and no route", "99.0.0.1", options=record(2, pointer=3), payload=body(20))
+    c.add("bad option to the router", "10.0.0.1", options=record(2, pointer=3), protocol=ICMP, payload=icmp(8))
 
 
 def errors(c):
@@ -491,7 +491,7 @@ def errors(c):
     c.add(
         "bad option about icmp unreachable",
         ask,
-        options=record(2, pointer=5),
+        options=record(2, pointer=3),
         protocol=ICMP,
         payload=icmp(3, data=body(28)),
     )
@@ -558,10 +558,10 @@ def corners(c):
     for name, address in other.items():
         asked = struct.pack(">I", address_number(address)) + bytes(4)
         c.add(f"time stamp asked of {name}", "20.200.0.1", options=stamp(3, 2, data=asked), payload=body(8))
-        back = route(False, address, pointer=8) + record(2, pointer=5)
+        back = route(False, address, pointer=8) + record(2, pointer=3)
         c.add(f"error back by {name}, to the router", "10.1.0.1", options=back, protocol=ICMP, payload=icmp(8))
         c.add(f"error back by {name}, passing", "20.200.0.1", options=back, payload=body(8))
     c.add("piece beyond the last place", "21.0.0.1", offset=8191, payload=body(700))
     c.add("first piece beyond the last place", "21.0.0.1", offset=8160, mf=True, payload=body(1100))
-    c.add("bad option from a broadcast of a link", "20.200.0.1", src="10.2.0.255", options=record(2, pointer=5))
+    c.add("bad option from a broadcast of a link", "20.200.0.1", src="10.2.0.255", options=record(2, pointer=3))
     c.add("record route from a broadcast of a link", "20.200.0.1", src="10.2.0.255", options=record(2), ttl=1)
