@@ -22,10 +22,17 @@ def weights(name):
 
 
 def loads():
-    """Packets of classes with gaps between them, as a rule more than a link of 1 byte a ns can send."""
+    """Packets (gap before it, class, length) for a link of 1 byte a ns: any, or runs of a class, so that some idle."""
+    kind = st.integers(0, CLASSES - 1)
     gap = st.one_of(st.just(0), st.integers(0, 300), st.sampled_from([0, 0, 5000]))
     size = st.one_of(st.sampled_from([64, 64, LARGEST]), st.integers(1, LARGEST))
-    return st.lists(st.tuples(gap, st.integers(0, CLASSES - 1), size), min_size=1, max_size=60)
+    run = st.tuples(st.sampled_from([0, 2000, 20_000]), kind, size, st.integers(1, 40))
+    mixed = st.lists(st.tuples(gap, kind, size), min_size=1, max_size=60)
+    return st.one_of(mixed, st.lists(run, min_size=2, max_size=5).map(runs_of))
+
+
+def runs_of(runs):
+    return [(gap if k == 0 else 0, kind, size) for gap, kind, size, count in runs for k in range(count)]
 
 
 def packets_of(load):
@@ -95,13 +102,32 @@ def test_fairness(name, data, load):
     for one in range(CLASSES):
         for other in range(one):
             most = scheduler.unfairness(one, other, LARGEST)
-            for first in range(len(log)):
-                got = [Fraction(0)] * CLASSES
-                for _, kind, packet, waited in log[first:]:
-                    if not (waited[one] and waited[other]):
-                        break
-                    got[kind] += 1 if scheduler.IN_PACKETS else packet.length_bytes
-                    assert abs(got[one] / scheduler.weights[one] - got[other] / scheduler.weights[other]) <= most
+            ahead = low = high = Fraction(0)  # of service / weight, and its extremes since both have packets
+            for _, kind, packet, waited in log:
+                if not (waited[one] and waited[other]):
+                    ahead = low = high = Fraction(0)
+                    continue
+                amount = Fraction(1 if scheduler.IN_PACKETS else packet.length_bytes, scheduler.weights[kind])
+                ahead += amount * ((kind == one) - (kind == other))
+                low, high = min(low, ahead), max(high, ahead)
+                assert high - low <= most
+
+
+BUSY = [(0, 0, 100)] * 260
+BURST = [(4000, 1, 100)] + [(0, 1, 100)] * 60
+MODEST = {"idle": [], "a little": [(400, 1, 10)] * 20}  # what class 1 asks for before its burst
+
+
+@pytest.mark.parametrize("before", MODEST)
+@pytest.mark.parametrize("name", FAIR)
+def test_a_class_that_was_modest_is_owed_nothing(name, before):
+    """Class 0 is always busy; class 1, once it is so too, gets its half, not what it did not ask for before."""
+    kind = SCHEDULERS[name]
+    log = transmit(kind([200, 200] if kind.IN_BYTES else [1, 1]), BUSY + MODEST[before] + BURST)
+    both = [sent for _, sent, packet, waited in log if waited[0] and waited[1] and packet.length_bytes == 100]
+    both = both[both.index(1) :]
+    assert len(both) >= 100
+    assert all(abs(both[:n].count(0) - both[:n].count(1)) <= 5 for n in range(len(both) - 5))
 
 
 @pytest.mark.parametrize("name", NEVER_STARVE)

@@ -1,0 +1,102 @@
+"""Policers and the functional DiffServ router: columns against the plain references, in one run."""
+
+import time
+
+import numpy as np
+import pytest
+
+from npexplore.golden.diffserv import (
+    CLASSES,
+    Arrivals,
+    ClassQueue,
+    DiffServ,
+    OutputPort,
+    Receiver,
+    Treatment,
+    simulate,
+    simulate_plainly,
+)  # fmt: skip
+from npexplore.golden.diffserv.experiments import Bench, load_sweep
+from npexplore.golden.police import LeakyBucket, SingleRate, TwoRate, police_many
+from npexplore.golden.schedule import SCHEDULERS, halving_quanta
+from npexplore.golden.token_rate import TokenRate
+
+PACKETS = 1 << 20
+SOME = 10_000
+RULES = 500
+PORTS = 4
+RATE = TokenRate.of("10Mb/s")
+POLICERS = {
+    "leaky_bucket": LeakyBucket(RATE, 10_000),
+    "single_rate": SingleRate(RATE, 10_000, 20_000),
+    "two_rate": TwoRate(TokenRate.of("40Mb/s"), 20_000, RATE, 10_000),
+}
+KERNELS = [name for name in SCHEDULERS if SCHEDULERS[name].KIND is not None]
+
+
+def fastest(benchmark):
+    """Seconds of the quickest round; NaN where benchmarks only run once to show that they work."""
+    return benchmark.stats.stats.min if benchmark.stats else float("nan")
+
+
+def seconds(function, rounds=3):
+    times = []
+    for _ in range(rounds):
+        began = time.process_time()
+        function()
+        times.append(time.process_time() - began)
+    return min(times)
+
+
+@pytest.fixture(scope="module")
+def packets():
+    """Times (about 0.6 us apart), lengths of a usual mix, rules, ports."""
+    rng = np.random.default_rng(1)
+    times = np.cumsum(rng.exponential(600, PACKETS)).astype(np.int64)
+    lengths = rng.choice([64, 576, 1500], PACKETS, p=[0.6, 0.2, 0.2])
+    return times, lengths, rng.integers(0, RULES, PACKETS), rng.integers(0, PORTS, PACKETS)
+
+
+@pytest.mark.parametrize("name", POLICERS)
+def test_policers(benchmark, packets, name):
+    times, lengths, number, _ = packets
+    several = [POLICERS[name]] * RULES
+    benchmark.pedantic(police_many, (several, number, times, lengths), rounds=5, warmup_rounds=1)
+
+    def plainly():
+        states = [policer.state() for policer in several]
+        for time_ns, size, k in zip(*(column[:SOME].tolist() for column in (times, lengths, number)), strict=True):
+            states[k], _ = several[k].police(states[k], time_ns, size)
+
+    ours = seconds(lambda: police_many(several, number, times, lengths)) / PACKETS
+    benchmark.extra_info["million_packets_per_s"] = PACKETS / fastest(benchmark) / 1e6
+    benchmark.extra_info["reference_times_ours"] = seconds(plainly, 1) / SOME / ours
+
+
+def router(scheduler, receivers=None):
+    """Every rule has a policer of its own; four links of 1 Gb/s with six queues, offered half as much again."""
+    quanta = halving_quanta(len(CLASSES), 1518 if SCHEDULERS[scheduler].IN_BYTES else 1)
+    port = OutputPort(TokenRate.of("1Gb/s"), tuple(ClassQueue(quantum) for quantum in quanta), scheduler, 8, 12)
+    treatments = tuple(Treatment(CLASSES[k % len(CLASSES)], k) for k in range(RULES))
+    return DiffServ(treatments, (port,) * PORTS, (POLICERS["two_rate"],) * RULES, receivers=receivers)
+
+
+@pytest.mark.parametrize("receivers", [None, (Receiver(500, 16),)], ids=["unlimited", "receivers"])
+@pytest.mark.parametrize("scheduler", KERNELS)
+def test_functional_simulation(benchmark, packets, scheduler, receivers):
+    setup = router(scheduler, receivers)
+    arrivals, some = Arrivals.of(*packets), Arrivals.of(*(column[:SOME] for column in packets))
+    outcome = benchmark.pedantic(simulate, (setup, arrivals), rounds=5, warmup_rounds=1)
+    assert (outcome.departure_ns[:SOME][outcome.sent[:SOME]] > 0).all()
+    ours = seconds(lambda: simulate(setup, arrivals)) / PACKETS
+    benchmark.extra_info["million_packets_per_s"] = PACKETS / fastest(benchmark) / 1e6
+    benchmark.extra_info["reference_times_ours"] = seconds(lambda: simulate_plainly(setup, some), 1) / SOME / ours
+
+
+def test_twenty_loads_of_four_flows(benchmark):
+    """The sweep of Figs. 7 and 8: four inputs at 5 to 100 % of 100 Mb/s for 0.2 s each, with its tables."""
+    bench = Bench("100Mb/s", 64, 20, 64)
+    loads = [k / 20 for k in range(1, 21)]
+    flows, limits = ("EF", "AF1", "AF2", "AF3"), {"EF": 62_500.0}
+    table = benchmark.pedantic(load_sweep, (bench, loads, flows, limits), rounds=3, warmup_rounds=1)
+    benchmark.extra_info["rows"] = len(table)
