@@ -31,7 +31,7 @@ def machine(demands: pd.DataFrame, facts: Any) -> Drawing:
             d.block(x, y, w, h, lines)
             return
         row = known.loc[server]
-        asked = f"{row.ns_per_packet:,.3g} ns a packet"
+        asked = f"{row.ns_per_packet:,.0f} ns a packet"
         tip = f"{server}: {asked} in {row.visits:.3g} visits; full at {row.ceiling_mpps:.3g} Mpps"
         d.block(x, y, w, h, [*lines, asked], load=float(row.load), tip=tip)
 
@@ -64,7 +64,7 @@ def machine(demands: pd.DataFrame, facts: Any) -> Drawing:
 
 
 STEPS = (
-    ("MAC buffer", "ready bus sets the flag"), ("RFIFO", "64-byte MPs"), ("verify", "header, TTL"),
+    ("MAC buffer", "flag is set"), ("RFIFO", "64-byte MPs"), ("verify", "header, TTL"),
     ("classify", "five fields"), ("police", "leaky bucket"), ("mark", "DSCP"), ("look up", "longest prefix"),
     ("enqueue", "descriptor, SDRAM"), ("schedule", "choose transmitter"), ("dequeue", "weighted DRR"),
     ("TFIFO", "MP by MP"), ("MAC", "line out"),
@@ -118,7 +118,7 @@ def test_bed(data: pd.DataFrame) -> Drawing:
     d = Drawing(720, 160, data, label="Test bed: host PC, IXP1200, traffic generator")
     d.block(20, 50, 160, 70, ["Host PC", "loads programs, controls"])
     d.block(280, 50, 160, 70, ["IXP1200", "router under test"])
-    d.block(540, 50, 160, 70, ["SmartBits", "makes and counts packets"])
+    d.block(540, 50, 160, 70, ["SmartBits", "makes, counts packets"])
     d.arrow((182, 85), (278, 85), both=True)
     d.text(230, 75, "Ethernet", size=12)
     d.arrow((442, 70), (538, 70), both=True, width=2.4, colour=theme.BLUE)
@@ -137,8 +137,8 @@ def bottlenecks(table: pd.DataFrame, *, title: str) -> go.Figure:
     cells = table.set_index(["rules", "configuration"])
     text = [
         [
-            f"{cells.loc[(n, c), 'throughput_mbps']:.0f} Mb/s<br>engines {cells.loc[(n, c), 'engines']:.0%}, "
-            f"SRAM {cells.loc[(n, c), 'sram']:.0%}"
+            f"{cells.loc[(n, c), 'throughput_mbps']:.0f} Mb/s<br>engines {cells.loc[(n, c), 'engines']:.0%}"
+            f"<br>SRAM {cells.loc[(n, c), 'sram']:.0%}"
             for c in columns
         ]
         for n in rules
@@ -147,13 +147,14 @@ def bottlenecks(table: pd.DataFrame, *, title: str) -> go.Figure:
         go.Heatmap(
             x=columns, y=[f"{n} rules" if n > 1 else "1 rule" for n in rules],
             z=[[BINDING[cells.loc[(n, c), "binds"]] for c in columns] for n in rules],
-            zmin=-0.5, zmax=3.5, xgap=3, ygap=3, text=text, texttemplate="%{text}",
+            zmin=-0.5, zmax=3.5, xgap=3, ygap=3, text=text, texttemplate="%{text}", textfont={"size": 13},
             hovertemplate="%{x}, %{y}<br>%{text}<extra></extra>",
             colorscale=[[edge / 4, SHADES[k]] for k in range(4) for edge in (k, k + 1)],
             colorbar={"tickvals": [0, 1, 2, 3], "ticktext": ["waiting for<br>memory", "engines", "both", "SRAM"]},
         )
     )  # fmt: skip
-    return finished(figure, title, 120 + 70 * len(rules), legend_rows=0)
+    figure.update_xaxes(ticktext=[label.replace(", ", "<br>") for label in columns], tickvals=columns, tickangle=0)
+    return finished(figure, title, 150 + 84 * len(rules), legend_rows=0)
 
 
 def remedies(table: pd.DataFrame, *, title: str) -> go.Figure:

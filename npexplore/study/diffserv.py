@@ -57,6 +57,7 @@ def shared(made: Bench, loads: Sequence[float], seed: int = 0) -> pd.DataFrame:
 
 def flows(made: Bench, loads: Sequence[float], seed: int = 0) -> pd.DataFrame:
     """Return Fig. 9: a row a load and flow, each flow with its own rule and limit."""
+    made = replace(made, duration_s=2.0)  # a packet more or less is then one a second
     return rates_of_flows(made, loads, FIGURE_9_FLOWS, limit_of("fig9.bw_per_flow"), seed)
 
 
