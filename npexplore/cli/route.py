@@ -150,7 +150,12 @@ def _told(verdict: Verdict, found: dict[str, Any]) -> str:
 
 
 def _ending(run: Routed) -> int:
-    """Tell of damage and of packets that were cut; return the exit status."""
+    """Tell of damage and of packets that were cut or for others; return the exit status."""
+    from npexplore.golden.reasons import Reason
+
+    strange = next((row["packets"] for row in run.tally.drops() if row["reason"] == Reason.OTHER_STATION.name), 0)
+    if 2 * strange > run.tally.packets:
+        warn(f"{strange:,} packets are for other stations than their port; --any-station takes them all the same")
     if run.tally.cut:
         warn(f"{run.tally.cut:,} packets were cut when they were captured and are dropped as truncated")
     damage = [(row["file"], scan.damage) for row, scan in zip(run.inputs(), run.replay.scans, strict=True)]

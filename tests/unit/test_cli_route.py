@@ -203,6 +203,15 @@ def test_frames_for_other_stations(tmp_path, config):
     assert len(read(tmp_path / "o" / "p1.pcap")) == 2
 
 
+def test_a_capture_that_is_mostly_for_other_stations_hints_at_the_option(tmp_path, config, capsys):
+    other = b"\x02\x77" + frame()[2:]
+    for frames, hint in (([other, other, frame()], True), ([other, frame()], False)):
+        capture = write(tmp_path / "in.pcap", frames)
+        assert run("--config", config, "--in", f"p0={capture}", "--out", tmp_path / "o") == 0
+        told = "2 packets are for other stations than their port; --any-station takes them" in capsys.readouterr().err
+        assert told == hint
+
+
 def test_profile_of_the_command_line_wins(tmp_path, config, document):
     source = "10.0.0.255"  # a broadcast address of the link: no source for RFC 1812, forwarded by nobody there
     capture = write(tmp_path / "in.pcap", [frame(src=source)])
