@@ -79,7 +79,7 @@ class Assembler(Rows):
         """Return the engine resource number of a server's first member."""
         return self.servers[server][1]
 
-    def _at(self, server: str, member: Operand) -> tuple[int, int]:
+    def at(self, server: str, member: Operand) -> tuple[int, int]:
         """Return the engine resource of a member; what might be no member of this server ends the run with an error."""
         kind, first = self.servers[server]
         constant, register = self.check_below(member, kind.members, f"{server} has members")
@@ -102,18 +102,18 @@ class Assembler(Rows):
     def share(self, server: str, ticks: Operand, member: Operand = 0) -> None:
         """Do work of some ticks at a SHARED server together with everybody there."""
         with self.scope():
-            self.emit(engine.SHARE, self._at(server, member), self.operand(ticks), x=engine.FIXED)
+            self.emit(engine.SHARE, self.at(server, member), self.operand(ticks), x=engine.FIXED)
 
     def serve(self, server: str, ticks: Operand, member: Operand = 0, key: int = 0) -> None:
         """Queue for one unit, keep it for a time, give it back."""
         with self.scope():
-            self.emit(engine.SERVE, self._at(server, member), self.operand(ticks), x=engine.FIXED, z=key)
+            self.emit(engine.SERVE, self.at(server, member), self.operand(ticks), x=engine.FIXED, z=key)
 
     def take(self, server: str, member: Operand = 0, units: Operand = 1, key: Operand = 0) -> Hold:
         """Queue for units and hold them."""
         slot = self._new_slot()
         with self.scope():
-            a, b, c = self._at(server, member), self.operand(units), self.operand(key)
+            a, b, c = self.at(server, member), self.operand(units), self.operand(key)
             self.emit(engine.TAKE, a, b, c, slot=slot)
         return Hold(slot)
 
@@ -128,7 +128,7 @@ class Assembler(Rows):
         """Hold one unit of every (server, member), all at once or none."""
         holds = []
         with self.scope():
-            members = [self._at(server, member) for server, member in parts]
+            members = [self.at(server, member) for server, member in parts]
             self.emit(engine.ALL, x=len(parts))
             for a in members:
                 holds.append(Hold(self._new_slot()))
@@ -151,17 +151,17 @@ class Assembler(Rows):
     def consume(self, server: str, units: Operand = 1, member: Operand = 0) -> None:
         """Wait for units of a semaphore and use them up."""
         with self.scope():
-            self.emit(engine.TAKE, self._at(server, member), self.operand(units))
+            self.emit(engine.TAKE, self.at(server, member), self.operand(units))
 
     def try_consume(self, server: str, units: Operand, otherwise: Label, member: Operand = 0) -> None:
         """Use up units of a semaphore if they are there, else go to the label."""
         with self.scope():
-            self.emit(engine.TRY, self._at(server, member), self.operand(units), target=otherwise)
+            self.emit(engine.TRY, self.at(server, member), self.operand(units), target=otherwise)
 
     def put(self, server: str, units: Operand = 1, member: Operand = 0) -> None:
         """Add units to a semaphore."""
         with self.scope():
-            self.emit(engine.PUT, self._at(server, member), self.operand(units))
+            self.emit(engine.PUT, self.at(server, member), self.operand(units))
 
     def wait(self, ticks: Operand) -> None:
         """Sleep for a time."""
@@ -198,7 +198,7 @@ class Assembler(Rows):
         """Hold units if they are free and nobody waits, else go to the label (and hold nothing)."""
         slot = self._new_slot()
         with self.scope():
-            self.emit(engine.TRY, self._at(server, member), self.operand(units), target=otherwise, slot=slot)
+            self.emit(engine.TRY, self.at(server, member), self.operand(units), target=otherwise, slot=slot)
         return Hold(slot)
 
     def priority(self, value: Operand) -> Variable:
@@ -216,7 +216,7 @@ class Assembler(Rows):
     def _of(self, function: int, server: str, member: Operand) -> Variable:
         variable = Variable(server)
         with self.scope():
-            place = self._at(server, member)
+            place = self.at(server, member)
         self.emit(engine.SET, place, slot=self.register(variable), x=function)
         return variable
 

@@ -43,6 +43,7 @@ def test_the_documented_machine_obeys_the_schema():
         ("engines = 2", "engine = 2"),
         ("engines = 2", "engines = 2.5"),
         ("engines = 2\n", ""),
+        ("capacity_bytes = 8192", 'capacity_bytes = { distribution = "exponential", mean = 1.0 }'),
         ("clock_hz = \"= p.clock_mhz * 1e6\"", 'clock_hz = "p.clock_mhz"'),
         ('timing = "ddr_400"', 'timing = "ddr_4000"'),
         ("entries = 8, high = 6", "entries = 8, hi = 6"),
@@ -55,6 +56,14 @@ def test_a_fault_breaks_the_schema(old, new):
     text = "name =" + DOCUMENTED
     assert old in text
     assert faults("machine", tomllib.loads(text.replace(old, new, 1)))
+
+
+def test_times_may_be_distributions():
+    def told(**time):
+        return faults("machine", {"name": "x", "title": "x", "resource": {"r": {"type": "server", "service_s": time}}})
+
+    assert told(distribution="exponential", mean=1e-9) == []
+    assert told(distribution="exponential", low=1e-9)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -214,7 +214,8 @@ def test_a_window_and_a_file_that_extends_none(tmp_path):
 
 
 TABLES = {
-    "processor": 'engines = 1\nclock_hz = 1e9', "server": "service_s = 1e-9",
+    "processor": 'engines = 1\nclock_hz = 1e9',
+    "server": 'service_s = { distribution = "erlang", mean = 1e-9, stages = 2 }',
     "accelerator": "interval_s = 1e-9\nlatency_s = 2e-9",
     "channel": "rate_hz = 1e9", "arbiter": "requesters = 4\ninterval_s = 1e-9", "reorder": "places = 8",
     "balancer": 'over = "other"\nmembers = 2', "delay": "", "memory": "word_bytes = 4\nword_s = 1e-9",

@@ -10,12 +10,14 @@ from typing import Any, Literal, Union, get_args, get_origin
 import msgspec
 
 from npexplore.machine.described.resources import TYPE, operands
+from npexplore.machine.distributions import Time
 from npexplore.machine.parameters import MachineFile
 from npexplore.machine.resources import KINDS, DramTiming, Processor
 from npexplore.machine.resources.dram_timing import dram_parts
 from npexplore.machine.tree import Visit
 
 FORMULA = {"type": "string", "pattern": "^\\s*="}
+TIMES = "#/$defs/{name}"
 SCALARS = {bool: "boolean", int: "integer", float: "number", str: "string"}
 VISIT = {
     "type": "object",
@@ -37,6 +39,7 @@ def machine_schema() -> dict[str, Any]:
         for name, kind in KINDS.items()
     ]
     entry = {"type": "object", **named, "allOf": kinds}
+    schema["$defs"] |= msgspec.json.schema_components([Time], ref_template=TIMES)[1]
     schema["$defs"]["MachineFile"]["properties"]["resource"] = {"type": "object", "additionalProperties": entry}
     return schema
 
@@ -68,6 +71,8 @@ def _one(hint: Any) -> dict[str, Any]:
         return {"enum": list(get_args(hint))}
     if hint is Visit:
         return VISIT
+    if hint in get_args(Time):
+        return {"$ref": TIMES.format(name=hint.__name__)}
     if hint is Processor:
         return {"type": "string"}
     if is_dataclass(hint) and isinstance(hint, type):
