@@ -1,0 +1,106 @@
+"""The RAW router's versions: what is refused, what traffic gets, demands by hand, the deadlock without credits."""
+
+import numpy as np
+import pytest
+
+from npexplore.designs import design
+from npexplore.designs.raw import VERSIONS
+from npexplore.designs.raw_chip import numbered
+from npexplore.designs.raw_traffic import published
+from npexplore.errors import ModelError, SimulationError
+from npexplore.machine.workload import workload
+
+RAW = design("raw")
+CYCLE = 1 / 425e6
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("size", [40, 64, 65, 200])
+def test_every_version_forwards_every_length(version, size):
+    load = workload(packet_bytes=size)
+    made = RAW.with_(version=version)
+    answer = made.simulate(load, packets=320)
+    bound = made.bounds(load)
+    assert 0 < answer.rate_pps <= bound.rate_pps * 1.03  # the bound takes pipelines for equally loaded; cards run ahead
+    assert answer.throughput_bps == pytest.approx(8 * size * answer.rate_pps)
+
+
+def test_stage_1_of_the_pipelines_bounds_short_packets():
+    ceiling = RAW.bounds(workload(packet_bytes=64)).about["ceiling_pps.stage1"]
+    assert ceiling <= 4 / (150 * CYCLE)  # four tiles, 150 cycles a lookup, and the message to stage 3
+    assert ceiling > 4 / (190 * CYCLE)
+
+
+def test_short_packets_are_not_stored_from_version_iii_on():
+    load = workload(packet_bytes=64)
+    assert "dram_read" not in RAW.demands(load).demands.servers
+    before = RAW.with_(version="v2").demands(load).demands.servers["dram_read"].seconds
+    assert before == pytest.approx(RAW.parameters.line_cycles * CYCLE)  # one line
+
+
+@pytest.mark.parametrize(("version", "lines"), [("v1", 46), ("v2", 46), ("v3", 45), ("v3d", 45)])
+def test_lines_of_a_long_packet(version, lines):
+    demands = RAW.with_(version=version).demands(workload(packet_bytes=1500)).demands
+    assert demands.servers["dram_read"].seconds == pytest.approx(lines * RAW.parameters.line_cycles * CYCLE)
+
+
+@pytest.mark.parametrize(
+    ("knobs", "message"),
+    [
+        ({"version": "v1", "linecards": 2}, "two line cards are laid out for Version III"),
+        ({"version": "v3", "tiles": "8x8"}, "beyond 4 x 4 tiles only v3d"),
+        ({"version": "v4", "write": "dma", "queue_full": "unasked"}, None),
+        ({"version": "v3", "queue_full": "unasked"}, "Version IV without credits"),
+        ({"version": "v3d", "write": "dma"}, "cannot write by dma"),
+    ],
+)
+def test_what_cannot_be_laid_out_is_refused(knobs, message):
+    if message is None:
+        RAW.with_(**knobs).machine()
+        return
+    with pytest.raises(ModelError, match=message):
+        RAW.with_(**knobs).machine()
+
+
+def test_two_line_cards_are_version_v():
+    load = workload(packet_bytes=64)
+    assert RAW.with_(linecards=2).bounds(load) == RAW.with_(version="v5").bounds(load)
+
+
+def test_traffic_is_even_over_pipelines_and_outputs():
+    columns = RAW.workload(workload(mix="raw_trace")).columns
+    for name in ("pipeline", "output"):
+        share = [columns["packet_bytes"][columns[name] == k].sum() for k in range(4)]
+        assert max(share) / min(share) < 1.05
+
+
+def test_published_traffic_is_routed_by_the_golden_table():
+    load = published(RAW.parameters, seed=3, packet_bytes=64)
+    assert len(load.packet_bytes) == 4000
+    assert set(np.unique(load.columns["output"])) <= set(range(4))
+    hit, miss = RAW.parameters.lookup32_hit_cycles, RAW.parameters.lookup32_miss_cycles
+    cycles = load.columns["lookup_cycles"]
+    assert set(np.unique(cycles)) == {hit, (hit + miss) / 2, miss} or set(np.unique(cycles)) == {hit, miss}
+    assert np.mean(cycles == hit) > 0.8  # 128 addresses fit into the cache of a tile
+    none = published(RAW.with_(cache_lines=1).parameters, seed=3, packet_bytes=64)
+    assert none.columns["lookup_cycles"].mean() > 0.95 * miss
+
+
+def test_version_iv_without_credits_stands_still_and_says_in_which_circle():
+    load = workload(packet_bytes=1500)
+    with pytest.raises(SimulationError, match=r"deadlock.*circle.*gdn\."):
+        RAW.with_(version="v4", queue_full="unasked").simulate(load, packets=1000)
+    assert RAW.with_(version="v4", queue_full="credits").simulate(load, packets=160).rate_pps > 1e6
+
+
+def test_a_queue_that_discards_counts_what_it_loses():
+    made = RAW.with_(queue_full="discard", queue_packets=1)
+    answer = made.simulate(workload(packet_bytes=1500), packets=320)
+    assert sum(answer.drops.values()) > 0
+
+
+def test_regular_places():
+    for values in ([3], [0, 0, 1, 1], [12, 13, 14, 15], [56, 57, 0, 1]):
+        assert [numbered(values)(k) for k in range(len(values))] == values
+    with pytest.raises(ModelError, match="no regular order"):
+        numbered([0, 5, 1, 2])

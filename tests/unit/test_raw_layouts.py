@@ -1,0 +1,118 @@
+"""Layouts of the RAW router: every file can be built, impossible ones are refused with the tiles named."""
+
+import msgspec
+import pytest
+
+from npexplore.errors import InputError, ModelError, UnknownNameError
+from npexplore.machine.layouts import (
+    LineCard,
+    Memory,
+    Pipeline,
+    Stream,
+    checked,
+    layout_names,
+    layout_schema,
+    load_layout,
+    scaled,
+)
+
+
+def changed(name="v2", **parts):
+    return msgspec.structs.replace(load_layout(name).file, **parts)
+
+
+@pytest.mark.parametrize("name", layout_names())
+def test_every_layout_can_be_built_and_names_its_source(name):
+    layout = load_layout(name)
+    assert layout.file.name == name
+    assert layout.file.source
+    assert layout.ports
+
+
+def test_places_of_the_paper():
+    assert [m.tile for m in load_layout("v1").buffers] == [2, 14]
+    assert sorted(m.tile for m in load_layout("v2").buffers) == [4, 7, 12, 15]
+    rows, columns = load_layout("v1").file.pipeline, load_layout("v2").file.pipeline
+    assert [p.stages for p in rows] == [[4 * k + n for n in range(4)] for k in range(4)]
+    assert [p.stages for p in columns] == [[12 + k, 8 + k, 4 + k, k] for k in range(4)]  # rotated by 90 degrees
+
+
+def test_crossing_streams_are_refused():
+    file = changed()
+    across = Stream(port=0, network="static2", carries="payload", to="buffer_1", routes=[[12, 8, 9, 5, 4]])
+    memory = [msgspec.structs.replace(m, ports=[0, 1]) if m.name == "buffer_1" else m for m in file.memory]
+    with pytest.raises(ModelError, match=r"streams \d+ \(port 1\) and \d+ \(port 0\) cross on static2: both use .* 9"):
+        checked(msgspec.structs.replace(file, stream=[*file.stream, across], memory=memory))
+
+
+def test_streams_of_one_port_may_share_their_way():
+    assert load_layout("v5").header_stream(1) is not None  # both pipelines of a card begin at its tile
+
+
+def test_a_tile_has_one_owner():
+    pipelines = [Pipeline(port=0, stages=[12, 8, 4, 0]), Pipeline(port=1, stages=[13, 9, 4, 1])]
+    with pytest.raises(ModelError, match="tile 4 has two owners, stage 3 of pipeline 0 and stage 3 of pipeline 1"):
+        checked(changed(pipeline=pipelines))
+
+
+V2 = load_layout("v2").file
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        ({"line_card": V2.line_card[:7]}, "port 3 is not connected: .* in at tile 15, none out"),
+        ({"stream": V2.stream[1:]}, r"pipeline 0 on tiles \[12, 8, 4, 0\] is not connected"),
+        ({"pipeline": V2.pipeline[:3], "stream": []}, "port 3 is not connected: no pipeline"),
+        ({"memory": V2.memory[1:], "stream": [], "feed": "dynamic"}, "port 0 is not connected: no mem"),
+    ],
+)  # fmt: skip
+def test_an_unconnected_port_is_refused(parts, message):
+    with pytest.raises(ModelError, match=message):
+        checked(changed(**parts))
+
+
+def test_pins_are_at_the_border_and_have_one_device():
+    inside = LineCard(port=4, direction="in", tile=5, side="west")
+    with pytest.raises(ModelError, match="needs pins, tile 5 has none on its west side"):
+        checked(changed(line_card=[*load_layout("v2").file.line_card, inside]))
+    second = Memory(name="other", use="table", tile=12, side="west")
+    with pytest.raises(ModelError, match="both on the west pins of tile 12"):
+        checked(changed(memory=[*load_layout("v2").file.memory, second]))
+
+
+@pytest.mark.parametrize(
+    ("stream", "message"),
+    [
+        (Stream(port=0, network="static1", carries="header", routes=[[13], [13, 9]]), "starts at tile 13.* tile 12"),
+        (Stream(port=0, network="static1", carries="header", routes=[[12, 8]]), r"ends at tiles \[8\]"),
+        (Stream(port=0, network="static2", carries="payload", to="buffer_3", routes=[[12]]), r"packets of ports \[3\]"),
+        (Stream(port=0, network="static2", carries="payload", to="buffer_0", routes=[[12, 8]]), "ends at tile 8, but"),
+        (Stream(port=0, network="static1", carries="header", routes=[[12, 9]]), "no neighbours"),
+    ],
+)  # fmt: skip
+def test_streams_lead_from_the_card_to_what_they_feed(stream, message):
+    with pytest.raises(ModelError, match=message):
+        checked(changed(stream=[stream]))
+
+
+def test_names_and_files(tmp_path):
+    with pytest.raises(UnknownNameError, match="nearest: v3d"):
+        load_layout("v3dd")
+    bad = tmp_path / "bad.toml"
+    bad.write_text('name = "bad"\ntitel = "x"\n')
+    with pytest.raises(InputError, match=r"bad\.toml: .*titel.*nearest: title"):
+        load_layout(bad)
+    assert "line_card" in layout_schema()["$defs"]["LayoutFile"]["properties"]
+
+
+@pytest.mark.parametrize(("columns", "bands"), [(4, ["south"]), (8, ["south"]), (8, ["south", "north"])])
+def test_larger_chips(columns, bands):
+    layout = scaled(columns, bands)
+    assert len(layout.ports) == len(layout.buffers) == columns * len(bands)
+    assert {t for p in layout.file.pipeline for t in p.stages} == set(range(4 * columns * len(bands)))
+
+
+def test_a_chip_without_pins_for_its_buffers_is_refused():
+    with pytest.raises(ModelError, match="need 20 buffers, not 8"):
+        scaled(20)
