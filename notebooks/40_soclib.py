@@ -221,6 +221,21 @@ curves(
 )  # fmt: skip
 
 # %% [markdown]
+# ### Clones or a pipeline?
+#
+# The other way to use many processors: three threads hand each packet on through FIFOs, cut behind acquisition and
+# before extraction, with processors shared out by the work. The slowest thread sets the pace, and each FIFO costs two
+# more takings of the lock, so that it breaks down at half as many processors.
+
+# %%
+ways = {"clones": {}, "pipeline": {"software": "pipeline"}}
+split = study.ensemble(apart, (3, 6, 9, 12, 13, 14, 15, 18, 21, 24, 27, 30), ways, seeds=(1, 2))
+curves(
+    study.spread(split), "processors", "throughput", "architecture", title="Distributed memory, mutex",
+    x_title="processors", y_title="throughput (bit/cycle)", band=("low", "high"), hover=("low", "high"),
+)  # fmt: skip
+
+# %% [markdown]
 # ## Two states, and which of them a window sees
 #
 # With few sleepers the lock is quick and stays so; with many it is slow and stays so. Between the two lies a number of

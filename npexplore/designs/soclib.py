@@ -15,7 +15,7 @@ from npexplore.errors import ModelError
 from npexplore.machine.machine import Machine, Pool, Start
 from npexplore.machine.parameters import Parameters
 from npexplore.machine.program import Packet, Recorder, visit
-from npexplore.machine.resources import Delay, FifoServer, Lock, WordMemory
+from npexplore.machine.resources import BoundedQueue, Delay, FifoServer, Lock, WordMemory
 from npexplore.machine.resources.base import Resource
 from npexplore.machine.resources.ingress import Ingress
 from npexplore.machine.workload import Workload, workload
@@ -87,9 +87,14 @@ def build(p: Parameters) -> Machine:
     ]
     if p.memory == "shared":
         resources.append(WordMemory("packets", WORD_BYTES, p.bank_cycles * cycle, channels=p.banks, select="random"))
+    counts = processors_of_stages(p)
+    resources += [BoundedQueue(f"fifo{k}", p.fifo_packets) for k in range(1, len(counts))]
     return Machine(
         p.file.name,
-        Pool("processor", p.processors, route(p), start=start(p)),
+        [
+            Pool(f"processor{k or ''}", n, route(p, k), gets=f"fifo{k}" if k else None, start=start(p))
+            for k, n in enumerate(counts)
+        ],
         Ingress("receive", 65536, WORD_BYTES),
         {resource.name: resource for resource in resources},
         tick=cycle / TICKS_A_CYCLE,
@@ -98,9 +103,30 @@ def build(p: Parameters) -> Machine:
     )
 
 
-def route(p: Parameters) -> Callable[[Recorder, Packet], None]:
-    """Return the program of a task: one packet from an input engine to an output engine."""
+def stages(p: Parameters) -> list[int]:
+    """Return the bursts of each stage: one of all (clones), or three, cut behind acquisition and before extraction."""
+    if p.software == "clones":
+        return [int(p.bursts)]
+    cycles = element_cycles(p)
+    ends = [max(1, round(p.bursts * cycles[name] / sum(cycles.values()))) for name in ("acquisition", "extraction")]
+    return [ends[0], max(1, int(p.bursts) - sum(ends)), ends[1]]
+
+
+def processors_of_stages(p: Parameters) -> list[int]:
+    """Return the processors of each stage, at least one, by its work; raises ModelError if there are too few."""
+    work, n = stages(p), int(p.processors)
+    if n < len(work):
+        raise ModelError(f"a pipeline of {len(work)} threads needs as many processors, got {n}")
+    counts = [1] * len(work)
+    for _ in range(n - len(work)):
+        counts[max(range(len(work)), key=lambda k: work[k] / counts[k])] += 1
+    return counts
+
+
+def route(p: Parameters, stage: int = 0) -> Callable[[Recorder, Packet], None]:
+    """Return the program of a task: from an input engine to an output engine, or of one stage between two FIFOs."""
     cycle, bursts = cycle_s(p), int(p.bursts)
+    work = stages(p)
     accesses = round(p.memory_accesses / bursts)
     least, more = p.compute_cycles / bursts * (1 - p.jitter), 2 * p.jitter * p.compute_cycles / bursts
 
@@ -137,12 +163,15 @@ def route(p: Parameters) -> Callable[[Recorder, Packet], None]:
 
     def program(m: Recorder, packet: Packet) -> None:
         now_and_then(m)
-        with m.loop(bursts):
+        with m.loop(work[stage]):
             m.task.wait(seconds=least * cycle)
             with m.branch(0.5, "caches"):
                 m.task.wait(seconds=more * cycle)
             packet_memory(m, accesses)
         now_and_then(m)
+        if stage < len(work) - 1:
+            getattr(m, f"fifo{stage + 1}").put()
+            return
         engine = m.let(m.draw(p.egress_engines, "output"))
         with m.loop(packet_words(p)):
             m.egress.serve(member=engine)

@@ -28,7 +28,9 @@ from npexplore.designs.soclib import (
 from npexplore.errors import InputError, RefusedError, one_of
 from npexplore.golden.elements import Graph
 from npexplore.machine.parameters import Parameters, Value
+from npexplore.solve.model import build
 from npexplore.solve.queueing.birth_death import steady_state, transient
+from npexplore.solve.simulate import simulate
 from npexplore.study.answers import usable_cores
 
 if TYPE_CHECKING:
@@ -53,17 +55,23 @@ def ensemble(
     """
     import pandas as pd
 
-    asked = list(product(architectures, starts, processors, seeds))
+    asked = list(product(architectures, starts, processors))
 
-    def one(point: tuple[str, str, int, int]) -> tuple[object, ...]:
-        name, start, n, seed = point
+    def runs(point: tuple[str, str, int]) -> list[tuple[object, ...]]:
+        name, start, n = point
         at = design.with_(**architectures[name], start=start, processors=n)
-        answer, p = at.simulate(seed=seed), at.parameters
-        latency = None if answer.latency_s.mean is None else answer.latency_s.mean * p.clock_mhz * 1e6
-        return (*point, words_read(p, answer), bits_per_cycle(p, answer), conflict_cycles(p, answer), latency)
+        machine, load, p = at.machine(), at.workload(), at.parameters
+        model = build(machine, load)
+        rows: list[tuple[object, ...]] = []
+        for seed in seeds:
+            answer = simulate(machine, load, seed=seed, model=model)
+            latency = None if answer.latency_s.mean is None else answer.latency_s.mean * p.clock_mhz * 1e6
+            told = words_read(p, answer), bits_per_cycle(p, answer), conflict_cycles(p, answer), latency
+            rows.append((*point, seed, *told))
+        return rows
 
     with ThreadPoolExecutor(usable_cores()) as pool:
-        rows = list(pool.map(one, asked))
+        rows = [row for found in pool.map(runs, asked) for row in found]
     columns = [
         "architecture",
         "start",

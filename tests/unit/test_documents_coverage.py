@@ -17,15 +17,25 @@ def test_every_test_named_is_there(file, test):
 
 
 def test_every_section_named_is_on_the_page():
-    page = (ROOT / "notebooks" / "10_ixp2400.py").read_text()
+    page = "\n".join(path.read_text() for path in sorted((ROOT / "notebooks").glob("*.py")))
     sections = re.findall(r'"([^"]+)"', TEXT)
     assert len(sections) > 15
     assert [name for name in sections if not re.search(rf"^# #+ {re.escape(name)}", page, re.MULTILINE)] == []
 
 
 def test_every_figure_of_the_ixp2400_paper_has_a_row():
-    rows = re.findall(r"^\| \[.\] \| (\d+)[abc-]* ", TEXT.partition("### Figures and tables")[2], re.MULTILINE)
-    assert {int(number) for number in rows} == set(range(1, 16))
+    assert figures("IXP2400") == set(range(1, 16))
+
+
+def test_every_figure_of_the_soclib_paper_has_a_row():
+    assert figures("SoCLIB") == set(range(1, 10))
+
+
+def figures(machine):
+    """The figures that have a row in the part of a machine."""
+    (part,) = [part for part in re.split(r"^## ", TEXT, flags=re.MULTILINE) if machine in part.partition("\n")[0]]
+    rows = re.findall(r"^\| \[.\] \| (\d+)[abc-]* ", part.partition("### Figures and tables")[2], re.MULTILINE)
+    return {int(number) for number in rows}
 
 
 def test_what_is_not_done_says_why():

@@ -1,0 +1,95 @@
+"""The SoCLIB NPU's knobs do what they say, and its quantities read curves as they should."""
+
+import pytest
+
+from npexplore.designs import design
+from npexplore.designs.soclib import (
+    alone_cycles,
+    bits_per_cycle,
+    element_cycles,
+    packet_words,
+    processors_of_stages,
+    stages,
+    words_read,
+)
+from npexplore.errors import ModelError
+from npexplore.study.quantities import MissingError
+from npexplore.study.quantities.soclib import collapse, knee, peak
+
+NPU = design("soclib")
+
+
+def rate(**knobs):
+    at = NPU.with_(**knobs)
+    return bits_per_cycle(at.parameters, at.simulate())
+
+
+def test_words_are_counted_at_the_output_engines():
+    at = NPU.with_(processors=3, memory="distributed")
+    answer = at.simulate()
+    whole = answer.about["packets"] * packet_words(at.parameters)
+    assert whole <= words_read(at.parameters, answer) + 1e-6 < whole + 3 * 14 + 1
+
+
+def test_boot_is_not_measured_and_not_forgotten():
+    at = NPU.with_(boot_cycles=1_000_000, jitter=0)
+    assert at.simulate().about["simulated_s"] == pytest.approx(1_000_000 * 1e-8)
+    assert bits_per_cycle(at.parameters, at.simulate()) == pytest.approx(rate(jitter=0) / 1.984, rel=0.03)
+    with pytest.raises(ModelError, match="boot of 2000000 cycles must end within the window of 2000000"):
+        NPU.with_(boot_cycles=2_000_000).machine()
+
+
+def test_more_banks_lift_the_shared_memory():
+    one, two, four = (rate(processors=16, banks=banks) for banks in (1, 2, 4))
+    assert 1.6 * one < two < 2.1 * one
+    assert four > 1.2 * two
+
+
+def test_the_clock_changes_nothing_in_cycles():
+    slow, fast = (rate(processors=8, clock_mhz=mhz) for mhz in (50, 200))
+    assert slow == pytest.approx(fast, rel=1e-3)
+
+
+def test_packets_a_lock_and_lock_free_queues_help_where_the_lock_is_full():
+    usual, batched, free = (rate(processors=34, memory="distributed", **k) for k in
+                            ({}, {"packets_per_lock": 4}, {"lock": "none"}))  # fmt: skip
+    assert usual < 0.5 * batched
+    assert batched < free * 1.001
+
+
+def test_longer_packets_have_more_words():
+    long = NPU.with_(packet_bytes=1500).parameters
+    assert packet_words(long) == 375
+    assert alone_cycles(long) - alone_cycles(NPU.parameters) == (375 - 14) * long.egress_word_cycles
+
+
+def test_the_table_is_the_ledgers():
+    assert sum(element_cycles(NPU.parameters).values()) == 112_502
+
+
+def test_peak_knee_and_collapse_of_a_curve():
+    curve = [(1, 1.0), (2, 2.0), (3, 2.9), (4, 3.0), (5, 2.0), (6, 1.4), (7, 1.0)]
+    assert peak(curve) == (4, 3.0)
+    assert knee(curve) == 3
+    assert collapse(curve) == 6
+    with pytest.raises(MissingError):
+        collapse(curve[:5])
+
+
+def test_a_pipeline_pays_for_its_fifos_and_its_slowest_thread():
+    """Three threads, cut behind acquisition and before extraction; each FIFO is a put and a get under the lock."""
+    at = NPU.with_(software="pipeline", memory="distributed", processors=3, jitter=0)
+    assert [pool.count for pool in at.machine().pools] == [1, 1, 1]
+    slowest = max(stages(at.parameters)) / at.parameters.bursts
+    alone = rate(memory="distributed", jitter=0)
+    piped = bits_per_cycle(at.parameters, at.simulate())
+    assert piped == pytest.approx(alone / slowest, rel=0.08)
+    assert piped < 0.75 * rate(memory="distributed", jitter=0, processors=3)
+    with pytest.raises(ModelError, match="a pipeline of 3 threads needs as many processors, got 2"):
+        at.with_(processors=2).machine()
+
+
+def test_processors_go_where_the_work_is():
+    counts = processors_of_stages(NPU.with_(software="pipeline", processors=24).parameters)
+    assert sum(counts) == 24
+    assert counts == [7, 12, 5]
