@@ -27,6 +27,10 @@ def test_every_figure_of_the_ixp2400_paper_has_a_row():
     assert figures("IXP2400") == set(range(1, 16))
 
 
+def test_every_figure_of_the_ixp1200_paper_has_a_row():
+    assert figures("IXP1200") == set(range(1, 11))
+
+
 def test_every_figure_of_the_soclib_paper_has_a_row():
     assert figures("SoCLIB") == set(range(1, 10))
 
