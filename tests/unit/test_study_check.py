@@ -121,7 +121,7 @@ def test_no_prediction_moves_when_every_hidden_value_changes(tmp_path: Path, tab
 
 
 def test_other_papers_are_listed_as_not_modelled():
-    found = check(["raw"], seeds=2, packets=500)
+    found = check(["gorilla"], seeds=2, packets=500)
     assert found.rows
     assert {row["verdict"] for row in found.rows} == {"not_modelled"}
 
