@@ -1,0 +1,59 @@
+"""RAW: solvers against each other and against what is printed, within bands that hold."""
+
+import pytest
+
+from npexplore.designs import design
+from npexplore.machine.workload import workload
+from npexplore.study.tiled import loss_free, offered
+
+RAW = design("raw")
+SHORT, LONG = workload(packet_bytes=64), workload(packet_bytes=1500)
+
+
+def gbps(version, load, packets=2000, **knobs):
+    return RAW.with_(version=version, **knobs).simulate(load, packets=packets).throughput_bps / 1e9
+
+
+@pytest.mark.slow
+def test_line_cards_limit_the_null_router_and_version_iv():
+    for version in ("null", "v4"):
+        assert gbps(version, LONG, 800) == pytest.approx(15.5, rel=0.01)
+
+
+@pytest.mark.slow
+def test_steps_at_1500_bytes():
+    rate = {version: gbps(version, LONG) for version in ("v1", "v2", "v3")}
+    assert 1.22 < rate["v2"] / rate["v1"] < 1.38
+    assert 1.05 < rate["v3"] / rate["v2"] < 1.18
+    assert 15.5 / rate["v3"] == pytest.approx(1.36, rel=0.04)
+
+
+def test_64_byte_packets():
+    rate = {version: RAW.with_(version=version).simulate(SHORT, packets=1600).rate_pps / 1e6 for version in
+            ("v1", "v2", "v3", "v4")}  # fmt: skip
+    assert rate["v3"] == pytest.approx(9.75, rel=0.05)
+    assert rate["v4"] == pytest.approx(rate["v3"], rel=0.01)
+    assert 1.25 < rate["v3"] / rate["v2"] < 1.32
+    assert rate["v1"] / 2.9 == pytest.approx(2.5, rel=0.05)
+
+
+def test_one_pipeline_is_a_chain_of_known_cycles():
+    """Words 5..16 of the header, the rest of the lookup, a message of 3 flits, the update, and 18 flits to send."""
+    rate = RAW.simulate(SHORT, packets=1600).rate_pps / 4
+    cycles = 425e6 / rate
+    assert 12 + 134 + 3 + 10 + 18 <= cycles <= 12 + 134 + 3 + 10 + 18 + 6  # and up to six hops
+
+
+def test_what_is_offered_below_saturation_is_forwarded():
+    table = offered(["v3"], SHORT, (1.0, 2.0, 4.0, 6.0), packets=800)
+    assert table["forwarded_mpps"][:3].to_numpy() == pytest.approx(table["offered_mpps"][:3].to_numpy(), rel=0.02)
+    assert table["bottleneck"].tolist()[:3] == ["arrivals"] * 2 + [table["bottleneck"][2]]
+    assert table["forwarded_gbps"].iloc[-1] < 5
+    assert loss_free(table)["MLFFR, Gb/s"].item() == 4.0
+
+
+def test_version_iii_d_keeps_its_rate_a_port_on_larger_chips():
+    small, large = (
+        RAW.with_(version="v3d", tiles=tiles).simulate(SHORT, packets=1600).rate_pps for tiles in ("4x4", "8x4")
+    )
+    assert large == pytest.approx(2 * small, rel=0.03)
