@@ -1,0 +1,352 @@
+# ---
+# jupyter:
+#   jupytext:
+#     formats: ipynb,py:percent
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # RAW: a router on sixteen tiles
+#
+# How much does it matter where software sits on a tiled chip, which network carries a packet, and where the packet
+# waits? The study builds the same IPv4 router five times on the MIT RAW processor. Every number that it prints is
+# predicted here and compared.
+#
+# Two numbers are fitted: the rate of a line card (to the null router) and the time that a DRAM port takes for a line
+# (to Version IV over Version III). All else is printed in Tables 1 and 2, or is an assumption that is named as one.
+
+# %%
+import pandas as pd
+
+import npexplore as npx
+from npexplore.designs import design
+from npexplore.errors import SimulationError
+from npexplore.ledger import load
+from npexplore.ledger.audit import audit
+from npexplore.machine.layouts import load_layout, scaled
+from npexplore.plot import raw as drawings
+from npexplore.plot import tables, theme
+from npexplore.plot.curves import curves
+from npexplore.report import headline
+from npexplore.study import consistency, tiled
+
+theme.use()
+ledger = load()
+raw = design("raw")
+short, long, trace = npx.workload(packet_bytes=64), npx.workload(packet_bytes=1500), npx.workload(mix="raw_trace")
+
+# %% [markdown]
+# ## The chip and two layouts
+#
+# A packet comes from a line card; its header is broadcast to three tiles, which look the route up, verify the
+# checksum, and update the header. A fourth tile queues headers for the line card out. What does not enter the pipeline
+# waits in DRAM. Version I has rows and two shared buffers. *(Fig. 1)*
+
+# %%
+drawings.chip(load_layout("v1"))
+
+# %% [markdown]
+# Version II turns the pipelines by 90 degrees and gives every port a buffer of its own. *(Fig. 2)*
+
+# %%
+drawings.chip(load_layout("v2"))
+
+# %% [markdown]
+# Streams of different ports must not meet on one static network: a switch waits for the words of both. A layout that
+# breaks this, or leaves a port unconnected, is refused when it is read, with the tiles named.
+
+# %% [markdown]
+# ## Does it agree with what was published?
+#
+# Each row is one published number. **Label**: `calibrated` if a parameter was fitted to it, `post hoc` if a structure
+# was chosen by somebody who had seen it, else `predicted`. Misses stay, in red, with their reason.
+
+# %%
+check = npx.check(["raw"], seeds=2, packets=2048)
+judged = check.frame()
+tables.table(pd.crosstab(judged["role"], judged["verdict"], margins=True, margins_name="in all").reset_index())
+
+# %%
+tables.cross_check(judged, {row.key: row.where for row in ledger})
+
+# %%
+numeric = judged[(judged["role"] == "check") & judged["same_as"].isna()]
+headline(
+    "RAW check rows within 5 % or inside, all post hoc",
+    f"{numeric['verdict'].isin(('inside', 'close')).sum()} of {len(numeric)}",
+)
+
+# %% [markdown]
+# ## Offered against forwarded
+#
+# Line cards offer packets at a rate; the broken line is what a router without a limit would forward. What is forwarded
+# follows it up to the loss-free rate. Beyond it the line cards stall: nothing is lost and the rate stays.
+
+
+# %%
+def against(table, packets, unit, title):
+    """Draw forwarded over offered rates, one line a version, with y = x."""
+    x, y = f"offered_{unit}", f"forwarded_{unit}"
+    words = {"gbps": "Gb/s", "mpps": "Mpps"}[unit]
+    figure = curves(
+        table, x, y, "design_version", title=title, x_title=f"offered ({words})", y_title=f"forwarded ({words})",
+        names=tiled.NAMES, hover=("bottleneck",),
+    )  # fmt: skip
+    top = float(table[x].max())
+    figure.add_scatter(x=[0, top], y=[0, top], mode="lines", line={"color": theme.GREY, "dash": "dash"}, name="y = x")
+    reference = raw.parameters.ixp1200_gbps if packets == 1500 else raw.parameters.ixp1200_mpps
+    if packets:
+        figure.add_hline(
+            y=reference, line={"color": theme.BLACK, "dash": "dot"}, annotation_text="IXP1200", annotation_font_size=11
+        )
+    return figure
+
+
+# %% [markdown]
+# ### 1500-byte packets, Versions I to IV *(Figs. 3, 5, 7, 9)*
+
+# %%
+gbps = (4, 7, 8, 9, 10, 11, 12, 14, 15, 17)
+long_curves = tiled.offered(("v1", "v2", "v3", "v4"), long, gbps, packets=480)
+against(long_curves, 1500, "gbps", "1500-byte packets: throughput")
+
+# %%
+tables.table(tiled.loss_free(long_curves), digits=3)
+
+# %% [markdown]
+# ### 64-byte packets, Versions I to IV *(Figs. 4, 6, 8, 10)*
+
+# %%
+gbps = (1, 2, 2.5, 3, 3.25, 3.5, 3.75, 4, 4.25, 4.5, 4.75, 5, 5.5, 6)
+short_curves = tiled.offered(("v1", "v2", "v3", "v4"), short, gbps)
+against(short_curves, 64, "mpps", "64-byte packets: forwarding rate")
+
+# %%
+tables.table(tiled.loss_free(short_curves), digits=3)
+
+# %% [markdown]
+# ### Two or four line cards *(Figs. 11, 12)*
+#
+# With two line cards each feeds two pipelines. The study says 20 % more 64-byte packets; in the model all four
+# pipelines are at work either way, and two line cards offer half as much.
+
+# %%
+cards = tiled.offered(("v3", "v5"), long, (4, 6, 7, 8, 10, 11, 12, 14), packets=480)
+against(cards, 1500, "gbps", "Version III with four line cards, V with two: 1500 bytes")
+
+# %%
+cards_short = tiled.offered(("v3", "v5"), short, (1, 2, 3, 4, 4.5, 5, 6))
+against(cards_short, 64, "mpps", "Version III with four line cards, V with two: 64 bytes")
+
+# %% [markdown]
+# ### Without static networks *(Figs. 13, 14)*
+
+# %%
+dynamic = tiled.offered(("v3", "v3d"), long, (4, 8, 10, 11, 12, 14), packets=480)
+against(dynamic, 1500, "gbps", "III and III.d: 1500 bytes")
+
+# %%
+dynamic_short = tiled.offered(("v3", "v3d"), short, (1, 2, 3, 3.5, 4, 4.5, 5, 6))
+against(dynamic_short, 64, "mpps", "III and III.d: 64 bytes")
+
+# %% [markdown]
+# ### The trace, with the null router *(Fig. 15)*
+#
+# The trace itself is not published; the lengths here have its mean of 128 bytes. The null router only moves packets.
+
+# %%
+of_trace = tiled.offered(
+    ("v1", "v2", "v3", "v4", "null"), trace, (2, 4, 6, 7, 8, 9, 10, 11, 12, 13, 14, 16), packets=3000
+)
+against(of_trace, 0, "gbps", "Trace with a mean of 128 bytes: throughput")
+
+# %% [markdown]
+# ## Tables of the study
+#
+# The study prints cycles x 0.425 as nanoseconds; at 425 MHz a cycle takes 1 / 0.425 ns. All its times are too short by
+# a factor of 5.5; cycles are right. *(Tables 1 and 2)*
+
+# %%
+known = judged.set_index("key")
+rows = []
+for row in ledger:
+    if row.key.startswith("raw.") and row.where in ("Table 1", "Table 2") and row.key.endswith(".cycles"):
+        model = known["simulated"].get(row.key) if row.key in known.index else None
+        cycles = row.point
+        printed, right = tiled.latencies([cycles], raw.parameters.clock_mhz)[0][1:] if cycles else (None, None)
+        rows.append((row.where, row.key.removeprefix("raw.").removesuffix(".cycles"), cycles, model, printed, right))
+columns = ["where", "what", "cycles, printed", "cycles, predicted", "ns as printed", "ns corrected"]
+tables.table(pd.DataFrame(rows, columns=columns), digits=4)
+
+# %% [markdown]
+# ## Where is the contention?
+#
+# Loads of links between tiles for 1500-byte packets, saturated. Version I sends all payloads through two corners of the
+# memory network; Version II spreads them over four.
+
+# %%
+answers = {name: raw.with_(version=name).simulate(long, packets=1000) for name in ("v1", "v2", "v3", "v4")}
+maps = {name: tiled.networks(raw.with_(version=name), answer) for name, answer in answers.items()}
+drawings.contention(load_layout("v1"), maps["v1"], "Version I: load of links")
+
+# %%
+drawings.contention(load_layout("v2"), maps["v2"], "Version II: load of links")
+
+# %%
+drawings.contention(load_layout("v2"), maps["v3"], "Version III: load of links")
+
+# %%
+drawings.contention(load_layout("v4"), maps["v4"], "Version IV: load of links")
+
+# %% [markdown]
+# No link is more than half busy: what holds back Versions I to III is the memory port and reading line by line, not the
+# wires. The busiest server of each version:
+
+# %%
+busy = [
+    (tiled.NAMES[name], answer.throughput_bps / 1e9, answer.bottleneck,
+     max((u.busy, s) for s, u in answer.utilization.items() if s.startswith("dram") or s == "wire.in")[1],
+     max(u.busy for s, u in answer.utilization.items() if s.startswith("dram") or s == "wire.in"))
+    for name, answer in answers.items()
+]  # fmt: skip
+tables.table(pd.DataFrame(busy, columns=["version", "Gb/s", "bottleneck", "busiest port", "busy"]), digits=3)
+
+# %% [markdown]
+# ## Seven conclusions, tested
+#
+# Each is a claim of the study's last section, with what the model says.
+
+# %%
+value = {key: known["simulated"].get(key) for key in known.index}
+peak = answers["v4"].throughput_bps / 1e9
+claims = [
+    ("software layout is worth 30 %", "II over I, 1500 bytes", value["raw.v2.gain_1500"], value["raw.v2.gain_1500"] > 20),
+    ("static network and GDN rather than MDN: over 15 %", "III over III.d, 1500 bytes",
+     value["raw.claim.static_gdn_over_mdn"], value["raw.claim.static_gdn_over_mdn"] > 15),
+    ("dimension order may cost 30-35 %", "Version II on the layout of I, 1500 bytes",
+     value["raw.claim.dor_penalty"], value["raw.claim.dor_penalty"] >= 30),
+    ("static networks gain for broadcast", "III over III.d, 64 bytes",
+     value["raw.claim.static_gain"], value["raw.claim.static_gain"] > 0),
+    ("streaming gains over DMA for large packets", "III over III writing by DMA, 1500 bytes",
+     value["raw.claim.streaming_over_dma"], value["raw.claim.streaming_over_dma"] > 0),
+    ("buffers on line cards gain more than 35 %", "IV over III, 1500 bytes",
+     value["raw.v4.gain_1500"], value["raw.v4.gain_1500"] > 30),
+    ("static networks do not scale", "III.d instead, 64 bytes: loss",
+     value["raw.v3d.change_64"], value["raw.v3d.change_64"] > 0),
+]  # fmt: skip
+told = [
+    (claim, test, number, "holds" if holds else "does not hold in the model") for claim, test, number, holds in claims
+]
+tables.table(pd.DataFrame(told, columns=["conclusion", "tested as", "per cent", "outcome"]), digits=3)
+
+# %% [markdown]
+# ## Why Version IV needs credits
+#
+# Headers and payloads share a network. If stage 3 sends headers that stage 4 has not asked for, they stand in the links
+# that payloads need, and stage 4 waits for those payloads. With room asked for first, the same machine runs.
+
+# %%
+try:
+    raw.with_(version="v4", queue_full="unasked").simulate(long, packets=1000)
+    deadlock = "no deadlock"
+except SimulationError as error:
+    deadlock = str(error)
+print(deadlock.partition("circle")[1] + deadlock.partition("circle")[2])
+print(raw.with_(version="v4", queue_full="credits").simulate(long, packets=1000))
+
+# %% [markdown]
+# ## Past sixteen tiles
+#
+# Streams cannot be laid out without crossing on larger chips; Version III.d can. A port keeps its rate, because the
+# general network is far from full.
+
+# %%
+drawings.chip(scaled(8, ("south", "north")))
+
+# %%
+larger = pd.concat([tiled.scaling(64, packets=1600), tiled.scaling(1500, sizes=("4x4", "8x8"), packets=480)])
+tables.table(larger, digits=3)
+
+# %% [markdown]
+# ## What if?
+#
+# The queue of stage 4, the DRAM port, and what the paper does not say: throughput of Version III.
+
+# %%
+queues = npx.sweep(npx.grid(raw, long, queue_packets=(1, 2, 4, 8, 16, 32)), packets=480)
+queues = queues.assign(throughput_gbps=queues["throughput_bps"] / 1e9)
+curves(
+    queues, "queue_packets", "throughput_gbps", "design_version", title="1500 bytes: the queue of stage 4",
+    x_title="headers queued", y_title="throughput (Gb/s)", names=tiled.NAMES, log_x=True,
+    x_values=(1, 2, 4, 8, 16, 32),
+)  # fmt: skip
+
+# %% [markdown]
+# ## Is the study consistent with itself?
+#
+# Ratios and rates are intervals; in logarithms a chain of them is a set of linear constraints. Which readings of
+# "12 Gb/s", of 9.75 Mpps and of "three times the IXP1200" can be true together? `gives way` names what must be wrong,
+# and by what factor, for the others.
+
+# %%
+found = consistency.readings(ledger)
+verdicts = [
+    (*chosen, "possible" if answer.possible else "impossible",
+     ", ".join(f"{key} x {factor:.2f}" for key, factor in answer.off.items()))
+    for chosen, answer in found
+]  # fmt: skip
+tables.table(pd.DataFrame(verdicts, columns=["12 Gb/s", "9.75 Mpps", "three times", "verdict", "gives way"]))
+
+# %%
+headline(
+    "RAW: readings of 12 Gb/s, 9.75 Mpps, 2.9 Mpps that can be true together",
+    f"{sum(a.possible for _, a in found)} of {len(found)}",
+)
+
+# %% [markdown]
+# What the first possible reading leaves for each version, with the model beside:
+
+# %%
+between = found[0][1].between
+rate = {"I": "v1", "II": "v2", "III": "v3", "IV": "v4"}
+short_answers = {name: raw.with_(version=name).simulate(short, packets=2000) for name in rate.values()}
+rows = []
+for name, (low, high) in between.items():
+    version, _, size = name.partition(" ")
+    if version in rate:
+        model = (
+            short_answers[rate[version]].rate_pps / 1e6 if size == "64" else answers[rate[version]].throughput_bps / 1e9
+        )
+        rows.append(
+            (
+                name + " bytes",
+                "Mpps" if size == "64" else "Gb/s",
+                low / (1e6 if size == "64" else 1e9),
+                high / (1e6 if size == "64" else 1e9),
+                model,
+            )
+        )
+tables.table(pd.DataFrame(rows, columns=["version", "unit", "from", "to", "model"]), digits=4)
+
+# %% [markdown]
+# All identities between printed numbers, inconsistent ones first:
+
+# %%
+findings = pd.DataFrame([{name: getattr(f, name) for name in f.__struct_fields__} for f in audit(["raw_router"])])
+columns = ["id", "formula", "printed", "recomputed", "unit", "verdict", "explanation"]
+tables.table(findings.sort_values("verdict", key=lambda v: v != "inconsistent")[columns], digits=4, height=460)
+
+# %% [markdown]
+# ## What the study does not say
+
+# %%
+rows = [(n, p.value, p.about, p.source) for n, p in raw.parameters.file.parameter.items() if p.kind == "assumption"]
+tables.table(
+    pd.DataFrame([(a, str(b), c, d) for a, b, c, d in rows], columns=["assumption", "value", "about", "source"])
+)
