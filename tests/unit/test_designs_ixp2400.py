@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from npexplore.designs import DESIGNS, Design, design, design_names
-from npexplore.errors import InputError, ModelError, UnknownNameError
+from npexplore.errors import InputError, ModelError, RefusedError, UnknownNameError
 from npexplore.machine.workload import workload
 from npexplore.solve.simulate import simulate
 
@@ -113,7 +113,11 @@ def test_listed_means_usable(name):
     assert isinstance(made, Design)
     assert made.name == name
     load = None if made.own else workload(mix="dos")
-    rates = [made.bounds(load).rate_pps, made.queueing(load).rate_pps, made.simulate(load, packets=800).rate_pps]
+    rates = [made.bounds(load).rate_pps, made.simulate(load, packets=800).rate_pps]
+    try:
+        rates.append(made.queueing(load).rate_pps)
+    except RefusedError as refusal:  # a solver may say that it has no answer, in one line with names
+        assert "queueing: " in str(refusal)
     assert all(0 < rate <= rates[0] * 1.02 for rate in rates)
     assert made.depends_on(load) <= set(made.parameters.file.parameter)
     assert name in repr(made)
