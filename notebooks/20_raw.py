@@ -226,7 +226,8 @@ tables.table(pd.DataFrame(busy, columns=["version", "Gb/s", "bottleneck", "busie
 value = {key: known["simulated"].get(key) for key in known.index}
 peak = answers["v4"].throughput_bps / 1e9
 claims = [
-    ("software layout is worth 30 %", "II over I, 1500 bytes", value["raw.v2.gain_1500"], value["raw.v2.gain_1500"] > 20),
+    ("software layout is worth 30 %", "II over I, 1500 bytes",
+     value["raw.v2.gain_1500"], value["raw.v2.gain_1500"] > 20),
     ("static network and GDN rather than MDN: over 15 %", "III over III.d, 1500 bytes",
      value["raw.claim.static_gdn_over_mdn"], value["raw.claim.static_gdn_over_mdn"] > 15),
     ("dimension order may cost 30-35 %", "Version II on the layout of I, 1500 bytes",

@@ -35,6 +35,10 @@ def test_every_figure_of_the_soclib_paper_has_a_row():
     assert figures("SoCLIB") == set(range(1, 10))
 
 
+def test_every_figure_of_the_raw_paper_has_a_row():
+    assert figures("RAW") == set(range(1, 16))
+
+
 def figures(machine):
     """The figures that have a row in the part of a machine."""
     (part,) = [part for part in re.split(r"^## ", TEXT, flags=re.MULTILINE) if machine in part.partition("\n")[0]]
