@@ -37,6 +37,12 @@ def command(
 ) -> int:
     """Convert the capture IN (- is standard input) to OUT, whose name ends in .parquet, .pcap or .pcapng."""
     form = SUFFIXES[one_of("ending of the output file", target.suffix.lower(), SUFFIXES)]
+    if where is not None and not where.strip():
+        raise InputError("--where is empty: leave it out to keep every packet")
+    if keep_payload and not key:
+        raise InputError("--keep-payload says what --anonymise leaves as it is, and there is no --anonymise KEYFILE")
+    if microseconds and form == "pcapng":
+        raise InputError(f"{target}: --microseconds needs a .pcap output")
     if form == "parquet":
         if snaplen or key or microseconds:
             raise InputError(f"{target}: --snaplen, --anonymise and --microseconds need a .pcap or .pcapng output")
@@ -46,8 +52,7 @@ def command(
     else:
         from npexplore.packets.writing import rewrite
 
-        if microseconds and form == "pcap-ns":
-            form = "pcap"
+        form = "pcap" if microseconds else form
         secret = Path(key).read_bytes() if key else None
         count, damage = rewrite(
             source, target, form=form, where=where, snaplen=snaplen, key=secret, keep_payload=keep_payload
