@@ -126,4 +126,10 @@ def _basis(e: Explanation) -> Iterator[str]:
     kinds = [assumption.kind for assumption in e.assumptions]
     assumed = sum(kind != "fitted" for kind in kinds)
     if kinds:
-        yield f"Behind these numbers stand {assumed} assumptions and {kinds.count('fitted')} fitted parameters."
+        told = [_counted(assumed, "assumption"), _counted(kinds.count("fitted"), "fitted parameter")]
+        yield f"Behind these numbers stand {' and '.join(text for text in told if text)}."
+
+
+def _counted(n: int, what: str) -> str:
+    """Return how many there are of something, in words; nothing for none."""
+    return f"{n} {what}{'s' if n > 1 else ''}" if n else ""
