@@ -111,7 +111,7 @@ def test_an_empty_table_of_speeds():
 @pytest.mark.parametrize("name", design_names())
 def test_every_design_passes(name):
     made = design(name)
-    built = build(made.machine(), workload(packet_bytes=64) if made.own is None else made.workload())
+    built = build(made.machine(), made.workload(None if made.own else workload(packet_bytes=64)))
     assert check_rows(built) is built
     with pytest.raises(ModelError):
         check_rows(replace(built, rows=np.where(np.arange(e.ROW) == e.OP, 99, built.rows)))
