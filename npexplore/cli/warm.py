@@ -66,6 +66,7 @@ def _use_golden() -> None:
     from npexplore.golden.columns import Packets
     from npexplore.golden.five_tuple import read_five_tuples
     from npexplore.golden.lookup import LPMS
+    from npexplore.golden.options import option_faults
     from npexplore.golden.rules import Rule
     from npexplore.packets.writing import write_packets
     from npexplore.paths import share
@@ -86,6 +87,7 @@ def _use_golden() -> None:
     checksum.internet_checksums(packets)
     checksum.update_checksums(columns.checksum, np.array([1]), np.array([2]))
     validate.validate_many(packets)
+    option_faults(packets)
     ttl.decrement_ttls(packets)
     martians.martian_many(columns.source, columns.destination, martians.martian_list())
     delivery.destination_kinds(columns.destination, delivery.Links((0x0A0000FE,), (24,)))

@@ -70,8 +70,19 @@ def header_checksums_are_right(packets: Packets) -> NDArray[np.bool_]:
     return out
 
 
+def update_checksums_rfc1141(
+    checksum: NDArray[np.integer], old: NDArray[np.integer], new: NDArray[np.integer]
+) -> NDArray[np.uint16]:
+    """Return each checksum after one word changed, by RFC 1141."""
+    total = np.asarray(checksum, np.uint32) + np.asarray(old, np.uint32) + (np.asarray(new, np.uint32) ^ 0xFFFF)
+    for _ in range(2):
+        total = (total & 0xFFFF) + (total >> 16)
+    return total.astype(np.uint16)
+
+
 PAIRS = [
     Pair(internet_checksum, internet_checksums, "any_bytes"),
     Pair(update_checksum, update_checksums, "word_changes"),
+    Pair(update_checksum_rfc1141, update_checksums_rfc1141, "word_changes"),
     Pair(header_checksum_is_right, header_checksums_are_right, "ipv4_packets"),
 ]

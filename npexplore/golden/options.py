@@ -5,7 +5,13 @@ What is wrong is told by the offset of the octet in the header, as a Parameter P
 
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
+from npexplore._kernels import golden_options as kernels
+from npexplore.golden.columns import Packets
 from npexplore.golden.header import SHORTEST, with_checksum
+from npexplore.golden.pairs import Pair
 
 END, NOP, RECORD_ROUTE, TIMESTAMP, LOOSE_ROUTE, STRICT_ROUTE, ROUTER_ALERT = 0, 1, 7, 68, 131, 137, 148
 ONCE = {RECORD_ROUTE, TIMESTAMP, LOOSE_ROUTE, STRICT_ROUTE}  # "appears at most once in a datagram"
@@ -61,6 +67,19 @@ def read_options(packet: bytes) -> Options:
         found.append(option)
         at += size
     return Options(tuple(found), None)
+
+
+def option_fault(packet: bytes) -> int:
+    """Return the place in the header of the first wrong octet of the options, -1 for none."""
+    pointer = read_options(packet).pointer
+    return -1 if pointer is None else pointer
+
+
+def option_faults(packets: Packets) -> NDArray[np.int16]:
+    """Return the same for each packet."""
+    out = np.empty(len(packets), np.int16)
+    kernels.faults(packets.buffer, packets.offset, packets.length, out)
+    return out
 
 
 def _fault(option: Option, before: list[Option]) -> int | None:
@@ -186,3 +205,6 @@ def reversed_source_route(packet: bytes, options: Options) -> tuple[int, bytes]:
         return int.from_bytes(source, "big"), b""
     back = b"".join([*hops[1:], source])
     return int.from_bytes(hops[0], "big"), bytes([route.kind, 3 + len(back), 4]) + back
+
+
+PAIRS = [Pair(option_fault, option_faults, "ipv4_packets")]
