@@ -1,0 +1,48 @@
+"""The report page of the SoCLIB multiprocessor: it runs, every figure is there, misses stand with their reasons."""
+
+import re
+
+import pytest
+
+from npexplore.paths import share
+from npexplore.report.build import build
+from npexplore.report.notebooks import find_notebooks
+
+pytestmark = pytest.mark.slow
+
+FEWER = {  # the same questions at fewer points
+    'npx.check(["soclib"], seeds=3, alternatives=True)': 'npx.check(["soclib"], seeds=1)',
+    "(1, 2, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 20)": "(1, 8)",
+    "(1, 4, 8, 16, 20, 24, 25, 26, 27, 28, 29, 30, 32, 36, 40)": "(1, 27, 30)",
+    "(1, 8, 16, 24, 27, 28, 32, 36, 40, 42, 44, 45, 46, 47, 48, 50, 55, 60)": "(1, 45)",
+    "(24, 26, 27, 28, 29, 30, 32, 34)": "(27, 30)",
+    "(3, 6, 9, 12, 13, 14, 15, 18, 21, 24, 27, 30)": "(6, 15)",
+    "(1, 4, 6, 7, 8, 9, 10, 12, 14, 16, 20, 24)": "(1, 8)",
+    "(16, 20, 24, 26, 27, 28, 30, 32, 34, 36, 38, 40, 44, 46, 48, 52, 60)": "(24, 36)",
+}
+
+
+@pytest.fixture(scope="module")
+def html(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("soclib")
+    source = share("notebooks", "40_soclib.py").read_text()
+    for usual, few in FEWER.items():
+        assert usual in source
+        source = source.replace(usual, few)
+    (folder / "40_soclib.py").write_text(source)
+    build(find_notebooks(folder), folder).raise_for_errors()
+    return (folder / "40_soclib.html").read_text()
+
+
+def test_every_figure_of_the_study_is_on_the_page(html):
+    told = set(re.findall(r"\(Figs?\. ([^)]*)\)", html))
+    assert {int(n) for text in told for n in re.findall(r"\d+", text)} == set(range(1, 10))
+    assert html.count("plotly-graph-div") >= 9
+    assert len(re.findall(r"<svg[^>]*aria-label=", html)) == 3
+
+
+def test_misses_stand_in_the_table_with_their_reasons(html):
+    assert html.count(">off</b>") >= 2
+    assert "no contention explains" in html
+    assert "conflict cycles at 28 processors (withheld)" in html
+    assert "inconsistent" in html
