@@ -24,10 +24,11 @@ PIPELINE, OUTPUT, LOOKUP = "pipeline", "output", "lookup_cycles"
 
 def lookup_cycles(p: Parameters, prefix: str, cache: str) -> int:
     """Return what Table 2 says of stage 1."""
-    return round({
+    cycles: dict[tuple[str, str], float] = {
         ("short", "hit"): p.lookup24_hit_cycles, ("short", "miss"): p.lookup24_miss_cycles,
         ("long", "hit"): p.lookup32_hit_cycles, ("long", "miss"): p.lookup32_miss_cycles,
-    }[prefix, cache])  # fmt: skip
+    }  # fmt: skip
+    return round(cycles[prefix, cache])
 
 
 def dressed(p: Parameters, load: Workload, pipelines: int, outputs: int) -> Workload:
