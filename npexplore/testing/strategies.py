@@ -151,6 +151,8 @@ def _lying(packet: bytes, at: int, byte: int) -> bytes:
 
 def malformed(packet: bytes) -> st.SearchStrategy[bytes]:
     """A packet truncated, padded, with a flipped bit or a lying length, or random bytes; some stay valid."""
+    if not packet:
+        return st.binary(max_size=80)
     return st.one_of(
         st.integers(0, len(packet)).map(lambda keep: packet[:keep]),
         st.binary(max_size=30).map(lambda padding: packet + padding),
