@@ -68,7 +68,7 @@ drawings.chip(load_layout("v2"))
 # was chosen by somebody who had seen it, else `predicted`. Misses stay, in red, with their reason.
 
 # %%
-check = npx.check(["raw"], seeds=2, packets=2048)
+check = npx.check(["raw"], seeds=1, packets=1024)
 judged = check.frame()
 tables.table(pd.crosstab(judged["role"], judged["verdict"], margins=True, margins_name="in all").reset_index())
 
@@ -112,8 +112,8 @@ def against(table, packets, unit, title):
 # ### 1500-byte packets, Versions I to IV *(Figs. 3, 5, 7, 9)*
 
 # %%
-gbps = (4, 7, 8, 9, 10, 11, 12, 14, 15, 17)
-long_curves = tiled.offered(("v1", "v2", "v3", "v4"), long, gbps, packets=480)
+gbps = (4, 7, 8, 9, 10, 11, 12, 15, 17)
+long_curves = tiled.offered(("v1", "v2", "v3", "v4"), long, gbps, packets=320)
 against(long_curves, 1500, "gbps", "1500-byte packets: throughput")
 
 # %%
@@ -137,7 +137,7 @@ tables.table(tiled.loss_free(short_curves), digits=3)
 # pipelines are at work either way, and two line cards offer half as much.
 
 # %%
-cards = tiled.offered(("v3", "v5"), long, (4, 6, 7, 8, 10, 11, 12, 14), packets=480)
+cards = tiled.offered(("v3", "v5"), long, (4, 7, 8, 10, 11, 12, 14), packets=320)
 against(cards, 1500, "gbps", "Version III with four line cards, V with two: 1500 bytes")
 
 # %%
@@ -148,7 +148,7 @@ against(cards_short, 64, "mpps", "Version III with four line cards, V with two: 
 # ### Without static networks *(Figs. 13, 14)*
 
 # %%
-dynamic = tiled.offered(("v3", "v3d"), long, (4, 8, 10, 11, 12, 14), packets=480)
+dynamic = tiled.offered(("v3", "v3d"), long, (4, 8, 10, 11, 12, 14), packets=320)
 against(dynamic, 1500, "gbps", "III and III.d: 1500 bytes")
 
 # %%
@@ -191,7 +191,7 @@ tables.table(pd.DataFrame(rows, columns=columns), digits=4)
 # memory network; Version II spreads them over four.
 
 # %%
-answers = {name: raw.with_(version=name).simulate(long, packets=1000) for name in ("v1", "v2", "v3", "v4")}
+answers = {name: raw.with_(version=name).simulate(long, packets=480) for name in ("v1", "v2", "v3", "v4")}
 maps = {name: tiled.networks(raw.with_(version=name), answer) for name, answer in answers.items()}
 drawings.contention(load_layout("v1"), maps["v1"], "Version I: load of links")
 
@@ -259,7 +259,7 @@ try:
 except SimulationError as error:
     deadlock = str(error)
 print(deadlock.partition("circle")[1] + deadlock.partition("circle")[2])
-print(raw.with_(version="v4", queue_full="credits").simulate(long, packets=1000))
+print(raw.with_(version="v4", queue_full="credits").simulate(long, packets=320))
 
 # %% [markdown]
 # ## Past sixteen tiles
@@ -271,7 +271,7 @@ print(raw.with_(version="v4", queue_full="credits").simulate(long, packets=1000)
 drawings.chip(scaled(8, ("south", "north")))
 
 # %%
-larger = pd.concat([tiled.scaling(64, packets=1600), tiled.scaling(1500, sizes=("4x4", "8x8"), packets=480)])
+larger = pd.concat([tiled.scaling(64, packets=960), tiled.scaling(1500, sizes=("4x4", "8x8"), packets=320)])
 tables.table(larger, digits=3)
 
 # %% [markdown]
@@ -280,7 +280,7 @@ tables.table(larger, digits=3)
 # The queue of stage 4, the DRAM port, and what the paper does not say: throughput of Version III.
 
 # %%
-queues = npx.sweep(npx.grid(raw, long, queue_packets=(1, 2, 4, 8, 16, 32)), packets=480)
+queues = npx.sweep(npx.grid(raw, long, queue_packets=(1, 2, 4, 8, 16, 32)), packets=320)
 queues = queues.assign(throughput_gbps=queues["throughput_bps"] / 1e9)
 curves(
     queues, "queue_packets", "throughput_gbps", "design_version", title="1500 bytes: the queue of stage 4",

@@ -62,9 +62,8 @@ def chip(layout: Layout, title: str = "") -> go.Figure:
         shift = 0.05 if stream.network == "static2" else -0.05
         for a, b in tree.hops:
             (ax, ay), (bx, by) = centre(layout, a), centre(layout, b)
-            start, end = (ax + 0.6 * (bx - ax) / 2 + shift, ay + 0.6 * (by - ay) / 2 + shift), (
-                bx - 0.6 * (bx - ax) / 2 + shift, by - 0.6 * (by - ay) / 2 + shift,
-            )  # fmt: skip
+            start = ax + 0.37 * (bx - ax) + shift, ay + 0.37 * (by - ay) + shift
+            end = ax + 0.63 * (bx - ax) + shift, ay + 0.63 * (by - ay) + shift
             _arrow(figure, start, end, colours[stream.network], 2.0)
     for network, colour in colours.items():
         if any(stream.network == network for stream in layout.file.stream):
@@ -90,7 +89,7 @@ def _framed(figure: go.Figure, layout: Layout, title: str) -> go.Figure:
     hidden = {"visible": False}
     columns, rows = layout.file.columns, layout.file.rows
     figure.update_layout(
-        title=title, height=140 * rows / 1.2 + 320, xaxis={**hidden, "range": [-1.6, columns + 0.6]},
+        title=title, height=95 * rows + 280, xaxis={**hidden, "range": [-1.6, columns + 0.6]},
         yaxis={**hidden, "range": [-1.5, rows + 0.5], "scaleanchor": "x"}, showlegend=True,
         legend={"orientation": "h", "y": -0.02},
     )  # fmt: skip
