@@ -156,7 +156,7 @@ ONE = "elementclass X {"
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("x :: FromDevice(a) ->\nClasifier(12/0800) -> Discard;", r"2: .*class 'Clasifier' is unknown .nearest: Classifier"),
+        ("x :: FromDevice(a) ->\nClasifier(1/08) -> Discard;", r"2: .* 'Clasifier' is unknown .nearest: Classifier"),
         (f"{DEVICES}\nin -> out;", r"2: push output 0 of 'in' meets pull input 0 of 'out'; a Queue"),
         (f"{DEVICES}\nin -> Strip(14) -> Paint(1) -> out;", r"2: .*meets pull input 0 of 'out'"),
         ("in :: FromDevice(a);\nPaint(1) -> Discard; in -> Discard;", r"2: input 0 of Paint 'Paint@1' is not"),
