@@ -230,7 +230,7 @@ figure.update_yaxes(type="log", rangemode="normal", dtick=1, tickformat=",")
 # ## Fairness of 500 flows
 #
 # Every flow has a rule and a leaky bucket of its own, 148.8 packets/s. At half load all pass; at full load the buckets
-# hold each flow to its limit. With the receivers of the machine (one port, 500 rules) half load is lost already: the
+# hold each flow to its limit. The receiver of the machine (one port, 500 rules) loses packets at half load already: the
 # paper's own Fig. 10 allows this thread 40,000 packets/s, its Fig. 9 needs 74,400. *(Fig. 9)*
 
 # %%
