@@ -5,7 +5,7 @@ Needs the extra `test` (hypothesis).
 """
 
 from itertools import accumulate
-from typing import Any
+from typing import Any, TypeVar
 
 from hypothesis import strategies as st
 
@@ -21,6 +21,8 @@ from npexplore.golden.configuration import (
     resolve,
 )
 from npexplore.testing.strategies import addresses, ip_options, ipv4_packets, malformed, prefixes
+
+T = TypeVar("T")
 
 _LINKS = (8, 16, 20, 24, 24, 24, 29, 30, 31)
 _MTUS = (68, 69, 76, 128, 296, 576, 577, 1006, 1500, 9000)
@@ -125,16 +127,18 @@ def frames(
 def _frames(router: Router, port: int, valid: bool | None, options: bool) -> st.SearchStrategy[tuple[int, bytes]]:
     own = router.ports[port]
     any_address = router_addresses(router)
-    hosts = st.sampled_from(_hosts(router))
-    usual = st.one_of(hosts, hosts, hosts, any_address.map(int))  # map: the last one counts once
-    some = st.one_of(st.just(b""), st.just(b""), ip_options(any_address).map(bytes)) if options else False
+    hosts, routed = st.sampled_from(_hosts(router)), st.sampled_from(_routed(router))
     packets = ipv4_packets(
-        valid=True, options=some, source=usual, destination=usual, payload=_payloads(router, own.mtu - 60)
+        valid=True,
+        options=_weighted((3, st.just(b"")), (1, ip_options(any_address))) if options else False,
+        source=_weighted((4, hosts), (2, routed), (1, any_address)),
+        destination=_weighted((5, routed), (1, hosts), (1, any_address)),
+        payload=_payloads(router, own.mtu - 60),
     )
     if valid is False:
         packets = packets.flatmap(malformed)
     elif valid is None:
-        packets = st.one_of(packets.map(bytes), packets.map(bytes), packets.flatmap(malformed))
+        packets = _weighted((3, packets), (1, packets.flatmap(malformed)))
     usual_head = own.mac + own.peer_mac + b"\x08\x00"
     heads = st.just(usual_head)
     if valid is None:
@@ -142,13 +146,28 @@ def _frames(router: Router, port: int, valid: bool | None, options: bool) -> st.
     return st.builds(lambda head, packet: (port, head + packet[: own.mtu]), heads, packets)
 
 
+def _weighted(*choices: tuple[int, st.SearchStrategy[T]]) -> st.SearchStrategy[T]:
+    """Return one of some strategies, each as often as its weight says; equal ones would count once."""
+    return st.one_of([strategy.map(_itself) for weight, strategy in choices for _ in range(weight)])
+
+
+def _itself(value: T) -> T:
+    return value
+
+
 def _hosts(router: Router) -> list[int]:
-    """Return a host or two of each link, and an address inside of each route, up to 200."""
-    found = [port.network + host for port in router.ports for host in (2, 9) if host < 1 << 32 - port.length]
+    """Return a host or two of each link."""
+    return [port.network + host % (1 << 32 - port.length) for port in router.ports for host in (2, 9)]
+
+
+def _routed(router: Router) -> list[int]:
+    """Return an address inside of each route, up to 200; those of links come last."""
     routes = router.routes
-    for value, length in zip(routes.value[-200:].tolist(), routes.length[-200:].tolist(), strict=True):
-        found.append(value + ((1 << 32 - length) - 1) // 3)
-    return found
+    inside = [
+        value + ((1 << 32 - length) - 1) // 3
+        for value, length in zip(routes.value.tolist(), routes.length.tolist(), strict=True)
+    ]
+    return [*inside[len(router.ports) :][-200:], *inside[: len(router.ports)]]
 
 
 def _heads(router: Router, port: int) -> st.SearchStrategy[bytes]:
@@ -167,7 +186,7 @@ def _payloads(router: Router, longest: int) -> st.SearchStrategy[bytes]:
     )  # fmt: skip
     long = st.one_of(near, st.integers(0, 1600)).map(lambda size: pattern(min(size, longest)))
     few = st.binary(max_size=min(40, longest))
-    return st.one_of(few, few, few, long)
+    return _weighted((3, few), (1, long))
 
 
 def pattern(length: int) -> bytes:

@@ -118,13 +118,16 @@ def ip_options(slots: st.SearchStrategy[int] | None = None) -> st.SearchStrategy
 _OCTET, _WORD, _FLAGS, _PLACE = st.integers(0, 255), st.integers(0, 0xFFFF), st.integers(0, 3), st.integers(0, 0x1FFF)
 _TTL = st.one_of(st.just(64), st.integers(0, 3), st.integers(0, 255))
 _PROTOCOL = st.sampled_from((17, 6, 1, 50))
+# checksums that an update by a router that forgets the corners of one's complement gets wrong (RFC 1624 section 3)
+_WANTED_SUM = st.sampled_from((*[None] * 12, 0xFEFF, 0xFEFF, 0x0000, 0xFF00, 0xFFFE, 0x00FF))
 _ONE_IN_FOUR = st.integers(0, 3).map(lambda number: number == 3)
 
 
 @st.composite
 def _well_formed(draw: Any, options: Any, source: Any, destination: Any, payload: Any) -> bytes:
     fragment = draw(_ONE_IN_FOUR)
-    return write_packet(
+    wanted = draw(_WANTED_SUM)
+    packet = write_packet(
         draw(source),
         draw(destination),
         draw(payload),
@@ -136,6 +139,14 @@ def _well_formed(draw: Any, options: Any, source: Any, destination: Any, payload
         ttl=draw(_TTL),
         protocol=draw(_PROTOCOL),
     )
+    return packet if wanted is None else with_header_sum(packet, wanted)
+
+
+def with_header_sum(packet: bytes, wanted: int) -> bytes:
+    """Return a packet whose identification is such that its header checksum is the wanted one, but never 0xffff."""
+    others = with_checksum(packet[:4] + b"\0\0" + packet[6:])
+    identification = ((wanted ^ 0xFFFF) - (int.from_bytes(others[10:12], "big") ^ 0xFFFF)) % 0xFFFF
+    return with_checksum(packet[:4] + identification.to_bytes(2, "big") + packet[6:])
 
 
 def _flipped(packet: bytes, bit: int) -> bytes:
