@@ -21,6 +21,7 @@
 # %%
 from collections import Counter
 from functools import partial
+from textwrap import fill
 
 import pandas as pd
 import plotly.express as px
@@ -49,7 +50,8 @@ def finding(check, *arguments, **options):
 
 def shown(error):
     """Return a finding as a block of text."""
-    return Markdown(f"```text\n{error or 'no difference'}\n```")
+    lines = str(error or "no difference").splitlines()
+    return Markdown("```text\n" + "\n".join(fill(line, 96, subsequent_indent="      ") for line in lines) + "\n```")
 
 
 # %% [markdown]
@@ -162,15 +164,15 @@ def fast_path(port, frame, *, lower=lower_ttl, lowest_ttl=1):
 # %%
 stimuli = list(Bench(ROUTER).stimuli(1000))
 golden = Forwarder(ROUTER)
-outcomes = Counter(golden.forward(port, frame).reason.name for port, frame in stimuli)
-counts = pd.Series(outcomes).rename({"NONE": "forwarded"}).sort_values()
+outcomes = Counter(golden.forward(port, frame).reason for port, frame in stimuli)
+counts = pd.Series({reason.text if reason else "forwarded": count for reason, count in outcomes.items()}).sort_values()
 figure = px.bar(
     counts,
     orientation="h",
-    title="Most frames go wrong, each in its own way",
+    title="Most frames are dropped, for many reasons",
     labels={"index": "what must become of them", "value": "frames of 1000"},
 )
-figure.update_layout(showlegend=False, height=520)
+figure.update_layout(showlegend=False, height=560, yaxis_title=None, title={"x": 0, "xref": "container"})
 
 # %% [markdown]
 # ## First fault: one hop left

@@ -108,7 +108,7 @@ def check_captures(
     for k in _suspects(difference, cases, outcomes):
         port, frame = cases[k]
         alone = run_captures(command, configuration, [cases[k]], timeout_s=timeout_s)
-        compare(alone, golden.forward(port, frame), port=port, frame=frame)
+        compare(alone, Forwarder(configuration, profile=profile).forward(port, frame), port=port, frame=frame)
     raise CounterexampleError(difference, f"{difference}\n  in a run of {len(cases)} frames; alone no frame differs")
 
 

@@ -8,12 +8,14 @@ Cases are the same in every run. What differs is raised as a `CounterexampleErro
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from npexplore.golden.addresses import address_text
 from npexplore.golden.configuration import Profile, Router, load_router
@@ -63,14 +65,16 @@ def _unexpected(sent: list[tuple[int, bytes]], expected: Outcome) -> list[tuple[
 
 
 def _told(difference: Difference, port: int, frame: bytes, expected: Outcome, sent: list[tuple[int, bytes]]) -> str:
-    verdict = f"drops it, {expected.reason.text} ({expected.reason.clause})" if expected.reason else "forwards it"
+    verdict = f"drops it: {expected.reason.text} ({expected.reason.clause})" if expected.reason else "forwards it"
     return "\n".join(
         [
             str(difference),
             f"  came in by port {port}: {summary(frame)}",
             f"    {_shown(frame)}",
-            f"  the golden router {verdict}; it sends {_listed([(one.port, one.frame) for one in expected.sent])}",
-            f"  this one sends {_listed(sent)}",
+            f"  the golden router {verdict}",
+            *_listed([(one.port, one.frame) for one in expected.sent]),
+            "  this one",
+            *_listed(sent),
         ]
     )
 
@@ -79,8 +83,8 @@ def _shown(frame: bytes) -> str:
     return frame.hex() if len(frame) <= MOST_SHOWN else f"{frame[:MOST_SHOWN].hex()}... ({len(frame)} bytes)"
 
 
-def _listed(sent: list[tuple[int, bytes]]) -> str:
-    return "; ".join(f"by port {number}: {summary(data)}" for number, data in sent) or "nothing"
+def _listed(sent: list[tuple[int, bytes]]) -> list[str]:
+    return [f"    sends by port {number}: {summary(data)}" for number, data in sent] or ["    sends nothing"]
 
 
 def as_router(router: Router | str | Path) -> Router:
@@ -99,12 +103,15 @@ def check_router(
     """Compare `forward(port, frame)`, which returns the frames it sends as (port, frame), with the golden router.
 
     It may return None for a frame that it leaves to somebody else, as a fast path does; such frames are not compared.
-    Returns how many were. router: a configuration or the path of a ROUTER.toml; profile: `rfc1812` or `linux`, else the
-    configuration's; cases: a strategy for (port, frame), `frames(router)` if not given. Raises CounterexampleError for
-    the smallest frame found that is forwarded otherwise, and what `forward` itself raises.
+    Each frame is judged by itself, without a limit on ICMP messages. Returns how many frames were compared.
+
+    router: a configuration or what load_router takes; profile: `rfc1812` or `linux`, else the configuration's; cases: a
+    strategy for (port, frame), `frames(router)` if not given. Raises CounterexampleError for the smallest frame found
+    that is forwarded otherwise, and what `forward` itself raises.
     """
     configuration = as_router(router)
-    golden = Forwarder(configuration, profile=profile)
+    without_limit = replace(configuration.policy, icmp_per_second=None, icmp_burst=None)
+    golden = Forwarder(dataclasses.replace(configuration, policy=without_limit), profile=profile)
     compared: list[int] = []
 
     @example_settings(max_examples)
