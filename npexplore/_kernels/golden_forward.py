@@ -138,12 +138,13 @@ def arrive(buffer: Array, words: Array, offset: Array, length: Array, in_port: A
 
 @kernel()
 def settle(buffer: Array, offset: Array, in_port: Array, destination: Array, hop: Array, hop_kind: Array, hop_port: Array,
-           hop_attached: Array, mtu: Array, link: Array, link_mask: Array, neighbour: Array, verdict: Array,
-           out_port: Array, head: Array, out_size: Array) -> None:  # fmt: skip
+           hop_attached: Array, mtu: Array, link: Array, link_mask: Array, neighbour: Array, any_sender: bool,
+           verdict: Array, out_port: Array, head: Array, out_size: Array) -> None:  # fmt: skip
     """Finish what is GO: NONE with out_port, head (row of the frame heads) and out_size (bytes), a reason, or SLOW.
 
     hop: the number of each destination's route, -1 for none; hop_kind, hop_port by that number, hop_attached where the
     destination itself is the next hop. neighbour (uint32, sorted) have a head for each port, behind those of the hops.
+    any_sender: may one outside the link's network be told of a better hop, too?
     """
     for i in range(len(offset)):
         if verdict[i] != GO:
@@ -157,7 +158,7 @@ def settle(buffer: Array, offset: Array, in_port: Array, destination: Array, hop
             continue
         o = offset[i] + ETHERNET
         p = hop_port[h]
-        back = p == in_port[i] and (_number(buffer, o + 12) ^ link[p]) & link_mask[p] == 0
+        back = p == in_port[i] and (any_sender or (_number(buffer, o + 12) ^ link[p]) & link_mask[p] == 0)
         total = np.int64(buffer[o + 2]) << 8 | np.int64(buffer[o + 3])
         if back or buffer[o + 8] <= 1 or total > mtu[p]:
             verdict[i] = SLOW

@@ -145,7 +145,7 @@ class BatchForwarder:
         out_port, head, out_size = np.empty(count, np.int16), np.empty(count, np.int32), np.empty(count, np.int64)
         kernels.settle(
             buffer, offset, frames.port, destination, hop, *self._hops, self._mtu, *self._links[:2], self._neighbour,
-            verdict, out_port, head, out_size,
+            many_first, verdict, out_port, head, out_size,
         )  # fmt: skip
         if any(port.listed_only for port in self.router.ports):
             self._check_neighbours(verdict, hop, out_port, destination)

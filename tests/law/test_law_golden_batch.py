@@ -145,3 +145,12 @@ def test_a_neighbour_that_is_routed_elsewhere_gets_the_next_hops_address(profile
     head = router.ports[0].mac + router.ports[0].peer_mac + b"\x08\x00"
     made = assert_alike(router, profile, [(0, head + packet("172.16.0.9", "10.1.0.2"), 0)])
     assert made.frames[0][:6] == router.ports[4].peer_mac
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_a_sender_far_off_that_is_routed_to_the_port_alone_counts_as_the_profile_says(profile):
+    everything = RouteRecord(prefix="0.0.0.0/0", port="p0")
+    router = resolve(msgspec.structs.replace(NAMED, route=[*NAMED.route, everything]))
+    head = router.ports[0].mac + router.ports[0].peer_mac + b"\x08\x00"
+    made = assert_alike(router, profile, [(0, head + packet("192.0.2.1", "24.0.0.1"), 0)])
+    assert made.icmp.tolist() == [True, False][profile != "linux" :]
