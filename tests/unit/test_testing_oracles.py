@@ -182,7 +182,7 @@ def run_bench(forward, **more):
 
 def test_a_bench_follows_a_device():
     bench = run_bench(golden)
-    assert bench.seen > 30
+    assert bench.seen > 10
     assert bench.awaited == 0
 
 
