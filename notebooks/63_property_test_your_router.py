@@ -14,7 +14,7 @@
 # %% [markdown]
 # # Test a router of your own
 #
-# A router of thirty lines with three faults that survive most tests by hand. The golden router and `npexplore.testing`
+# A router of thirty lines with three faults that tests by hand easily miss. The golden router and `npexplore.testing`
 # find each, shrink it to the smallest packet or the fewest updates that show it, and name the clause that decides.
 # Put your own functions in place of these and run the notebook again.
 
@@ -51,7 +51,7 @@ def finding(check, *arguments, **options):
 def shown(error):
     """Return a finding as a block of text."""
     lines = str(error or "no difference").splitlines()
-    return Markdown("```text\n" + "\n".join(fill(line, 96, subsequent_indent="      ") for line in lines) + "\n```")
+    return Markdown("```text\n" + "\n".join(fill(line, 98, subsequent_indent="      ") for line in lines) + "\n```")
 
 
 # %% [markdown]
@@ -217,7 +217,7 @@ shown(second)
 # mistake in RFC 1141, and RFC 1624 section 3 is about it. One header in 65,535 shows it, so frames are drawn with such
 # checksums on purpose. The remedy is equation 3 of RFC 1624, where $m$ is the word before and $m'$ the word after:
 #
-# $$HC' = \overline{\overline{HC} + \overline{m} + m'}$$
+# $$HC' = {\sim}({\sim}HC + {\sim}m + m')$$
 
 
 # %%
@@ -267,17 +267,16 @@ shown(finding(check_lookup, MendedTable, max_length=8, max_examples=500))
 
 # %%
 pd.DataFrame(
-    [
-        ("one hop left", f"a frame of {len(first.frame)} bytes", first.difference.clause),
-        ("corner of one's complement", f"a frame of {len(second.frame)} bytes", second.difference.clause),
-        (
-            "wrong covering route",
+    {
+        "shown by": [
+            f"a frame of {len(first.frame)} bytes",
+            f"a frame of {len(second.frame)} bytes",
             f"{str(third).count('insert') + str(third).count('remove')} updates",
-            third.difference.clause,
-        ),
-    ],
-    columns=["fault", "shown by", "clause"],
-).set_index("fault")
+        ],
+        "clause": [error.difference.clause for error in (first, second, third)],
+    },
+    index=["one hop left", "corner of one's complement", "wrong covering route"],
+)
 
 # %% [markdown]
 # Programs that read and write captures are tested by `check_captures`, devices in a simulator by `Bench`;

@@ -54,6 +54,8 @@ NAMED = RouterFile(
         RouteRecord(prefix="30.1.0.0/16", via="10.1.0.2"),
         RouteRecord(prefix="31.1.0.0/16", kind="blackhole"),
         RouteRecord(prefix="240.0.0.0/5", via="10.1.0.2"),
+        RouteRecord(prefix="10.0.0.16/28", via="10.0.0.9"),
+        RouteRecord(prefix="10.0.0.32/28", via="10.1.0.2"),
     ],
 )
 
@@ -561,6 +563,9 @@ def corners(c):
         back = route(False, address, pointer=8) + record(2, pointer=3)
         c.add(f"error back by {name}, to the router", "10.1.0.1", options=back, protocol=ICMP, payload=icmp(8))
         c.add(f"error back by {name}, passing", "20.200.0.1", options=back, payload=body(8))
+    c.add("redirect: source on the link behind a next hop", "24.0.0.1", src="10.0.0.20", payload=body(8))
+    c.add("redirect: source on the link behind another port", "24.0.0.1", src="10.0.0.40", payload=body(8))
+    c.add("redirect: source of another link", "24.0.0.1", src="10.1.0.50", payload=body(8))
     c.add("piece beyond the last place", "21.0.0.1", offset=8191, payload=body(700))
     c.add("first piece beyond the last place", "21.0.0.1", offset=8160, mf=True, payload=body(1100))
     c.add("bad option from a broadcast of a link", "20.200.0.1", src="10.2.0.255", options=record(2, pointer=3))
