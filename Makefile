@@ -8,6 +8,7 @@
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
+WORKERS := -n auto --dist worksteal
 KERNELS := $(wildcard npexplore/_kernels/*.py)
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 # uv is quicker where there is one; pip does the same from the same hashes.
@@ -25,11 +26,11 @@ accuracy: .venv/warm
 test: check quick
 
 quick: .venv/ok .venv/warm
-	$(BIN)/python -m pytest -m "not slow and not oracle and not fuzz"
+	$(BIN)/python -m pytest $(WORKERS) -m "not slow and not oracle and not fuzz"
 
 # What `make test` leaves out; asking for both runs nothing twice.
 test-rest: .venv/ok .venv/warm .venv/peers
-	$(BIN)/python -m pytest -m "slow or oracle or fuzz"
+	$(BIN)/python -m pytest $(WORKERS) -m "slow or oracle or fuzz"
 	$(if $(wildcard benchmarks/*.py),$(BIN)/python -m pytest benchmarks --benchmark-disable)
 
 test-all: test test-rest
