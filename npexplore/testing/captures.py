@@ -6,7 +6,7 @@ check_captures(["./my_router", "router.toml", "--in={port}={file}", "--out={out}
 from __future__ import annotations
 
 import subprocess
-from collections import Counter
+from bisect import bisect_left
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -23,7 +23,6 @@ from npexplore.testing.routers import frames as frames_for
 
 GAP_NS = 1000
 ENDINGS = (".pcap", ".pcapng")
-ALONE = 16  # frames that are tried alone when a run differs
 
 
 def run_captures(
@@ -95,20 +94,25 @@ def check_captures(
 ) -> None:
     """Compare a program, run as by `run_captures`, with the golden router on `count` frames.
 
-    Raises CounterexampleError. If the frame that differs does so on its own, it names that frame; else the whole run.
+    Raises CounterexampleError. If the frame from which on runs differ does so on its own, it names that frame; else the
+    whole run.
     """
     configuration = as_router(router)
     cases = cases_for(configuration, count)
-    golden = Forwarder(configuration, profile=profile)
-    outcomes = [golden.forward(port, frame, k * GAP_NS) for k, (port, frame) in enumerate(cases)]
-    got = run_captures(command, configuration, cases, timeout_s=timeout_s)
-    difference = _difference(cases, outcomes, got)
+
+    def differs(frames: Sequence[tuple[int, bytes]]) -> Difference | None:
+        golden = Forwarder(configuration, profile=profile)
+        outcomes = [golden.forward(port, frame, k * GAP_NS) for k, (port, frame) in enumerate(frames)]
+        return _difference(frames, outcomes, run_captures(command, configuration, frames, timeout_s=timeout_s))
+
+    difference = differs(cases)
     if difference is None:
         return
-    for k in _suspects(difference, cases, outcomes):
-        port, frame = cases[k]
-        alone = run_captures(command, configuration, [cases[k]], timeout_s=timeout_s)
-        compare(alone, Forwarder(configuration, profile=profile).forward(port, frame), port=port, frame=frame)
+    # What is sent for the first frames is the begin of what is sent for all: from some frame on, every run differs.
+    last = bisect_left(range(len(cases)), True, key=lambda k: differs(cases[: k + 1]) is not None)
+    port, frame = cases[min(last, len(cases) - 1)]
+    alone = run_captures(command, configuration, [(port, frame)], timeout_s=timeout_s)
+    compare(alone, Forwarder(configuration, profile=profile).forward(port, frame), port=port, frame=frame)
     raise CounterexampleError(difference, f"{difference}\n  in a run of {len(cases)} frames; alone no frame differs")
 
 
@@ -118,17 +122,3 @@ def _difference(
     sent = [one for outcome in outcomes for one in outcome.sent]
     pairs = zip(outcomes, cases, strict=True)
     return first_difference(sent, got, [(outcome.reason, frame) for outcome, (_, frame) in pairs if outcome.reason])
-
-
-def _suspects(
-    difference: Difference,
-    cases: Sequence[tuple[int, bytes]],
-    outcomes: Sequence[Outcome],
-) -> list[int]:
-    """Return which frames may have caused a difference: the one whose output should be there, and those before it."""
-    made = Counter[int]()
-    for k, outcome in enumerate(outcomes):
-        made.update(sent.port for sent in outcome.sent)
-        if made[difference.port] > difference.frame:
-            return [k, *range(k - 1, max(-1, k - ALONE), -1)]
-    return list(range(len(cases) - 1, max(-1, len(cases) - ALONE), -1))
