@@ -10,12 +10,12 @@ import shutil
 import struct
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import dpkt
 import numpy as np
 import pytest
+from reference.timing import fastest, seconds
 
 from npexplore.packets import CaptureScan, read_capture
 from npexplore.packets.statistics import count_capture
@@ -65,15 +65,6 @@ def cpu_seconds(*command, env=None):
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def best(function, rounds=3):
-    times = []
-    for _ in range(rounds):
-        began = time.process_time()
-        function()
-        times.append(time.process_time() - began)
-    return min(times)
-
-
 def dpkt_decode(path, limit):
     with path.open("rb") as file:
         for number, (_, data) in enumerate(dpkt.pcap.Reader(file)):
@@ -87,17 +78,12 @@ def scan(path):
     return sum(table.rows for table in CaptureScan(path))
 
 
-def fastest(benchmark):
-    """Seconds of the quickest round; NaN where benchmarks only run once to show that they work."""
-    return benchmark.stats.stats.min if benchmark.stats else float("nan")
-
-
 def test_scan(benchmark, capture):
     count = benchmark.pedantic(scan, (capture,), rounds=5, warmup_rounds=1)
     assert count == PACKETS
-    seconds = fastest(benchmark)
-    benchmark.extra_info["million_packets_per_s"] = PACKETS / seconds / 1e6
-    benchmark.extra_info["gigabytes_per_s"] = capture.stat().st_size / seconds / 1e9
+    elapsed = fastest(benchmark)
+    benchmark.extra_info["million_packets_per_s"] = PACKETS / elapsed / 1e6
+    benchmark.extra_info["gigabytes_per_s"] = capture.stat().st_size / elapsed / 1e9
 
 
 def test_scan_erf(benchmark, capture, tmp_path):
@@ -130,8 +116,8 @@ def test_statistics(benchmark, capture):
 def test_ratio_to_dpkt(benchmark, capture):
     scan(capture)
     some = min(PACKETS, 100_000)
-    ours = benchmark.pedantic(lambda: best(lambda: count_capture(capture)), rounds=1) / PACKETS
-    theirs = best(lambda: dpkt_decode(capture, some), 1) / some
+    ours = benchmark.pedantic(lambda: seconds(lambda: count_capture(capture)), rounds=1) / PACKETS
+    theirs = seconds(lambda: dpkt_decode(capture, some), 1) / some
     benchmark.extra_info["dpkt_times_ours"] = theirs / ours
     assert theirs > 8 * ours
 
@@ -148,7 +134,7 @@ def test_whole_process_against_capinfos(benchmark, capture):
     ours = benchmark.pedantic(lambda: min(cpu_seconds(*program, env=env) for _ in range(3)), rounds=1)
     some = min(PACKETS, 100_000)
     benchmark.extra_info["cpu_seconds"] = ours
-    benchmark.extra_info["dpkt_times_ours"] = best(lambda: dpkt_decode(capture, some), 1) / some * PACKETS / ours
+    benchmark.extra_info["dpkt_times_ours"] = seconds(lambda: dpkt_decode(capture, some), 1) / some * PACKETS / ours
     if shutil.which("capinfos"):
         theirs = cpu_seconds("capinfos", str(capture))
         without = cpu_seconds("capinfos", "-csdaeu", str(capture))

@@ -1,9 +1,8 @@
 """Classifiers on 512 rules and five fields: batches against the plain references, and what counting costs."""
 
-import time
-
 import numpy as np
 import pytest
+from reference.timing import fastest, seconds
 
 from npexplore.golden.classify import CLASSIFIERS
 from npexplore.golden.five_tuple import FiveTuple
@@ -12,20 +11,6 @@ from npexplore.golden.rule_generator import flow_rules, generate_rules, headers_
 RULES = 512
 PACKETS = 1 << 20
 SETS = [*profile_names(), "flows"]
-
-
-def fastest(benchmark):
-    """Seconds of the quickest round; NaN where benchmarks only run once to show that they work."""
-    return benchmark.stats.stats.min if benchmark.stats else float("nan")
-
-
-def seconds(function, rounds=3):
-    times = []
-    for _ in range(rounds):
-        began = time.process_time()
-        function()
-        times.append(time.process_time() - began)
-    return min(times)
 
 
 @pytest.fixture(scope="module", params=SETS)

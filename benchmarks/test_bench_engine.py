@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import simpy
+from reference.timing import best, record
 
 from npexplore._kernels import engine
 from npexplore.designs import design
@@ -194,21 +195,6 @@ def simpy_queue(packets, measured):
     env.process(source())
     env.run()
     return seen.total / max(seen.count, 1)
-
-
-def best(function, rounds=3):
-    """Return the shortest processor time of a call and its last result."""
-    times = []
-    for _ in range(rounds):
-        began = time.process_time()
-        result = function()
-        times.append(time.process_time() - began)
-    return min(times), result
-
-
-def record(benchmark, **numbers):
-    benchmark.extra_info.update(numbers)
-    print(", ".join(f"{name} {number:.4g}" for name, number in numbers.items()))
 
 
 def compared(benchmark, machine, load, peer):

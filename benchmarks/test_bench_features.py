@@ -7,13 +7,12 @@ NPEXPLORE_BENCH_PACKETS sets another number of customers than 200,000.
 """
 
 import os
-import sys
-import time
-from pathlib import Path
 
 import numpy as np
 import pytest
 import simpy
+from reference.network_truths import EXAMPLES, example, feature
+from reference.timing import seconds
 
 from npexplore._kernels import engine
 from npexplore.machine.assembler import Assembler
@@ -25,21 +24,8 @@ from npexplore.solve.network_simulation import BATCHES, WARM_UP, simulate_networ
 from npexplore.solve.rows_check import check_rows
 from npexplore.solve.run import run
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-from reference.network_truths import EXAMPLES, example, feature
-
 CUSTOMERS = int(os.environ.get("NPEXPLORE_BENCH_PACKETS", "200_000"))
-FEWER, ROUNDS, THREADS = 20, 3, 8
-
-
-def best(function):
-    """Return the shortest processor time of a call."""
-    times = []
-    for _ in range(ROUNDS):
-        began = time.process_time()
-        function()
-        times.append(time.process_time() - began)
-    return min(times)
+FEWER, THREADS = 20, 8
 
 
 # ---- SimPy: every peer ends when so many customers are done
@@ -411,8 +397,8 @@ def compared(benchmark, ours, peer):
 
     def both():
         ours(1000)  # warm
-        each = best(lambda: ours(CUSTOMERS)) / (CUSTOMERS * (BATCHES + WARM_UP) / BATCHES)
-        other = best(lambda: peer(Peer(CUSTOMERS // FEWER))) / (CUSTOMERS // FEWER)
+        each = seconds(lambda: ours(CUSTOMERS)) / (CUSTOMERS * (BATCHES + WARM_UP) / BATCHES)
+        other = seconds(lambda: peer(Peer(CUSTOMERS // FEWER))) / (CUSTOMERS // FEWER)
         numbers = {"million_customers_per_s": 1e-6 / each, "times_simpy": other / each}
         benchmark.extra_info.update(numbers)
         print(", ".join(f"{name} {number:.4g}" for name, number in numbers.items()))
@@ -459,10 +445,10 @@ def test_ratio_to_ciw(benchmark, name):
 
     def both():
         simulate_network(example(name), [1], 1000)
-        each = best(lambda: simulate_network(example(name), [1], CUSTOMERS)) / (
+        each = seconds(lambda: simulate_network(example(name), [1], CUSTOMERS)) / (
             CUSTOMERS * (BATCHES + WARM_UP) / BATCHES
         )
-        benchmark.extra_info["times_ciw"] = best(theirs) / customers / each
+        benchmark.extra_info["times_ciw"] = seconds(theirs) / customers / each
         print(f"times_ciw {benchmark.extra_info['times_ciw']:.4g}")
 
     benchmark.pedantic(both, rounds=1, iterations=1)

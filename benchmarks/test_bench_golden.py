@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from reference.timing import fastest, seconds
 
 from npexplore.golden.addresses import prefix_columns, prefix_text
 from npexplore.golden.batch import BatchForwarder, Frames
@@ -28,20 +29,6 @@ ROOT = Path(__file__).parents[1]
 FULL = ROOT.parent / "shared" / "data" / "routes" / "bart_full_table_v4_v6.txt.gz"
 LOOKUPS = 1 << 20
 TABLES = ["dir24_8", "trie20_4_8", "binary_trie"]
-
-
-def fastest(benchmark):
-    """Seconds of the quickest round; NaN where benchmarks only run once to show that they work."""
-    return benchmark.stats.stats.min if benchmark.stats else float("nan")
-
-
-def seconds(function, rounds=3):
-    times = []
-    for _ in range(rounds):
-        began = time.process_time()
-        function()
-        times.append(time.process_time() - began)
-    return min(times)
 
 
 @pytest.fixture(scope="module")

@@ -5,11 +5,11 @@ the public `simulate` with all its statistics, SimPy runs bare. Set NPEXPLORE_BE
 """
 
 import os
-import time
 
 import numpy as np
 import pytest
 import simpy
+from reference.timing import best
 
 from npexplore.machine.machine import Machine, Pool
 from npexplore.machine.resources import Mesh
@@ -119,16 +119,6 @@ def peer(flits, messages):
         env.process(thread())
     env.run(enough)
     return messages / env.now
-
-
-def best(function, rounds=3):
-    """Return the shortest processor time of a call and its last result."""
-    times = []
-    for _ in range(rounds):
-        began = time.process_time()
-        result = function()
-        times.append(time.process_time() - began)
-    return min(times), result
 
 
 @pytest.mark.parametrize("flits", [2, 8, 32])

@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from reference.timing import record, seconds
 
 from npexplore.solve.queueing import multiserver_rates, mva, open_network
 
@@ -24,21 +25,6 @@ POPULATION, SERVERS = 16, [2, 4, 1, 1, 1]
 DEMANDS = np.random.default_rng(1).uniform(0.1, 1.0, (POINTS, 5))
 RATES = multiserver_rates(SERVERS, POPULATION)
 SEVERAL = multiserver_rates([16] * 5, POPULATION)  # the most levels that 16 customers can tell apart
-
-
-def seconds_per_point(function, points, rounds=5):
-    """Return the best processor time of `function` for one of its points."""
-    times = []
-    for _ in range(rounds):
-        began = time.process_time()
-        function()
-        times.append(time.process_time() - began)
-    return min(times) / points
-
-
-def record(benchmark, **numbers):
-    benchmark.extra_info.update(numbers)
-    print(", ".join(f"{name} {number:.4g}" for name, number in numbers.items()))
 
 
 def once(benchmark, function):
@@ -50,7 +36,7 @@ def once(benchmark, function):
     ("kind", "rates"), [("load independent", None), ("two multi-server", RATES), ("five load-dependent", SEVERAL)]
 )
 def test_points_per_second(benchmark, kind, rates):
-    each = once(benchmark, lambda: seconds_per_point(lambda: mva(DEMANDS, POPULATION, 0.0, rates), POINTS))
+    each = once(benchmark, lambda: seconds(lambda: mva(DEMANDS, POPULATION, 0.0, rates), 5) / POINTS)
     record(benchmark, million_points_per_s=1e-6 / each)
 
 
@@ -62,8 +48,8 @@ def test_a_million_points_into_a_data_frame(benchmark):
         columns = {f"utilization_{k}": got.utilization[:, k] for k in range(5)}
         return pd.DataFrame({"throughput": got.throughput, "response_time": got.response_time, **columns})
 
-    seconds = once(benchmark, lambda: seconds_per_point(frame, 1, rounds=2))
-    record(benchmark, points=len(demands), seconds=seconds)
+    took = once(benchmark, lambda: seconds(frame, 2))
+    record(benchmark, points=len(demands), seconds=took)
 
 
 def line_recursion():
@@ -83,8 +69,8 @@ def test_ratio_to_the_recursion_of_line(benchmark):
     some, count = DEMANDS[:50, :, None], np.array([POPULATION])
     answers = [theirs(row, count, np.zeros(1)) for row in some]
     np.testing.assert_allclose([a[0][0] for a in answers], mva(DEMANDS[:50], POPULATION).throughput, rtol=1e-9)
-    other = seconds_per_point(lambda: [theirs(row, count, np.zeros(1)) for row in some], len(some))
-    each = once(benchmark, lambda: seconds_per_point(lambda: mva(DEMANDS, POPULATION), POINTS))
+    other = seconds(lambda: [theirs(row, count, np.zeros(1)) for row in some], 5) / len(some)
+    each = once(benchmark, lambda: seconds(lambda: mva(DEMANDS, POPULATION), 5) / POINTS)
     record(benchmark, line_times_ours=other / each, line_models_per_s=1 / other)
     assert other > 200 * each
 
@@ -127,7 +113,7 @@ def test_ratio_to_a_model_of_line(benchmark, kind, servers):
     quickest, usual, queues = json.loads(run.stdout.splitlines()[-1])
     rates = multiserver_rates(servers, POPULATION)
     np.testing.assert_allclose(mva(some, POPULATION, 0.0, rates).queue_length, queues, rtol=1e-4, atol=1e-4)
-    each = once(benchmark, lambda: seconds_per_point(lambda: mva(DEMANDS, POPULATION, 0.0, rates), POINTS))
+    each = once(benchmark, lambda: seconds(lambda: mva(DEMANDS, POPULATION, 0.0, rates), 5) / POINTS)
     record(benchmark, line_times_ours=quickest / each, line_median_times_ours=usual / each, line_ms=quickest * 1e3)
     assert quickest > 1000 * each
 
@@ -155,6 +141,6 @@ def test_ratio_to_a_simulation_by_ciw(benchmark):
     demands = np.tile(services[:, None], (points, 1, 1))
     response = sum(r.waiting_time + r.service_time for r in records) / customers
     assert response == pytest.approx(open_network(demands[0], arrival, rates).response_time[0, 0], rel=0.15)
-    each = once(benchmark, lambda: seconds_per_point(lambda: open_network(demands, arrival, rates), points))
+    each = once(benchmark, lambda: seconds(lambda: open_network(demands, arrival, rates), 5) / points)
     record(benchmark, ciw_times_ours=theirs / each, ciw_customers=customers, points_per_s=1 / each)
     assert theirs > 1000 * each

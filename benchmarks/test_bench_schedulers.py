@@ -1,9 +1,8 @@
 """Policers and the functional DiffServ router: columns against the plain references, in one run."""
 
-import time
-
 import numpy as np
 import pytest
+from reference.timing import fastest, seconds
 
 from npexplore.golden.diffserv import (
     CLASSES,
@@ -32,20 +31,6 @@ POLICERS = {
     "two_rate": TwoRate(TokenRate.of("40Mb/s"), 20_000, RATE, 10_000),
 }
 KERNELS = [name for name in SCHEDULERS if SCHEDULERS[name].KIND is not None]
-
-
-def fastest(benchmark):
-    """Seconds of the quickest round; NaN where benchmarks only run once to show that they work."""
-    return benchmark.stats.stats.min if benchmark.stats else float("nan")
-
-
-def seconds(function, rounds=3):
-    times = []
-    for _ in range(rounds):
-        began = time.process_time()
-        function()
-        times.append(time.process_time() - began)
-    return min(times)
 
 
 @pytest.fixture(scope="module")

@@ -8,8 +8,9 @@
 Names are imported when they are first used, so that `import npexplore` costs nothing.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from npexplore.names import on_demand
 
 if TYPE_CHECKING:
     from npexplore.designs import design as design
@@ -38,13 +39,4 @@ _HOMES = {
 }
 
 __all__ = [*_HOMES]
-
-
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
-    raise AttributeError(f"module 'npexplore' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = on_demand(__name__, _HOMES)

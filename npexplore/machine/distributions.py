@@ -6,6 +6,7 @@ Times are in seconds, rates per second; scv is the squared coefficient of variat
 from __future__ import annotations
 
 import math
+from abc import ABCMeta, abstractmethod
 from typing import Annotated, Literal
 
 import msgspec
@@ -17,12 +18,16 @@ Count = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
 Stages = Annotated[int, msgspec.Meta(ge=1, le=1_000)]  # each is drawn for itself; more are constant all but in name
 
 
-class Distribution(Record, frozen=True, tag_field="distribution"):
+class _Abstract(msgspec.StructMeta, ABCMeta):
+    """Records with methods that each kind has to have."""
+
+
+class Distribution(Record, frozen=True, tag_field="distribution", metaclass=_Abstract):
     """How long something takes: a mean, and how much it varies."""
 
+    @abstractmethod
     def moments(self) -> tuple[float, float]:
         """Return (mean, squared coefficient of variation)."""
-        raise NotImplementedError
 
     def longest(self) -> float:
         """Return the largest time, or the largest mean of an exponential part."""

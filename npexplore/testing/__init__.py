@@ -3,8 +3,9 @@
 Names are imported when they are first used.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from npexplore.names import on_demand
 
 if TYPE_CHECKING:
     from npexplore.testing.bench import Bench as Bench
@@ -53,18 +54,4 @@ _HOMES = {
 }
 
 __all__ = [*_HOMES]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'npexplore.testing' has no attribute {name!r}")
-    try:
-        return getattr(import_module(_HOMES[name]), name)
-    except ModuleNotFoundError as error:
-        if error.name != "hypothesis":
-            raise
-        raise ImportError("npexplore.testing needs hypothesis: install npexplore with its extra `test`") from error
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = on_demand(__name__, _HOMES, {"hypothesis": "test"})
