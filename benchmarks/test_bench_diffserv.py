@@ -5,8 +5,8 @@ import pytest
 from reference.timing import fastest, seconds
 
 from npexplore.golden.classify import CLASSIFIERS
-from npexplore.golden.five_tuple import FiveTuple
-from npexplore.golden.rule_generator import flow_rules, generate_rules, headers_within, profile_names
+from npexplore.golden.classify.rule_generator import flow_rules, generate_rules, headers_within, profile_names
+from npexplore.golden.ipv4.five_tuple import FiveTuple
 
 RULES = 512
 PACKETS = 1 << 20

@@ -13,17 +13,17 @@ import numpy as np
 import pytest
 from reference.timing import fastest, seconds
 
-from npexplore.golden.addresses import prefix_columns, prefix_text
-from npexplore.golden.batch import BatchForwarder, Frames
 from npexplore.golden.checksum import header_checksum_is_right, header_checksums_are_right
 from npexplore.golden.columns import Packets
-from npexplore.golden.configuration import Port, RouteColumns, Router
-from npexplore.golden.delivery import Links, destination_kinds
-from npexplore.golden.header import read_headers, write_packet
+from npexplore.golden.ipv4.addresses import prefix_columns, prefix_text
+from npexplore.golden.ipv4.delivery import Links, destination_kinds
+from npexplore.golden.ipv4.header import read_headers, write_packet
+from npexplore.golden.ipv4.martians import martian_list, martian_many
+from npexplore.golden.ipv4.ttl import decrement_ttls
+from npexplore.golden.ipv4.validate import validate, validate_many
 from npexplore.golden.lookup import LPMS
-from npexplore.golden.martians import martian_list, martian_many
-from npexplore.golden.ttl import decrement_ttls
-from npexplore.golden.validate import validate, validate_many
+from npexplore.golden.router.batch import BatchForwarder, Frames
+from npexplore.golden.router.configuration import Port, RouteColumns, Router
 
 ROOT = Path(__file__).parents[1]
 FULL = ROOT.parent / "shared" / "data" / "routes" / "bart_full_table_v4_v6.txt.gz"

@@ -29,8 +29,8 @@ import npexplore as npx
 from npexplore.designs import design
 from npexplore.errors import ModelError
 from npexplore.golden.classify import RangeMatcher
-from npexplore.golden.five_tuple import FiveTuple
-from npexplore.golden.rule_files import load_rules
+from npexplore.golden.classify.rule_files import load_rules
+from npexplore.golden.ipv4.five_tuple import FiveTuple
 from npexplore.ledger import load
 from npexplore.ledger.audit import audit
 from npexplore.paths import share

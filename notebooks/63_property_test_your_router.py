@@ -27,11 +27,11 @@ import pandas as pd
 import plotly.express as px
 from IPython.display import Markdown
 
-from npexplore.golden.addresses import mask_of, prefix_pair
 from npexplore.golden.checksum import header_checksum_is_right
-from npexplore.golden.configuration import PortRecord, RouteRecord, RouterFile, resolve
-from npexplore.golden.forward import Forwarder
-from npexplore.golden.header import with_checksum
+from npexplore.golden.ipv4.addresses import mask_of, prefix_pair
+from npexplore.golden.ipv4.header import with_checksum
+from npexplore.golden.router.configuration import PortRecord, RouteRecord, RouterFile, resolve
+from npexplore.golden.router.forward import Forwarder
 from npexplore.plot import theme
 from npexplore.report import headline
 from npexplore.testing import Bench, CounterexampleError, check_lookup, check_router, frames

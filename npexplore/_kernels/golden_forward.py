@@ -19,7 +19,7 @@ BAD_TOTAL_LENGTH, TRUNCATED, BAD_CHECKSUM, MARTIAN_SOURCE, MARTIAN_DESTINATION =
 LIMITED_BROADCAST, MULTICAST, LOCAL_DELIVERY, BLACKHOLE, OTHER_STATION = 13, 16, 17, 21, 28
 GO, SLOW = 254, 255
 ETHERNET, SHORTEST = 14, 20
-UNICAST_ROUTE, BLACKHOLE_ROUTE = 0, 1  # places in KINDS of golden/configuration.py
+UNICAST_ROUTE, BLACKHOLE_ROUTE = 0, 1  # places in KINDS of golden/router/configuration.py
 ALL_ONES = np.uint32(0xFFFFFFFF)
 
 
@@ -42,7 +42,7 @@ def _number(b: Array, o: int) -> int:
 
 @kernel()
 def _header(buffer: Array, words: Array, o: int, size: int) -> int:
-    """Return the reason to drop a packet of `size` bytes at o (golden/validate.py), SLOW if it has options, or GO."""
+    """Return the reason to drop a packet of `size` bytes at o (golden/ipv4/validate.py), SLOW if it has options, or GO."""
     if size < SHORTEST:
         return TOO_SHORT
     if buffer[o] >> 4 != 4:

@@ -188,7 +188,7 @@ def martians(source: Array, destination: Array, value: Array, mask: Array, bad_s
 
 @kernel()
 def destinations(destination: Array, address: Array, mask: Array, broadcasts: Array, out: Array) -> None:
-    """Fill out (uint8) with the kind of each destination (golden/delivery.py).
+    """Fill out (uint8) with the kind of each destination (golden/ipv4/delivery.py).
 
     address, mask (uint32), broadcasts (bool): of the router's links; without broadcasts a link has no such addresses.
     """

@@ -1,4 +1,4 @@
-"""Options of many IPv4 headers: the first fault of each, by the rules of golden/options.py.
+"""Options of many IPv4 headers: the first fault of each, by the rules of golden/ipv4/options.py.
 
 Packets lie in `buffer` (uint8) at offset, length bytes each, and may be malformed in any way.
 """

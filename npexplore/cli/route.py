@@ -16,9 +16,9 @@ from npexplore.cli.output import emit, facts, json_option, note, table, warn
 from npexplore.errors import InputError, one_of
 
 if TYPE_CHECKING:
-    from npexplore.golden.comparison import Verdict
-    from npexplore.golden.configuration import Router
-    from npexplore.golden.routed import Routed
+    from npexplore.golden.captures.routed import Routed
+    from npexplore.golden.compare.comparison import Verdict
+    from npexplore.golden.router.configuration import Router
 
 DIFFERS, DAMAGED = 1, 3
 PROFILES = ("rfc1812", "linux")
@@ -55,7 +55,7 @@ def command(
     as_json: bool,
 ) -> int:
     """Forward captures (pcap, pcapng, gzip, zstd; - is standard input) through the golden router of ROUTER.toml."""
-    from npexplore.golden.configuration import load_router, router_schema
+    from npexplore.golden.router.configuration import load_router, router_schema
 
     if schema:
         print(json.dumps(router_schema(), indent=2))
@@ -66,7 +66,7 @@ def command(
         one_of("profile", profile, PROFILES)
     if out is not None and compare is not None and out.resolve() == compare.resolve():
         raise InputError(f"--out and --compare must be two folders, got {out} for both")
-    from npexplore.golden.routed import forward_captures
+    from npexplore.golden.captures.routed import forward_captures
 
     router, captures = load_router(config), split_inputs((*inputs, *more))
     run = forward_captures(

@@ -19,8 +19,12 @@ SCHEMAS = {
     "mix": ("npexplore.machine.mixes:mix_schema", "mixes", "lengths of packets, with shares"),
     "layout": ("npexplore.machine.layouts:layout_schema", "raw", "who sits on which tile of a chip, and streams"),
     "network": ("npexplore.machine.network:network_schema", "networks", "stations, classes and routes for solve"),
-    "router": ("npexplore.golden.configuration:router_schema", "routers", "ports, routes and queues of a router"),
-    "rules": ("npexplore.golden.rule_files:rules_schema", "rules", "classifier rules, policers, schedulers"),
+    "router": (
+        "npexplore.golden.router.configuration:router_schema",
+        "routers",
+        "ports, routes, queues of a router",
+    ),
+    "rules": ("npexplore.golden.classify.rule_files:rules_schema", "rules", "classifier rules, policers, schedulers"),
 }
 
 

@@ -61,13 +61,14 @@ def _use_golden() -> None:
 
     import numpy as np
 
-    from npexplore.golden import checksum, delivery, forward_captures, header, load_router, martians, ttl, validate
+    from npexplore.golden import checksum, forward_captures, load_router
     from npexplore.golden.classify import CLASSIFIERS
+    from npexplore.golden.classify.rules import Rule
     from npexplore.golden.columns import Packets
-    from npexplore.golden.five_tuple import read_five_tuples
+    from npexplore.golden.ipv4 import delivery, header, martians, ttl, validate
+    from npexplore.golden.ipv4.five_tuple import read_five_tuples
+    from npexplore.golden.ipv4.options import option_faults
     from npexplore.golden.lookup import LPMS
-    from npexplore.golden.options import option_faults
-    from npexplore.golden.rules import Rule
     from npexplore.packets.writing import write_packets
     from npexplore.paths import share
 
@@ -103,7 +104,7 @@ def _use_diffserv() -> None:
     from npexplore.golden.columns import Packets
     from npexplore.golden.diffserv import Receiver
     from npexplore.golden.diffserv.experiments import Bench, many_flows
-    from npexplore.golden.mark import mark_dscps
+    from npexplore.golden.diffserv.mark import mark_dscps
     from npexplore.golden.police import LeakyBucket, police_many
     from npexplore.golden.token_rate import TokenRate
 

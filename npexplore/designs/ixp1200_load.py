@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from npexplore.errors import ModelError
 from npexplore.golden.classify import Classifier, LinearSearch, RangeMatcher
+from npexplore.golden.classify.rule_generator import flow_rules, headers_within
 from npexplore.golden.lookup.dir24_8 import Dir24_8
 from npexplore.golden.police import LeakyBucket
-from npexplore.golden.rule_generator import flow_rules, headers_within
 from npexplore.golden.schedule.base import Packet
 from npexplore.golden.schedule.priority_drr import PriorityDeficitRoundRobin, halving_quanta
 from npexplore.golden.token_rate import TokenRate

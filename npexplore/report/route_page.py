@@ -15,7 +15,7 @@ from npexplore.report.sections import Content, Section
 from npexplore.report.shell import draw, environment, listing, si
 
 if TYPE_CHECKING:
-    from npexplore.golden.routed import Routed
+    from npexplore.golden.captures.routed import Routed
 
 MOST = 16  # ports on each side that a picture shows by name
 OTHERS = "other ports"

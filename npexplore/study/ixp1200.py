@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from npexplore.designs import Design
-from npexplore.golden.addresses import address_text
 from npexplore.golden.classify import RangeMatcher
-from npexplore.golden.five_tuple import FIELDS, FiveTuple, five_tuple
+from npexplore.golden.ipv4.addresses import address_text
+from npexplore.golden.ipv4.five_tuple import FIELDS, FiveTuple, five_tuple
 from npexplore.machine.parameters import Value
 from npexplore.study.answers import pool
 from npexplore.study.quantities.ixp1200 import RULES, fits

@@ -15,10 +15,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from npexplore.golden.configuration import Profile, Router
-from npexplore.golden.difference import frame_difference
-from npexplore.golden.forward import Forwarder, Outcome, Sent
+from npexplore.golden.compare.difference import frame_difference
 from npexplore.golden.reasons import Reason
+from npexplore.golden.router.configuration import Profile, Router
+from npexplore.golden.router.forward import Forwarder, Outcome, Sent
 from npexplore.testing.captures import cases_for
 from npexplore.testing.oracles import as_router, compare
 

@@ -14,9 +14,9 @@ from tempfile import TemporaryDirectory
 from hypothesis import given
 
 from npexplore.errors import InputError
-from npexplore.golden.configuration import Profile, Router
-from npexplore.golden.difference import Difference, first_difference
-from npexplore.golden.forward import Forwarder, Outcome
+from npexplore.golden.compare.difference import Difference, first_difference
+from npexplore.golden.router.configuration import Profile, Router
+from npexplore.golden.router.forward import Forwarder, Outcome
 from npexplore.packets.frames import read_frames, write_frames
 from npexplore.testing.oracles import CounterexampleError, as_router, compare, example_settings
 from npexplore.testing.routers import frames as frames_for

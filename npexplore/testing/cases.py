@@ -2,8 +2,8 @@
 
 from hypothesis import strategies as st
 
-from npexplore.golden.delivery import Destination, Links
-from npexplore.golden.martians import Martians, martian_list
+from npexplore.golden.ipv4.delivery import Destination, Links
+from npexplore.golden.ipv4.martians import Martians, martian_list
 from npexplore.testing.strategies import addresses, ipv4_packets
 
 __all__ = ["addresses", "ipv4_packets"]

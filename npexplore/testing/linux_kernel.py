@@ -27,8 +27,8 @@ from typing import TypeVar
 import numpy as np
 
 from npexplore.errors import InputError
-from npexplore.golden.addresses import address_number, address_text, mask_of
-from npexplore.golden.configuration import KINDS, Port, PortRecord, Router, RouterFile, resolve
+from npexplore.golden.ipv4.addresses import address_number, address_text, mask_of
+from npexplore.golden.router.configuration import KINDS, Port, PortRecord, Router, RouterFile, resolve
 
 Result = TypeVar("Result")
 

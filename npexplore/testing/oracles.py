@@ -17,11 +17,11 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from npexplore.golden.addresses import address_text
-from npexplore.golden.configuration import Profile, Router, load_router
-from npexplore.golden.difference import Difference, first_difference, frame_difference, summary
-from npexplore.golden.forward import Forwarder, Outcome
+from npexplore.golden.compare.difference import Difference, first_difference, frame_difference, summary
+from npexplore.golden.ipv4.addresses import address_text
 from npexplore.golden.lookup import LinearLpm
+from npexplore.golden.router.configuration import Profile, Router, load_router
+from npexplore.golden.router.forward import Forwarder, Outcome
 from npexplore.testing.routers import frames as frames_for
 from npexplore.testing.strategies import Update, addresses_near, updates
 

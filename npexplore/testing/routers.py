@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 
 from hypothesis import strategies as st
 
-from npexplore.golden.addresses import MAX_ADDRESS, address_text, mask_of
-from npexplore.golden.configuration import (
+from npexplore.golden.ipv4.addresses import MAX_ADDRESS, address_text, mask_of
+from npexplore.golden.router.configuration import (
     KINDS,
     NeighbourRecord,
     PortRecord,

@@ -4,10 +4,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from npexplore.golden.addresses import MAX_ADDRESS, mask_of
+from npexplore.golden.classify.rules import Range, Rule, Rules
 from npexplore.golden.code_points import DSCP
-from npexplore.golden.five_tuple import BITS, FiveTuple
-from npexplore.golden.rules import Range, Rule, Rules
+from npexplore.golden.ipv4.addresses import MAX_ADDRESS, mask_of
+from npexplore.golden.ipv4.five_tuple import BITS, FiveTuple
 from npexplore.testing.strategies import addresses
 
 _PORTS = (0, 1, 22, 80, 443, 1023, 1024, 32767, 32768, 65534, 65535)

@@ -8,8 +8,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from npexplore.golden.addresses import MAX_ADDRESS, mask_of, prefix_pair, prefix_text
-from npexplore.golden.header import with_checksum, write_packet
+from npexplore.golden.ipv4.addresses import MAX_ADDRESS, mask_of, prefix_pair, prefix_text
+from npexplore.golden.ipv4.header import with_checksum, write_packet
 
 Route = tuple[str, int]
 Update = tuple[str, int | None]  # a prefix and its next hop; None takes the route away

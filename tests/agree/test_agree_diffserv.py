@@ -8,8 +8,8 @@ import pytest
 
 from npexplore.golden.diffserv import Arrivals, ClassQueue, DiffServ, OutputPort, Receiver, Treatment, simulate
 from npexplore.golden.diffserv.experiments import Bench, load_sweep, many_flows, rates_of_flows
-from npexplore.golden.link_rate import CHECK, GAP, PREAMBLE, SHORTEST, departure_times
-from npexplore.golden.queues import QueueLimits
+from npexplore.golden.diffserv.link_rate import CHECK, GAP, PREAMBLE, SHORTEST, departure_times
+from npexplore.golden.diffserv.queues import QueueLimits
 from npexplore.golden.schedule import SCHEDULERS
 from npexplore.golden.token_rate import TokenRate
 from npexplore.ledger import load

@@ -8,9 +8,9 @@ An input is a byte that chooses the port and whether the header's checksum is pu
 import driver
 
 with driver.instrumented("npexplore.golden"):
-    from npexplore.golden.configuration import resolve
-    from npexplore.golden.forward import Forwarder, profiles
-    from npexplore.golden.header import with_checksum
+    from npexplore.golden.ipv4.header import with_checksum
+    from npexplore.golden.router.configuration import resolve
+    from npexplore.golden.router.forward import Forwarder, profiles
 from reference.forward_laws import assert_sound
 from reference.router_cases import NAMED
 

@@ -4,11 +4,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from npexplore.golden.elements import Graph
-from npexplore.golden.header import read_header
-from npexplore.golden.options import forward_options, read_options
+from npexplore.golden.ipv4.header import read_header
+from npexplore.golden.ipv4.options import forward_options, read_options
+from npexplore.golden.ipv4.ttl import decrement_ttl
+from npexplore.golden.ipv4.validate import validate
 from npexplore.golden.reasons import Reason
-from npexplore.golden.ttl import decrement_ttl
-from npexplore.golden.validate import validate
 from npexplore.paths import share
 from npexplore.testing.strategies import ipv4_packets
 

@@ -10,14 +10,14 @@ from reference.router_random import random_cases, random_router
 
 from npexplore._kernels import golden_forward as kernels
 from npexplore.errors import InputError
-from npexplore.golden.addresses import address_text
-from npexplore.golden.batch import BatchForwarder, Frames
 from npexplore.golden.columns import Packets
-from npexplore.golden.configuration import KINDS, RouteRecord, resolve
-from npexplore.golden.forward import Forwarder, profiles
-from npexplore.golden.icmp_limit import TokenBucket
+from npexplore.golden.ipv4.addresses import address_text
+from npexplore.golden.ipv4.icmp_limit import TokenBucket
 from npexplore.golden.lookup import LPMS
 from npexplore.golden.reasons import Reason
+from npexplore.golden.router.batch import BatchForwarder, Frames
+from npexplore.golden.router.configuration import KINDS, RouteRecord, resolve
+from npexplore.golden.router.forward import Forwarder, profiles
 from npexplore.testing.routers import frames, router_configurations
 
 ROUTER = resolve(NAMED)

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from npexplore.golden.classify import CLASSIFIERS, LinearSearch, RangeMatcher
 from npexplore.golden.classify.intervals import OUTSIDE, IntervalTable
 from npexplore.golden.classify.range_matching import READINGS
-from npexplore.golden.five_tuple import TYPES, FiveTuple
-from npexplore.golden.rule_generator import flow_rules, generate_rules, headers_within, profile_names
-from npexplore.golden.rules import MAX_RULES
+from npexplore.golden.classify.rule_generator import flow_rules, generate_rules, headers_within, profile_names
+from npexplore.golden.classify.rules import MAX_RULES
+from npexplore.golden.ipv4.five_tuple import TYPES, FiveTuple
 from npexplore.golden.work import WorkColumns
 from npexplore.testing import headers_near, rule_sets, rules
 

@@ -6,12 +6,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from reference.forward_laws import assert_sound, fields
 
-from npexplore.golden.configuration import RouteColumns, Router
-from npexplore.golden.forward import Forwarder, profiles
-from npexplore.golden.header import with_checksum
+from npexplore.golden.ipv4.header import with_checksum
+from npexplore.golden.ipv4.options import NOP, read_options
 from npexplore.golden.lookup import LPMS
-from npexplore.golden.options import NOP, read_options
 from npexplore.golden.reasons import Reason
+from npexplore.golden.router.configuration import RouteColumns, Router
+from npexplore.golden.router.forward import Forwarder, profiles
 from npexplore.testing import frames, router_configurations
 from npexplore.testing.strategies import malformed
 

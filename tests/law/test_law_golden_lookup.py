@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference.route_tables import addresses_within, bundled_table, largest_table, match
 
-from npexplore.golden.addresses import mask_of, prefix_text
+from npexplore.golden.ipv4.addresses import mask_of, prefix_text
 from npexplore.golden.lookup import LPMS, LinearLpm
 from npexplore.golden.lookup.cache import ROUTE_CACHES
 from npexplore.golden.lookup.route_table import RouteTable
@@ -76,7 +76,7 @@ def test_a_batch_answers_and_reads_as_single_lookups(tables, name, routes, more)
 
 @given(routing_tables(), st.lists(addresses(), min_size=1))
 def test_linear_reference_agrees_with_trying_every_length(routes, probes):
-    from npexplore.golden.addresses import prefix_pair
+    from npexplore.golden.ipv4.addresses import prefix_pair
 
     table, plain = LinearLpm.from_routes(routes), {prefix_pair(prefix): hop for prefix, hop in routes}
     assert [table.lookup(address) for address in probes] == [match(plain, address) for address in probes]

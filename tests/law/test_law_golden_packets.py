@@ -4,15 +4,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from npexplore.golden.checksum import header_checksum_is_right, internet_checksum
-from npexplore.golden.delivery import Links
-from npexplore.golden.fragment import fragment
-from npexplore.golden.header import DF, MF, read_header
-from npexplore.golden.icmp import IcmpError, icmp_error, silence
-from npexplore.golden.martians import martian_list
-from npexplore.golden.options import forward_options, next_of_source_route, read_options
+from npexplore.golden.ipv4.delivery import Links
+from npexplore.golden.ipv4.fragment import fragment
+from npexplore.golden.ipv4.header import DF, MF, read_header
+from npexplore.golden.ipv4.icmp import IcmpError, icmp_error, silence
+from npexplore.golden.ipv4.martians import martian_list
+from npexplore.golden.ipv4.options import forward_options, next_of_source_route, read_options
+from npexplore.golden.ipv4.ttl import decrement_ttl
+from npexplore.golden.ipv4.validate import validate
 from npexplore.golden.reasons import Reason
-from npexplore.golden.ttl import decrement_ttl
-from npexplore.golden.validate import validate
 from npexplore.testing.strategies import addresses, ipv4_packets
 
 LINKS = Links((0x0A000001, 0xC0A80001), (24, 16))

@@ -1,7 +1,7 @@
 """Every golden function with a batch form: the batch answers what the reference answers packet by packet."""
 
 from importlib import import_module
-from pkgutil import iter_modules
+from pkgutil import walk_packages
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ from npexplore.testing import cases
 
 PAIRS = [
     pair
-    for module in iter_modules(golden.__path__, "npexplore.golden.")
+    for module in walk_packages(golden.__path__, "npexplore.golden.")
     for pair in getattr(import_module(module.name), "PAIRS", [])
 ]
 

@@ -5,10 +5,10 @@ import dataclasses
 from hypothesis import given
 from hypothesis import strategies as st
 
-from npexplore.golden.batch import BatchForwarder, Frames
-from npexplore.golden.forward import Forwarder
-from npexplore.golden.policy import Policy
 from npexplore.golden.reasons import Reason
+from npexplore.golden.router.batch import BatchForwarder, Frames
+from npexplore.golden.router.forward import Forwarder
+from npexplore.golden.router.policy import Policy
 from npexplore.testing import frames, router_configurations
 
 policies = st.builds(

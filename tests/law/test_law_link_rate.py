@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from npexplore.golden.link_rate import Link, departure_times
+from npexplore.golden.diffserv.link_rate import Link, departure_times
 
 frames = st.lists(st.tuples(st.integers(0, 3000), st.integers(0, 1600)), max_size=30)
 rates = st.sampled_from((10_000_000, 1_000_000_000, 333_333_333, 100_000_000_000))

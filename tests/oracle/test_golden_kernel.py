@@ -12,9 +12,9 @@ from reference import kernel_recording as recording
 from reference.kernel_limits import Told
 from reference.router_random import random_cases
 
-from npexplore.golden.difference import first_difference
-from npexplore.golden.forward import Forwarder
-from npexplore.golden.masked import without_time
+from npexplore.golden.compare.difference import first_difference
+from npexplore.golden.compare.masked import without_time
+from npexplore.golden.router.forward import Forwarder
 from npexplore.testing import frames, router_configurations
 from npexplore.testing.linux_kernel import LinuxKernel, why_not
 

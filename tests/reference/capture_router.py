@@ -6,9 +6,9 @@ With --ttl-1 it forwards packets that have one hop left.
 import sys
 from pathlib import Path
 
-from npexplore.golden.configuration import load_router
-from npexplore.golden.forward import Forwarder
-from npexplore.golden.header import with_checksum
+from npexplore.golden.ipv4.header import with_checksum
+from npexplore.golden.router.configuration import load_router
+from npexplore.golden.router.forward import Forwarder
 from npexplore.packets.frames import read_frames, write_frames
 
 

@@ -5,8 +5,8 @@ from fractions import Fraction
 from hypothesis import strategies as st
 
 from npexplore.golden.diffserv import Arrivals, ClassQueue, DiffServ, OutputPort, Receiver, Shaping, Treatment
+from npexplore.golden.diffserv.queues import EarlyDrop, QueueLimits, Thresholds
 from npexplore.golden.police import Colour, LeakyBucket, SingleRate, TwoRate
-from npexplore.golden.queues import EarlyDrop, QueueLimits, Thresholds
 from npexplore.golden.schedule import SCHEDULERS
 from npexplore.golden.token_rate import TokenRate
 

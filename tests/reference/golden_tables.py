@@ -18,7 +18,7 @@ def rows(head, lines):
 
 def stages():
     """Return the stages of each profile in order."""
-    from npexplore.golden.forward import profiles
+    from npexplore.golden.router.forward import profiles
 
     parts = []
     for name, profile in profiles().items():
@@ -35,9 +35,9 @@ def stages():
 
 def reasons():
     """Return the reasons with their clauses and the stages that may give them."""
-    from npexplore.golden.forward import profiles
-    from npexplore.golden.icmp import error_for
+    from npexplore.golden.ipv4.icmp import error_for
     from npexplore.golden.reasons import Reason
+    from npexplore.golden.router.forward import profiles
 
     lines = []
     for reason in Reason:
@@ -66,8 +66,8 @@ def differences():
     """Return the named cases whose outcomes differ, by the clause that RFC 1812's side of it follows."""
     from reference.router_cases import named_cases
 
-    from npexplore.golden.difference import first_difference
-    from npexplore.golden.forward import Forwarder
+    from npexplore.golden.compare.difference import first_difference
+    from npexplore.golden.router.forward import Forwarder
 
     router, cases = named_cases()
     routers = [Forwarder(router, profile=name, lookup="binary_trie") for name in ("rfc1812", "linux")]

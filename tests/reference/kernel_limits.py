@@ -4,7 +4,7 @@ It sends a source whose destination is unreachable no more than a few errors, an
 that address; and it repeats a redirect only after a while. What is for the router itself it may answer as a host.
 """
 
-from npexplore.golden.icmp import ICMP, REDIRECT
+from npexplore.golden.ipv4.icmp import ICMP, REDIRECT
 from npexplore.golden.reasons import Reason
 
 UNREACHABLES = (Reason.NO_ROUTE, Reason.UNREACHABLE, Reason.PROHIBITED)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from npexplore.golden.addresses import mask_of, prefix_columns
+from npexplore.golden.ipv4.addresses import mask_of, prefix_columns
 
 ROOT = Path(__file__).parents[2]
 BUNDLED = ROOT / "data" / "routes" / "internet_20000.txt.gz"

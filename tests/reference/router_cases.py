@@ -8,8 +8,8 @@ import struct
 from dataclasses import dataclass
 from pathlib import Path
 
-from npexplore.golden.addresses import address_number, address_text
-from npexplore.golden.configuration import NeighbourRecord, PortRecord, Router, RouteRecord, RouterFile, resolve
+from npexplore.golden.ipv4.addresses import address_number, address_text
+from npexplore.golden.router.configuration import NeighbourRecord, PortRecord, Router, RouteRecord, RouterFile, resolve
 
 DATA = Path(__file__).parents[2] / "data"
 UDP, TCP, ICMP, EXPERIMENT = 17, 6, 1, 253

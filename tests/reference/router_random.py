@@ -9,9 +9,9 @@ import struct
 import numpy as np
 from reference.router_cases import DATA, ICMP, TCP, UDP, body, checksum, icmp, packet, ports
 
-from npexplore.golden.addresses import address_number, mask_of
-from npexplore.golden.configuration import NeighbourRecord, RouteRecord, RouterFile, resolve
-from npexplore.golden.forward import Forwarder
+from npexplore.golden.ipv4.addresses import address_number, mask_of
+from npexplore.golden.router.configuration import NeighbourRecord, RouteRecord, RouterFile, resolve
+from npexplore.golden.router.forward import Forwarder
 
 ADDRESSES = (
     "10.0.0.1/16", "10.1.0.1/24", "10.2.0.1/16", "10.3.0.1/24", "10.4.0.1/20", "10.5.0.1/30", "10.6.0.0/31",

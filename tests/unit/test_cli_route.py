@@ -14,8 +14,8 @@ from reference.router_cases import ICMP, icmp, named_cases, packet
 from npexplore import read_capture
 from npexplore.cli import main
 from npexplore.golden import forward_captures, load_router
-from npexplore.golden.forward import Forwarder
 from npexplore.golden.reasons import Reason
+from npexplore.golden.router.forward import Forwarder
 from npexplore.packets.scan import CaptureScan
 from npexplore.paths import share
 from npexplore.plot import theme

@@ -6,7 +6,7 @@ import pytest
 from npexplore.designs import design
 from npexplore.designs.ixp1200_load import classifier, constant_work, packet_rate, receivers_of
 from npexplore.errors import InputError, ModelError
-from npexplore.golden.rule_generator import headers_within
+from npexplore.golden.classify.rule_generator import headers_within
 
 IXP1200 = design("ixp1200")
 ONE = {"receivers": 1, "receiver_engines": 1}

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from npexplore.golden.classify.rule_files import rules_schema
 from npexplore.golden.diffserv import Fate
 from npexplore.golden.police import POLICERS
-from npexplore.golden.rule_files import rules_schema
 from npexplore.golden.schedule import SCHEDULERS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "diffserv.md").read_text()

@@ -4,10 +4,10 @@ import re
 from pathlib import Path
 
 from npexplore.golden import LinearSearch, RangeMatcher
-from npexplore.golden.addresses import address_number, address_text
 from npexplore.golden.classify.intervals import Found
-from npexplore.golden.rule_files import load_rules
-from npexplore.golden.rules import Rule
+from npexplore.golden.classify.rule_files import load_rules
+from npexplore.golden.classify.rules import Rule
+from npexplore.golden.ipv4.addresses import address_number, address_text
 from npexplore.golden.work import Access
 from npexplore.paths import share
 

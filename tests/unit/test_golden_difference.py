@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from npexplore.golden.difference import CLAUSES, first_difference, frame_difference
-from npexplore.golden.forward import Sent
-from npexplore.golden.header import with_checksum, write_packet
-from npexplore.golden.icmp import IcmpError, icmp_error
-from npexplore.golden.masked import without_time
+from npexplore.golden.compare.difference import CLAUSES, first_difference, frame_difference
+from npexplore.golden.compare.masked import without_time
+from npexplore.golden.ipv4.header import with_checksum, write_packet
+from npexplore.golden.ipv4.icmp import IcmpError, icmp_error
 from npexplore.golden.reasons import Reason
+from npexplore.golden.router.forward import Sent
 
 LINK = bytes.fromhex("020000000100 020000000001 0800")
 PACKET = write_packet(0x0A000009, 0x14000001, bytes(range(40)), identification=7, ttl=9)

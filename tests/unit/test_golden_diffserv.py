@@ -18,8 +18,8 @@ from npexplore.golden.diffserv import (
     simulate,
     simulate_plainly,
 )  # fmt: skip
+from npexplore.golden.diffserv.queues import EarlyDrop, QueueLimits, Thresholds
 from npexplore.golden.police import Colour, LeakyBucket, TwoRate
-from npexplore.golden.queues import EarlyDrop, QueueLimits, Thresholds
 from npexplore.golden.schedule import PriorityDeficitRoundRobin, halving_quanta
 from npexplore.golden.token_rate import TokenRate
 from npexplore.golden.work import Access, Meter

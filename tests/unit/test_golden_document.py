@@ -7,8 +7,8 @@ from reference.golden_tables import DOCUMENT, TABLES, renewed
 
 from npexplore import golden
 from npexplore.cli.route import command
-from npexplore.golden.configuration import load_router, router_schema
-from npexplore.golden.routed import forward_captures
+from npexplore.golden.captures.routed import forward_captures
+from npexplore.golden.router.configuration import load_router, router_schema
 from npexplore.paths import share
 
 TEXT = DOCUMENT.read_text()

@@ -11,7 +11,7 @@ from npexplore.cli import main
 from npexplore.errors import InputError
 from npexplore.golden import forward_captures, load_router
 from npexplore.golden.checksum import header_checksum_is_right
-from npexplore.golden.header import read_header
+from npexplore.golden.ipv4.header import read_header
 from npexplore.golden.police import Colour, LeakyBucket, SingleRate, TwoRate
 from npexplore.golden.schedule import SCHEDULERS
 from npexplore.golden.token_rate import TokenRate

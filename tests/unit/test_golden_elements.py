@@ -8,7 +8,7 @@ from npexplore.errors import InputError, UnknownNameError
 from npexplore.golden.checksum import header_checksum_is_right
 from npexplore.golden.elements import ELEMENTS, Graph, Pack
 from npexplore.golden.elements.base import Place
-from npexplore.golden.header import with_checksum
+from npexplore.golden.ipv4.header import with_checksum
 from npexplore.golden.reasons import Reason
 from npexplore.paths import share
 

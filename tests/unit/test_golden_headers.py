@@ -8,7 +8,6 @@ import pytest
 
 from npexplore._kernels import golden_headers as kernels
 from npexplore.errors import InputError
-from npexplore.golden.addresses import address_number
 from npexplore.golden.checksum import (
     header_checksum_is_right,
     header_checksums_are_right,
@@ -18,13 +17,14 @@ from npexplore.golden.checksum import (
     update_checksums,
 )
 from npexplore.golden.columns import Packets
-from npexplore.golden.delivery import Destination, Links, delivery, destination_kind
-from npexplore.golden.header import read_header, with_checksum, write_packet
-from npexplore.golden.martians import martian, martian_list
+from npexplore.golden.ipv4.addresses import address_number
+from npexplore.golden.ipv4.delivery import Destination, Links, delivery, destination_kind
+from npexplore.golden.ipv4.header import read_header, with_checksum, write_packet
+from npexplore.golden.ipv4.martians import martian, martian_list
+from npexplore.golden.ipv4.redirect import redirects
+from npexplore.golden.ipv4.ttl import decrement_ttl, decrement_ttls
+from npexplore.golden.ipv4.validate import validate, validate_many
 from npexplore.golden.reasons import Reason
-from npexplore.golden.redirect import redirects
-from npexplore.golden.ttl import decrement_ttl, decrement_ttls
-from npexplore.golden.validate import validate, validate_many
 
 PACKET = write_packet(0x0A000001, 0x14000001, b"payload!", identification=0x1234, ttl=9)
 

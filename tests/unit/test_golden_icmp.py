@@ -5,12 +5,12 @@ import pytest
 
 from npexplore.errors import InputError
 from npexplore.golden.checksum import internet_checksum
-from npexplore.golden.delivery import Links
-from npexplore.golden.fragment import fragment
-from npexplore.golden.header import DF, MF, read_header, write_packet
-from npexplore.golden.icmp import IcmpError, Silence, error_for, icmp_error, redirect_to, silence
-from npexplore.golden.icmp_limit import TokenBucket
-from npexplore.golden.martians import martian_list
+from npexplore.golden.ipv4.delivery import Links
+from npexplore.golden.ipv4.fragment import fragment
+from npexplore.golden.ipv4.header import DF, MF, read_header, write_packet
+from npexplore.golden.ipv4.icmp import IcmpError, Silence, error_for, icmp_error, redirect_to, silence
+from npexplore.golden.ipv4.icmp_limit import TokenBucket
+from npexplore.golden.ipv4.martians import martian_list
 from npexplore.golden.reasons import Reason
 
 LINKS = Links((0x0A0000FE, 0x0B0000FE), (24, 24))

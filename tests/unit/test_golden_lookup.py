@@ -9,7 +9,7 @@ from reference.route_tables import bundled_table, largest_table
 import npexplore
 from npexplore import golden
 from npexplore.errors import InputError, TableFullError
-from npexplore.golden.addresses import address_text
+from npexplore.golden.ipv4.addresses import address_text
 from npexplore.golden.lookup import LPMS, Dir24_8, LinearLpm, Trie20_4_8, route_cache_hit_ratio
 from npexplore.golden.lookup.base import Read
 from npexplore.packets.statistics import destination_locality

@@ -6,8 +6,8 @@ from npexplore.errors import InputError, UnknownNameError
 from npexplore.golden.checksum import header_checksum_is_right
 from npexplore.golden.code_points import DSCP, class_dscp, class_of, dscp_name, dscp_number
 from npexplore.golden.columns import Packets
-from npexplore.golden.header import read_header, write_packet
-from npexplore.golden.mark import mark_dscp, mark_dscps
+from npexplore.golden.diffserv.mark import mark_dscp, mark_dscps
+from npexplore.golden.ipv4.header import read_header, write_packet
 from npexplore.golden.police import Colour
 
 # RFC 2597 section 6, RFC 3246 section 2.7, RFC 2474 section 4.2.2

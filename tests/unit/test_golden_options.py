@@ -3,8 +3,8 @@
 import pytest
 
 from npexplore.golden.checksum import header_checksum_is_right
-from npexplore.golden.header import read_header, write_packet
-from npexplore.golden.options import (
+from npexplore.golden.ipv4.header import read_header, write_packet
+from npexplore.golden.ipv4.options import (
     LOOSE_ROUTE,
     RECORD_ROUTE,
     STRICT_ROUTE,

@@ -3,10 +3,10 @@
 import pytest
 
 from npexplore.errors import InputError
-from npexplore.golden.configuration import load_router
-from npexplore.golden.forward import Forwarder
-from npexplore.golden.header import write_packet
+from npexplore.golden.ipv4.header import write_packet
 from npexplore.golden.reasons import Reason
+from npexplore.golden.router.configuration import load_router
+from npexplore.golden.router.forward import Forwarder
 
 ROUTER = """
 [[port]]

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reference.router_cases import named_cases, packet, record, route, stamp
 
-from npexplore.golden.batch import BatchForwarder, Frames
-from npexplore.golden.forward import Forwarder, Walk, profiles
-from npexplore.golden.policy import Policy
 from npexplore.golden.reasons import Reason
+from npexplore.golden.router.batch import BatchForwarder, Frames
+from npexplore.golden.router.forward import Forwarder, Walk, profiles
+from npexplore.golden.router.policy import Policy
 
 ROUTER, CASES = named_cases()
 NARROW = dataclasses.replace(ROUTER, ports=tuple(dataclasses.replace(port, mtu=60) for port in ROUTER.ports))

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from npexplore.errors import InputError, TableFullError
 from npexplore.golden import LinearSearch, RangeMatcher
 from npexplore.golden.classify import CLASSIFIERS
-from npexplore.golden.five_tuple import FIELDS, FiveTuple, five_columns, table_five_tuples
-from npexplore.golden.rule_files import (
+from npexplore.golden.classify.rule_files import (
     RuleRecord,
     classbench_lines,
     classbench_rules,
@@ -19,8 +18,15 @@ from npexplore.golden.rule_files import (
     rules_of,
     rules_toml,
 )
-from npexplore.golden.rule_generator import flow_rules, generate_rules, headers_within, load_profile, profile_names
-from npexplore.golden.rules import MAX_RULES, Rule, Rules, prefix_length
+from npexplore.golden.classify.rule_generator import (
+    flow_rules,
+    generate_rules,
+    headers_within,
+    load_profile,
+    profile_names,
+)
+from npexplore.golden.classify.rules import MAX_RULES, Rule, Rules, prefix_length
+from npexplore.golden.ipv4.five_tuple import FIELDS, FiveTuple, five_columns, table_five_tuples
 from npexplore.packets import read_capture
 from npexplore.paths import share
 from npexplore.testing import headers_near, rule_sets

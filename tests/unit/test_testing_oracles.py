@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from npexplore.errors import InputError
-from npexplore.golden.addresses import mask_of, prefix_pair
-from npexplore.golden.configuration import PortRecord, RouteRecord, RouterFile, resolve
-from npexplore.golden.forward import Forwarder
-from npexplore.golden.header import with_checksum
+from npexplore.golden.ipv4.addresses import mask_of, prefix_pair
+from npexplore.golden.ipv4.header import with_checksum
+from npexplore.golden.ipv4.validate import validate
 from npexplore.golden.lookup import BinaryTrie, LinearLpm
 from npexplore.golden.reasons import Reason
-from npexplore.golden.validate import validate
+from npexplore.golden.router.configuration import PortRecord, RouteRecord, RouterFile, resolve
+from npexplore.golden.router.forward import Forwarder
 from npexplore.testing import (
     Bench,
     CounterexampleError,

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import Phase, find, given, settings
 
 import npexplore.testing
-from npexplore.golden.addresses import prefix_pair
+from npexplore.golden.ipv4.addresses import prefix_pair
+from npexplore.golden.ipv4.validate import validate
 from npexplore.golden.reasons import Reason
-from npexplore.golden.validate import validate
 from npexplore.testing import addresses, addresses_near, ip_options, ipv4_packets, prefixes, routing_tables, updates
 
 QUICK = settings(phases=[Phase.generate], max_examples=2_000, database=None)

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from npexplore.errors import InputError
-from npexplore.golden.addresses import Address
-from npexplore.golden.five_tuple import BITS, Columns, FiveTuple, five_columns, five_tuple
-from npexplore.golden.rules import Rule, Rules
+from npexplore.golden.classify.rules import Rule, Rules
+from npexplore.golden.ipv4.addresses import Address
+from npexplore.golden.ipv4.five_tuple import BITS, Columns, FiveTuple, five_columns, five_tuple
 from npexplore.golden.work import Meter, Work, WorkColumns
 
 NO_MATCH = -1

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from npexplore.golden.rules import Range
+from npexplore.golden.classify.rules import Range
 
 OUTSIDE = -1
 

@@ -16,8 +16,8 @@ from npexplore._kernels import golden_classify as kernels
 from npexplore.errors import InputError, TableFullError, one_of
 from npexplore.golden.classify.base import NO_MATCH, Classifier
 from npexplore.golden.classify.intervals import OUTSIDE, IntervalTable, Pieces, pieces
-from npexplore.golden.five_tuple import BITS, FIELDS, Columns, FiveTuple
-from npexplore.golden.rules import MAX_RULES, Rule, Rules
+from npexplore.golden.classify.rules import MAX_RULES, Rule, Rules
+from npexplore.golden.ipv4.five_tuple import BITS, FIELDS, Columns, FiveTuple
 from npexplore.golden.work import Meter, WorkColumns
 
 READINGS = ("whole", "first_set")

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from npexplore._kernels import golden_classify as kernels
 from npexplore.golden.classify.base import NO_MATCH, RECORD_BITS, Classifier
-from npexplore.golden.five_tuple import BITS, Columns, FiveTuple
-from npexplore.golden.rules import Rules
+from npexplore.golden.classify.rules import Rules
+from npexplore.golden.ipv4.five_tuple import BITS, Columns, FiveTuple
 from npexplore.golden.work import Meter, WorkColumns
 
 _END = -1

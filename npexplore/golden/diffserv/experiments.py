@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from npexplore.errors import InputError, positive
 from npexplore.golden.diffserv.arrivals import Arrivals
 from npexplore.golden.diffserv.outcome import Outcome
+from npexplore.golden.diffserv.queues import QueueLimits
 from npexplore.golden.diffserv.setup import CLASSES, ClassQueue, DiffServ, OutputPort, Receiver, Treatment
 from npexplore.golden.diffserv.simulation import simulate
 from npexplore.golden.police import LeakyBucket
-from npexplore.golden.queues import QueueLimits
 from npexplore.golden.schedule import halving_quanta
 from npexplore.golden.token_rate import NS, TokenRate
 

@@ -1,6 +1,6 @@
 """What a file of rules may say beside its rules: classes, policers, queues and schedulers, all ports alike or by name.
 
-Records as they stand in the TOML; `npexplore.golden.edge` checks them against a router. docs/diffserv.md has every key.
+Records as they stand in the TOML; `golden/diffserv/edge.py` checks them against a router. Keys: docs/diffserv.md.
 """
 
 from __future__ import annotations

@@ -17,9 +17,9 @@ import numpy as np
 
 from npexplore.golden.diffserv.arrivals import Arrivals
 from npexplore.golden.diffserv.outcome import Fate, Outcome
+from npexplore.golden.diffserv.queues import DRAWS, DropPolicy
 from npexplore.golden.diffserv.setup import DiffServ, OutputPort, Receiver
 from npexplore.golden.police import Colour
-from npexplore.golden.queues import DRAWS, DropPolicy
 from npexplore.golden.schedule import Packet
 
 ARRIVAL, CHOICE = 0, 1

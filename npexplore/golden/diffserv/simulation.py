@@ -10,11 +10,11 @@ from npexplore._kernels import golden_diffserv as kernels
 from npexplore.errors import InputError
 from npexplore.golden.diffserv.arrivals import Arrivals
 from npexplore.golden.diffserv.outcome import Outcome
+from npexplore.golden.diffserv.queues import UNLIMITED
 from npexplore.golden.diffserv.reference import LOST, early_draws, simulate_plainly
 from npexplore.golden.diffserv.setup import ClassQueue, DiffServ, OutputPort
 from npexplore.golden.police import Colour
 from npexplore.golden.police.batch import policer_states, policer_table
-from npexplore.golden.queues import UNLIMITED
 from npexplore.golden.schedule import SCHEDULERS
 
 MOST_TAG = 1 << 62  # of self-clocked fair queueing

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from npexplore.errors import InputError
-from npexplore.golden.addresses import address_number
+from npexplore.golden.ipv4.addresses import address_number
 from npexplore.golden.reasons import Reason
 
 ANY = 1 << 16  # as many ports or arguments as one likes

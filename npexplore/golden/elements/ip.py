@@ -5,19 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 
 from npexplore.errors import InputError
-from npexplore.golden.addresses import address_number, mask_of
 from npexplore.golden.checksum import internet_checksum
-from npexplore.golden.delivery import Links
 from npexplore.golden.elements.base import ANY, Element, Out, Pack, address, number
-from npexplore.golden.fragment import fragment
-from npexplore.golden.header import read_header, with_checksum
-from npexplore.golden.icmp import IcmpError, icmp_error, silence
+from npexplore.golden.ipv4.addresses import address_number, mask_of
+from npexplore.golden.ipv4.delivery import Links
+from npexplore.golden.ipv4.fragment import fragment
+from npexplore.golden.ipv4.header import read_header, with_checksum
+from npexplore.golden.ipv4.icmp import IcmpError, icmp_error, silence
+from npexplore.golden.ipv4.martians import martian_list
+from npexplore.golden.ipv4.options import forward_options, read_options
+from npexplore.golden.ipv4.ttl import decrement_ttl
+from npexplore.golden.ipv4.validate import validate
 from npexplore.golden.lookup import LPMS
-from npexplore.golden.martians import martian_list
-from npexplore.golden.options import forward_options, read_options
 from npexplore.golden.reasons import Reason
-from npexplore.golden.ttl import decrement_ttl
-from npexplore.golden.validate import validate
 
 ICMP_TYPES = {"unreachable": 3, "redirect": 5, "timeexceeded": 11, "parameterproblem": 12}
 ICMP_CODES = {"net": 0, "host": 1, "needfrag": 4, "transit": 0, "reassembly": 1, "erroratptr": 0}

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from npexplore.errors import InputError
-from npexplore.golden.addresses import (
+from npexplore.golden.ipv4.addresses import (
     Address,
     Prefix,
     address_column,

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from npexplore._kernels import golden_binary_trie as kernels
-from npexplore.golden.addresses import mask_of
+from npexplore.golden.ipv4.addresses import mask_of
 from npexplore.golden.lookup.base import NO_READ, Lpm, MemoryReads, Read, Routes
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from npexplore.golden.addresses import mask_of
+from npexplore.golden.ipv4.addresses import mask_of
 from npexplore.golden.lookup.base import Lpm, MemoryReads, Read, Routes
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from npexplore._kernels import golden_multibit as kernels
 from npexplore.errors import TableFullError
-from npexplore.golden.addresses import prefix_text
+from npexplore.golden.ipv4.addresses import prefix_text
 from npexplore.golden.lookup.base import NO_READ, Lpm, MemoryReads, Read, Routes
 from npexplore.golden.lookup.next_hops import NextHops
 from npexplore.golden.lookup.route_table import RouteTable

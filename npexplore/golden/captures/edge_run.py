@@ -1,0 +1,138 @@
+"""Captures through a DiffServ edge: frames that the router sends wait at their ports, are policed, marked, and leave.
+
+A packet's rule is that of its header as it came in; its pieces are policed and queued each, the router's own messages
+by their own headers. What is known of a packet is kept until all have arrived (about 100 bytes each), frames in a
+temporary file. A time stamp that goes back counts as that of the packet before it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from npexplore.golden.captures.outputs import LateDropTable, OutputCaptures
+from npexplore.golden.captures.replay import Step
+from npexplore.golden.captures.spool import Spool
+from npexplore.golden.captures.tally import Tally
+from npexplore.golden.columns import Packets
+from npexplore.golden.diffserv import Arrivals, Fate, Outcome, simulate
+from npexplore.golden.diffserv.edge import HEAD, SHORTEST, Edge
+from npexplore.golden.diffserv.link_rate import CHECK
+from npexplore.golden.diffserv.mark import mark_dscps
+from npexplore.golden.ipv4.five_tuple import read_five_tuples
+from npexplore.golden.router.configuration import Router
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+COLUMNS = ("time_ns", "length", "rule", "port", "source", "packet", "number", "t_ns", "icmp", "size")
+FATES = {int(fate): fate for fate in Fate}
+
+
+class EdgeRun:
+    """Takes the steps of a replay; `finish` lets all packets leave. Give it the sinks for captures and drops."""
+
+    def __init__(
+        self, router: Router, edge: Edge, tally: Tally, spool: Spool, captures: OutputCaptures | None,
+        drops: LateDropTable | None,
+    ) -> None:  # fmt: skip
+        self.router, self.edge, self.tally, self.spool = router, edge, tally, spool
+        self.captures, self.drops = captures, drops
+        self._parts: list[dict[str, NDArray[np.int64]]] = []
+        self._before = 0  # packets of earlier steps
+        self._outcome: Outcome | None = None
+
+    def take(self, step: Step) -> None:
+        """Keep what the router sent, and tell it which packets it dropped itself."""
+        made, frames = step.made, step.frames
+        rule = self.edge.classifier.match_many(read_five_tuples(_inner(frames.packets)))[made.packet]
+        own = np.flatnonzero(made.icmp)
+        if len(own):
+            messages = Packets(made.frames.buffer, made.frames.offset[own], made.frames.length[own])
+            rule[own] = self.edge.classifier.match_many(read_five_tuples(_inner(messages)))
+        columns: tuple[NDArray[Any], ...] = (
+            step.sent_ns, np.maximum(made.frames.length + CHECK, SHORTEST), rule, made.port, frames.port[made.packet],
+            made.packet + self._before, step.part.number[made.packet], step.part.t_ns[made.packet], made.icmp,
+            made.frames.length,
+        )  # fmt: skip
+        self._parts.append({name: column.astype(np.int64) for name, column in zip(COLUMNS, columns, strict=True)})
+        self.spool.put(made.frames)
+        if self.drops is not None:
+            self.drops.take(step, first=self._before)
+        self._before += len(frames)
+
+    def finish(self, seed: int = 0) -> None:
+        """Simulate the edge; write what left and what was dropped, and mend the counts."""
+        nothing = [dict.fromkeys(COLUMNS, np.empty(0, np.int64))]
+        sent = {name: np.concatenate([part[name] for part in self._parts or nothing]) for name in COLUMNS}
+        times = np.maximum(np.maximum.accumulate(sent["time_ns"]), 0) if len(sent["time_ns"]) else sent["time_ns"]
+        arrivals = Arrivals.of(times, sent["length"], sent["rule"], sent["port"], source=sent["source"])
+        outcome = self._outcome = simulate(self.edge.diffserv, arrivals, seed)
+        if self.captures is not None and len(arrivals):
+            frames = self.spool.all()
+            mark_dscps(_inner(frames), outcome.dscp, in_place=True)
+            self._write(self.captures, frames, outcome)
+        self._lose(sent, outcome)
+
+    def _write(self, captures: OutputCaptures, frames: Packets, outcome: Outcome) -> None:
+        for port in range(len(self.router.ports)):
+            rows = np.flatnonzero(outcome.sent & (outcome.arrivals.port == port))
+            rows = rows[np.argsort(outcome.departure_ns[rows], kind="stable")]
+            if len(rows):
+                captures.write(port, frames, outcome.departure_ns, rows)
+
+    def _lose(self, sent: dict[str, NDArray[np.int64]], outcome: Outcome) -> None:
+        """Tell of packets of which nothing left: the fate of the first piece is theirs."""
+        dropped = ~outcome.sent
+        icmp = sent["icmp"].astype(bool)
+        self.tally.unsend(sent["port"][dropped], icmp[dropped], sent["size"][dropped])
+        left = np.unique(sent["packet"][outcome.sent & ~icmp])
+        rows = np.flatnonzero(dropped & ~icmp & ~np.isin(sent["packet"], left))
+        _, first = np.unique(sent["packet"][rows], return_index=True)
+        rows = rows[first]
+        for row in rows.tolist():
+            fate = FATES[int(outcome.fate[row])]
+            self.tally.lose(int(sent["source"][row]), int(sent["port"][row]), fate)
+            if self.drops is not None:
+                place = int(sent["packet"][row]), int(sent["source"][row]), int(sent["number"][row])
+                self.drops.add(*place, int(sent["t_ns"][row]), fate.name, fate.clause)
+
+    @property
+    def outcome(self) -> Outcome:
+        """What became of each frame; after `finish`."""
+        assert self._outcome is not None
+        return self._outcome
+
+    def _span(self) -> tuple[int, int]:
+        """Return from when to when rates are taken: first arrival to last departure."""
+        times = self.outcome.arrivals.time_ns
+        if not len(times):
+            return 0, 1
+        return int(times[0]), max(int(times[-1]), int(self.outcome.departure_ns.max())) + 1
+
+    def classes(self) -> pd.DataFrame:
+        """Return a row a port and class that had packets: offered, by fate, rates, delays."""
+        table = self.outcome.by_port(*self._span()).reset_index()
+        table["port"] = [self.router.ports[number].name for number in table["port"]]
+        return table[table["offered"] > 0].reset_index(drop=True)
+
+    def rules(self) -> pd.DataFrame:
+        """Return a row a rule, -1 for packets without one: the counters of its flow."""
+        return self.outcome.by_rule(*self._span()).reset_index()
+
+    def document(self) -> dict[str, Any]:
+        """Return both tables as records, null where there is no number."""
+        return {"classes": _records(self.classes()), "rules": _records(self.rules())}
+
+
+def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = table.astype(object).where(table.notna(), None).to_dict("records")
+    return rows
+
+
+def _inner(frames: Packets) -> Packets:
+    """Return the packets in Ethernet frames; of a shorter frame nothing."""
+    head = np.minimum(frames.length, HEAD)
+    return Packets(frames.buffer, frames.offset + head, frames.length - head)

@@ -1,0 +1,130 @@
+"""Captures through the router: a capture a port, all packets in order of time, chunk by chunk.
+
+    steps = Replay(load_router("router.toml"), {"p0": "in.pcap"})
+    for step in steps: ...              # step.made is what the router did with the frames of step.part
+
+Frames are Ethernet; packets captured without a link header get one, from the port's neighbour to the port.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from npexplore._kernels import golden_forward as kernels
+from npexplore.errors import InputError, UnknownNameError
+from npexplore.golden.columns import Packets
+from npexplore.golden.ipv4.icmp_limit import TokenBucket
+from npexplore.golden.router.batch import BatchForwarder, Forwarded, Frames
+from npexplore.golden.router.configuration import Router
+from npexplore.golden.router.forward import ETHERNET, IPV4_TYPE
+from npexplore.packets.links import link_format
+from npexplore.packets.merging import Part, merged
+from npexplore.packets.scan import CaptureScan
+
+NO_TIME = np.iinfo(np.int64).min
+ETHERNET_LINK = 1
+IPV6_TYPE = b"\x86\xdd"
+RAW_LINKS = (12, 14, 101, 228)  # packets without a link header
+Capture = str | Path | BinaryIO
+
+
+@dataclass(frozen=True)
+class Step:
+    """Some packets and what the router made of them; part.source numbers the inputs, frames.port the ports."""
+
+    part: Part
+    frames: Frames
+    made: Forwarded
+
+    @property
+    def sent_ns(self) -> NDArray[np.int64]:
+        """The time of each frame sent: that of the packet that caused it (0 without one)."""
+        return self.frames.time_ns[self.made.packet]
+
+    @property
+    def dropped(self) -> NDArray[np.int64]:
+        """Rows of the packets that were not sent."""
+        return np.flatnonzero(self.made.reason)
+
+
+class Replay:
+    """Iterate over what the router does with captures, once; `scans` tells their formats and damage afterwards.
+
+    inputs: a capture (path, `-`, binary file) for each port's name. any_station: frames for one other station count as
+    sent to the port, as in a capture taken elsewhere. Raises UnknownNameError for a port that is not there; InputError
+    for a capture that is none, and on the way for a link type that carries no plain IPv4 frames.
+    """
+
+    def __init__(
+        self, router: Router, inputs: Mapping[str, Capture], *, profile: str | None = None, lookup: str = "dir24_8",
+        error_limit: TokenBucket | None = None, any_station: bool = False,
+    ) -> None:  # fmt: skip
+        numbers = {port.name: port.number for port in router.ports}
+        for name in inputs:
+            if name not in numbers:
+                raise UnknownNameError("port", name, numbers)
+        self.router = router
+        self.ports = tuple(inputs)
+        self._any_station = any_station
+        self._macs = np.frombuffer(b"".join(port.mac for port in router.ports), np.uint8).reshape(-1, 6)
+        self._port = np.array([numbers[name] for name in inputs], np.int16)
+        self.forwarder = BatchForwarder(router, profile=profile, lookup=lookup, error_limit=error_limit)
+        with ExitStack() as opened:
+            self.scans = tuple(opened.enter_context(closing(CaptureScan(path))) for path in inputs.values())
+            self._opened = opened.pop_all()
+
+    def close(self) -> None:
+        """Close the captures; reading them to the end does it too."""
+        self._opened.close()
+
+    @property
+    def damaged(self) -> bool:
+        """Whether an input turned out to be damaged."""
+        return any(scan.damage for scan in self.scans)
+
+    def __iter__(self) -> Iterator[Step]:
+        for part in merged(self.scans):
+            frames = self._frames(part)
+            yield Step(part, frames, self.forwarder.forward(frames))
+
+    def _frames(self, part: Part) -> Frames:
+        raw = part.link_type != ETHERNET_LINK
+        port = self._port[part.source]
+        time_ns = np.where(part.t_ns == NO_TIME, 0, part.t_ns)
+        packets = Packets(part.buffer, part.offset, part.captured)
+        if raw.any():
+            self._refuse(part, raw)
+            packets = self._framed(packets, np.flatnonzero(raw), port)
+        if self._any_station:
+            kernels.readdress(packets.buffer, packets.offset, packets.length, port, self._macs)
+        return Frames(packets, port, time_ns)
+
+    def _refuse(self, part: Part, raw: NDArray[np.bool_]) -> None:
+        wrong = np.flatnonzero(raw & ~np.isin(part.link_type, RAW_LINKS))
+        if len(wrong):
+            row = int(wrong[0])
+            name, path = link_format(int(part.link_type[row])).name, self.scans[part.source[row]].path
+            known = ", ".join(link_format(link).name for link in (ETHERNET_LINK, RAW_LINKS[0], RAW_LINKS[-1]))
+            raise InputError(f"{path}: link type of packet {part.number[row]} must be one of {known}, got {name}")
+
+    def _framed(self, packets: Packets, rows: NDArray[np.int64], port: NDArray[np.int16]) -> Packets:
+        """Return the packets with frames made for `rows`, behind all others in the buffer."""
+        offset, length = packets.offset.copy(), packets.length.copy()
+        links = [link.mac + link.peer_mac for link in self.router.ports]
+        kinds = np.frombuffer(b"".join(link + kind for link in links for kind in (IPV4_TYPE, IPV6_TYPE)), np.uint8)
+        ipv6 = length[rows] > 0
+        ipv6[ipv6] = packets.buffer[offset[rows][ipv6]] >> 4 == 6
+        heads = kinds.reshape(-1, ETHERNET)[2 * port[rows].astype(np.int64) + ipv6]
+        size = length[rows] + ETHERNET
+        made = np.empty(int(size.sum()), np.uint8)
+        kernels.frame_raw(packets.buffer, offset[rows], length[rows], heads, made)
+        offset[rows] = len(packets.buffer) + np.cumsum(size) - size
+        length[rows] = size
+        return Packets(np.concatenate([packets.buffer, made]), offset, length)

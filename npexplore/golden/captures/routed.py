@@ -1,0 +1,109 @@
+"""A whole run of captures through the router in one call: replay, outputs, drop table, counts, comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from npexplore.errors import InputError
+from npexplore.golden.captures.edge_run import EdgeRun
+from npexplore.golden.captures.outputs import DropTable, LateDropTable, OutputCaptures
+from npexplore.golden.captures.replay import Capture, Replay, Step
+from npexplore.golden.captures.spool import Spool
+from npexplore.golden.captures.tally import Tally
+from npexplore.golden.compare.comparison import Comparison, Verdict
+from npexplore.golden.router.configuration import Router
+
+
+class Sink(Protocol):
+    """What takes the steps of a replay."""
+
+    def take(self, step: Step) -> None:
+        """Take the next step."""
+
+
+@dataclass(frozen=True)
+class Routed:
+    """What a run did: its replay (inputs, counters), counts, files written, and the verdict of a comparison."""
+
+    replay: Replay
+    tally: Tally
+    outputs: dict[str, Path]
+    verdict: Verdict | None
+    edge: EdgeRun | None = None
+
+    @property
+    def profile(self) -> str:
+        """Whose rules were followed."""
+        return self.replay.forwarder.reference.profile.name
+
+    def inputs(self) -> list[dict[str, Any]]:
+        """Return a row an input: port, file, format, packets, damage (None, or offset and message)."""
+        frames = {row["port"]: row["in"] for row in self.tally.ports()}
+        return [
+            {
+                "port": port, "file": scan.path, "format": scan.format, "packets": frames[port],
+                "damage": None if scan.damage is None else vars(scan.damage),
+            }
+            for port, scan in zip(self.replay.ports, self.replay.scans, strict=True)
+        ]  # fmt: skip
+
+    def document(self) -> dict[str, Any]:
+        """Return the fields of `npexplore route --json` (docs/golden.md), without what only the command knows."""
+        tally = self.tally
+        return {
+            "profile": self.profile,
+            "packets": tally.packets,
+            "forwarded": tally.forwarded,
+            "dropped": tally.packets - tally.forwarded,
+            "inputs": self.inputs(),
+            "ports": tally.ports(),
+            "drops": tally.drops(),
+            "ways": tally.ways(),
+            "counters": dict(sorted(self.replay.forwarder.counters.items())),
+            "outputs": {port: str(path) for port, path in self.outputs.items()},
+            "diffserv": None if self.edge is None else self.edge.document(),
+        }
+
+
+def forward_captures(
+    router: Router, inputs: Mapping[str, Capture], *, out: str | Path | None = None, drops: str | Path | None = None,
+    compare: str | Path | None = None, profile: str | None = None, lookup: str = "dir24_8", any_station: bool = False,
+) -> Routed:  # fmt: skip
+    """Send captures through the router, one for each port that has packets coming in, in order of time.
+
+    inputs: captures by the names of their ports. out: folder for PORT.pcap; drops: CSV file; compare: folder with the
+    captures of another router. any_station: as in `Replay`. Memory does not grow with the captures, but for about 100
+    bytes a packet where the router has a DiffServ edge. Damaged inputs give their good part. Raises InputError for what
+    cannot be read or written; then nothing is left of the outputs.
+    """
+    if router.edge is not None and compare is not None:
+        raise InputError("a router with [diffserv] sends packets in another order: its captures cannot be compared")
+    tally = Tally(router)
+    with ExitStack() as opened:
+        replay = Replay(router, inputs, profile=profile, lookup=lookup, any_station=any_station)
+        opened.enter_context(closing(replay))
+        comparison = None if compare is None else opened.enter_context(closing(Comparison(router, Path(compare))))
+        read = [scan.path for scan in replay.scans]
+        with ExitStack() as stack:
+            sinks: list[Sink] = [tally]
+            captures = None if out is None else stack.enter_context(OutputCaptures(router, Path(out), read))
+            edge: EdgeRun | None = None
+            if router.edge is not None:
+                late = None if drops is None else stack.enter_context(LateDropTable(router, Path(drops)))
+                edge = EdgeRun(router, router.edge, tally, stack.enter_context(Spool()), captures, late)
+                sinks.append(edge)
+            else:
+                sinks += [sink for sink in (captures, comparison) if sink is not None]
+                if drops is not None:
+                    sinks.append(stack.enter_context(DropTable(router, Path(drops))))
+            for step in replay:
+                for sink in sinks:
+                    sink.take(step)
+            if edge is not None:
+                edge.finish()
+        verdict = None if comparison is None else comparison.finish(damaged=replay.damaged)
+    return Routed(replay, tally, {} if captures is None else captures.written, verdict, edge)

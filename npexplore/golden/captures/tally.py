@@ -1,0 +1,106 @@
+"""Where the packets of a replay went: counted by port in, and by port out or reason to drop."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from npexplore.golden.captures.replay import Step
+from npexplore.golden.diffserv.outcome import Fate
+from npexplore.golden.reasons import Reason
+from npexplore.golden.router.configuration import Router
+
+
+class Tally:
+    """Count steps; memory does not grow with them. Bytes are those of frames, without check sequence."""
+
+    def __init__(self, router: Router) -> None:
+        ports = len(router.ports)
+        self.router = router
+        self.sent = np.zeros((ports, ports), np.int64)  # packets by port in and port out
+        self.dropped = np.zeros((ports, max(Reason) + 1), np.int64)  # by port in and reason
+        self.frames = np.zeros((3, ports), np.int64)  # in, out, ICMP messages of the router
+        self.bytes = np.zeros((3, ports), np.int64)
+        self.lost: Counter[tuple[int, Fate]] = Counter()  # packets that a DiffServ edge dropped, by port in
+        self.cut = 0  # packets dropped as truncated that are so since they were captured
+
+    def take(self, step: Step) -> None:
+        """Count a step."""
+        made, ports, port = step.made, len(self.router.ports), step.frames.port.astype(np.int64)
+        rows = step.dropped
+        np.add.at(self.dropped, (port[rows], made.reason[rows].astype(np.int64)), 1)
+        packet, first = np.unique(made.packet[~made.icmp], return_index=True)
+        np.add.at(self.sent, (port[packet], made.port[~made.icmp][first].astype(np.int64)), 1)
+        groups: tuple[tuple[NDArray[Any], NDArray[np.int64]], ...] = (
+            (port, step.frames.packets.length),
+            (made.port[~made.icmp], made.frames.length[~made.icmp]),
+            (made.port[made.icmp], made.frames.length[made.icmp]),
+        )
+        for kind, (number, size) in enumerate(groups):
+            self.frames[kind] += np.bincount(number, minlength=ports)
+            self.bytes[kind] += np.bincount(number, weights=size, minlength=ports).astype(np.int64)
+        truncated = made.reason == Reason.TRUNCATED
+        self.cut += int((step.part.captured < step.part.length)[truncated].sum())
+
+    def unsend(self, port: NDArray[np.int64], icmp: NDArray[np.bool_], size: NDArray[np.int64]) -> None:
+        """Take back frames that were counted as sent and did not leave."""
+        np.add.at(self.frames, (1 + icmp, port), -1)
+        np.add.at(self.bytes, (1 + icmp, port), -size)
+
+    def lose(self, source: int, port: int, fate: Fate) -> None:
+        """Count a packet, counted as sent from one port to another, as dropped by the DiffServ edge."""
+        self.sent[source, port] -= 1
+        self.lost[source, fate] += 1
+
+    @property
+    def packets(self) -> int:
+        """Packets that came in."""
+        return int(self.frames[0].sum())
+
+    @property
+    def forwarded(self) -> int:
+        """Packets that left by a port."""
+        return int(self.sent.sum())
+
+    def ports(self) -> list[dict[str, Any]]:
+        """Return a row a port: frames and bytes in, out (pieces counted each), and ICMP messages of the router."""
+        columns = ("in", "out", "icmp")
+        return [
+            {"port": port.name}
+            | {name: int(self.frames[kind, port.number]) for kind, name in enumerate(columns)}
+            | {f"{name}_bytes": int(self.bytes[kind, port.number]) for kind, name in enumerate(columns)}
+            for port in self.router.ports
+        ]
+
+    def drops(self) -> list[dict[str, Any]]:
+        """Return a row a reason that dropped something, most packets first."""
+        found = [
+            {"reason": reason.name, "packets": int(packets), "meaning": reason.text, "clause": reason.clause}
+            for reason, packets in zip(Reason, self.dropped.sum(axis=0).tolist(), strict=True)
+            if packets
+        ]
+        found += [
+            {
+                "reason": fate.name, "packets": sum(n for (_, one), n in self.lost.items() if one is fate),
+                "meaning": fate.text, "clause": fate.clause,
+            }
+            for fate in Fate
+            if any(one is fate for _, one in self.lost)
+        ]  # fmt: skip
+        return sorted(found, key=lambda row: -row["packets"])
+
+    def ways(self) -> list[dict[str, Any]]:
+        """Return a row for each port in and its ports out (`dropped` false) and reasons (`dropped` true)."""
+        names = [port.name for port in self.router.ports]
+        kinds = (("sent", names, self.sent), ("dropped", [reason.name for reason in Reason], self.dropped))
+        return [
+            {"from": names[source], "to": to[target], "dropped": kind == "dropped", "packets": packets}
+            for kind, to, counts in kinds
+            for (source, target), packets in zip(np.argwhere(counts).tolist(), counts[counts > 0].tolist(), strict=True)
+        ] + [
+            {"from": names[source], "to": fate.name, "dropped": True, "packets": packets}
+            for (source, fate), packets in sorted(self.lost.items())
+        ]

@@ -1,0 +1,230 @@
+"""Files of rules: npexplore's own TOML, and the lines of ClassBench.
+
+ClassBench (Taylor, Turner, IEEE/ACM Transactions on Networking 15(3), 2007) writes a rule as
+`@SOURCE/LENGTH DESTINATION/LENGTH LOW : HIGH LOW : HIGH PROTOCOL/MASK [FLAGS/MASK]`; it has no actions, and flags are
+not among the five fields: their form is checked, no more. docs/diffserv.md describes every key of the TOML.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Collection, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from npexplore.errors import InputError, NpexploreError, UnknownNameError, one_of
+from npexplore.golden.classify.rules import MAX_RULES, Range, Rule, Rules, class_number, prefix_length, range_text
+from npexplore.golden.diffserv.records import PolicerRecord, PortQueuesRecord, QueueRecord
+from npexplore.golden.diffserv.setup import CLASSES
+from npexplore.golden.ipv4.addresses import MAX_ADDRESS, address_number, mask_of, prefix_pair, prefix_text
+from npexplore.golden.ipv4.five_tuple import BITS, FIELDS, PROTOCOLS
+from npexplore.toml import Record, decode
+
+Field = str | int | None
+_CLASSBENCH = re.compile(
+    r"@(\S+)\s+(\S+)\s+(\S+)\s*:\s*(\S+)\s+(\S+)\s*:\s*(\S+)\s+(\w+)/(\w+)(?:\s+\w+/\w+)?\s*", re.ASCII
+)
+
+
+class RuleRecord(Record, frozen=True, kw_only=True):
+    """A rule: each field a value, a prefix (addresses), or two ends `LOW-HIGH`; what is not named may be anything.
+
+    protocol: a number, a range, or a name of PROTOCOLS. class: EF, AF11 .. AF43 (AF1 is AF11), CS1 .. CS7, BE (the
+    default); dscp: a number instead of it. policer: the name of the one that the rule's packets go through.
+    """
+
+    source: Field = None
+    destination: Field = None
+    source_port: Field = None
+    destination_port: Field = None
+    protocol: Field = None
+    class_name: str | None = msgspec.field(default=None, name="class")
+    dscp: int | None = None
+    policer: str | None = None
+
+
+class RulesFile(Record, frozen=True, kw_only=True):
+    """Schema of a file of rules, first match first, and of what a DiffServ edge does with their packets.
+
+    classes: the queues of every port, highest first. scheduler, queue: of every port; port: what some do otherwise.
+    """
+
+    about: str = ""
+    rule: list[RuleRecord]
+    classes: list[str] = msgspec.field(default_factory=lambda: list(CLASSES))
+    scheduler: str = "priority_drr"
+    policer: dict[str, PolicerRecord] = msgspec.field(default_factory=dict)
+    queue: dict[str, QueueRecord] = msgspec.field(default_factory=dict)
+    port: dict[str, PortQueuesRecord] = msgspec.field(default_factory=dict)
+
+
+def rules_schema() -> dict[str, Any]:
+    """Return the JSON Schema of a file of rules."""
+    return msgspec.json.schema(RulesFile)
+
+
+def load_rules(path: str | Path) -> Rules:
+    """Read rules: TOML by its name (.toml), else ClassBench. Raises InputError naming file, rule, field and value."""
+    file = Path(path)
+    if file.suffix != ".toml":
+        return classbench_rules(_bytes(path).decode(errors="replace").splitlines(), file.name)
+    return rules_of(read_rules_file(path).rule, file.name)
+
+
+def read_rules_file(path: str | Path) -> RulesFile:
+    """Return a TOML file of rules as it stands; raises InputError naming file, place, rule and value."""
+    record: RulesFile = decode(_bytes(path), RulesFile, Path(path))
+    return record
+
+
+def _bytes(path: str | Path) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}") from None
+
+
+def rules_of(records: Sequence[RuleRecord], origin: str = "rules", policers: Collection[str] | None = None) -> Rules:
+    """Return checked rules. policers: the names that there are, if they are known. Raises InputError."""
+    _room(len(records), origin)
+    return Rules(tuple(_rule(f"{origin}: rule[{k}]", record, policers) for k, record in enumerate(records)), origin)
+
+
+def classbench_rules(lines: Iterable[str], origin: str = "rules", classes: Sequence[str] = ("BE",)) -> Rules:
+    """Return the rules of ClassBench's lines; empty ones and comments (#) are skipped.
+
+    classes: behaviours that the rules get in turn. Raises InputError naming origin, line, field and value.
+    """
+    dscps = [class_number(name) for name in classes]
+    rules: list[Rule] = []
+    for number, line in enumerate(lines, start=1):
+        text = line.partition("#")[0].strip()
+        if text:
+            _room(len(rules) + 1, f"{origin}:{number}")
+            rules.append(_classbench_rule(f"{origin}:{number}", text, dscps[len(rules) % len(dscps)]))
+    return Rules(tuple(rules), origin)
+
+
+def classbench_lines(rules: Iterable[Rule]) -> list[str]:
+    """Return rules as lines of ClassBench; raises InputError for ranges that are not a prefix where it needs one."""
+    lines = []
+    for k, rule in enumerate(rules):
+        lengths = []
+        for name, bits in (("source", 32), ("destination", 32), ("protocol", 8)):
+            low, high = getattr(rule, name)
+            length = prefix_length(low, high, bits)
+            if length is None:
+                got = range_text(name, (low, high))
+                raise InputError(f"rule[{k}]: ClassBench writes {name} as a prefix, which {got} is not")
+            lengths.append(length)
+        source, destination = prefix_text(rule.source[0], lengths[0]), prefix_text(rule.destination[0], lengths[1])
+        ports = " ".join(f"{low} : {high}" for low, high in (rule.source_port, rule.destination_port))
+        mask = 0xFF << (8 - lengths[2]) & 0xFF
+        lines.append(f"@{source} {destination} {ports} 0x{rule.protocol[0]:02x}/0x{mask:02x}")
+    return lines
+
+
+def rules_toml(rules: Iterable[Rule], about: str = "") -> str:
+    """Return rules as TOML that `load_rules` reads."""
+    parts = [f"about = {json.dumps(about, ensure_ascii=False)}\n"] if about else []
+    for rule in rules:
+        lines = ["[[rule]]"]
+        for name, ends in zip(FIELDS, rule.ranges, strict=True):
+            text = range_text(name, ends)
+            if text != "any":
+                lines.append(f"{name} = {text if text.isdigit() else json.dumps(text)}")
+        number = rule.class_name.isdigit()
+        lines.append(f"dscp = {rule.dscp}" if number else f"class = {json.dumps(rule.class_name)}")
+        if rule.policer is not None:
+            lines.append(f"policer = {json.dumps(rule.policer, ensure_ascii=False)}")
+        parts.append("\n".join(lines) + "\n")
+    return "\n".join(parts)
+
+
+def _room(count: int, origin: str) -> None:
+    if count > MAX_RULES:
+        raise InputError(f"{origin}: rule[{MAX_RULES}]: there may be up to {MAX_RULES} rules, this is one more")
+
+
+def _rule(place: str, record: RuleRecord, policers: Collection[str] | None) -> Rule:
+    readers: tuple[Callable[[str, Field, int], Range], ...] = (_addresses, _addresses, _numbers, _numbers, _protocols)
+    try:
+        ranges = {
+            name: reader(name, value, bits)
+            for name, reader, bits in zip(FIELDS, readers, BITS, strict=True)
+            if (value := getattr(record, name)) is not None
+        }
+        if record.class_name is not None and record.dscp is not None:
+            raise InputError(f"class: a rule has class or dscp, got class {record.class_name!r} and dscp {record.dscp}")
+        if record.policer is not None and policers is not None:
+            one_of("policer", record.policer, policers)
+        dscp = record.dscp if record.dscp is not None else class_number(record.class_name or "BE")
+        return Rule(**ranges, dscp=dscp, policer=record.policer)
+    except NpexploreError as error:
+        raise InputError(f"{place}: {error}") from None
+
+
+def _addresses(name: str, value: Field, bits: int) -> Range:
+    """Read an address, a prefix, or two addresses with a dash between."""
+    if not isinstance(value, str):
+        raise InputError(f"{name} must be an address, a prefix or LOW-HIGH in quotes, got {value!r}")
+    low, dash, high = value.partition("-")
+    try:
+        if dash:
+            return address_number(low.strip()), address_number(high.strip())
+        first, length = prefix_pair(value)
+    except InputError as error:
+        raise InputError(f"{name}: {error}") from None
+    return first, first | ~mask_of(length) & MAX_ADDRESS
+
+
+def _numbers(name: str, value: Field, bits: int) -> Range:
+    """Read a number, or two with a dash between."""
+    if isinstance(value, int):
+        return value, value
+    low, dash, high = str(value).partition("-")
+    ends = (low.strip(), high.strip() if dash else low.strip())
+    if not all(end.isascii() and end.isdigit() for end in ends):
+        raise InputError(f"{name} must be a number 0 to {(1 << bits) - 1} or LOW-HIGH, got {value!r}")
+    return int(ends[0]), int(ends[1])
+
+
+def _protocols(name: str, value: Field, bits: int) -> Range:
+    """Read a number, a range, or a protocol's name."""
+    if isinstance(value, str) and value[:1].isalpha():
+        if value not in PROTOCOLS:
+            raise UnknownNameError(name, value, PROTOCOLS)
+        return PROTOCOLS[value], PROTOCOLS[value]
+    return _numbers(name, value, bits)
+
+
+def _classbench_rule(place: str, text: str, dscp: int) -> Rule:
+    found = _CLASSBENCH.fullmatch(text)
+    if not found:
+        raise InputError(f"{place}: a rule is @PREFIX PREFIX LOW : HIGH LOW : HIGH PROTOCOL/MASK, got {text!r}")
+    words = found.groups()
+    try:
+        source, destination = (_addresses(name, word, 32) for name, word in zip(FIELDS[:2], words[:2], strict=True))
+        source_port = _numbers("source_port", f"{words[2]}-{words[3]}", 16)
+        destination_port = _numbers("destination_port", f"{words[4]}-{words[5]}", 16)
+        protocol = _masked(words[6], words[7])
+        return Rule(source, destination, source_port, destination_port, protocol, dscp)
+    except InputError as error:
+        raise InputError(f"{place}: {error}") from None
+
+
+def _masked(value: str, mask: str) -> Range:
+    """Return the range of a protocol and its mask, decimal or with 0x; the mask's set bits must come first."""
+    try:
+        low, bits = int(value, 0), int(mask, 0)
+    except ValueError:
+        raise InputError(f"protocol must be NUMBER/MASK, got {value}/{mask}") from None
+    free = ~bits & 0xFF
+    if not 0 <= bits <= 0xFF or free & (free + 1):
+        raise InputError(f"protocol needs a mask of leading ones, 0x00 to 0xff, got {mask}")
+    if not 0 <= low <= 0xFF:
+        raise InputError(f"protocol must be 0 to 255, got {value}")
+    return low & bits, low & bits | free

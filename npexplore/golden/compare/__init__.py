@@ -1,0 +1,1 @@
+"""Two routers' outputs compared: what is free left out, the first difference named with its clause."""

@@ -1,0 +1,161 @@
+"""Somebody else's output captures against ours, while ours are made: the first frame that differs, and its clause.
+
+Captures are compared port by port, frame by frame and in order; times are not compared. What may differ is that of
+npexplore.golden.compare.difference. Memory holds the frames ahead that tell a missing frame from a changed one.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from npexplore.errors import InputError
+from npexplore.golden.captures.replay import ETHERNET_LINK, Step
+from npexplore.golden.compare.difference import AHEAD, Difference, first_difference, frame_difference
+from npexplore.golden.reasons import Reason
+from npexplore.golden.router.configuration import Router
+from npexplore.golden.router.forward import Sent
+from npexplore.packets.links import link_format
+from npexplore.packets.scan import CaptureScan
+
+ENDINGS = (".pcap", ".pcapng", ".pcap.gz", ".pcapng.gz", ".pcap.zst", ".pcapng.zst")
+REMEMBERED_DROPS = 4096  # the last ones, which explain frames that should not be there
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a comparison found: frames that are as they must be, the first difference, damage of the other captures."""
+
+    alike: int
+    difference: Difference | None
+    damage: dict[str, str]
+
+
+class _Theirs:
+    """The frames of another router's capture, read when they are asked for."""
+
+    def __init__(self, path: Path | None) -> None:
+        self.scan = None if path is None else CaptureScan(path)
+        self._frames = self._read()
+        self._ahead: deque[bytes] = deque()
+
+    def _read(self) -> Iterator[bytes]:
+        for table in self.scan or ():
+            assert self.scan is not None
+            for link in set(table["link_type"].tolist()) - {ETHERNET_LINK}:
+                raise InputError(f"{self.scan.path}: link type must be EN10MB, got {link_format(link).name}")
+            data, base = self.scan.window
+            starts = table["position"] - base
+            for start, end in zip(starts.tolist(), (starts + table["captured"]).tolist(), strict=True):
+                yield data[start:end].tobytes()
+
+    def ahead(self, count: int) -> list[bytes]:
+        """Return the next frames, so many at most, without taking them."""
+        while len(self._ahead) < count and (frame := next(self._frames, None)) is not None:
+            self._ahead.append(frame)
+        return list(self._ahead)[:count]
+
+    def next(self) -> bytes | None:
+        """Take the next frame, None at the end."""
+        return self._ahead.popleft() if self._ahead else next(self._frames, None)
+
+
+class _Port:
+    """The comparison of one port, up to its first difference."""
+
+    def __init__(self, number: int, path: Path | None) -> None:
+        self.number, self.theirs = number, _Theirs(path)
+        self.ours: deque[tuple[int, Sent]] = deque()  # place in the order of sending, frame
+        self.alike = 0
+        self.found: tuple[int, Difference] | None = None
+
+    def close(self) -> None:
+        """Close the other router's capture."""
+        if self.theirs.scan is not None:
+            self.theirs.scan.close()
+
+    def go_on(self, keep: int, dropped: deque[tuple[Reason, bytes]]) -> None:
+        """Compare all but the last `keep` of our frames."""
+        while self.found is None and len(self.ours) > keep:
+            place, sent = self.ours[0]
+            theirs = self.theirs.ahead(1)
+            if theirs and (theirs[0] == sent.frame or frame_difference(sent, theirs[0]) is None):
+                self.theirs.next()
+                self.ours.popleft()
+                self.alike += 1
+            else:
+                self._differ(place, [one for _, one in self.ours], dropped)
+
+    def finish(self, cut: bool, dropped: deque[tuple[Reason, bytes]]) -> None:
+        """Compare the rest; what only one side has at the end is no difference where the other was cut by damage."""
+        self.go_on(0, dropped)
+        if self.found is None and not cut and self.theirs.ahead(1):
+            self._differ(1 << 62, [], dropped)
+        if self.found and self.theirs.scan and self.theirs.scan.damage and not self.theirs.ahead(1):
+            self.found = None
+
+    def _differ(self, place: int, ours: list[Sent], dropped: deque[tuple[Reason, bytes]]) -> None:
+        theirs = [(self.number, frame) for frame in self.theirs.ahead(AHEAD)]
+        difference = first_difference(ours[:AHEAD], theirs, dropped)
+        assert difference is not None
+        self.found = place, difference._replace(frame=difference.frame + self.alike)
+        self.ours.clear()
+
+
+class Comparison:
+    """Compare steps with the captures FOLDER/PORT.pcap (or .pcapng, gzip or zstd) of another router.
+
+    Raises InputError for a folder that is none or has no such capture.
+    """
+
+    def __init__(self, router: Router, folder: Path) -> None:
+        if not folder.is_dir():
+            raise InputError(f"{folder}: must be a folder with the captures to compare")
+        paths = {
+            port.number: next(
+                (path for ending in ENDINGS if (path := folder / f"{port.name}{ending}").exists()), None
+            )
+            for port in router.ports
+        }  # fmt: skip
+        if not any(paths.values()):
+            names = ", ".join(f"{port.name}.pcap" for port in router.ports)
+            raise InputError(f"{folder}: has no capture named after a port ({names})")
+        self.router, self.folder = router, folder
+        with ExitStack() as opened:
+            self._ports = [opened.enter_context(closing(_Port(number, path))) for number, path in paths.items()]
+            self._opened = opened.pop_all()
+        self._dropped: deque[tuple[Reason, bytes]] = deque(maxlen=REMEMBERED_DROPS)
+        self._sent = 0
+
+    def take(self, step: Step) -> None:
+        """Compare the frames of a step with the next ones of the other router."""
+        reasons = {int(reason): reason for reason in Reason}
+        for row in step.dropped.tolist()[-REMEMBERED_DROPS:]:
+            self._dropped.append((reasons[int(step.made.reason[row])], step.frames.packets[row]))
+        made = step.made
+        for port, icmp, frame in zip(made.port.tolist(), made.icmp.tolist(), made.frames, strict=True):
+            self._ports[port].ours.append((self._sent, Sent(port, frame, icmp)))
+            self._sent += 1
+        for one in self._ports:
+            if one.found is not None:
+                one.ours.clear()
+            one.go_on(AHEAD, self._dropped)
+
+    def close(self) -> None:
+        """Close the captures of the other router."""
+        self._opened.close()
+
+    def finish(self, *, damaged: bool = False) -> Verdict:
+        """Compare what is left. damaged: our inputs were cut short, so that frames may be missing at the end."""
+        for port in self._ports:
+            port.finish(damaged, self._dropped)
+        found = sorted(port.found for port in self._ports if port.found is not None)
+        damage = {
+            self.router.ports[port.number].name: str(port.theirs.scan.damage)
+            for port in self._ports
+            if port.theirs.scan is not None and port.theirs.scan.damage
+        }
+        return Verdict(sum(port.alike for port in self._ports), found[0][1] if found else None, damage)

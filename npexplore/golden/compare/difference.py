@@ -1,0 +1,253 @@
+"""Where the output of two routers differs: the first frame and field, both values, and the clause that decides.
+
+Frames are compared by port and in order. Two things are free and therefore left out, with the checksums that cover
+them: the identification of a message that the router makes itself, and the time of day in time stamps. That those
+checksums are right is compared all the same.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from npexplore.golden.checksum import internet_checksum
+from npexplore.golden.compare.masked import without_time
+from npexplore.golden.ipv4.addresses import address_text
+from npexplore.golden.ipv4.header import MF, SHORTEST, Header, read_header
+from npexplore.golden.ipv4.icmp import ICMP
+from npexplore.golden.reasons import Reason
+from npexplore.golden.router.forward import ETHERNET, Sent
+
+ICMP_HEADER = 8
+SHORTEST_FRAME = 60  # bytes on Ethernet without the check sequence (IEEE 802.3 clause 3.2.8)
+AHEAD = 64  # frames that are searched for one that is missing, or that came too much
+
+# field -> who decides it in a packet that passes, and in a message that the router makes
+CLAUSES = {
+    "destination MAC": ("RFC 1812 section 5.2.4",) * 2,
+    "source MAC": ("IEEE 802.3 clause 3.2.5",) * 2,
+    "Ethernet type": ("RFC 894", "RFC 894"),
+    "length": ("RFC 791 section 3.1",) * 2,
+    "version": ("RFC 791 section 3.1",) * 2,
+    "header length": ("RFC 1812 section 5.3.13", "RFC 1812 section 4.3.2.6"),
+    "type of service": ("RFC 1812 section 5.3.2", "RFC 1812 section 4.3.2.5"),
+    "total length": ("RFC 1812 section 4.2.2.7", "RFC 1812 section 4.3.2.3"),
+    "identification": ("RFC 791 section 3.1",) * 2,
+    "flags": ("RFC 1812 section 4.2.2.7",) * 2,
+    "fragment offset": ("RFC 1812 section 4.2.2.7",) * 2,
+    "time to live": ("RFC 1812 section 5.3.1", "RFC 1812 section 4.3.2.2"),
+    "protocol": ("RFC 791 section 3.1", "RFC 792"),
+    "source": ("RFC 791 section 3.1", "RFC 1812 section 4.3.2.4"),
+    "destination": ("RFC 1812 section 5.3.13.4", "RFC 1812 section 4.3.2"),
+    "options": ("RFC 1812 section 5.3.13", "RFC 1812 section 4.3.2.6"),
+    "checksum": ("RFC 1812 section 4.2.2.5, RFC 1624 section 3",) * 2,
+    "ICMP type": ("RFC 792", "RFC 1812 section 5.2.7"),
+    "ICMP code": ("RFC 792", "RFC 1812 section 5.2.7"),
+    "ICMP checksum": ("RFC 792", "RFC 792"),
+    "ICMP value": ("RFC 792", "RFC 792, RFC 1191 section 4"),
+    "quoted packet": ("RFC 792", "RFC 1812 section 4.3.2.3"),
+    "payload": ("RFC 791 section 3.2",) * 2,
+    "behind the packet": ("RFC 1812 section 5.2.2",) * 2,
+    "bytes": ("RFC 791 section 3.1",) * 2,
+}
+FRAME = "frame"
+FORWARDED = "RFC 1812 section 5.2.1"
+
+
+class Difference(NamedTuple):
+    """One difference: which frame of a port (from 0), the field, what it must be and what it is, who says so."""
+
+    port: int
+    frame: int
+    field: str
+    expected: str
+    got: str
+    clause: str
+
+    def __str__(self) -> str:
+        """Return the difference as a sentence."""
+        place = f"port {self.port}, frame {self.frame}: {self.field}"
+        return f"{place} must be {self.expected}, got {self.got} ({self.clause})"
+
+
+def first_difference(
+    expected: Sequence[Sent], got: Iterable[tuple[int, bytes]], dropped: Sequence[tuple[Reason, bytes]] = ()
+) -> Difference | None:
+    """Return the first difference by port and order, None for none.
+
+    expected: what the golden router sent; got: what another sent, as (port, frame). dropped: frames that came in and
+    are not forwarded, with the reasons; they explain frames that should not be there. Both may be of one packet or of
+    a whole capture.
+    """
+    got = [(port, bytes(frame)) for port, frame, *_ in got]
+    for port in sorted({sent.port for sent in expected} | {port for port, _ in got}):
+        wanted = [sent for sent in expected if sent.port == port]
+        found = [frame for number, frame in got if number == port]
+        difference = _on_a_port(port, wanted, found, dropped)
+        if difference is not None:
+            return difference
+    return None
+
+
+def _on_a_port(
+    port: int, wanted: Sequence[Sent], found: Sequence[bytes], dropped: Sequence[tuple[Reason, bytes]]
+) -> Difference | None:
+    for number in range(max(len(wanted), len(found))):
+        if number >= len(found):
+            return _missing(port, number, wanted[number], "none")
+        if number >= len(wanted):
+            return _extra(port, number, found[number], dropped)
+        field = _field(wanted[number], found[number])
+        if field is None:
+            continue
+        if any(_field(sent, found[number]) is None for sent in wanted[number + 1 : number + AHEAD]):
+            return _missing(port, number, wanted[number], f"the one after it, {summary(found[number])}")
+        if any(_field(wanted[number], frame) is None for frame in found[number + 1 : number + AHEAD]):
+            return _extra(port, number, found[number], dropped)
+        name, value, other = field
+        return Difference(port, number, name, value, other, CLAUSES[name][wanted[number].icmp])
+    return None
+
+
+def _missing(port: int, number: int, sent: Sent, instead: str) -> Difference:
+    clause = "RFC 1812 section 4.3.2" if sent.icmp else FORWARDED
+    return Difference(port, number, FRAME, summary(sent.frame), instead, clause)
+
+
+def _extra(port: int, number: int, frame: bytes, dropped: Sequence[tuple[Reason, bytes]]) -> Difference:
+    header = read_header(frame[ETHERNET:])
+    name = (header.source, header.identification, header.protocol)
+    for reason, came in dropped:
+        before = read_header(came[ETHERNET:])
+        if (before.source, before.identification, before.protocol) == name:
+            return Difference(port, number, FRAME, f"none, for {reason.text}", summary(frame), reason.clause)
+    return Difference(port, number, FRAME, "none", summary(frame), FORWARDED)
+
+
+def frame_difference(expected: Sent, got: bytes) -> Difference | None:
+    """Return the first field in which one frame differs, None for none; `frame` is 0."""
+    field = _field(expected, got)
+    if field is None:
+        return None
+    name, value, other = field
+    return Difference(expected.port, 0, name, value, other, CLAUSES[name][expected.icmp])
+
+
+def _field(expected: Sent, got: bytes) -> tuple[str, str, str] | None:
+    """Return (field, expected, got) of the first difference."""
+    if len(expected.frame) < len(got) <= SHORTEST_FRAME:
+        got = got[: len(expected.frame)]  # Ethernet's padding belongs to no packet
+    if expected.frame == got:
+        return None
+    wanted, found = without_time(expected.frame, expected.icmp), without_time(got, expected.icmp)
+    if wanted == found:
+        return _sums(expected.frame, got)
+    left, right = _read(wanted), _read(found)
+    for name, value in left.items():
+        if name in right and right[name] != value:
+            return name, value, right[name]
+    if len(wanted) != len(found):
+        return "length", f"{len(wanted)} bytes", f"{len(found)} bytes"
+    at = next(at for at, pair in enumerate(zip(wanted, found, strict=True)) if pair[0] != pair[1])
+    return "bytes", f"{wanted[at]:#04x} at {at}", f"{found[at]:#04x} at {at}"
+
+
+def _sums(expected: bytes, got: bytes) -> tuple[str, str, str] | None:
+    """Compare the verdicts on checksums that cover what is free."""
+    for name, right, (at, end) in (
+        ("checksum", _header_sum(expected), (ETHERNET + 10, ETHERNET + 12)),
+        ("ICMP checksum", _icmp_sum(expected), _icmp_place(got)),
+    ):
+        verdict = _header_sum(got) if name == "checksum" else _icmp_sum(got)
+        if right == 0 and verdict != 0:
+            value = int.from_bytes(got[at:end], "big")
+            others = (value ^ 0xFFFF).to_bytes(2, "big") + (verdict ^ 0xFFFF).to_bytes(2, "big")
+            return name, f"{internet_checksum(others):#06x}, which fits what it covers", f"{value:#06x}"
+    return None
+
+
+def _header_sum(frame: bytes) -> int:
+    return internet_checksum(frame[ETHERNET : ETHERNET + 4 * (frame[ETHERNET] & 15)])
+
+
+def _icmp_place(frame: bytes) -> tuple[int, int]:
+    at = ETHERNET + 4 * (frame[ETHERNET] & 15) + 2
+    return at, at + 2
+
+
+def _icmp_sum(frame: bytes) -> int:
+    header = read_header(frame[ETHERNET:])
+    if header.protocol != ICMP or header.fragment_offset or header.flags & MF:
+        return 0xFFFF
+    return internet_checksum(frame[ETHERNET + header.header_length : ETHERNET + header.total_length])
+
+
+def _read(frame: bytes) -> dict[str, str]:
+    """Return the fields of a frame as text, in the order in which they are compared."""
+    fields: dict[str, str] = {
+        "destination MAC": frame[:6].hex(":"),
+        "source MAC": frame[6:12].hex(":"),
+        "Ethernet type": f"0x{frame[12:14].hex()}",
+    }
+    packet = frame[ETHERNET:]
+    if len(packet) < SHORTEST:
+        return fields | {"bytes": packet.hex(" ") or "none"}
+    header = read_header(packet)
+    fields |= _header_fields(header)
+    length = min(max(header.header_length, SHORTEST), len(packet))
+    total = min(max(header.total_length, length), len(packet))
+    fields["options"] = packet[SHORTEST:length].hex(" ") or "none"
+    body = packet[length:total]
+    if header.protocol == ICMP and not header.fragment_offset and len(body) >= ICMP_HEADER:
+        fields |= {
+            "ICMP type": str(body[0]),
+            "ICMP code": str(body[1]),
+            "ICMP value": f"0x{body[4:8].hex()}",
+            "quoted packet": _long(body[8:]),
+            "ICMP checksum": f"0x{body[2:4].hex()}",
+        }
+    else:
+        fields["payload"] = _long(body)
+    fields["checksum"] = f"{header.checksum:#06x}"
+    fields["behind the packet"] = packet[total:].hex(" ") or "nothing"
+    return fields
+
+
+def _header_fields(header: Header[int]) -> dict[str, str]:
+    return {
+        "version": str(header.version),
+        "time to live": str(header.ttl),
+        "header length": str(header.header_length),
+        "type of service": f"{header.tos:#04x}",
+        "total length": str(header.total_length),
+        "identification": f"{header.identification:#06x}",
+        "flags": f"{header.flags:03b}",
+        "fragment offset": str(8 * header.fragment_offset),
+        "protocol": str(header.protocol),
+        "source": address_text(header.source),
+        "destination": address_text(header.destination),
+    }
+
+
+def _long(data: bytes, most: int = 32) -> str:
+    """Return bytes as text; long ones as their begin and a checksum of all."""
+    if len(data) <= most:
+        return data.hex(" ") or "empty"
+    return f"{data[:most].hex(' ')} ... ({len(data)} bytes, CRC-32 {zlib.crc32(data):08x})"
+
+
+def summary(frame: bytes) -> str:
+    """Return a frame in few words."""
+    packet = frame[ETHERNET:]
+    if len(packet) < SHORTEST:
+        return f"{len(frame)} bytes {frame.hex()}"
+    header = read_header(packet)
+    way = f"{address_text(header.source)} to {address_text(header.destination)}"
+    text = f"{len(packet)} bytes from {way}, protocol {header.protocol}, time to live {header.ttl}"
+    body = packet[header.header_length :]
+    if header.protocol == ICMP and not header.fragment_offset and len(body) >= ICMP_HEADER:
+        text += f", ICMP type {body[0]} code {body[1]}"
+    if header.fragment_offset or header.flags & MF:
+        text += f", fragment at {8 * header.fragment_offset}"
+    return text

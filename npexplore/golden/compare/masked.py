@@ -1,0 +1,57 @@
+"""Frames without what is free: octets in which two routers may differ although both are right.
+
+That is the identification of a message that the router makes itself, the times in a time stamp option, and the
+checksums that cover either.
+"""
+
+from npexplore.golden.ipv4.header import SHORTEST
+from npexplore.golden.ipv4.icmp import ERROR_TYPES, ICMP
+from npexplore.golden.ipv4.options import END, NOP, TIMESTAMP, TS_ONLY
+from npexplore.golden.router.forward import ETHERNET
+
+ICMP_HEADER = 8
+
+
+def without_time(frame: bytes, made: bool | None = None) -> bytes:
+    """Return a frame with what is free set to 0, and the checksums that cover it.
+
+    made: whether the router made this message itself; None: every ICMP error counts as made.
+    """
+    out = bytearray(frame)
+    _blot(out, ETHERNET, made)
+    return bytes(out)
+
+
+def _blot(out: bytearray, at: int, made: bool | None) -> None:
+    length = 4 * (out[at] & 15) if len(out) > at else 0
+    if len(out) < at + SHORTEST or length < SHORTEST or len(out) < at + length:
+        return
+    stamped = _blot_stamps(out, at + SHORTEST, at + length)
+    inner = at + length + ICMP_HEADER
+    first = not (out[at + 6] & 31 or out[at + 7])
+    error = out[at + 9] == ICMP and first and len(out) >= inner and out[at + length] in ERROR_TYPES
+    if made or (made is None and error):
+        out[at + 4 : at + 6] = bytes(2)
+        stamped = True
+    if stamped:
+        out[at + 10 : at + 12] = bytes(2)
+    if error and made is not False:
+        before = bytes(out[inner:])
+        _blot(out, inner, made=False)
+        if out[inner:] != before:
+            out[at + length + 2 : at + length + 4] = bytes(2)
+
+
+def _blot_stamps(out: bytearray, at: int, end: int) -> bool:
+    """Set the times of the first time stamp option to 0; say whether there was one."""
+    while at < end and out[at] != END:
+        size = 1 if out[at] == NOP else out[at + 1] if at + 1 < end else 0
+        if size < 1 or at + size > end:
+            return False
+        if out[at] == TIMESTAMP and size >= 4:
+            step = 4 if out[at + 3] & 15 == TS_ONLY else 8
+            for place in range(at + min(size + 1, out[at + 2]) - 5, at + 3, -step):
+                out[place : place + 4] = bytes(4)
+            return True
+        at += size
+    return False

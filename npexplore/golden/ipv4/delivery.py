@@ -1,0 +1,93 @@
+"""Whom a destination means, and whether the router may forward to it (RFC 1812 sections 5.2.3, 5.3.4, 5.3.5)."""
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from npexplore._kernels import golden_headers as kernels
+from npexplore.golden.ipv4.addresses import MAX_ADDRESS, address_column, mask_of
+from npexplore.golden.pairs import Pair
+from npexplore.golden.reasons import Reason
+
+
+class Destination(IntEnum):
+    """Kinds of destinations, seen from a router with links."""
+
+    ELSEWHERE = 0  # a host that is not the router: to be forwarded
+    LOCAL = 1  # an address of the router (section 5.2.3)
+    LIMITED_BROADCAST = 2  # 255.255.255.255 (section 5.3.5.1)
+    DIRECTED_BROADCAST = 3  # host part all ones on an attached network (section 5.3.5.2)
+    NETWORK_ZERO = 4  # host part 0 on an attached network (section 4.2.3.1)
+    MULTICAST = 5  # 224.0.0.0/4
+
+
+@dataclass(frozen=True)
+class Links:
+    """The router's addresses as numbers, one a port, with the prefix lengths of the networks there."""
+
+    address: tuple[int, ...]
+    length: tuple[int, ...]
+
+    def has(self, port: int, address: int) -> bool:
+        """Return whether an address lies in the network of a port."""
+        return (address ^ self.address[port]) & mask_of(self.length[port]) == 0
+
+
+def destination_kind(destination: int, links: Links) -> Destination:
+    """Return whom a destination means. Networks of 31 and 32 bits have no broadcast addresses (RFC 3021 section 2)."""
+    if destination == MAX_ADDRESS:
+        return Destination.LIMITED_BROADCAST
+    if destination >> 28 == 0b1110:
+        return Destination.MULTICAST
+    if destination in links.address:
+        return Destination.LOCAL
+    attached = [mask_of(n) for port, n in enumerate(links.length) if n < 31 and links.has(port, destination)]
+    if any(destination | mask == MAX_ADDRESS for mask in attached):
+        return Destination.DIRECTED_BROADCAST
+    if any(destination & ~mask == 0 for mask in attached):
+        return Destination.NETWORK_ZERO
+    return Destination.ELSEWHERE
+
+
+def destination_kinds(destination: NDArray[np.integer], links: Links) -> NDArray[np.uint8]:
+    """Return the kind of each destination."""
+    address = np.array(links.address, np.uint32)
+    mask = np.array([mask_of(length) for length in links.length], np.uint32)
+    out = np.empty(len(destination), np.uint8)
+    kernels.destinations(address_column(destination), address, mask, np.array(links.length, np.int64) < 31, out)
+    return out
+
+
+def delivery(kind: int, link_broadcast: bool, forward_directed: bool = False) -> Reason:
+    """Return why a packet to such a destination is not forwarded, NONE if it is.
+
+    link_broadcast: it came as a broadcast or multicast of the link layer; then it must be one of IP (RFC 1812 section
+    5.3.4). forward_directed: the switch of RFC 2644 section 2, off by default.
+    """
+    if kind == Destination.MULTICAST:
+        return Reason.MULTICAST
+    if kind == Destination.LIMITED_BROADCAST:
+        return Reason.LIMITED_BROADCAST
+    if kind == Destination.DIRECTED_BROADCAST:
+        return Reason.NONE if forward_directed else Reason.DIRECTED_BROADCAST
+    if kind == Destination.NETWORK_ZERO:
+        return Reason.NETWORK_ZERO
+    if link_broadcast:
+        return Reason.LINK_BROADCAST
+    return Reason.LOCAL_DELIVERY if kind == Destination.LOCAL else Reason.NONE
+
+
+def delivery_many(
+    kind: NDArray[np.integer], link_broadcast: NDArray[np.bool_], forward_directed: bool = False
+) -> NDArray[np.uint8]:
+    """Return the reason code of each packet."""
+    answers = np.array([[delivery(k, b, forward_directed) for b in (False, True)] for k in Destination], np.uint8)
+    return np.asarray(answers[kind, np.asarray(link_broadcast, np.int64)])
+
+
+PAIRS = [
+    Pair(destination_kind, destination_kinds, "addresses", "link_tables"),
+    Pair(delivery, delivery_many, "destination_kinds", "switches"),
+]

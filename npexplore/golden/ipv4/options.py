@@ -1,0 +1,210 @@
+"""Options of a header (RFC 791 section 3.1, RFC 2113): found, and checked before anything is done with them.
+
+What is wrong is told by the offset of the octet in the header, as a Parameter Problem points to it (RFC 792).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from npexplore._kernels import golden_options as kernels
+from npexplore.golden.columns import Packets
+from npexplore.golden.ipv4.header import SHORTEST, with_checksum
+from npexplore.golden.pairs import Pair
+
+END, NOP, RECORD_ROUTE, TIMESTAMP, LOOSE_ROUTE, STRICT_ROUTE, ROUTER_ALERT = 0, 1, 7, 68, 131, 137, 148
+ONCE = {RECORD_ROUTE, TIMESTAMP, LOOSE_ROUTE, STRICT_ROUTE}  # "appears at most once in a datagram"
+TS_ONLY, TS_ADDRESS, TS_PRESPECIFIED = 0, 1, 3  # flags of the time stamp option
+
+
+class Option(NamedTuple):
+    """One option: its type, its first octet's offset in the header, all its octets."""
+
+    kind: int
+    offset: int
+    octets: bytes
+
+    @property
+    def copied(self) -> bool:
+        """Whether every fragment carries it: the first bit of the type."""
+        return self.kind >= 128
+
+
+class Options(NamedTuple):
+    """The options of a header up to the first fault; `pointer`: offset of the wrong octet, None if all is right."""
+
+    options: tuple[Option, ...]
+    pointer: int | None
+
+    def find(self, *kinds: int) -> Option | None:
+        """Return the first option of some kinds."""
+        return next((option for option in self.options if option.kind in kinds), None)
+
+    @property
+    def router_alert(self) -> bool:
+        """Whether routers shall look closer (RFC 2113: value 0)."""
+        return any(option.kind == ROUTER_ALERT and option.octets[2:4] == b"\0\0" for option in self.options)
+
+
+def read_options(packet: bytes) -> Options:
+    """Return the options of a packet that passed validation, with the first fault of any."""
+    length = min(4 * (packet[0] & 15), len(packet)) if packet else 0
+    found: list[Option] = []
+    at = SHORTEST
+    while at < length and packet[at] != END:
+        if packet[at] == NOP:
+            found.append(Option(NOP, at, packet[at : at + 1]))
+            at += 1
+            continue
+        size = packet[at + 1] if at + 1 < length else 0
+        if size < 2 or at + size > length:
+            return Options(tuple(found), at)
+        option = Option(packet[at], at, packet[at : at + size])
+        wrong = _fault(option, found)
+        if wrong is not None:
+            return Options(tuple(found), at + wrong)
+        found.append(option)
+        at += size
+    return Options(tuple(found), None)
+
+
+def option_fault(packet: bytes) -> int:
+    """Return the place in the header of the first wrong octet of the options, -1 for none."""
+    pointer = read_options(packet).pointer
+    return -1 if pointer is None else pointer
+
+
+def option_faults(packets: Packets) -> NDArray[np.int16]:
+    """Return the same for each packet."""
+    out = np.empty(len(packets), np.int16)
+    kernels.faults(packets.buffer, packets.offset, packets.length, out)
+    return out
+
+
+def _fault(option: Option, before: list[Option]) -> int | None:
+    """Return which octet of an option is wrong: 0 its type, 1 its length, 2 its pointer, 3 overflow and flags."""
+    kind, octets = option.kind, option.octets
+    same = {LOOSE_ROUTE, STRICT_ROUTE} if kind in (LOOSE_ROUTE, STRICT_ROUTE) else {kind}
+    if kind in ONCE and any(other.kind in same for other in before):
+        return 0
+    if kind in (RECORD_ROUTE, LOOSE_ROUTE, STRICT_ROUTE):
+        if len(octets) < 3:
+            return 1
+        if octets[2] < 4:
+            return 2
+        # room for less than an address is an error where something is still to be written
+        return 2 if kind == RECORD_ROUTE and len(octets) - 3 < octets[2] <= len(octets) else None
+    if kind == TIMESTAMP:
+        return _timestamp_fault(octets)
+    if kind == ROUTER_ALERT and len(octets) < 4:
+        return 1
+    return None
+
+
+def _timestamp_fault(octets: bytes) -> int | None:
+    if len(octets) < 4:
+        return 1
+    flag, overflow = octets[3] & 15, octets[3] >> 4
+    if octets[2] < 5:
+        return 2
+    if flag not in (TS_ONLY, TS_ADDRESS, TS_PRESPECIFIED):
+        return 3
+    if octets[2] > len(octets):
+        return 3 if overflow == 15 and flag != TS_PRESPECIFIED else None
+    return 2 if octets[2] + (4 if flag == TS_ONLY else 8) - 1 > len(octets) else None
+
+
+class SourceRoute(NamedTuple):
+    """Where a source route leads next: strict or loose; next_hop None where it is at its end."""
+
+    strict: bool
+    next_hop: int | None
+    pointer: int | None  # of a fault
+
+
+def next_of_source_route(packet: bytes, options: Options) -> SourceRoute | None:
+    """Return the next address of a source route whose present one is this router; None without a source route.
+
+    For packets whose destination is an address of the router (RFC 791 section 3.1, RFC 1812 section 5.2.4.1).
+    """
+    route = options.find(LOOSE_ROUTE, STRICT_ROUTE)
+    if route is None:
+        return None
+    strict = route.kind == STRICT_ROUTE
+    at = route.octets[2]
+    if at > len(route.octets):
+        return SourceRoute(strict, None, None)
+    if at + 3 > len(route.octets):
+        return SourceRoute(strict, None, route.offset + 2)
+    return SourceRoute(strict, int.from_bytes(route.octets[at - 1 : at + 3], "big"), None)
+
+
+def forward_options(
+    packet: bytes,
+    options: Options,
+    address: int,
+    own: "frozenset[int] | set[int]",
+    time_ms: int,
+    *,
+    follow: bool = False,
+) -> bytes:
+    """Return the packet with its options as a router leaves them, and the checksum that fits.
+
+    address: of the port it leaves by, recorded in routes and time stamps. own: all addresses of the router, for
+    prespecified time stamps. time_ms: milliseconds since midnight UT. follow: the source route takes a step; the
+    destination becomes its next address. The faults that `read_options` finds must not be there.
+    """
+    header = bytearray(packet[: 4 * (packet[0] & 15)])
+    here = address.to_bytes(4, "big")
+    for option in options.options:
+        start, size = option.offset, len(option.octets)
+        if option.kind == RECORD_ROUTE and header[start + 2] <= size:
+            _write(header, start, here)
+        elif follow and option.kind in (LOOSE_ROUTE, STRICT_ROUTE) and header[start + 2] + 3 <= size:
+            at = start + header[start + 2] - 1
+            header[16:20] = header[at : at + 4]
+            _write(header, start, here)
+        elif option.kind == TIMESTAMP:
+            _stamp(header, option, here, own, (time_ms % 86_400_000).to_bytes(4, "big"))
+    return with_checksum(bytes(header) + packet[len(header) :])
+
+
+def _write(header: bytearray, start: int, octets: bytes) -> None:
+    at = start + header[start + 2] - 1
+    header[at : at + len(octets)] = octets
+    header[start + 2] += len(octets)
+
+
+def _stamp(header: bytearray, option: Option, here: bytes, own: "frozenset[int] | set[int]", time: bytes) -> None:
+    start, flag = option.offset, option.octets[3] & 15
+    pointer = header[start + 2]
+    if pointer > len(option.octets):
+        if flag != TS_PRESPECIFIED:
+            header[start + 3] += 0x10  # one more router had no room
+    elif flag == TS_ONLY:
+        _write(header, start, time)
+    elif flag == TS_ADDRESS:
+        _write(header, start, here + time)
+    else:
+        at = start + pointer - 1
+        if int.from_bytes(header[at : at + 4], "big") in own:
+            _write(header, start, bytes(header[at : at + 4]) + time)
+
+
+def reversed_source_route(packet: bytes, options: Options) -> tuple[int, bytes]:
+    """Return the destination and the option that lead back to the source along what a source route recorded.
+
+    Without a recorded hop that is the source itself and no option (RFC 1812 section 4.3.2.6, RFC 1122 section 3.2.1.8).
+    """
+    source = packet[12:16]
+    route = options.find(LOOSE_ROUTE, STRICT_ROUTE)
+    recorded = route.octets[3 : route.octets[2] - 1] if route else b""
+    hops = [recorded[i : i + 4] for i in range(0, len(recorded) - 3, 4)][::-1]
+    if not route or not hops:
+        return int.from_bytes(source, "big"), b""
+    back = b"".join([*hops[1:], source])
+    return int.from_bytes(hops[0], "big"), bytes([route.kind, 3 + len(back), 4]) + back
+
+
+PAIRS = [Pair(option_fault, option_faults, "ipv4_packets")]

@@ -1,0 +1,255 @@
+"""IP options as the Linux kernel treats them: checked on arrival, finished when forwarded, echoed in errors.
+
+The behaviour is that of the kernel's IPv4 forwarding as recorded in tests/oracle; where it departs from RFC 791 and RFC
+1812 the differences are in docs/golden.md. Offsets are those of octets in the header.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from npexplore.golden.ipv4.options import (
+    END,
+    LOOSE_ROUTE,
+    NOP,
+    RECORD_ROUTE,
+    ROUTER_ALERT,
+    STRICT_ROUTE,
+    TIMESTAMP,
+    TS_ADDRESS,
+    TS_ONLY,
+    TS_PRESPECIFIED,
+)
+
+CIPSO = 134  # a security label; a kernel with NetLabel refuses those of unknown domains
+SHORTEST_CIPSO = 8
+SHORTEST = 20
+COPIED = 128  # types from here on are in every piece
+
+Asked = Callable[[int], bool]  # whether the kernel stamps the time when this address is asked to
+
+
+@dataclass
+class KernelOptions:
+    """What the kernel found: offsets of the options it handles (0: not there), and what is still to be written."""
+
+    route: int = 0  # source route
+    strict: bool = False
+    record: int = 0
+    record_address: bool = False
+    stamp: int = 0
+    stamp_time: bool = False
+    stamp_address: bool = False
+    cipso: int = 0
+    hit: int | None = None  # the next address of a source route that takes its step here
+    pointer: int | None = None  # the octet that is wrong
+
+
+def compile_options(header: bytearray, address: int, stamps: Asked, time_ms: int) -> KernelOptions:
+    """Check the options of a header on arrival, and write what can be written already.
+
+    address: of the router towards the sender, recorded for the time being; stamps: see `Asked`.
+    """
+    found = KernelOptions()
+    at, end = SHORTEST, len(header)
+    while at < end:
+        if header[at] == END:
+            header[at:] = bytes(end - at)
+            break
+        if header[at] == NOP:
+            at += 1
+            continue
+        size = header[at + 1] if at + 1 < end else 0
+        if size < 2 or at + size > end:
+            found.pointer = at
+            return found
+        wrong = _compile(found, header, at, size, address, stamps, time_ms)
+        if wrong is not None:
+            found.pointer = at + wrong
+            return found
+        at += size
+    return found
+
+
+def _compile(
+    found: KernelOptions, header: bytearray, at: int, size: int, address: int, stamps: Asked, time_ms: int
+) -> int | None:
+    """Handle one option; return the place of a wrong octet in it, if any."""
+    kind = header[at]
+    if kind in (LOOSE_ROUTE, STRICT_ROUTE):
+        if size < 3:
+            return 1
+        if header[at + 2] < 4:
+            return 2
+        if found.route:
+            return 0
+        found.route, found.strict = at, kind == STRICT_ROUTE
+    elif kind == RECORD_ROUTE:
+        if found.record:
+            return 0
+        if size < 3:
+            return 1
+        if header[at + 2] < 4:
+            return 2
+        if header[at + 2] <= size:
+            if header[at + 2] + 3 > size:
+                return 2
+            _write(header, at + header[at + 2] - 1, address)
+            header[at + 2] += 4
+            found.record_address = True
+        found.record = at
+    elif kind == TIMESTAMP:
+        return _compile_stamp(found, header, at, size, address, stamps, time_ms)
+    elif kind == ROUTER_ALERT:
+        return 1 if size < 4 else None
+    elif kind == CIPSO:
+        if found.cipso:
+            return 0
+        found.cipso = at
+        return 1 if size < SHORTEST_CIPSO else 2  # too short, or of a domain that nobody has set up
+    return None
+
+
+def _compile_stamp(
+    found: KernelOptions, header: bytearray, at: int, size: int, address: int, stamps: Asked, time_ms: int
+) -> int | None:
+    if found.stamp:
+        return 0
+    if size < 4:
+        return 1
+    pointer, flag = header[at + 2], header[at + 3] & 15
+    if pointer < 5:
+        return 2
+    if pointer <= size:
+        if pointer + 3 > size:
+            return 2
+        time: int | None = None
+        if flag == TS_ONLY:
+            time, step = at + pointer - 1, 4
+            found.stamp_time = True
+        elif flag == TS_ADDRESS:
+            if pointer + 7 > size:
+                return 2
+            time, step = at + pointer + 3, 8
+            _write(header, at + pointer - 1, address)
+            found.stamp_address = found.stamp_time = True
+        elif flag == TS_PRESPECIFIED:
+            if pointer + 7 > size:
+                return 2
+            step = 0
+            if stamps(int.from_bytes(header[at + pointer - 1 : at + pointer + 3], "big")):
+                time, step = at + pointer + 3, 8
+                found.stamp_time = True
+        else:
+            step = 0
+        header[at + 2] += step
+        if time is not None:
+            _write(header, time, time_ms)
+    elif flag != TS_PRESPECIFIED:
+        if header[at + 3] >> 4 == 15:
+            return 3
+        header[at + 3] += 16
+    found.stamp = at
+    return None
+
+
+def _write(header: bytearray, at: int, number: int) -> None:
+    header[at : at + 4] = number.to_bytes(4, "big")
+
+
+def finish_options(header: bytearray, found: KernelOptions, address: int) -> None:
+    """Write the address of the port a packet leaves by; let a source route take its step."""
+    if found.record_address:
+        _write(header, found.record + header[found.record + 2] - 5, address)
+    if found.hit is not None:
+        at, size = found.route, header[found.route + 1]
+        pointer = header[at + 2]
+        while pointer <= size and int.from_bytes(header[at + pointer - 1 : at + pointer + 3], "big") != found.hit:
+            pointer += 4
+        if pointer + 3 <= size:
+            header[16:20] = found.hit.to_bytes(4, "big")
+            _write(header, at + pointer - 1, address)
+            header[at + 2] = pointer + 4
+        if found.stamp_address:
+            _write(header, found.stamp + header[found.stamp + 2] - 9, address)
+
+
+def without_uncopied(header: bytearray) -> bytes:
+    """Return the options of later pieces: those without the copied flag become No Operation."""
+    options = bytearray(header[SHORTEST:])
+    at = 0
+    while at < len(options) and options[at] != END:
+        size = 1 if options[at] == NOP else options[at + 1]
+        if options[at] < COPIED:
+            options[at : at + size] = bytes([NOP]) * size
+        at += size
+    return bytes(options)
+
+
+def reply_destination(packet: bytes, found: KernelOptions) -> tuple[int, bytes]:
+    """Return where an ICMP error about a packet goes first, and the source route it takes (none: to the source)."""
+    if found.route:
+        first, option = _echo_route(packet[found.route : found.route + packet[found.route + 1]], packet[12:16])
+        if option:
+            return first, option
+    return int.from_bytes(packet[12:16], "big"), b""
+
+
+def echo_options(packet: bytes, found: KernelOptions, stamps: Asked, address: int, time_ms: int) -> bytes | None:
+    """Return the options of an ICMP error about a packet: its routes and stamps go back with it.
+
+    address: the source of the error. None where an option has no whole place left: then there is no error.
+    """
+    echoed = bytearray()
+    if found.record:
+        option = bytearray(packet[found.record : found.record + packet[found.record + 1]])
+        if found.record_address and option[2] <= len(option):
+            if option[2] + 3 > len(option):
+                return None
+            _write(option, option[2] - 1, address)
+            option[2] += 4
+        echoed += option
+    if found.stamp:
+        option = bytearray(packet[found.stamp : found.stamp + packet[found.stamp + 1]])
+        if not _echo_stamp(option, found, stamps, address, time_ms):
+            return None
+        echoed += option
+    echoed += reply_destination(packet, found)[1]
+    if found.cipso:
+        echoed += packet[found.cipso : found.cipso + packet[found.cipso + 1]]
+    return bytes(echoed) + bytes(-len(echoed) % 4)
+
+
+def _echo_stamp(option: bytearray, found: KernelOptions, stamps: Asked, address: int, time_ms: int) -> bool:
+    """Fill in the next place of a time stamp option; False if a place is cut off."""
+    pointer, size = option[2], len(option)
+    if pointer > size:
+        return True
+    if found.stamp_address:
+        if pointer + 3 > size:
+            return False
+        _write(option, pointer - 1, address)
+        pointer += 4
+    if found.stamp_time:
+        if pointer + 3 > size:
+            return False
+        if option[3] & 15 != TS_PRESPECIFIED:
+            _write(option, pointer - 1, time_ms)
+            pointer += 4
+        elif pointer + 7 <= size and stamps(int.from_bytes(option[pointer - 1 : pointer + 3], "big")):
+            _write(option, pointer + 3, time_ms)
+            pointer += 8
+    option[2] = pointer
+    return True
+
+
+def _echo_route(option: bytes, source: bytes) -> tuple[int, bytes]:
+    """Return the first stop and the option that lead back along a source route to the source (no option: nowhere)."""
+    passed = min(option[2], len(option) + 1) - 4
+    stops = [option[at - 1 : at + 3] for at in range(passed, 3, -4)]
+    if not stops:
+        return 0, b""
+    slots = len(stops) - (option[3:7] == source)  # a route that names its own source is cut
+    back = b"".join([*stops[1:slots], source]) if slots else b""
+    return int.from_bytes(stops[0], "big"), bytes([option[0], len(back) + 3, 4]) + back if back else b""

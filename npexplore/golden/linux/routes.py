@@ -1,0 +1,72 @@
+"""How the Linux kernel routes what is not plain forwarding: its own addresses, senders, and errors on their way back.
+
+The kernel looks into its table of local addresses (its own, broadcasts) before all routes. As recorded in tests/oracle.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from npexplore.golden.ipv4.addresses import MAX_ADDRESS
+from npexplore.golden.router.forward import UNICAST, Forwarder, Hop, broadcast_of
+
+MULTICAST, LOOPBACK = 0b1110, 127  # first bits of addresses
+BROADCAST_MAC = b"\xff" * 6
+MULTICAST_MAC = b"\x01\x00\x5e"  # RFC 1112 section 6.4: the last 23 bits of the address follow
+
+
+def port_of(router: Forwarder, address: int) -> int | None:
+    """Return the port whose own address or broadcast this is; the kernel finds them before all routes."""
+    if address in router.own:
+        return router.links.address.index(address)
+    if not broadcast_of(router.links, address):
+        return None
+    return next(port for port, _ in enumerate(router.links.address) if router.links.has(port, address))
+
+
+def not_a_host(router: Forwarder, address: int) -> bool:
+    """Say whether an address is anything but a host's elsewhere: the kernel stamps the time for all of them."""
+    many = address == MAX_ADDRESS or address >> 28 == MULTICAST
+    return many or address == 0 or address >> 24 == LOOPBACK or port_of(router, address) is not None
+
+
+def attached(router: Forwarder, port: int, source: int) -> bool:
+    """Say whether the kernel takes a source for a neighbour on a link: its route there has no next hop.
+
+    A source whose route is by another port is looked up again among the routes by this one.
+    """
+    hop = router.route(source)
+    if hop is None or hop.kind != UNICAST:
+        return False
+    if hop.port == port:
+        return not hop.via
+    routes = router.router.routes
+    shift = 32 - routes.length.astype(np.int64)
+    held = np.flatnonzero(routes.value.astype(np.int64) >> shift == source >> shift)
+    last = {int(routes.length[row]): row for row in held.tolist()}  # of equal prefixes the last counts
+    for _, row in sorted(last.items(), reverse=True):
+        if routes.kind[row] != UNICAST:
+            return False
+        if routes.port[row] == port:
+            return not routes.via[row]
+    return False
+
+
+def reply_route(router: Forwarder, target: int, source: int | None) -> tuple[Hop | None, bytes | None]:
+    """Return the route of an error, and the MAC address if it goes to many; none to the router itself.
+
+    source: its source address where that is settled already; by its port the kernel sends to many.
+    """
+    many = target == MAX_ADDRESS or target >> 28 == MULTICAST
+    if target in router.own or target == 0 or target >> 24 == LOOPBACK:
+        return None, None
+    mac = BROADCAST_MAC if not many or target == MAX_ADDRESS else MULTICAST_MAC + (target & 0x7FFFFF).to_bytes(3, "big")
+    if many and source is not None:
+        return Hop(UNICAST, router.links.address.index(source), 0), mac
+    port = port_of(router, target)
+    if port is not None:
+        return Hop(UNICAST, port, 0), mac
+    hop = router.route(target)
+    if hop is None or hop.kind != UNICAST:
+        return None, None
+    return (hop, mac) if many else (hop, None)

@@ -1,0 +1,280 @@
+"""The stages of the Linux kernel's IPv4 forwarding, byte for byte as recorded in tests/oracle.
+
+Where it differs from RFC 1812: the route is looked up before the options are read, an error carries the options back,
+broadcasts as sources pass, and more; docs/golden.md has the differences as a table made from the named cases.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import pairwise
+
+from npexplore.golden.checksum import internet_checksum
+from npexplore.golden.ipv4.addresses import MAX_ADDRESS
+from npexplore.golden.ipv4.delivery import Destination
+from npexplore.golden.ipv4.fragment import fragment
+from npexplore.golden.ipv4.header import DF, MF, with_checksum, write_packet
+from npexplore.golden.ipv4.icmp import ICMP, INTERNETWORK_CONTROL, LONGEST, IcmpError, error_for, redirect_to
+from npexplore.golden.ipv4.martians import martian
+from npexplore.golden.ipv4.ttl import decrement_ttl
+from npexplore.golden.linux.options import (
+    KernelOptions,
+    compile_options,
+    echo_options,
+    finish_options,
+    reply_destination,
+    without_uncopied,
+)
+from npexplore.golden.linux.routes import MULTICAST, attached, not_a_host, port_of, reply_route
+from npexplore.golden.reasons import Reason
+from npexplore.golden.router.forward import (
+    IPV4_TYPE,
+    NO_SUCH_ROUTE,
+    UNICAST,
+    Forwarder,
+    Hop,
+    Profile,
+    Sent,
+    Stage,
+    Walk,
+    broadcast_of,
+)
+from npexplore.golden.router.stages import LINK, VALID
+
+R = Reason
+QUIET_ICMP = frozenset({1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12})  # types about which the kernel sends no error
+LAST_ICMP = 18
+FULL_HEADER = 20
+LAST_PLACE = 0x1FFF
+HERE, AWAY, MANY = Destination.LOCAL, Destination.ELSEWHERE, Destination.DIRECTED_BROADCAST
+
+
+def route_input(router: Forwarder, walk: Walk, source: int, target: int) -> tuple[Reason, Destination, Hop | None]:
+    """Return what the kernel's input routing says: a silent end, or the kind of destination and its route."""
+    if target >> 28 == MULTICAST:
+        return R.MULTICAST, Destination.MULTICAST, None
+    if target == MAX_ADDRESS or source == target == 0:
+        return R.LIMITED_BROADCAST, Destination.LIMITED_BROADCAST, None
+    reason = martian(source, target, router.martians)
+    if reason:
+        return reason, AWAY, None
+    if target in router.own or broadcast_of(router.links, target):
+        kind = HERE if target in router.own else MANY
+        return (R.MARTIAN_SOURCE if source in router.own else R.NONE), kind, None
+    hop = router.route(target)
+    if hop is not None and hop.kind == UNICAST:
+        same = hop.port == walk.port and broadcast_of(router.links, source)
+        if source in router.own or same:
+            return R.MARTIAN_SOURCE, AWAY, hop
+    return R.NONE, AWAY, hop
+
+
+def look_up(router: Forwarder, walk: Walk) -> Reason:
+    """Route the destination; a missing route is told later, after the options."""
+    header = walk.header
+    walk.target = header.destination
+    reason, walk.kind, walk.hop = route_input(router, walk, header.source, header.destination)
+    return reason
+
+
+def options(router: Forwarder, walk: Walk) -> Reason:
+    """Check the options on arrival; let a source route lead on."""
+    walk.options = KernelOptions()
+    length = walk.header.header_length
+    if length == FULL_HEADER:
+        return R.NONE
+    header = bytearray(walk.packet[:length])
+    stamps = partial(not_a_host, router)
+    walk.options = compile_options(header, _address_towards(router, walk), stamps, _milliseconds(walk))
+    walk.packet = bytes(header) + walk.packet[length:]
+    if walk.options.pointer is not None:
+        walk.pointer = walk.options.pointer
+        return R.BAD_OPTION
+    return _source_route(router, walk) if walk.options.route else R.NONE
+
+
+def _address_towards(router: Forwarder, walk: Walk) -> int:
+    """Return the router's address that is recorded on arrival: the one meant, else the one towards the source."""
+    if walk.kind is HERE:
+        return walk.header.destination
+    own = port_of(router, walk.header.source)
+    if own is not None:
+        return router.links.address[own]
+    back = router.route(walk.header.source)
+    return router.links.address[back.port if back is not None and back.kind == UNICAST else walk.port]
+
+
+def _milliseconds(walk: Walk) -> int:
+    return walk.time_ns // 1_000_000 % 86_400_000
+
+
+def _source_route(router: Forwarder, walk: Walk) -> Reason:
+    if walk.link_broadcast:
+        return R.LINK_BROADCAST
+    if walk.kind is not HERE:
+        routed = walk.kind is AWAY and walk.hop is not None and walk.hop.kind == UNICAST
+        if routed and walk.options.strict:
+            walk.pointer = 16  # the destination: nobody but the route's next router may have it
+            return R.BAD_OPTION
+        return R.NONE if routed else R.SOURCE_ROUTE_LOST
+    at = walk.options.route
+    size, pointer = walk.packet[at + 1], walk.packet[at + 2]
+    while pointer <= size:
+        if pointer + 3 > size:
+            walk.pointer = at + 2
+            return R.BAD_OPTION
+        stop = int.from_bytes(walk.packet[at + pointer - 1 : at + pointer + 3], "big")
+        reason, kind, hop = route_input(router, walk, walk.header.source, stop)
+        if reason or kind is MANY or (kind is AWAY and (hop is None or hop.kind != UNICAST)):
+            return R.SOURCE_ROUTE_LOST
+        if kind is not HERE:
+            walk.kind, walk.hop, walk.target, walk.options.hit = kind, hop, stop, stop
+            return R.NONE
+        walk.packet = walk.packet[:16] + stop.to_bytes(4, "big") + walk.packet[20:]
+        pointer += 4
+    return R.NONE
+
+
+def deliver(router: Forwarder, walk: Walk) -> Reason:
+    """Keep what is for the router; tell of missing routes; forward nothing that the link layer broadcast."""
+    if walk.kind is HERE:
+        return R.LOCAL_DELIVERY
+    if walk.kind is MANY:
+        return R.DIRECTED_BROADCAST
+    if walk.hop is None:
+        return R.NO_ROUTE
+    if walk.hop.kind != UNICAST:
+        return NO_SUCH_ROUTE[walk.hop.kind]
+    return R.LINK_BROADCAST if walk.link_broadcast else R.NONE
+
+
+def time_to_live(router: Forwarder, walk: Walk) -> Reason:
+    """Look at the time to live; it is counted down when nothing else is in the way."""
+    return R.TTL_EXPIRED if walk.header.ttl <= 1 else R.NONE
+
+
+def strict_route(router: Forwarder, walk: Walk) -> Reason:
+    """Let a strict source route take no detour over a gateway."""
+    assert walk.hop is not None
+    return R.SOURCE_ROUTE_FAILED if walk.options.strict and walk.hop.via else R.NONE
+
+
+def fit(router: Forwarder, walk: Walk) -> Reason:
+    """Refuse what is too long and must not be cut; else count down, redirect, finish the options and cut."""
+    assert walk.hop is not None
+    port = router.router.ports[walk.hop.port]
+    header = walk.header
+    if header.total_length > port.mtu and header.flags & DF:
+        walk.mtu = port.mtu
+        return R.FRAGMENTATION_NEEDED
+    _, walk.packet = decrement_ttl(walk.packet)
+    if walk.hop.port == walk.port and not walk.options.route and attached(router, walk.port, header.source):
+        send_error(router, walk, redirect_to(walk.next_hop))
+    head = bytearray(walk.packet[: header.header_length])
+    finish_options(head, walk.options, port.address)
+    packet = with_checksum(bytes(head) + walk.packet[len(head) :])
+    walk.out = cut(packet, port.mtu)
+    return R.NONE if walk.out else R.MTU_TOO_SMALL
+
+
+def cut(packet: bytes, mtu: int) -> tuple[bytes, ...]:
+    """Return a packet in pieces; those of a later fragment keep all options, and the reserved flag is lost.
+
+    None for a link below the smallest MTU. An offset beyond its 13 bits, which only a lying fragment asks for, runs
+    over into More Fragments.
+    """
+    if len(packet) <= mtu:
+        return (packet,)
+    head = bytearray(packet[: 4 * (packet[0] & 15)])
+    head[6] &= (DF | MF) << 5 | 31
+    first = not (head[6] & 31 or head[7])
+    pieces = fragment(with_checksum(bytes(head) + packet[len(head) :]), mtu, keep_header_length=True).packets
+    if not pieces:
+        return ()
+    later = without_uncopied(head) if first else bytes(head[20:])
+    out, place = [pieces[0]], (head[6] & 31) << 8 | head[7]
+    for before, piece in pairwise(pieces):
+        place += (len(before) - len(head)) // 8
+        more = MF << 5 if place > LAST_PLACE else 0
+        out.append(with_checksum(piece[:6] + bytes([piece[6] | more]) + piece[7:20] + later + piece[len(head) :]))
+    return tuple(out)
+
+
+def tell(router: Forwarder, walk: Walk, reason: Reason) -> None:
+    """Send the ICMP error that a reason calls for, if the kernel sends one."""
+    error = error_for(reason, mtu=walk.mtu, pointer=walk.pointer)
+    if error is not None:
+        send_error(router, walk, error)
+
+
+def silent(router: Forwarder, walk: Walk) -> bool:
+    """Say whether the kernel sends no error about a packet."""
+    header = walk.header
+    if walk.link_broadcast or walk.kind not in (HERE, AWAY) or header.fragment_offset:
+        return True
+    if header.protocol != ICMP:
+        return False
+    kind = walk.packet[header.header_length : header.header_length + 1]
+    return not kind or kind[0] > LAST_ICMP or kind[0] in QUIET_ICMP
+
+
+def send_error(router: Forwarder, walk: Walk, error: IcmpError) -> None:
+    """Send an ICMP error about the packet as it stands, its options along with it."""
+    if silent(router, walk):
+        return
+    found: KernelOptions = walk.options or KernelOptions()
+    target, _ = reply_destination(walk.packet, found)
+    local = walk.kind is HERE and walk.options is not None and walk.options.hit is None
+    hop, mac = reply_route(router, target, walk.header.destination if local else None)
+    if hop is None or (router.error_limit is not None and not router.error_limit.allow(walk.time_ns)):
+        return
+    port = router.router.ports[hop.port]
+    source = walk.header.destination if local else port.address
+    options = echo_options(walk.packet, found, partial(not_a_host, router), source, _milliseconds(walk))
+    if options is None:
+        return
+    room = min(port.mtu, LONGEST) - FULL_HEADER - len(options) - 8
+    if room <= FULL_HEADER:
+        return
+    body = bytes([error.type, error.code, 0, 0]) + error.rest.to_bytes(4, "big") + walk.packet[:room]
+    body = body[:2] + internet_checksum(body).to_bytes(2, "big") + body[4:]
+    message = write_packet(
+        source, target, body, options=options, tos=walk.header.tos & 0x1E | INTERNETWORK_CONTROL,
+        ttl=1 if target >> 28 == MULTICAST else 64, protocol=ICMP,
+    )  # fmt: skip
+    mac = router.router.mac_of(hop.port, hop.via or target) if mac is None else mac
+    walk.sent.append(Sent(hop.port, mac + port.mac + IPV4_TYPE + message, icmp=True))
+
+
+LINUX = Profile(
+    "linux",
+    (
+        LINK,
+        VALID,
+        Stage(
+            "lookup", "RFC 1812 section 5.2.4", ("source", "destination", "port"),
+            (R.MULTICAST, R.LIMITED_BROADCAST, R.MARTIAN_SOURCE, R.MARTIAN_DESTINATION), look_up,
+        ),
+        Stage(
+            "options", "RFC 1812 section 5.3.13", ("options", "kind", "hop"),
+            (R.BAD_OPTION, R.LINK_BROADCAST, R.SOURCE_ROUTE_LOST), options,
+        ),
+        Stage(
+            "delivery", "RFC 1812 section 5.2.3", ("kind", "hop", "link_broadcast"),
+            (
+                R.LOCAL_DELIVERY, R.DIRECTED_BROADCAST, R.NO_ROUTE, R.BLACKHOLE, R.UNREACHABLE, R.PROHIBITED,
+                R.LINK_BROADCAST,
+            ),
+            deliver,
+        ),
+        Stage("time to live", "RFC 1812 section 5.3.1", ("ttl",), (R.TTL_EXPIRED,), time_to_live),
+        Stage("strict route", "RFC 1812 section 5.3.13.4", ("options", "hop"), (R.SOURCE_ROUTE_FAILED,), strict_route),
+        Stage(
+            "fragment", "RFC 1812 section 4.2.2.7", ("packet", "hop"), (R.FRAGMENTATION_NEEDED, R.MTU_TOO_SMALL), fit,
+        ),
+    ),
+    "linux",
+    tell,
+    many_first=True,
+    switches=False,
+)  # fmt: skip

@@ -1,0 +1,34 @@
+"""What RFC 1812 leaves to whoever runs a router: switches, all off at first ([policy] of ROUTER.toml)."""
+
+from npexplore.errors import InputError, positive
+from npexplore.golden.ipv4.icmp_limit import TokenBucket
+from npexplore.toml import Record
+
+
+class Policy(Record, frozen=True, kw_only=True):
+    """Switches of a router.
+
+    directed_broadcasts: forward what is for all hosts of another link of the router (RFC 2644 section 2).
+    reverse_path: drop what came by another port than its source is routed to (RFC 1812 section 5.3.8).
+    icmp_per_second, icmp_burst: a limit on ICMP messages (RFC 1812 section 4.3.2.8); at first a burst is as many as
+    in a second.
+    """
+
+    directed_broadcasts: bool = False
+    reverse_path: bool = False
+    icmp_per_second: int | None = None
+    icmp_burst: int | None = None
+
+    def limit(self) -> TokenBucket | None:
+        """Return a fresh bucket for ICMP messages, None without a limit; raises InputError."""
+        if self.icmp_per_second is None:
+            if self.icmp_burst is not None:
+                raise InputError("policy: icmp_burst needs icmp_per_second beside it")
+            return None
+        positive("policy: icmp_per_second", self.icmp_per_second)
+        burst = self.icmp_per_second if self.icmp_burst is None else self.icmp_burst
+        positive("policy: icmp_burst", burst)
+        return TokenBucket(self.icmp_per_second, burst)
+
+
+OFF = Policy()

@@ -1,0 +1,233 @@
+"""The stages of RFC 1812, in the order of its section 5.2.1.2, and the ICMP messages it asks for (section 4.3)."""
+
+from __future__ import annotations
+
+from npexplore.golden.ipv4.delivery import Destination, delivery, destination_kind
+from npexplore.golden.ipv4.fragment import fragment
+from npexplore.golden.ipv4.icmp import IcmpError, error_for, icmp_error, redirect_to, silence
+from npexplore.golden.ipv4.martians import martian
+from npexplore.golden.ipv4.options import (
+    LOOSE_ROUTE,
+    STRICT_ROUTE,
+    forward_options,
+    next_of_source_route,
+    read_options,
+)
+from npexplore.golden.ipv4.redirect import redirects
+from npexplore.golden.ipv4.ttl import decrement_ttl
+from npexplore.golden.ipv4.validate import validate
+from npexplore.golden.reasons import Reason
+from npexplore.golden.router.forward import (
+    ETHERNET,
+    IPV4_TYPE,
+    NO_SUCH_ROUTE,
+    UNICAST,
+    Forwarder,
+    Profile,
+    Sent,
+    Stage,
+    Walk,
+    broadcast_of,
+)
+
+
+def link(router: Forwarder, walk: Walk) -> Reason:
+    """Take the packet out of its frame: only IPv4, and only frames that are for this router."""
+    frame = walk.frame
+    if len(frame) < ETHERNET or frame[12:14] != IPV4_TYPE:
+        return Reason.NOT_IPV4
+    walk.link_broadcast = bool(frame[0] & 1)
+    if not walk.link_broadcast and frame[:6] != router.router.ports[walk.port].mac:
+        return Reason.OTHER_STATION
+    walk.packet = frame[ETHERNET:]
+    return Reason.NONE
+
+
+def valid(router: Forwarder, walk: Walk) -> Reason:
+    """Check the header; cut off what the link added behind the packet."""
+    reason = validate(walk.packet)
+    if not reason:
+        walk.packet = walk.packet[: walk.header.total_length]
+    return reason
+
+
+def martians(router: Forwarder, walk: Walk) -> Reason:
+    """Refuse addresses that cannot be."""
+    header = walk.header
+    if broadcast_of(router.links, header.source):
+        return Reason.MARTIAN_SOURCE
+    return martian(header.source, header.destination, router.martians)
+
+
+def reverse_path(router: Forwarder, walk: Walk) -> Reason:
+    """Believe a source only by the port that packets to it leave by, where that is switched on."""
+    if not router.router.policy.reverse_path:
+        return Reason.NONE
+    back = router.route(walk.header.source)
+    believed = back is not None and back.kind == UNICAST and back.port == walk.port
+    return Reason.NONE if believed else Reason.REVERSE_PATH
+
+
+def options(router: Forwarder, walk: Walk) -> Reason:
+    """Read the options; the first fault ends the way."""
+    walk.options = read_options(walk.packet)
+    if walk.options.pointer is None:
+        return Reason.NONE
+    walk.pointer = walk.options.pointer
+    return Reason.BAD_OPTION
+
+
+def deliver(router: Forwarder, walk: Walk) -> Reason:
+    """Keep what is for the router or for many; a source route that is not at its end leads on."""
+    destination = walk.header.destination
+    walk.kind = destination_kind(destination, router.links)
+    here = destination == router.router.ports[walk.port].broadcast  # its link has seen it already
+    directed = router.router.policy.directed_broadcasts and not here
+    reason = delivery(walk.kind, walk.link_broadcast, directed)
+    walk.target = destination
+    if reason is not Reason.LOCAL_DELIVERY:
+        return reason
+    route = next_of_source_route(walk.packet, walk.options)
+    if route is None or (route.next_hop is None and route.pointer is None):
+        return Reason.LOCAL_DELIVERY
+    if route.next_hop is None:
+        walk.pointer = route.pointer or 0
+        return Reason.BAD_OPTION
+    kind = destination_kind(route.next_hop, router.links)
+    if kind is not Destination.ELSEWHERE or martian(walk.header.source, route.next_hop, router.martians):
+        return Reason.SOURCE_ROUTE_FAILED
+    walk.target, walk.follow, walk.kind = route.next_hop, True, kind
+    return Reason.NONE
+
+
+def look_up(router: Forwarder, walk: Walk) -> Reason:
+    """Find the route of the destination, or of the next address of its source route."""
+    walk.hop = router.route(walk.target)
+    if walk.hop is None:
+        return Reason.SOURCE_ROUTE_FAILED if walk.follow else Reason.NO_ROUTE
+    if walk.hop.kind != UNICAST:
+        return Reason.SOURCE_ROUTE_FAILED if walk.follow else NO_SUCH_ROUTE[walk.hop.kind]
+    strict = walk.options.find(STRICT_ROUTE) is not None
+    return Reason.SOURCE_ROUTE_FAILED if strict and walk.hop.via else Reason.NONE
+
+
+def time_to_live(router: Forwarder, walk: Walk) -> Reason:
+    """One less to live."""
+    reason, packet = decrement_ttl(walk.packet)
+    if not reason:
+        walk.redirect = wants_redirect(router, walk)
+        walk.out = (packet,)
+    return reason
+
+
+def wants_redirect(router: Forwarder, walk: Walk) -> bool:
+    """Say whether the sender should be told of a better first hop."""
+    assert walk.hop is not None
+    routed = walk.options.find(LOOSE_ROUTE, STRICT_ROUTE) is not None
+    return redirects(walk.port, walk.hop.port, walk.header.source, walk.next_hop, routed, router.links)
+
+
+def write_options(router: Forwarder, walk: Walk) -> Reason:
+    """Record the route, stamp the time, let the source route take its step."""
+    assert walk.hop is not None
+    if walk.options.options:
+        address = router.router.ports[walk.hop.port].address
+        time_ms = walk.time_ns // 1_000_000
+        walk.out = (
+            forward_options(walk.out[0], walk.options, address, router.own, time_ms, follow=walk.follow),
+        )  # fmt: skip
+    return Reason.NONE
+
+
+def fit(router: Forwarder, walk: Walk) -> Reason:
+    """Cut the packet into pieces that the link can carry."""
+    assert walk.hop is not None
+    made = fragment(walk.out[0], router.router.ports[walk.hop.port].mtu)
+    if made.reason:
+        walk.mtu = made.mtu
+        return made.reason
+    walk.out = made.packets
+    return Reason.NONE
+
+
+def neighbour(router: Forwarder, walk: Walk) -> Reason:
+    """Find the next hop on its link; then the packet is sure to leave, and a redirect may be sent."""
+    assert walk.hop is not None
+    if not reaches(router, walk.hop.port, walk.next_hop):
+        return Reason.NO_NEIGHBOUR
+    if walk.redirect:
+        send_error(router, walk, redirect_to(walk.next_hop))
+    return Reason.NONE
+
+
+def reaches(router: Forwarder, port: int, address: int) -> bool:
+    """Say whether a frame to an address of a link finds somebody: one host, or all of them."""
+    return address == router.router.ports[port].broadcast or router.router.has_neighbour(port, address)
+
+
+def tell(router: Forwarder, walk: Walk, reason: Reason) -> None:
+    """Send the ICMP error that a reason calls for, if one may be sent."""
+    error = error_for(reason, mtu=walk.mtu, pointer=walk.pointer)
+    if error is not None:
+        send_error(router, walk, error)
+
+
+def send_error(router: Forwarder, walk: Walk, error: IcmpError) -> None:
+    """Send an ICMP error about the packet as it came, by the way its source is routed."""
+    packet = walk.packet
+    if silence(packet, router.links, router.martians, link_broadcast=walk.link_broadcast):
+        return
+    draft = icmp_error(error, packet, 0)
+    target = int.from_bytes(draft[16:20], "big")
+    hop = router.route(target)
+    if hop is None or hop.kind != UNICAST or not reaches(router, hop.port, hop.via or target):
+        return
+    if router.error_limit is not None and not router.error_limit.allow(walk.time_ns):
+        return
+    port = router.router.ports[hop.port]
+    message = icmp_error(error, packet, port.address)
+    for piece in fragment(message, port.mtu).packets:
+        walk.sent.append(Sent(hop.port, router.framed(hop.port, hop.via or target, piece), icmp=True))
+
+
+R = Reason
+LINK = Stage("link", "RFC 1812 section 3", ("frame", "port"), (R.NOT_IPV4, R.OTHER_STATION), link)
+VALID = Stage(
+    "header", "RFC 1812 section 5.2.2", ("packet",),
+    (R.TOO_SHORT, R.BAD_VERSION, R.BAD_HEADER_LENGTH, R.HEADER_CUT, R.BAD_TOTAL_LENGTH, R.TRUNCATED, R.BAD_CHECKSUM),
+    valid,
+)  # fmt: skip
+RFC1812 = Profile(
+    "rfc1812",
+    (
+        LINK,
+        VALID,
+        Stage(
+            "martians", "RFC 1812 section 5.3.7", ("source", "destination"),
+            (R.MARTIAN_SOURCE, R.MARTIAN_DESTINATION), martians,
+        ),
+        Stage("reverse path", "RFC 1812 section 5.3.8", ("source", "port"), (R.REVERSE_PATH,), reverse_path),
+        Stage("options", "RFC 1812 section 5.3.13", ("options",), (R.BAD_OPTION,), options),
+        Stage(
+            "delivery", "RFC 1812 section 5.2.3", ("destination", "options", "link_broadcast"),
+            (
+                R.MULTICAST, R.LIMITED_BROADCAST, R.DIRECTED_BROADCAST, R.NETWORK_ZERO, R.LINK_BROADCAST,
+                R.LOCAL_DELIVERY, R.BAD_OPTION, R.SOURCE_ROUTE_FAILED,
+            ),
+            deliver,
+        ),
+        Stage(
+            "lookup", "RFC 1812 section 5.2.4", ("target", "options"),
+            (R.NO_ROUTE, R.BLACKHOLE, R.UNREACHABLE, R.PROHIBITED, R.SOURCE_ROUTE_FAILED), look_up,
+        ),
+        Stage("time to live", "RFC 1812 section 5.3.1", ("ttl", "checksum"), (R.TTL_EXPIRED,), time_to_live),
+        Stage("write options", "RFC 1812 section 5.3.13", ("options", "hop"), (), write_options),
+        Stage(
+            "fragment", "RFC 1812 section 4.2.2.7", ("total_length", "flags", "hop"),
+            (R.FRAGMENTATION_NEEDED, R.MTU_TOO_SMALL), fit,
+        ),
+        Stage("neighbour", "RFC 1812 section 5.2.1.2", ("hop",), (R.NO_NEIGHBOUR,), neighbour),
+    ),
+    "rfc1812",
+    tell,
+)  # fmt: skip
