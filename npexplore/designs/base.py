@@ -6,7 +6,7 @@ d.bounds(w); d.queueing(w); d.simulate(w, seed=1)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -28,7 +28,8 @@ class Design:
     """A machine with values for its parameters.
 
     build: parameters -> Machine. own: parameters -> the workload of a design that brings its own (else None). dress:
-    (parameters, workload) -> the same packets with what the design's program asks for beyond their lengths.
+    (parameters, workload) -> the same packets with what the design's program asks for beyond their lengths. memory:
+    parameters -> bytes on chip, by name, that no resource shows (for costs).
     """
 
     name: str
@@ -36,15 +37,17 @@ class Design:
     build: Callable[[Parameters], Machine]
     own: Callable[[Parameters], Workload] | None = None
     dress: Callable[[Parameters, Workload], Workload] | None = None
+    memory: Callable[[Parameters], Mapping[str, float]] | None = None
 
     @staticmethod
     def of(
         name: str | Path, build: Callable[[Parameters], Machine], own: Callable[[Parameters], Workload] | None = None,
         dress: Callable[[Parameters, Workload], Workload] | None = None,
+        memory: Callable[[Parameters], Mapping[str, float]] | None = None,
     ) -> Design:  # fmt: skip
         """Return the design of a machine file (name in models/machines, or path) with that file's values."""
         file = load_machine(name)
-        return Design(file.name, Parameters(file), build, own, dress)
+        return Design(file.name, Parameters(file), build, own, dress, memory)
 
     def with_(self, **knobs: Value) -> Design:
         """Return the design with some parameters changed; raises UnknownNameError or InputError."""

@@ -42,6 +42,11 @@ def scratch_bytes_needed(p: Parameters) -> int:
     return int(SEGMENTS[p.scheme] * p.segment_bytes * p.threads)
 
 
+def scratchpad(p: Parameters) -> dict[str, float]:
+    """Return the scratchpad bytes that packets take: a set of segments a thread, or all of it as a common pool."""
+    return {"scratch": p.scratch_bytes if SEGMENTS[p.scheme] and p.segments == "dynamic" else scratch_bytes_needed(p)}
+
+
 def build(p: Parameters) -> Machine:
     """Return the machine; raises ModelError if static scratchpad segments do not fit."""
     if scratch_bytes_needed(p) > p.scratch_bytes and p.segments == "static":
@@ -182,4 +187,4 @@ def store(
 
 def ixp2400() -> Design:
     """Return the IXP2400 with its published parameters."""
-    return Design.of("ixp2400", build)
+    return Design.of("ixp2400", build, memory=scratchpad)

@@ -1,0 +1,165 @@
+"""What a machine costs, as proxies that order designs: counted from its resources, facts in models/costs/proxies.toml.
+
+    memory_bits  on chip: receive buffer, queues, FIFOs of links, registers of threads, what a design adds as `memory`
+    banks        of DRAM, and channels of word memories
+    bus_pins     data pins of memories: DDR width = bandwidth / (2 / tCK); word memories width x channels x directions
+    threads      of all pools
+    luts         engines x LUTs of an engine + registers / 64 + multiplexers of n inputs in front of banks, n / 4 a bit
+
+A capacity that stands for an endless queue counts as it is: costs compare designs of one family.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache, singledispatch
+
+from npexplore.designs import Design
+from npexplore.errors import one_of
+from npexplore.machine.machine import Machine
+from npexplore.machine.resources import (
+    BoundedQueue,
+    DdrController,
+    Dram,
+    LineCard,
+    Mesh,
+    Processor,
+    ReorderQueue,
+    StaticStreams,
+    WordMemory,
+)
+from npexplore.machine.resources.base import Resource
+from npexplore.machine.resources.ingress import Ingress
+from npexplore.paths import share
+from npexplore.toml import Record, decode
+
+COSTS = ("memory_bits", "banks", "bus_pins", "threads", "luts")
+UNITS: Mapping[str, str] = {"memory_bits": "bit", "banks": "1", "bus_pins": "pins", "threads": "1", "luts": "LUTs"}
+BYTE = 8
+
+
+class Proxy(Record, frozen=True):
+    """Schema of an entry of models/costs/proxies.toml."""
+
+    value: float
+    unit: str
+    about: str
+    source: str
+
+
+@cache
+def proxies() -> dict[str, Proxy]:
+    """Return the facts behind the costs, each with its source."""
+    path = share("models", "costs", "proxies.toml")
+    found: dict[str, Proxy] = decode(path.read_bytes(), dict[str, Proxy], path)
+    return found
+
+
+def fact(name: str) -> float:
+    """Return one of the facts behind the costs."""
+    return proxies()[one_of("cost proxy", name, proxies())].value
+
+
+def costs(design: Design) -> dict[str, float]:
+    """Return the costs of a design by the names of COSTS; raises ModelError for a machine that cannot be."""
+    return costs_of(design.machine(), design.memory(design.parameters) if design.memory is not None else {})
+
+
+def costs_of(machine: Machine, memory: Mapping[str, float] | None = None) -> dict[str, float]:
+    """Return the costs of a machine; memory: bytes on chip, by name, that no resource of it shows."""
+    total = dict.fromkeys(COSTS, 0.0)
+    for resource in machine.resources.values():
+        for name, amount in counted(resource).items():
+            total[name] += amount
+    registers = machine.threads * fact("thread_registers") * fact("word_bits")
+    total["threads"] += machine.threads
+    total["memory_bits"] += registers + BYTE * sum((memory or {}).values())
+    total["luts"] += registers / fact("lut_bits")
+    return total
+
+
+def multiplexer(inputs: int, bits: float) -> float:
+    """Return the LUTs that choose one of some inputs of so many bits; none for a single input."""
+    return bits * inputs / fact("lut_inputs_of_multiplexer") if inputs > 1 else 0.0
+
+
+def _ddr(banks: int, channels: int, bits_per_s: float, t_ck: float) -> dict[str, float]:
+    """Return the costs of DDR memory behind pins that move two bits a clock."""
+    pins = bits_per_s * t_ck / fact("transfers_per_clock")
+    return {
+        "banks": banks * channels,
+        "bus_pins": pins * channels,
+        "luts": multiplexer(banks * channels, pins),
+    }
+
+
+@singledispatch
+def counted(resource: Resource) -> dict[str, float]:
+    """Return what a resource costs; kinds that hold nothing and drive no pins (servers, locks) cost nothing."""
+    return {}
+
+
+@counted.register
+def _(resource: Dram) -> dict[str, float]:
+    return _ddr(resource.banks, 1, BYTE / resource.byte, resource.timing.t_ck)
+
+
+@counted.register
+def _(resource: DdrController) -> dict[str, float]:
+    rate = BYTE * resource.burst_bytes / resource.burst
+    return _ddr(resource.banks, resource.channels, rate, resource.timing.t_ck)
+
+
+@counted.register
+def _(resource: WordMemory) -> dict[str, float]:
+    lines = BYTE * resource.burst_bytes / resource.burst * resource.channels * (2 if resource.split_ports else 1)
+    return {"banks": resource.channels, "bus_pins": lines, "luts": multiplexer(resource.channels, lines)}
+
+
+@counted.register
+def _(resource: Processor) -> dict[str, float]:
+    return {"luts": resource.engines * fact("engine_luts")}
+
+
+@counted.register
+def _(resource: Ingress) -> dict[str, float]:
+    return {"memory_bits": BYTE * resource.capacity}
+
+
+@counted.register
+def _(resource: BoundedQueue) -> dict[str, float]:
+    if resource.unit == "bytes":
+        return {"memory_bits": BYTE * resource.capacity}
+    return {"memory_bits": resource.capacity * (1 + len(resource.carries)) * fact("word_bits")}
+
+
+@counted.register
+def _(resource: LineCard) -> dict[str, float]:
+    return {"memory_bits": BYTE * (resource.buffer or 0) * resource.ports}
+
+
+@counted.register
+def _(resource: ReorderQueue) -> dict[str, float]:
+    return {"memory_bits": resource.places * resource.members * fact("word_bits")}
+
+
+@counted.register(Mesh)
+@counted.register(StaticStreams)
+def _(resource: Mesh | StaticStreams) -> dict[str, float]:
+    return {"memory_bits": len(resource.links()) * resource.depth * fact("word_bits")}
+
+
+def sources(names: tuple[str, ...] = COSTS) -> dict[str, str]:
+    """Return for each cost what it counts and the sources of the facts behind it."""
+    behind: Mapping[str, tuple[str, ...]] = {
+        "memory_bits": ("thread_registers", "word_bits"),
+        "banks": (),
+        "bus_pins": ("transfers_per_clock",),
+        "threads": (),
+        "luts": ("engine_luts", "thread_registers", "lut_bits", "lut_inputs_of_multiplexer"),
+    }
+    return {
+        one_of("cost", name, COSTS): "; ".join(dict.fromkeys(proxies()[key].source for key in behind[name]))
+        or "counted from the machine's resources"
+        for name in names
+    }
