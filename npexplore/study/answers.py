@@ -1,25 +1,29 @@
-"""Answers to sweep points, computed side by side on any executor of concurrent.futures.
+"""Answers to sweep points, computed side by side on any executor of concurrent.futures (study/executors.py).
 
-Kernels release the interpreter lock, so threads are the default. What a point answers depends on the point alone: not
-on the executor, the number of workers, or what ran before.
+What a point answers depends on the point alone: not on the executor, the number of workers, or what ran before.
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Generator, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, as_completed, wait
-from contextlib import AbstractContextManager, nullcontext
-from itertools import islice
+import time
+from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, as_completed, wait
+from contextlib import closing
 from typing import NamedTuple
 
-from npexplore.errors import InputError, NpexploreError, one_of
+from npexplore.errors import NpexploreError, one_of
 from npexplore.solve.prediction import Prediction
 from npexplore.solve.simulate import PACKETS
+from npexplore.study.executors import Wanted, check_sendable, interrupts, lost, pool, slots, usable_cores
 from npexplore.study.grid import SOLVERS, SweepPoint
 
-ANALYTIC = 32  # analytic points in one task: a few tenths of a second
-AHEAD = 64  # tasks handed to the executor at once, so that a stopped sweep has little to cancel
+__all__ = ["Answer", "Refusal", "answer", "answer_all", "answer_points", "answers", "pool", "predict", "usable_cores"]
+
+ANALYTIC = 32  # analytic points in the first task; later ones take about TASK_S
+MOST_ANALYTIC = 4096
+TASK_S = 0.5
+AHEAD = 4  # tasks handed to the executor for each that runs, so that a stopped sweep has little to cancel
+LOOK_S = 0.2  # between two looks at whether somebody wants to stop
 
 
 class Refusal(NamedTuple):
@@ -29,6 +33,7 @@ class Refusal(NamedTuple):
 
 
 Answer = Prediction | Refusal
+Ended = list[tuple[int, Answer]]  # number of the point, answer
 
 
 def predict(point: SweepPoint, packets: int = PACKETS) -> Prediction:
@@ -54,61 +59,96 @@ def answer_all(points: Sequence[SweepPoint], packets: int) -> list[Answer]:
     return [answer(point, packets) for point in points]
 
 
-def pool(executor: Executor | None, workers: int | None) -> AbstractContextManager[Executor]:
-    """Return the executor given (left running), or threads: `workers` of them, else one for each usable core."""
-    if executor is not None:
-        if workers is not None:
-            raise InputError("give an executor or a number of workers, not both")
-        return nullcontext(executor)
-    if workers is not None and workers < 1:
-        raise InputError(f"workers must be at least 1, got {workers}")
-    return ThreadPoolExecutor(workers or usable_cores())
+def answer_points(
+    points: Sequence[SweepPoint],
+    ended: Callable[[Ended], None],
+    *,
+    executor: Wanted = None,
+    workers: int | None = None,
+    packets: int = PACKETS,
+) -> None:
+    """Answer all points and hand them to `ended` task by task, as they finish.
+
+    Raises BrokenExecutor if a worker died, KeyboardInterrupt after Ctrl-C; what was finished then was handed over.
+    """
+    with pool(executor, workers) as running, closing(answers(points, running, packets)) as tasks:
+        for task in tasks:
+            ended(task)
 
 
-def usable_cores() -> int:
-    """Return how many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def answers(
-    points: Sequence[SweepPoint], executor: Executor, packets: int = PACKETS
-) -> Generator[list[tuple[int, Answer]], None, None]:
+def answers(points: Sequence[SweepPoint], executor: Executor, packets: int = PACKETS) -> Generator[Ended, None, None]:
     """Yield (number of the point, answer) task by task, as they finish.
 
-    When it is stopped (Ctrl-C), what is running ends and is yielded too; what has not begun is cancelled.
+    After Ctrl-C, or when a worker has died, what runs ends and is yielded too, what has not begun is cancelled; then
+    KeyboardInterrupt or BrokenExecutor is raised. Ctrl-C never falls into what the caller does with a task.
     """
-    todo = iter(_tasks(points))
-    running: dict[Future[list[Answer]], list[int]] = {}
-    try:
-        while True:
-            for numbers in islice(todo, AHEAD - len(running)):
-                running[executor.submit(answer_all, [points[k] for k in numbers], packets)] = numbers
-            if not running:
-                return
-            ended = wait(running, return_when=FIRST_COMPLETED).done
-            for future in sorted(ended, key=lambda f: f.exception() is not None):  # what is good is not lost
-                numbers = running.pop(future)
-                yield list(zip(numbers, future.result(), strict=True))
-    except KeyboardInterrupt:
-        for future in as_completed([future for future in running if not future.cancel()]):
-            if future.exception() is None:
-                yield list(zip(running[future], future.result(), strict=True))
-        raise
-    finally:
-        for future in running:
-            future.cancel()
+    if points:
+        check_sendable(executor, points[0])
+    todo, running = _Tasks(points), dict[Future[tuple[list[Answer], float]], list[int]]()
+    most, gone = AHEAD * slots(executor), lost()
+    dead: BaseException | None = None
+    with interrupts() as stop:
+        try:
+            while not (stop.is_set() or dead):
+                while len(running) < most and (numbers := todo.next()):
+                    running[executor.submit(_timed, [points[k] for k in numbers], packets)] = numbers
+                if not running:
+                    return
+                for future in wait(running, LOOK_S, FIRST_COMPLETED).done:
+                    numbers = running.pop(future)
+                    try:
+                        found, seconds = future.result()
+                    except gone as error:  # what is good is not lost
+                        dead = error
+                        continue
+                    todo.took(numbers, seconds)
+                    yield list(zip(numbers, found, strict=True))
+        except BrokenExecutor as error:  # nothing more can be submitted
+            dead = error
+        finally:
+            left = [future for future in running if not future.cancel()]
+        for future in as_completed(left):
+            if not future.cancelled() and future.exception() is None:
+                yield list(zip(running[future], future.result()[0], strict=True))
+    if stop.is_set():
+        raise KeyboardInterrupt
+    if isinstance(dead, BrokenExecutor):
+        raise dead
+    if dead is not None:
+        raise BrokenExecutor(str(dead) or type(dead).__name__) from dead
 
 
-def _tasks(points: Sequence[SweepPoint]) -> Iterator[list[int]]:
-    """Split the points' numbers into tasks: simulations alone, analytic points of a row together."""
-    task: list[int] = []
-    for k, point in enumerate(points):
-        if point.solver == "simulation":
-            yield [k]
+def _timed(points: Sequence[SweepPoint], packets: int) -> tuple[list[Answer], float]:
+    """Return the answers of one task and how many seconds it took."""
+    began = time.perf_counter()
+    found = answer_all(points, packets)
+    return found, time.perf_counter() - began
+
+
+class _Tasks:
+    """Splits the points' numbers into tasks: simulations alone, analytic points together, about TASK_S at a time."""
+
+    def __init__(self, points: Sequence[SweepPoint]) -> None:
+        self.points, self.at, self.size = points, 0, ANALYTIC
+        self.order = sorted(range(len(points)), key=lambda k: points[k].solver == "simulation")
+
+    def next(self) -> list[int]:
+        """Return the next task (empty: there is none)."""
+        first = self.at
+        if first == len(self.order):
+            return []
+        if self.points[self.order[first]].solver == "simulation":
+            self.at += 1
         else:
-            task.append(k)
-            if len(task) == ANALYTIC:
-                yield task
-                task = []
-    if task:
-        yield task
+            while (
+                self.at < min(first + self.size, len(self.order))
+                and self.points[self.order[self.at]].solver != "simulation"
+            ):
+                self.at += 1
+        return self.order[first : self.at]
+
+    def took(self, numbers: list[int], seconds: float) -> None:
+        """Learn from a task how many analytic points the next should have."""
+        if self.points[numbers[0]].solver != "simulation" and len(numbers) == self.size:
+            wanted = self.size * min(4.0, TASK_S / max(seconds, 1e-6))
+            self.size = max(1, min(int(wanted), MOST_ANALYTIC))

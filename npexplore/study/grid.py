@@ -1,4 +1,7 @@
-"""The points of a sweep: every combination of knob values, workloads, solvers and seeds, in a fixed order."""
+"""The points of a sweep: every combination of knob values, workloads, solvers and seeds, in a fixed order.
+
+`sample` (study/samples.py) takes some of a space's points instead of all.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,17 @@ from npexplore.machine.parameters import Value
 from npexplore.machine.workload import Workload
 
 SOLVERS = ("bounds", "queueing", "simulation")
-Values = Value | Iterable[Value]
+
+
+class Span(NamedTuple):
+    """All values of a knob from low to high, both included; `log`: a sample is even in the logarithm."""
+
+    low: float
+    high: float
+    log: bool = False
+
+
+Values = Value | Span | Iterable[Value]
 
 
 class SweepPoint(NamedTuple):
@@ -35,29 +48,49 @@ def grid(
 ) -> list[SweepPoint]:
     """Return every combination of knob values, workloads, solvers and seeds; the last knob varies fastest.
 
-    knobs and keywords: one value or several for each knob. seeds: how many from 1 on, or the seeds themselves.
+    knobs and keywords: one value or several for each knob, or a Span (of whole numbers: every one). seeds: how many
+    from 1 on, or the seeds themselves.
     Raises UnknownNameError, InputError (a value out of range, a knob without values) before anything runs.
     """
     base = design(of) if isinstance(of, str) else of
+    return combined(_designs(base, {**(knobs or {}), **more}), workload, solver, seeds)
+
+
+def combined(
+    designs: Iterable[Design],
+    workload: Workload | Iterable[Workload | None] | None,
+    solver: str | Iterable[str],
+    seeds: int | Sequence[int],
+) -> list[SweepPoint]:
+    """Return the designs with every workload, solver and seed; raises InputError where there is none of one kind."""
     workloads = [workload] if workload is None or isinstance(workload, Workload) else list(workload)
     solvers = [one_of("solver", name, SOLVERS) for name in ([solver] if isinstance(solver, str) else solver)]
     numbers = list(range(1, seeds + 1)) if isinstance(seeds, int) else list(seeds)
     if not (workloads and solvers and numbers):
-        raise InputError("a grid needs at least one workload, one solver and one seed")
+        raise InputError("a sweep needs at least one workload, one solver and one seed")
     return [
         SweepPoint(made, load, name, seed)
-        for load, made, name in product(workloads, _designs(base, {**(knobs or {}), **more}), solvers)
+        for load, made, name in product(workloads, list(designs), solvers)
         for seed in (numbers if name == "simulation" else [None])
     ]
 
 
+def listed(base: Design, name: str, values: Values) -> list[Value]:
+    """Return the values of one knob, each once and in the parameter's own type; raises UnknownNameError, InputError."""
+    if isinstance(values, Span):
+        base.with_(**{name: values.low})  # a wrong name first
+        if not isinstance(base.parameters[name], int) or not float(values.low).is_integer():
+            raise InputError(f"knob {name} is not counted in whole numbers; a grid needs its values, or take a sample")
+        values = range(int(values.low), int(values.high) + 1)
+    given = [values] if isinstance(values, str | int | float) else list(values)
+    checked = [base.with_(**{name: value}).parameters[name] for value in dict.fromkeys(given)]
+    if not checked:
+        base.with_(**{name: base.parameters[name]})
+        raise InputError(f"knob {name} needs at least one value")
+    return list(dict.fromkeys(checked))
+
+
 def _designs(base: Design, knobs: Mapping[str, Values]) -> Iterator[Design]:
-    choices: list[list[Value]] = []
-    for name, values in knobs.items():
-        listed = [values] if isinstance(values, str | int | float) else list(values)
-        checked = [base.with_(**{name: value}).parameters[name] for value in dict.fromkeys(listed)]
-        if not checked:
-            raise InputError(f"knob {name} needs at least one value")
-        choices.append(list(dict.fromkeys(checked)))
-    for values in product(*choices):
-        yield base.with_(**dict(zip(knobs, values, strict=True)))
+    choices = [listed(base, name, values) for name, values in knobs.items()]
+    for chosen in product(*choices):
+        yield base.with_(**dict(zip(knobs, chosen, strict=True)))

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import Executor
-from contextlib import closing
 from dataclasses import dataclass, field
 
 from npexplore.designs import Design, design
@@ -16,7 +14,8 @@ from npexplore.errors import NpexploreError
 from npexplore.machine.parameters import Value
 from npexplore.machine.workload import Workload, workload
 from npexplore.solve.prediction import Prediction
-from npexplore.study.answers import Answer, Refusal, answer, answers, pool
+from npexplore.study.answers import Answer, Ended, Refusal, answer, answer_points
+from npexplore.study.executors import Wanted
 from npexplore.study.grid import SOLVERS, SweepPoint
 
 
@@ -84,7 +83,7 @@ class Predictions:
         point, solver, seed = task
         return SweepPoint(self.design_at(point), self.workload(point.mix), solver, seed)
 
-    def fetch(self, points: Iterable[Point], executor: Executor | None = None, label: str = "predicting") -> None:
+    def fetch(self, points: Iterable[Point], executor: Wanted = None, label: str = "predicting") -> None:
         """Compute what is missing, with a progress bar in a terminal or notebook (none if TQDM_DISABLE is set).
 
         Raises NpexploreError where a point has no answer; a queueing model that refuses is an answer (None).
@@ -94,15 +93,14 @@ class Predictions:
         tasks = self.tasks(points)
         asked = [self.question(task) for task in tasks]
         silent = True if os.environ.get("TQDM_DISABLE") else None
-        with (
-            pool(executor, None) as running,
-            closing(answers(asked, running, self.packets)) as finished,
-            tqdm(total=len(tasks), desc=label, unit="point", disable=silent) as bar,
-        ):
-            for ended in finished:
+        with tqdm(total=len(tasks), desc=label, unit="point", disable=silent) as bar:
+
+            def keep(ended: Ended) -> None:
                 for k, found in ended:
                     self.found[tasks[k]] = _known(asked[k], found)
                 bar.update(len(ended))
+
+            answer_points(asked, keep, executor=executor, packets=self.packets)
 
     def at(self, point: Point, solver: str, seed: int) -> Prediction | None:
         """Return a prediction, computing it if it is missing."""

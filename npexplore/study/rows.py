@@ -3,28 +3,21 @@
     design, KNOB..., workload, workload_key, arrivals, offered_mpps, solver, seed, packets, version, model,
     throughput_bps, ..., refused, utilization_RESOURCE...
 
-`model` is a hash of the machine file with its values, the DRAM and SRAM parts, and the file that says what a packet
-does; with `version` it tells rows of another model apart.
+`model` and `version` tell rows of another model or of another npexplore apart (study/identity.py).
 """
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Sequence
-from functools import lru_cache
-from hashlib import blake2b
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
-import msgspec
 import pyarrow as pa
 
-from npexplore import __version__
 from npexplore.designs import Design
 from npexplore.errors import InputError
-from npexplore.paths import share
 from npexplore.study.answers import Answer, Refusal
 from npexplore.study.grid import SweepPoint
+from npexplore.study.identity import code_version, model_key
 
 TEXT, WHOLE, REAL = pa.string(), pa.int64(), pa.float64()
 ASKED = {
@@ -47,12 +40,10 @@ def questions(points: Sequence[SweepPoint], packets: int) -> list[dict[str, Any]
     A row holds the design's knobs and whatever other parameter is changed at any of its points.
     """
     shown = _columns([point.design for point in points])
-    described: dict[int, bytes] = {}
+    version = code_version()
     rows = []
     for point in points:
         parameters = point.design.parameters
-        if id(parameters.file) not in described:
-            described[id(parameters.file)] = msgspec.json.encode(parameters.file, order="deterministic")
         load = point.design.workload(point.workload)
         simulated = point.solver == "simulation"
         rows.append({
@@ -65,8 +56,8 @@ def questions(points: Sequence[SweepPoint], packets: int) -> list[dict[str, Any]
             "solver": point.solver,
             "seed": (1 if point.seed is None else point.seed) if simulated else None,
             "packets": packets if simulated else None,
-            "version": __version__,
-            "model": _model(point.design, described[id(parameters.file)]),
+            "version": version,
+            "model": model_key(point.design),
         })  # fmt: skip
     return rows
 
@@ -108,24 +99,3 @@ def _columns(designs: Sequence[Design]) -> dict[str, list[str]]:
             if (kind is str) != (other is str):
                 raise InputError(f"knob {name!r} is text in one of {where}, {design.name} and a number in the other")
     return {name: list(names) for name, names in chosen.items()}
-
-
-def _model(design: Design, described: bytes) -> str:
-    """Return the hash of what makes a design answer as it does, its values included."""
-    digest = blake2b(described, digest_size=8)
-    digest.update(repr(sorted(design.parameters.changed().items())).encode())
-    digest.update(_files(design.build))
-    return digest.hexdigest()
-
-
-@lru_cache(maxsize=256)
-def _files(build: Callable[..., Any]) -> bytes:
-    """Return the parts and the Python file that a build function comes from, as one hash."""
-    digest = blake2b(digest_size=16)
-    try:
-        digest.update(Path(inspect.getfile(build)).read_bytes())
-    except (TypeError, OSError):
-        digest.update(type(build).__name__.encode())
-    for path in sorted(share("models", "parts").glob("*.toml")):
-        digest.update(path.read_bytes())
-    return digest.digest()

@@ -9,8 +9,7 @@ A row is the same whatever the executor, the number of workers and the order in 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from concurrent.futures import BrokenExecutor, Executor
-from contextlib import closing
+from concurrent.futures import BrokenExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +18,8 @@ import pyarrow as pa
 from npexplore.designs import design
 from npexplore.errors import InputError, NpexploreError, positive
 from npexplore.solve.simulate import PACKETS
-from npexplore.study.answers import answers, pool
+from npexplore.study.answers import Ended, answer_points
+from npexplore.study.executors import Wanted
 from npexplore.study.grid import SweepPoint, grid
 from npexplore.study.rows import SCHEMA, answered, questions
 from npexplore.study.store import Store, concatenate, key_of, keys_of, tabulate
@@ -33,7 +33,7 @@ __all__ = ["SweepPoint", "grid", "sweep"]
 def sweep(
     points: Iterable[SweepPoint | tuple[Any, ...]],
     *,
-    executor: Executor | None = None,
+    executor: Wanted = None,
     workers: int | None = None,
     store: str | Path | None = None,
     resume: bool = True,
@@ -60,18 +60,20 @@ def sweep(
     total = done + len(open_)
     fresh: list[pa.Table] = []
 
+    def keep(ended: Ended) -> None:
+        nonlocal done
+        table = tabulate([{**rows[open_[k]], **answered(answer)} for k, answer in ended], SCHEMA)
+        kept.append(table) if kept is not None else fresh.append(table)
+        done += table.num_rows
+        report()
+
     def report() -> None:
         if progress is not None:
             progress(done, total)
 
     report()
     try:
-        with pool(executor, workers) as running, closing(answers([asked[k] for k in open_], running, packets)) as tasks:
-            for task in tasks:
-                table = tabulate([{**rows[open_[k]], **answered(answer)} for k, answer in task], SCHEMA)
-                kept.append(table) if kept is not None else fresh.append(table)
-                done += table.num_rows
-                report()
+        answer_points([asked[k] for k in open_], keep, executor=executor, workers=workers, packets=packets)
     except BrokenExecutor as error:
         raise NpexploreError(f"a worker died; {done} of {total} points are finished: {error}") from error
     finally:

@@ -15,11 +15,13 @@ import pytest
 from pandas.testing import assert_frame_equal
 
 import npexplore
+import npexplore.study.identity
 import npexplore.study.rows
 from npexplore.errors import InputError, NpexploreError
 from npexplore.machine.workload import workload
 from npexplore.study.answers import answer_all
 from npexplore.study.grid import grid
+from npexplore.study.identity import code_version
 from npexplore.study.store import KEY, Store
 from npexplore.study.sweep import sweep
 
@@ -73,7 +75,7 @@ def test_a_row_holds_the_question_and_the_direct_answer():
     direct = [design.bounds(LOAD), design.simulate(LOAD, 3, packets=FEW)]
     for (_, row), p in zip(rows.iterrows(), direct, strict=True):
         assert (row["design"], row["banks"], row["hash_ns"], row["scheme"]) == ("ixp2400", 8, 100.0, "base")
-        assert (row["workload_key"], row["version"]) == (LOAD.key, npexplore.__version__)
+        assert (row["workload_key"], row["version"]) == (LOAD.key, code_version())
         assert (row["solver"], row["bottleneck"], row["counted"]) == (p.solver, p.bottleneck, p.counted)
         assert (row["throughput_bps"], row["rate_mpps"]) == (p.throughput_bps, p.rate_pps / 1e6)
         assert row["latency_mean_ns"] == p.latency_s.mean * 1e9
@@ -118,7 +120,7 @@ def test_the_model_column_changes_with_whatever_describes_the_machine(monkeypatc
     base = npexplore.design("ixp2400")
     found = sweep([(d, LOAD, "bounds", None) for d in (base, base.with_(hash_ns=1.0), base.with_(hash_ns=147.98))])
     assert found["model"][0] == found["model"][2] != found["model"][1]
-    monkeypatch.setattr(npexplore.study.rows, "_files", lambda build: b"another program")
+    monkeypatch.setattr(npexplore.study.identity, "_programs", lambda *functions: b"another program")
     assert sweep([(base, LOAD, "bounds", None)])["model"][0] != found["model"][0]
 
 
@@ -233,12 +235,12 @@ def test_stopping_keeps_what_is_finished(tmp_path):
 
 def test_rows_of_another_version_are_kept_apart(tmp_path, monkeypatch):
     path = tmp_path / "a.parquet"
-    monkeypatch.setattr(npexplore.study.rows, "__version__", "0.0.0")
+    monkeypatch.setattr(npexplore.study.rows, "code_version", lambda: "0.0.0")
     sweep(points(), store=path, packets=FEW)
     monkeypatch.undo()
     rows = sweep(points(), store=path, packets=FEW)
-    assert rows["version"].unique().tolist() == [npexplore.__version__]
-    assert pd.read_parquet(path)["version"].tolist() == ["0.0.0"] * 8 + [npexplore.__version__] * 8
+    assert rows["version"].unique().tolist() == [code_version()]
+    assert pd.read_parquet(path)["version"].tolist() == ["0.0.0"] * 8 + [code_version()] * 8
 
 
 def test_other_packets_and_other_seeds_are_other_points(tmp_path):

@@ -1,0 +1,200 @@
+"""What the numbers of a row depend on, as two short hashes.
+
+model    what is described: the machine file with its values, the Python files that say what a packet does (the
+         design's own and, wherever they lead, those they import from npexplore.designs, npexplore.golden or their
+         own folder), and the files of models/ that a machine may read
+version  what solves it: the release and a hash of npexplore.machine, npexplore.solve and npexplore._kernels
+
+A function that stands in no file (a notebook's) counts by its code and the plain values and functions it names.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import marshal
+from collections.abc import Callable, Iterator
+from functools import cache, lru_cache, partial
+from hashlib import blake2b
+from pathlib import Path
+from types import CodeType, FunctionType
+from typing import Any
+
+import msgspec
+
+from npexplore import __version__
+from npexplore.designs import Design
+from npexplore.machine.machine import Machine
+from npexplore.machine.parameters import MachineFile
+from npexplore.paths import PACKAGE, share
+
+DESCRIBING = ("designs", "golden")  # subpackages whose imports are followed
+SOLVING = ("machine", "solve", "_kernels")
+NOT_READ = ("machines", "mixes")  # folders of models/ that rows know by their values: parameters, packets
+PLAIN = (str, bytes, int, float, tuple, type(None))
+
+
+@cache
+def code_version() -> str:
+    """Return the release with a hash of the sources that solve a machine, as in `0.1.0+9c1e62d4`."""
+    digest = blake2b(digest_size=4)
+    for folder in SOLVING:
+        for path in sorted((PACKAGE / folder).rglob("*.py")):
+            digest.update(f"\0{path.relative_to(PACKAGE).as_posix()}\0".encode())
+            digest.update(path.read_bytes())
+    return f"{__version__}+{digest.hexdigest()}"
+
+
+def model_key(design: Design) -> str:
+    """Return the hash of what makes a design answer as it does, its values included (16 hexadecimal digits)."""
+    digest = blake2b(_described(_File(design.parameters.file)), digest_size=8)
+    digest.update(repr(sorted(design.parameters.changed().items())).encode())
+    digest.update(_programs(design.build, design.own, design.dress))
+    return digest.hexdigest()
+
+
+class _File:
+    """A machine file that is hashed once, told from others by being itself."""
+
+    def __init__(self, file: MachineFile) -> None:
+        self.file = file
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _File) and self.file is other.file
+
+    def __hash__(self) -> int:
+        return id(self.file)
+
+
+@lru_cache(maxsize=64)
+def _described(held: _File) -> bytes:
+    return msgspec.json.encode(held.file, order="deterministic")
+
+
+@lru_cache(maxsize=256)
+def _programs(*functions: Callable[..., Any] | None) -> bytes:
+    """Return the hash of the files, and of code without a file, that functions lead to, and of models/."""
+    digest = blake2b(digest_size=16)
+    files: set[Path] = set()
+    for part in _parts(functions, set()):
+        if isinstance(part, Path):
+            files.add(part.resolve())
+        else:
+            digest.update(part)
+    followed: set[Path] = set()
+    while files - followed:
+        for path in files - followed:
+            followed.add(path)
+            files.update(_imported(path))
+    for path in sorted(files):
+        name = path.relative_to(PACKAGE) if path.is_relative_to(PACKAGE) else Path(path.name)
+        digest.update(f"\0{name.as_posix()}\0".encode() + path.read_bytes())
+    return digest.digest() + _models()
+
+
+def _parts(thing: Any, seen: set[int]) -> Iterator[Path | bytes]:
+    """Yield the files that a thing is made of, and as bytes what stands in none."""
+    if id(thing) in seen:
+        return
+    seen.add(id(thing))
+    if isinstance(thing, Path):
+        if thing.suffix == ".py" and thing.is_file():
+            yield thing
+    elif isinstance(thing, tuple | list):
+        for item in thing:
+            yield from _parts(item, seen)
+    elif isinstance(thing, partial):
+        yield from _parts((thing.func, *thing.args, *thing.keywords.values()), seen)
+    elif isinstance(thing, Machine):
+        yield from _parts([pool.program for pool in thing.pools], seen)
+        yield from _parts([type(resource) for resource in thing.resources.values()], seen)
+    elif isinstance(thing, FunctionType):
+        yield from _function(thing, seen)
+    elif callable(thing):
+        yield from _file(thing if inspect.ismethod(thing) or isinstance(thing, type) else type(thing))
+        yield from _parts(getattr(thing, "__self__", None), seen)
+
+
+def _function(function: FunctionType, seen: set[int]) -> Iterator[Path | bytes]:
+    """Yield a function's file or code, and what it closes over."""
+    found = list(_file(function))
+    yield from found
+    if not found:
+        names = _names(function.__code__)
+        yield marshal.dumps(_bare(function.__code__))
+        yield from _values([(name, function.__globals__.get(name)) for name in sorted(names)], seen)
+    cells = [cell.cell_contents for cell in function.__closure__ or () if cell != type(cell)()]
+    yield from _values(list(zip(function.__code__.co_freevars, cells, strict=False)), seen)
+
+
+def _values(named: list[tuple[str, Any]], seen: set[int]) -> Iterator[Path | bytes]:
+    for name, value in named:
+        if isinstance(value, PLAIN) and not isinstance(value, Path):
+            yield f"\0{name}={value!r}".encode()
+        elif isinstance(value, FunctionType | partial | Machine):
+            yield from _parts(value, seen)
+
+
+def _file(thing: Any) -> Iterator[Path]:
+    try:
+        path = Path(inspect.getfile(thing))
+    except (TypeError, OSError):
+        return
+    if path.is_file():
+        yield path
+
+
+def _names(code: CodeType) -> set[str]:
+    inner = [part for part in code.co_consts if isinstance(part, CodeType)]
+    return set(code.co_names).union(*(_names(part) for part in inner))
+
+
+def _bare(code: CodeType) -> CodeType:
+    """Return code without where it stands: a cell that is run again unchanged is the same."""
+    inner = tuple(_bare(part) if isinstance(part, CodeType) else part for part in code.co_consts)
+    return code.replace(co_filename="", co_firstlineno=1, co_linetable=b"", co_consts=inner)
+
+
+@cache
+def _imported(path: Path) -> frozenset[Path]:
+    """Return the files that a Python file imports from the describing subpackages and from its own folder."""
+    inside = path.is_relative_to(PACKAGE)
+    try:
+        tree = ast.parse(path.read_bytes())
+    except (SyntaxError, ValueError, OSError):
+        return frozenset()
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            names.update([node.module, *(f"{node.module}.{alias.name}" for alias in node.names)])
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.startswith("npexplore."):
+            names.add(node.value)  # the tables of names that are imported when they are first used
+    found: set[Path] = set()
+    for name in names:
+        first, *rest = name.split(".")
+        if first == "npexplore" and rest and rest[0] in DESCRIBING:
+            found.update(_module(PACKAGE, rest))
+        elif not inside and first != "npexplore":
+            found.update(_module(path.parent, [first, *rest]))
+    return frozenset(found)
+
+
+def _module(folder: Path, names: list[str]) -> Iterator[Path]:
+    """Yield the file of a module, if there is one."""
+    place = folder.joinpath(*names)
+    for path in (place.with_suffix(".py"), place / "__init__.py"):
+        if path.is_file():
+            yield path.resolve()
+
+
+@cache
+def _models() -> bytes:
+    """Return the hash of the shared files that machines may read."""
+    digest, root = blake2b(digest_size=16), share("models")
+    for path in sorted(root.rglob("*")):
+        inside = path.relative_to(root)
+        if path.is_file() and inside.parts[0] not in NOT_READ:
+            digest.update(f"\0{inside.as_posix()}\0".encode() + path.read_bytes())
+    return digest.digest()
