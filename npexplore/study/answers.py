@@ -14,7 +14,7 @@ from typing import NamedTuple
 from npexplore.errors import NpexploreError, one_of
 from npexplore.solve.prediction import Prediction
 from npexplore.solve.simulate import PACKETS
-from npexplore.study.executors import Wanted, check_sendable, interrupts, lost, pool, slots, usable_cores
+from npexplore.study.executors import Wanted, check_sendable, gone, interrupts, lost, pool, slots, usable_cores
 from npexplore.study.grid import SOLVERS, SweepPoint
 
 __all__ = ["Answer", "Refusal", "answer", "answer_all", "answer_points", "answers", "pool", "predict", "usable_cores"]
@@ -23,6 +23,7 @@ ANALYTIC = 32  # analytic points in the first task; later ones take about TASK_S
 MOST_ANALYTIC = 4096
 TASK_S = 0.5
 AHEAD = 4  # tasks handed to the executor for each that runs, so that a stopped sweep has little to cancel
+SILENCE_S = 5.0  # without an answer before it is looked whether a cluster is still there
 LOOK_S = 0.2  # between two looks at whether somebody wants to stop
 
 
@@ -85,8 +86,9 @@ def answers(points: Sequence[SweepPoint], executor: Executor, packets: int = PAC
     if points:
         check_sendable(executor, points[0])
     todo, running = _Tasks(points), dict[Future[tuple[list[Answer], float]], list[int]]()
-    most, gone = AHEAD * slots(executor), lost()
+    most, errors = AHEAD * slots(executor), lost()
     dead: BaseException | None = None
+    heard = time.monotonic()
     with interrupts() as stop:
         try:
             while not (stop.is_set() or dead):
@@ -94,11 +96,17 @@ def answers(points: Sequence[SweepPoint], executor: Executor, packets: int = PAC
                     running[executor.submit(_timed, [points[k] for k in numbers], packets)] = numbers
                 if not running:
                     return
-                for future in wait(running, LOOK_S, FIRST_COMPLETED).done:
+                done = wait(running, LOOK_S, FIRST_COMPLETED).done
+                if done:
+                    heard = time.monotonic()
+                elif time.monotonic() - heard > SILENCE_S:
+                    heard, reason = time.monotonic(), gone(executor)
+                    dead = BrokenExecutor(reason) if reason else None
+                for future in done:
                     numbers = running.pop(future)
                     try:
                         found, seconds = future.result()
-                    except gone as error:  # what is good is not lost
+                    except errors as error:  # what is good is not lost
                         dead = error
                         continue
                     todo.took(numbers, seconds)
@@ -107,15 +115,14 @@ def answers(points: Sequence[SweepPoint], executor: Executor, packets: int = PAC
             dead = error
         finally:
             left = [future for future in running if not future.cancel()]
-        for future in as_completed(left):
+        for future in as_completed(left) if dead is None else [future for future in left if future.done()]:
             if not future.cancelled() and future.exception() is None:
                 yield list(zip(running[future], future.result()[0], strict=True))
     if stop.is_set():
         raise KeyboardInterrupt
-    if isinstance(dead, BrokenExecutor):
-        raise dead
     if dead is not None:
-        raise BrokenExecutor(str(dead) or type(dead).__name__) from dead
+        said = str(dead) or type(dead).__name__
+        raise BrokenExecutor(gone(executor) or f"a worker died: {said}") from dead
 
 
 def _timed(points: Sequence[SweepPoint], packets: int) -> tuple[list[Answer], float]:

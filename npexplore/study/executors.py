@@ -13,6 +13,7 @@ import multiprocessing
 import os
 import pickle
 import signal
+import socket
 import threading
 from collections.abc import Generator, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, ProcessPoolExecutor, ThreadPoolExecutor
@@ -62,6 +63,19 @@ def slots(executor: Executor) -> int:
     if client is not None:
         return max(1, sum(int(threads) for threads in client.nthreads().values()))
     return int(getattr(executor, "_max_workers", 0) or usable_cores())
+
+
+def gone(executor: Executor) -> str | None:
+    """Return why nothing can come of an executor any more, if that is so: a cluster that is off or has no workers."""
+    client = getattr(executor, "_client", None)
+    if client is None:
+        return None
+    if client.status != "running":
+        return "the cluster's scheduler is gone"
+    try:
+        return None if client.nthreads() else "the cluster has no workers left"
+    except (OSError, TimeoutError):
+        return "the cluster's scheduler is gone"
 
 
 def check_sendable(executor: Executor, things: Any) -> None:
@@ -115,6 +129,7 @@ def _cluster(address: str) -> Generator[Executor, None, None]:
         dask: Any = import_module("distributed")
     except ModuleNotFoundError as error:
         raise InputError(f"a cluster needs {error.name}: install npexplore with its extra `cluster`") from None
+    _check_address(address)
     with _quiet("distributed"):
         try:
             client = dask.Client(address, timeout=REACHED_WITHIN_S, set_as_default=False)
@@ -125,6 +140,18 @@ def _cluster(address: str) -> Generator[Executor, None, None]:
             yield client.get_executor()
         finally:
             client.close(timeout=REACHED_WITHIN_S)
+
+
+def _check_address(address: str) -> None:
+    """Raise InputError if nobody listens at an address: at once, where Dask would try for long."""
+    scheme, _, place = address.partition("://")
+    host, _, port = place.strip("/").rpartition(":")
+    if scheme not in ("tcp", "tls") or not host or not port.isdigit():
+        raise InputError(f"address of a cluster must be tcp://HOST:PORT (or tls://), got {address!r}")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), REACHED_WITHIN_S).close()
+    except (OSError, OverflowError) as error:
+        raise InputError(f"cluster {address} cannot be reached: {error}") from None
 
 
 def _check_workers(client: Any, address: str) -> None:

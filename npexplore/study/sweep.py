@@ -75,7 +75,8 @@ def sweep(
     try:
         answer_points([asked[k] for k in open_], keep, executor=executor, workers=workers, packets=packets)
     except BrokenExecutor as error:
-        raise NpexploreError(f"a worker died; {done} of {total} points are finished: {error}") from error
+        kept_too = " and kept" if kept is not None else ""
+        raise NpexploreError(f"{error}; {done} of {total} points are finished{kept_too}") from error
     finally:
         table = kept.merge(dict(zip(order, rows, strict=True))) if kept is not None else concatenate(fresh)
     place = {key: k for k, key in enumerate(keys_of(table))}

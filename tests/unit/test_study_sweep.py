@@ -212,7 +212,7 @@ def test_more_points_join_a_store(tmp_path, monkeypatch):
 
 def test_a_dead_worker_costs_nothing_that_was_finished(tmp_path, monkeypatch):
     path = tmp_path / "a.parquet"
-    with pytest.raises(NpexploreError, match="a worker died; 3 of 8 points are finished: killed"):
+    with pytest.raises(NpexploreError, match="a worker died: killed; 3 of 8 points are finished and kept"):
         sweep(points(), store=path, packets=FEW, executor=DyingExecutor(3))
     assert pq.read_metadata(path).num_rows == 3
     computed = counted(monkeypatch)
