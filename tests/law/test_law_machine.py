@@ -27,6 +27,7 @@ from npexplore.machine.resources import (
     TokenChannel,
     WordMemory,
 )
+from npexplore.machine.resources.matrix import SwitchMatrix
 from npexplore.machine.resources.mesh import Mesh
 from npexplore.machine.resources.streams import StaticStreams
 from npexplore.machine.workload import Workload
@@ -118,6 +119,7 @@ def parts(options, processor=None):
         Lock("lock", clock_hz=1e9, acquire_cycles=3, release_cycles=5),
         Mesh("mesh", 2, 2, 1e9, 2, hop_cycles=2, ports=[1, 1]),
         StaticStreams("streams", 2, 2, 1e9, [[[0], [0, 1]], [[3, 2]]]),
+        SwitchMatrix("matrix", 5, 7 * NS, 3 * NS, arity=2),
     ]  # fmt: skip
     assert {r.name for r in listed} == set(KINDS)
     return [*listed, Probe("probe")]
@@ -149,6 +151,7 @@ VISITS = st.one_of(
     st.just(("lock",)),
     st.tuples(st.sampled_from(["mesh send", "mesh deliver"]), SMALL, st.sampled_from([0, 5, "a"])),
     st.tuples(st.just("streams"), SMALL, st.sampled_from([0, 1, "a"])),
+    st.tuples(st.just("matrix"), SMALL, st.sampled_from([0, 4, "a"])),
     st.tuples(st.just("probe"), SMALL),
 )
 STEPS = st.recursive(
@@ -211,6 +214,8 @@ def play(m, packet, steps, names):
             m.delay.wait(seconds=QUIET)  # a message that was sent is still on its way
         elif word == "streams":
             m.streams.stream(path=names.get(step[2], step[2]) % 2, words=x)
+        elif word == "matrix":
+            m.matrix.send(source=names["b"], target=names.get(step[2], step[2]) % 5, words=x)
         elif word == "probe":
             m.probe.see(value=x)
         elif word == "loop":

@@ -34,6 +34,7 @@ from npexplore.machine.resources import (
 )
 from npexplore.machine.resources.base import Hold, Resource, Server, Uses
 from npexplore.machine.resources.ingress import Ingress
+from npexplore.machine.resources.matrix import SwitchMatrix
 from npexplore.machine.resources.mesh import Mesh
 from npexplore.machine.resources.streams import StaticStreams
 from npexplore.machine.workload import Workload
@@ -251,6 +252,12 @@ CASES = [
     Case("streams", FORKED, "stream", {"path": 0, "words": 0}, 0),
     Case("streams", FORKED, "send", {"path": 0, "words": 3}, 3),
     Case("streams", FORKED, "receive", {"tile": 2, "words": 0}, 0),
+    # 3 levels of switches above 5 ports: ports 0 and 1 share a switch, 0 and 4 only the top one
+    Case("matrix", SwitchMatrix("net", 4, 2 * NS, 5 * NS), "send", {"source": 0, "target": 3, "words": 7}, 14 + 5 + 14),
+    Case("matrix", SwitchMatrix("net", 4, 2 * NS, 5 * NS), "send", {"source": 2, "target": 2, "words": 7}, 0),
+    Case("matrix", SwitchMatrix("net", 5, 2 * NS, 5 * NS, 2), "send", {"source": 0, "target": 1, "words": 3}, 12 + 5),
+    Case("matrix", SwitchMatrix("net", 5, 2 * NS, 5 * NS, 2, 2), "send", {"source": 4, "target": 0, "words": 1},
+         6 * 2 + 5 * 5),
     Case("lock", Lock("lock", clock_hz=5e8, acquire_cycles=12), "acquire", {}, 24, whole_lock),
     Case("lock", Lock("lock", clock_hz=5e8, release_cycles=20, wake_cycles=9, waiter_cycles=7), "release", {}, 40,
          whole_lock),

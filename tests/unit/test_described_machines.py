@@ -225,6 +225,7 @@ TABLES = {
     "pool": "count = 8", "queue": "capacity = 8", "line_card": "bytes_per_s = 1e9\nbuffer_bytes = 2048",
     "mesh": "columns = 2\nrows = 2\nclock_hz = 1e9\nfifo_depth = 4",
     "streams": "columns = 2\nrows = 2\nclock_hz = 1e9\npaths = [[[0, 1]]]", "lock": "clock_hz = 1e9",
+    "matrix": "ports = 4\nword_s = 1e-9",
 }  # fmt: skip
 
 

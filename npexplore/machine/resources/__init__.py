@@ -10,6 +10,7 @@ from npexplore.machine.resources.dram import Dram, DramOptions
 from npexplore.machine.resources.dram_timing import DramTiming
 from npexplore.machine.resources.line_card import LineCard
 from npexplore.machine.resources.lock import Lock
+from npexplore.machine.resources.matrix import SwitchMatrix
 from npexplore.machine.resources.memory import WordMemory
 from npexplore.machine.resources.mesh import Mesh
 from npexplore.machine.resources.pool import BufferPool
@@ -37,6 +38,7 @@ KINDS = {
     "mesh": Mesh,
     "streams": StaticStreams,
     "lock": Lock,
+    "matrix": SwitchMatrix,
 }
 
 __all__ = [
@@ -59,6 +61,7 @@ __all__ = [
     "Processor",
     "ReorderQueue",
     "StaticStreams",
+    "SwitchMatrix",
     "TokenChannel",
     "WordMemory",
     "WriteBuffer",

@@ -1,0 +1,93 @@
+"""A switch matrix between `ports`: a crossbar, or a fat tree of switches with `arity` branches each.
+
+    way of a message   up over c links and down over c, c the levels to the first switch above both ports
+    latency            2 c words word_s + (2 c - 1) hop_s         (each link takes the whole message, then the next)
+    trunk              links abreast from a switch of level l upwards, and as many down: (arity / thinning) ^ l
+
+A crossbar is a tree of one switch. A tree with thinning 1 has as many links at each level as ports (Leiserson, IEEE
+Trans. Computers C-34(10), 1985); a thinner one saves links and gets full at its top.
+"""
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from npexplore.errors import ModelError
+from npexplore.machine.assembler import Assembler
+from npexplore.machine.expressions import Condition, Expression, Values, expression
+from npexplore.machine.resources.base import Hold, Resource, Server, Uses, count_of, known, time_of
+from npexplore.machine.rows import Label
+
+
+class SwitchMatrix(Resource):
+    """Messages of so many words from port `source` to port `target`; one to its own port takes no link and no time.
+
+    word_s: time of a word on a link. hop_s: time through a switch. arity: branches of a switch (None: a crossbar).
+    thinning: how many times fewer links a switch has upwards than its branches have together.
+    """
+
+    VISITS = {"send": ("source", "target", "words")}
+
+    def __init__(
+        self, name: str, ports: int, word_s: float, hop_s: float = 0.0, arity: int | None = None, thinning: int = 1,
+    ) -> None:  # fmt: skip
+        super().__init__(name)
+        self.ports = count_of(f"{name}: ports", ports, least=2)
+        self.word = time_of(f"{name}: time per word", word_s)
+        self.hop = time_of(f"{name}: time through a switch", hop_s)
+        self.arity = self.ports if arity is None else count_of(f"{name}: arity", arity, least=2)
+        self.thinning = count_of(f"{name}: thinning", thinning)
+        if self.thinning > self.arity:
+            raise ModelError(f"{name}: thinning must be at most the arity of {self.arity}, got {thinning!r}")
+
+    @property
+    def levels(self) -> int:
+        """The levels of switches: the least number with arity ^ levels >= ports."""
+        found = 1
+        while self.arity**found < self.ports:
+            found += 1
+        return found
+
+    def _links(self) -> Iterator[tuple[str, int]]:
+        """Yield (server, ports below one of its members) along the longest way."""
+        below = [self.arity**level for level in range(self.levels)]
+        yield from ((f"{self.name}.up{level}", n) for level, n in enumerate(below))
+        yield from ((f"{self.name}.down{level}", n) for level, n in reversed(list(enumerate(below))))
+
+    def servers(self) -> list[Server]:
+        """The trunks of every level, up and down: one of level 0 a port, one of a higher level a switch."""
+        trunk = {self.arity**level: (self.arity // self.thinning) ** level for level in range(self.levels)}
+        return [Server(name, -(-self.ports // below), max(1, trunk[below])) for name, below in self._links()]
+
+    def uses(self, method: str, values: Mapping[str, Values | None]) -> Uses:
+        """The message's time on each link of its way, the switches nowhere; raises ModelError for no port."""
+        source, target, words = (known(self, method, name, values) for name in self.VISITS[method])
+        for name, port in (("source", source), ("target", target)):
+            if np.any((port < 0) | (port >= self.ports)):
+                raise ModelError(f"{self.name} has ports 0..{self.ports - 1}, got {name} {np.ravel(port).tolist()}")
+        holds, passed = [], np.asarray(0.0)
+        for server, below in self._links():
+            there = np.asarray(source // below != target // below, dtype=np.float64)
+            seconds = there * words * self.word
+            port = source if server.startswith(f"{self.name}.up") else target
+            holds.append(Hold(server, seconds, visits=there, member=port // below))
+            passed = passed + there
+        delay = np.maximum(passed - 1, 0) * self.hop
+        return Uses(sum((np.asarray(hold.seconds) for hold in holds), delay), holds, delay=delay)
+
+    def emit(self, method: str, operands: Mapping[str, Expression], asm: Assembler) -> None:
+        """SERVE one link after the other, WAIT at each switch between two; links of no use are jumped over."""
+        source, target = (expression(asm.value_of(operands[name])) for name in ("source", "target"))
+        for port in (source, target):
+            asm.check_below(port, self.ports, f"{self.name} has ports")
+        time, first = asm.ticks(operands["words"], self.word), True
+        for server, below in self._links():
+            elsewhere = Label()
+            with asm.scope():
+                asm.jump(elsewhere, Condition("eq", source // below, target // below))
+                if not first and self.hop:
+                    asm.wait(asm.ticks(self.hop))
+                up = server.startswith(f"{self.name}.up")
+                asm.serve(server, time, member=(source if up else target) // below)
+            asm.place(elsewhere)
+            first = False
