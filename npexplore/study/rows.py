@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -79,6 +79,15 @@ def answered(answer: Answer) -> dict[str, Any]:
         "refused": None,
         **{SHARE + name: share.busy for name, share in answer.utilization.items()},
     }
+
+
+def arranged(names: Iterable[str], asked: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the names of columns in one order, whatever ended first: what is asked, what is answered, utilizations."""
+    first = dict.fromkeys(name for row in asked for name in row)
+    rest = [name for name in names if name not in first]
+    knobs = sorted(name for name in rest if name not in ANSWERED and not name.startswith(SHARE))
+    shares = sorted(name for name in rest if name.startswith(SHARE))
+    return [*(name for name in first if name in names), *knobs, *(name for name in ANSWERED if name in rest), *shares]
 
 
 def _columns(designs: Sequence[Design]) -> dict[str, list[str]]:

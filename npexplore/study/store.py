@@ -4,17 +4,20 @@
     FILE.parquet.parts/*.parquet  one small file for every finished task, complete from the instant it has its name
 
 A row is known by KEY: whatever could change its numbers. Killed at any instant, a store holds every finished row once:
-a fragment appears by renaming, and is removed only after FILE.parquet has its rows.
+a fragment appears by renaming, and is removed only after FILE.parquet has its rows. Who writes holds a lock on
+FILE.parquet.lock, which ends with the process, however that ends.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
+import sys
 import time
 import uuid
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +26,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from npexplore.errors import InputError
+
+if sys.platform != "win32":  # there, nobody is kept from writing
+    import fcntl
 
 KEY = ("model", "workload_key", "solver", "seed", "packets", "version")
 FRAGMENTS = 500  # more are merged into the file
@@ -64,6 +70,28 @@ def _filled(table: pa.Table, known: Sequence[Row]) -> pa.Table:
     return table
 
 
+@contextmanager
+def _held(lock: Path, otherwise: str) -> Iterator[None]:
+    """Hold a lock file that ends with the process; raises InputError if another holds it."""
+    if sys.platform == "win32":
+        yield
+        return
+    with ExitStack() as opened:
+        while True:
+            file = opened.enter_context(open(lock, "ab"))
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise InputError(otherwise) from None
+            with suppress(FileNotFoundError):  # whoever had it has just taken it away
+                if os.path.samestat(os.fstat(file.fileno()), os.stat(lock)):
+                    break
+        try:
+            yield
+        finally:
+            lock.unlink(missing_ok=True)
+
+
 class Store:
     """Rows of sweeps in a Parquet file; `rows` is the table of those it holds.
 
@@ -79,6 +107,13 @@ class Store:
             raise InputError(f"{self.path}: folder {str(self.path.parent)!r} does not exist")
         self.rows = self._read()
 
+    @contextmanager
+    def writing(self) -> Iterator[Store]:
+        """Keep others from writing meanwhile; raises InputError if somebody writes already."""
+        lock = self.path.with_name(self.path.name + ".lock")
+        with _held(lock, f"{self.path}: another sweep is writing to it"):
+            yield self
+
     def keys(self) -> set[Key]:
         """Return the keys of the rows held."""
         return set(keys_of(self.rows))
@@ -90,10 +125,13 @@ class Store:
         if sum(1 for _ in self.parts.iterdir()) > FRAGMENTS:
             self.merge()
 
-    def merge(self, asked: Mapping[Key, Row] | None = None) -> pa.Table:
+    def merge(
+        self, asked: Mapping[Key, Row] | None = None, arrange: Callable[[list[str]], list[str]] | None = None
+    ) -> pa.Table:
         """Bring all rows into the one file, those of `asked` last and in its order; return the table.
 
-        What an older row does not tell (a knob that was not varied then) is filled in from `asked`.
+        What an older row does not tell (a knob that was not varied then) is filled in from `asked`; `arrange` puts the
+        names of columns in order.
         """
         asked = asked or {}
         table = self._read()
@@ -102,6 +140,7 @@ class Store:
             first = {key: k for k, key in reversed(list(enumerate(keys_of(table))))}  # written twice counts once
             chosen = sorted(first.items(), key=lambda item: (place.get(item[0], -1), item[1]))
             table = _filled(table.take([k for _, k in chosen]), [asked.get(key, {}) for key, _ in chosen])
+            table = table.select(arrange(table.column_names)) if arrange is not None else table
             self._write(table, self.path)
         shutil.rmtree(self.parts, ignore_errors=True)
         self.rows = table

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import BrokenExecutor
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,7 @@ from npexplore.solve.simulate import PACKETS
 from npexplore.study.answers import Ended, answer_points
 from npexplore.study.executors import Wanted
 from npexplore.study.grid import SweepPoint, grid
-from npexplore.study.rows import SCHEMA, answered, questions
+from npexplore.study.rows import SCHEMA, answered, arranged, questions
 from npexplore.study.store import Store, concatenate, key_of, keys_of, tabulate
 
 if TYPE_CHECKING:
@@ -71,14 +72,19 @@ def sweep(
         if progress is not None:
             progress(done, total)
 
-    report()
-    try:
-        answer_points([asked[k] for k in open_], keep, executor=executor, workers=workers, packets=packets)
-    except BrokenExecutor as error:
-        kept_too = " and kept" if kept is not None else ""
-        raise NpexploreError(f"{error}; {done} of {total} points are finished{kept_too}") from error
-    finally:
-        table = kept.merge(dict(zip(order, rows, strict=True))) if kept is not None else concatenate(fresh)
+    with kept.writing() if kept is not None else nullcontext():
+        report()
+        try:
+            answer_points([asked[k] for k in open_], keep, executor=executor, workers=workers, packets=packets)
+        except BrokenExecutor as error:
+            kept_too = " and kept" if kept is not None else ""
+            raise NpexploreError(f"{error}; {done} of {total} points are finished{kept_too}") from error
+        finally:
+            if kept is not None:
+                table = kept.merge(dict(zip(order, rows, strict=True)), lambda names: arranged(names, rows))
+            else:
+                table = concatenate(fresh)
+                table = table.select(arranged(table.column_names, rows))
     place = {key: k for k, key in enumerate(keys_of(table))}
     return table.take([place[key] for key in order]).to_pandas()
 
