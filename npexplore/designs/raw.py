@@ -15,9 +15,10 @@ from functools import partial
 
 from npexplore.designs.base import Design
 from npexplore.designs.raw_chip import Chip, Version, numbered
+from npexplore.designs.raw_memory import REQUEST_WORDS, fetch, lines_of, write
 from npexplore.designs.raw_traffic import dressed
 from npexplore.errors import ModelError
-from npexplore.machine.expressions import Operand, Variable, ceildiv, expression, maximum
+from npexplore.machine.expressions import Operand, ceildiv, expression, maximum
 from npexplore.machine.layouts import Layout, load_layout, scaled
 from npexplore.machine.machine import Machine, Pool
 from npexplore.machine.parameters import Parameters
@@ -25,8 +26,8 @@ from npexplore.machine.program import Packet, Recorder
 from npexplore.machine.resources.ingress import Ingress
 from npexplore.machine.workload import Workload
 
-V1 = Version("v1")
-V2 = replace(V1, layout="v2", write="line", full_duplex=True)
+V1 = Version("v1", results="static")
+V2 = replace(V1, layout="v2", write="line", full_duplex=True, results="general")
 V3 = replace(V2, short_header=False, write="stream", pipelined=True)
 VERSIONS: dict[str, Version] = {
     "v1": V1,
@@ -37,9 +38,8 @@ VERSIONS: dict[str, Version] = {
     "v5": replace(V3, layout="v5"),
     "null": Version("null", payload="nowhere", process=False),
 }
-LINE_OVERHEAD = {"dma": 2, "line": 1, "message": 1}  # words of a line's write: address, and the bit mask of DMA
 FILE_BYTES = 10**7  # packets that line cards have in hand while the chip is slower than they
-MESSAGE_WORDS = {"port and address": 2, "verdict": 1, "address": 1, "request": 1}
+MESSAGE_WORDS = {"port and address": 2, "verdict": 1, "address": 1}
 LARGER: dict[str, Callable[[], Layout]] = {"8x4": lambda: scaled(8), "8x8": lambda: scaled(8, ("south", "north"))}
 
 
@@ -111,7 +111,8 @@ def pipeline(chip: Chip, m: Recorder, packet: Packet, k: int) -> None:
     lines = m.let(lines_of(chip, size), "lines")
     stored_first = v.short_header and p.store == "before_lookup"
     static = chip.layout.file.feed == "static"
-    early = min(p.fifo_depth, header) if static else 0  # words that tiles 1 and 2 read while tile 3 is busy
+    coupled = chip.coupled
+    early = min(p.fifo_depth, header) if static and coupled else 0  # words that tiles 1, 2 read while tile 3 is busy
 
     streams, path = chip.header_path(k) if static else ("", 0)
 
@@ -123,6 +124,12 @@ def pipeline(chip: Chip, m: Recorder, packet: Packet, k: int) -> None:
 
     def work(cycles: Operand) -> None:
         m.time.wait(seconds=maximum(cycles - header, 0) * chip.cycle)
+
+    def tell(stage: int, words: int) -> None:
+        if chip.results == "static":  # the way of the header, whose switches are set to another route first
+            m.time.wait(seconds=chip.cycle * (p.switch_reset_cycles + words + 2 - stage))
+        else:
+            m.gdn.deliver(source=tile[stage], target=tile[2], words=words)
 
     def store() -> None:
         if v.payload == "memory":
@@ -136,13 +143,13 @@ def pipeline(chip: Chip, m: Recorder, packet: Packet, k: int) -> None:
         if not static and p.replicates == "tile":
             replicate(chip, m, tile)
         work(packet.lookup_cycles)
-        m.gdn.deliver(source=tile[0], target=tile[2], words=MESSAGE_WORDS["port and address"])
+        tell(0, MESSAGE_WORDS["port and address"])
 
     def verify() -> None:
         if static or p.replicates == "card":
             read(1, header - early)
         work(p.checksum_cycles)
-        m.gdn.deliver(source=tile[1], target=tile[2], words=MESSAGE_WORDS["verdict"])
+        tell(1, MESSAGE_WORDS["verdict"])
 
     def hear() -> None:
         if static or p.replicates == "card":
@@ -152,18 +159,25 @@ def pipeline(chip: Chip, m: Recorder, packet: Packet, k: int) -> None:
     m.receive.free(bytes=size)
     feed = m.take("feed", member=port)
     two = [m.take("stage1", member=k), m.take("stage2", member=k)]
-    with m.fork(feed) as kept:
+    busy = chip.results == "static"  # streams stand still until the results have passed
+    with m.fork(None if busy else feed) as kept:
         if static:
             getattr(m, streams).send(path=path, words=header)
         if not stored_first:
             store()
-        assert kept is not None
-        m.give(kept)
-    if static:
+        if kept is not None:
+            m.give(kept)
+    if early:
         m.parallel(lambda: read(0, early), lambda: read(1, early))
-    third = m.take("stage3", member=k)
+    third = m.take("stage3", member=k) if coupled else None
     m.parallel(look_up, verify, hear)
+    if busy:
+        with m.fork(feed) as kept:
+            m.time.wait(seconds=chip.cycle * p.switch_reset_cycles)
+            assert kept is not None
+            m.give(kept)
     m.give(*two)
+    third = third or m.take("stage3", member=k)
     work(p.update_cycles)
     among(m, packet.output, [partial(hand_over, chip, m, tile[2], o) for o in range(len(chip.ports))])
     m.give(third)
@@ -183,36 +197,6 @@ def hand_over(chip: Chip, m: Recorder, tile: int, o: int) -> None:
     getattr(m, f"queue{o}").put()
 
 
-def lines_of(chip: Chip, size: Operand) -> Operand:
-    """Return the lines of a packet that do not enter the pipeline."""
-    rest = maximum(size - chip.header_words * chip.p.word_bytes, 0)
-    return ceildiv(rest, chip.p.line_bytes)
-
-
-def write(chip: Chip, m: Recorder, lines: Variable, pipeline: int) -> None:
-    """Record how a pipeline's payload gets into its packet buffer."""
-    p, v, buffer = chip.p, chip.version, chip.buffers[pipeline]
-    words = p.line_bytes // p.word_bytes
-    if v.write == "stream":
-        name, path = chip.payload_path(pipeline)
-        port = m.take(chip.writer, member=buffer)
-        getattr(m, name).stream(path=path, words=lines * words)
-        m.give(port)
-        return
-    with m.loop(lines):
-        if v.write == "message":
-            source = chip.card_in + chip.port_of[pipeline]
-            m.mdn.deliver(source=source, target=chip.memory + buffer, words=words + LINE_OVERHEAD["message"])
-        else:
-            name, path = chip.payload_path(pipeline)
-            pins = m.take("dram_pins", member=buffer) if chip.shared_pins else None
-            getattr(m, name).stream(path=path, words=words + LINE_OVERHEAD[v.write])
-            if pins is not None:
-                m.give(pins)
-        getattr(m, chip.writer).serve(member=buffer)
-    m.time.wait(seconds=chip.cycle * max(p.dram_latency_cycles - p.line_cycles, 0))
-
-
 def leave(chip: Chip, o: int, m: Recorder, packet: Packet) -> None:
     """Record stage 4 and the line card of output `o`: dequeue, fetch the payload, send."""
     p, header = chip.p, chip.header_words
@@ -229,32 +213,11 @@ def leave(chip: Chip, o: int, m: Recorder, packet: Packet) -> None:
     else:
         with m.branch(lines > 0):
             source = chip.card_in + numbered(chip.port_of)(k)
-            m.gdn.deliver(source=card, target=source, words=MESSAGE_WORDS["request"])
+            m.gdn.deliver(source=card, target=source, words=REQUEST_WORDS)
             m.gdn.deliver(source=source, target=card, words=maximum(ceildiv(size, p.word_bytes) - header, 0))
     if deaf is not None:
         m.give(deaf)
     m.card.send(bytes=size, member=o)
-
-
-def fetch(chip: Chip, m: Recorder, o: int, lines: Variable, buffer: Operand) -> None:
-    """Record that the line card reads a payload line by line, with a window of requests outstanding."""
-    p, reads = chip.p, getattr(m, f"reads{o}")
-    card, memory = chip.card_out + o, m.let(chip.memory + buffer, "memory")
-    buffer = memory - chip.memory
-    with m.loop(lines):
-        reads.take(count=1)
-        with m.fork():
-            m.mdn.deliver(source=card, target=memory, words=MESSAGE_WORDS["request"])
-            m.dram_read.serve(member=buffer)
-            rest = p.dram_latency_cycles - p.line_cycles
-            if chip.shared_pins:
-                m.dram_pins.serve(member=buffer)
-                rest -= p.line_bytes / p.word_bytes
-            m.time.wait(seconds=chip.cycle * max(rest, 0))
-            m.mdn.deliver(source=memory, target=card, words=p.line_bytes // p.word_bytes)
-            reads.give(count=1)
-    reads.take(count=chip.window)  # all lines are there
-    reads.give(count=chip.window)
 
 
 def dress(p: Parameters, load: Workload) -> Workload:

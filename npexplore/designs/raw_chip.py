@@ -42,6 +42,7 @@ class Version:
 
     payload: where the rest of a packet waits. write: how it gets into memory: by DMA with a bit mask, cache line by
     cache line, as one stream, or as messages of a line on the memory network. pipelined: several reads outstanding.
+    results: of stages 1 and 2 go to stage 3 on the static network of the header, or on the general dynamic network.
     """
 
     layout: str
@@ -51,6 +52,7 @@ class Version:
     full_duplex: bool = False
     pipelined: bool = False
     process: bool = True
+    results: Literal["static", "general"] = "general"
 
 
 def numbered(values: Sequence[int]) -> Callable[[Operand], Operand]:
@@ -132,6 +134,21 @@ class Chip:
         return found
 
     @property
+    def results(self) -> str:
+        """How stages 1 and 2 tell stage 3: as the version does, or as the knob says."""
+        return self.version.results if self.p.results == "own" else str(self.p.results)
+
+    @property
+    def shared_feeds(self) -> int:
+        """Pipelines that a line card feeds."""
+        return -(-len(self.pipelines) // len(self.ports))
+
+    @property
+    def coupled(self) -> bool:
+        """Whether stages 1 and 2 cannot read a header while stage 3 is busy: all switches of a broadcast wait."""
+        return self.p.stages == "coupled" or (self.p.stages == "decoupled_when_fed_double" and self.shared_feeds == 1)
+
+    @property
     def window(self) -> int:
         """Reads that a line card has outstanding."""
         return int(self.p.outstanding_reads if self.version.pipelined else self.p.line_reads)
@@ -149,7 +166,7 @@ class Chip:
     def resources(self) -> list[Resource]:
         """Return everything on the chip and at its pins."""
         p, v, ports = self.p, self.version, len(self.ports)
-        rate = p.card_gbps * 1e9 / 8
+        rate = p.card_gbps * 1e9 / 8 * (self.shared_feeds if p.card_limit == "pipeline" else 1)
         room = LARGEST * p.card_packets if v.payload == "memory" else ENDLESS
         found: list[Resource] = [
             LineCard("wire", rate, ports=ports),
