@@ -21,9 +21,21 @@ from npexplore.machine.described.build import build
 from npexplore.machine.machine import Machine
 from npexplore.machine.parameters import MachineFile, Parameters, load_machine
 
+
+def described(name: str | Path) -> Design:
+    """Return the design of a machine file (name in models/machines, or path) that has pools: the whole machine."""
+    file = load_machine(name)
+    made = Design(file.name, Parameters(file), build)
+    try:
+        made.machine()  # faults of the file show when it is loaded
+    except InputError as error:
+        raise InputError(f"{Path(name).name}: {error}") from None
+    return made
+
+
 DESIGNS: dict[str, Callable[[], Design]] = {
     "ixp2400": ixp2400, "ixp2400_dram": ixp2400_dram, "ixp1200": ixp1200,
-    "raw": raw, "soclib": soclib,
+    "raw": raw, "soclib": soclib, "smartnic": partial(described, "smartnic"),
 }  # fmt: skip
 
 __all__ = ["DESIGNS", "Design", "design", "design_names"]
@@ -54,12 +66,7 @@ def design(name_or_path: str | Path) -> Design:
 def _of_toml(path: Path) -> Design:
     file = load_machine(path)
     if file.pool:
-        made = Design(file.name, Parameters(file), build)
-        try:
-            made.machine()  # faults of the file show when it is loaded
-        except InputError as error:
-            raise InputError(f"{path.name}: {error}") from None
-        return made
+        return described(path)
     base = file.extends or file.name
     if base not in DESIGNS:
         raise UnknownNameError(f"{path.name}: design", base, DESIGNS)

@@ -1,0 +1,34 @@
+"""What a packet does on my_machine; the numbers stand in my_machine.toml."""
+
+from pathlib import Path
+
+from npexplore.designs import Design
+from npexplore.machine.machine import Machine, Pool
+from npexplore.machine.parameters import Parameters
+from npexplore.machine.program import Packet, Recorder
+from npexplore.machine.resources import LineCard, Processor, WordMemory
+from npexplore.machine.resources.ingress import Ingress
+
+
+def build(p: Parameters) -> Machine:
+    """Return the machine with the values that its parameters have now."""
+
+    def forward(m: Recorder, packet: Packet) -> None:
+        m.core.compute(cycles=p.packet_cycles)
+        with m.loop(p.lookup_words):
+            m.sram.read(bytes=4)
+        m.receive.free(bytes=packet.packet_bytes)
+        m.line.send(bytes=packet.packet_bytes)
+
+    resources = [
+        Processor("core", engines=p.cores, clock_hz=p.clock_mhz * 1e6),
+        WordMemory("sram", word_bytes=4, word_s=4e-9, latency_s=80e-9),
+        LineCard("line", bytes_per_s=p.line_gbps * 1e9 / 8),
+    ]
+    pool = Pool("packet", p.cores * p.threads_per_core, forward, home="core")
+    return Machine(p.file.name, pool, Ingress("receive", 65536, 64), {one.name: one for one in resources}, facts=p)
+
+
+def design() -> Design:
+    """Return the machine with the values of its file."""
+    return Design.of(Path(__file__).with_name("my_machine.toml"), build)

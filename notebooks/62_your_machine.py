@@ -1,0 +1,189 @@
+# ---
+# jupyter:
+#   jupytext:
+#     formats: ipynb,py:percent
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # A machine of your own: a SmartNIC from its data sheet
+#
+# Can a card of today take 100 Gb/s of small packets, and where must a packet wait so that it can? This page builds such
+# a card from what its makers print, holds the model against arithmetic that fits on an envelope, and only then asks it
+# questions that arithmetic cannot answer. `npexplore new NAME` writes a smaller machine to begin with, and its test.
+
+# %%
+import pandas as pd
+import plotly.express as px
+
+import npexplore as npx
+from npexplore.paths import share
+from npexplore.plot import theme
+from npexplore.report import headline
+
+theme.use()
+FILE = share("models", "machines") / "smartnic.toml"
+
+# %% [markdown]
+# ## Facts, knobs, assumptions
+#
+# The parts are those of NVIDIA's BlueField-2: eight cores, one channel of DDR4-3200, PCI Express 4.0, an Ethernet port
+# of 100 Gb/s. Each number stands in `models/machines/smartnic.toml` with who says so. What nobody prints (cycles that a
+# program spends on a packet, credits that a host grants) is a knob or an assumption, and named as one.
+
+# %%
+nic = npx.design("smartnic")
+facts = nic.parameters.file.parameter
+pd.DataFrame(
+    [(name, one.value, one.unit, one.kind, one.source) for name, one in facts.items()],
+    columns=["parameter", "value", "unit", "kind", "who says so"],
+)
+
+# %% [markdown]
+# ## What a packet does
+#
+# The whole machine is that file: tables of parts, and these lines. They are read once; bounds, queueing and simulation
+# all follow from them.
+
+# %%
+text = FILE.read_text()
+print(text[text.index("[resource.core]") :])
+
+# %% [markdown]
+# ## Held against an envelope
+#
+# With packets of $\ell$ bytes no more can come than the line brings, the cores work off, or the link to the host takes:
+#
+# $$ r \le \min\left( \frac{100\cdot10^9/8}{\max(\ell+18,\,64)+20},\quad \frac{8\cdot 2.5\cdot10^9}{200},\quad
+# \frac{16\cdot 16\cdot10^9\cdot\frac{128}{130}/8}{\ell+16+24\,(1+\lceil \ell/256\rceil)} \right) $$
+
+# %%
+LENGTHS = [46, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1280, 1500]
+envelope = pd.DataFrame({"length_bytes": LENGTHS})
+length = envelope.length_bytes
+envelope["line"] = 100e9 / 8 / ((length + 18).clip(lower=64) + 20)
+envelope["cores"] = 8 * 2.5e9 / 200
+envelope["host link"] = 16 * 16e9 * 128 / 130 / 8 / (length + 16 + 24 * (1 + -(-length // 256)))
+envelope["least"] = envelope[["line", "cores", "host link"]].min(axis=1)
+loads = {one: npx.workload(packet_bytes=one) for one in LENGTHS}
+envelope["bounds"] = [nic.bounds(loads[one]).rate_pps for one in LENGTHS]
+envelope["simulated"] = [nic.simulate(loads[one], packets=10_000).rate_pps for one in LENGTHS]
+gap = (envelope.simulated / envelope.least - 1).abs().max()
+assert (envelope.bounds / envelope.least - 1).abs().max() < 1e-9
+headline("largest gap of the simulated rate to the envelope", 100 * gap, "%")
+
+# %%
+shown = envelope.melt("length_bytes", ["line", "cores", "host link"], "what limits", "pps")
+figure = px.line(
+    shown.assign(mpps=shown.pps / 1e6),
+    x="length_bytes",
+    y="mpps",
+    color="what limits",
+    log_x=True,
+    log_y=True,
+    title="Short packets are work for cores, long ones fill the line",
+    labels={"length_bytes": "packet length (bytes)", "mpps": "packets a second (million)"},
+)
+figure.add_scatter(
+    x=envelope.length_bytes, y=envelope.simulated / 1e6, mode="markers", name="simulated", marker={"size": 9}
+)
+figure.update_xaxes(dtick="D2").update_yaxes(dtick="D2")
+
+# %% [markdown]
+# ## Where may packets wait?
+#
+# On the chip a packet costs the memory nothing. In memory each byte crosses the bus twice, and a bus that turns around
+# between reads and writes, banks that are still busy, and refresh take their part. The standard also lets commands to
+# one group of banks follow each other only half as fast. Two timings say what that may cost: commands always to another
+# group, and never.
+
+# %%
+places = {
+    "on the chip": {},
+    "in memory, other group": {"buffer": "memory"},
+    "in memory, same group": {"buffer": "memory", "memory_part": "ddr4_3200_one_group"},
+    "in two channels, other group": {"buffer": "memory", "channels": 2},
+}
+rows = []
+for where, knobs in places.items():
+    for one in LENGTHS:
+        design = nic.with_(**knobs)
+        bound, got = design.bounds(loads[one]), design.simulate(loads[one], packets=10_000)
+        rows.append((where, one, got.throughput_bps / 1e9, bound.throughput_bps / 1e9, bound.bottleneck))
+waiting = pd.DataFrame(rows, columns=["packets wait", "length_bytes", "gbps", "ceiling", "what binds"])
+figure = px.line(
+    waiting,
+    x="length_bytes",
+    y="gbps",
+    color="packets wait",
+    markers=True,
+    log_x=True,
+    hover_data=["ceiling", "what binds"],
+    title="One channel of memory does not hold a line of 100 Gb/s",
+    labels={"length_bytes": "packet length (bytes)", "gbps": "packets to the host (Gb/s)"},
+)
+figure.add_scatter(
+    x=LENGTHS, y=envelope.line * length * 8 / 1e9, mode="lines", name="line", line={"dash": "dot", "color": "gray"}
+)
+figure.update_xaxes(dtick="D2").update_yaxes(rangemode="tozero")
+
+# %%
+at_full = waiting[waiting.length_bytes == 1500].set_index("packets wait").gbps
+headline("1500-byte packets through one channel of memory", at_full["in memory, other group"], "Gb/s")
+at_full.to_frame("1500-byte packets (Gb/s)").round(1)
+
+# %% [markdown]
+# ## Credits and the way to the host
+#
+# A write to the host needs credits, and they come back late. No more data can be under way than there are credits, so
+# throughput is at most $\text{credits}\cdot 16\,\text{bytes} / (\text{time on the link} + \text{delay})$.
+
+# %%
+rows = [
+    (credits, delay, nic.with_(credits=credits, credit_ns=delay).simulate(loads[1500], packets=5_000))
+    for credits in (96, 192, 384, 768, 1536)
+    for delay in (200.0, 400.0, 800.0, 1600.0)
+]
+credit = pd.DataFrame(
+    [(credits, f"{delay:.0f} ns", answer.throughput_bps / 1e9) for credits, delay, answer in rows],
+    columns=["credits", "delay", "gbps"],
+)
+figure = px.line(
+    credit,
+    x="credits",
+    y="gbps",
+    color="delay",
+    markers=True,
+    log_x=True,
+    title="Credits times 16 bytes cover the delay, or the link stands still",
+    labels={"credits": "credits of 16 bytes", "gbps": "1500-byte packets (Gb/s)", "delay": "until credits are back"},
+)
+figure.update_xaxes(tickvals=sorted(set(credit.credits))).update_yaxes(rangemode="tozero")
+
+# %% [markdown]
+# ## What helps most, for real traffic
+#
+# With packets of a capture in place of one length, `explain` asks each number in turn: one per cent more, how many per
+# cent more throughput?
+
+# %%
+capture = npx.workload(trace=share("data", "captures") / "zeek_wikipedia.pcap")
+npx.explain(nic.with_(buffer="memory"), capture)
+
+# %% [markdown]
+# ## Your turn
+#
+# ```
+# npexplore new my_nic                 # my_nic.toml and its test; --python for a Python function
+# npexplore explain my_nic.toml --packet-bytes 64
+# npexplore sweep my_nic.toml --packet-bytes 64 --set cores=1,2,4,8 --out cores.parquet
+# ```
+#
+# Replace its numbers by those of your machine and its test by what your data sheet promises. docs/machines.md has every
+# kind of part and every form of a program.

@@ -1,0 +1,62 @@
+"""`npexplore new NAME`: a machine of one's own to begin with, and its test, from models/template."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import click
+
+from npexplore.cli.output import emit, json_option
+from npexplore.errors import InputError
+
+PLACEHOLDER = "my_machine"
+NAME = re.compile(r"[a-z][a-z0-9_]*")
+
+
+@click.command("new")
+@click.argument("name")
+@click.option("--python", "in_python", is_flag=True, help="What a packet does as a Python function beside the numbers.")
+@click.option("--folder", metavar="DIR", default=".", show_default=True, help="Where to write; it is made if missing.")
+@json_option
+def command(name: str, in_python: bool, folder: str, as_json: bool) -> None:
+    """Start a machine of your own: NAME.toml (with --python also NAME.py) and its test, ready to run.
+
+    Nothing that exists is overwritten.
+    """
+    written = write(name, Path(folder), in_python=in_python)
+    machine = next(path for path in written if path.suffix == (".py" if in_python else ".toml"))
+
+    def lines() -> str:
+        files = "\n".join(f"wrote {path}" for path in written)
+        return (
+            f"{files}\nnext:\n  npexplore explain {machine} --packet-bytes 64\n"
+            f"  python -m pytest {next(path for path in written if path.name.startswith('test_'))}"
+        )
+
+    emit({"files": [str(path) for path in written], "design": str(machine)}, lines, as_json=as_json)
+
+
+def write(name: str, folder: Path, *, in_python: bool = False) -> list[Path]:
+    """Write the files of a new machine and return their paths; raises InputError and then writes nothing."""
+    from npexplore.paths import share
+
+    if not NAME.fullmatch(name):
+        raise InputError(f"the name of a machine must be a-z, then a-z, 0-9 or _, got {name!r}")
+    template = share("models", "template")
+    kind = "python" if in_python else "toml"
+    sources = [*sorted((template / kind).glob(f"{PLACEHOLDER}.*")), template / f"test_{PLACEHOLDER}.py"]
+    texts = {folder / source.name.replace(PLACEHOLDER, name): source.read_text() for source in sources}
+    if in_python:
+        test = folder / f"test_{name}.py"
+        texts[test] = texts[test].replace(f"{PLACEHOLDER}.toml", f"{PLACEHOLDER}.py")
+    for path in texts:
+        if path.exists():
+            raise InputError(f"{path} exists; choose another name or --folder")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for path, text in texts.items():
+            path.write_text(text.replace(PLACEHOLDER, name))
+    except OSError as error:
+        raise InputError(f"{folder} cannot be written: {error.strerror}") from None
+    return list(texts)

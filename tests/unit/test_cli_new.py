@@ -1,0 +1,64 @@
+"""`npexplore new`: what it writes can be explained and passes its own test; nothing is overwritten."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+import npexplore as npx
+from npexplore.cli import main
+
+KINDS = [([], "toml"), (["--python"], "py")]
+
+
+@pytest.mark.parametrize(("options", "ending"), KINDS)
+def test_a_new_machine_has_its_own_name_and_can_be_explored(tmp_path, capsys, options, ending):
+    assert main(["new", "my_nic2", "--folder", str(tmp_path / "here"), "--json", *options]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["design"] == str(tmp_path / "here" / f"my_nic2.{ending}")
+    assert all("my_machine" not in path.read_text() for path in (tmp_path / "here").iterdir())
+    design = npx.design(said["design"])
+    assert design.name == "my_nic2"
+    load = npx.workload(packet_bytes=500)
+    assert design.with_(line_gbps=4).bounds(load).bottleneck == "line.out"
+    assert main(["explain", said["design"], "--packet-bytes", "64"]) == 0
+    assert "core" in capsys.readouterr().out
+
+
+def test_both_kinds_are_one_machine(tmp_path):
+    for options, ending in KINDS:
+        assert main(["new", "twin", "--folder", str(tmp_path / ending), *options]) == 0
+    load = npx.workload(packet_bytes=300)
+    one, other = (npx.design(tmp_path / ending / f"twin.{ending}") for _, ending in KINDS)
+    assert one.bounds(load).rate_pps == other.bounds(load).rate_pps
+    assert one.simulate(load, packets=2000).rate_pps == other.simulate(load, packets=2000).rate_pps
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("options", "ending"), KINDS)
+def test_its_own_test_passes(tmp_path, options, ending):
+    assert main(["new", "fresh", "--folder", str(tmp_path), *options]) == 0
+    run = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_fresh.py"]
+    done = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    assert "5 passed" in done.stdout
+
+
+def test_nothing_is_overwritten(tmp_path, capsys):
+    (tmp_path / "test_mine.py").write_text("kept")
+    assert main(["new", "mine", "--folder", str(tmp_path)]) == 2
+    assert "test_mine.py exists; choose another name or --folder" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["test_mine.py"]
+
+
+@pytest.mark.parametrize("name", ["My", "7up", "a-b", "../x", ""])
+def test_a_name_is_one_of_a_python_module(tmp_path, capsys, name):
+    assert main(["new", name, "--folder", str(tmp_path)]) == 2
+    assert "the name of a machine must be a-z" in capsys.readouterr().err
+
+
+def test_a_folder_that_cannot_be_made_is_told(tmp_path, capsys):
+    (tmp_path / "file").write_text("")
+    assert main(["new", "mine", "--folder", str(tmp_path / "file" / "below")]) == 2
+    assert "cannot be written" in capsys.readouterr().err
