@@ -44,10 +44,10 @@ def routing_tables(
 def updates(*, max_size: int = 40, next_hops: int = 8, max_length: int = 32) -> st.SearchStrategy[list[Update]]:
     """Sequences of updates (prefix, next hop), or (prefix, None) to take away a route that is there at that time."""
     insertion = st.tuples(prefixes(0, max_length), st.integers(0, next_hops - 1))
-    return st.lists(st.one_of(insertion, st.integers(0, max(max_size - 1, 0))), max_size=max_size).map(_sequence)
+    return st.lists(st.one_of(insertion, st.integers(0, max(max_size - 1, 0))), max_size=max_size).map(in_sequence)
 
 
-def _sequence(steps: "list[Route | int]") -> list[Update]:
+def in_sequence(steps: "list[Route | int]") -> list[Update]:
     """Return updates; a number takes away one of the routes that are there, 0 the last one, if there is any."""
     there: list[str] = []
     sequence: list[Update] = []

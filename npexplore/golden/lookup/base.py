@@ -12,16 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from npexplore.errors import InputError
-from npexplore.golden.ipv4.addresses import (
-    Address,
-    Prefix,
-    address_column,
-    address_number,
-    mask_of,
-    prefix_columns,
-    prefix_pair,
-    prefix_text,
-)
+from npexplore.golden.lookup.family import IPV4, AnyAddress, AnyPrefix, Family
 
 MAX_NEXT_HOP = 2**31 - 1
 NO_READ = -1
@@ -35,9 +26,12 @@ class Read(NamedTuple):
 
 
 class Routes(NamedTuple):
-    """Routes as columns: first address (uint32), prefix length (uint8), next hop (int32); sorted by (value, length)."""
+    """Routes as columns: first address (uint32; IPv6: two uint64 a row), prefix length (uint8), next hop (int32).
 
-    value: NDArray[np.uint32]
+    Sorted by (value, length).
+    """
+
+    value: NDArray[Any]
     length: NDArray[np.uint8]
     next_hop: NDArray[np.int32]
 
@@ -68,10 +62,11 @@ class Lpm(ABC):
     """
 
     source: ClassVar[str]  # the paper or text that describes the structure
+    family: ClassVar[Family] = IPV4
 
-    def insert(self, prefix: Prefix, next_hop: int) -> None:
+    def insert(self, prefix: AnyPrefix, next_hop: int) -> None:
         """Add a route, or give an existing one another next hop. Raises InputError, TableFullError."""
-        value, length = prefix_pair(prefix)
+        value, length = self.family.prefix_pair(prefix)
         if (
             isinstance(next_hop, bool)
             or not isinstance(next_hop, int | np.integer)
@@ -80,36 +75,38 @@ class Lpm(ABC):
             raise InputError(f"next hop of {prefix} must be a whole number from 0 to {MAX_NEXT_HOP}, got {next_hop!r}")
         self._insert(value, length, int(next_hop))
 
-    def remove(self, prefix: Prefix) -> None:
+    def remove(self, prefix: AnyPrefix) -> None:
         """Take a route away; raises InputError if the table does not have it."""
-        value, length = prefix_pair(prefix)
+        value, length = self.family.prefix_pair(prefix)
         if not self._remove(value, length):
-            raise InputError(f"route {prefix_text(value, length)} is not in the table of {len(self)} routes")
+            raise InputError(
+                f"route {self.family.prefix_text(value, length)} is not in the table of {len(self)} routes"
+            )
 
-    def lookup(self, address: Address) -> int | None:
+    def lookup(self, address: AnyAddress) -> int | None:
         """Return the next hop of the longest prefix that holds the address, None without one."""
-        hop = self._walk(address_number(address))[0]
+        hop = self._walk(self.family.number(address))[0]
         return None if hop < 0 else hop
 
-    def reads(self, address: Address) -> tuple[Read, ...]:
+    def reads(self, address: AnyAddress) -> tuple[Read, ...]:
         """Return the words that looking up this address reads, in order."""
-        return self._walk(address_number(address))[1]
+        return self._walk(self.family.number(address))[1]
 
     def lookup_many(
         self, addresses: "NDArray[np.integer] | Iterable[int]", out: "NDArray[np.int32] | None" = None
     ) -> NDArray[np.int32]:
         """Return the next hop of each address, -1 for none; into `out` (int32, as long) where it is given."""
-        column = address_column(addresses)
+        column = self.family.column(addresses)
         if out is None:
             out = np.empty(len(column), np.int32)
-        elif out.dtype != np.int32 or out.shape != column.shape or not out.flags.c_contiguous:
-            raise InputError(f"out must be int32 of shape {column.shape}, got {out.dtype} of shape {out.shape}")
+        elif out.dtype != np.int32 or out.shape != (len(column),) or not out.flags.c_contiguous:
+            raise InputError(f"out must be int32 of shape {(len(column),)}, got {out.dtype} of shape {out.shape}")
         self._lookup_many(column, out)
         return out
 
     def reads_many(self, addresses: "NDArray[np.integer] | Iterable[int]") -> MemoryReads:
         """Return the words that looking up each address reads."""
-        return self._reads_many(address_column(addresses))
+        return self._reads_many(self.family.column(addresses))
 
     @classmethod
     def from_columns(
@@ -121,33 +118,35 @@ class Lpm(ABC):
     ) -> Self:
         """Build a table from columns; of routes with equal prefixes the last stays. `settings` are the class's own.
 
-        Raises InputError for columns of different lengths, lengths over 32, bits below a length, bad next hops.
+        Raises InputError for columns of different lengths, too long prefixes, bits below a length, bad next hops.
         """
         columns = [np.asarray(column) for column in (value, length, next_hop)]
-        if len({column.shape for column in columns}) != 1 or columns[0].ndim != 1:
+        if len({len(column) for column in columns}) != 1 or columns[1].ndim != 1 or columns[2].ndim != 1:
             raise InputError(f"columns of routes must be equally long, got {[c.shape for c in columns]}")
-        values, lengths = address_column(columns[0]), columns[1].astype(np.int64)
+        values, lengths = cls.family.column(columns[0]), columns[1].astype(np.int64)
         if len(values):
-            if lengths.min() < 0 or lengths.max() > 32:
-                raise InputError(f"prefix lengths must be 0 to 32, got {lengths.min()} to {lengths.max()}")
+            if lengths.min() < 0 or lengths.max() > cls.family.bits:
+                raise InputError(
+                    f"prefix lengths must be 0 to {cls.family.bits}, got {lengths.min()} to {lengths.max()}"
+                )
             low, high = int(columns[2].min()), int(columns[2].max())
             if columns[2].dtype.kind not in "iu" or low < 0 or high > MAX_NEXT_HOP:
                 raise InputError(f"next hops must be whole numbers from 0 to {MAX_NEXT_HOP}, got {low} to {high}")
-            masks = np.array([mask_of(bits) for bits in range(33)], np.uint32)
-            wrong = np.flatnonzero(values & ~masks[lengths])
+            below = (values & ~cls.family.masks()[lengths]).reshape(len(values), -1)
+            wrong = np.flatnonzero(below.any(axis=1))
             if len(wrong):
                 at = int(wrong[0])
-                text = prefix_text(int(values[at]), int(lengths[at]))
+                text = cls.family.prefix_text(cls.family.numbers(values[at : at + 1])[0], int(lengths[at]))
                 raise InputError(f"prefix {text} (row {at}) has bits set below its length")
         table = cls(**settings)
         table._build(values, lengths.astype(np.uint8), columns[2].astype(np.int32))
         return table
 
     @classmethod
-    def from_routes(cls, routes: "Iterable[tuple[Prefix, int]]", **settings: Any) -> Self:
+    def from_routes(cls, routes: "Iterable[tuple[AnyPrefix, int]]", **settings: Any) -> Self:
         """Build a table from pairs (prefix, next hop)."""
         pairs = list(routes)
-        value, length = prefix_columns(prefix for prefix, _ in pairs)
+        value, length = cls.family.prefix_columns(prefix for prefix, _ in pairs)
         return cls.from_columns(value, length, np.array([hop for _, hop in pairs], np.int64), **settings)
 
     @abstractmethod
@@ -173,10 +172,10 @@ class Lpm(ABC):
     def _walk(self, address: int) -> tuple[int, tuple[Read, ...]]: ...
 
     @abstractmethod
-    def _lookup_many(self, address: NDArray[np.uint32], out: NDArray[np.int32]) -> None: ...
+    def _lookup_many(self, address: NDArray[Any], out: NDArray[np.int32]) -> None: ...
 
     @abstractmethod
-    def _reads_many(self, address: NDArray[np.uint32]) -> MemoryReads: ...
+    def _reads_many(self, address: NDArray[Any]) -> MemoryReads: ...
 
     @abstractmethod
-    def _build(self, value: NDArray[np.uint32], length: NDArray[np.uint8], next_hop: NDArray[np.int32]) -> None: ...
+    def _build(self, value: NDArray[Any], length: NDArray[np.uint8], next_hop: NDArray[np.int32]) -> None: ...

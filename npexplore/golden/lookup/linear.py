@@ -1,10 +1,12 @@
 """The reference: look at every route, keep the longest that holds the address (RFC 1812 section 5.2.4.3 rule 2)."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
-from npexplore.golden.ipv4.addresses import mask_of
 from npexplore.golden.lookup.base import Lpm, MemoryReads, Read, Routes
+from npexplore.golden.lookup.family import IPV6
 
 
 class LinearLpm(Lpm):
@@ -22,12 +24,12 @@ class LinearLpm(Lpm):
         """Return all routes, sorted by (value, length)."""
         rows = [(value, length, hop) for (value, length), hop in sorted(self._hops.items())]
         value, length, hop = zip(*rows, strict=True) if rows else ((), (), ())
-        return Routes(np.array(value, np.uint32), np.array(length, np.uint8), np.array(hop, np.int32))
+        return Routes(self.family.rows(value), np.array(length, np.uint8), np.array(hop, np.int32))
 
     @property
     def nbytes(self) -> int:
         """Bytes of one word (value, length, next hop) a route."""
-        return 9 * len(self)
+        return (self.family.bits // 8 + 5) * len(self)
 
     def _insert(self, value: int, length: int, next_hop: int) -> None:
         self._hops[value, length] = next_hop
@@ -38,19 +40,26 @@ class LinearLpm(Lpm):
     def _walk(self, address: int) -> tuple[int, tuple[Read, ...]]:
         best, longest = -1, -1
         for (value, length), hop in self._hops.items():
-            if address & mask_of(length) == value and length > longest:
+            if address & self.family.mask(length) == value and length > longest:
                 best, longest = hop, length
         return best, tuple(Read("routes", word) for word in range(len(self)))
 
-    def _lookup_many(self, address: NDArray[np.uint32], out: NDArray[np.int32]) -> None:
+    def _lookup_many(self, address: NDArray[Any], out: NDArray[np.int32]) -> None:
         out[:] = -1
         for (value, length), hop in sorted(self._hops.items(), key=lambda route: route[0][1]):
-            out[(address & np.uint32(mask_of(length))) == value] = hop
+            same = (address & self.family.row(self.family.mask(length))) == self.family.row(value)
+            out[same.reshape(len(address), -1).all(axis=1)] = hop
 
-    def _reads_many(self, address: NDArray[np.uint32]) -> MemoryReads:
+    def _reads_many(self, address: NDArray[Any]) -> MemoryReads:
         word = np.broadcast_to(np.arange(len(self), dtype=np.int64), (len(address), len(self)))
         return MemoryReads(("routes",) * len(self), word)
 
-    def _build(self, value: NDArray[np.uint32], length: NDArray[np.uint8], next_hop: NDArray[np.int32]) -> None:
-        prefixes = zip(value.tolist(), length.tolist(), strict=True)
+    def _build(self, value: NDArray[Any], length: NDArray[np.uint8], next_hop: NDArray[np.int32]) -> None:
+        prefixes = zip(self.family.numbers(value), length.tolist(), strict=True)
         self._hops = dict(zip(prefixes, next_hop.tolist(), strict=True))
+
+
+class LinearLpm6(LinearLpm):
+    """The same for IPv6."""
+
+    family = IPV6

@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from npexplore._kernels import golden_multibit as kernels
-from npexplore.errors import TableFullError
-from npexplore.golden.ipv4.addresses import prefix_text
+from npexplore.errors import InputError, TableFullError
 from npexplore.golden.lookup.base import NO_READ, Lpm, MemoryReads, Read, Routes
 from npexplore.golden.lookup.next_hops import NextHops
-from npexplore.golden.lookup.route_table import RouteTable
+from npexplore.golden.lookup.route_table import RouteDict, RouteTable
 
 
 class MultibitTrie(Lpm):
@@ -31,9 +30,12 @@ class MultibitTrie(Lpm):
         self._limit = limit
         self._capacity = (1, *nodes)
         self._hops = NextHops(next_hops)
-        self._routes = RouteTable()
+        self._routes = self._route_store()
         self._strides = np.array(self.STRIDES, np.int64)
         self._start([1] + [0] * len(nodes))
+
+    def _route_store(self) -> RouteTable | RouteDict:
+        return RouteTable() if self.family.words == 1 else RouteDict(self.family)
 
     def _start(self, nodes: list[int]) -> None:
         self._state = np.zeros((len(self.STRIDES), 2), np.int64)
@@ -50,6 +52,9 @@ class MultibitTrie(Lpm):
         """Return all routes, sorted by (value, length)."""
         value, length, hop = self._routes.columns()
         return Routes(value, length, self._hops.value[hop])
+
+    def _steps_of(self, value: int) -> NDArray[np.int64]:
+        return np.asarray(self.family.steps(self.family.rows([value]), self.STRIDES)[0])
 
     @property
     def nbytes(self) -> int:
@@ -90,17 +95,18 @@ class MultibitTrie(Lpm):
 
     def _paint(self, value: int, length: int, low: int, hop: int, depth: int) -> None:
         levels = (self._entries, self._depths, self._strides, self._limit, self._state)
-        kernels.paint(*levels, value, length, low, length, hop, depth)
+        kernels.paint(*levels, self._steps_of(value), length, low, length, hop, depth)
 
     def _make_room(self, value: int, length: int) -> None:
         """See that every level has the node that a prefix needs, before anything changes; raises TableFullError."""
-        first = int(kernels.missing_from(self._entries, self._strides, self._limit, value, length))
+        steps = self._steps_of(value)
+        first = int(kernels.missing_from(self._entries, self._strides, self._limit, steps, length))
         needed = [n for n in range(first, len(self.STRIDES)) if length > sum(self.STRIDES[:n])]
         short = [n for n in needed if not self._state[n, kernels.FREE] and self._is_full(n)]
         for level in short:
             if self._state[level, kernels.USED] >= self._capacity[level]:
                 raise TableFullError(
-                    f"route {prefix_text(value, length)}: all {self._capacity[level]} {self.NODE}s "
+                    f"route {self.family.prefix_text(value, length)}: all {self._capacity[level]} {self.NODE}s "
                     f"of {self.TABLES[level]} are in use"
                 )
         for level in short:
@@ -120,11 +126,11 @@ class MultibitTrie(Lpm):
 
         self._entries, self._depths = longer(self._entries), longer(self._depths)
 
-    def _build(self, value: NDArray[np.uint32], length: NDArray[np.uint8], next_hop: NDArray[np.int32]) -> None:
+    def _build(self, value: NDArray[Any], length: NDArray[np.uint8], next_hop: NDArray[np.int32]) -> None:
         nodes = [1]
         for level in range(1, len(self.STRIDES)):
             bits = sum(self.STRIDES[:level])
-            nodes.append(len(np.unique(value[length > bits] >> np.uint32(32 - bits))))
+            nodes.append(self.family.distinct(value[length > bits], bits))
             if nodes[level] > self._capacity[level]:
                 raise TableFullError(
                     f"{len(value)} routes need {nodes[level]} {self.NODE}s of {self.TABLES[level]}, "
@@ -132,16 +138,17 @@ class MultibitTrie(Lpm):
                 )
         number = self._hops.number_all(next_hop)
         self._start(nodes)
-        self._routes = RouteTable.of(value, length, number)
+        self._routes = self._route_store()
+        self._routes.put_all(value, length, number)
         self._hops.count_all(self._routes.columns()[2] if len(self._routes) < len(value) else number)
         order = np.argsort(length, kind="stable")
         levels = (self._entries, self._depths, self._strides, self._limit, self._state)
-        kernels.paint_many(*levels, value, length, number, order)
+        kernels.paint_many(*levels, self.family.steps(value, self.STRIDES), length, number, order)
 
     def _walk(self, address: int) -> tuple[int, tuple[Read, ...]]:
         """Plain Python, apart from the kernels: what they must agree with."""
         reads: list[Read] = []
-        entry, left = self._limit, 32
+        entry, left = self._limit, self.family.bits
         for level, stride in enumerate(self.STRIDES):
             left -= stride
             at = (entry - self._limit << stride) + (address >> left & (1 << stride) - 1)
@@ -151,7 +158,39 @@ class MultibitTrie(Lpm):
                 break
         return int(self._hops.value[entry]), tuple(reads)
 
-    def _reads_many(self, address: NDArray[np.uint32]) -> MemoryReads:
+    def _reads_many(self, address: NDArray[Any]) -> MemoryReads:
         word = np.full((len(address), len(self.STRIDES)), NO_READ, np.int64)
-        kernels.entries_read(address, self._entries, self._strides, self._limit, word)
+        kernels.entries_read(self.family.steps(address, self.STRIDES), self._entries, self._strides, self._limit, word)
         return MemoryReads(self.TABLES, word // np.array(self.ENTRIES_PER_WORD))
+
+
+class WordTrie(MultibitTrie):
+    """A multibit trie whose entries of the first levels fill a memory word of `word_bits` (even, 4 to 32).
+
+    A word below 2^(word_bits / 2) is a leaf, any other the number of a node plus that.
+    """
+
+    ENTRY = np.uint32
+
+    def __init__(self, *, word_bits: int = 18) -> None:
+        if word_bits % 2 or not 4 <= word_bits <= 32:
+            raise InputError(f"word_bits of the trie must be even and 4 to 32, got {word_bits}")
+        self.word_bits = word_bits
+        leaves = 1 << word_bits // 2
+        nodes = (1 << word_bits) - leaves
+        above = np.cumsum(self.STRIDES[:-1]).tolist()
+        super().__init__(
+            limit=leaves,
+            next_hops=min(leaves, 1 << 16) - 1,
+            nodes=tuple(min(nodes, 1 << bits) for bits in above),
+        )
+
+    @property
+    def entries(self) -> tuple[int, ...]:
+        """Entries in use on each level."""
+        return tuple(nodes << stride for nodes, stride in zip(self.nodes, self.STRIDES, strict=True))
+
+    @property
+    def words(self) -> int:
+        """Memory words in use."""
+        return sum(-(-count // share) for count, share in zip(self.entries, self.ENTRIES_PER_WORD, strict=True))

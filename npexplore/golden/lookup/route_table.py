@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from npexplore._kernels import golden_routes as kernels
+from npexplore.golden.lookup.family import Column, Family
 
 FULLEST = 0.85  # share of slots in use at which the table grows
 
@@ -53,12 +54,10 @@ class RouteTable:
         used = used[np.lexsort((self._length[used], self._value[used]))]
         return self._value[used], self._length[used], self._hop[used]
 
-    @classmethod
-    def of(cls, value: NDArray[np.uint32], length: NDArray[np.uint8], hop: NDArray[np.uint16]) -> "RouteTable":
-        """Build a table from columns; of equal prefixes the last stays."""
-        table = cls(max(64, int(len(value) / 0.8) + 1))
-        table._count = int(kernels.put_many(table._value, table._length, table._hop, value, length, hop))
-        return table
+    def put_all(self, value: NDArray[np.uint32], length: NDArray[np.uint8], hop: NDArray[np.uint16]) -> None:
+        """Store the routes of columns in an empty table; of equal prefixes the last stays."""
+        self.__init__(max(64, int(len(value) / 0.8) + 1))  # type: ignore[misc]
+        self._count = int(kernels.put_many(self._value, self._length, self._hop, value, length, hop))
 
     def _grow(self) -> None:
         old = np.flatnonzero(self._length != kernels.EMPTY)
@@ -66,3 +65,51 @@ class RouteTable:
         bigger = RouteTable(int(1.5 * len(self._value)) + 1)
         kernels.put_many(bigger._value, bigger._length, bigger._hop, value, length, hop)
         self._value, self._length, self._hop = bigger._value, bigger._length, bigger._hop
+
+
+class RouteDict:
+    """The same for addresses wider than a word, in a dictionary."""
+
+    def __init__(self, family: Family) -> None:
+        self._family = family
+        self._hop: dict[tuple[int, int], int] = {}
+
+    def __len__(self) -> int:
+        return len(self._hop)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the routes' columns would take."""
+        return (self._family.bits // 8 + 3) * len(self)
+
+    def get(self, value: int, length: int) -> int:
+        """Return the hop of a prefix, -1 if it is not there."""
+        return self._hop.get((value, length), -1)
+
+    def put(self, value: int, length: int, hop: int) -> None:
+        """Store a route, replacing an equal one."""
+        self._hop[value, length] = hop
+
+    def take(self, value: int, length: int) -> int:
+        """Remove a route; return its hop, -1 if it is not there."""
+        return self._hop.pop((value, length), -1)
+
+    def cover(self, value: int, length: int) -> tuple[int, int]:
+        """Return (hop, length) of the longest shorter route that holds the prefix; (0, 0) for none."""
+        for bits in range(length - 1, -1, -1):
+            hop = self._hop.get((value & self._family.mask(bits), bits))
+            if hop is not None:
+                return hop, bits
+        return 0, 0
+
+    def columns(self) -> tuple[Column, NDArray[np.uint8], NDArray[np.uint16]]:
+        """Return (value, length, hop) sorted by value, then length."""
+        rows = sorted(self._hop)
+        hops = np.fromiter((self._hop[row] for row in rows), np.uint16, len(rows))
+        length = np.fromiter((length for _, length in rows), np.uint8, len(rows))
+        return self._family.rows([value for value, _ in rows]), length, hops
+
+    def put_all(self, value: Column, length: NDArray[np.uint8], hop: NDArray[np.uint16]) -> None:
+        """Store the routes of columns; of equal prefixes the last stays."""
+        prefixes = zip(self._family.numbers(value), length.tolist(), strict=True)
+        self._hop.update(zip(prefixes, hop.tolist(), strict=True))

@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from npexplore._kernels import golden_multibit as kernels
-from npexplore.errors import InputError
-from npexplore.golden.lookup.multibit import MultibitTrie
+from npexplore.golden.lookup.multibit import WordTrie
 
 
 class Storage(NamedTuple):
@@ -27,30 +26,18 @@ class Storage(NamedTuple):
     total_words: int
 
 
-class Trie20_4_8(MultibitTrie):  # noqa: N801 (the name says the strides)
+class Trie20_4_8(WordTrie):  # noqa: N801 (the name says the strides)
     """Three levels, one read each, none after a leaf. word_bits: bits of a memory word (even, 4 to 32)."""
 
     source = "Gorilla, section 4.2 and Fig. 6"
     STRIDES = (20, 4, 8)
     TABLES = ("level1", "level2", "level3")
     ENTRIES_PER_WORD = (1, 1, 2)
-    ENTRY = np.uint32
-
-    def __init__(self, *, word_bits: int = 18) -> None:
-        if word_bits % 2 or not 4 <= word_bits <= 32:
-            raise InputError(f"word_bits of the trie must be even and 4 to 32, got {word_bits}")
-        self.word_bits = word_bits
-        leaves = 1 << word_bits // 2
-        nodes = (1 << word_bits) - leaves
-        super().__init__(
-            limit=leaves, next_hops=min(leaves, 1 << 16) - 1, nodes=(min(nodes, 1 << 20), min(nodes, 1 << 24))
-        )
 
     def storage(self) -> Storage:
         """Return how many entries and words the routes take, as Fig. 6 counts them."""
-        entries = [nodes << stride for nodes, stride in zip(self.nodes, self.STRIDES, strict=True)]
-        words = sum(-(-count // share) for count, share in zip(entries, self.ENTRIES_PER_WORD, strict=True))
-        return Storage(len(self), entries[0], entries[1], entries[2], words)
+        first, second, third = self.entries
+        return Storage(len(self), first, second, third, self.words)
 
     def _lookup_many(self, address: NDArray[np.uint32], out: NDArray[np.int32]) -> None:
         first, second, third = self._entries

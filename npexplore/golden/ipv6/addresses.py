@@ -1,0 +1,95 @@
+"""IPv6 addresses and prefixes (RFC 4291) in the three forms users have: text, `ipaddress` objects, numbers.
+
+Inside, numbers only; a column of addresses has two words of 64 bits a row, the upper one first. A prefix is a pair
+(value, length) as in IPv4.
+"""
+
+import socket
+from collections.abc import Iterable
+from ipaddress import IPv6Address, IPv6Network
+
+import numpy as np
+from numpy.typing import NDArray
+
+from npexplore.errors import InputError
+
+Address = str | int | IPv6Address
+Prefix = str | IPv6Network
+
+BITS = 128
+MAX_ADDRESS = (1 << BITS) - 1
+_LOW = (1 << 64) - 1
+
+
+def mask_of(length: int) -> int:
+    """Return the number whose first `length` of 128 bits are set."""
+    return MAX_ADDRESS << (BITS - length) & MAX_ADDRESS
+
+
+def address_number(address: Address) -> int:
+    """Return an address as a number; raises InputError for anything that is no IPv6 address."""
+    if isinstance(address, IPv6Address):
+        return int(address)
+    if isinstance(address, str):
+        try:
+            return int.from_bytes(socket.inet_pton(socket.AF_INET6, address), "big")
+        except (OSError, ValueError):  # ValueError: a null character in the text
+            pass
+    elif not isinstance(address, bool) and isinstance(address, int | np.integer) and 0 <= address <= MAX_ADDRESS:
+        return int(address)
+    raise InputError(f"address must be IPv6 (text, ipaddress object or 0 to 2^128 - 1), got {address!r}")
+
+
+def address_text(number: int) -> str:
+    """Return the short form of RFC 5952."""
+    return str(IPv6Address(number))
+
+
+def prefix_pair(prefix: Prefix) -> tuple[int, int]:
+    """Return (value, length); text without a length is one address. Raises InputError."""
+    if isinstance(prefix, IPv6Network):
+        return int(prefix.network_address), prefix.prefixlen
+    if not isinstance(prefix, str):
+        raise InputError(f"prefix must be text or an ipaddress network, got {prefix!r}")
+    head, slash, tail = prefix.partition("/")
+    if slash and not (tail.isascii() and tail.isdigit() and len(tail) <= 3 and int(tail) <= BITS):
+        raise InputError(f"prefix length must be 0 to {BITS}, got {prefix!r}")
+    length = int(tail) if slash else BITS
+    value = address_number(head)
+    if value & ~mask_of(length):
+        raise InputError(
+            f"prefix {prefix!r} has bits set below its length; nearest: {prefix_text(value & mask_of(length), length)}"
+        )
+    return value, length
+
+
+def prefix_text(value: int, length: int) -> str:
+    """Return a prefix as text."""
+    return f"{address_text(value)}/{length}"
+
+
+def column_of(numbers: Iterable[int]) -> NDArray[np.uint64]:
+    """Return addresses as a column: uint64 of shape (n, 2)."""
+    words = [word for number in numbers for word in (number >> 64, number & _LOW)]
+    return np.array(words, np.uint64).reshape(-1, 2)
+
+
+def numbers_of(column: NDArray[np.uint64]) -> list[int]:
+    """Return a column's addresses as numbers."""
+    return [high << 64 | low for high, low in column.tolist()]
+
+
+def prefix_columns(prefixes: Iterable[Prefix]) -> tuple[NDArray[np.uint64], NDArray[np.uint8]]:
+    """Return many prefixes as columns (value, length); raises InputError for the first that is wrong."""
+    pairs = [prefix_pair(prefix) for prefix in prefixes]
+    return column_of(value for value, _ in pairs), np.fromiter((length for _, length in pairs), np.uint8, len(pairs))
+
+
+def address_column(addresses: "NDArray[np.uint64] | Iterable[int]") -> NDArray[np.uint64]:
+    """Return addresses as uint64 of shape (n, 2), no copy if they are; raises InputError for anything else."""
+    if isinstance(addresses, np.ndarray) and addresses.ndim == 2:
+        if addresses.dtype != np.uint64 or addresses.shape[1] != 2:
+            got = f"{addresses.dtype} of shape {addresses.shape}"
+            raise InputError(f"a column of IPv6 addresses must be uint64 of shape (n, 2), got {got}")
+        return np.ascontiguousarray(addresses)
+    return column_of([address_number(address) for address in addresses])

@@ -1,0 +1,87 @@
+"""What a lookup structure must know of addresses: how wide they are, how they are written, how columns hold them.
+
+A column is uint32 for IPv4 and uint64 of shape (n, 2) for IPv6. Tries see neither: they see an address as one number a
+level, its *steps*: step l holds the bits that level l is indexed by.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from npexplore.golden.ipv4 import addresses as four
+from npexplore.golden.ipv6 import addresses as six
+
+AnyAddress = four.Address | six.Address
+AnyPrefix = four.Prefix | six.Prefix
+Column = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Family:
+    """IPv4 or IPv6; `words` are those of a column's row, `kind` is their type."""
+
+    name: str
+    bits: int
+    words: int
+    kind: type[np.unsignedinteger]
+    number: Callable[[Any], int]
+    prefix_pair: Callable[[Any], tuple[int, int]]
+    prefix_text: Callable[[int, int], str]
+    prefix_columns: Callable[[Iterable[Any]], tuple[Column, NDArray[np.uint8]]]
+    column: Callable[[Any], Column]
+
+    def mask(self, length: int) -> int:
+        """Return the number whose first `length` bits are set."""
+        full = (1 << self.bits) - 1
+        return full << (self.bits - length) & full
+
+    def row(self, number: int) -> Column:
+        """Return an address as a column's row: a scalar, or its words."""
+        return np.asarray(self.rows([number])[0])
+
+    def rows(self, numbers: Sequence[int]) -> Column:
+        """Return addresses as a column."""
+        return np.array(numbers, self.kind) if self.words == 1 else six.column_of(numbers)
+
+    def numbers(self, column: Column) -> list[int]:
+        """Return a column's addresses as numbers."""
+        return column.tolist() if self.words == 1 else six.numbers_of(column)
+
+    def masks(self) -> Column:
+        """Return the masks of all lengths, a row each."""
+        return self.rows([self.mask(length) for length in range(self.bits + 1)])
+
+    def distinct(self, column: Column, bits: int) -> int:
+        """Return how many different first `bits` (1 or more) the addresses have."""
+        if not len(column):
+            return 0
+        return len(np.unique(column & self.row(self.mask(bits)), axis=0))
+
+    def order(self, value: Column, length: NDArray[np.uint8]) -> NDArray[np.int64]:
+        """Return the rows sorted by (value, length)."""
+        words = value.reshape(len(value), self.words).T
+        return np.asarray(np.lexsort((length, *words[::-1])), np.int64)
+
+    def steps(self, column: Column, strides: Sequence[int]) -> NDArray[np.int64]:
+        """Return the bits each level is indexed by, (n, levels); no level crosses the border of a word."""
+        words, width = column.reshape(len(column), self.words), self.bits // self.words
+        out = np.empty((len(column), len(strides)), np.int64)
+        begin = 0
+        for level, stride in enumerate(strides):
+            word, left = begin // width, width - begin % width - stride
+            out[:, level] = words[:, word] >> self.kind(left) & self.kind((1 << stride) - 1)
+            begin += stride
+        return out
+
+
+IPV4 = Family(
+    "IPv4", 32, 1, np.uint32, four.address_number, four.prefix_pair, four.prefix_text, four.prefix_columns,
+    four.address_column,
+)  # fmt: skip
+IPV6 = Family(
+    "IPv6", six.BITS, 2, np.uint64, six.address_number, six.prefix_pair, six.prefix_text, six.prefix_columns,
+    six.address_column,
+)  # fmt: skip
