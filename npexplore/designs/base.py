@@ -29,7 +29,8 @@ class Design:
 
     build: parameters -> Machine. own: parameters -> the workload of a design that brings its own (else None). dress:
     (parameters, workload) -> the same packets with what the design's program asks for beyond their lengths. memory:
-    parameters -> bytes on chip, by name, that no resource shows (for costs).
+    parameters -> bytes on chip, by name, that no resource shows (for costs). loops: parameters, packets -> the queueing
+    answer of a design with closed loops of its own (else the machine as one closed network).
     """
 
     name: str
@@ -38,16 +39,18 @@ class Design:
     own: Callable[[Parameters], Workload] | None = None
     dress: Callable[[Parameters, Workload], Workload] | None = None
     memory: Callable[[Parameters], Mapping[str, float]] | None = None
+    loops: Callable[[Parameters, Workload], Prediction] | None = None
 
     @staticmethod
     def of(
         name: str | Path, build: Callable[[Parameters], Machine], own: Callable[[Parameters], Workload] | None = None,
         dress: Callable[[Parameters, Workload], Workload] | None = None,
         memory: Callable[[Parameters], Mapping[str, float]] | None = None,
+        loops: Callable[[Parameters, Workload], Prediction] | None = None,
     ) -> Design:  # fmt: skip
         """Return the design of a machine file (name in models/machines, or path) with that file's values."""
         file = load_machine(name)
-        return Design(file.name, Parameters(file), build, own, dress, memory)
+        return Design(file.name, Parameters(file), build, own, dress, memory, loops)
 
     def with_(self, **knobs: Value) -> Design:
         """Return the design with some parameters changed; raises UnknownNameError or InputError."""
@@ -84,6 +87,8 @@ class Design:
 
     def queueing(self, workload: Workload | None = None) -> Prediction:
         """Return the queueing model's answer; raises RefusedError where none applies."""
+        if self.loops is not None:
+            return self.loops(self.parameters, self.workload(workload))
         from npexplore.solve.network import queueing
 
         return queueing(self.machine(), self.workload(workload))

@@ -14,7 +14,7 @@ from dataclasses import replace
 from functools import partial
 
 from npexplore.designs.base import Design
-from npexplore.designs.raw_chip import Chip, Version, numbered
+from npexplore.designs.raw_chip import MESSAGE_WORDS, Chip, Version, numbered
 from npexplore.designs.raw_memory import REQUEST_WORDS, fetch, lines_of, write
 from npexplore.designs.raw_traffic import dressed
 from npexplore.errors import ModelError
@@ -25,6 +25,7 @@ from npexplore.machine.parameters import Parameters
 from npexplore.machine.program import Packet, Recorder
 from npexplore.machine.resources.ingress import Ingress
 from npexplore.machine.workload import Workload
+from npexplore.solve.prediction import Prediction
 
 V1 = Version("v1", results="static")
 V2 = replace(V1, layout="v2", write="line", full_duplex=True, results="general")
@@ -39,7 +40,6 @@ VERSIONS: dict[str, Version] = {
     "null": Version("null", payload="nowhere", process=False),
 }
 FILE_BYTES = 10**7  # packets that line cards have in hand while the chip is slower than they
-MESSAGE_WORDS = {"port and address": 2, "verdict": 1, "address": 1}
 LARGER: dict[str, Callable[[], Layout]] = {"8x4": lambda: scaled(8), "8x8": lambda: scaled(8, ("south", "north"))}
 
 
@@ -226,6 +226,13 @@ def dress(p: Parameters, load: Workload) -> Workload:
     return dressed(p, load, len(chip.pipelines), len(chip.ports))
 
 
+def loops(p: Parameters, load: Workload) -> Prediction:
+    """Return the rate of the line cards' closed request loops (designs/raw_loops.py)."""
+    from npexplore.designs import raw_loops
+
+    return raw_loops.loops(Chip(p, *version_of(p)), build(p), load)
+
+
 def raw() -> Design:
     """Return the RAW router, Version III unless told."""
-    return Design.of("raw", build, dress=dress)
+    return Design.of("raw", build, dress=dress, loops=loops)

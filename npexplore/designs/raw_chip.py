@@ -29,6 +29,7 @@ from npexplore.machine.resources.base import Resource
 LARGEST = 1500  # bytes of the longest packet
 BURST = 64  # words that a simulation moves at once where nothing else can be in the way
 ENDLESS = 10**8  # bytes of a buffer that never fills: 250 ms of a line card
+MESSAGE_WORDS = {"port and address": 2, "verdict": 1, "address": 1}
 Payload = Literal["memory", "card", "nowhere"]
 Write = Literal["dma", "line", "stream", "message"]
 WHEN_FULL: dict[str, Literal["stall", "drop", "credits"]] = {

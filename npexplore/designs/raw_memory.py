@@ -6,7 +6,7 @@ read    a line card asks for a line, the DRAM serves it, the line travels back; 
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -81,27 +81,21 @@ def read_line(chip: Chip, m: Recorder, card: Operand, memory: Operand) -> None:
 # ---- the reading alone, as a closed network: as many customers a card as requests may be outstanding
 
 
-def reading(chip: Chip, cards: int | None = None) -> Machine:
-    """Return the machine in which line cards do nothing but read lines; a line is a packet with a card and a buffer.
-
-    cards: how many of them read (None: all); each has `window` lines outstanding, of any of them.
-    """
-    n = len(chip.ports) if cards is None else cards
+def reading(chip: Chip) -> Machine:
+    """Return the machine in which line cards do nothing but read lines; a line is a packet with a card and a buffer."""
 
     def line(m: Recorder, packet: Packet) -> None:
         m.lines.free(bytes=chip.p.line_bytes)
         read_line(chip, m, packet.card + chip.card_out, m.let(packet.buffer + chip.memory, "memory"))
 
     wanted = [r for r in chip.resources() if r.name in ("mdn", "time", "dram_read", "dram_pins")]
-    pool = Pool("read", n * chip.window, partial(line))
+    pool = Pool("read", len(chip.ports) * chip.window, line)
     return Machine("reading", pool, Ingress("lines", 2**20, chip.p.line_bytes), {r.name: r for r in wanted})
 
 
-def lines_to_read(chip: Chip, card: int | None = None, rows: int = 4096, seed: int = 1) -> Workload:
-    """Return lines for `reading`: every card (or one) from every buffer alike, in random order."""
-    cards = range(len(chip.ports)) if card is None else [card]
-    pairs = [(c, b) for c in cards for b in range(len(chip.layout.buffers))]
-    order = np.random.default_rng(seed).permutation(rows) % len(pairs)
-    columns = np.array(pairs, dtype=np.int64)[order]
-    size = np.full(rows, chip.p.line_bytes, dtype=np.int64)
-    return Workload("lines", {"packet_bytes": size, CARD: columns[:, 0], BUFFER: columns[:, 1]})
+def lines_to_read(chip: Chip, buffers: Sequence[int] | None = None) -> Workload:
+    """Return lines for `reading`: every card from every buffer (or some) alike."""
+    wanted = range(len(chip.layout.buffers)) if buffers is None else buffers
+    card, buffer = np.array([(c, b) for c in range(len(chip.ports)) for b in wanted], dtype=np.int64).T
+    size = np.full(len(card), chip.p.line_bytes, dtype=np.int64)
+    return Workload("lines", {"packet_bytes": size, CARD: card, BUFFER: buffer})
