@@ -68,14 +68,20 @@ def costs(design: Design) -> dict[str, float]:
 def costs_of(machine: Machine, memory: Mapping[str, float] | None = None) -> dict[str, float]:
     """Return the costs of a machine; memory: bytes on chip, by name, that no resource of it shows."""
     total = dict.fromkeys(COSTS, 0.0)
-    for resource in machine.resources.values():
-        for name, amount in counted(resource).items():
-            total[name] += amount
-    registers = machine.threads * fact("thread_registers") * fact("word_bits")
-    total["threads"] += machine.threads
-    total["memory_bits"] += registers + BYTE * sum((memory or {}).values())
-    total["luts"] += registers / fact("lut_bits")
+    for (name, _), amount in parts(machine, memory).items():
+        total[name] += amount
     return total
+
+
+def parts(machine: Machine, memory: Mapping[str, float] | None = None) -> dict[tuple[str, str], float]:
+    """Return the costs of a machine by cost and by what they are for."""
+    registers = machine.threads * fact("thread_registers") * fact("word_bits")
+    found = {("threads", "threads"): float(machine.threads), ("memory_bits", "threads"): registers}
+    found["luts", "threads"] = registers / fact("lut_bits")
+    found |= {("memory_bits", f"{name}.memory"): BYTE * size for name, size in (memory or {}).items()}
+    for resource in machine.resources.values():
+        found |= {(name, resource.name): amount for name, amount in counted(resource).items()}
+    return found
 
 
 def multiplexer(inputs: int, bits: float) -> float:

@@ -1,0 +1,235 @@
+"""Functions of a machine's knobs over a whole grid, from a few machines: what a knob only scales is not built again.
+
+    f(x) = T(x of the joint knobs) x product over the scaling knobs k of s_k(x_k)
+
+A demand is most often a product of knobs (threads, engines, widths, clocks). Which knobs scale a function is found by
+trying: along its axis the function keeps its proportions wherever the other knobs stand. Only combinations of the
+remaining knobs are built. Random points of the grid are then built and compared; where one differs it joins the
+trials and everything is learned again, in the end with all knobs joint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from math import prod
+
+import numpy as np
+import numpy.typing as npt
+
+from npexplore.errors import InputError
+from npexplore.machine.parameters import Value
+
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+Place = tuple[int, ...]  # of a point: the number of its value on each axis
+Evaluate = Callable[[dict[str, Value]], "Mapping[str, float] | None"]
+
+BASES = 3  # places from which every axis is tried
+PLACES = 12  # places from which it is tried which machines are possible
+CHECKS = 24  # points that are built and compared
+ROUNDS = 3
+SAME = 1e-9
+MOST_BUILDS = 20_000
+
+
+@dataclass
+class Factored:
+    """The functions of one grid. axes: values by knob; possible: flags in the grid's shape; built: machines that were
+    made; checked: random points among them at which every function was compared.
+    """
+
+    axes: Mapping[str, Sequence[Value]]
+    possible: Flags
+    factors: dict[str, list[Floats]] = field(default_factory=dict)
+    built: int = 0
+    checked: int = 0
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The number of values on each axis."""
+        return tuple(len(values) for values in self.axes.values())
+
+    def full(self, name: str) -> Floats:
+        """Return a function over the whole grid (0 for one that no machine has; nan where no machine is possible)."""
+        out = np.ones(self.shape)
+        for part in self.factors.get(name, [np.zeros((1,) * len(self.shape))]):
+            out *= part
+        out[~self.possible] = np.nan
+        return out
+
+    def values(self, place: Sequence[int]) -> dict[str, Value]:
+        """Return the knobs of a point."""
+        return {name: listed[k] for (name, listed), k in zip(self.axes.items(), place, strict=True)}
+
+
+def factored(
+    axes: Mapping[str, Sequence[Value]], evaluate: Evaluate, possible: Callable[[dict[str, Value]], bool], seed: int = 1
+) -> Factored:
+    """Learn the functions that `evaluate` gives at a point (None: impossible there) over the grid of some axes.
+
+    possible: whether a machine can be, cheaper than `evaluate`. Raises InputError if too many machines would have to
+    be built.
+    """
+    return _Learner(axes, evaluate, possible, np.random.default_rng(seed)).learn()
+
+
+class _Learner:
+    """Tries, tabulates, checks."""
+
+    def __init__(
+        self, axes: Mapping[str, Sequence[Value]], evaluate: Evaluate, possible: Callable[[dict[str, Value]], bool],
+        rng: np.random.Generator,
+    ) -> None:  # fmt: skip
+        self.axes, self.rng = {name: tuple(values) for name, values in axes.items()}, rng
+        self.names = list(self.axes)
+        self.shape = tuple(len(values) for values in self.axes.values())
+        self._evaluate, self._possible = evaluate, possible
+        self.seen: dict[Place, Mapping[str, float] | None] = {}
+        self.could: dict[Place, bool] = {}
+
+    def at(self, place: Place) -> Mapping[str, float] | None:
+        """Return the functions at a place, each place once."""
+        if place not in self.seen:
+            self.seen[place] = self._evaluate(self._values(place)) if self.can(place) else None
+        return self.seen[place]
+
+    def can(self, place: Place) -> bool:
+        """Return whether a machine is possible at a place."""
+        if place not in self.could:
+            self.could[place] = self._possible(self._values(place))
+        return self.could[place]
+
+    def _values(self, place: Place) -> dict[str, Value]:
+        return {name: values[k] for (name, values), k in zip(self.axes.items(), place, strict=True)}
+
+    def _draw(self, count: int) -> list[Place]:
+        return [tuple(int(self.rng.integers(n)) for n in self.shape) for _ in range(count)]
+
+    def learn(self) -> Factored:
+        bound = self._possibility()
+        out = Factored(self.axes, self._over(bound, self.can))
+        if not out.possible.any():
+            return out
+        bases = self._possible_places(out.possible, BASES)
+        checks = self._possible_places(out.possible, CHECKS)
+        joint_of: dict[str, frozenset[int]] = {}
+        extra: frozenset[int] = frozenset()
+        for attempt in range(ROUNDS + 1):
+            joint_of = self._joint(bases) if attempt < ROUNDS else {}
+            everything = frozenset(k for k, n in enumerate(self.shape) if n > 1)
+            out.factors = {
+                name: self._factors(name, (joint_of[name] | extra) if attempt < ROUNDS else everything, bases[0])
+                for name in self._names(bases + checks)
+            }
+            holes = any(np.isnan(self._product(parts))[out.possible].any() for parts in out.factors.values())
+            wrong = [place for place in checks if not self._right(out.factors, place)]
+            if not holes and not wrong:
+                break
+            extra |= frozenset(bound) if holes else frozenset()
+            bases = [*wrong[:BASES], *bases]
+        out.built, out.checked = sum(found is not None for found in self.seen.values()), len(checks)
+        return out
+
+    def _possibility(self) -> list[int]:
+        """Return the axes along which machines become possible or impossible."""
+        return [
+            k for k, n in enumerate(self.shape)
+            if any(len({self.can((*place[:k], j, *place[k + 1 :])) for j in range(n)}) > 1 for place in self.tried())
+        ]  # fmt: skip
+
+    def tried(self) -> list[Place]:
+        """Return the places from which possibility is tried, the same at every call: both ends and random ones."""
+        rng = np.random.default_rng(len(self.shape))
+        ends = [tuple(0 for _ in self.shape), tuple(n - 1 for n in self.shape)]
+        return ends + [tuple(int(rng.integers(n)) for n in self.shape) for _ in range(PLACES)]
+
+    def _over(self, axes: Sequence[int], can: Callable[[Place], bool]) -> Flags:
+        """Return flags over the grid that depend on some axes alone."""
+        self._limit(axes)
+        small = np.zeros([self.shape[k] if k in axes else 1 for k in range(len(self.shape))], dtype=np.bool_)
+        for place in product(*(range(n) for n in small.shape)):
+            small[place] = can(place)
+        return np.array(np.broadcast_to(small, self.shape))
+
+    def _possible_places(self, possible: Flags, count: int) -> list[Place]:
+        """Return random places of possible machines, those first whose neighbours are possible."""
+        flat = np.flatnonzero(possible)
+        chosen = self.rng.choice(flat, min(count, len(flat)), replace=False)
+        places = [tuple(int(k) for k in np.unravel_index(index, self.shape)) for index in chosen]
+        return [place for place in sorted(places, key=self._blocked) if self.at(place) is not None] or places[:1]
+
+    def _blocked(self, place: Place) -> int:
+        return sum(not self.can((*place[:k], j, *place[k + 1 :])) for k, n in enumerate(self.shape) for j in range(n))
+
+    def _names(self, places: Sequence[Place]) -> list[str]:
+        return list(dict.fromkeys(name for place in places for name in (self.at(place) or {})))
+
+    def _joint(self, bases: Sequence[Place]) -> dict[str, frozenset[int]]:
+        """Return by function the axes that do more than scale it, as seen from the bases."""
+        names = self._names(bases)
+        joint: dict[str, set[int]] = {name: set() for name in names}
+        for k, n in enumerate(self.shape):
+            probes = range(n) if n <= 3 else (0, int(self.rng.integers(1, n - 1)), n - 1)
+            lines = [{j: self.at((*base[:k], j, *base[k + 1 :])) for j in {*probes, base[k]}} for base in bases]
+            for name in names:
+                if n > 1 and not all(_proportional(name, lines[0], line) for line in lines[1:]):
+                    joint[name].add(k)
+        return {name: frozenset(axes) for name, axes in joint.items()}
+
+    def _limit(self, axes: Sequence[int] | frozenset[int]) -> None:
+        if (machines := prod(self.shape[k] for k in axes)) > MOST_BUILDS:
+            listed = ", ".join(self.names[k] for k in sorted(axes))
+            raise InputError(f"{machines:,} combinations of {listed} would have to be built one by one, at most "
+                             f"{MOST_BUILDS:,}; give these knobs fewer values")  # fmt: skip
+
+    def _factors(self, name: str, joint: frozenset[int], base: Place) -> list[Floats]:
+        """Return the table over the joint axes and the scale along each other axis, ready to be broadcast."""
+        self._limit(joint)
+        table = np.empty([n if k in joint else 1 for k, n in enumerate(self.shape)])
+        for place in product(*(range(n) for n in table.shape)):
+            table[place] = self._value(name, tuple(j if k in joint else base[k] for k, j in enumerate(place)))
+        parts, here = [table], self._value(name, base)
+        for k, n in enumerate(self.shape):
+            if k not in joint and n > 1:
+                line = np.array([self._value(name, (*base[:k], j, *base[k + 1 :])) for j in range(n)])
+                scale = line / here if here else np.where(np.isnan(line), np.nan, 1.0)
+                parts.append(scale.reshape([n if j == k else 1 for j in range(len(self.shape))]))
+        return parts
+
+    def _value(self, name: str, place: Place) -> float:
+        found = self.at(place)
+        return float("nan") if found is None else found.get(name, 0.0)
+
+    def _product(self, parts: Sequence[Floats]) -> Floats:
+        out = np.ones(self.shape)
+        for part in parts:
+            out *= part
+        return out
+
+    def _right(self, factors: Mapping[str, Sequence[Floats]], place: Place) -> bool:
+        """Return whether the factors give what a machine at a place has."""
+        found = self.at(place)
+        if found is None:
+            return True
+        for name, parts in factors.items():
+            learned = prod(float(part[tuple(min(j, n - 1) for j, n in zip(place, part.shape, strict=True))])
+                           for part in parts)  # fmt: skip
+            if not np.isclose(learned, found.get(name, 0.0), rtol=SAME, atol=0.0, equal_nan=False):
+                return bool(np.isnan(learned))  # a hole is filled otherwise
+        return True
+
+
+def _proportional(
+    name: str, one: Mapping[int, Mapping[str, float] | None], other: Mapping[int, Mapping[str, float] | None]
+) -> bool:
+    """Return whether a function keeps its proportions between two lines along an axis, where both have machines."""
+    pairs = [
+        (a.get(name, 0.0), b.get(name, 0.0)) for j in one.keys() & other.keys()
+        if (a := one[j]) is not None and (b := other[j]) is not None
+    ]  # fmt: skip
+    if len(pairs) < 2:
+        return True
+    (first, second), *rest = sorted(pairs, key=lambda pair: -abs(pair[0] * pair[1]))
+    return all(np.isclose(a * second, first * b, rtol=SAME, atol=0.0) for a, b in rest)
