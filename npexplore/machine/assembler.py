@@ -257,15 +257,15 @@ class Assembler(Rows):
         self.rings.append((capacity, width))
         return len(self.rings) - 1
 
-    def push(self, ring: int, values: Sequence[Operand]) -> None:
-        """Append a message (with the token's time of birth); more than the capacity ends the run with an error."""
+    def push(self, ring: tuple[int, int], values: Sequence[Operand]) -> None:
+        """Append a message (with the time of birth) to a ring, an operand; a full one ends the run with an error."""
         with self.scope():
             variables = self.block([f"message {k}" for k in range(len(values))])
             for variable, value in zip(variables, values, strict=True):
                 with self.scope():
                     a = self.operand(value)
                 self.emit(engine.SET, a, slot=self.operand(variable)[1], x=engine.ADD)
-            self.emit(engine.PUSH, (ring, 0), slot=self.operand(variables[0])[1])
+            self.emit(engine.PUSH, ring, slot=self.operand(variables[0])[1])
 
     def pop(self, ring: int, names: Sequence[str]) -> list[Variable]:
         """Remove the oldest message into variables; the token takes over its time of birth."""

@@ -16,6 +16,7 @@ from npexplore.errors import ModelError
 from npexplore.machine.expressions import Condition, Values, Variable, evaluate, holds
 from npexplore.machine.holding import Holding
 from npexplore.machine.program import (
+    HOME,
     Body,
     Branch,
     Draw,
@@ -68,7 +69,7 @@ def demands(body: Body, columns: Mapping[Variable, Values | None], weights: Valu
     """
     shares = np.asarray(weights, dtype=np.float64)
     walk, path = _Walk(), Path(shares, np.zeros_like(shares))
-    walk.body(body, dict(columns), path)
+    walk.body(body, {**columns, HOME: None}, path)
     walk.sections.settle(path)
     result = walk.result
     result.latency = float(np.sum(path.clock))

@@ -46,6 +46,7 @@ __all__ = [
 ]  # fmt: skip
 
 PRIORITY, LOWEST = 8, 15  # of a packet when it begins, and the last to go
+HOME = Variable("home")  # the member of its pool's home that a thread lives on; 0 without one
 
 
 class Packet:
@@ -93,6 +94,11 @@ class Recorder:
         self._holdings = Holdings(self.resources)
         self._place = "the program"
         self._ranked = False  # whether a priority was set
+
+    @property
+    def home(self) -> Variable:
+        """The member of the pool's home that the thread lives on (for solvers without threads: any of them)."""
+        return HOME
 
     def __getattr__(self, name: str) -> _Calls:
         if name.startswith("_"):

@@ -148,6 +148,9 @@ class Rows:
             return self._below.get(value)
         if isinstance(value, Function) and value.name == "mod" and isinstance(value.right, Constant):
             return int(value.right.value) if value.right.value > 0 else None
+        if isinstance(value, Function) and value.name == "div" and isinstance(value.right, Constant):
+            limit = self._limit(value.left)
+            return None if limit is None or value.right.value < 1 else -(-limit // int(value.right.value))
         return None
 
     def emit(

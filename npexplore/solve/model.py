@@ -15,7 +15,7 @@ from npexplore.machine.assembler import OWN, Assembler, Label, Row
 from npexplore.machine.expressions import Variable, round_up
 from npexplore.machine.machine import Machine, Recorded
 from npexplore.machine.pools import Pool, depends, ends
-from npexplore.machine.program import visit
+from npexplore.machine.program import HOME, visit
 from npexplore.machine.resources.base import Server
 from npexplore.machine.resources.ingress import SATURATED, TIMESTAMPS, Ingress
 from npexplore.machine.resources.queue import BoundedQueue
@@ -70,7 +70,7 @@ class EngineModel:
     cursor: int | None = None  # the global that says which packet is next
     places: list[str] = field(default_factory=list)  # per row, the visit it belongs to
     classes: int = 1  # rows of the statistics of finished packets
-    queues: dict[str, tuple[int, int]] = field(default_factory=dict)  # resource that counts packets, global of the most
+    queues: dict[str, tuple[range, int]] = field(default_factory=dict)  # resources counting packets, global of the most
     idle: list[int] = field(default_factory=list)  # resources that threads wait for when they have no packet
     patience_s: float = 1.0  # a run without a finished packet for so long has stalled
     census: Census | None = None  # None: packets in the system are not counted
@@ -137,8 +137,8 @@ class MachineCompiler:
         for name, queue in self.machine.queues().items():
             most = queue.most_packets(smallest)
             more = [column for column in queue.carries if column not in self.workload.columns]
-            asm.messages[name] = asm.ring(most, width + len(more))
-            asm.spare_tokens += most if queue.credit else 0
+            asm.messages[name] = min(asm.ring(most, width + len(more)) for _ in range(queue.members))
+            asm.spare_tokens += most * queue.members if queue.credit else 0
             queue.check_largest(int(self.workload.packet_bytes.max()))
 
     def _classes(self) -> int:
@@ -156,13 +156,13 @@ class MachineCompiler:
         columns = list(recorded.columns.values())
         first = min(asm.register(variable) for variable in columns)
         asm.columns = [recorded.columns[name] for name in self.workload.columns]
-        home, members = Variable("home"), 1
+        home, members = HOME, 1
         number = asm.register(home)
         asm.homes.clear()
         if pool.home is not None:
             members = machine.servers()[pool.home].members
             asm.homes[pool.home] = home
-            asm.limit(home, members)
+        asm.limit(home, members)
         own_number = 0
         if self.numbered:
             asm.thread = Variable("thread")
@@ -284,11 +284,16 @@ class MachineCompiler:
             cursor=self.cursor,
             places=[row.place for row in asm.rows],
             classes=self.classes,
-            queues={s.name: (asm.number(s.packets), asm.longest[s.name]) for s in sources if s.name in asm.longest},
-            idle=[*(asm.number(source.packets) for source in sources), *asm.at_rest],
+            queues={s.name: (self._counts(s), asm.longest[s.name]) for s in sources if s.name in asm.longest},
+            idle=[*(number for source in sources for number in self._counts(source)), *asm.at_rest],
             patience_s=patience(self.machine, self.workload),
             census=self._census(),
         )
+
+    def _counts(self, source: Ingress | BoundedQueue) -> range:
+        """Return the resources that count the packets waiting at a source, one for each of its members."""
+        server, number = self.asm.servers[source.packets]
+        return range(number, number + server.members)
 
     def _census(self) -> Census | None:
         """Say how packets inside are counted: by a single pool whose idle threads sleep."""

@@ -180,8 +180,8 @@ def _queues(result: Run, first: Snapshot, last: Snapshot) -> dict[str, Queue]:
         members = slice(number, number + server.members)
         line = float((last.integral_line - first.integral_line)[members].sum()) / ticks
         queue[name] = Queue(line, int(result.longest_line[members].max()))
-    for name, (number, _) in model.queues.items():
-        mean = float(last.integral_free[number] - first.integral_free[number]) / ticks
+    for name, (numbers, _) in model.queues.items():
+        mean = float((last.integral_free - first.integral_free)[list(numbers)].sum()) / ticks
         queue[name] = Queue(mean, result.longest_queue[name])
     return queue
 

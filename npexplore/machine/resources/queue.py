@@ -1,5 +1,8 @@
 """A bounded queue between two pools of threads: `put` hands the thread's packet on to the pool that gets from it.
 
+Of several alike queues `put` chooses one (in turn, at random, the one with most room); the members of the getting
+pool's home share them out in order: with 96 engines and 16 queues engines 0 to 5 get from queue 0.
+
 Room is a semaphore of `capacity` packets or bytes, the packets in it another, their columns a ring. Without room the
 giver waits with all it holds (stall), the packet is lost (drop), or the giver waits for a credit, which comes back
 `credit_s` after the packet was got (credits). Getting frees the room.
@@ -13,16 +16,18 @@ import numpy as np
 from npexplore._kernels import engine
 from npexplore.errors import ModelError, one_of
 from npexplore.machine.assembler import HANDED_ON, Assembler
-from npexplore.machine.expressions import Expression, Operand, Values, Variable, maximum
+from npexplore.machine.expressions import Constant, Expression, Operand, Values, Variable, expression, maximum
+from npexplore.machine.resources.balancer import choose
 from npexplore.machine.resources.base import Ends, Resource, Server, Uses, count_of, time_of
 from npexplore.machine.rows import Label
 
 Unit = Literal["packets", "bytes"]
 WhenFull = Literal["stall", "drop", "credits"]
+Select = Literal["in_turn", "random", "shortest"]
 
 
 class BoundedQueue(Resource):
-    """At most `capacity` packets (or bytes of packets) wait here for the pool that gets from it.
+    """At most `capacity` packets (or bytes of packets) wait here, in each of `members`, for the pool that gets from it.
 
     carries: more numbers than the workload's columns that go along; `put` asks for them as operands, and the getting
     pool sees them as columns of the packet (one called packet_bytes replaces the length).
@@ -32,7 +37,7 @@ class BoundedQueue(Resource):
 
     def __init__(
         self, name: str, capacity: int, unit: Unit = "packets", when_full: WhenFull = "stall", credit_s: float = 0.0,
-        carries: Sequence[str] = (),
+        carries: Sequence[str] = (), members: int = 1, select: Select = "in_turn",
     ) -> None:  # fmt: skip
         super().__init__(name)
         self.unit = one_of(f"{name}: unit", unit, get_args(Unit))
@@ -42,13 +47,15 @@ class BoundedQueue(Resource):
         if self.credit and when_full != "credits":
             raise ModelError(f"{name}: a time of credits needs when_full 'credits', got {when_full!r}")
         self.carries = tuple(carries)
+        self.members = count_of(f"{name}: members", members)
+        self.select = one_of(f"{name}: choice of a member", select, get_args(Select))
         self.VISITS = {"put": self.carries}
 
     def servers(self) -> list[Server]:
         """The free room and the packets in the queue, both counted by the engine only."""
         return [
-            Server(f"{self.name}.room", units=self.capacity, role="hidden"),
-            Server(self.packets, units=0, role="hidden"),
+            Server(f"{self.name}.room", self.members, self.capacity, role="hidden"),
+            Server(self.packets, self.members, 0, role="hidden"),
         ]
 
     @property
@@ -82,11 +89,12 @@ class BoundedQueue(Resource):
         units = 1 if self.unit == "packets" else values["packet_bytes"]
         lost, after = Label(), Label()
         asm.unless_lost(after)
+        member = asm.value_of(choose(asm, f"{self.name}.room", self.select))
         if self.when_full == "drop":
-            asm.try_consume(f"{self.name}.room", units, lost)
+            asm.try_consume(f"{self.name}.room", units, lost, member)
         else:
-            asm.consume(f"{self.name}.room", units)
-        append(asm, self.name, self.packets, list(values.values()))
+            asm.consume(f"{self.name}.room", units, member)
+        append(asm, self.name, self.packets, list(values.values()), member)
         asm.end_packet(HANDED_ON)
         if self.when_full == "drop":
             asm.jump(after)
@@ -97,43 +105,61 @@ class BoundedQueue(Resource):
 
     def emit_get(self, asm: Assembler, columns: Sequence[Variable], poll: Callable[[], None] | None) -> None:
         """Wait for a packet, load its columns, give its room back."""
-        await_packet(asm, self.packets, poll)
-        asm.emit(engine.POP, (asm.messages[self.name], 0), slot=asm.operand(columns[0])[1])
+        member = self._served(asm)
+        await_packet(asm, self.packets, poll, member)
+        with asm.scope():
+            asm.emit(
+                engine.POP, asm.operand(member + asm.messages[self.name]), slot=asm.operand(columns[0])[1]
+            )  # fmt: skip
         units: Operand = 1
         if self.unit == "bytes":
             units = next(variable for variable in columns if variable.name == "packet_bytes")
         if self.credit:
             with asm.fork():
                 asm.wait(asm.ticks(self.credit))
-                asm.put(f"{self.name}.room", units)
+                asm.put(f"{self.name}.room", units, member)
         else:
-            asm.put(f"{self.name}.room", units)
+            asm.put(f"{self.name}.room", units, member)
+
+    def _served(self, asm: Assembler) -> Expression:
+        """Return the queue that the running thread gets from; raises ModelError if its home does not share them out."""
+        if self.members == 1:
+            return Constant(0)
+        home, members = next(((name, asm.servers[name][0].members) for name in asm.homes), ("none", 0))
+        if not members or members % self.members:
+            raise ModelError(
+                f"{self.name}: members of the home of the pool that gets must share out {self.members} queues evenly, "
+                f"got {members} of {home!r}"
+            )
+        return asm.homes[home] // (members // self.members)
 
 
-def append(asm: Assembler, name: str, packets: str, values: Sequence[Operand]) -> None:
+def append(asm: Assembler, name: str, packets: str, values: Sequence[Operand], member: Operand = 0) -> None:
     """Append a message to the ring of a queue, count it in the semaphore `packets`, keep the longest length."""
     first = asm.in_a_row(values)
-    if first is None:
-        asm.push(asm.messages[name], values)
-    else:
-        asm.emit(engine.PUSH, (asm.messages[name], 0), slot=first)
-    asm.put(packets)
+    with asm.scope():
+        ring = asm.operand(expression(member) + asm.messages[name])
+        if first is None:
+            asm.push(ring, values)
+        else:
+            asm.emit(engine.PUSH, ring, slot=first)
+    asm.put(packets, member=member)
     with asm.scope():
         longest = asm.longest.setdefault(name, asm.shared_global(f"{name}.longest"))
-        asm.write(longest, maximum(asm.read(longest), asm.free(packets)))
+        asm.write(longest, maximum(asm.read(longest), asm.free(packets, member)))
 
 
-def await_packet(asm: Assembler, packets: str, poll: Callable[[], None] | None) -> None:
+def await_packet(asm: Assembler, packets: str, poll: Callable[[], None] | None, member: Operand = 0) -> None:
     """Sleep until the semaphore `packets` gives one, or look again and again with `poll` in between.
 
     Threads that poll go to sleep when the arrivals are over, so that a run of a capture ends.
     """
     if poll is None:
-        asm.consume(packets)
+        asm.consume(packets, member=member)
         return
     look, empty, got = Label(), Label(), Label()
     asm.place(look)
-    asm.try_consume(packets, 1, empty)
+    asm.try_consume(packets, 1, empty, member)
     asm.jump(got)
     asm.place(empty)
     over = Label()
@@ -142,7 +168,7 @@ def await_packet(asm: Assembler, packets: str, poll: Callable[[], None] | None) 
     poll()
     asm.jump(look)
     asm.place(over)
-    asm.consume(packets)
+    asm.consume(packets, member=member)
     asm.place(got)
 
 

@@ -1,0 +1,19 @@
+"""Programs of steps that call accelerators, compute, and name the next step: one text for execution and for models.
+
+Lavasani, Dennison, Chiou, "Compiling high throughput network processors", FPGA 2012, sections 3.1 and 3.3.
+
+language    a program as Python: steps, calls, fields of the header
+compiler    checks dependencies within a step, splits steps, builds the pipeline form
+execution   runs a compiled program on a real packet and keeps its trace
+paths       traces become workload columns and a recorded program of the event engine
+"""
+
+from npexplore.machine.step_programs.compiler import Compiled, Pipeline, Substep, compile_steps, pipeline
+from npexplore.machine.step_programs.execution import Answer, Composite, Context, Trace, execute
+from npexplore.machine.step_programs.language import Call, Field, Step, StepProgram
+from npexplore.machine.step_programs.paths import Lowered, Path, lower
+
+__all__ = [
+    "Answer", "Call", "Compiled", "Composite", "Context", "Field", "Lowered", "Path", "Pipeline", "Step",
+    "StepProgram", "Substep", "Trace", "compile_steps", "execute", "lower", "pipeline",
+]  # fmt: skip

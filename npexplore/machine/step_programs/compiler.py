@@ -1,0 +1,143 @@
+"""The compiler of step programs: hazards within a step split it; each piece has the three parts of the paper.
+
+    width       a step that reads more bits than the scratchpad is wide becomes ceil(bits / width) steps
+    dependency  a call that takes another call's reply waits for the next step
+    structure   an accelerator with n ports takes n calls of a step, further ones wait for the next
+
+Section 3.3: the request builder issues the calls, the context edit computes, the jump names the next step. Where jumps
+only go forward and every accelerator answers after a constant delay, the steps make a straight pipeline.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from npexplore.errors import ModelError, UnknownNameError
+from npexplore.machine.step_programs.language import Call, Step, StepProgram
+
+
+@dataclass(frozen=True)
+class Substep:
+    """A step after splitting: bits read, calls of the request builder, the step whose context edit and jump it does.
+
+    step: None where it only reads or calls and goes on with the next piece of its step. why: what split it off.
+    """
+
+    name: str
+    bits: int
+    calls: tuple[Call, ...]
+    step: Step | None
+    why: str = ""
+
+    @property
+    def goes(self) -> tuple[str, ...]:
+        """Where the jump may go; none for a piece that goes on."""
+        return self.step.goes if self.step is not None else ()
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A program after splitting; `pieces[step]` are the substeps of a step in their order."""
+
+    program: StepProgram
+    width_bits: int
+    pieces: Mapping[str, tuple[Substep, ...]] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        """Return how many steps there are after splitting."""
+        return sum(map(len, self.pieces.values()))
+
+    def substeps(self) -> list[Substep]:
+        """Return all substeps in the order of the text."""
+        return [piece for pieces in self.pieces.values() for piece in pieces]
+
+    def backward(self) -> list[tuple[str, str]]:
+        """Return the jumps (from, to) that do not go forward in the text."""
+        order = {name: k for k, name in enumerate(self.pieces)}
+        return [(a, b) for a in order for b in self.program.steps[a].goes if order[b] <= order[a]]
+
+
+def compile_steps(program: StepProgram, width_bits: int = 128, ports: Mapping[str, int] | None = None) -> Compiled:
+    """Return a program with hazards resolved; ports: calls that an accelerator takes at once (1 where none is given).
+
+    Raises ModelError for calls that take each other's replies, UnknownNameError for a step that is not there.
+    """
+    if width_bits < 1:
+        raise ModelError(f"program {program.name!r}: the scratchpad must be at least 1 bit wide, got {width_bits}")
+    program.check()
+    pieces = {s.name: tuple(_split(program, s, width_bits, ports or {})) for s in program.steps.values()}
+    return Compiled(program, width_bits, pieces)
+
+
+def _split(program: StepProgram, step: Step, width: int, ports: Mapping[str, int]) -> list[Substep]:
+    bits = sum(program.fields[name].bits for name in step.reads)
+    groups = _levels(program, step, ports)
+    reads = [min(width, bits - width * k) for k in range(max(1, -(-bits // width)))]
+    rows = [(n, (), "width") for n in reads[:-1]] + [(reads[-1], groups[0][0], "width" if len(reads) > 1 else "")]
+    rows += [(0, calls, why) for calls, why in groups[1:]]
+    names = [step.name] if len(rows) == 1 else [f"{step.name}.{k}" for k in range(1, len(rows) + 1)]
+    return [
+        Substep(name, n, tuple(calls), step if k == len(rows) - 1 else None, why)
+        for k, (name, (n, calls, why)) in enumerate(zip(names, rows, strict=True))
+    ]
+
+
+def _levels(program: StepProgram, step: Step, ports: Mapping[str, int]) -> list[tuple[list[Call], str]]:
+    """Return groups of calls that can be issued together, in order, each with what set it apart."""
+    left, answered, groups = list(step.calls), set[str](), list[tuple[list[Call], str]]()
+    while left:
+        waiting = {call.reply for call in left}
+        ready = [call for call in left if not waiting & {*call.takes, call.when}]
+        if not ready:
+            names = ", ".join(call.reply for call in left)
+            raise ModelError(f"program {program.name!r}, step {step.name!r}: calls take each other's replies: {names}")
+        chosen: list[Call] = []
+        for call in ready:
+            if sum(other.accelerator == call.accelerator for other in chosen) < ports.get(call.accelerator, 1):
+                chosen.append(call)
+        why = "" if not groups else "dependency" if any({*c.takes, c.when} & answered for c in chosen) else "structure"
+        groups.append((chosen, why))
+        answered |= {call.reply for call in chosen}
+        left = [call for call in left if call not in chosen]
+    return groups or [([], "")]
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """A program as a straight pipeline: stages with their cycles; one packet enters each interval."""
+
+    stages: tuple[tuple[str, int], ...]
+    interval_cycles: int = 1
+
+    @property
+    def latency_cycles(self) -> int:
+        """Cycles from the first stage to the end of the last."""
+        return sum(cycles for _, cycles in self.stages)
+
+
+def pipeline(
+    compiled: Compiled, delays: Mapping[str, int | None], request_cycles: int = 1, edit_cycles: int = 1
+) -> Pipeline:
+    """Return the pipeline form; delays: by accelerator, the cycles it answers after (None: not constant).
+
+    Raises ModelError for a jump back or a delay that is not constant, UnknownNameError for one that is not given.
+    """
+    back = compiled.backward()
+    if back:
+        step, to = back[0]
+        raise ModelError(f"program {compiled.program.name!r} is no pipeline: {step!r} jumps back to {to!r}")
+    stages = []
+    for piece in compiled.substeps():
+        waits = [0]
+        for call in piece.calls:
+            if call.accelerator not in delays:
+                raise UnknownNameError(f"delay of accelerator in step {piece.name!r}", call.accelerator, delays)
+            delay = delays[call.accelerator]
+            if delay is None:
+                raise ModelError(
+                    f"program {compiled.program.name!r} is no pipeline: {call.accelerator!r} has no constant delay"
+                )
+            waits.append(delay)
+        stages.append((piece.name, request_cycles + max(waits) + edit_cycles))
+    return Pipeline(tuple(stages))

@@ -1,0 +1,140 @@
+"""From traces to a model: packets that take the same way through a step program share a straight piece of machine code.
+
+A path is a sequence of segments: so many steps, then calls side by side that the thread waits for. Which path a packet
+takes is the workload's column `path`; amounts that differ between packets of one path are columns `used0`, `used1`, ...
+So one program gives visits and demands (bounds, queueing) and the rows of the event engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+
+import numpy as np
+import numpy.typing as npt
+
+from npexplore.errors import ModelError
+from npexplore.machine.expressions import Operand
+from npexplore.machine.program import Packet, Recorder
+from npexplore.machine.step_programs.execution import Trace
+
+Integers = npt.NDArray[np.int64]
+PATH = "path"
+Compute = Callable[[Recorder, float], None]
+Visit = Callable[[Recorder, str, Mapping[str, Operand]], None]
+
+
+@dataclass(frozen=True)
+class Group:
+    """Calls of one accelerator that one step makes: how many, and what they use together.
+
+    used: by name an amount, or the name of the workload's column that has it.
+    """
+
+    accelerator: str
+    count: int
+    used: Mapping[str, int | str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Path:
+    """A way through the program: names of its substeps, and after how many of them which calls are waited for."""
+
+    steps: tuple[str, ...]
+    waits: tuple[tuple[int, tuple[Group, ...]], ...]
+    share: float
+
+    def calls(self) -> int:
+        """Return how many accelerator calls a packet of this path makes."""
+        return sum(group.count for _, groups in self.waits for group in groups)
+
+    def stalls(self, delay: Mapping[str, float]) -> float:
+        """Return the cycles that a packet waits for replies: the slowest call of each step."""
+        return sum(max(delay[group.accelerator] for group in groups) for _, groups in self.waits)
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """All paths of some packets, most frequent first, and the workload's columns that tell packets apart."""
+
+    paths: tuple[Path, ...]
+    columns: Mapping[str, Integers]
+
+    def record(self, compute: Compute, visit: Visit) -> Callable[[Recorder, Packet], None]:
+        """Return the program of a thread: compute(m, steps) issues steps, visit(m, accelerator, used) waits for calls.
+
+        A step that calls is half before and half behind its calls: request builder, then context edit and jump.
+        """
+
+        def way(m: Recorder, packet: Packet, path: Path) -> None:
+            done = 0.0
+            for after, groups in path.waits:
+                compute(m, after - 0.5 - done)
+                done = after - 0.5
+                parts = [_part(visit, m, packet, group) for group in groups]
+                if len(parts) == 1:
+                    parts[0]()
+                else:
+                    m.parallel(*parts)
+            compute(m, len(path.steps) - done)
+
+        def choose(m: Recorder, packet: Packet, number: int) -> None:
+            if number == len(self.paths) - 1:
+                way(m, packet, self.paths[number])
+                return
+            with m.branch(getattr(packet, PATH) == number, f"path {number}"):
+                way(m, packet, self.paths[number])
+            with m.otherwise():
+                choose(m, packet, number + 1)
+
+        return lambda m, packet: choose(m, packet, 0)
+
+
+def _part(visit: Visit, m: Recorder, packet: Packet, group: Group) -> Callable[[], None]:
+    used: dict[str, Operand] = {
+        name: getattr(packet, amount) if isinstance(amount, str) else amount for name, amount in group.used.items()
+    }
+    return lambda: visit(m, group.accelerator, used)
+
+
+def lower(traces: Sequence[Trace]) -> Lowered:
+    """Return the paths of some packets' traces (at least one), with columns in the order of the packets."""
+    if not traces:
+        raise ModelError("a step program needs at least one packet to find its paths, got none")
+    shapes: dict[object, list[int]] = {}
+    for k, trace in enumerate(traces):
+        shapes.setdefault(_shape(trace), []).append(k)
+    columns: dict[str, Integers] = {PATH: np.zeros(len(traces), np.int64)}
+    paths = []
+    for number, rows in enumerate(sorted(shapes.values(), key=len, reverse=True)):
+        columns[PATH][rows] = number
+        paths.append(_path([traces[k] for k in rows], rows, columns, len(traces)))
+    return Lowered(tuple(paths), columns)
+
+
+def _shape(trace: Trace) -> object:
+    return tuple((one.name, tuple((c.accelerator, *c.used) for c in one.calls)) for one in trace.passed)
+
+
+def _path(traces: Sequence[Trace], rows: Sequence[int], columns: dict[str, Integers], packets: int) -> Path:
+    first, slot = traces[0], 0
+    waits = []
+    for at, one in enumerate(first.passed, start=1):
+        groups = []
+        names = [call.accelerator for call in one.calls]
+        for accelerator, members in groupby(sorted(range(len(names)), key=names.__getitem__), key=names.__getitem__):
+            numbers = list(members)
+            used: dict[str, int | str] = {}
+            for name in dict.fromkeys(name for k in numbers for name in one.calls[k].used):
+                amounts = np.array([sum(t.passed[at - 1].calls[k].used.get(name, 0) for k in numbers) for t in traces])
+                if (amounts == amounts[0]).all():
+                    used[name] = int(amounts[0])
+                    continue
+                used[name] = column = f"used{slot}"
+                slot += 1
+                columns.setdefault(column, np.zeros(packets, np.int64))[rows] = amounts
+            groups.append(Group(accelerator, len(numbers), used))
+        if groups:
+            waits.append((at, tuple(groups)))
+    return Path(tuple(one.name for one in first.passed), tuple(waits), len(traces) / packets)
