@@ -37,11 +37,15 @@ FIELDS = (
 
 @dataclass
 class Check:
-    """The cross-check table. rows: dicts with FIELDS; alternatives: name -> {key: best value} of other structures."""
+    """The cross-check table. rows: dicts with FIELDS; alternatives: name -> {key: best value} of other structures.
+
+    predictions: what the rows were judged by, for whoever asks for the same points again.
+    """
 
     rows: list[dict[str, Any]]
     free_parameters: dict[str, list[str]]
     alternatives: dict[str, dict[str, float | None]] = field(default_factory=dict)
+    predictions: Predictions | None = field(default=None, repr=False)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON document of `npexplore check`."""
@@ -90,6 +94,7 @@ def check(
     predictions = Predictions(seeds=tuple(range(1, seeds + 1)), packets=packets)
     predictions.fetch(points, executor)
     out = Check([_row(row, published, predictions) for row in rows], _free(row for row, _ in modelled))
+    out.predictions = predictions
     if results is not None:
         for entry, row in zip(out.rows, rows, strict=True):
             entry["results"] = results(row)
@@ -156,6 +161,8 @@ def _parameters(row: Row, quantity: Quantity, predictions: Predictions) -> dict[
         names = predictions.dependencies(point)
         if quantity.solver != "exact":
             found |= {name: made.parameters.file.parameter[name] for name in names}
+    file_of = design(row.design).parameters.file
+    found |= {name: file_of.parameter[name] for name in quantity.reads(row)}
     for mix in dict.fromkeys(p.mix for p in (*points, *quantity.described(row)) if p.mix):
         file = load_mix(mix).file
         if file.target is not None and file.target.row is not None:

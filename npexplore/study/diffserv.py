@@ -12,17 +12,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from npexplore.designs import Design
+from npexplore.designs import Design, design
 from npexplore.golden.diffserv import CLASSES, Receiver
 from npexplore.golden.diffserv.experiments import Bench, load_sweep, rates_of_flows
-from npexplore.ledger import facts
+from npexplore.ledger import Row, facts
 
 if TYPE_CHECKING:
     import pandas as pd
 
 FLOWS = ("EF", "AF1", "AF2", "AF3")  # one each from four ports to one
 FIGURE_9_FLOWS = 500
-ALIKE = 2.0  # latencies within this factor of each other count as the same: both are far below those of full queues
 ONSET_STEP = 1 / 400
 
 
@@ -31,8 +30,15 @@ def bench(design: Design) -> Bench:
     p = design.parameters
     return Bench(
         f"{p.fe_mbps:g}Mb/s", p.packet_bytes, p.gap_bytes, queue_packets=p.queue_packets // len(CLASSES),
-        depth_packets=p.bucket_packets, duration_s=0.4,
+        depth_packets=p.bucket_packets, quantum_bytes=p.quantum_packets * p.packet_bytes, duration_s=0.4,
     )  # fmt: skip
+
+
+def reads(row: Row) -> set[str]:
+    """Return the parameters that the functional test of a row hangs on."""
+    made = design(row.design)
+    bench(made)
+    return made.parameters.read | ({"alike_latency"} if row.key == "ixp1200.fig8.equal_until" else set())
 
 
 def coupled(design: Design, receivers: int, rules: int, seed: int = 1) -> Bench:
@@ -75,12 +81,12 @@ def drop_onset(made: Bench) -> float:
     return 1.0
 
 
-def alike_until(made: Bench) -> float:
-    """Return the highest load up to which all flows have the same mean latency, within the factor ALIKE."""
+def alike_until(made: Bench, alike: float) -> float:
+    """Return the highest load up to which all flows have the same mean latency, within the factor `alike`."""
     last = 0.0
     for load in np.arange(0.2, 1.0, ONSET_STEP):
         delay = at_load(made, round(float(load), 6))["delay_mean_ns"]
-        if delay.max() > ALIKE * delay.min():
+        if delay.max() > alike * delay.min():
             return last
         last = float(load)
     return last

@@ -1,4 +1,4 @@
-"""Tables behind the IXP1200's figures: rules and threads (Figs. 6 and 10), what binds, remedies, structures, Fig. 4.
+"""Tables behind the IXP1200's figures: rules and threads (Figs. 6 and 10), what binds, structures, Fig. 4.
 
 share of a resource = packet rate simulated x its demand a packet    (utilization law, without polling)
 """
@@ -12,9 +12,10 @@ from npexplore.designs import Design
 from npexplore.golden.classify import RangeMatcher
 from npexplore.golden.ipv4.addresses import address_text
 from npexplore.golden.ipv4.five_tuple import FIELDS, FiveTuple, five_tuple
+from npexplore.ledger import Ledger
 from npexplore.machine.parameters import Value
-from npexplore.study.answers import pool
-from npexplore.study.quantities.ixp1200 import RULES, fits
+from npexplore.study.quantities.ixp1200 import RULES, TABLES, active, fits
+from npexplore.study.simulations import Simulations
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,57 +26,57 @@ CONFIGURATIONS: Mapping[str, tuple[int, int]] = {
     "whole system": (16, 4),
 }  # fmt: skip
 FULL = 0.9  # share from which on a resource counts as a bottleneck
-REMEDIES: Mapping[str, dict[str, Value]] = {
-    "as published": {},
-    "routing table in SDRAM": {"routing_table": "sdram"},
-    "2 SRAM banks": {"sram_banks": 2},
-    "4 SRAM banks": {"sram_banks": 4},
-    "2 copies of the tables": {"sram_copies": 2},
-    "QDR SRAM": {"sram_type": "qdr"},
-    "cache, half of packets hit": {"cache_hit": 0.5},
-    "cache, 90 % hit": {"cache_hit": 0.9},
-}
 OTHERS: Mapping[str, dict[str, Value]] = {
     "as fitted": {},
     "SRAM latency 30 % longer": {"sram_latency_ns": 130.0},
-    "SRAM latency 30 % shorter": {"sram_latency_ns": 70.0},
     "SRAM efficiency 10 % higher": {"sram_efficiency": 0.61},
     "poll of 6 cycles, 20 between": {"poll_instructions": 6, "poll_wait_cycles": 20},
     "base path 30 % longer": {"scale_base": 1.3},
     "packets in the last queue": {"phb": "be"},
 }
+_FIG10: dict[str, Value] = {"packet_bytes": 64}
+_ONE: dict[str, Value] = {**_FIG10, "receivers": 1, "receiver_engines": 1}
+# what is asked of every structure: rates of Fig. 10 and of plain forwarding, shares of Tables 1 and 2
+CASES: Mapping[str, dict[str, Value]] = {
+    "one_many": {**_ONE, "rules": 512}, "one_few": {**_ONE, "rules": 1}, "all_many": {**_FIG10, "rules": 512},
+    "all_few": {**_FIG10, "rules": 1}, "ls": {**TABLES, "classifier": "ls"}, "rm": {**TABLES, "classifier": "rm"},
+    "forwarding": {"service": "ip_forwarding", "gbe_load": 1.0},
+}  # fmt: skip
+SHARES = (("ls", "me0"), ("ls", "me2"), ("ls", "sram"), ("ls", "sdram"), ("rm", "sdram"))
 
 
-def simulated(points: Sequence[tuple[Mapping[str, object], Design]], seed: int = 1) -> pd.DataFrame:
+def simulated(
+    points: Sequence[tuple[Mapping[str, object], Design]], simulations: Simulations | None = None
+) -> pd.DataFrame:
     """Return a row a point: the point's own columns, rate_kpps, throughput_mbps, bottleneck, and shares by the law.
 
     Columns engines and sram: shares of the busiest receiver engine and of the SRAM (or of the tables' copies).
     """
     import pandas as pd
 
-    def answer(point: tuple[Mapping[str, object], Design]) -> dict[str, object]:
-        told, made = point
-        found, needed = made.simulate(seed=seed), made.demands()
-        shares = needed.busiest(found.rate_pps)
-        return {
+    found = (simulations or Simulations())(made for _, made in points)
+    rows = []
+    for (told, made), answer in zip(points, found, strict=True):
+        shares = made.demands().busiest(answer.rate_pps)
+        rows.append({
             **told,
-            "rate_kpps": found.rate_pps / 1e3,
-            "throughput_mbps": found.throughput_bps / 1e6,
-            "bottleneck": found.bottleneck,
+            "rate_kpps": answer.rate_pps / 1e3,
+            "throughput_mbps": answer.throughput_bps / 1e6,
+            "bottleneck": answer.bottleneck,
             "engines": max(shares.get(name, 0.0) for name in ("me0", "me1", "me_gbe")),
             "sram": max(share for name, share in shares.items() if name.startswith(("sram", "tables"))),
             "sdram": shares["sdram"],
-        }
-
-    with pool(None, None) as running:
-        return pd.DataFrame(list(running.map(answer, points)))
+        })  # fmt: skip
+    return pd.DataFrame(rows)
 
 
-def over_rules(design: Design, rules: Iterable[int] = RULES) -> pd.DataFrame:
+def over_rules(
+    design: Design, rules: Iterable[int] = RULES, simulations: Simulations | None = None
+) -> pd.DataFrame:  # fmt: skip
     """Return Fig. 6, one receiver: columns classifier, rules and those of `simulated`."""
     one = design.with_(receivers=1, receiver_engines=1)
     asked = [{"classifier": name, "rules": n} for name in ("rm", "ls") for n in rules]
-    return simulated([(dict(knobs), one.with_(**knobs)) for knobs in asked])
+    return simulated([(dict(knobs), one.with_(**knobs)) for knobs in asked], simulations)
 
 
 def shapes(table: pd.DataFrame) -> pd.DataFrame:
@@ -86,14 +87,16 @@ def shapes(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame([{"classifier": n, **fits(g["rules"].tolist(), g["rate_kpps"].tolist())} for n, g in groups])
 
 
-def over_threads(design: Design, rules: Iterable[int] = (1, 8, 64, 512)) -> pd.DataFrame:
+def over_threads(
+    design: Design, rules: Iterable[int] = (1, 8, 64, 512), simulations: Simulations | None = None
+) -> pd.DataFrame:
     """Return Fig. 10: columns configuration, rules, those of `simulated`, and `binds` in words."""
     points = [
         ({"configuration": label, "rules": n}, design.with_(receivers=threads, receiver_engines=engines, rules=n))
         for n in rules
         for label, (threads, engines) in CONFIGURATIONS.items()
     ]
-    table = simulated(points)
+    table = simulated(points, simulations)
     return table.assign(binds=[binds(row.engines, row.sram) for row in table.itertuples()])
 
 
@@ -103,49 +106,52 @@ def binds(engines: float, sram: float) -> str:
     return " and ".join(full) or "waiting for memory"
 
 
-def remedies(design: Design, rules: Iterable[int] = (1, 512)) -> pd.DataFrame:
-    """Return what each remedy gains in the whole system: columns remedy, rules, those of `simulated`, gain."""
-    points = [
-        ({"remedy": name, "rules": n}, design.with_(rules=n, **knobs))
-        for n in rules
-        for name, knobs in REMEDIES.items()
-    ]
-    table = simulated(points)
-    before = table.groupby("rules")["throughput_mbps"].transform("first")
-    return table.assign(gain=table["throughput_mbps"] / before - 1)
+def structures(design: Design, simulations: Simulations | None = None) -> pd.DataFrame:
+    """Return how predictions move with structures and assumptions: the fitted machine, OTHERS, its alternatives.
 
-
-def structures(design: Design) -> pd.DataFrame:
-    """Return how four predictions move with structures and assumptions: one thread, whole system, loads of Table 1.
-
-    Columns: structure, one_thread, few_rules, many_rules (Mb/s), engine_ls, sram_ls (active shares), about.
+    Columns: structure; one_many, one_few, all_many, all_few (Mb/s: threads, rules); forwarding (Gb/s with gaps);
+    ls_me0, ls_me2, ls_sram, ls_sdram, rm_sdram (active shares of Tables 1 and 2); about.
     """
     import pandas as pd
 
     named = {a.name: (dict(a.set), a.about) for a in design.parameters.file.alternative}
     every = {**{name: (knobs, "") for name, knobs in OTHERS.items()}, **named}
-    cases: dict[str, dict[str, Value]] = {
-        "one_thread": {"receivers": 1, "receiver_engines": 1, "rules": 512},
-        "few_rules": {"rules": 1},
-        "many_rules": {"rules": 512},
-        "tables": {"receivers": 8, "receiver_engines": 2, "classifier": "ls"},
-    }
-    points = [
-        ({"structure": name, "case": case}, design.with_(**{**knobs, **setting}))
+    made = {
+        (name, case): design.with_(**{**knobs, **setting})
         for name, (knobs, _) in every.items()
-        for case, setting in cases.items()
-    ]
-    found = simulated(points).set_index(["structure", "case"])
+        for case, setting in CASES.items()
+    }
+    found = dict(zip(made, (simulations or Simulations())(made.values()), strict=True))
     rows = []
     for name, (_, about) in every.items():
-        mbps = {case: found.loc[(name, case), "throughput_mbps"] for case in list(cases)[:3]}
-        tables = found.loc[(name, "tables")]
-        efficiency = float(design.with_(**every[name][0]).parameters.sram_efficiency)
-        rows.append(
-            {"structure": name, **mbps, "engine_ls": tables["engines"], "sram_ls": tables["sram"] * efficiency,
-             "about": about}
-        )  # fmt: skip
+        row: dict[str, object] = {"structure": name}
+        row |= {case: found[name, case].throughput_bps / 1e6 for case in ("one_many", "one_few", "all_many", "all_few")}
+        p = made[name, "forwarding"].parameters
+        row["forwarding"] = found[name, "forwarding"].rate_pps * 8 * (p.packet_bytes + p.gap_bytes) / 1e9
+        for case, resource in SHARES:
+            row[f"{case}_{resource}"] = active(resource, found[name, case], made[name, case])
+        rows.append({**row, "about": about})
     return pd.DataFrame(rows)
+
+
+PRINTED = {  # rows of the ledger that stand beside the columns of `structures`
+    "one_many": "ixp1200.fig10.one_thread.512", "one_few": "ixp1200.fig9.lossfree",
+    "all_many": "ixp1200.diffserv.throughput.min", "all_few": "ixp1200.diffserv.throughput.max",
+    "forwarding": "ixp1200.ipfwd.throughput", "ls_me0": "ixp1200.table1.ls.me0.utilization",
+    "ls_me2": "ixp1200.table1.ls.me2.utilization", "ls_sram": "ixp1200.table1.ls.sram.utilization",
+    "ls_sdram": "ixp1200.table1.ls.sdram.utilization", "rm_sdram": "ixp1200.table2.rm.sdram.utilization",
+}  # fmt: skip
+
+
+def beside_published(table: pd.DataFrame, ledger: Ledger) -> pd.DataFrame:
+    """Return a table of `structures` with the printed numbers as its first row (shares as fractions, as there)."""
+    import pandas as pd
+
+    first: dict[str, object] = {"structure": "published", "about": ""}
+    for column, key in PRINTED.items():
+        row = ledger[key]
+        first[column] = None if row.point is None else row.point / (100 if row.unit == "%" else 1)
+    return pd.concat([pd.DataFrame([first]), table], ignore_index=True)[list(table.columns)]
 
 
 def intervals(matcher: RangeMatcher, field: str = "source") -> pd.DataFrame:

@@ -97,7 +97,7 @@ class Predictions:
 
             def keep(ended: Ended) -> None:
                 for k, found in ended:
-                    self.found[tasks[k]] = _known(asked[k], found)
+                    self.found[tasks[k]] = known(asked[k], found)
                 bar.update(len(ended))
 
             answer_points(asked, keep, executor=executor, packets=self.packets)
@@ -107,11 +107,12 @@ class Predictions:
         task = (point, solver, seed if solver == "simulation" else 0)
         if task not in self.found:
             asked = self.question(task)
-            self.found[task] = _known(asked, answer(asked, self.packets))
+            self.found[task] = known(asked, answer(asked, self.packets))
         return self.found[task]
 
 
-def _known(asked: SweepPoint, found: Answer) -> Prediction | None:
+def known(asked: SweepPoint, found: Answer) -> Prediction | None:
+    """Return an answer, None where queueing refuses; raises NpexploreError for another refusal."""
     if not isinstance(found, Refusal):
         return found
     if asked.solver == "queueing":

@@ -6,7 +6,7 @@ Check and withheld rows are judged by `npexplore check`; nothing here reads them
 import pytest
 
 from npexplore.designs import design
-from npexplore.designs.ixp1200 import WINDOW_S
+from npexplore.designs.ixp1200 import measured
 from npexplore.ledger import facts
 from npexplore.study.quantities import quantity_of
 from npexplore.study.quantities.ixp1200 import RULES, fits
@@ -41,7 +41,7 @@ def test_the_ratio_of_the_two_tables_is_reproduced():
 def test_no_simulation_is_above_the_roofline(rules, threads, name):
     """But for a packet a thread that was begun before the window."""
     made = IXP1200.with_(rules=rules, classifier=name, **threads)
-    begun = made.parameters.receivers / WINDOW_S
+    begun = made.parameters.receivers / measured(made.parameters)[1]
     assert made.simulate().rate_pps <= made.bounds().rate_pps + begun
 
 

@@ -6,7 +6,7 @@ from npexplore.packets.statistics.flow_counter import FlowCounter
 from npexplore.packets.statistics.flows import elephants, flow_table, top_talkers, train_lengths
 from npexplore.packets.statistics.gaps import GapCounter
 from npexplore.packets.statistics.lengths import LengthCounter
-from npexplore.packets.statistics.locality import Locality, destination_locality, locality
+from npexplore.packets.statistics.locality import Locality, destination_locality, flow_locality, locality
 from npexplore.packets.statistics.rates import RateCounter, RateSeries, rate_over_time
 from npexplore.packets.statistics.scaling import HurstEstimate, hurst, interarrivals, variance_time
 
@@ -24,6 +24,7 @@ __all__ = [
     "destination_locality",
     "elephants",
     "endpoints",
+    "flow_locality",
     "flow_table",
     "hurst",
     "interarrivals",

@@ -1,4 +1,4 @@
-"""Locality of destinations: LRU stack distances, and with them the hit ratio of a route cache of every size at once.
+"""Locality of destinations and flows: LRU stack distances, and with them the hit ratio of caches of every size at once.
 
 hit ratio of an LRU cache with C entries = share of references whose stack distance is below C
 """
@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from npexplore._kernels.capture_flows import longest_match, stack_distances
 from npexplore.errors import InputError
 from npexplore.packets.columns import PacketTable
-from npexplore.packets.statistics.endpoints import dense_bytes
+from npexplore.packets.statistics.endpoints import dense_bytes, endpoints
+from npexplore.packets.statistics.flows import numbered
 
 
 @dataclass(frozen=True)
@@ -84,6 +85,17 @@ def destination_locality(
         order = np.argsort(np.concatenate([four, six.packet]), kind="stable")
         keys = np.concatenate([keys, -1 - numbers])[order]
     return locality(keys)
+
+
+def flow_locality(table: PacketTable) -> Locality:
+    """Return the locality of a capture's directed 5-tuples, IPv4 and IPv6, in the order of the packets.
+
+    It is what a cache of classifications sees, which holds the rule and the route of a flow.
+    """
+    ends = endpoints(table)
+    key = {"src": ends.src, "dst": ends.dst}
+    key |= {name: table[name][ends.rows].astype(np.int64) for name in ("ip_proto", "sport", "dport")}
+    return locality(numbered(key))
 
 
 def _dense(keys: NDArray[np.integer]) -> tuple[NDArray[np.int64], int]:

@@ -6,7 +6,7 @@ utilizations. Values are in SI base units, ratios as fractions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from statistics import fmean
 
@@ -28,13 +28,15 @@ class Quantity:
     """points: the points a row needs; value: its number (or claim) from predictions there.
 
     solver: which solver the design recommends; "exact" quantities follow from the description without contention.
-    described: points whose workload or machine is read without any prediction.
+    described: points whose workload or machine is read without any prediction. reads: parameters that the number hangs
+    on beside those of its points' machines.
     """
 
     points: Callable[[Row], list[Point]]
     value: Callable[[Row, Get], float | bool]
     solver: str = "simulation"
     described: Callable[[Row], list[Point]] = lambda row: []
+    reads: Callable[[Row], Iterable[str]] = lambda row: ()
 
 
 def knobs_of(row: Row) -> dict[str, Value]:

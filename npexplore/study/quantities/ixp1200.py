@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from npexplore.designs import design
+from npexplore.designs import Design, design
 from npexplore.golden.diffserv.experiments import Bench
 from npexplore.ledger import Row
 from npexplore.machine.parameters import Value
@@ -55,11 +55,15 @@ def resource_of(row: Row) -> str:
     return next((part for part in row.key.split(".") if part in RESOURCES), "")
 
 
-def busy(row: Row, prediction: Prediction) -> float:
-    """Return the active share: of SRAM the words moved over those that fit, which its efficiency keeps from 1."""
-    name = resource_of(row)
+def active(name: str, prediction: Prediction, made: Design) -> float:
+    """Return the active share of a resource: of SRAM the words moved over those that would fit."""
     share = prediction.utilization[name].busy
-    return share * float(design(row.design).parameters.sram_efficiency) if name == "sram" else share
+    return share * float(made.parameters.sram_efficiency) if name == "sram" else share
+
+
+def busy(row: Row, prediction: Prediction) -> float:
+    """Return the active share of a row's resource."""
+    return active(resource_of(row), prediction, design(row.design))
 
 
 def bits(row: Row, get: Get) -> float:
@@ -134,8 +138,8 @@ def loss_free(row: Row, get: Get) -> float:
 
 
 def functional(number: Callable[[Row], float]) -> Quantity:
-    """Return a quantity that follows from policers, quanta and queues alone."""
-    return Quantity(lambda row: [], lambda row, get: number(row), "exact")
+    """Return a quantity that follows from policers, quanta and queues of the machine file alone."""
+    return Quantity(lambda row: [], lambda row, get: number(row), "exact", reads=diffserv.reads)
 
 
 def _bench(row: Row) -> Bench:
@@ -149,7 +153,10 @@ def flow_rate(row: Row) -> float:
 
 def offered_load(row: Row) -> float:
     """Return the load from which on AF3 loses packets, or up to which all latencies are alike."""
-    return diffserv.drop_onset(_bench(row)) if "phb" in row.conditions else diffserv.alike_until(_bench(row))
+    made = _bench(row)
+    if "phb" in row.conditions:
+        return diffserv.drop_onset(made)
+    return diffserv.alike_until(made, float(design(row.design).parameters.alike_latency))
 
 
 def expedited(row: Row) -> float:
