@@ -4,55 +4,59 @@ A server held over other stations limits how many packets are in their sub-netwo
 sub-network's throughput alone for 1..limit customers: flow-equivalent service (Chandy, Herzog and Woo, IBM J. Res. Dev.
 19, 1975). Held while only time passes, it is a station that serves so long; a hold for which nobody ever waits is left
 out. Every station is reached under the same holds always: else, and where holds overlap without one inside the other,
-the answer is refused.
+the answer is refused. All points of a batch, which have one structure, are solved at once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from npexplore.errors import RefusedError
-from npexplore.machine.demands import Demands
 from npexplore.machine.resources.base import Server
-from npexplore.machine.sections import Chain, without
+from npexplore.machine.sections import Chain, Section, without
+from npexplore.solve.batch import Batch
 from npexplore.solve.queueing.mva import Mva, mva
 
 Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Station:
-    """Seconds per packet, and capacity with 1, 2, .. customers in units of one (the last holds beyond)."""
+    """Seconds per packet (P,); capacity with 1, 2, .. customers in units of one (1 or P, M; the last holds beyond)."""
 
     name: str
-    seconds: float
+    seconds: Floats
     capacity: Floats
 
 
 @dataclass
 class Levels:
-    """Stations of a program's demands by what is held around them; `customers` packets are in the whole of it."""
+    """Stations of a batch by what is held around them; `customers` packets are in the whole of it."""
 
-    servers: Mapping[str, Server]
-    demands: Demands
+    batch: Batch
     customers: int
     groups: list[str] = field(default_factory=list)  # what became a flow-equivalent station
     handed_over: list[str] = field(default_factory=list)  # stations that get slower with those who wait
 
     def __post_init__(self) -> None:
-        idle = {name for name in self.demands.sections if self._nobody_waits(name)}
-        self._spent = without(self.demands.spent, idle)
+        like = self.batch.like
+        self.servers: Mapping[str, Server] = like.servers
+        self.sections: Mapping[str, Section] = like.demands.sections
+        idle = {name for name in self.sections if self._nobody_waits(name)}
+        self._spent: dict[tuple[Chain, str], Any] = without(cast(Any, self.batch.spent), idle)  # arrays (P,)
         self._home: dict[str, Chain] = {}  # of each station that is visited
         self._around: dict[str, Chain] = {}  # of each server or group that is held
-        for name in [name for name in self.demands.sections if name not in idle]:
+        for name in [name for name in self.sections if name not in idle]:
             self._check(name, idle)
         for (chain, name), seconds in self._spent.items():
             server = self.servers.get(name)
-            if seconds <= 0 or (server is not None and server.role != "queue"):
+            if np.all(seconds <= 0) or (server is not None and server.role != "queue"):
                 continue
             inside = chain if server is None or server.group is None else (*chain, server.group)
             for depth, held in enumerate(inside):
@@ -61,13 +65,13 @@ class Levels:
                 self._note(self._home, name, inside)
 
     def _nobody_waits(self, name: str) -> bool:
-        server, section = self.servers[name], self.demands.sections[name]
+        server, section = self.servers[name], self.sections[name]
         needed = section.in_all if section.scattered else section.at_a_time
         return server.members == 1 and not section.outlives and self.customers * needed <= server.units
 
     def _check(self, name: str, idle: set[str]) -> None:
         """Refuse a hold that is no limit of a sub-network."""
-        server, section = self.servers[name], self.demands.sections[name]
+        server, section = self.servers[name], self.sections[name]
         for other in sorted(section.crossed - idle):
             raise RefusedError(f"queueing: {name!r} is held over a part of {other!r}, neither inside the other")
         if server.unsolvable:
@@ -84,19 +88,28 @@ class Levels:
             held = " and ".join(repr(h) for h in sorted(set(places[name]) ^ set(chain)) or sorted(set(chain)))
             raise RefusedError(f"queueing: {held} is held over {name!r}, which packets also visit without")
 
-    def solve(self, chain: Chain = (), population: int | None = None) -> tuple[list[Station], Mva]:
-        """Return the stations reached under these holds and their network for 1..population customers."""
-        stations = self._stations(chain)
-        count = population or self.customers
-        seconds = np.tile([station.seconds for station in stations], (count, 1))
-        levels = max((len(station.capacity) for station in stations), default=1)
-        rates = np.ones((len(stations), levels))
-        for row, station in zip(rates, stations, strict=True):
-            row[:] = np.pad(station.capacity, (0, levels - len(station.capacity)), mode="edge")
-        varying = None if np.all(rates == 1.0) else rates[:, :count]
-        think = self._spent.get((chain, ""), 0.0)
+    def solve(self, populations: Integers, chain: Chain = ()) -> tuple[list[Station], Mva]:
+        """Return the stations reached under these holds and their network; rows of the result are of point 0 with each
+        of the populations (n,), then of point 1, and so on.
+        """
+        stations, points = self._stations(chain), len(self.batch)
+        count, most = len(populations), int(populations.max())
+        seconds = np.empty((points, len(stations)))
+        levels = max((station.capacity.shape[1] for station in stations), default=1)
+        own = max((len(station.capacity) for station in stations), default=1)
+        rates = np.ones((own, len(stations), levels))
+        for k, station in enumerate(stations):
+            seconds[:, k] = station.seconds
+            short = levels - station.capacity.shape[1]
+            rates[:, k] = np.pad(station.capacity, ((0, 0), (0, short)), mode="edge")
+        varying = None if np.all(rates == 1.0) else rates[:, :, :most]
+        if varying is not None and own > 1:
+            varying = np.repeat(varying, count, axis=0)
+        think = np.broadcast_to(self._spent.get((chain, ""), 0.0), (points,))
         names = [station.name for station in stations]
-        return stations, mva(seconds, np.arange(1, count + 1), think, varying, names=names)
+        customers = np.tile(populations, points)
+        solved = mva(np.repeat(seconds, count, axis=0), customers, np.repeat(think, count), varying, names=names)
+        return stations, solved
 
     def _stations(self, chain: Chain) -> list[Station]:
         held = [name for name, around in self._around.items() if around == chain]
@@ -106,19 +119,18 @@ class Levels:
 
     def _plain(self, name: str, units: int) -> list[Station]:
         """One station a member."""
-        server, demand = self.servers[name], self.demands.servers[name]
-        found = []
-        for member in range(server.members):
-            share = (demand.spread + demand.chosen) / server.members + demand.members.get(member, 0.0)
-            if share > 0:
-                at = name if server.members == 1 else f"{name}[{member}]"
-                capacity = np.arange(1.0, min(units, self.customers) + 1)
-                found.append(Station(at, share * demand.inner / demand.seconds, capacity))
-        return found
+        server, seconds = self.servers[name], self.batch.members[name]
+        inner, total = self.batch.inner[name], self.batch.seconds[name]
+        capacity = np.arange(1.0, min(units, self.customers) + 1)[None, :]
+        return [
+            Station(name if server.members == 1 else f"{name}[{member}]", seconds[:, member] * inner / total, capacity)
+            for member in range(server.members)
+            if np.any(seconds[:, member] > 0)
+        ]
 
     def _held(self, name: str, inside: Chain) -> list[Station]:
         """A server held over others, or over time that passes."""
-        server, section = self.servers[name], self.demands.sections.get(name)
+        server, section = self.servers[name], self.sections.get(name)
         limit = min(int(server.units // section.most) if section else server.units, self.customers)
         content = inside in self._home.values() or inside in self._around.values()
         if name in self._home and (content or self._home[name] != inside[:-1] or (section and section.most > 1)):
@@ -130,8 +142,8 @@ class Levels:
             raise RefusedError(f"queueing: members of {name!r} are held over {', '.join(over)}")
         else:
             self.groups.append(name)
-            flow = self.solve(inside, limit)[1].throughput
-            found = [Station(name, 1.0 / float(flow[0]), flow / flow[0])]
+            flow = self.solve(np.arange(1, limit + 1), inside)[1].throughput.reshape(-1, limit)
+            found = [Station(name, 1.0 / flow[:, 0], flow / flow[:, :1])]
         return [self._handing_over(station, server, limit) for station in found]
 
     def _handing_over(self, station: Station, server: Server, limit: int) -> Station:
@@ -143,5 +155,5 @@ class Levels:
         self.handed_over.append(station.name)
         waiting = np.arange(float(self.customers))
         each = server.wake_s * (waiting > 0) + server.per_waiter_s * waiting
-        longer = station.seconds + self.demands.servers[server.name].visits * each
-        return Station(station.name, station.seconds, station.seconds / longer)
+        longer = station.seconds[:, None] + self.batch.visits[server.name][:, None] * each
+        return Station(station.name, station.seconds, station.seconds[:, None] / longer)

@@ -6,12 +6,16 @@ What a point answers depends on the point alone: not on the executor, the number
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Hashable, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, as_completed, wait
 from contextlib import closing
+from dataclasses import replace
 from typing import NamedTuple
 
 from npexplore.errors import NpexploreError, one_of
+from npexplore.solve.batch import Answers, Batch, bounds_of, grouped
+from npexplore.solve.bounds import Demanded, demanded
+from npexplore.solve.network import check_describable, queueing_of
 from npexplore.solve.prediction import Prediction
 from npexplore.solve.simulate import PACKETS
 from npexplore.study.executors import Wanted, check_sendable, gone, interrupts, lost, pool, slots, usable_cores
@@ -34,6 +38,7 @@ class Refusal(NamedTuple):
 
 
 Answer = Prediction | Refusal
+BATCHED: dict[str, Callable[[Batch], Answers]] = {"bounds": bounds_of, "queueing": queueing_of}
 Ended = list[tuple[int, Answer]]  # number of the point, answer
 
 
@@ -56,8 +61,48 @@ def answer(point: SweepPoint, packets: int = PACKETS) -> Answer:
 
 
 def answer_all(points: Sequence[SweepPoint], packets: int) -> list[Answer]:
-    """Return the answers of one task (a function of the module, so that other processes find it)."""
-    return [answer(point, packets) for point in points]
+    """Return the answers of one task (a function of the module, so that other processes find it).
+
+    Analytic points of one structure are answered together, by few calls of kernels (solve/batch.py).
+    """
+    found: dict[int, Answer] = {}
+    analytic: dict[str, list[tuple[int, Demanded]]] = {}
+    known: dict[Hashable, Demanded] = {}
+    for number, point in enumerate(points):
+        if point.solver not in BATCHED or (point.solver == "queueing" and point.design.loops is not None):
+            found[number] = answer(point, packets)
+            continue
+        try:
+            analytic.setdefault(point.solver, []).append((number, _demanded(point, known)))
+        except NpexploreError as error:
+            found[number] = Refusal(str(error))
+    for solver, members in analytic.items():
+        for numbers, batch in grouped([demands for _, demands in members]):
+            asked = [members[k][0] for k in numbers]
+            try:
+                answers_ = BATCHED[solver](batch)
+            except NpexploreError:  # of one of them: each alone
+                found.update({k: answer(points[k], packets) for k in asked})
+            else:
+                found.update({k: answers_.prediction(place) for place, k in enumerate(asked)})
+    return [found[k] for k in range(len(points))]
+
+
+def _demanded(point: SweepPoint, known: dict[Hashable, Demanded]) -> Demanded:
+    """Return a point's demands; those of the same machine and packets, whatever their rate, are taken once."""
+    design, workload = point.design, point.workload
+    values = tuple(design.parameters.changed().items())
+    packets = None if workload is None else (workload.arrivals, id(workload.columns))
+    machine_and_packets = (design.name, id(design.parameters.file), id(design.build), values, packets)
+    before = known.get(machine_and_packets)
+    if before is not None and design.dress is None and design.own is None:
+        assert workload is not None
+        return replace(before, workload=workload)
+    machine, load = design.machine(), design.workload(workload)
+    if point.solver == "queueing":
+        check_describable(machine, load)
+    made = known[machine_and_packets] = demanded(machine, load)
+    return made
 
 
 def answer_points(

@@ -14,6 +14,7 @@ import ast
 import inspect
 import marshal
 from collections.abc import Callable, Iterator
+from dataclasses import fields
 from functools import cache, lru_cache, partial
 from hashlib import blake2b
 from pathlib import Path
@@ -49,7 +50,8 @@ def model_key(design: Design) -> str:
     """Return the hash of what makes a design answer as it does, its values included (16 hexadecimal digits)."""
     digest = blake2b(_described(_File(design.parameters.file)), digest_size=8)
     digest.update(repr(sorted(design.parameters.changed().items())).encode())
-    digest.update(_programs(design.build, design.own, design.dress))
+    functions = [getattr(design, field.name) for field in fields(design)]
+    digest.update(_programs(*(function for function in functions if callable(function))))
     return digest.hexdigest()
 
 
@@ -72,7 +74,7 @@ def _described(held: _File) -> bytes:
 
 
 @lru_cache(maxsize=256)
-def _programs(*functions: Callable[..., Any] | None) -> bytes:
+def _programs(*functions: Callable[..., Any]) -> bytes:
     """Return the hash of the files, and of code without a file, that functions lead to, and of models/."""
     digest = blake2b(digest_size=16)
     files: set[Path] = set()

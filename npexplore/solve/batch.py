@@ -1,0 +1,290 @@
+"""Many points of one structure at once: their demands as arrays with an axis of points, and bounds of all of them.
+
+    ceiling_k = units_k / D_k          X <= min( min_k ceiling_k , N / (Z + sum of latencies) )       (solve/bounds.py)
+
+Points have one structure if the same servers, of the same sizes and roles, are visited under the same holds by as many
+threads, and packets arrive in the same way; then only numbers differ. solve/network.py answers a batch by queueing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from npexplore.errors import InputError, ModelError, RefusedError
+from npexplore.machine.resources.base import Server
+from npexplore.machine.sections import Chain
+from npexplore.solve.bounds import Demanded, offered_rate
+from npexplore.solve.prediction import NEARLY_FULL, Latency, Prediction, Utilization
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+MOST = 256  # points at once: more would leave the cache
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Demands of P points of one structure, of which `like` is one: names, sizes, roles and holds hold for all.
+
+    Per packet of the workload, arrays (P,) unless it is said otherwise. By server: seconds, `inner` ones not also spent
+    at a server inside, visits, `largest` at the most loaded member, seconds at each of its `members` (P, members).
+    spent: by (servers held, server or "" for none). residence: by pool. offered: packets a second, or infinite.
+    """
+
+    like: Demanded
+    seconds: Mapping[str, Floats]
+    inner: Mapping[str, Floats]
+    visits: Mapping[str, Floats]
+    largest: Mapping[str, Floats]
+    members: Mapping[str, Floats]
+    spent: Mapping[tuple[Chain, str], Floats]
+    residence: Mapping[str, Floats]
+    counts: Mapping[str, Floats]
+    latency: Floats
+    finished: Floats
+    counted_bits: Floats
+    offered: Floats
+
+    def __len__(self) -> int:
+        return len(self.latency)
+
+    @staticmethod
+    def of(points: Sequence[Demanded]) -> Batch:
+        """Return the demands of points as arrays; raises InputError if there is none, or they differ in structure."""
+        if not points:
+            raise InputError("a batch needs at least one point")
+        if len(points) > 1 and len({structure(point) for point in points}) > 1:
+            raise InputError("the points of a batch must be of one structure")
+        return _stacked(points)
+
+    def scaled(self, factors: Mapping[str, npt.ArrayLike], offered: npt.ArrayLike | None = None) -> Batch:
+        """Return the points with all visits to some servers taking `factors` times as long (P,), all else the same.
+
+        One point becomes as many as there are factors. offered: their packets a second. Raises RefusedError where
+        demands do not follow from those of the servers (side by side work, sections, several pools).
+        """
+        demands = self.like.demands
+        if demands.side_by_side or demands.sections or len(self.residence) != 1:
+            raise RefusedError("only a program of one pool, without side by side work or sections, can be scaled")
+        rows = {name: np.atleast_1d(np.asarray(row, dtype=np.float64)) for name, row in factors.items()}
+        for name in rows:
+            if name not in self.seconds:
+                raise InputError(f"{self.like.machine.name} has no demand at a server {name!r}")
+        loads = self.offered if offered is None else np.atleast_1d(np.asarray(offered, dtype=np.float64))
+        shape = np.broadcast_shapes(self.latency.shape, loads.shape, *(row.shape for row in rows.values()))
+
+        def wide(values: Floats, name: str = "") -> Floats:
+            return np.broadcast_to(values * rows[name] if name in rows else values, shape)
+
+        def by_server(table: Mapping[str, Floats]) -> dict[str, Floats]:
+            return {name: wide(values, name) for name, values in table.items()}
+
+        longer = sum(
+            (values * (rows[name] - 1.0) for (_, name), values in self.spent.items() if name in rows),
+            np.zeros(shape),
+        )
+        return replace(
+            self,
+            seconds=by_server(self.seconds),
+            inner=by_server(self.inner),
+            visits={name: wide(values) for name, values in self.visits.items()},
+            largest=by_server(self.largest),
+            members={
+                name: np.broadcast_to(table * rows[name][:, None] if name in rows else table, (*shape, table.shape[1]))
+                for name, table in self.members.items()
+            },
+            spent={place: wide(values, place[1]) for place, values in self.spent.items()},
+            residence={name: wide(values) + longer for name, values in self.residence.items()},
+            counts={name: wide(values) for name, values in self.counts.items()},
+            latency=wide(self.latency) + longer,
+            finished=wide(self.finished),
+            counted_bits=wide(self.counted_bits),
+            offered=np.broadcast_to(loads, shape),
+        )
+
+    def ceilings(self) -> dict[str, Floats]:
+        """Return the packets a second (P,) that each server alone, and the threads of each pool, would allow."""
+        found = {
+            name: self.like.servers[name].units / self.largest[name]
+            for name in self.like.servers
+            if name in self.seconds and np.all(self.seconds[name] > 0)
+        }
+        pools = self.like.machine.pools
+        for pool in pools:
+            if np.all(self.residence[pool.name] > 0):
+                found["threads" if len(pools) == 1 else f"threads.{pool.name}"] = pool.count / self.residence[pool.name]
+        return found
+
+    def busiest(self, rate_pps: Floats) -> dict[str, Floats]:
+        """Return the utilization law's share (P,) of the most loaded member of each server."""
+        return {
+            name: rate_pps * largest / max(self.like.servers[name].units, 1) for name, largest in self.largest.items()
+        }
+
+    def utilization(self, rate_pps: Floats) -> dict[str, Floats]:
+        """Return the utilization law's shares (P,) at packet rates, mean over members."""
+        servers = self.like.servers
+        return {
+            name: rate_pps * seconds / (servers[name].members * max(servers[name].units, 1))
+            for name, seconds in self.seconds.items()
+        }
+
+
+def grouped(points: Sequence[Demanded], most: int = MOST) -> list[tuple[list[int], Batch]]:
+    """Return the points as batches of at most `most`, each with the numbers of its points."""
+    alike: dict[Hashable, list[int]] = {}
+    for number, point in enumerate(points):
+        alike.setdefault(structure(point), []).append(number)
+    parts = [numbers[k : k + most] for numbers in alike.values() for k in range(0, len(numbers), most)]
+    return [(numbers, _stacked([points[k] for k in numbers])) for numbers in parts]
+
+
+def _stacked(points: Sequence[Demanded]) -> Batch:
+    like = points[0]
+    demands, servers = [point.demands for point in points], like.servers
+
+    def column(values: list[float]) -> Floats:
+        return np.array(values, dtype=np.float64)
+
+    def members(name: str) -> Floats:
+        count, out = servers[name].members, np.empty((len(points), servers[name].members))
+        for row, d in zip(out, (d.servers[name] for d in demands), strict=True):
+            row[:] = (d.spread + d.chosen) / count
+            for member, seconds in d.members.items():
+                row[member] += seconds
+        return out
+
+    names = list(like.demands.servers)
+    return Batch(
+        like,
+        seconds={k: column([d.servers[k].seconds for d in demands]) for k in names},
+        inner={k: column([d.servers[k].inner for d in demands]) for k in names},
+        visits={k: column([d.servers[k].visits for d in demands]) for k in names},
+        largest={k: column([d.largest(k, servers[k].members) for d in demands]) for k in names},
+        members={k: members(k) for k in names},
+        spent={k: column([d.spent[k] for d in demands]) for k in like.demands.spent},
+        residence={k: column([point.residence[k] for point in points]) for k in like.residence},
+        counts={k: column([d.counts[k] for d in demands]) for k in like.demands.counts},
+        latency=column([d.latency for d in demands]),
+        finished=column([point.finished for point in points]),
+        counted_bits=column([point.counted_bits for point in points]),
+        offered=column([_offered(point) for point in points]),
+    )
+
+
+def _offered(point: Demanded) -> float:
+    """Return the packets a second that arrive, infinite where there are always more."""
+    load = point.workload
+    if load.arrivals == "timestamps" and load.t_ns is not None:
+        return offered_rate(load)
+    return float("inf") if load.rate_pps is None else load.rate_pps
+
+
+def structure(point: Demanded) -> Hashable:
+    """Return what the points of a batch must have in common."""
+    demands, machine = point.demands, point.machine
+    sections = [
+        (name, s.scattered, s.outlives, s.least, s.most, s.at_a_time, s.in_all, frozenset(s.crossed))
+        for name, s in demands.sections.items()
+    ]
+    ingress = machine.ingress
+    return (
+        machine.name, machine.counted, point.workload.arrivals, demands.side_by_side,
+        tuple((pool.name, pool.count, point.residence[pool.name] > 0) for pool in machine.pools),
+        (ingress.name, ingress.capacity, ingress.cell_bytes, _mean_cells(point)),
+        tuple(point.servers.values()),
+        tuple(sections), tuple(sorted(demands.untied)),
+        tuple((k, d.seconds > 0, d.spread + d.chosen > 0, tuple(m for m, s in d.members.items() if s > 0))
+              for k, d in demands.servers.items()),
+        tuple((place, seconds > 0) for place, seconds in demands.spent.items()),
+        tuple(demands.counts),
+    )  # fmt: skip
+
+
+def _mean_cells(point: Demanded) -> float:
+    """Return the mean cells of a packet, which say how many packets fit into the receive buffer."""
+    if point.workload.arrivals == "saturated":
+        return 0.0
+    return float(np.mean(-(-point.workload.packet_bytes // point.machine.ingress.cell_bytes)))
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What a solver says of P points: arrays (P,), by server or name where there are several; bottleneck: numbers
+    into `names`.
+    """
+
+    solver: str
+    batch: Batch
+    rate_pps: Floats  # per packet of the workload
+    names: tuple[str, ...]
+    bottleneck: Integers
+    utilization: Mapping[str, Floats]
+    latency_s: Floats
+    approximation: str
+    about: Mapping[str, Floats] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.rate_pps)
+
+    @property
+    def throughput_bps(self) -> Floats:
+        """Counted bits a second (P,)."""
+        bits: Floats = self.rate_pps * self.batch.finished * self.batch.counted_bits
+        return bits
+
+    def prediction(self, point: int) -> Prediction:
+        """Return the answer at one point."""
+        like, rate = self.batch.like, float(self.rate_pps[point])
+        offered = self.batch.offered[point]
+        rated = like.workload.rate_pps is not None
+        return Prediction(
+            solver=self.solver,
+            throughput_bps=rate * float(self.batch.finished[point]) * float(self.batch.counted_bits[point]),
+            rate_pps=rate * float(self.batch.finished[point]),
+            counted=like.machine.counted,
+            bottleneck=self.names[self.bottleneck[point]],
+            utilization={name: Utilization(float(busy[point])) for name, busy in self.utilization.items()},
+            latency_s=Latency(mean=float(self.latency_s[point])),
+            rates={name: rate * float(amount[point]) for name, amount in self.batch.counts.items()},
+            offered_pps=float(offered) if rated else None,
+            approximation=self.approximation,
+            about={name: float(value[point]) for name, value in self.about.items()},
+        )
+
+
+def bounds_of(batch: Batch) -> Answers:
+    """Return the upper bound at every point, and which server sets it; raises ModelError as solve/bounds.py does."""
+    ceilings = batch.ceilings()
+    if not ceilings:
+        raise ModelError(f"{batch.like.machine.name}: the program takes no time at any resource")
+    table = np.stack(list(ceilings.values()))
+    number = np.argmin(table, axis=0)
+    rate = np.min(table, axis=0)
+    slower = batch.offered < rate
+    rate = np.where(slower, batch.offered, rate)
+    return Answers(
+        "bounds", batch, rate, (*ceilings, "arrivals"), np.where(slower, len(ceilings), number),
+        batch.utilization(rate), batch.latency, "upper bound; latency without contention",
+        {"ceiling_pps." + name: values for name, values in ceilings.items()},
+    )  # fmt: skip
+
+
+def bottlenecks(
+    servers: Mapping[str, Server], busy: Mapping[str, Floats], points: int
+) -> tuple[tuple[str, ...], Integers]:
+    """Name what holds each point back, as numbers into names (solve/prediction.py, `bottleneck`)."""
+    roles = ("queue",), ("limit", "pool")
+    # of equally busy ones, the last by name
+    found = [sorted((n for n, s in servers.items() if s.role in role and n in busy), reverse=True) for role in roles]
+    names = (*found[0], *found[1], "threads")
+    full, first = [], []
+    for part, start in zip(found, (0, len(found[0])), strict=True):
+        table = np.stack([busy[name] for name in part]) if part else np.zeros((1, points))
+        full.append(np.max(table, axis=0))
+        first.append(np.argmax(table, axis=0) + start if part else np.full(points, len(names) - 1))
+    idle = np.where(full[1] > 0.95, first[1], len(names) - 1)
+    return names, np.where(full[0] >= NEARLY_FULL, first[0], idle)

@@ -1,0 +1,124 @@
+"""Points answered together are points answered one by one, to the last bit; scaled demands are those of the machine."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import npexplore
+from npexplore.errors import InputError, NpexploreError, RefusedError
+from npexplore.machine.workload import workload
+from npexplore.solve.batch import MOST, Batch, bounds_of, grouped, structure
+from npexplore.solve.network import finite_queue, finite_queues, queueing_of
+from npexplore.study.answers import Refusal, answer, answer_all
+from npexplore.study.grid import SweepPoint
+
+SMALL, LARGE = workload(packet_bytes=64), workload(packet_bytes=1500)
+LOADS = [
+    SMALL,
+    LARGE,
+    workload(packet_bytes=64, arrivals="poisson", rate="1Gb/s"),
+    workload(packet_bytes=64, arrivals="poisson", rate="40Gb/s"),
+    workload(packet_bytes=64, arrivals="periodic", rate="1Gb/s"),
+]
+KNOBS = {
+    "ixp2400": {
+        "scheme": ["base", "hb", "fcb_tb"], "banks": [1, 4], "threads": [1, 16], "bus_bits": [32, 64, 128],
+        "segments": ["static", "dynamic"], "segment_bytes": [64, 4096], "hash_ns": [10.0, 147.98, 5000.0],
+    },
+    "soclib": {}, "ixp2400_dram": {"banks": [2, 8], "threads": [1, 5]},
+}  # fmt: skip
+
+
+@st.composite
+def points(draw):
+    name = draw(st.sampled_from(sorted(KNOBS)))
+    design = npexplore.design(name)
+    chosen = {knob: draw(st.sampled_from(values)) for knob, values in KNOBS[name].items()}
+    load = draw(st.sampled_from(LOADS)) if design.own is None else None
+    return SweepPoint(design.with_(**chosen), load, draw(st.sampled_from(["bounds", "queueing"])))
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.lists(points(), min_size=1, max_size=10))
+def test_together_and_alone_are_the_same(asked):
+    for point, found in zip(asked, answer_all(asked, 100), strict=True):
+        assert found == answer(point, 100)
+
+
+@pytest.mark.parametrize("name", npexplore.design_names())
+def test_every_design_is_answered_in_a_batch(name):
+    design = npexplore.design(name)
+    load = SMALL if design.own is None else None
+    asked = [SweepPoint(design, load, solver) for solver in ("bounds", "queueing", "bounds")]
+    together = answer_all(asked, 100)
+    assert together == [answer(point, 100) for point in asked]
+    assert not isinstance(together[0], Refusal)
+
+
+def test_points_of_one_structure_are_one_batch_of_limited_size():
+    design = npexplore.design("ixp2400")
+    slow, fast, more = (design.with_(**knobs).demands(SMALL) for knobs in ({}, {"bus_bits": 128}, {"banks": 8}))
+    assert structure(slow) == structure(fast) != structure(more)
+    parts = grouped([slow, more, fast])
+    assert [numbers for numbers, _ in parts] == [[0, 2], [1]]
+    assert [len(batch) for _, batch in grouped([slow] * (MOST + 1))] == [MOST, 1]
+    with pytest.raises(InputError, match="must be of one structure"):
+        Batch.of([slow, more])
+    with pytest.raises(InputError, match="at least one point"):
+        Batch.of([])
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.lists(st.floats(0.1, 10.0), min_size=1, max_size=5))
+def test_scaled_demands_are_those_of_a_machine_that_takes_so_long(factors):
+    design = npexplore.design("ixp2400")
+    batch = Batch.of([design.demands(SMALL)]).scaled({"hash": factors})
+    base = float(design.parameters["hash_ns"])
+    for solve, alone in ((bounds_of, "bounds"), (queueing_of, "queueing")):
+        found = solve(batch)
+        for place, factor in enumerate(factors):
+            expected = getattr(design.with_(hash_ns=base * factor), alone)(SMALL)
+            got = found.prediction(place)
+            assert got.throughput_bps == pytest.approx(expected.throughput_bps, rel=1e-9)
+            assert got.latency_s.mean == pytest.approx(expected.latency_s.mean, rel=1e-9)
+            assert {k: u.busy for k, u in got.utilization.items()} == pytest.approx(
+                {k: u.busy for k, u in expected.utilization.items()}, rel=1e-9
+            )
+
+
+def test_scaled_loads_are_offered_loads():
+    design = npexplore.design("ixp2400")
+    rates = [1e5, 1e6, 5e6]
+    load = SMALL.with_arrivals("poisson", 1.0)
+    batch = Batch.of([design.demands(load)]).scaled({}, offered=rates)
+    for solve, alone in ((bounds_of, design.bounds), (queueing_of, design.queueing)):
+        found = solve(batch)
+        assert [found.prediction(k) for k in range(3)] == [alone(load.with_arrivals("poisson", rate)) for rate in rates]
+
+
+def test_what_cannot_be_scaled_is_refused():
+    batch = Batch.of([npexplore.design("ixp2400").demands(SMALL)])
+    with pytest.raises(InputError, match="ixp2400 has no demand at a server 'hahs'"):
+        batch.scaled({"hahs": 2.0})
+    raw = npexplore.design("raw")
+    with pytest.raises(RefusedError, match="only a program of one pool"):
+        Batch.of([raw.demands(SMALL)]).scaled({})
+
+
+@given(st.lists(st.tuples(st.floats(0.01, 10), st.floats(0.01, 10)), min_size=1, max_size=4), st.integers(1, 40))
+def test_finite_queues_side_by_side_are_each_alone(points, places):
+    arrival, service = (np.array(values) for values in zip(*points, strict=True))
+    curve = service[:, None] * np.array([1.0, 1.7, 2.0])
+    found = finite_queues(arrival, curve, places)
+    alone = [finite_queue(a, row, places) for a, row in zip(arrival, curve, strict=True)]
+    np.testing.assert_array_equal(np.stack(found, axis=1), alone)
+
+
+def test_one_point_that_is_refused_takes_no_other_with_it(monkeypatch):
+    def refuse_many(batch):
+        raise RefusedError("one of them")
+
+    monkeypatch.setitem(__import__("npexplore.study.answers", fromlist=["BATCHED"]).BATCHED, "queueing", refuse_many)
+    asked = [SweepPoint(npexplore.design("ixp2400"), load, "queueing") for load in (SMALL, LARGE)]
+    assert all(not isinstance(found, NpexploreError | Refusal) for found in answer_all(asked, 100))
