@@ -89,7 +89,9 @@ def scores(frame: pd.DataFrame) -> Table:
     """Return what study.scores found, a group a line; what misses its aim is red."""
     import pandas as pd
 
-    def judged(value: float, aim: float | None, unit: str, sign: str = "") -> str:
+    def judged(value: float | None, aim: float | None, unit: str, sign: str = "") -> str:
+        if value is None or not _known(value):
+            return "&ndash;"
         text = f"{value:{sign}.1f} {unit}"
         missed = _known(aim) and abs(value) > float(aim or 0)
         return f'<b style="color:{BAD}">{text}</b>' if missed else text
@@ -108,6 +110,7 @@ def scores(frame: pd.DataFrame) -> Table:
             "rms error": judged(row["rms"], row["aim_rms"], row["unit"]),
             "worst error": judged(row["worst"], row["aim_worst"], row["unit"], "+"),
             "worst row": f"<small>{escape(row['worst_key'])}</small>",
+            "claims that hold": f"{row['held']} of {row['claims']}" if row["claims"] else "&ndash;",
             "aim": aims(row),
         }
         for row in frame.to_dict("records")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from npexplore.ledger import Row
@@ -17,20 +17,10 @@ def accuracy(check: Check, ledger: Iterable[Row]) -> str:
     groups = scores(check, ledger)
     lines = ["# How close the predictions come", "", "Made by `npexplore check --markdown reports/accuracy.md`."]
     lines += ["", "Errors of check rows, predicted and post hoc; each measurement once. No row here was fitted to.", ""]
+    lines += ["A claim is a shape, an order, a bound or a band.", ""]
     lines += _table(
-        ("group", "rows", "of them post hoc", "rms", "worst", "worst row", "aim"),
-        [
-            (
-                g.group,
-                g.rows,
-                g.post_hoc,
-                f"{g.rms:.1f} {g.unit}",
-                f"{g.worst:+.1f} {g.unit}",
-                g.worst_key,
-                _aim(g.aim_rms, g.aim_worst),
-            )
-            for g in groups.itertuples()
-        ],
+        ("paper", "group", "rows", "of them post hoc", "rms", "worst", "worst row", "claims that hold", "aim"),
+        [_score(g) for g in groups.to_dict("records")],
     )
     lines += ["", "Free parameters, fitted to calibration rows:", ""]
     lines += [f"- `{name}`: {len(fitted)} ({', '.join(fitted)})" for name, fitted in check.free_parameters.items()]
@@ -40,6 +30,16 @@ def accuracy(check: Check, ledger: Iterable[Row]) -> str:
     lines += ["", "Why predictions are off:", ""]
     lines += [f"- `{row['key']}`: {row['reason']}" for row in modelled if row["verdict"] == "off"]
     return "\n".join(lines) + "\n"
+
+
+def _score(group: Mapping[str, Any]) -> Sequence[object]:
+    numbers: tuple[object, ...] = ("-", "-", "-")
+    if group["rows"]:
+        unit = group["unit"]
+        numbers = f"{group['rms']:.1f} {unit}", f"{group['worst']:+.1f} {unit}", group["worst_key"]
+    claims = f"{group['held']} of {group['claims']}" if group["claims"] else "-"
+    aim = _aim(group["aim_rms"], group["aim_worst"])
+    return group["paper"], group["group"], group["rows"], group["post_hoc"], *numbers, claims, aim
 
 
 def _aim(rms: float | None, worst: float | None) -> str:

@@ -68,11 +68,12 @@ def test_a_withheld_row_shows_its_prediction_and_no_number(frame):
 
 def test_a_score_beyond_its_aim_is_red():
     frame = pd.DataFrame({"group": ["good", "bad"], "rms": 2.0, "worst": [-4.0, -7.0], "worst_key": ["a", "b"]})
-    frame = frame.assign(rows=3, post_hoc=[0, 2], aim_rms=3, aim_worst=6, unit="%")
+    frame = frame.assign(rows=3, post_hoc=[0, 2], aim_rms=3, aim_worst=6, unit="%", claims=[0, 4], held=[0, 3])
     good, bad = re.findall(r"<tr>.*?</tr>", tables.scores(frame)._repr_html_())[1:]
     assert tables.BAD not in good
     assert f'<b style="color:{tables.BAD}">-7.0 %</b>' in bad
     assert [re.findall(r"<td[^>]*>(.*?)</td>", line)[2] for line in (good, bad)] == ["0", "2"]
+    assert "3 of 4" in bad
 
 
 def test_a_plain_table_keeps_its_data_and_escapes_its_text():
