@@ -1,0 +1,93 @@
+"""`npexplore optimise`: the machines that nobody beats at their cost, out of every combination of knob values.
+
+The JSON document: `design, workload, costs, merits, points{points, impossible, pruned_by_bounds, ranked_lower,
+queueing, simulated}, machines_built, simulations_saved, unconfirmed, tolerance, cost_sources, front[{knobs, costs,
+throughput_bps, throughput_low_bps, throughput_high_bps, latency_ns, bottleneck, bounds_bps, queueing_bps}]`.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from npexplore.cli.options import ending, read_workload, set_option, split_settings, workload_options
+from npexplore.cli.output import emit, json_option, table
+
+if TYPE_CHECKING:
+    from npexplore.study.optimise import Optimum
+
+SHOWN = 40  # rows of the table for people
+
+
+@click.command("optimise")
+@click.argument("design")
+@set_option(several=True)
+@workload_options
+@click.option("--cost", "costs", multiple=True, metavar="NAME",
+              help="memory_bits, banks, bus_pins, threads or luts; repeats. Default: all that differ.")  # fmt: skip
+@click.option("--merit", "merits", multiple=True, metavar="NAME",
+              help="throughput (default) or latency; repeats.")  # fmt: skip
+@click.option("--tolerance", default=0.05, show_default=True, type=float, help="Gains that nobody pays for.")
+@click.option("--queueing", default=400, show_default=True, type=click.IntRange(min=0), help="Most points asked of it.")
+@click.option(
+    "--simulations", default=100, show_default=True, type=click.IntRange(min=1), help="Most points simulated."
+)
+@click.option(
+    "--packets", default=2000, show_default=True, type=click.IntRange(min=1), help="Simulated packets a point."
+)
+@click.option("--seed", default=1, show_default=True, type=click.IntRange(min=0), help="Seed of the simulations.")
+@click.option("--workers", type=click.IntRange(min=1), help="Threads; default: one for each core.")
+@json_option
+def command(
+    design: str, settings: tuple[str, ...], trace: str | None, mix: str | None, packet_bytes: int | None,
+    arrivals: str | None, rate: str | None, costs: tuple[str, ...], merits: tuple[str, ...], tolerance: float,
+    queueing: int, simulations: int, packets: int, seed: int, workers: int | None, as_json: bool,
+) -> int:  # fmt: skip
+    """Find machines of DESIGN that nobody beats at their cost; bounds prune, queueing ranks, simulation confirms."""
+    from tqdm import tqdm
+
+    import npexplore.designs as designs
+    from npexplore.study.costs import sources
+    from npexplore.study.optimise import optimise
+
+    knobs = split_settings(settings)
+    base = designs.design(design)
+    base.with_(**{name: values[0] for name, values in knobs.items()})  # a misspelt knob before a long capture
+    load = read_workload(base, trace, mix, packet_bytes, arrivals, rate)
+    with tqdm(total=None, unit="point", disable=None, file=sys.stderr, leave=False) as bar:
+
+        def progress(level: str, done: int) -> None:
+            bar.n = done
+            bar.set_description(level)  # draws anew
+
+        found = optimise(
+            base, load, knobs=knobs, costs=costs or None, merits=merits or ("throughput",), tolerance=tolerance,
+            queueing=queueing, simulations=simulations, packets=packets, seed=seed, workers=workers, progress=progress,
+        )  # fmt: skip
+    emit({**found.to_dict(), "cost_sources": sources(found.costs)}, lambda: text(found), as_json=as_json)
+    return ending(load)
+
+
+def text(found: Optimum) -> str:
+    """Return the front as people read it, with where all the other points went."""
+    n = found.counts
+    head = (
+        f"{n['points']:,} points of {found.design} under {found.workload}: {n['impossible']:,} impossible, "
+        f"{n['pruned_by_bounds']:,} pruned by bounds, {n['ranked_lower']:,} ranked lower by demands, "
+        f"{n['queueing']:,} by queueing, {n['simulated']:,} simulated; {found.saved:,} simulations saved "
+        f"({found.built:,} machines built)."
+    )
+    if found.unconfirmed:
+        head += (
+            f"\n{found.unconfirmed:,} more points may be on the front: name fewer costs (--cost), a larger "
+            "--tolerance, or more --simulations."
+        )
+    rows = [
+        {**best.knobs, **{name: best.costs[name] for name in found.costs}, "Mb/s": best.throughput / 1e6,
+         "latency ns": None if best.latency is None else best.latency * 1e9, "bottleneck": best.bottleneck}
+        for best in found.front
+    ]  # fmt: skip
+    more = f"\n... and {len(rows) - SHOWN} more (--json has all)" if len(rows) > SHOWN else ""
+    return f"{head}\n\n{table(rows[:SHOWN])}{more}"

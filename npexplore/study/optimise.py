@@ -1,0 +1,307 @@
+"""The best machines for their cost, out of many: bounds prune, queueing ranks, simulation confirms.
+
+1. Every point of the grid gets its costs and its upper bound as arrays (study/space.py).
+2. Of the points with the same costs those go on that have the least norm of demands.
+3. Each point has an estimate, never above its bound: first by the norm of demands, then by queueing, both corrected by
+   how they were off (median) where the next level has answered; then the simulated value. Points on the front of
+   estimates are asked at the next level until all on it are simulated.
+4. What a simulated point dominates even at its bound is out for good.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from npexplore.designs import Design
+from npexplore.errors import InputError, ModelError, one_of
+from npexplore.machine.parameters import Value
+from npexplore.machine.workload import Workload
+from npexplore.solve.prediction import Prediction
+from npexplore.study.answers import Answer
+from npexplore.study.asked import asked
+from npexplore.study.costs import COSTS
+from npexplore.study.grid import SweepPoint, Values
+from npexplore.study.pareto import boxes, front
+from npexplore.study.space import Space, space
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+MERITS = ("throughput", "latency")
+TOLERANCE = 0.05
+SAME_COST = 2  # points of equal costs that go on to queueing
+PACKETS = 2000
+QUEUEING = 400
+SIMULATIONS = 100
+AT_ONCE = (64, 16)  # points asked in one round of queueing, of simulation
+LEVELS = ("bounds", "queueing", "simulation")
+
+
+@dataclass(frozen=True)
+class Best:
+    """A machine on the front, simulated. throughput: bit/s of packets, with its 95 % interval; latency: mean, in s;
+    bounds, queueing: throughput by these (queueing None where it refuses or was not asked).
+    """
+
+    knobs: Mapping[str, Value]
+    costs: Mapping[str, float]
+    throughput: float
+    interval: tuple[float, float] | None
+    latency: float | None
+    bottleneck: str
+    bounds: float
+    queueing: float | None
+
+
+@dataclass(frozen=True)
+class Optimum:
+    """The front, best merit first, and where the other points went.
+
+    counts: points = impossible + pruned_by_bounds + ranked_lower + queueing + simulated, each point where its way
+    ended: pruned are those that a simulated point dominates even at their bound. unconfirmed: points that their
+    estimates put on the front and that were not simulated, for want of a larger budget. built: machines made to know
+    the bounds of all points.
+    """
+
+    design: str
+    workload: str
+    costs: tuple[str, ...]
+    merits: tuple[str, ...]
+    front: tuple[Best, ...]
+    counts: Mapping[str, int]
+    built: int
+    unconfirmed: int
+    tolerance: float
+
+    @property
+    def saved(self) -> int:
+        """Simulations that were not needed."""
+        return self.counts["points"] - self.counts["impossible"] - self.counts["simulated"]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON document of `npexplore optimise`."""
+        return {
+            "design": self.design, "workload": self.workload, "costs": self.costs, "merits": self.merits,
+            "points": dict(self.counts), "machines_built": self.built, "simulations_saved": self.saved,
+            "unconfirmed": self.unconfirmed, "tolerance": self.tolerance,
+            "front": [_line(best) for best in self.front],
+        }  # fmt: skip
+
+    def frame(self) -> pd.DataFrame:
+        """Return the front as a table: knobs, costs, throughput_bps, latency_ns and what each level said."""
+        import pandas as pd
+
+        lines = [_line(best) for best in self.front]
+        return pd.DataFrame([{**line.pop("knobs"), **line.pop("costs"), **line} for line in lines])
+
+    def _repr_html_(self) -> str:
+        return str(self.frame()._repr_html_())
+
+
+def _line(best: Best) -> dict[str, Any]:
+    low, high = best.interval or (None, None)
+    return {
+        "knobs": dict(best.knobs), "costs": dict(best.costs), "throughput_bps": best.throughput,
+        "throughput_low_bps": low, "throughput_high_bps": high,
+        "latency_ns": None if best.latency is None else best.latency * 1e9, "bottleneck": best.bottleneck,
+        "bounds_bps": best.bounds, "queueing_bps": best.queueing,
+    }  # fmt: skip
+
+
+def optimise(
+    design: Design,
+    workload: Workload | None = None,
+    *,
+    knobs: Mapping[str, Values],
+    costs: Sequence[str] | None = None,
+    merits: Sequence[str] = ("throughput",),
+    tolerance: float = TOLERANCE,
+    queueing: int = QUEUEING,
+    simulations: int = SIMULATIONS,
+    packets: int = PACKETS,
+    seed: int = 1,
+    executor: Executor | None = None,
+    workers: int | None = None,
+    progress: Callable[[str, int], None] | None = None,
+) -> Optimum:
+    """Return the front of a design over every combination of some knobs' values.
+
+    costs: by the names of study.costs.COSTS (None: those that differ). merits: throughput (packet bits), latency
+    (mean). queueing, simulations: no more than so many points are asked of these. progress is told the level and how
+    many points it has answered. Raises UnknownNameError, InputError (nothing to choose from, too many joint knobs),
+    ModelError (no machine is possible).
+    """
+    wanted = tuple(one_of("merit", name, MERITS) for name in dict.fromkeys(merits))
+    if not wanted:
+        raise InputError(f"optimise needs a merit ({', '.join(MERITS)}), got none")
+    if costs is not None:
+        costs = [one_of("cost", name, COSTS) for name in dict.fromkeys(costs)]
+    if simulations < 1 or queueing < 0:
+        raise InputError(f"simulations must be at least 1 and queueing 0, got {simulations} and {queueing}")
+    boxes(1.0, tolerance)
+    known = space(design, workload, knobs, latency="latency" in wanted)
+    if not known.possible:
+        raise ModelError(f"{design.name}: no machine of the {known.points:,} is possible: {known.reason}")
+    chosen = tuple(costs) if costs is not None else tuple(name for name in COSTS if known.differs(name))
+    if not chosen:
+        raise InputError(f"these knobs change none of the costs ({', '.join(COSTS)}); name one more knob")
+    search = _Search(known, workload, chosen, wanted, tolerance, (queueing, simulations), packets, seed)
+    search.run(lambda points: asked(points, packets=packets, executor=executor, workers=workers), progress)
+    return search.result(design.name)
+
+
+@dataclass
+class _Search:
+    """Estimates of the points that are still in the race, and what was asked of them."""
+
+    space: Space
+    workload: Workload | None
+    costs: tuple[str, ...]
+    merits: tuple[str, ...]
+    tolerance: float
+    budget: tuple[int, int]  # points that may be asked by queueing, by simulation
+    packets: int
+    seed: int
+    answers: dict[int, dict[int, Prediction | None]] = field(default_factory=dict)  # by candidate and level
+
+    def __post_init__(self) -> None:
+        self.chosen = self._candidates()
+        self.price = np.stack([self.space.cost(name)[self.chosen] for name in self.costs], axis=1)
+        self.bound = np.stack([self._known(name, self.space.throughput) for name in self.merits], axis=1)
+        self.first = np.stack([self._known(name, self.space.smooth) for name in self.merits], axis=1)
+        self.estimate = self.first.copy()
+        self.level = np.zeros(len(self.chosen), dtype=np.int64)
+        self.alive = np.ones(len(self.chosen), dtype=np.bool_)
+        self.pruned = 0
+
+    def _known(self, merit: str, throughput: Floats) -> Floats:
+        """Return a merit of the candidates by the arrays: throughput, or the reciprocal of the latency's bound."""
+        return throughput[self.chosen] if merit == "throughput" else 1.0 / self.space.latency[self.chosen]
+
+    def _candidates(self) -> Integers:
+        """Return the points that go on: of those with equal costs the best few by the norm of demands, by latency."""
+        key = np.zeros(self.space.possible, dtype=np.int64)
+        for name in self.costs:
+            levels, place = np.unique(self.space.cost(name), return_inverse=True)
+            _, key = np.unique(key * len(levels) + place, return_inverse=True)
+        found = []
+        for rank in (self.space.smooth, *([1.0 / self.space.latency] if "latency" in self.merits else [])):
+            order = np.lexsort((np.arange(len(key)), -rank, key))
+            begins = np.flatnonzero(np.diff(key[order], prepend=-1))
+            nth = np.arange(len(order)) - np.repeat(begins, np.diff(np.append(begins, len(order))))
+            found.append(order[nth < SAME_COST])
+        return np.unique(np.concatenate(found))
+
+    def run(self, ask: Callable[[list[SweepPoint]], list[Answer]], progress: Callable[[str, int], None] | None) -> None:
+        """Raise the level of what is on the front until all of it is simulated, or the budget is spent."""
+        while True:
+            self._prune()
+            at = self._front()
+            left = [most - sum(level in said for said in self.answers.values())
+                    for level, most in enumerate(self.budget, start=1)]  # fmt: skip
+            level, todo = 1, at[self.level[at] == 0]
+            if not len(todo) or not left[0]:
+                level, todo = 2, at[self.level[at] < 2]
+            todo = _spread(todo, min(AT_ONCE[level - 1], left[level - 1]))
+            if not len(todo):
+                return
+            seed = self.seed if level == 2 else None
+            points = [SweepPoint(self.space.design_at(int(self.chosen[k])), self.workload, LEVELS[level], seed)
+                      for k in todo]  # fmt: skip
+            for k, found in zip(todo, ask(points), strict=True):
+                self.level[k] = level
+                self.answers.setdefault(int(k), {})[level] = found if isinstance(found, Prediction) else None
+                if level == 2 and not isinstance(found, Prediction):
+                    self.alive[k] = False  # a run that cannot go on
+            self._correct()
+            if progress is not None:
+                progress(LEVELS[level], sum(level in said for said in self.answers.values()))
+
+    def _front(self) -> Integers:
+        alive = np.flatnonzero(self.alive)
+        return alive[front(self.price[alive], boxes(self.estimate[alive], self.tolerance))]
+
+    def _prune(self) -> None:
+        """Drop what a simulated point dominates even at its bound."""
+        best = boxes(self.bound, self.tolerance)
+        for k in np.flatnonzero(self.alive & (self.level == 2)):
+            mine = boxes(self.estimate[k], self.tolerance)
+            beaten = (self.price >= self.price[k]).all(axis=1) & (best <= mine).all(axis=1)
+            self.alive &= ~(beaten & (self.level < 2))
+
+    def _merits(self, k: int, found: Prediction) -> Floats:
+        """Return the merits by an answer, none above its bound unless it is simulated."""
+        delay = found.latency_s.mean
+        told = {
+            "throughput": found.rate_pps * float(self.space.bits[self.chosen[k]]),
+            "latency": 1.0 / delay if delay else 0.0,
+        }
+        merits = np.array([told[name] for name in self.merits])
+        return merits if found.solver == "simulation" else np.minimum(merits, self.bound[k])
+
+    def _correct(self) -> None:
+        """Take the estimates anew: each level is corrected by how it was off where the next level has answered."""
+        known = {
+            k: [self.first[k], *(None if said.get(level) is None else self._merits(k, said[level])  # type: ignore[arg-type]
+                                 for level in (1, 2))]
+            for k, said in self.answers.items()
+        }  # fmt: skip
+        off = [np.ones(len(self.merits)), np.ones(len(self.merits))]
+        for level in (0, 1):
+            ratios = [
+                values[level + 1] / values[level] for values in known.values()
+                if values[level] is not None and values[level + 1] is not None
+            ]  # fmt: skip
+            if ratios:
+                off[level] = np.median(np.array(ratios), axis=0)
+        self.estimate = np.minimum(self.bound, self.first * off[0] * off[1])
+        for k, (_, queueing, simulated) in known.items():
+            if simulated is not None:
+                self.estimate[k] = simulated
+            elif queueing is not None:
+                self.estimate[k] = np.minimum(self.bound[k], queueing * off[1])
+
+    def result(self, name: str) -> Optimum:
+        """Return the front of what was simulated, with the counts."""
+        self._prune()
+        done = np.flatnonzero(self.alive & (self.level == 2))
+        at = done[front(self.price[done], boxes(self.estimate[done], self.tolerance))]
+        asked_most = [int(np.sum(self.level == level)) for level in (1, 2)]
+        possible, pruned = self.space.possible, int(np.sum(~self.alive & (self.level == 0)))
+        counts = {
+            "points": self.space.points, "impossible": self.space.points - possible, "pruned_by_bounds": pruned,
+            "ranked_lower": possible - pruned - sum(asked_most), "queueing": asked_most[0], "simulated": asked_most[1],
+        }  # fmt: skip
+        return Optimum(
+            name, self.space.workload, self.costs, self.merits, tuple(self._best(int(k)) for k in at), counts,
+            self.space.built, int(np.sum(self.level[self._front()] < 2)), self.tolerance,
+        )  # fmt: skip
+
+    def _best(self, k: int) -> Best:
+        point, said = int(self.chosen[k]), self.answers[k]
+        found, bits = said[2], float(self.space.bits[point])
+        assert found is not None
+        low, high = found.ci95.get("throughput_bps", (None, None))
+        scale = found.rate_pps * bits / found.throughput_bps
+        ranked = said.get(1)
+        return Best(
+            self.space.knobs_at(point), {name: float(self.space.cost(name)[point]) for name in COSTS},
+            found.rate_pps * bits, None if low is None or high is None else (low * scale, high * scale),
+            found.latency_s.mean, found.bottleneck, float(self.space.throughput[point]),
+            None if ranked is None else ranked.rate_pps * bits,
+        )  # fmt: skip
+
+
+def _spread(numbers: Integers, count: int) -> Integers:
+    """Return some of the numbers, evenly from first to last; all if there are no more than `count`."""
+    if len(numbers) <= count:
+        return numbers
+    return numbers[np.unique(np.linspace(0, len(numbers) - 1, max(count, 0)).round().astype(np.int64))]

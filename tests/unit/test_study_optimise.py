@@ -1,0 +1,163 @@
+"""Optimise: the front is that of simulating everything, costs little, and says where every point went."""
+
+import json
+
+import numpy as np
+import pytest
+
+import npexplore
+from npexplore.cli import main
+from npexplore.designs import design
+from npexplore.errors import InputError, ModelError, UnknownNameError
+from npexplore.study.costs import COSTS, costs
+from npexplore.study.optimise import optimise
+from npexplore.study.pareto import boxes, front
+from npexplore.study.space import space
+
+LOAD = npexplore.workload(packet_bytes=64)
+DESIGN = design("ixp2400")
+KNOBS = {
+    "scheme": ["base", "fcb_tb"],
+    "engines": [1, 2, 4],
+    "threads": [4, 8, 16, 64],
+    "banks": [1, 4],
+    "bus_bits": [32, 64],
+}
+
+
+@pytest.fixture(scope="module")
+def grid():
+    return space(DESIGN, LOAD, KNOBS, latency=True)
+
+
+def test_arrays_equal_the_machines_they_stand_for(grid):
+    assert grid.points == 2 * 3 * 4 * 2 * 2
+    for point in range(0, grid.possible, 5):
+        made = grid.design_at(point)
+        bound = made.bounds(LOAD)
+        assert grid.throughput[point] == pytest.approx(bound.rate_pps * 512, rel=1e-9)
+        assert grid.latency[point] == pytest.approx(bound.latency_s.mean, rel=1e-9)
+        assert {name: grid.cost(name)[point] for name in COSTS} == pytest.approx(costs(made), rel=1e-9)
+        assert 0 < grid.smooth[point] <= grid.throughput[point]
+    assert grid.built < grid.points
+
+
+def test_impossible_machines_are_no_points():
+    made = space(DESIGN.with_(scheme="fcb_tb"), LOAD, {"threads": [16, 32], "scratch_bytes": [1024, 2048, 4096]})
+    left = [(k["threads"], k["scratch_bytes"]) for k in map(made.knobs_at, range(made.possible))]
+    assert left == [(16, 2048), (16, 4096), (32, 4096)]  # two segments of 64 bytes a thread
+    assert "needs 2048 bytes of scratchpad for 16 threads" in made.reason
+
+
+def test_the_offered_load_bounds_every_machine():
+    made = space(DESIGN, LOAD.with_arrivals("poisson", 1e5), {"threads": [1, 16]})
+    assert made.throughput == pytest.approx(1e5 * 512)
+
+
+@pytest.fixture(scope="module")
+def found():
+    return optimise(DESIGN, LOAD, knobs=KNOBS, costs=["threads", "banks"], simulations=40, packets=800)
+
+
+def test_counts_add_up_and_simulations_are_saved(found):
+    n = dict(found.counts)
+    assert n["points"] == 96 == sum(n.values()) - 96
+    assert n["simulated"] <= 40
+    assert found.saved == 96 - n["simulated"] > 48
+    assert found.unconfirmed == 0
+
+
+def test_the_front_is_that_of_simulating_everything(found, grid):
+    """Up to the tolerance: every point of the whole grid is matched by one of the front that costs no more."""
+    for point in range(0, grid.possible, 3):
+        made = grid.design_at(point)
+        x = made.simulate(LOAD, 1, packets=800).rate_pps * 512
+        price = costs(made)
+        best = max(b.throughput for b in found.front if all(b.costs[c] <= price[c] for c in found.costs))
+        assert best * (1 + found.tolerance) ** 2 >= x
+
+
+def test_no_point_of_the_front_beats_another(found):
+    price = np.array([[best.costs[name] for name in found.costs] for best in found.front])
+    merit = boxes(np.array([[best.throughput] for best in found.front]), found.tolerance)
+    assert len(front(price, merit)) == len(found.front)
+
+
+def test_a_front_over_latency_too():
+    both = optimise(
+        DESIGN, LOAD, knobs={"threads": [1, 4, 16]}, merits=["throughput", "latency"], simulations=10, packets=400
+    )
+    by_threads = {best.knobs["threads"]: best for best in both.front}
+    assert set(by_threads) == {1, 4, 16}  # more threads: more throughput, and longer
+    assert by_threads[1].latency < by_threads[4].latency < by_threads[16].latency
+
+
+def test_a_spent_budget_is_told():
+    few = optimise(DESIGN, LOAD, knobs=KNOBS, simulations=2, queueing=3, packets=200)
+    assert few.counts["simulated"] == 2
+    assert few.counts["queueing"] <= 3
+    assert few.unconfirmed > 0
+    assert 1 <= len(few.front) <= 2
+
+
+@pytest.mark.parametrize(
+    ("more", "error", "message"),
+    [
+        ({"knobs": {"bank": [4]}}, UnknownNameError, "nearest: banks"),
+        ({"knobs": {}}, InputError, "needs at least one knob with its values"),
+        ({"knobs": {"banks": []}}, InputError, "knob banks needs at least one value"),
+        ({"knobs": {"hash_ns": [1.0, 2.0]}}, InputError, "change none of the costs"),
+        ({"knobs": KNOBS, "costs": ["pins"]}, UnknownNameError, "nearest: bus_pins"),
+        ({"knobs": KNOBS, "merits": ["rate"]}, UnknownNameError, "merit 'rate' is unknown"),
+        ({"knobs": KNOBS, "merits": []}, InputError, "needs a merit"),
+        ({"knobs": KNOBS, "tolerance": 0}, InputError, "tolerance of a front must be above 0"),
+        ({"knobs": KNOBS, "simulations": 0}, InputError, "simulations must be at least 1"),
+        ({"knobs": {"threads": range(1, 65), "engines": range(1, 9), "banks": range(1, 65), 
+                    "bus_bits": range(8, 1025)}},
+         InputError, "at most 20,000,000 points"),
+        ({"knobs": {"scheme": ["fcb_tb"], "scratch_bytes": [64, 128], "threads": [16, 32]}}, ModelError,
+         "no machine of the 4 is possible: scheme fcb_tb needs"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_searched_is_one_line(more, error, message):
+    with pytest.raises(error, match=message):
+        optimise(DESIGN, LOAD, **more)
+
+
+def test_the_command_prints_the_front_and_one_document(capsys):
+    arguments = [
+        "optimise",
+        "ixp2400",
+        "--packet-bytes",
+        "64",
+        "--set",
+        "threads=2,8",
+        "--set",
+        "banks=2,4",
+        "--packets",
+        "200",
+    ]
+    assert main(arguments) == 0
+    out = capsys.readouterr().out
+    assert "4 points of ixp2400 under 64 bytes: 0 impossible" in out
+    assert "simulations saved" in out
+    assert main([*arguments, "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert set(document) == {
+        "design", "workload", "costs", "merits", "points", "machines_built", "simulations_saved", "unconfirmed",
+        "tolerance", "front", "cost_sources",
+    }  # fmt: skip
+    assert set(document["costs"]) == {"banks", "threads", "memory_bits", "luts"}
+    assert main(["optimise", "ixp2400", "--packet-bytes", "64", "--set", "treads=2"]) == 2
+    assert "nearest: threads" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["ixp1200", "soclib", "raw"])
+def test_every_machine_can_be_searched(name):
+    knobs = {"ixp1200": {"receivers": [4, 16], "sram_banks": [1, 2]}, "soclib": {"processors": [1, 4], "banks": [1, 2]},
+             "raw": {"version": ["v1", "v3"], "fifo_depth": [4, 8]}}[name]  # fmt: skip
+    load = LOAD if design(name).own is None else None
+    best = optimise(design(name), load, knobs=knobs, packets=100, simulations=8)
+    assert best.front
+    assert sum(best.counts.values()) == 2 * best.counts["points"]
