@@ -12,6 +12,7 @@ import click
 
 from npexplore.cli.options import (
     apply_settings,
+    check_packets,
     ending,
     read_workload,
     set_option,
@@ -58,6 +59,7 @@ def command(
         rows = list_knobs(made)
         emit({"design": made.name, "knobs": rows}, lambda: table(rows, KNOB_COLUMNS), as_json=as_json)
         return 0
+    check_packets(made, packets)
     load = read_workload(made, trace, mix, packet_bytes, arrivals, rate)
     explanation = _explain(made, load, seed, seeds, packets, not no_sensitivity)
     warn_of_idle_knobs(split_settings(settings), [(made, load)])

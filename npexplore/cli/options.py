@@ -68,6 +68,16 @@ def read_workload(
     return made
 
 
+def check_packets(design: Design, packets: int | None) -> None:
+    """Raise InputError where --packets would do nothing: the machine measures a time of its own."""
+    if packets is None:
+        return
+    machine = design.machine()
+    if machine.window_s is not None:
+        measured = f"a fixed time, {1e3 * machine.window_s:.4g} ms from {1e3 * machine.boot_s:.4g} ms on"
+        raise InputError(f"design {design.name} measures {measured}, and takes no --packets")
+
+
 def ending(load: Workload | None) -> int:
     """Return the exit status that a workload asks for: 3, with a warning, if its capture is damaged."""
     if load is None or load.damage is None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from npexplore.cli.options import (
+    check_packets,
     ending,
     read_workload,
     set_option,
@@ -46,6 +47,7 @@ def command(
     knobs = split_settings(settings)
     base = designs.design(design)
     base.with_(**{name: values[0] for name, values in knobs.items()})  # a misspelt knob before a long capture
+    check_packets(base, packets)
     load = read_workload(base, trace, mix, packet_bytes, arrivals, rate)
     points = grid(base, load, solver=solvers or ("simulation",), seeds=seeds, knobs=knobs)
     warn_of_idle_knobs(knobs, [(point.design, point.workload) for point in points])

@@ -101,7 +101,8 @@ class Design:
         """Return the simulated answer with 95 % intervals.
 
         seeds: how many replications from `seed` on, or the seeds themselves. packets: measured in each (None: as many
-        as stand for a mix); or what happens from boot_s to boot_s + window_s. progress is called after every batch.
+        as stand for a mix); or what happens from boot_s to boot_s + window_s, as machines with a window of their own
+        always do. progress is called after every batch.
         """
         from npexplore.solve.simulate import PACKETS, replicate
 
