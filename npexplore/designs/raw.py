@@ -9,12 +9,13 @@ stage include the words that it reads and sends (Sec. 5.1: they were counted fro
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
 from npexplore.designs.base import Design
 from npexplore.designs.raw_chip import MESSAGE_WORDS, Chip, Version, numbered
+from npexplore.designs.raw_files import NUMBER
 from npexplore.designs.raw_memory import REQUEST_WORDS, fetch, lines_of, write
 from npexplore.designs.raw_traffic import dressed
 from npexplore.errors import ModelError
@@ -75,7 +76,7 @@ def build(p: Parameters) -> Machine:
     return Machine(p.file.name, pools, Ingress("receive", FILE_BYTES, 1), resources, facts=p)
 
 
-def among(m: Recorder, value: Operand, bodies: list[Callable[[], None]], first: int = 0) -> None:
+def among(m: Recorder, value: Operand, bodies: Sequence[Callable[[], object]], first: int = 0) -> None:
     """Record the body that a column's value numbers."""
     if len(bodies) == 1:
         bodies[0]()
@@ -179,7 +180,10 @@ def pipeline(chip: Chip, m: Recorder, packet: Packet, k: int) -> None:
     m.give(*two)
     third = third or m.take("stage3", member=k)
     work(p.update_cycles)
-    among(m, packet.output, [partial(hand_over, chip, m, tile[2], o) for o in range(len(chip.ports))])
+    outputs: list[Callable[[], object]] = [partial(hand_over, chip, m, tile[2], o) for o in range(len(chip.ports))]
+    if NUMBER in packet:  # one output more: none
+        outputs.append(m.discard.drop)
+    among(m, packet.output, outputs)
     m.give(third)
 
 
@@ -217,6 +221,8 @@ def leave(chip: Chip, o: int, m: Recorder, packet: Packet) -> None:
             m.gdn.deliver(source=source, target=card, words=maximum(ceildiv(size, p.word_bytes) - header, 0))
     if deaf is not None:
         m.give(deaf)
+    if NUMBER in packet:
+        m.trace.note(number=packet.number)
     m.card.send(bytes=size, member=o)
 
 

@@ -55,6 +55,9 @@ class Packet:
     def __init__(self, columns: Mapping[str, Variable]) -> None:
         self._columns = dict(columns)
 
+    def __contains__(self, name: str) -> bool:
+        return name in self._columns
+
     def __getattr__(self, name: str) -> Variable:
         try:
             return self._columns[name]
