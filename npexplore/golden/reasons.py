@@ -47,3 +47,36 @@ class Reason(IntEnum):
     REVERSE_PATH = 27, "the way back to the source is by another port", "RFC 1812 section 5.3.8"
     OTHER_STATION = 28, "the frame is for another station of the link", "IEEE 802.3 clause 4.1.4, RFC 1812 section 3"
     SOURCE_ROUTE_LOST = 29, "a source route that leads nowhere, dropped without a word", "RFC 1812 section 5.2.4.1"
+    TOO_SHORT6 = 30, "fewer than the 40 bytes of an IPv6 header", "RFC 8200 section 3"
+    BAD_VERSION6 = 31, "the version is not 6", "RFC 8200 section 3"
+    TRUNCATED6 = 32, "the payload length is beyond what arrived", "RFC 8200 section 3"
+    MARTIAN_SOURCE6 = 33, "the IPv6 source is no address of one node", "RFC 4291 sections 2.5.2, 2.5.3 and 2.7"
+    MARTIAN_DESTINATION6 = 34, "the IPv6 destination is no address on a link", "RFC 4291 sections 2.5.2 and 2.5.3"
+    EXTENSION_CUT = 35, "an extension header ends beyond the packet", "RFC 8200 section 4, RFC 7112 section 5"
+    HOP_BY_HOP_LATE = 36, "hop-by-hop options that are not right behind the IPv6 header", "RFC 8200 section 4.1"
+    HOP_OPTION_CUT = 37, "a hop-by-hop option ends beyond its header", "RFC 8200 section 4.2"
+    HOP_OPTION_UNKNOWN = 38, "an unknown hop-by-hop option that says: discard", "RFC 8200 section 4.2"
+    MULTICAST6 = 39, "no IPv6 multicast route", "RFC 4291 section 2.7"
+    LINK_LOCAL_DESTINATION = 40, "a link-local destination stays on its link", "RFC 4291 section 2.5.6"
+    NO_ROUTE6 = 41, "no IPv6 route to the destination", "RFC 4443 section 3.1 (code 0)"
+    PROHIBITED6 = 42, "an IPv6 route that says administratively prohibited", "RFC 4443 section 3.1 (code 1)"
+    UNREACHABLE6 = 43, "an IPv6 route that says address unreachable", "RFC 4443 section 3.1 (code 3)"
+    HOP_LIMIT_EXCEEDED = 44, "no hop limit is left", "RFC 8200 section 3, RFC 4443 section 3.3"
+    BEYOND_SCOPE = 45, "a link-local source stays on its link", "RFC 4443 section 3.1 (code 2)"
+    PACKET_TOO_BIG = (
+        46,
+        "longer than the link allows; routers do not fragment",
+        "RFC 8200 section 5, RFC 4443 section 3.2",
+    )
+    NO_NEIGHBOUR6 = 47, "nobody on the link has the next hop's IPv6 address", "RFC 4861 section 7.2.2"
+    LABEL_CUT = 48, "fewer than the 4 bytes of a label stack entry", "RFC 3032 section 2.1"
+    NO_BOTTOM = 49, "no label is the bottom of the stack", "RFC 3032 section 2.1"
+    LABEL_TTL_EXPIRED = 50, "no time to live is left in the top label", "RFC 3032 section 2.4.2"
+    LABEL_RESERVED = (
+        51,
+        "a special-purpose label that this router does not take",
+        "RFC 3032 section 2.1, RFC 7274 section 3",
+    )
+    LABEL_UNKNOWN = 52, "a label that is not in the incoming label map", "RFC 3031 section 3.18"
+    NOT_IP_BELOW = 53, "no IP packet below the last label", "RFC 3032 section 2.2"
+    LABELLED_TOO_BIG = 54, "a labelled packet longer than the link allows", "RFC 3032 section 3.4"

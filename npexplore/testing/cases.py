@@ -1,12 +1,16 @@
 """Strategies for the arguments of golden functions, by the names that their `Pair` gives; see golden/pairs.py."""
 
+from ipaddress import IPv6Address
+
 from hypothesis import strategies as st
 
 from npexplore.golden.ipv4.delivery import Destination, Links
 from npexplore.golden.ipv4.martians import Martians, martian_list
 from npexplore.testing.strategies import addresses, ipv4_packets
+from npexplore.testing.strategies6 import addresses6 as numbers6
+from npexplore.testing.strategies6 import ipv6_packets
 
-__all__ = ["addresses", "ipv4_packets"]
+__all__ = ["addresses", "ipv4_packets", "ipv6_packets"]
 
 PORTS = 3
 
@@ -60,3 +64,13 @@ def forwardings() -> st.SearchStrategy[tuple[int, int, int, int, bool]]:
     """Port in, port out, source, next hop, and whether there is a source route."""
     port = st.integers(0, PORTS - 1)
     return st.tuples(port, port, addresses(), addresses(), st.booleans())
+
+
+def addresses6() -> st.SearchStrategy[IPv6Address]:
+    """An IPv6 address; as an object, so that its column has two words a row."""
+    return numbers6().map(IPv6Address)
+
+
+def address_pairs6() -> st.SearchStrategy[tuple[IPv6Address, IPv6Address]]:
+    """Source and destination."""
+    return st.tuples(addresses6(), addresses6())

@@ -4,9 +4,12 @@ As those for IPv4: prefixes nest, meet and repeat; addresses lie at the borders 
 malformed.
 """
 
+from typing import Any
+
 from hypothesis import strategies as st
 
 from npexplore.golden.ipv6.addresses import BITS, MAX_ADDRESS, mask_of, prefix_pair, prefix_text
+from npexplore.golden.ipv6.header import write_packet
 from npexplore.testing.strategies import Route, Update, in_sequence
 
 _HOT = (
@@ -53,3 +56,112 @@ def addresses_near6(routes: "list[Route] | list[Update]") -> list[int]:
         last = value | ~mask_of(length) & MAX_ADDRESS
         found |= {value, last, (value - 1) & MAX_ADDRESS, (last + 1) & MAX_ADDRESS}
     return sorted(found)
+
+
+_OCTET, _ANY_PROTOCOL = st.integers(0, 255), st.sampled_from((6, 17, 58, 59, 50, 253))
+_UNKNOWN = st.builds(
+    lambda kind, data: bytes([kind, len(data)]) + data,
+    st.sampled_from((0x1E, 0x3E, 0x5E, 0x9E, 0xDE)),
+    st.binary(max_size=6),
+)
+
+
+def hop_options() -> st.SearchStrategy[bytes]:
+    """The options of a hop-by-hop header: padding, router alert, unknown ones, some cut."""
+    one = st.one_of(
+        st.just(b"\0"), st.just(b"\1\0"), st.just(b"\1\2\0\0"), st.just(b"\5\2\0\0"), _UNKNOWN,
+        st.binary(min_size=1, max_size=4),
+    )  # fmt: skip
+    return st.lists(one, max_size=4).map(b"".join)
+
+
+def _padded(content: bytes) -> bytes:
+    """Options filled up to whole words of 8 bytes behind the two bytes of the header."""
+    missing = -(len(content) + 2) % 8
+    return content + (b"\0" if missing == 1 else b"\1" + bytes([missing - 2]) + bytes(missing - 2) if missing else b"")
+
+
+def extension_headers(max_headers: int = 3) -> st.SearchStrategy[tuple[tuple[int, bytes], ...]]:
+    """Headers of a chain as (type, bytes behind the next header field); mostly hop-by-hop options first alone."""
+    words = st.builds(lambda count, data: bytes([count]) + (data + bytes(8 * count + 6))[: 8 * count + 6],
+                      st.integers(0, 2), st.binary(max_size=22))  # fmt: skip
+    fragment = st.builds(lambda place, data: bytes([0]) + place + data, st.sampled_from((b"\0\0", b"\0\1", b"\0\7", b"\1\0")),
+                         st.binary(min_size=4, max_size=4))  # fmt: skip
+    authentic = st.integers(1, 4).map(lambda count: bytes([count]) + bytes(4 * count + 6))
+    options = hop_options().map(_padded).map(lambda data: bytes([len(data) // 8]) + data)
+    later = st.one_of(
+        st.tuples(st.sampled_from((43, 60, 135, 139, 140)), words),
+        st.tuples(st.just(44), fragment),
+        st.tuples(st.just(51), authentic),
+        st.tuples(st.sampled_from((0, 60, 60)), options),
+    )
+    first = st.one_of(st.none(), st.none(), st.tuples(st.just(0), options))
+    several = st.one_of(st.just([]), st.lists(later, max_size=max_headers))
+    return st.tuples(first, several).map(lambda pair: tuple(one for one in (pair[0], *pair[1]) if one))
+
+
+def with_headers(headers: tuple[tuple[int, bytes], ...], protocol: int, payload: bytes) -> tuple[int, bytes]:
+    """Return (next header of the IPv6 header, what follows it) for a chain in front of a payload."""
+    types = [kind for kind, _ in headers] + [protocol]
+    return types[0], b"".join(
+        bytes([after]) + data for after, (_, data) in zip(types[1:], headers, strict=True)
+    ) + payload
+
+
+@st.composite
+def _well_formed(draw: Any, source: Any, destination: Any, payload: Any, headers: Any) -> bytes:
+    next_header, data = with_headers(draw(headers), draw(_ANY_PROTOCOL), draw(payload))
+    return write_packet(
+        draw(source),
+        draw(destination),
+        data,
+        next_header=next_header,
+        hop_limit=draw(st.one_of(st.just(64), st.integers(0, 3), _OCTET)),
+        traffic_class=draw(_OCTET),
+        flow_label=draw(st.one_of(st.just(0), st.integers(0, 0xFFFFF))),
+    )
+
+
+def ipv6_packets(
+    *,
+    valid: bool | None = None,
+    headers: st.SearchStrategy[tuple[tuple[int, bytes], ...]] | None = None,
+    source: st.SearchStrategy[int] | None = None,
+    destination: st.SearchStrategy[int] | None = None,
+    payload: st.SearchStrategy[bytes] | None = None,
+) -> st.SearchStrategy[bytes]:
+    """IPv6 packets as bytes.
+
+    valid: with right version and length (extension headers and addresses may be wrong); False: truncated, padded, with
+    flipped bits or lying lengths, or of random bytes, some of which stay valid; None: both. headers, source,
+    destination, payload: strategies in place of the usual ones.
+    """
+    good = _well_formed(
+        addresses6() if source is None else source,
+        addresses6() if destination is None else destination,
+        st.binary(max_size=60) if payload is None else payload,
+        extension_headers() if headers is None else headers,
+    )
+    if valid:
+        return good
+    bad = good.flatmap(_malformed)
+    return bad if valid is False else st.one_of(good, bad)
+
+
+def _malformed(packet: bytes) -> st.SearchStrategy[bytes]:
+    def changed(at: int, byte: int) -> bytes:
+        return packet[: at % len(packet)] + bytes([byte]) + packet[at % len(packet) + 1 :]
+
+    return st.one_of(
+        st.integers(0, len(packet)).map(lambda keep: packet[:keep]),
+        st.integers(0, len(packet)).map(lambda keep: shortened(packet, keep)),
+        st.binary(max_size=30).map(lambda padding: packet + padding),
+        st.builds(changed, st.sampled_from((0, 4, 5, 6, 7, 40, 41, 42, 43, 48, 49)), _OCTET),
+        st.binary(max_size=80),
+    )
+
+
+def shortened(packet: bytes, keep: int) -> bytes:
+    """Return the first bytes of a packet with a payload length that is right for them."""
+    keep = max(keep, min(40, len(packet)))
+    return packet[:4] + max(keep - 40, 0).to_bytes(2, "big") + packet[6:keep]

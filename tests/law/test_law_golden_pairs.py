@@ -1,6 +1,7 @@
 """Every golden function with a batch form: the batch answers what the reference answers packet by packet."""
 
 from importlib import import_module
+from ipaddress import IPv6Address
 from pkgutil import walk_packages
 
 import numpy as np
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 import npexplore.golden as golden
 from npexplore.golden.columns import Packets
+from npexplore.golden.ipv6.addresses import address_column, numbers_of
 from npexplore.testing import cases
 
 PAIRS = [
@@ -28,6 +30,8 @@ def as_column(values):
     """Return what a batch form takes for one argument."""
     if isinstance(values[0], bytes):
         return Packets.of(values)
+    if isinstance(values[0], IPv6Address):
+        return address_column(int(value) for value in values)
     return np.array(values)
 
 
@@ -35,7 +39,14 @@ def as_rows(answer):
     """Return what a batch form answered, packet by packet, in the types of references."""
     if isinstance(answer, tuple):
         return list(zip(*map(as_rows, answer), strict=True))
-    return list(answer) if isinstance(answer, Packets) else answer.tolist()
+    if isinstance(answer, Packets):
+        return list(answer)
+    return numbers_of(answer) if answer.ndim == 2 else answer.tolist()
+
+
+def as_number(value):
+    """Return what a reference takes for one argument."""
+    return int(value) if isinstance(value, IPv6Address) else value
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair.reference.__name__)
@@ -45,6 +56,6 @@ def test_batch_equals_reference(pair, data):
     rows = [row if isinstance(row, tuple) else (row,) for row in drawn]
     context = data.draw(getattr(cases, pair.context)()) if pair.context else ()
     columns = [as_column(values) for values in zip(*rows, strict=True)]
-    expected = [pair.reference(*row, *context) for row in rows]
+    expected = [pair.reference(*map(as_number, row), *context) for row in rows]
     expected = [tuple(answer) if isinstance(answer, tuple) else answer for answer in expected]
     assert as_rows(pair.batch(*columns, *context)) == expected

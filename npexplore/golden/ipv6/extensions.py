@@ -1,0 +1,73 @@
+"""Extension headers (RFC 8200 section 4): the chain behind the IPv6 header, walked to what it carries.
+
+A header is (length field + 1) * 8 bytes long; the fragment header 8 (section 4.5), the authentication header
+(length field + 2) * 4 (RFC 4302 section 2.2). The chain ends with a header that is none of them, with encrypted
+payload (RFC 4303), and with a fragment that is not the first, behind which stands no header (section 4.5).
+"""
+
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from npexplore._kernels import golden_ipv6 as kernels
+from npexplore.golden.columns import Packets
+from npexplore.golden.ipv6.header import SHORTEST, read_header
+from npexplore.golden.ipv6.validate import validate
+from npexplore.golden.pairs import Pair
+from npexplore.golden.reasons import Reason
+
+T = TypeVar("T", int, NDArray[Any])
+HOP_BY_HOP, ROUTING, FRAGMENT, AUTHENTICATION, DESTINATION_OPTIONS = 0, 43, 44, 51, 60
+# IANA: IPv6 extension header types; mobility (RFC 6275), host identity (RFC 7401), shim6 (RFC 5533)
+CHAINED = frozenset({HOP_BY_HOP, ROUTING, FRAGMENT, AUTHENTICATION, DESTINATION_OPTIONS, 135, 139, 140})
+
+
+class Chain(NamedTuple, Generic[T]):
+    """Why the chain is wrong (0: it is not), where (offset in the packet), the protocol it ends with and where that is.
+
+    headers: how many extension headers there are. Of a packet that fails `validate`, the reason alone.
+    """
+
+    reason: T
+    pointer: T
+    protocol: T
+    at: T
+    headers: T
+
+
+def read_chain(packet: bytes) -> "Chain[int]":
+    """Return the chain of one packet."""
+    reason = validate(packet)
+    if reason:
+        return Chain(reason, 0, 0, 0, 0)
+    header = read_header(packet)
+    end = SHORTEST + header.payload_length
+    protocol, at, named, count = header.next_header, SHORTEST, 6, 0  # named: where the next header's type stands
+    while protocol in CHAINED:
+        if protocol == HOP_BY_HOP and at != SHORTEST:
+            return Chain(Reason.HOP_BY_HOP_LATE, named, protocol, at, count)
+        if at + 8 > end:
+            return Chain(Reason.EXTENSION_CUT, at, protocol, at, count)
+        size = 8 * packet[at + 1] + 8
+        if protocol == FRAGMENT:
+            size = 8
+        elif protocol == AUTHENTICATION:
+            size = 4 * packet[at + 1] + 8
+        if at + size > end:
+            return Chain(Reason.EXTENSION_CUT, at, protocol, at, count)
+        later = protocol == FRAGMENT and (packet[at + 2] << 8 | packet[at + 3]) >> 3 != 0
+        protocol, named, at, count = packet[at], at, at + size, count + 1
+        if later:
+            return Chain(Reason.NONE, 0, FRAGMENT, at, count)
+    return Chain(Reason.NONE, 0, protocol, at, count)
+
+
+def read_chains(packets: Packets) -> "Chain[NDArray[Any]]":
+    """Return the chains of many packets as columns."""
+    columns = np.zeros((len(Chain._fields), len(packets)), np.int64)
+    kernels.chains(packets.buffer, packets.offset, packets.length, columns)
+    return Chain(*columns)
+
+
+PAIRS = [Pair(read_chain, read_chains, "ipv6_packets")]

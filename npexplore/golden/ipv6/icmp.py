@@ -1,0 +1,77 @@
+"""ICMPv6 errors (RFC 4443): which one a dropped packet calls for, when to keep silent, its bytes."""
+
+from typing import NamedTuple
+
+from npexplore.golden.checksum import internet_checksum
+from npexplore.golden.ipv6.extensions import read_chain
+from npexplore.golden.ipv6.header import ICMP6, SMALLEST_MTU, read_header, write_packet
+from npexplore.golden.ipv6.scope import Kind, address_kind
+from npexplore.golden.reasons import Reason
+
+UNREACHABLE, PACKET_TOO_BIG, TIME_EXCEEDED, PARAMETER_PROBLEM = 1, 2, 3, 4
+INFORMATIONAL = 128  # types from here on are no errors (section 2.1)
+REDIRECT = 137
+
+
+class IcmpError6(NamedTuple):
+    """Type, code and the four bytes behind the checksum as a number."""
+
+    type: int
+    code: int
+    rest: int = 0
+
+
+_ERRORS: dict[Reason, IcmpError6] = {
+    Reason.NO_ROUTE6: IcmpError6(UNREACHABLE, 0),
+    Reason.PROHIBITED6: IcmpError6(UNREACHABLE, 1),
+    Reason.BEYOND_SCOPE: IcmpError6(UNREACHABLE, 2),
+    Reason.UNREACHABLE6: IcmpError6(UNREACHABLE, 3),
+    Reason.NO_NEIGHBOUR6: IcmpError6(UNREACHABLE, 3),
+    Reason.PACKET_TOO_BIG: IcmpError6(PACKET_TOO_BIG, 0),
+    Reason.HOP_LIMIT_EXCEEDED: IcmpError6(TIME_EXCEEDED, 0),
+    Reason.HOP_BY_HOP_LATE: IcmpError6(PARAMETER_PROBLEM, 1),
+    Reason.HOP_OPTION_UNKNOWN: IcmpError6(PARAMETER_PROBLEM, 2),
+}
+
+
+def error_for(reason: Reason, *, mtu: int = 0, pointer: int = 0) -> IcmpError6 | None:
+    """Return the error a drop calls for, None where the packet goes silently.
+
+    mtu: of the next link, told with PACKET_TOO_BIG (section 3.2). pointer: offset of the wrong octet, told with
+    parameter problems (section 3.4).
+    """
+    error = _ERRORS.get(reason)
+    if error is None:
+        return None
+    return error._replace(rest={PACKET_TOO_BIG: mtu, PARAMETER_PROBLEM: pointer}.get(error.type, 0))
+
+
+def may_answer(packet: bytes, error: IcmpError6, *, link_multicast: bool = False) -> bool:
+    """Say whether an error may be sent about a packet (section 2.4 (e)).
+
+    Not about an ICMPv6 error or redirect, or what was cut before it told; not about what was for many, unless it is
+    too big or has an unknown option (e.3, e.4); not to a source that is no address of one node (e.6).
+    """
+    header, chain = read_header(packet), read_chain(packet)
+    if chain.protocol == ICMP6 and not chain.reason:
+        kind = packet[chain.at : chain.at + 1]
+        if not kind or kind[0] < INFORMATIONAL or kind[0] == REDIRECT:
+            return False
+    many = address_kind(header.destination) is Kind.MULTICAST or link_multicast
+    if many and error.type != PACKET_TOO_BIG and (error.type, error.code) != (PARAMETER_PROBLEM, 2):
+        return False
+    return address_kind(header.source) in (Kind.ROUTABLE, Kind.LINK_LOCAL)
+
+
+def icmp_error(error: IcmpError6, packet: bytes, source: int, *, hop_limit: int = 64) -> bytes:
+    """Return the packet that tells the sender of `packet` about an error; 1,280 bytes at most (section 2.4 (c))."""
+    destination = read_header(packet).source
+    body = bytes([error.type, error.code, 0, 0]) + error.rest.to_bytes(4, "big") + packet[: SMALLEST_MTU - 48]
+    body = body[:2] + checksum(source, destination, body).to_bytes(2, "big") + body[4:]
+    return write_packet(source, destination, body, next_header=ICMP6, hop_limit=hop_limit)
+
+
+def checksum(source: int, destination: int, message: bytes, protocol: int = ICMP6) -> int:
+    """Return the checksum of a message with its pseudo-header (RFC 8200 section 8.1); its own checksum field is 0."""
+    ends = source.to_bytes(16, "big") + destination.to_bytes(16, "big")
+    return internet_checksum(ends + len(message).to_bytes(4, "big") + bytes([0, 0, 0, protocol]) + message)
