@@ -65,7 +65,7 @@ class Reason(IntEnum):
     BEYOND_SCOPE = 45, "a link-local source stays on its link", "RFC 4443 section 3.1 (code 2)"
     PACKET_TOO_BIG = (
         46,
-        "longer than the link allows; routers do not fragment",
+        "longer than the link allows",
         "RFC 8200 section 5, RFC 4443 section 3.2",
     )
     NO_NEIGHBOUR6 = 47, "nobody on the link has the next hop's IPv6 address", "RFC 4861 section 7.2.2"
@@ -74,7 +74,7 @@ class Reason(IntEnum):
     LABEL_TTL_EXPIRED = 50, "no time to live is left in the top label", "RFC 3032 section 2.4.2"
     LABEL_RESERVED = (
         51,
-        "a special-purpose label that this router does not take",
+        "a special-purpose label that is not taken here",
         "RFC 3032 section 2.1, RFC 7274 section 3",
     )
     LABEL_UNKNOWN = 52, "a label that is not in the incoming label map", "RFC 3031 section 3.18"

@@ -83,10 +83,13 @@ def _padded(content: bytes) -> bytes:
 
 def extension_headers(max_headers: int = 3) -> st.SearchStrategy[tuple[tuple[int, bytes], ...]]:
     """Headers of a chain as (type, bytes behind the next header field); mostly hop-by-hop options first alone."""
-    words = st.builds(lambda count, data: bytes([count]) + (data + bytes(8 * count + 6))[: 8 * count + 6],
-                      st.integers(0, 2), st.binary(max_size=22))  # fmt: skip
-    fragment = st.builds(lambda place, data: bytes([0]) + place + data, st.sampled_from((b"\0\0", b"\0\1", b"\0\7", b"\1\0")),
-                         st.binary(min_size=4, max_size=4))  # fmt: skip
+
+    def filled(count: int, data: bytes) -> bytes:
+        return bytes([count]) + (data + bytes(8 * count + 6))[: 8 * count + 6]
+
+    words = st.builds(filled, st.integers(0, 2), st.binary(max_size=22))
+    place = st.sampled_from((b"\0\0\0", b"\0\0\1", b"\0\0\7", b"\0\1\0"))
+    fragment = st.builds(lambda first, data: first + data, place, st.binary(min_size=4, max_size=4))
     authentic = st.integers(1, 4).map(lambda count: bytes([count]) + bytes(4 * count + 6))
     options = hop_options().map(_padded).map(lambda data: bytes([len(data) // 8]) + data)
     later = st.one_of(

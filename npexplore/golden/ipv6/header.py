@@ -51,7 +51,7 @@ def read_headers(packets: Packets) -> "Header6[NDArray[Any]]":
     numbers = np.zeros((6, len(packets)), np.int64)
     source, destination = (np.zeros((len(packets), 2), np.uint64) for _ in range(2))
     kernels.fields(packets.buffer, packets.offset, packets.length, numbers, source, destination)
-    return Header6(*numbers, source, destination)
+    return Header6(numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5], source, destination)
 
 
 def write_packet(
