@@ -20,13 +20,16 @@ if TYPE_CHECKING:
     from npexplore.packets import read_capture as read_capture
     from npexplore.study.check import check as check
     from npexplore.study.explain import explain as explain
+    from npexplore.study.grid import Span as Span
     from npexplore.study.grid import grid as grid
+    from npexplore.study.samples import sample as sample
     from npexplore.study.sweep import sweep as sweep
 
 __version__ = "0.1.0"
 
 # public name -> the module that holds it
 _HOMES = {
+    "Span": "npexplore.study.grid",
     "check": "npexplore.study.check",
     "design": "npexplore.designs",
     "design_names": "npexplore.designs",
@@ -34,6 +37,7 @@ _HOMES = {
     "grid": "npexplore.study.grid",
     "published": "npexplore.ledger",
     "read_capture": "npexplore.packets",
+    "sample": "npexplore.study.samples",
     "sweep": "npexplore.study.sweep",
     "workload": "npexplore.machine.workload",
 }

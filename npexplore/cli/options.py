@@ -20,18 +20,36 @@ DAMAGED = 3  # exit status: the input was damaged part-way
 
 def workload_options(function: F) -> F:
     """Give a command the options of a workload; they arrive as trace, mix, packet_bytes, arrivals, rate."""
+    return _workload_options(function, several=False)
+
+
+def several_workloads_options(function: F) -> F:
+    """Give a command the same options for several workloads; all but `arrivals` arrive as tuples of texts."""
+    return _workload_options(function, several=True)
+
+
+def _workload_options(function: F, several: bool) -> F:
+    more: dict[str, Any] = {"multiple": True} if several else {}
+    listed = "; several with commas" if several else ""
     options = (
-        click.option("--trace", metavar="FILE", help="Packets of a capture (pcap, pcapng, gzip, zstd; - is stdin)."),
-        click.option("--mix", metavar="NAME", help="Packets of a published mix (explain --mixes lists them)."),
-        click.option("--packet-bytes", metavar="N", type=int, help="Packets of one length, network layer."),
+        click.option(
+            "--trace", metavar="FILE", help="Packets of a capture (pcap, pcapng, gzip, zstd; - is stdin).", **more
+        ),
+        click.option(
+            "--mix", metavar="NAME", help=f"Packets of a published mix (explain --mixes lists them){listed}.", **more
+        ),
+        click.option(
+            "--packet-bytes", metavar="N", type=str if several else int,
+            help=f"Packets of one length, network layer{listed}.", **more,
+        ),
         click.option(
             "--arrivals",
             metavar="HOW",
             help="saturated (default), timestamps of the capture, or with --rate: poisson, periodic, batch:SIZE, "
             "batch:SIZE:geometric, on_off:ON:OFF (mean spans, as in 2ms).",
         ),
-        click.option("--rate", metavar="R", help="Offered load, for example 2.5Mpps or 4Gb/s."),
-    )
+        click.option("--rate", metavar="R", help=f"Offered load, for example 2.5Mpps or 4Gb/s{listed}.", **more),
+    )  # fmt: skip
     for option in reversed(options):
         function = option(function)
     return function
@@ -76,6 +94,30 @@ def check_packets(design: Design, packets: int | None) -> None:
     if machine.window_s is not None:
         measured = f"a fixed time, {1e3 * machine.window_s:.4g} ms from {1e3 * machine.boot_s:.4g} ms on"
         raise InputError(f"design {design.name} measures {measured}, and takes no --packets")
+
+
+def read_workloads(
+    design: Design, traces: Sequence[str], mixes: Sequence[str], packet_bytes: Sequence[str], arrivals: str | None,
+    rates: Sequence[str],
+) -> list[Workload | None]:  # fmt: skip
+    """Return every workload at every rate that the options describe; raises as read_workload does."""
+    sources: list[dict[str, Any]] = [{"trace": trace} for trace in traces]
+    sources += [{"mix": mix} for mix in _listed(mixes)]
+    for text in _listed(packet_bytes):
+        if not text.isdigit():
+            raise InputError(f"--packet-bytes must be a whole number, got {text!r}")
+        sources.append({"packet_bytes": int(text)})
+    nothing = {"trace": None, "mix": None, "packet_bytes": None}
+    offered: list[str | None] = [*_listed(rates)] or [None]
+    return [
+        read_workload(design, **{**nothing, **source}, arrivals=arrivals, rate=rate)
+        for source in sources or [nothing]
+        for rate in offered
+    ]
+
+
+def _listed(texts: Sequence[str]) -> list[str]:
+    return [part.strip() for text in texts for part in text.split(",") if part.strip()]
 
 
 def ending(load: Workload | None) -> int:

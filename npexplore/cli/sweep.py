@@ -2,19 +2,23 @@
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from npexplore.cli.options import (
-    check_packets,
     ending,
-    read_workload,
+    read_workloads,
     set_option,
+    several_workloads_options,
     split_settings,
     warn_of_idle_knobs,
-    workload_options,
 )
 from npexplore.cli.output import emit, json_option, note, one_line, table
+from npexplore.errors import InputError, one_of
+
+if TYPE_CHECKING:
+    from npexplore.study.grid import Values
 
 SHOWN = 12  # rows of the table for people
 
@@ -22,19 +26,25 @@ SHOWN = 12  # rows of the table for people
 @click.command("sweep")
 @click.argument("design")
 @set_option(several=True)
-@workload_options
+@several_workloads_options
 @click.option("--solver", "solvers", multiple=True, metavar="NAME",
               help="bounds, queueing or simulation (default); repeats.")  # fmt: skip
 @click.option("--seeds", default=1, show_default=True, type=click.IntRange(min=1), help="Simulations of each point.")
 @click.option("--packets", type=click.IntRange(min=1), help="Simulated packets a point.")
-@click.option("--workers", type=click.IntRange(min=1), help="Threads; default: one for each core.")
+@click.option("--sample", metavar="METHOD:N", help="N points of the space instead of all: random, latin_hypercube or "
+              "sobol; a knob's span is LOW..HIGH or LOW..HIGH:log.")  # fmt: skip
+@click.option("--sample-seed", default=1, show_default=True, type=click.IntRange(min=0), help="Which sample.")
+@click.option("--workers", type=click.IntRange(min=1), help="Threads (or processes); default: one for each core.")
+@click.option("--processes", is_flag=True, help="Processes instead of threads.")
+@click.option("--cluster", metavar="tcp://HOST:PORT", help="Workers of a Dask cluster instead, by its scheduler.")
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="Parquet file to write.")
 @click.option("--resume", is_flag=True, help="Go on with the file: what it holds is not computed again.")
 @json_option
 def command(
-    design: str, settings: tuple[str, ...], trace: str | None, mix: str | None, packet_bytes: int | None,
-    arrivals: str | None, rate: str | None, solvers: tuple[str, ...], seeds: int, packets: int | None,
-    workers: int | None, out: Path, resume: bool, as_json: bool,
+    design: str, settings: tuple[str, ...], trace: tuple[str, ...], mix: tuple[str, ...],
+    packet_bytes: tuple[str, ...], arrivals: str | None, rate: tuple[str, ...], solvers: tuple[str, ...], seeds: int,
+    packets: int | None, sample: str | None, sample_seed: int, workers: int | None, processes: bool,
+    cluster: str | None, out: Path, resume: bool, as_json: bool,
 ) -> int:  # fmt: skip
     """Answer every combination of knob values of DESIGN: one row a point in a Parquet file."""
     import pyarrow.parquet as pq
@@ -42,14 +52,25 @@ def command(
 
     import npexplore.designs as designs
     from npexplore.solve.simulate import PACKETS
-    from npexplore.study.sweep import grid, sweep
+    from npexplore.study.grid import grid
+    from npexplore.study.samples import sample as some_of
+    from npexplore.study.sweep import sweep
 
-    knobs = split_settings(settings)
+    if cluster is not None and (workers is not None or processes):
+        raise InputError("--cluster brings its own workers; leave --workers and --processes out")
+    knobs = {name: _values(name, values) for name, values in split_settings(settings).items()}
     base = designs.design(design)
-    base.with_(**{name: values[0] for name, values in knobs.items()})  # a misspelt knob before a long capture
-    check_packets(base, packets)
-    load = read_workload(base, trace, mix, packet_bytes, arrivals, rate)
-    points = grid(base, load, solver=solvers or ("simulation",), seeds=seeds, knobs=knobs)
+    solvers = solvers or ("simulation",)
+    method, n = _sample(sample)
+    for name in knobs:
+        one_of(f"knob of {base.name}", name, base.parameters)  # a misspelt one before a long capture
+    loads = read_workloads(base, trace, mix, packet_bytes, arrivals, rate)
+    if method is None:
+        points = grid(base, loads, solver=solvers, seeds=seeds, knobs=knobs)
+    else:
+        points = some_of(
+            base, loads, n=n, method=method, sample_seed=sample_seed, solver=solvers, seeds=seeds, knobs=knobs
+        )
     warn_of_idle_knobs(knobs, [(point.design, point.workload) for point in points])
     bars: list[tqdm] = []
 
@@ -59,7 +80,10 @@ def command(
         bars[0].update(done - bars[0].n)
 
     try:
-        rows = sweep(points, workers=workers, store=out, resume=resume, packets=packets or PACKETS, progress=progress)
+        rows = sweep(
+            points, executor=cluster or ("processes" if processes else None), workers=workers, store=out,
+            resume=resume, packets=packets or PACKETS, progress=progress,
+        )  # fmt: skip
     finally:
         for bar in bars:
             bar.close()
@@ -72,7 +96,15 @@ def command(
     summary = {"out": str(out), "points": len(rows), "refused": len(refused), "rows_in_file": len(rows) + others}
 
     def text() -> str:
-        columns = [*knobs, "solver", "throughput_bps", "rate_mpps", "bottleneck", "latency_mean_ns"]
+        columns = [
+            *knobs,
+            *["workload", "offered_mpps"][: 0 if len(loads) == 1 else 1 + (len(rate) > 0)],
+            "solver",
+            "throughput_bps",
+            "rate_mpps",
+            "bottleneck",
+            "latency_mean_ns",
+        ]
         best = rows.sort_values("throughput_bps", ascending=False, kind="stable").head(SHOWN)
         head = f"{len(rows)} point{'s'[: len(rows) > 1]} in {out}" + (
             f"; the {SHOWN} fastest:" if len(rows) > SHOWN else ":"
@@ -80,4 +112,30 @@ def command(
         return head + "\n\n" + table(best[columns].to_dict("records"))
 
     emit(summary, text, as_json=as_json)
-    return ending(load)
+    return max(ending(load) for load in loads)
+
+
+def _values(name: str, texts: list[str]) -> "Values":
+    """Return the values of a knob, or its span: LOW..HIGH, LOW..HIGH:log."""
+    from npexplore.study.grid import Span
+
+    low, dots, high = texts[0].partition("..")
+    if len(texts) > 1 or not dots:
+        return texts
+    high, _, how = high.partition(":")
+    try:
+        if how not in ("", "log"):
+            raise ValueError
+        return Span(float(low), float(high), how == "log")
+    except ValueError:
+        raise InputError(f"span of knob {name} must be LOW..HIGH or LOW..HIGH:log, got {texts[0]!r}") from None
+
+
+def _sample(text: str | None) -> tuple[str | None, int]:
+    """Return the method and size of a sample (None: a whole grid)."""
+    if text is None:
+        return None, 0
+    method, _, size = text.partition(":")
+    if not size.isdigit():
+        raise InputError(f"--sample needs METHOD:N, as in sobol:256, got {text!r}")
+    return method, int(size)

@@ -30,6 +30,11 @@ ANSWERED = {
     "latency_p99_ns": REAL, "dropped": WHOLE, "refused": TEXT,
 }  # fmt: skip
 SCHEMA: dict[str, pa.DataType] = {**ASKED, **ANSWERED}
+UNITS = {
+    "offered_mpps": "Mpps", "packets": "packets", "throughput_bps": "bit/s", "throughput_low_bps": "bit/s",
+    "throughput_high_bps": "bit/s", "rate_mpps": "Mpps", "latency_mean_ns": "ns", "latency_p50_ns": "ns",
+    "latency_p95_ns": "ns", "latency_p99_ns": "ns", "dropped": "packets",
+}  # fmt: skip
 SHARE = "utilization_"
 RENAMED = {"version": "design_version"}  # knobs whose own name is a column of every sweep already
 
@@ -78,6 +83,20 @@ def answered(answer: Answer) -> dict[str, Any]:
         "dropped": sum(answer.drops.values()) if answer.solver == "simulation" else None,
         "refused": None,
         **{SHARE + name: share.busy for name, share in answer.utilization.items()},
+    }
+
+
+def units(points: Sequence[SweepPoint], names: Iterable[str]) -> dict[str, str]:
+    """Return the unit of each column of a sweep that has one ("1": a share)."""
+    found = dict(UNITS)
+    for design in {point.design.name: point.design for point in points}.values():
+        for name, parameter in design.parameters.file.parameter.items():
+            if parameter.unit:
+                found.setdefault(RENAMED.get(name, name), parameter.unit)
+    return {
+        name: "1" if name.startswith(SHARE) else found[name]
+        for name in names
+        if name in found or name.startswith(SHARE)
     }
 
 

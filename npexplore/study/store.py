@@ -10,6 +10,7 @@ FILE.parquet.lock, which ends with the process, however that ends.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
@@ -31,6 +32,7 @@ if sys.platform != "win32":  # there, nobody is kept from writing
     import fcntl
 
 KEY = ("model", "workload_key", "solver", "seed", "packets", "version")
+ATTRIBUTES = b"PANDAS_ATTRS"  # where pandas keeps DataFrame.attrs
 FRAGMENTS = 500  # more are merged into the file
 Row = Mapping[str, Any]
 Key = tuple[Any, ...]
@@ -56,6 +58,13 @@ def tabulate(rows: Sequence[Row], schema: Mapping[str, pa.DataType]) -> pa.Table
     names = list(dict.fromkeys(name for row in rows for name in row))
     columns = {name: pa.array([row.get(name) for row in rows], schema.get(name)) for name in names}
     return pa.table(columns)
+
+
+def with_units(table: pa.Table, units: Mapping[str, str]) -> pa.Table:
+    """Return the table with the units of its columns, as pandas reads them: `frame.attrs["units"]`."""
+    before = json.loads((table.schema.metadata or {}).get(ATTRIBUTES, b"{}"))
+    attributes = {**before, "units": {**before.get("units", {}), **units}}
+    return table.replace_schema_metadata({**(table.schema.metadata or {}), ATTRIBUTES: json.dumps(attributes)})
 
 
 def _filled(table: pa.Table, known: Sequence[Row]) -> pa.Table:
@@ -126,12 +135,15 @@ class Store:
             self.merge()
 
     def merge(
-        self, asked: Mapping[Key, Row] | None = None, arrange: Callable[[list[str]], list[str]] | None = None
+        self,
+        asked: Mapping[Key, Row] | None = None,
+        arrange: Callable[[list[str]], list[str]] | None = None,
+        units: Callable[[list[str]], dict[str, str]] | None = None,
     ) -> pa.Table:
         """Bring all rows into the one file, those of `asked` last and in its order; return the table.
 
         What an older row does not tell (a knob that was not varied then) is filled in from `asked`; `arrange` puts the
-        names of columns in order.
+        names of columns in order, `units` tells what they are in.
         """
         asked = asked or {}
         table = self._read()
@@ -141,6 +153,7 @@ class Store:
             chosen = sorted(first.items(), key=lambda item: (place.get(item[0], -1), item[1]))
             table = _filled(table.take([k for _, k in chosen]), [asked.get(key, {}) for key, _ in chosen])
             table = table.select(arrange(table.column_names)) if arrange is not None else table
+            table = with_units(table, units(table.column_names)) if units is not None else table
             self._write(table, self.path)
         shutil.rmtree(self.parts, ignore_errors=True)
         self.rows = table

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from concurrent.futures import BrokenExecutor
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,7 @@ from npexplore.solve.simulate import PACKETS
 from npexplore.study.answers import Ended, answer_points
 from npexplore.study.executors import Wanted
 from npexplore.study.grid import SweepPoint, grid
-from npexplore.study.rows import SCHEMA, answered, arranged, questions
+from npexplore.study.rows import SCHEMA, answered, arranged, questions, units
 from npexplore.study.store import Store, concatenate, key_of, keys_of, tabulate
 
 if TYPE_CHECKING:
@@ -43,10 +44,12 @@ def sweep(
 ) -> pd.DataFrame:
     """Answer every point and return one row each, in the order of the points (columns: npexplore.study.rows).
 
-    points: tuples (design or its name, workload, solver, seed), as `grid` makes them. executor: any of
-    concurrent.futures (default: `workers` threads). store: a Parquet file; rows that it holds already are not computed
-    again. packets: simulated packets a point. progress is called with (points done, points in all).
-    A point that cannot be answered is a row with its reason in `refused`. Raises InputError before anything runs.
+    points: tuples (design or its name, workload, solver, seed), as `grid` and `sample` make them. executor: "threads"
+    (default), "processes", with `workers` of them; "tcp://HOST:PORT" of a Dask cluster; or any of concurrent.futures.
+    store: a Parquet file; rows that it holds already are not computed again. packets: simulated packets a point.
+    progress is called with (points done, points in all). `attrs["units"]` of the table has the unit of each column.
+    A point that cannot be answered is a row with its reason in `refused`. Raises InputError before anything runs;
+    NpexploreError if a worker died, with what was finished kept.
     """
     asked = [_point(given) for given in points]
     if not asked:
@@ -81,12 +84,16 @@ def sweep(
             raise NpexploreError(f"{error}; {done} of {total} points are finished{kept_too}") from error
         finally:
             if kept is not None:
-                table = kept.merge(dict(zip(order, rows, strict=True)), lambda names: arranged(names, rows))
+                table = kept.merge(
+                    dict(zip(order, rows, strict=True)), lambda names: arranged(names, rows), partial(units, asked)
+                )
             else:
                 table = concatenate(fresh)
                 table = table.select(arranged(table.column_names, rows))
     place = {key: k for k, key in enumerate(keys_of(table))}
-    return table.take([place[key] for key in order]).to_pandas()
+    frame = table.take([place[key] for key in order]).to_pandas()
+    frame.attrs["units"] = units(asked, frame.columns)
+    return frame
 
 
 def _point(given: SweepPoint | tuple[Any, ...]) -> SweepPoint:
