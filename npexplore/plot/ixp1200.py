@@ -158,7 +158,10 @@ def bottlenecks(table: pd.DataFrame, *, title: str) -> go.Figure:
 
 
 def remedies(table: pd.DataFrame, *, title: str) -> go.Figure:
-    """Return what remedies gain, ranked, a panel for each number of rules. table: of study.ixp1200.remedies."""
+    """Return what remedies gain, ranked, a panel for each number of rules, and what binds then.
+
+    table: of study.ixp1200_remedies.remedies.
+    """
     wanted = list(table["rules"].unique())
     names = ["1 rule" if n == 1 else f"{n} rules" for n in wanted]
     ranked = table[table["rules"] == wanted[-1]].sort_values("throughput_mbps")["remedy"]
@@ -168,13 +171,14 @@ def remedies(table: pd.DataFrame, *, title: str) -> go.Figure:
         figure.add_trace(
             go.Bar(
                 x=part["throughput_mbps"], y=part["remedy"], orientation="h", showlegend=False,
-                text=[f"{gain:+.0%}" for gain in part["gain"]], textposition="outside", cliponaxis=False,
+                text=[f"{row.gain:+.0%}, {row.binds}" for row in part.itertuples()], textposition="outside",
+                cliponaxis=False,
                 marker_color=[theme.GREY if name == "as published" else theme.BLUE for name in part["remedy"]],
                 customdata=part[["bottleneck"]],
                 hovertemplate="%{y}: %{x:.0f} Mb/s<br>then full: %{customdata[0]}<extra></extra>",
             ),
             1, column,
         )  # fmt: skip
-        figure.update_xaxes(title_text="throughput (Mb/s)", range=[0, 1.18 * part["throughput_mbps"].max()],
+        figure.update_xaxes(title_text="throughput (Mb/s)", range=[0, 1.45 * part["throughput_mbps"].max()],
                             row=1, col=column)  # fmt: skip
     return finished(figure, title, 140 + 34 * len(ranked), legend_rows=0)

@@ -30,7 +30,8 @@ def bench(design: Design) -> Bench:
     p = design.parameters
     return Bench(
         f"{p.fe_mbps:g}Mb/s", p.packet_bytes, p.gap_bytes, queue_packets=p.queue_packets // len(CLASSES),
-        depth_packets=p.bucket_packets, quantum_bytes=p.quantum_packets * p.packet_bytes, duration_s=0.4,
+        depth_packets=p.bucket_packets, tick_ns=round(p.timer_us * 1e3),
+        quantum_bytes=p.quantum_packets * p.packet_bytes, duration_s=0.4,
     )  # fmt: skip
 
 
@@ -97,3 +98,38 @@ def neighbours(made: Bench, column: str, load: float = 1.0) -> float:
     found = at_load(made, load).loc[["AF1", "AF2", "AF3"], column].to_numpy(float)
     pairs = np.stack([found[:-1], found[1:]])
     return float(np.mean(pairs.max(axis=0) / pairs.min(axis=0)))
+
+
+def over_queues(design: Design, packets: Sequence[int]) -> pd.DataFrame:
+    """Return what the tests of Figs. 7 and 8 say with other queues.
+
+    Columns: queue (packets of a class), ef_pps, share_ratio, latency_ratio (at full load), drop_onset (load).
+    """
+    import pandas as pd
+
+    rows = []
+    for length in packets:
+        made = replace(bench(design), queue_packets=length)
+        rows.append({
+            "queue": length, "ef_pps": float(at_load(made, 1.0).loc["EF", "sent_pps"]),
+            "share_ratio": neighbours(made, "sent_pps"), "latency_ratio": neighbours(made, "delay_mean_ns"),
+            "drop_onset": drop_onset(made),
+        })  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def over_timers(design: Design, ticks_us: Sequence[float]) -> pd.DataFrame:
+    """Return how coarse the StrongARM's timer may be: a tick longer than depth / rate fills the bucket, and is lost.
+
+    Columns: tick_us, ef_pps (at full load), expected_pps (the least of limit and depth / tick), sram_share (a word
+    written at every tick).
+    """
+    import pandas as pd
+
+    p, rows = design.parameters, []
+    for tick in ticks_us:
+        made = replace(bench(design), tick_ns=round(tick * 1e3))
+        most = min(limit_of("fig7.ef_limit"), made.depth_packets / (tick * 1e-6))
+        share = p.sram_word_ns / p.sram_efficiency / (tick * 1e3)
+        rows.append((tick, float(at_load(made, 1.0).loc["EF", "sent_pps"]), most, share))
+    return pd.DataFrame(rows, columns=["tick_us", "ef_pps", "expected_pps", "sram_share"])

@@ -6,6 +6,7 @@ share of a resource = packet rate simulated x its demand a packet    (utilizatio
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 from npexplore.designs import Design
@@ -152,6 +153,18 @@ def beside_published(table: pd.DataFrame, ledger: Ledger) -> pd.DataFrame:
         row = ledger[key]
         first[column] = None if row.point is None else row.point / (100 if row.unit == "%" else 1)
     return pd.concat([pd.DataFrame([first]), table], ignore_index=True)[list(table.columns)]
+
+
+def role_pairs(design: Design) -> pd.DataFrame:
+    """Return which roles may share a microengine: columns roles, instructions, store (what an engine holds), fits."""
+    import pandas as pd
+
+    p = design.parameters
+    size = {"receiver": p.code_receiver, "transmitter": p.code_transmitter, "scheduler": p.code_scheduler}
+    together = [roles for n in (1, 2, 3) for roles in combinations(size, n)]
+    rows = [(" + ".join(roles), sum(size[role] for role in roles), p.control_store) for roles in together]
+    table = pd.DataFrame(rows, columns=["roles", "instructions", "store"])
+    return table.assign(fits=table["instructions"] <= table["store"])
 
 
 def intervals(matcher: RangeMatcher, field: str = "source") -> pd.DataFrame:

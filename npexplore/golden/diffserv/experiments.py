@@ -33,7 +33,7 @@ class Bench:
     """Links of one speed, packets of one length, and the router between them.
 
     line_rate: of every link, `100Mb/s`. overhead_bytes: preamble and gap. queue_packets: a class's queue.
-    depth_packets: of leaky buckets. quantum_bytes: of the lowest class, doubled from class to class; None: one packet.
+    depth_packets: of leaky buckets; tick_ns: of the timer that they read. quantum_bytes: of the lowest class, doubled from class to class; None: one packet.
     receiver: of each input; None: packets are received in no time. duration_s: rates leave out a share `warm_up` of it.
     """
 
@@ -42,6 +42,7 @@ class Bench:
     overhead_bytes: int
     queue_packets: int
     depth_packets: int = 8
+    tick_ns: int = 1
     quantum_bytes: int | None = None
     scheduler: str = "priority_drr"
     receiver: Receiver | None = None
@@ -77,7 +78,7 @@ class Bench:
 
     def limit(self, rate_pps: float) -> LeakyBucket:
         """Return a policer of so many packets a second."""
-        return LeakyBucket(TokenRate.per_second(rate_pps, "packets"), self.depth_packets)
+        return LeakyBucket(TokenRate.per_second(rate_pps, "packets"), self.depth_packets, self.tick_ns)
 
     def times(self, load: float, phase: float) -> NDArray[np.int64]:
         """Return when packets of an input come: `load` of the line rate, from a share `phase` of their distance on."""
