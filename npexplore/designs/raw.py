@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Literal
 
 from npexplore.designs.base import Design
 from npexplore.designs.raw_chip import MESSAGE_WORDS, Chip, Version, numbered
@@ -41,7 +42,7 @@ VERSIONS: dict[str, Version] = {
     "null": Version("null", payload="nowhere", process=False),
 }
 FILE_BYTES = 10**7  # packets that line cards have in hand while the chip is slower than they
-LARGER: dict[str, Callable[[], Layout]] = {"8x4": lambda: scaled(8), "8x8": lambda: scaled(8, ("south", "north"))}
+LARGER: dict[str, Sequence[Literal["south", "north"]]] = {"8x4": ["south"], "8x8": ["south", "north"]}
 
 
 def version_of(p: Parameters) -> tuple[Version, Layout]:
@@ -57,9 +58,9 @@ def version_of(p: Parameters) -> tuple[Version, Layout]:
             raise ModelError(f"{name} does not write over static streams, so it cannot write by {p.write}")
         version = replace(version, write=p.write)
     if p.tiles != "4x4":
-        if name != "v3d":
-            raise ModelError(f"beyond 4 x 4 tiles only v3d can be laid out, got {name} on {p.tiles}")
-        return version, LARGER[p.tiles]()
+        if name not in ("v3", "v3d"):
+            raise ModelError(f"beyond 4 x 4 tiles only v3 and v3d are laid out, got {name} on {p.tiles}")
+        return version, scaled(8, LARGER[p.tiles], "dynamic" if name == "v3d" else "static")
     return version, load_layout(version.layout if p.layout == "own" else p.layout)
 
 

@@ -289,14 +289,20 @@ def _connected(layout: Layout) -> None:
             )
 
 
-# ---- beyond 4 x 4: only dynamic networks
+# ---- beyond 4 x 4
 
 
-def scaled(columns: int, bands: Sequence[Literal["south", "north"]] = ("south",)) -> Layout:
+def scaled(
+    columns: int,
+    bands: Sequence[Literal["south", "north"]] = ("south",),
+    feed: Literal["static", "dynamic"] = "dynamic",
+) -> Layout:
     """Return a layout of Version III.d on `columns` x (4 for each band) tiles: a pipeline for each column of a band.
 
     The southern band stands on its line cards and, alone, sends north; with two bands the line cards out share the
-    pins of those in. Packet buffers are on the western and eastern sides, so that columns <= 2 x rows.
+    pins of those in. Packet buffers are on the western and eastern sides, so that columns <= 2 x rows. feed "static":
+    Version III; headers go up their columns on network 1, payloads on network 2 up to a row of their own and to the
+    side, the outer columns in the rows nearer to the cards, so that no two cross.
     """
     depth = 4
     rows = depth * len(bands)
@@ -307,6 +313,7 @@ def scaled(columns: int, bands: Sequence[Literal["south", "north"]] = ("south",)
     cards: list[LineCard] = []
     pipelines: list[Pipeline] = []
     memories: list[Memory] = []
+    streams: list[Stream] = []
     for port in range(columns * len(bands)):
         band, x = bands[port // columns], port % columns
         up = [row * columns + x for row in (range(rows - 1, rows - 1 - depth, -1) if band == "south" else range(depth))]
@@ -317,14 +324,19 @@ def scaled(columns: int, bands: Sequence[Literal["south", "north"]] = ("south",)
             cards.append(LineCard(port=port, direction="out", tile=up[0], side=band))
         pipelines.append(Pipeline(port=port, stages=up))
         west = x < columns // 2
-        first = rows - depth if band == "south" else 0  # the band's own rows; its columns in turn
-        row = first + (x if west else columns - 1 - x)
-        tile = row * columns + (0 if west else columns - 1)
+        step = x if west else columns - 1 - x  # rows from the band's cards, columns from the side
+        across = [up[step] + k * (-1 if west else 1) for k in range(step + 1)]
+        name = f"buffer_{port}"
         memories.append(
-            Memory(name=f"buffer_{port}", use="packets", tile=tile, side="west" if west else "east", ports=[port])
+            Memory(name=name, use="packets", tile=across[-1], side="west" if west else "east", ports=[port])
         )
+        header = [up[: k + 1] for k in range(depth - 1)]
+        streams.append(Stream(port=port, network="static1", carries="header", routes=header))
+        payload = [up[:step] + across]
+        streams.append(Stream(port=port, network="static2", carries="payload", to=name, routes=payload))
+    static = feed == "static"
     return checked(LayoutFile(
-        name=f"{columns}x{rows}", title=f"Version III.d on {columns} x {rows} tiles", columns=columns, rows=rows,
-        source="Sec. 4: beyond 4 x 4 only the dynamic networks remain", line_card=cards, memory=memories,
-        pipeline=pipelines, feed="dynamic", assumption="pins and tiles of the larger chip",
+        name=f"{columns}x{rows}", title=f"Version {'III' if static else 'III.d'} on {columns} x {rows} tiles",
+        columns=columns, rows=rows, source="Sec. 4: what larger chips would need", line_card=cards, memory=memories,
+        pipeline=pipelines, stream=streams if static else [], feed=feed, assumption="pins and tiles of the larger chip",
     ))  # fmt: skip

@@ -153,7 +153,13 @@ def _long_penalty(row: Row, get: Get) -> float:
 
 
 def _by_memory(prediction: Prediction) -> bool:
-    return prediction.bottleneck.startswith(("dram", "mdn", "reads"))
+    """Say whether of all that works (and does not wait for somebody else) a part of the memory is busiest."""
+    busy = {
+        name: share.busy - share.blocked
+        for name, share in prediction.utilization.items()
+        if not name.startswith(("threads", "queue")) and not name.endswith((".space", ".room"))
+    }
+    return max(busy, key=lambda name: busy[name]).startswith(("dram", "mdn", "reads"))
 
 
 QUANTITIES: Mapping[str, Quantity] = {
