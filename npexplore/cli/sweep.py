@@ -52,12 +52,15 @@ def command(
 
     import npexplore.designs as designs
     from npexplore.solve.simulate import PACKETS
+    from npexplore.study.executors import place_of
     from npexplore.study.grid import grid
     from npexplore.study.samples import sample as some_of
     from npexplore.study.sweep import sweep
 
     if cluster is not None and (workers is not None or processes):
         raise InputError("--cluster brings its own workers; leave --workers and --processes out")
+    if cluster is not None:
+        place_of(cluster)  # a wrong one before a long capture
     knobs = {name: _values(name, values) for name, values in split_settings(settings).items()}
     base = designs.design(design)
     solvers = solvers or ("simulation",)
@@ -96,15 +99,8 @@ def command(
     summary = {"out": str(out), "points": len(rows), "refused": len(refused), "rows_in_file": len(rows) + others}
 
     def text() -> str:
-        columns = [
-            *knobs,
-            *["workload", "offered_mpps"][: 0 if len(loads) == 1 else 1 + (len(rate) > 0)],
-            "solver",
-            "throughput_bps",
-            "rate_mpps",
-            "bottleneck",
-            "latency_mean_ns",
-        ]
+        told = [] if len(loads) == 1 else ["workload", *(["offered_mpps"] if rate else [])]
+        columns = [*knobs, *told, "solver", "throughput_bps", "rate_mpps", "bottleneck", "latency_mean_ns"]
         best = rows.sort_values("throughput_bps", ascending=False, kind="stable").head(SHOWN)
         head = f"{len(rows)} point{'s'[: len(rows) > 1]} in {out}" + (
             f"; the {SHOWN} fastest:" if len(rows) > SHOWN else ":"

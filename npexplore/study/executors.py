@@ -142,14 +142,19 @@ def _cluster(address: str) -> Generator[Executor, None, None]:
             client.close(timeout=REACHED_WITHIN_S)
 
 
-def _check_address(address: str) -> None:
-    """Raise InputError if nobody listens at an address: at once, where Dask would try for long."""
+def place_of(address: str) -> tuple[str, int]:
+    """Return host and port of a cluster's address; raises InputError if it is none."""
     scheme, _, place = address.partition("://")
     host, _, port = place.strip("/").rpartition(":")
     if scheme not in ("tcp", "tls") or not host or not port.isdigit():
         raise InputError(f"address of a cluster must be tcp://HOST:PORT (or tls://), got {address!r}")
+    return host.strip("[]"), int(port)
+
+
+def _check_address(address: str) -> None:
+    """Raise InputError if nobody listens at an address: at once, where Dask would try for long."""
     try:
-        socket.create_connection((host.strip("[]"), int(port)), REACHED_WITHIN_S).close()
+        socket.create_connection(place_of(address), REACHED_WITHIN_S).close()
     except (OSError, OverflowError) as error:
         raise InputError(f"cluster {address} cannot be reached: {error}") from None
 

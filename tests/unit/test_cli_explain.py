@@ -265,7 +265,11 @@ def test_a_sweep_of_a_damaged_capture_ends_with_its_own_status(capsys, tmp_path)
         (["--set", "banks=4,,8"], "--set needs knob=value, got 'banks=4,,8'"),
         (["--set", "banks=4,99"], "knob banks must be in 1..64, got '99'"),
         (["--solver", "mva"], "solver 'mva' is unknown (known: bounds, queueing, simulation)"),
-        (["--mix", "amp"], "got --mix and --packet-bytes"),
+        (["--packet-bytes", "x"], "--packet-bytes must be a whole number, got 'x'"),
+        (["--cluster", "tcp://localhost:1", "--workers", "2"], "--cluster brings its own workers"),
+        (["--cluster", "localhost"], "address of a cluster must be tcp://HOST:PORT"),
+        (["--set", "banks=4..x"], "span of knob banks must be LOW..HIGH or LOW..HIGH:log, got '4..x'"),
+        (["--set", "banks=4..8", "--sample", "sobol"], "--sample needs METHOD:N, as in sobol:256, got 'sobol'"),
     ],
 )
 def test_a_wrong_sweep_is_one_line_and_leaves_no_file(capsys, tmp_path, more, message):
