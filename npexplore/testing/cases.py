@@ -6,11 +6,12 @@ from hypothesis import strategies as st
 
 from npexplore.golden.ipv4.delivery import Destination, Links
 from npexplore.golden.ipv4.martians import Martians, martian_list
+from npexplore.golden.mpls.switch import HERE, LabelEntry, LabelMap
 from npexplore.testing.strategies import addresses, ipv4_packets
 from npexplore.testing.strategies6 import addresses6 as numbers6
-from npexplore.testing.strategies6 import ipv6_packets
+from npexplore.testing.strategies6 import ipv6_packets, label_stacks
 
-__all__ = ["addresses", "ipv4_packets", "ipv6_packets"]
+__all__ = ["addresses", "ipv4_packets", "ipv6_packets", "label_stacks"]
 
 PORTS = 3
 
@@ -74,3 +75,15 @@ def addresses6() -> st.SearchStrategy[IPv6Address]:
 def address_pairs6() -> st.SearchStrategy[tuple[IPv6Address, IPv6Address]]:
     """Source and destination."""
     return st.tuples(addresses6(), addresses6())
+
+
+def label_maps() -> st.SearchStrategy[tuple[LabelMap]]:
+    """Incoming label maps of the labels 16 to 23: swap, push, pop to a port, pop and look again, both TTL models."""
+    labels = st.lists(st.integers(16, 1000), max_size=4).map(tuple)
+    entry = st.builds(
+        lambda labels, port, uniform: LabelEntry(labels, max(port, 0) if labels else port, uniform=uniform),
+        labels,
+        st.integers(HERE, PORTS - 1),
+        st.booleans(),
+    )
+    return st.dictionaries(st.integers(16, 23), entry, max_size=8).map(lambda entries: (LabelMap.of(entries),))

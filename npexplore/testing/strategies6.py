@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from npexplore.golden.ipv6.addresses import BITS, MAX_ADDRESS, mask_of, prefix_pair, prefix_text
 from npexplore.golden.ipv6.header import write_packet
-from npexplore.testing.strategies import Route, Update, in_sequence
+from npexplore.golden.mpls.stack import LABELS, Label, entry_bytes, write_stack
+from npexplore.testing.strategies import Route, Update, in_sequence, ipv4_packets
 
 _HOT = (
     0, 1, 0x2001_0DB8 << 96, (0x2001_0DB8 << 96) + (1 << 64), 0x2001_0DB8_0001 << 80, 0xFE80 << 112, 0xFF02 << 112,
@@ -168,3 +169,21 @@ def shortened(packet: bytes, keep: int) -> bytes:
     """Return the first bytes of a packet with a payload length that is right for them."""
     keep = max(keep, min(40, len(packet)))
     return packet[:4] + max(keep - 40, 0).to_bytes(2, "big") + packet[6:keep]
+
+
+_LABEL = st.one_of(
+    st.sampled_from((0, 0, 2, 1, 3, 15)), st.integers(16, 24), st.integers(16, 24), st.integers(0, LABELS - 1)
+)
+_TTL = st.one_of(st.just(64), st.integers(0, 3), _OCTET)
+
+
+def label_stacks(
+    *, label: st.SearchStrategy[int] | None = None, payload: st.SearchStrategy[bytes] | None = None, depth: int = 6
+) -> st.SearchStrategy[bytes]:
+    """Packets that begin with a stack of 1 to `depth` labels, with anything below; some cut, some bottomless."""
+    below = st.one_of(ipv4_packets(), ipv6_packets(), st.binary(max_size=12)) if payload is None else payload
+    entry = st.builds(Label, _LABEL if label is None else label, st.integers(0, 7), st.just(0), _TTL)
+    whole = st.builds(lambda rows, data: write_stack(rows) + data, st.lists(entry, min_size=1, max_size=depth), below)
+    cut = st.builds(lambda packet, keep: packet[:keep], whole, st.integers(0, 4 * depth))
+    bottomless = st.lists(entry, max_size=depth).map(lambda rows: b"".join(map(entry_bytes, rows)))
+    return st.one_of(whole, whole, whole, cut, bottomless)

@@ -1,0 +1,193 @@
+"""Label stacks of many packets: their shape, what the incoming label map does with them, lookups through a cache.
+
+Packets begin with their stack; they lie in `buffer` (uint8) at offset, length bytes each. The map: `table` has the
+number of each label's entry (-1: none); by that number, labels (entries, most) outermost first, count of them, port
+(-1: look again here), uniform (the TTL model). golden/mpls/switch.py has the rules.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from npexplore.jit import kernel
+
+Array = NDArray[Any]
+# codes of golden/reasons.py (a test compares them)
+NONE, LABEL_CUT, NO_BOTTOM, LABEL_TTL_EXPIRED, LABEL_RESERVED, LABEL_UNKNOWN, NOT_IP_BELOW = 0, 48, 49, 50, 51, 52, 53
+FIRST_FREE, MOST, HERE = 16, 255, -1
+
+
+@kernel()
+def _entry(b: Array, o: int) -> int:
+    return np.int64(b[o]) << 24 | np.int64(b[o + 1]) << 16 | np.int64(b[o + 2]) << 8 | np.int64(b[o + 3])
+
+
+@kernel()
+def _depth(buffer: Array, o: int, n: int) -> int:
+    """Return how many entries a stack has; 0 without a bottom."""
+    depth = 1
+    while buffer[o + 4 * depth - 2] & 1 == 0:
+        if n < 4 * (depth + 1):
+            return 0
+        depth += 1
+    return depth
+
+
+@kernel()
+def stacks(buffer: Array, offset: Array, length: Array, columns: Array) -> None:
+    """Fill columns (5, n), given as 0, with reason, depth, and label, traffic class, time to live of the top."""
+    for i in range(len(offset)):
+        o = offset[i]
+        if length[i] < 4:
+            columns[0, i] = LABEL_CUT
+            continue
+        depth = _depth(buffer, o, length[i])
+        if depth == 0:
+            columns[0, i] = NO_BOTTOM
+            continue
+        word = _entry(buffer, o)
+        columns[1, i] = depth
+        columns[2, i] = word >> 12
+        columns[3, i] = word >> 9 & 7
+        columns[4, i] = word & 0xFF
+
+
+@kernel()
+def labels(buffer: Array, offset: Array, length: Array, out: Array) -> None:
+    """Fill out (n, most), given as -1, with the labels of whole stacks."""
+    for i in range(len(offset)):
+        if length[i] >= 4:
+            depth = _depth(buffer, offset[i], length[i])
+            for k in range(min(depth, out.shape[1])):
+                out[i, k] = _entry(buffer, offset[i] + 4 * k) >> 12
+
+
+@kernel()
+def _is_ip(buffer: Array, o: int, n: int, label: int) -> bool:
+    version = buffer[o] >> 4 if n > 0 else 0
+    if (label == 0 and version != 4) or (label == 2 and version != 6):
+        return False
+    return (version == 4 and n >= 20) or (version == 6 and n >= 40)
+
+
+@kernel()
+def plan(buffer: Array, offset: Array, length: Array, table: Array, out_labels: Array, count: Array, port: Array,
+         uniform: Array, reason: Array, entry: Array, levels: Array, ttls: Array, labelled: Array,
+         size: Array) -> None:  # fmt: skip
+    """Fill what is to be done with each packet: columns of `Plan`."""
+    for i in range(len(offset)):
+        o = offset[i]
+        n = length[i]
+        reason[i] = NONE
+        entry[i] = -1
+        levels[i] = 0
+        ttls[i] = -1
+        labelled[i] = False
+        size[i] = 0
+        if n < 4:
+            reason[i] = LABEL_CUT
+            continue
+        depth = _depth(buffer, o, n)
+        if depth == 0:
+            reason[i] = NO_BOTTOM
+            continue
+        handed = -1
+        for number in range(depth):
+            word = _entry(buffer, o + 4 * number)
+            label = word >> 12
+            bottom = number == depth - 1
+            ttl = word & 0xFF if handed < 0 else handed
+            levels[i] = number
+            if ttl <= 1:
+                reason[i] = LABEL_TTL_EXPIRED
+                break
+            found = -1
+            here, many, even = True, 0, True
+            if label != 0 and label != 2:
+                if label < FIRST_FREE:
+                    reason[i] = LABEL_RESERVED
+                    break
+                levels[i] = number + 1
+                found = np.int64(table[label])
+                if found < 0:
+                    reason[i] = LABEL_UNKNOWN
+                    break
+                here, many, even = port[found] == HERE, count[found], uniform[found]
+            levels[i] = number + 1
+            left = n - 4 * (number + 1)
+            if many == 0 and bottom and not _is_ip(buffer, o + n - left, left, label):
+                reason[i] = NOT_IP_BELOW
+                break
+            if many > 0 or not here or bottom:
+                entry[i] = found
+                labelled[i] = many > 0 or not bottom
+                size[i] = left + 4 * many
+                if many > 0 or even:
+                    ttls[i] = ttl if many == 0 and here else ttl - 1
+                break
+            handed = ttl if even else -1
+
+
+@kernel()
+def rewrite(buffer: Array, offset: Array, length: Array, rows: Array, reason: Array, entry: Array, levels: Array,
+            ttls: Array, labelled: Array, size: Array, out_labels: Array, count: Array, uniform: Array, at: Array,
+            out: Array) -> None:  # fmt: skip
+    """Write what becomes of the packets of `rows` into out at `at` (one a row of rows), as planned."""
+    for r in range(len(rows)):
+        i = rows[r]
+        if reason[i] != NONE:
+            continue
+        o, a = offset[i], at[r]
+        e = entry[i]
+        many = count[e] if e >= 0 else 0
+        skip = 4 * levels[i]
+        if many > 0:
+            top = np.int64(buffer[o + skip - 2])
+            for k in range(many):
+                last = k == many - 1
+                label = out_labels[e, k]
+                out[a] = label >> 12
+                out[a + 1] = label >> 4 & 0xFF
+                out[a + 2] = (label & 15) << 4 | (top & 15 if last else top & 14)
+                out[a + 3] = ttls[i] if last or uniform[e] else MOST
+                a += 4
+        n = length[i] - skip
+        out[a : a + n] = buffer[o + skip : o + skip + n]
+        if many > 0 or ttls[i] < 0:
+            continue
+        if labelled[i]:
+            out[a + 3] = ttls[i]
+        elif out[a] >> 4 == 6:
+            out[a + 7] = ttls[i]
+        else:  # RFC 1624 equation 3
+            old = np.int64(out[a + 8]) << 8 | np.int64(out[a + 9])
+            new = ttls[i] << 8 | np.int64(out[a + 9])
+            c = ((np.int64(out[a + 10]) << 8 | np.int64(out[a + 11])) ^ 0xFFFF) + (old ^ 0xFFFF) + new
+            c = (c & 0xFFFF) + (c >> 16)
+            c = (c & 0xFFFF) + (c >> 16)
+            c ^= 0xFFFF
+            out[a + 8] = ttls[i]
+            out[a + 10] = c >> 8
+            out[a + 11] = c & 0xFF
+
+
+@kernel()
+def cached(label: Array, table: Array, multiplier: int, key: Array, victim: Array, number: Array, hit: Array,
+           place: Array) -> None:  # fmt: skip
+    """Look labels up in order through a cache: key (sets, bins) holds labels (-1: none), victim the bin replaced next.
+
+    Fill number (of each label's entry, -1: none), hit, place (the set).
+    """
+    sets, bins = key.shape
+    for i in range(len(label)):
+        s = ((label[i] * multiplier & 0xFFFFFFFF) * sets) >> 32
+        place[i] = s
+        number[i] = table[label[i]]
+        hit[i] = False
+        for b in range(bins):
+            if key[s, b] == label[i]:
+                hit[i] = True
+        if not hit[i] and number[i] >= 0:
+            key[s, victim[s]] = label[i]
+            victim[s] = (victim[s] + 1) % bins

@@ -1,0 +1,75 @@
+"""Flow counters: a word of 216 bits for each flow, three counters of 72 bits, updated by every packet.
+
+Lavasani, Dennison, Chiou, "Compiling high throughput network processors", FPGA 2012, section 4.3. A flow is a pair of
+classes, those of the destination's and of the source's lookup put behind each other: flow = destination << bits |
+source. An update reads and writes each counter: 72 bits are two words of 36 in one burst. The first counter counts
+packets; what the others count is the caller's choice. Counters wrap at 2^72.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from npexplore._kernels import golden_flow_counters as kernels
+from npexplore.errors import InputError
+from npexplore.golden.work import Access, Work, WorkColumns
+
+COUNTERS, COUNTER_BITS, WORD_BITS, BURST = 3, 72, 36, 2
+TABLE = "flow_counters"
+
+
+class FlowCounters:
+    """Counters of all pairs of classes of `class_bits` bits each. `count` takes one packet, `count_many` columns."""
+
+    def __init__(self, class_bits: int = 9) -> None:
+        if not 1 <= class_bits <= 12:
+            raise InputError(f"class bits of flow counters must be 1 to 12, got {class_bits}")
+        self.class_bits = class_bits
+        flows = 1 << 2 * class_bits
+        self._low = np.zeros((flows, COUNTERS), np.uint64)
+        self._high = np.zeros((flows, COUNTERS), np.uint8)  # the 8 bits above 64
+
+    def __len__(self) -> int:
+        return len(self._low)
+
+    def flow(self, destination: int, source: int) -> int:
+        """Return the number of a flow; raises InputError for a class that has more bits."""
+        for name, number in (("destination", destination), ("source", source)):
+            if not 0 <= number < 1 << self.class_bits:
+                raise InputError(f"{name} class must be 0 to {(1 << self.class_bits) - 1}, got {number}")
+        return destination << self.class_bits | source
+
+    def read(self, destination: int, source: int) -> tuple[int, int, int]:
+        """Return the three counters of a flow."""
+        flow = self.flow(destination, source)
+        packets, second, third = (int(self._high[flow, k]) << 64 | int(self._low[flow, k]) for k in range(COUNTERS))
+        return packets, second, third
+
+    def count(self, destination: int, source: int, amounts: Sequence[int] = (0, 0)) -> Work:
+        """Count a packet: one in the first counter, `amounts` (0 to 2^63 - 1) in the others. Return the work."""
+        flow = self.flow(destination, source)
+        if len(amounts) != COUNTERS - 1 or not all(0 <= amount < 1 << 63 for amount in amounts):
+            raise InputError(f"a packet adds two amounts of 0 to 2^63 - 1, got {tuple(amounts)}")
+        for k, (old, more) in enumerate(zip(self.read(destination, source), (1, *amounts), strict=True)):
+            new = (old + more) % (1 << COUNTER_BITS)
+            self._low[flow, k], self._high[flow, k] = new & 0xFFFF_FFFF_FFFF_FFFF, new >> 64
+        return Work((Access(TABLE, BURST),) * COUNTERS + (Access(TABLE, BURST, True),) * COUNTERS)
+
+    def count_many(
+        self, destination: NDArray[np.integer], source: NDArray[np.integer], amounts: NDArray[np.integer] | None = None
+    ) -> WorkColumns:
+        """Count packets in their order. amounts: (n, 2), zeros if not given. Return the work of each packet."""
+        packets = len(destination)
+        columns = [np.asarray(column, np.int64) for column in (destination, source)]
+        more = np.zeros((packets, COUNTERS - 1), np.int64) if amounts is None else np.asarray(amounts, np.int64)
+        if len(columns[1]) != packets or more.shape != (packets, COUNTERS - 1):
+            raise InputError(f"{packets} packets need as many source classes and pairs of amounts, got {more.shape}")
+        if packets:
+            self.flow(*(int(column.max()) for column in columns))
+            self.flow(*(int(column.min()) for column in columns))
+            if more.min() < 0:
+                raise InputError(f"amounts must be 0 to 2^63 - 1, got {more.min()}")
+        kernels.count(columns[0] << self.class_bits | columns[1], more, self._low, self._high)
+        times, words = (np.full(packets, number, np.int64) for number in (COUNTERS, COUNTERS * BURST))
+        return WorkColumns.counted(packets, {TABLE: (times, words)}, {TABLE: (times, words)})

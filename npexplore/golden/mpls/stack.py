@@ -1,0 +1,93 @@
+"""Label stacks (RFC 3032 section 2.1): entries of 4 bytes, outermost first, the last one marked as the bottom.
+
+An entry is a label of 20 bits, a traffic class of 3 (RFC 5462), the bottom bit, and a time to live of 8.
+"""
+
+from collections.abc import Iterable
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from npexplore._kernels import golden_mpls as kernels
+from npexplore.errors import InputError
+from npexplore.golden.columns import Packets
+from npexplore.golden.pairs import Pair
+from npexplore.golden.reasons import Reason
+
+T = TypeVar("T", int, NDArray[Any])
+ENTRY = 4
+LABELS = 1 << 20
+EXPLICIT_NULL4, ROUTER_ALERT, EXPLICIT_NULL6, IMPLICIT_NULL = 0, 1, 2, 3  # RFC 3032 section 2.1
+FIRST_FREE = 16  # labels below are special-purpose (RFC 7274 section 3)
+MOST = 255  # of a time to live
+
+
+class Label(NamedTuple):
+    """One entry of a stack; `bottom` is 1 on the last one."""
+
+    label: int
+    traffic_class: int = 0
+    bottom: int = 0
+    ttl: int = 64
+
+
+class Stack(NamedTuple, Generic[T]):
+    """Why the stack is wrong (0: it is not), how many entries it has, and the fields of the top one."""
+
+    reason: T
+    depth: T
+    label: T
+    traffic_class: T
+    ttl: T
+
+
+def label_at(packet: bytes, number: int) -> Label:
+    """Return an entry of a stack, counted from the top; the bytes must be there."""
+    word = int.from_bytes(packet[ENTRY * number : ENTRY * number + ENTRY], "big")
+    return Label(word >> 12, word >> 9 & 7, word >> 8 & 1, word & 0xFF)
+
+
+def read_stack(packet: bytes) -> "Stack[int]":
+    """Return the shape of a packet's stack; of a stack without a bottom the reason alone."""
+    if len(packet) < ENTRY:
+        return Stack(Reason.LABEL_CUT, 0, 0, 0, 0)
+    top, depth = label_at(packet, 0), 1
+    while not label_at(packet, depth - 1).bottom:
+        if len(packet) < ENTRY * (depth + 1):
+            return Stack(Reason.NO_BOTTOM, 0, 0, 0, 0)
+        depth += 1
+    return Stack(Reason.NONE, depth, top.label, top.traffic_class, top.ttl)
+
+
+def read_stacks(packets: Packets) -> "Stack[NDArray[Any]]":
+    """Return the shapes of many packets' stacks as columns."""
+    columns = np.zeros((len(Stack._fields), len(packets)), np.int64)
+    kernels.stacks(packets.buffer, packets.offset, packets.length, columns)
+    return Stack(*columns)
+
+
+def labels_of(packets: Packets, most: int) -> NDArray[np.int64]:
+    """Return the labels of many stacks, (n, most), outermost first; -1 where there is none or the stack is wrong."""
+    out = np.full((len(packets), most), -1, np.int64)
+    kernels.labels(packets.buffer, packets.offset, packets.length, out)
+    return out
+
+
+def write_stack(labels: Iterable[Label]) -> bytes:
+    """Return entries as bytes, the bottom bit set by position: on the last one. Raises InputError."""
+    rows = list(labels)
+    out = b""
+    for number, row in enumerate(rows):
+        if not (0 <= row.label < LABELS and 0 <= row.traffic_class < 8 and 0 <= row.ttl <= MOST):
+            raise InputError(f"a label has 20 bits, its traffic class 3 and its time to live 8, got {row}")
+        out += entry_bytes(row._replace(bottom=int(number == len(rows) - 1)))
+    return out
+
+
+def entry_bytes(row: Label) -> bytes:
+    """Return one entry as it stands."""
+    return (row.label << 12 | row.traffic_class << 9 | row.bottom << 8 | row.ttl).to_bytes(ENTRY, "big")
+
+
+PAIRS = [Pair(read_stack, read_stacks, "label_stacks")]

@@ -1,0 +1,210 @@
+"""What a label switching router does with a packet (RFC 3031 section 3, RFC 3032 section 2.4, RFC 3443).
+
+The top label names an entry of the incoming label map. Its labels take the top's place (swap, and push for more than
+one); without labels the top is popped, and the packet goes to the entry's next hop or, without one, is looked at again
+here: by the next label, or by what lies below the stack. Explicit nulls (0 and 2) are popped and looked below, at any
+place of the stack (RFC 4182 section 3).
+
+Time to live (RFC 3443 sections 3.4 to 3.6). Incoming: that of the top label; after a pop here, that of the popped label
+in the uniform model, that of what was exposed in the pipe model. Outgoing: one less, written into swapped labels and,
+in the uniform model, into pushed labels and what a pop exposes; pushed labels of the pipe model begin with 255, and
+what a pop exposes keeps its own. Nothing goes on with none left (RFC 3032 section 2.4.2).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from npexplore._kernels import golden_mpls as kernels
+from npexplore.errors import InputError
+from npexplore.golden.checksum import update_checksum
+from npexplore.golden.columns import Packets
+from npexplore.golden.mpls.stack import (
+    ENTRY,
+    EXPLICIT_NULL4,
+    EXPLICIT_NULL6,
+    FIRST_FREE,
+    LABELS,
+    MOST,
+    entry_bytes,
+    label_at,
+    read_stack,
+)
+from npexplore.golden.pairs import Pair
+from npexplore.golden.reasons import Reason
+
+HERE = -1
+
+
+class LabelEntry(NamedTuple):
+    """An entry of the incoming label map: outgoing labels, outermost first; port, HERE to look again; its TTL model.
+
+    mac: of the next hop on the port's link.
+    """
+
+    labels: tuple[int, ...] = ()
+    port: int = HERE
+    mac: bytes = bytes(6)
+    uniform: bool = True
+
+
+NULL = LabelEntry()
+
+
+class Switched(NamedTuple):
+    """The reason to drop; else the packet as it goes on, and the entry (its number) it goes by: -1 for IP, here.
+
+    labels: whether it still has a stack. levels: how many labels were looked up.
+    """
+
+    reason: int
+    packet: bytes
+    entry: int = -1
+    labels: bool = False
+    levels: int = 0
+
+
+@dataclass(frozen=True)
+class LabelMap:
+    """The incoming label map: entries, and the number of each label's entry. Columns of it are for kernels."""
+
+    entries: tuple[LabelEntry, ...]
+    number: Mapping[int, int]
+
+    @classmethod
+    def of(cls, entries: Mapping[int, LabelEntry]) -> "LabelMap":
+        """Return the map of entries by label; raises InputError for labels out of range or special ones."""
+        for label, entry in entries.items():
+            for one in (label, *entry.labels):
+                if not FIRST_FREE <= one < LABELS:
+                    raise InputError(f"label must be {FIRST_FREE} to {LABELS - 1}, got {one}")
+            if entry.labels and entry.port == HERE:
+                raise InputError(f"label {label}: what gets labels must go out by a port")
+        return cls(tuple(entries.values()), {label: k for k, label in enumerate(entries)})
+
+    def columns(self) -> "LabelColumns":
+        """Return the map as columns."""
+        table = np.full(LABELS, -1, np.int32)
+        for label, number in self.number.items():
+            table[label] = number
+        most = max([1, *(len(entry.labels) for entry in self.entries)])
+        labels = np.zeros((len(self.entries) + 1, most), np.int64)
+        for row, entry in enumerate(self.entries):
+            labels[row, : len(entry.labels)] = entry.labels
+        rows = (*self.entries, NULL)  # one row more, so that no column is empty
+        return LabelColumns(
+            table,
+            labels,
+            np.array([len(entry.labels) for entry in rows], np.int64),
+            np.array([entry.port for entry in rows], np.int64),
+            np.array([entry.uniform for entry in rows], np.bool_),
+        )
+
+
+class LabelColumns(NamedTuple):
+    """table (2^20 int32): number of each label's entry, -1 for none; then columns by number of entry."""
+
+    table: NDArray[np.int32]
+    labels: NDArray[np.int64]
+    many: NDArray[np.int64]
+    port: NDArray[np.int64]
+    uniform: NDArray[np.bool_]
+
+
+def switch(packet: bytes, known: LabelMap) -> Switched:
+    """Return what becomes of a packet that begins with a label stack."""
+    shape = read_stack(packet)
+    if shape.reason:
+        return Switched(shape.reason, b"")
+    handed: int | None = None
+    for number in range(shape.depth):
+        top, below = label_at(packet, number), packet[ENTRY * (number + 1) :]
+        ttl = top.ttl if handed is None else handed
+        if ttl <= 1:
+            return Switched(Reason.LABEL_TTL_EXPIRED, b"", levels=number)
+        if top.label in (EXPLICIT_NULL4, EXPLICIT_NULL6):
+            found, entry = -1, NULL
+        elif top.label < FIRST_FREE:
+            return Switched(Reason.LABEL_RESERVED, b"", levels=number)
+        elif top.label not in known.number:
+            return Switched(Reason.LABEL_UNKNOWN, b"", levels=number + 1)
+        else:
+            found = known.number[top.label]
+            entry = known.entries[found]
+        if entry.labels:
+            *pushed, swapped = entry.labels
+            first = ttl - 1 if entry.uniform else MOST
+            stack = b"".join(entry_bytes(top._replace(label=one, bottom=0, ttl=first)) for one in pushed)
+            stack += entry_bytes(top._replace(label=swapped, ttl=ttl - 1))
+            return Switched(Reason.NONE, stack + below, found, True, number + 1)
+        if top.bottom and not _is_ip(below, top.label):
+            return Switched(Reason.NOT_IP_BELOW, b"", levels=number + 1)
+        if entry.port != HERE:
+            exposed = with_ttl(below, ttl - 1, not top.bottom) if entry.uniform else below
+            return Switched(Reason.NONE, exposed, found, not top.bottom, number + 1)
+        if top.bottom:
+            exposed = with_ttl(below, ttl, False) if entry.uniform else below
+            return Switched(Reason.NONE, exposed, -1, False, number + 1)
+        handed = ttl if entry.uniform else None
+    raise AssertionError("a stack ends with its bottom")
+
+
+def _is_ip(packet: bytes, label: int) -> bool:
+    """Say whether a header of IP stands below a stack: the version that an explicit null names, else any."""
+    version = packet[0] >> 4 if packet else 0
+    if (label == EXPLICIT_NULL4 and version != 4) or (label == EXPLICIT_NULL6 and version != 6):
+        return False
+    return (version == 4 and len(packet) >= 20) or (version == 6 and len(packet) >= 40)
+
+
+def with_ttl(packet: bytes, ttl: int, labelled: bool) -> bytes:
+    """Return a packet with another time to live: of its top label, or of its IPv4 or IPv6 header."""
+    if labelled:
+        return packet[:3] + bytes([ttl]) + packet[4:]
+    if packet[0] >> 4 == 6:
+        return packet[:7] + bytes([ttl]) + packet[8:]
+    old, new = packet[8] << 8 | packet[9], ttl << 8 | packet[9]
+    checksum = update_checksum(packet[10] << 8 | packet[11], old, new)
+    return packet[:8] + bytes([ttl, packet[9]]) + checksum.to_bytes(2, "big") + packet[12:]
+
+
+def switch_many(packets: Packets, known: LabelMap) -> tuple[NDArray[Any], Packets, *tuple[NDArray[Any], ...]]:
+    """Return what becomes of many packets, in columns: reason, packets, entry, labels, levels."""
+    columns = known.columns()
+    plan = plan_many(packets, columns)
+    size = np.where(plan.reason == 0, plan.size, 0)
+    at = np.cumsum(size) - size
+    out = np.zeros(int(size.sum()), np.uint8)
+    kernels.rewrite(
+        packets.buffer, packets.offset, packets.length, np.arange(len(packets)), *plan, *columns[1:3], columns.uniform,
+        at, out,
+    )  # fmt: skip
+    return plan.reason, Packets(out, at, size), plan.entry, plan.labelled, plan.levels
+
+
+class Plan(NamedTuple):
+    """What is to be done with each packet: reason, entry, labels looked up, TTL to write (-1: none), stack, bytes."""
+
+    reason: NDArray[np.uint8]
+    entry: NDArray[np.int64]
+    levels: NDArray[np.int64]
+    ttl: NDArray[np.int64]
+    labelled: NDArray[np.bool_]
+    size: NDArray[np.int64]
+
+
+def plan_many(packets: Packets, columns: LabelColumns) -> Plan:
+    """Return what is to be done with packets that begin with a stack, without doing it."""
+    count = len(packets)
+    plan = Plan(
+        np.empty(count, np.uint8), np.empty(count, np.int64), np.empty(count, np.int64), np.empty(count, np.int64),
+        np.empty(count, np.bool_), np.empty(count, np.int64),
+    )  # fmt: skip
+    kernels.plan(packets.buffer, packets.offset, packets.length, *columns, *plan)
+    return plan
+
+
+PAIRS = [Pair(switch, switch_many, "label_stacks", "label_maps")]
