@@ -3,12 +3,16 @@
 Demand = service time x visits (Denning and Buzen's operational analysis); of a server that is held over other visits,
 the time from the take to the give (machine/sections.py). Computed over the distinct packets of a workload with their
 weights; a number that depends on a random choice counts as spread evenly over the members.
+
+Turns of a loop know nothing of each other, so that many are gone through at once, as if they were packets; but for
+loops that take more than they give, or hand packets on: these turn by turn, each after the one before.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -31,9 +35,11 @@ from npexplore.machine.program import (
     Turn,
     Visit,
 )
-from npexplore.machine.sections import Chain, Demand, Open, Path, Section, Sections, without
+from npexplore.machine.resources.base import Resource, Server
+from npexplore.machine.sections import Chain, Demand, Open, Path, Section, Sections, TurnsDifferError, without
 
 LONGEST_LOOP = 100_000
+AT_ONCE = 4096  # turns of loops x distinct packets that are gone through together
 Known = dict[Variable, Values | None]
 
 
@@ -55,6 +61,7 @@ class Demands:
     spent: dict[tuple[Chain, str], float] = field(default_factory=dict)
     handed: dict[str, list[tuple[Values, dict[str, Values | None]]]] = field(default_factory=dict)
     freed: float = 0.0  # bytes that leave the receive buffer (nan: depends on chance)
+    clock: Values = field(default_factory=lambda: np.zeros(0))  # of each distinct packet: its latency x its share
 
     def largest(self, server: str, members: int) -> float:
         """Return the seconds per packet at the most loaded member of a server."""
@@ -62,17 +69,25 @@ class Demands:
         return demand.largest(members)
 
 
-def demands(body: Body, columns: Mapping[Variable, Values | None], weights: Values) -> Demands:
+def demands(body: Body, columns: Mapping[Variable, Values | None], weights: Values, at_once: int = AT_ONCE) -> Demands:
     """Return the demands of a recorded body.
 
     columns: per packet column, the values of the distinct packets (shape n); weights: their shares (shape n, sum 1).
+    at_once: turns of loops x n that are gone through together, as far as they can be (1: each after the one before).
     """
+    if at_once > 1:
+        with suppress(TurnsDifferError, ModelError):  # which turn is at fault shows when they come one by one
+            return _demands(body, columns, weights, at_once)
+    return _demands(body, columns, weights, 1)
+
+
+def _demands(body: Body, columns: Mapping[Variable, Values | None], weights: Values, at_once: int) -> Demands:
     shares = np.asarray(weights, dtype=np.float64)
-    walk, path = _Walk(), Path(shares, np.zeros_like(shares))
+    walk, path = _Walk(at_once), Path(shares, np.zeros_like(shares))
     walk.body(body, {**columns, HOME: None}, path)
     walk.sections.settle(path)
     result = walk.result
-    result.latency = float(np.sum(path.clock))
+    result.clock, result.latency = path.clock, float(np.sum(path.clock))
     by_server = walk.sections.by_server
     result.sections = {name: section for name, section in by_server.items() if not section.untied}
     result.untied = by_server.keys() - result.sections.keys()
@@ -90,8 +105,10 @@ def demands(body: Body, columns: Mapping[Variable, Values | None], weights: Valu
 class _Walk:
     """Goes through a program, packet groups side by side, and adds up what they do."""
 
-    def __init__(self) -> None:
+    def __init__(self, at_once: int) -> None:
+        self.at_once = at_once
         self.result = Demands()
+        self.visited: dict[str, dict[str, Server]] = {}  # by resource, the servers that its visits may use
         self.sections = Sections()
         self.held: dict[Holding, Open] = {}
 
@@ -135,11 +152,28 @@ class _Walk:
         turns = int(np.max(count, initial=0))
         if turns > LONGEST_LOOP:
             raise ModelError(f"a loop runs {turns} times; at most {LONGEST_LOOP} are supported")
-        for index in range(turns):
-            goes_on = np.asarray(count > index, dtype=np.float64)
+        together = max(1, self.at_once // max(len(path.clock), 1))
+        for first in range(0, turns, together):
+            index = np.arange(first, min(first + together, turns), dtype=np.float64)
+            if len(index) > 1:
+                self.turns(step, known, path, index, count)
+                continue
+            goes_on = np.asarray(count > first, dtype=np.float64)
             inside, past = path.where(goes_on), path.where(1 - goes_on)
-            self.body(step.body, {**known, step.index: np.float64(index)}, inside)  # type: ignore[dict-item]
+            self.body(step.body, {**known, step.index: np.float64(first)}, inside)  # type: ignore[dict-item]
             path.rejoin([inside, past])
+
+    def turns(self, step: Loop, known: Known, path: Path, index: Values, count: Values) -> None:
+        """Go through some turns of a loop side by side."""
+        begun = path.side_by_side(np.float64(1) * (np.broadcast_to(count, path.clock.shape) > index[:, None]))
+        inside = replace(begun, units=dict(begun.units))
+        side_by_side = {
+            variable: values if values is None or np.ndim(values) == 0 else np.tile(values, len(index))
+            for variable, values in known.items()
+        }
+        side_by_side[step.index] = np.repeat(index, len(path.clock))
+        self.body(step.body, side_by_side, inside)
+        path.after(inside, begun)
 
     def side_by_side(self, step: Fork | Parallel, known: Known, path: Path) -> None:
         """Forks and parallel parts start at the clock of the packet; it goes on at once, or with the last part."""
@@ -167,7 +201,7 @@ class _Walk:
         path.clock = np.maximum.reduce(ends)
 
     def take(self, step: Take, known: Known, path: Path) -> None:
-        live = path.weights > 0
+        live = path.live
         for number, holding in enumerate(step.holdings):
             server = holding.server
             assert server is not None
@@ -187,27 +221,29 @@ class _Walk:
         if step.result is not None:
             known[step.result] = uses.result
         weights, result = path.weights, self.result
-        place, live = f"{step.resource.name}.{step.method}", weights > 0
-        if np.any((uses.latency < 0) & live):
+        place, live = f"{step.resource.name}.{step.method}", path.live
+        if ((uses.latency < 0) & live).any():
             raise ModelError(f"{place} takes a negative time for some packets of this workload")
-        sizes = {s.name: s for resource in (step.resource, *step.resource.visited()) for s in resource.servers()}
+        sizes = self.servers(step.resource)
         for hold in uses.holds:
             demand = result.servers.setdefault(hold.server, Demand())
             seconds = weights * hold.seconds
             total = demand.add(seconds, hold.member, live, sizes[hold.server].members, f"{place}: {hold.server}")
-            demand.visits += float(np.sum(weights * hold.visits))
-            inner = total if hold.inner is None else float(np.sum(weights * hold.inner))
+            demand.visits += _sum(path, hold.visits)
+            inner = total if hold.inner is None else _sum(path, hold.inner)
             self.sections.spend(path, hold.server, inner)
         result.side_by_side |= uses.aside
         if uses.frees is not None:
-            result.freed += float(np.sum(weights * uses.frees))
+            result.freed += _sum(path, uses.frees)
         if uses.hands_on:
+            if path.turns > 1:
+                raise TurnsDifferError
             result.handed.setdefault(step.resource.name, []).append((weights, values))
         for name, amount in uses.counts.items():
             if amount is None:
                 raise ModelError(f"{place}: the amount of {name} must not depend on a random choice")
-            result.counts[name] = result.counts.get(name, 0.0) + float(np.sum(weights * amount))
-        self.sections.spend(path, "", float(np.sum(weights * uses.delay)))
+            result.counts[name] = result.counts.get(name, 0.0) + _sum(path, amount)
+        self.sections.spend(path, "", _sum(path, uses.delay))
         path.clock = path.clock + weights * uses.latency
         for one in uses.opens:
             server, begun = sizes[one.server], Open(one.server, one.server, one.units, one.member)
@@ -215,6 +251,18 @@ class _Walk:
         for one in uses.closes:
             ended = Open(one.server, one.server, one.units, one.member)
             self.sections.end(path, ended, base, sizes[one.server].members, place)
+
+    def servers(self, resource: Resource) -> dict[str, Server]:
+        """Return the servers that visits to a resource may use, by name."""
+        if resource.name not in self.visited:
+            both = (resource, *resource.visited())
+            self.visited[resource.name] = {server.name: server for one in both for server in one.servers()}
+        return self.visited[resource.name]
+
+
+def _sum(path: Path, values: Values | float) -> float:
+    """Return the sum over packets of values (shape n, or one for all) by their shares."""
+    return float(path.total * values) if np.ndim(values) == 0 else float((path.weights * values).sum())
 
 
 def _share(condition: Condition | float, known: Known) -> Values:

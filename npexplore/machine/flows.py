@@ -25,12 +25,14 @@ Arrived = tuple[Values, dict[str, Values | None]]  # shares of packets, and thei
 class Flows:
     """Demands of all pools per packet of the workload; by pool the seconds that its threads spend on a packet.
 
-    finished: (shares of packets, packet_bytes) that each pool finishes, shape (n,) each.
+    finished: (shares of packets, packet_bytes) that each pool finishes, shape (n,) each. clocks: by pool its packets'
+    columns, and their latencies x shares.
     """
 
     demands: Demands = field(default_factory=Demands)
     residence: dict[str, float] = field(default_factory=dict)
     finished: list[tuple[Values, Values]] = field(default_factory=list)
+    clocks: list[tuple[Mapping[str, Values | None], Values]] = field(default_factory=list)
 
 
 def flows(machine: Machine, columns: Mapping[str, Values], weights: Values) -> Flows:
@@ -46,6 +48,7 @@ def flows(machine: Machine, columns: Mapping[str, Values], weights: Values) -> F
         shares, known = arrived.get(pool.gets, nothing)
         own = demands(recorded.body, {variable: known[name] for name, variable in recorded.columns.items()}, shares)
         result.residence[pool.name] = own.latency
+        result.clocks.append((known, own.clock))
         left = shares - sum((put for puts in own.handed.values() for put, _ in puts), np.zeros_like(shares))
         sizes = known["packet_bytes"]
         if sizes is None:

@@ -3,8 +3,9 @@
     seconds of a server = sum over gives of units x time  -  sum over takes of units x time
 
 whatever loops, branches and forks lie between. A packet of a group stands for many: times and units are weighted by its
-share of all packets that come along. `spent` says where time goes by what is held meanwhile; from it solvers learn
-which servers are held over which.
+share of all packets that come along. Turns of a loop may stand side by side: they are then rows of one group, turn
+after turn. `spent` says where time goes by what is held meanwhile; from it solvers learn which servers are held over
+which.
 """
 
 from __future__ import annotations
@@ -23,6 +24,10 @@ Flags = npt.NDArray[np.bool_]
 SMALL = 1e-9
 
 
+class TurnsDifferError(Exception):
+    """Turns of a loop that stand side by side open or close different sections: go through them one by one."""
+
+
 @dataclass
 class Demand:
     """Per packet: seconds occupied, the part not spent at an inner server, visits, and each member's seconds."""
@@ -36,20 +41,20 @@ class Demand:
 
     def add(self, seconds: Values, member: Values | None, live: Flags, members: int, place: str) -> float:
         """Add weighted seconds (shape n) at a member and return their sum; raises ModelError for one not there."""
-        total = float(np.sum(seconds))
+        total = float(seconds.sum())
         self.seconds += total
         if member is None:
             self.spread += total
             return total
-        if np.any(np.isnan(member)):
+        if np.isnan(member).any():
             self.chosen += total
             return total
         at = np.broadcast_to(np.asarray(member), seconds.shape).astype(np.int64)
         outside = live & ((at < 0) | (at >= members))
-        if np.any(outside):
+        if outside.any():
             raise ModelError(f"{place} has members 0..{members - 1}, got {at[outside][0]}")
         for number in np.unique(at[live]):
-            share = float(np.sum(seconds[at == number]))
+            share = float(seconds[at == number].sum())
             self.members[int(number)] = self.members.get(int(number), 0.0) + share
         return total
 
@@ -95,13 +100,23 @@ class Open:
 
 @dataclass
 class Path:
-    """How far work has come: shares of packets, weighted time and units held (shape n each), what is open."""
+    """How far work has come: shares of packets, weighted time and units held (shape n each), what is open.
+
+    turns: how many turns of loops stand side by side, each with n / turns packets. live: packets that come along.
+    """
 
     weights: Values
     clock: Values
     units: dict[str, Values] = field(default_factory=dict)
     open: tuple[Open, ...] = ()
     forked: bool = False
+    turns: int = 1
+    live: Flags = field(init=False)
+    total: float = field(init=False)  # of the shares
+
+    def __post_init__(self) -> None:
+        self.live = self.weights > 0
+        self.total = float(self.weights.sum())
 
     @property
     def chain(self) -> Chain:
@@ -111,7 +126,25 @@ class Path:
     def where(self, share: Values) -> Path:
         """Return the path of a share of the packets (shape n, or one probability)."""
         units = {name: held * share for name, held in self.units.items()}
-        return Path(self.weights * share, self.clock * share, units, self.open, self.forked)
+        return Path(self.weights * share, self.clock * share, units, self.open, self.forked, self.turns)
+
+    def side_by_side(self, goes_on: Values) -> Path:
+        """Return the path of turns that start here; goes_on: who takes part in each (0 or 1, shape turns x n)."""
+        turns = len(goes_on)
+
+        def each(values: Values) -> Values:
+            return (values * goes_on).ravel()
+
+        units = {name: each(held) for name, held in self.units.items()}
+        return Path(each(self.weights), each(self.clock), units, self.open, self.forked, self.turns * turns)
+
+    def after(self, turns: Path, begun: Path) -> None:
+        """Go on behind turns that stood side by side; each must give back as much as it takes."""
+        for name, held in turns.units.items():
+            if (np.abs(held - begun.units.get(name, 0.0)) > SMALL).any():
+                raise TurnsDifferError
+            self.units.setdefault(name, np.zeros_like(self.clock))
+        self.clock = self.clock + (turns.clock - begun.clock).reshape(-1, len(self.clock)).sum(axis=0)
 
     def rejoin(self, parts: Sequence[Path]) -> None:
         """Go on where the shares of this path have come to."""
@@ -122,7 +155,7 @@ class Path:
 
     def strand(self, forked: bool, open_: tuple[Open, ...]) -> Path:
         """Return the path of work that starts here and goes on side by side."""
-        return Path(self.weights, self.clock, dict(self.units), open_, forked or self.forked)
+        return Path(self.weights, self.clock, dict(self.units), open_, forked or self.forked, self.turns)
 
 
 @dataclass
@@ -141,34 +174,37 @@ class Sections:
     def begin(self, path: Path, section: Open, members: int, allowed: tuple[int, int], place: str) -> None:
         """Take units, as many as are allowed (least and most)."""
         least, most = allowed
-        kept, live = self.by_server.setdefault(section.server, Section()), path.weights > 0
-        taken = np.broadcast_to(section.units, path.weights.shape)[live]
+        kept, live = self.by_server.setdefault(section.server, Section()), path.live
+        units = np.broadcast_to(section.units, live.shape)
+        taken = units[live]
         outside = taken[(taken < least) | (taken > most)]
         if len(outside):
             raise ModelError(f"{place}: units of {section.server} must be in {least}..{most}, got {outside[0]:g}")
         kept.demand.add(-section.units * path.clock, section.member, live, members, f"{place}: {section.server}")
-        kept.demand.visits += float(np.sum(path.weights))
+        kept.demand.visits += path.total
         kept.outlives |= path.forked
         held = path.units.get(section.server, 0.0) + section.units * path.weights
         path.units[section.server] = held
-        if not np.any(taken == 0):
+        if taken.all():
             path.open = (*path.open, section)
-        elif np.any(taken):
+        elif taken.any():
+            if path.turns > 1:
+                raise TurnsDifferError
             kept.scattered = True
-        if not np.any(taken):
+        if not taken.any():
             return
         kept.least, kept.most = min(kept.least, float(taken.min())), max(kept.most, float(taken.max()))
-        kept.in_all += float(taken.max())
+        kept.in_all += float(np.where(live, units, 0.0).reshape(path.turns, -1).max(axis=1).sum())
         kept.at_a_time = max(kept.at_a_time, float(np.max(held[live] / path.weights[live])))
 
     def end(self, path: Path, section: Open, base: int, members: int, place: str) -> None:
         """Give units; what was opened in this block stands in `path.open` from `base` on."""
-        kept, live = self.by_server.setdefault(section.server, Section()), path.weights > 0
+        kept, live = self.by_server.setdefault(section.server, Section()), path.live
         kept.demand.add(section.units * path.clock, section.member, live, members, f"{place}: {section.server}")
         kept.outlives |= path.forked
         path.units[section.server] = path.units.get(section.server, 0.0) - section.units * path.weights
-        kept.untied |= bool(np.any(path.units[section.server] < -SMALL))
-        same = [k for k in range(base, len(path.open)) if _same(path.open[k], section, live)]
+        kept.untied |= bool((path.units[section.server] < -SMALL).any())
+        same = [k for k in range(base, len(path.open)) if _same(path.open[k], section, path)]
         if same:
             self.close(path, same[-1])
         elif np.any(np.broadcast_to(section.units, live.shape)[live]):
@@ -215,7 +251,16 @@ def without(spent: dict[tuple[Chain, str], float], names: set[str]) -> dict[tupl
     return result
 
 
-def _same(a: Open, b: Open, live: Flags) -> bool:
+def _same(a: Open, b: Open, path: Path) -> bool:
     if a.key != b.key:
         return False
-    return bool(np.all((np.broadcast_to(a.units, live.shape) == np.broadcast_to(b.units, live.shape)) | ~live))
+    live = path.live
+    same = (np.broadcast_to(a.units, live.shape) == np.broadcast_to(b.units, live.shape))[live]
+    found = bool(same.all())
+    if path.turns > 1 and ((not found and same.any()) or not _equal(a.member, b.member)):
+        raise TurnsDifferError
+    return found
+
+
+def _equal(a: Values | None, b: Values | None) -> bool:
+    return a is b or (a is not None and b is not None and np.array_equal(a, b))

@@ -19,7 +19,7 @@ from npexplore.machine.workload import Workload
 LATENCIES = 1000.0
 LEAST_S = 1e-3
 UNKNOWN_S = 1.0
-ONE = np.ones(1)
+NUMBER = "number of the packet"
 
 
 def patience(machine: Machine, workload: Workload) -> float:
@@ -27,8 +27,7 @@ def patience(machine: Machine, workload: Workload) -> float:
     rows = sorted({int(f(column)) for column in workload.columns.values() for f in (np.argmin, np.argmax)})
     columns = {name: np.asarray(column)[rows].astype(np.float64) for name, column in workload.columns.items()}
     try:
-        each = [flows(machine, _row(columns, k), ONE) for k in range(len(rows))]
-        latencies = LATENCIES * machine.threads * max(sum(flow.residence.values()) for flow in each)
+        latencies = LATENCIES * machine.threads * float(_alone(machine, columns, len(rows)).max())
     except (ModelError, RefusedError):
         latencies = UNKNOWN_S
     starts = max(pool.start.latest(pool.count) for pool in machine.pools)
@@ -36,8 +35,15 @@ def patience(machine: Machine, workload: Workload) -> float:
     return max(latencies, LEAST_S) + 2 * starts + LATENCIES * credits + _quiet(workload)
 
 
-def _row(columns: Mapping[str, Values], k: int) -> dict[str, Values]:
-    return {name: column[k : k + 1] for name, column in columns.items()}
+def _alone(machine: Machine, columns: Mapping[str, Values], packets: int) -> Values:
+    """Return for each packet the seconds that it takes alone, over all pools that it passes."""
+    numbered = {**columns, NUMBER: np.arange(packets, dtype=np.float64)}
+    latencies = np.zeros(packets)
+    for passed, clock in flows(machine, numbered, np.ones(packets)).clocks:
+        number = passed[NUMBER]
+        assert number is not None
+        np.add.at(latencies, number.astype(np.int64), clock)
+    return latencies
 
 
 def _quiet(workload: Workload) -> float:

@@ -5,11 +5,12 @@ Random programs over one machine with every listed kind. Times are whole nanosec
 
 import numpy as np
 import pytest
-from hypothesis import given, reject, settings
+from hypothesis import example, given, reject, settings
 from hypothesis import strategies as st
 from reference.small_machines import NS, OPTIONS, QUIET, STRICT, Probe, busy, ddr, dram, machine, packets, solo, told
 
 from npexplore.errors import ModelError
+from npexplore.machine.demands import demands
 from npexplore.machine.expressions import CONDITIONS, FUNCTIONS, Condition, Variable, ceildiv, evaluate, function
 from npexplore.machine.resources import (
     KINDS,
@@ -260,6 +261,100 @@ def test_one_thread_takes_the_time_that_demands_tell(steps, rows, options, proce
     assert busy(made, seen, found) == pytest.approx(expected, rel=1e-6)
     assert seen.counts == pytest.approx({name: found.counts.get(name, 0) for name in seen.counts}, rel=1e-9)
     assert found.delay <= found.latency * (1 + 1e-12) or found.side_by_side
+
+
+HELD = {  # each with its own end behind the loops, if it has one
+    "some": lambda m, i: (m.pool.take(count=i % 3), m.pool.give(count=i % 3)),
+    "more than given": lambda m, i: m.pool.take(count=1),
+    "less than given": lambda m, i: m.pool.give(count=1),
+    "as much in all": lambda m, i: (
+        m.pool.take(count=1), m.pool.take(count=1), m.pool.give(count=i % 2 + 1), m.delay.wait(seconds=NS),
+        m.pool.give(count=1 - i % 2),
+    ),
+    "a member": lambda m, i: m.give(m.take("server", member=i % 3, units=i % 2 + 1)),
+    "crossed": lambda m, i: m.give(m.take("processor", member=0), m.take("server", member=i % 3)),
+    "given by a fork": lambda m, i: given_by_a_fork(m, m.take("server", member=i % 3)),
+    "elsewhere": lambda m, i: (m.reorder.enter(), m.delay.wait(seconds=NS), m.reorder.leave(ticket=0)),
+    "at another member": lambda m, i: (m.lanes.enter(member=0), m.lanes.leave(ticket=0, member=1)),
+    "put": lambda m, i: m.queue.put(),
+}  # fmt: skip
+
+
+def given_by_a_fork(m, held):
+    with m.fork(held) as kept:
+        m.delay.wait(seconds=NS)
+        m.give(kept)
+
+
+def looped(m, packet, steps, held):
+    """Loops, one in another, whose turns do the same but for their number, and hold what they like."""
+    with m.loop(3) as i:
+        play(m, packet, steps, {"a": packet.a, "b": packet.b, "i": i})
+        for word in held:
+            HELD[word](m, i)
+    with m.loop(packet.b), m.loop(packet.a) as i:
+        for word in held:
+            HELD[word](m, i + packet.b)
+        play(m, packet, steps, {"a": packet.a, "b": packet.b, "i": i})
+    if "more than given" in held:
+        m.pool.give(count=packet.a * packet.b + 3)
+
+
+def recorded(program, rows):
+    """The body of a program, and the columns of its packets by variable."""
+    size, a, b = (np.array(column, dtype=np.float64) for column in zip(*rows, strict=True))
+    columns = {name: Variable(name) for name in ("packet_bytes", "a", "b")}
+    body = machine([*parts(None), Delay("quiet"), ReorderQueue("lanes", 2, members=2)], program).record(columns)
+    return body, dict(zip(columns.values(), (size, a, b), strict=True))
+
+
+@settings(max_examples=80)
+@given(steps=PROGRAMS, held=st.lists(st.sampled_from(list(HELD)), max_size=2, unique=True), rows=ROWS,
+       at_once=st.sampled_from([2, 5, 7, 4096]))  # fmt: skip
+@example(steps=[], held=["more than given"], rows=[(1, 2, 2)], at_once=7)
+@example(steps=[], held=["as much in all"], rows=[(1, 2, 2)], at_once=7)
+@example(steps=[("delay", 3)], held=["at another member"], rows=[(1, 2, 2)], at_once=7)
+@example(steps=[], held=["put"], rows=[(1, 2, 2)], at_once=7)
+def test_turns_side_by_side_are_turns_one_by_one(steps, held, rows, at_once):
+    body, columns = recorded(lambda m, packet: looped(m, packet, steps, held), rows)
+    weights = np.arange(1.0, len(rows) + 1)
+    fast, plain = (demands(body, columns, weights / weights.sum(), together) for together in (at_once, 1))
+    assert_same(fast, plain)
+
+
+def assert_same(a, b):
+    """All that demands tell is equal, but for rounding."""
+    assert a.clock == pytest.approx(b.clock, rel=1e-9)
+    assert list(a.servers) == list(b.servers)
+    for name, demand in a.servers.items():
+        other = b.servers[name]
+        for one in ("seconds", "inner", "visits", "spread", "chosen", "members"):
+            assert getattr(demand, one) == pytest.approx(getattr(other, one), rel=1e-9, abs=1e-18), (name, one)
+    for name, section in a.sections.items():
+        other = b.sections[name]
+        for one in ("least", "most", "at_a_time", "in_all"):
+            assert getattr(section, one) == pytest.approx(getattr(other, one), rel=1e-9), (name, one)
+        for one in ("crossed", "scattered", "outlives"):
+            assert getattr(section, one) == getattr(other, one), (name, one)
+    assert (a.untied, a.sections.keys(), a.side_by_side) == (b.untied, b.sections.keys(), b.side_by_side)
+    for name, puts in a.handed.items():
+        assert [weights.tolist() for weights, _ in puts] == [weights.tolist() for weights, _ in b.handed[name]]
+    for one in ("counts", "spent", "delay", "latency", "freed"):
+        assert getattr(a, one) == pytest.approx(getattr(b, one), rel=1e-9, abs=1e-18), one
+
+
+@settings(max_examples=40)
+@given(steps=PROGRAMS, rows=ROWS)
+def test_packets_beside_change_nothing(steps, rows):
+    """Demands of several packets are the sums of those of each."""
+    body, columns = recorded(lambda m, packet: looped(m, packet, steps, []), rows)
+    together = demands(body, columns, np.ones(len(rows)))
+    alone = [demands(body, {v: column[[k]] for v, column in columns.items()}, np.ones(1)) for k in range(len(rows))]
+    assert together.clock == pytest.approx(np.concatenate([each.clock for each in alone]), rel=1e-9)
+    for name, demand in together.servers.items():
+        for one in ("seconds", "inner", "visits"):
+            parts_of = [getattr(each.servers[name], one) for each in alone if name in each.servers]
+            assert getattr(demand, one) == pytest.approx(sum(parts_of), rel=1e-9, abs=1e-18), (name, one)
 
 
 @settings(max_examples=50)

@@ -118,7 +118,10 @@ class Resource(ABC):
 
     @abstractmethod
     def uses(self, method: str, values: Mapping[str, Values | None]) -> Uses:
-        """Return what a visit occupies; `values` holds the operands (None: depends on a random choice)."""
+        """Return what a visit occupies; `values` holds the operands (None: depends on a random choice).
+
+        Packet by packet: what one of them uses does not depend on those beside it in the arrays.
+        """
 
     @abstractmethod
     def emit(self, method: str, operands: Mapping[str, Expression], asm: Assembler) -> Operand | None:

@@ -174,8 +174,9 @@ class DdrController(Resource):
             rules["activate"] = (nothing + t.t_rrd, nothing + t.t_rrd)
         if self.page == "closed" and self.window:
             rules["window"] = (nothing + t.t_faw, nothing + t.t_faw / 4)
-        scarcest = max(rules, key=lambda rule: float(np.mean(rules[rule][1])))
-        rest = busy if scarcest == "bank" else np.maximum(busy - rules[scarcest][0], 0.0)
+        scarcest = np.stack([np.broadcast_to(share, busy.shape) for _, share in rules.values()]).argmax(axis=0)
+        kept = {rule: np.where(scarcest == k, rules[rule][0], nothing) for k, rule in enumerate(rules)}
+        rest = np.maximum(busy - sum(kept[rule] for rule in rules if rule != "bank"), 0.0)
         holds = [
             Hold(f"{name}.slots", latency, nothing, member=channel),
             Hold(f"{name}.column", (bursts - 1) * self.same + t.t_ck, nothing, member=channel),
@@ -184,9 +185,8 @@ class DdrController(Resource):
         ]
         for rule, (seconds, _) in rules.items():
             if rule != "bank":
-                visits = float(np.mean(bursts)) + row_commands if rule == "command" else 1.0
-                inner = seconds if rule == scarcest else nothing
-                holds.append(Hold(f"{name}.{rule}", seconds, inner, visits, channel))
+                visits = bursts + row_commands if rule == "command" else 1.0
+                holds.append(Hold(f"{name}.{rule}", seconds, kept[rule], visits, channel))
         if t.t_rfc:
             holds.append(Hold(f"{name}.quiet", issued, nothing, member=channel))
         if self.write_buffer is not None and read:

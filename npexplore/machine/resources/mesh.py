@@ -90,10 +90,10 @@ class Mesh(Resource):
         seconds = self.cycle * cycles_for(flits, self.depth, self.hop)
         source, target = (self._terminal(method, word, values[word]) for word in ("source", "target"))
         crossings = self._crossings(source, target)
+        links = np.flatnonzero(crossings.reshape(-1, len(self.grid.links)).any(axis=0)).tolist()
         holds = [
-            Hold(link.name, seconds * share, visits=share)
-            for link, share in zip(self.grid.links, np.moveaxis(crossings, -1, 0), strict=True)
-            if np.any(share)
+            Hold(self.grid.links[link].name, seconds * crossings[..., link], visits=crossings[..., link])
+            for link in links
         ]
         latency = seconds
         if method == "deliver":
@@ -102,16 +102,12 @@ class Mesh(Resource):
 
     def _crossings(self, source: Values | None, target: Values | None) -> Values:
         """Return crossings (..., links) of packets with these terminals."""
-        if source is None and target is None:
-            return self.grid.crossings(None, None)
-        ends = [np.full(1, -1.0) if end is None else np.asarray(end, dtype=np.float64) for end in (source, target)]
-        ends = list(np.broadcast_arrays(*ends))
-        shape = np.broadcast_shapes(*(np.shape(end) for end in (source, target) if end is not None))
-        pairs, which = np.unique(np.stack([end.ravel() for end in ends], axis=1), axis=0, return_inverse=True)
-        rows = [self.grid.crossings(*(None if end < 0 else int(end) for end in pair)) for pair in pairs]
-        table: Values = (
-            np.array(rows).reshape(-1, len(self.grid.links))[which.ravel()].reshape(*shape, len(self.grid.links))
-        )
+        kinds = self.grid.terminals + 1  # of ends: any tile, or one of the terminals
+        first, last = (np.int64(0) if end is None else end.astype(np.int64) + 1 for end in (source, target))
+        pairs, which = np.unique(first * kinds + last, return_inverse=True)
+        ends = [divmod(int(pair), kinds) for pair in pairs]
+        rows = [self.grid.crossings(*(end - 1 if end else None for end in pair)) for pair in ends]
+        table: Values = np.array(rows)[which.reshape(np.broadcast_shapes(np.shape(first), np.shape(last)))]
         return table
 
     # ---- engine operations
