@@ -19,7 +19,11 @@ SHOWN = {
 @click.command(help="Compare every published number with its prediction.")
 @click.option("--design", "designs", multiple=True, help="Only rows of this design; may repeat. Default: all papers.")
 @click.option("--seeds", type=click.IntRange(2, 1000), default=3, show_default=True, help="Replications.")
-@click.option("--results", type=click.Path(dir_okay=False), help="CSV of your own numbers to join as another column.")
+@click.option(
+    "--results",
+    type=click.Path(dir_okay=False),
+    help="CSV of your own numbers (docs/studies.md): beside published ones and ours.",
+)
 @click.option("--markdown", type=click.Path(dir_okay=False), help="Also write the table as a Markdown page.")
 @click.option("--strict", is_flag=True, help="Exit with 1 if a check row is off.")
 @json_option
@@ -31,8 +35,9 @@ def command(
     from npexplore.study.results import read_results
 
     theirs = read_results(results) if results else None
-    found = check(designs or None, seeds=seeds, results=theirs)
-    emit(found.to_dict(), lambda: _text(found.rows, results is not None), as_json=as_json)
+    wanted = designs or (None if theirs is None else theirs.designs)
+    found = check(wanted, seeds=seeds, results=theirs)
+    emit(found.to_dict(), lambda: _text(found.rows, found.results), as_json=as_json)
     if markdown is not None:
         from npexplore.ledger import load
         from npexplore.report.accuracy import accuracy
@@ -44,9 +49,29 @@ def command(
     return 1 if strict and off else 0
 
 
-def _text(rows: list[dict[str, Any]], with_results: bool) -> str:
+MINE = {
+    "line": "line", "what": "number", "unit": "unit", "value": "yours", "published": "published", "error": "error",
+    "verdict": "verdict", "predicted": "predicted", "difference": "yours - predicted",
+}  # fmt: skip
+
+
+def _mine(results: list[dict[str, Any]]) -> str:
+    """Return a user's numbers as a table: beside the published ones, and beside ours."""
+    rows = []
+    for result in results:
+        told = " ".join(f"{knob}={value}" for knob, value in result["conditions"].items() if knob != "design")
+        what = result["key"] or f"{result['design']} {result['quantity']} {told}".strip()
+        shares = {
+            key: None if result[key] is None else f"{100 * result[key]:+.1f} %" for key in ("error", "difference")
+        }
+        rows.append({**result, "what": what, **shares})
+    return table(rows, MINE)
+
+
+def _text(rows: list[dict[str, Any]], results: list[dict[str, Any]] | None) -> str:
+    if results is not None:
+        return _mine(results)
     modelled = [row for row in rows if row["verdict"] != "not_modelled"]
     shown = [{**row, "error": None if row["error"] is None else f"{100 * row['error']:+.1f} %"} for row in modelled]
-    columns = {**SHOWN, "results": "results"} if with_results else SHOWN
     counts = Counter(row["verdict"] for row in rows)
-    return table(shown, columns) + "\n\n" + ", ".join(f"{n} {name}" for name, n in counts.most_common())
+    return table(shown, SHOWN) + "\n\n" + ", ".join(f"{n} {name}" for name, n in counts.most_common())

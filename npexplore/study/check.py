@@ -24,6 +24,7 @@ from npexplore.solve.intervals import interval
 from npexplore.solve.prediction import Prediction
 from npexplore.study.points import Point, Predictions
 from npexplore.study.quantities import MissingError, Quantity, quantity_of
+from npexplore.study.results import Results
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,17 +40,20 @@ FIELDS = (
 class Check:
     """The cross-check table. rows: dicts with FIELDS; alternatives: name -> {key: best value} of other structures.
 
-    predictions: what the rows were judged by, for whoever asks for the same points again.
+    predictions: what the rows were judged by, for whoever asks for the same points again. results: a user's numbers
+    beside the published ones and ours (study/results.py), None where he gave none.
     """
 
     rows: list[dict[str, Any]]
     free_parameters: dict[str, list[str]]
     alternatives: dict[str, dict[str, float | None]] = field(default_factory=dict)
     predictions: Predictions | None = field(default=None, repr=False)
+    results: list[dict[str, Any]] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON document of `npexplore check`."""
-        return {"version": __version__, "rows": self.rows, "free_parameters": self.free_parameters}
+        own = {} if self.results is None else {"results": self.results}
+        return {"version": __version__, "rows": self.rows, "free_parameters": self.free_parameters, **own}
 
     def frame(self) -> pd.DataFrame:
         """Return the rows as a table; alternatives are columns `alternative: NAME`."""
@@ -76,26 +80,29 @@ def check(
     seeds: int = 3,
     packets: int = 10_000,
     ledger: Ledger | None = None,
-    results: Callable[[Row], float | None] | None = None,
+    results: Results | None = None,
     alternatives: bool = False,
     executor: Executor | None = None,
 ) -> Check:
     """Predict every published number of some designs (None: of all papers) and compare.
 
-    seeds: replications of the simulation. results: a user's own value of a row, in its unit. alternatives: also predict
-    with each structure that calibration does not rule out. Raises UnknownNameError.
+    seeds: replications of the simulation. results: a user's own numbers; those that nobody published are predicted
+    too. alternatives: also predict with each structure that calibration does not rule out. Raises UnknownNameError.
     """
     published = ledger or load()
     known = {row.design for row in published} | set(DESIGNS)
     chosen = None if designs is None else {one_of("design", name, known) for name in designs}
     rows = [row for row in published.select(roles=ROLES) if chosen is None or row.design in chosen]
-    modelled = [(row, quantity) for row in rows if row.design in DESIGNS and (quantity := quantity_of(row))]
+    own = [] if results is None else [row for row in results.own if chosen is None or row.design in chosen]
+    modelled = [(row, quantity) for row in (*rows, *own) if row.design in DESIGNS and (quantity := quantity_of(row))]
     points = [point for row, quantity in modelled for point in quantity.points(row)]
     predictions = Predictions(seeds=tuple(range(1, seeds + 1)), packets=packets)
     predictions.fetch(points, executor)
     out = Check([_row(row, published, predictions) for row in rows], _free(row for row, _ in modelled))
     out.predictions = predictions
     if results is not None:
+        unpublished = [_row(row, published, predictions) for row in own]
+        out.results = results.compared([*out.rows, *unpublished])
         for entry, row in zip(out.rows, rows, strict=True):
             entry["results"] = results(row)
     if alternatives:
@@ -148,7 +155,10 @@ def _row(row: Row, ledger: Ledger, predictions: Predictions) -> dict[str, Any]:
     entry["error"] = None if hidden or isinstance(best, bool) else row.relative_error(best)
     if entry["verdict"] == "off":
         reasons = design(row.design).parameters.file.reason
-        entry["reason"] = reasons.get(ledger.measurement(row.key), reasons.get(row.key, "no explanation found yet"))
+        entry["reason"] = reasons.get(
+            ledger.measurement(row.key) if row.key in ledger else row.key,
+            reasons.get(row.key, "no explanation found yet"),
+        )
     return entry
 
 
@@ -180,7 +190,7 @@ class _Fitted:
 
 def label(row: Row, ledger: Ledger, parameters: Mapping[str, Parameter | _Fitted]) -> str:
     """Return `calibrated`, `post_hoc` or `predicted` from the records of what a prediction depends on."""
-    measurement = ledger.measurement(row.key)
+    measurement = ledger.measurement(row.key) if row.key in ledger else row.key
 
     def names(keys: Iterable[str]) -> bool:
         return any(key in ledger and ledger.measurement(key) == measurement for key in keys)
