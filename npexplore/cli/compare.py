@@ -1,0 +1,82 @@
+"""`npexplore compare`: machines side by side on the same packets, as published or at one clock.
+
+The JSON document: `workload{name, packets, mean_packet_bytes, arrivals}, clock_mhz, rows[{machine, clock_mhz,
+bounds_bps, queueing_bps, simulated_bps, low_bps, high_bps, counted, rate_pps, packet_bps, bottleneck, latency_s, note,
+refused}]`, null where a machine has no answer.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from npexplore.cli.options import ending, workload_options
+from npexplore.cli.output import emit, json_option, note, table
+from npexplore.errors import InputError
+
+
+@click.command("compare")
+@click.argument("names", metavar="[DESIGN]...", nargs=-1)
+@workload_options
+@click.option("--clock-mhz", type=float, help="Scale every machine to this clock; default: as published.")
+@click.option("--seed", default=1, show_default=True, type=click.IntRange(min=0), help="Seed of the simulations.")
+@json_option
+def command(
+    names: tuple[str, ...], trace: str | None, mix: str | None, packet_bytes: int | None, arrivals: str | None,
+    rate: str | None, clock_mhz: float | None, seed: int, as_json: bool,
+) -> int:  # fmt: skip
+    """Set machines side by side on the same packets: each DESIGN, or all that are listed."""
+    from tqdm import tqdm
+
+    from npexplore.designs import DESIGNS, design
+    from npexplore.machine.workload import workload
+    from npexplore.study.compare import compare
+
+    made = [design(name) for name in names or DESIGNS]
+    given = {"--trace": trace, "--mix": mix, "--packet-bytes": packet_bytes}
+    if sum(value is not None for value in given.values()) != 1:
+        got = " and ".join(option for option, value in given.items() if value is not None) or "none"
+        raise InputError(f"compare needs one of --trace FILE, --mix NAME, --packet-bytes N; got {got}")
+    load = workload(trace, mix=mix, packet_bytes=packet_bytes, arrivals=arrivals or "saturated", rate=rate)
+    if trace is not None and load.note:
+        note(f"{trace}: {load.note}")
+    with tqdm(total=len(made), unit="machine", disable=None, file=sys.stderr, leave=False) as bar:
+
+        def progress(name: str) -> None:
+            bar.set_description(name)
+            bar.update(0 if bar.n == 0 and name == made[0].name else 1)
+
+        found = compare(load, made, clock_mhz=clock_mhz, seed=seed, progress=progress)
+    document = {
+        "workload": {
+            "name": load.name, "packets": len(load.packet_bytes), "mean_packet_bytes": load.mean_packet_bytes,
+            "arrivals": load.arrivals,
+        },
+        "clock_mhz": clock_mhz,
+        "rows": found.to_dict("records"),
+    }  # fmt: skip
+    emit(document, lambda: text(document), as_json=as_json)
+    return ending(load)
+
+
+def text(document: dict[str, Any]) -> str:
+    """Return the machines as a table, and below it what some were asked in the packets' place."""
+    load, clock = document["workload"], document["clock_mhz"]
+    how = "as published" if clock is None else f"all at {clock:g} MHz, memories in step"
+    rows = [
+        {
+            "machine": row["machine"], "MHz": row["clock_mhz"], "packets Mb/s": _scaled(row["packet_bps"], 1e-6),
+            "Mpps": _scaled(row["rate_pps"], 1e-6), "bounds Mb/s": _scaled(row["bounds_bps"], 1e-6),
+            "queueing": _scaled(row["queueing_bps"], 1e-6), "simulated": _scaled(row["simulated_bps"], 1e-6),
+            "counted": row["counted"], "bottleneck": row["bottleneck"], "latency us": _scaled(row["latency_s"], 1e6),
+        }
+        for row in document["rows"]
+    ]  # fmt: skip
+    notes = [f"{row['machine']}: {said}" for row in document["rows"] for said in (row["note"], row["refused"]) if said]
+    return "\n\n".join([f"{load['name']}, {load['arrivals']}, {how}", table(rows), *(["\n".join(notes)] * bool(notes))])
+
+
+def _scaled(value: float | None, factor: float) -> float | None:
+    return None if value is None else value * factor
