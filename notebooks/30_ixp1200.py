@@ -79,7 +79,8 @@ drawings.roles(demands, facts)
 # A machine with another pair is refused when it is built.
 
 # %%
-tables.table(edge.role_pairs(router))
+pairs = edge.role_pairs(router)
+tables.table(pairs.assign(fits=pairs["fits"].map({True: "yes", False: "no"})))
 
 # %% [markdown]
 # A traffic generator fills the ports and counts what comes back. *(Fig. 5)*
@@ -225,7 +226,7 @@ shared["delay_us"] = shared["delay_mean_ns"] / 1e3
 curves(
     shared, "load", "sent_pps", "class", panel="reading", title="Four flows into one link: rates",
     x_title="load of each input", y_title="packets/s", hover=("policed", "queue_full", "buffer_full"),
-)  # fmt: skip
+).update_xaxes(tickformat=".0%", dtick=0.25)  # fmt: skip
 
 # %% [markdown]
 # Latencies part where the link is full; a lower AF class waits twice as long as the next higher one. *(Fig. 8)*
@@ -235,6 +236,7 @@ figure = curves(
     shared, "load", "delay_us", "class", panel="reading", title="Four flows into one link: mean latencies",
     x_title="load of each input", y_title="latency (µs)", hover=("queue_full",),
 )  # fmt: skip
+figure.update_xaxes(tickformat=".0%", dtick=0.25)
 figure.update_yaxes(type="log", rangemode="normal", dtick=1, tickformat=",")
 
 # %% [markdown]
@@ -279,7 +281,8 @@ figure.update_yaxes(range=[-0.03, 1.03], tickformat=".0%")
 
 # %% [markdown]
 # With one rule the SRAM binds: all remedies against it help until the engines are full. With 512 rules the engines are
-# right behind, and only fewer searches help. Moving the routing table alone frees one word of a hundred.
+# right behind, and only fewer searches help: a cache, if traffic is local. Moving the routing table alone frees one
+# word of a hundred. Colours say what binds once a remedy is in place.
 
 # %%
 gains = remedy.remedies(router, sources, simulations=simulations)
@@ -314,7 +317,11 @@ tables.table(shown, digits=3)
 # AF3 begins to lose packets do not:
 
 # %%
-tables.table(diffserv.over_queues(router, (16, 64, 256)), digits=4)
+queues = diffserv.over_queues(router, (16, 64, 256)).rename(columns={
+    "queue": "packets a queue holds", "ef_pps": "EF (packets/s)", "share_ratio": "AF shares, class over class",
+    "latency_ratio": "AF latencies, class over class", "drop_onset": "load from which AF3 loses packets",
+})  # fmt: skip
+tables.table(queues, digits=4)
 
 # %% [markdown]
 # Policers read the time from a timer that the StrongARM keeps. A tick longer than it takes to fill a bucket of eight
@@ -322,7 +329,12 @@ tables.table(diffserv.over_queues(router, (16, 64, 256)), digits=4)
 # microsecond would cost the SRAM two per cent of its time, if the timer's word lies there.
 
 # %%
-tables.table(diffserv.over_timers(router, (1, 10, 100, 200, 500, 1000)), digits=4)
+timers = diffserv.over_timers(router, (1, 10, 100, 200, 500, 1000))
+timers = timers.assign(sram_share=100 * timers["sram_share"]).rename(columns={
+    "tick_us": "tick (µs)", "ef_pps": "EF (packets/s)", "expected_pps": "least of limit and depth / tick",
+    "sram_share": "SRAM busy with ticks (%)",
+})  # fmt: skip
+tables.table(timers)
 
 # %% [markdown]
 # What was assumed, or fitted to calibration rows, because no source states it:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import plotly.graph_objects as go
@@ -19,32 +20,35 @@ SHADES = ("#E5E7EB", theme.ORANGE, theme.VERMILION, theme.SKY)
 
 
 def machine(demands: pd.DataFrame, facts: Any) -> Drawing:
-    """Return the block drawing of Fig. 1, blocks shaded by how near they are to full at the machine's upper bound.
+    """Return the block drawing of Fig. 1: what a packet takes of each block, shaded by how near it is to full.
+
+    Full is at the machine's upper bound; two engines or directions in a block are added up.
 
     demands: table of study.curves.demands. facts: the design's parameters.
     """
     d = Drawing(940, 460, demands, label="IXP1200 block drawing: StrongARM, microengines, memory units, IX bus")
     known = demands.set_index("server")
 
-    def block(x: float, y: float, w: float, h: float, server: str, *lines: str) -> None:
-        if server not in known.index:
+    def block(x: float, y: float, w: float, h: float, servers: Sequence[str], *lines: str) -> None:
+        rows = known.loc[[name for name in servers if name in known.index]]
+        if rows.empty:
             d.block(x, y, w, h, lines)
             return
-        row = known.loc[server]
-        asked = f"{row.ns_per_packet:,.0f} ns a packet"
-        tip = f"{server}: {asked} in {row.visits:.3g} visits; full at {row.ceiling_mpps:.3g} Mpps"
-        d.block(x, y, w, h, [*lines, asked], load=float(row.load), tip=tip)
+        asked = f"{rows['ns_per_packet'].sum():,.0f} ns a packet"
+        full = f"full at {rows['ceiling_mpps'].min():.3g} Mpps"
+        tip = f"{', '.join(rows.index)}: {asked} in {rows['visits'].sum():.3g} visits; {full}"
+        d.block(x, y, w, h, [*lines, asked], load=float(rows["load"].max()), tip=tip)
 
     d.box(230, 30, 480, 400, fill="#fafbfc", dash="6 4", radius=12)
     d.text(242, 50, "IXP1200", size=12, anchor="start", colour=theme.GREY)
     d.block(250, 65, 170, 66, ["StrongARM core", f"{facts.core_clock_mhz:g} MHz", "timer, slow path"])
-    block(250, 160, 170, 76, "sdram", "SDRAM unit", "64 bit, packets")
-    block(250, 265, 170, 76, "sram", "SRAM unit", "32 bit, tables, queues")
-    block(500, 65, 190, 66, "me0", "Microengines 1 and 2", "receivers")
-    block(500, 140, 190, 66, "me_gbe", "Microengines 3 and 4", "receivers")
-    block(500, 215, 190, 66, "me2", "Microengines 5 and 6", "transmitters, scheduler")
-    block(500, 345, 190, 70, "ix_in", "IX bus interface", "RFIFO, TFIFO")
-    block(250, 360, 170, 55, "ready_bus", "Ready bus sequencer")
+    block(250, 160, 170, 76, ["sdram"], "SDRAM unit", "64 bit, packets")
+    block(250, 265, 170, 76, ["sram"], "SRAM unit", "32 bit, tables, queues")
+    block(500, 65, 190, 66, ["me0", "me1"], "Microengines 1 and 2", "receivers")
+    block(500, 140, 190, 66, ["me_gbe"], "Microengines 3 and 4", "receivers")
+    block(500, 215, 190, 66, ["me2", "me_tx_gbe"], "Microengines 5 and 6", "transmitters, scheduler")
+    block(500, 345, 190, 70, ["ix_in", "ix_out"], "IX bus interface", "RFIFO, TFIFO")
+    block(250, 360, 170, 55, ["ready_bus"], "Ready bus sequencer")
     d.arrow((422, 198), (460, 198), (460, 98), (498, 98), both=True)
     d.arrow((422, 303), (472, 303), (472, 173), (498, 173), both=True)
     d.arrow((472, 248), (498, 248), both=True)
@@ -164,21 +168,23 @@ def remedies(table: pd.DataFrame, *, title: str) -> go.Figure:
     """
     wanted = list(table["rules"].unique())
     names = ["1 rule" if n == 1 else f"{n} rules" for n in wanted]
-    ranked = table[table["rules"] == wanted[-1]].sort_values("throughput_mbps")["remedy"]
-    figure = make_subplots(1, len(wanted), shared_yaxes=True, subplot_titles=names, horizontal_spacing=0.06)
+    ranked = table[table["rules"] == wanted[-1]].sort_values("throughput_mbps")["remedy"].tolist()
+    figure = make_subplots(1, len(wanted), shared_yaxes=True, subplot_titles=names, horizontal_spacing=0.08)
     for column, n in enumerate(wanted, start=1):
-        part = table[table["rules"] == n].set_index("remedy").loc[ranked].reset_index()
-        figure.add_trace(
-            go.Bar(
-                x=part["throughput_mbps"], y=part["remedy"], orientation="h", showlegend=False,
-                text=[f"{row.gain:+.0%}, {row.binds}" for row in part.itertuples()], textposition="outside",
-                cliponaxis=False,
-                marker_color=[theme.GREY if name == "as published" else theme.BLUE for name in part["remedy"]],
-                customdata=part[["bottleneck"]],
-                hovertemplate="%{y}: %{x:.0f} Mb/s<br>then full: %{customdata[0]}<extra></extra>",
-            ),
-            1, column,
-        )  # fmt: skip
-        figure.update_xaxes(title_text="throughput (Mb/s)", range=[0, 1.45 * part["throughput_mbps"].max()],
-                            row=1, col=column)  # fmt: skip
-    return finished(figure, title, 140 + 34 * len(ranked), legend_rows=0)
+        rows = table[table["rules"] == n]
+        for name, shade in BINDING.items():
+            part = rows[rows["binds"] == name]
+            figure.add_trace(
+                go.Bar(
+                    x=part["throughput_mbps"], y=part["remedy"], orientation="h", name=name,
+                    legendgroup=name, showlegend=column == 1 and name in set(table["binds"]),
+                    text=[f"{gain:+.0%}" for gain in part["gain"]], textposition="outside", cliponaxis=False,
+                    marker_color=SHADES[shade], hovertemplate="%{y}: %{x:.0f} Mb/s<extra></extra>",
+                ),
+                1, column,
+            )  # fmt: skip
+        figure.update_xaxes(title_text="throughput (Mb/s)", range=[0, 1.25 * rows["throughput_mbps"].max()],
+                            nticks=5, row=1, col=column)  # fmt: skip
+    figure.update_yaxes(categoryorder="array", categoryarray=ranked)
+    figure.update_layout(barmode="overlay", legend_title_text="what binds then: ")
+    return finished(figure, title, 190 + 34 * len(ranked), legend_rows=1)

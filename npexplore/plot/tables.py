@@ -75,14 +75,17 @@ def table(
 def cross_check(frame: pd.DataFrame, where: Mapping[str, str], *, height: int | None = 720) -> Table:
     """Return the cross-check: one line a published number, three solvers, error, label, verdict, spread, reason.
 
-    frame: `Check.frame()`. where: place in the paper by key. The spread is that of the structure alternatives.
+    frame: `Check.frame()`. where: place in the paper by key. The spread is that of the structure alternatives. What no
+    row has (a solver that does not apply, alternatives nobody asked for) has no column.
     """
     import pandas as pd
 
     others = [name for name in frame.columns if name.startswith("alternative: ")]
     rows = [_line(row, where, others) for row in frame.to_dict("records")]
+    cells = pd.DataFrame(rows)
+    empty = [name for name in ("queueing", "other structures") if (cells[name] == "&ndash;").all()]
     left = ("where", "what", "label", "verdict")
-    return Table(frame, pd.DataFrame(rows), left=left, height=height)
+    return Table(frame, cells.drop(columns=empty), left=left, height=height)
 
 
 def scores(frame: pd.DataFrame) -> Table:
@@ -123,7 +126,9 @@ def _line(row: Mapping[str, Any], where: Mapping[str, str], others: Sequence[str
     spread = [float(row[name]) for name in others if _known(row[name])]
     off = row["verdict"] in ("off", "not_predictable", "not_modelled")
     red = f' style="color:{BAD}"' if off else ""
-    hints = f"<br><small>{row['prototype_hints']:.0f} hints</small>" if _known(row["prototype_hints"]) else ""
+    count = row["prototype_hints"]
+    hints = f"<br><small>{count:.0f} hint{'s'[: count != 1]}</small>" if _known(count) else ""
+    label = row["label"] if _known(row["label"]) else "&ndash;"
     key = escape(row["key"]).replace(".", ".<wbr>")
     return {
         "where": escape(where[row["key"]]),
@@ -134,7 +139,7 @@ def _line(row: Mapping[str, Any], where: Mapping[str, str], others: Sequence[str
         "simulated": _with_interval(row["simulated"], row["ci95"]),
         "error": f"<span{red}>{100 * row['error']:+.1f}&nbsp;%</span>" if _known(row["error"]) else "&ndash;",
         "other structures": _span(spread),
-        "label": str(row["label"] or "&ndash;").replace("_", " ") + hints,
+        "label": str(label).replace("_", " ") + hints,
         "verdict": f"<b{red}>{escape(str(row['verdict'])).replace('_', ' ')}</b>" if off else escape(row["verdict"]),
         "note": f"<small{red}>{escape(row['reason'])}</small>" if _known(row["reason"]) else "",
     }

@@ -186,7 +186,8 @@ def unstated(design: Design, workload: Workload | None = None) -> pd.DataFrame:
         parameter = known.get(found.name)
         fitted = len(parameter.fitted_to) if parameter is not None else 0
         others = [choice for choice in (parameter.choices if parameter is not None else []) if choice != found.value]
-        told = [f"or {', '.join(others)}"] * bool(others) + [f"fitted to {fitted} rows"] * bool(fitted)
+        rows_of = f"fitted to {fitted} row{'s'[: fitted > 1]}"
+        told = [f"or {', '.join(others)}"] * bool(others) + [rows_of] * bool(fitted)
         value = "" if found.value is None else f"{found.value} {found.unit}".strip()
         rows.append((found.name, found.kind, value, "; ".join(told), found.about, found.source))
     return pd.DataFrame(rows, columns=["name", "kind", "value", "instead", "about", "source"])
