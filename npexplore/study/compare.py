@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from npexplore.designs import DESIGNS, Design, design
-from npexplore.errors import InputError, NpexploreError, positive
+from npexplore.errors import InputError, NpexploreError, one_of, positive
 from npexplore.machine.machine import Machine
 from npexplore.machine.parameters import Parameters
 from npexplore.machine.resources import Processor
@@ -53,22 +53,27 @@ def compare(
         positive("common clock", clock_mhz)
         if load.arrivals != "saturated":
             raise InputError(f"machines at a common clock need saturated arrivals, got {load.arrivals}")
-    chosen = [design(d) if isinstance(d, str) else d for d in (DESIGNS if designs is None else designs)]
+    chosen = list(DESIGNS if designs is None else designs)
+    for name in chosen:
+        if isinstance(name, str) and not name.endswith((".toml", ".py")):
+            one_of("design", name, DESIGNS)
     if not chosen:
         raise InputError("compare needs at least one machine")
     rows = []
     for made in chosen:
         if progress:
-            progress(made.name)
+            progress(made if isinstance(made, str) else made.name)
         row = one(made, load, seed)
         rows.append(row if clock_mhz is None else _scaled(row, clock_mhz))
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
-def one(made: Design, load: Workload, seed: int = 1) -> dict[str, Any]:
+def one(of: Design | str, load: Workload, seed: int = 1) -> dict[str, Any]:
     """Return a machine's row."""
-    row: dict[str, Any] = dict.fromkeys(COLUMNS) | {"machine": made.name}
+    row: dict[str, Any] = dict.fromkeys(COLUMNS) | {"machine": of if isinstance(of, str) else of.name}
     try:
+        made = design(of) if isinstance(of, str) else of
+        row["machine"] = made.name
         asked, given, row["note"] = _equivalent(made, load)
         row["clock_mhz"] = clock_of(asked.machine(), asked.parameters)
         found = explain(asked, given, seed=seed, elasticities=False)

@@ -156,8 +156,7 @@ def test_a_machine_that_cannot_is_a_row_that_says_why(monkeypatch):
     def broken():
         raise InputError("cannot be built")
 
-    made = DESIGNS["ixp2400"]
-    monkeypatch.setattr(on_capture, "DESIGNS", {"ixp2400": made, "broken": broken})
+    monkeypatch.setitem(DESIGNS, "broken", broken)
     monkeypatch.setattr(on_capture, "machines_for_workloads", lambda: ["ixp2400", "broken"])
     rows = on_capture.on_machines(read(WIKIPEDIA).workload).set_index("machine")
     assert rows.loc["broken", "refused"] == "cannot be built"
