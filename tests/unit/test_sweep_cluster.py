@@ -1,0 +1,128 @@
+"""Sweeps on a Dask cluster of separate processes: the same rows, whoever dies meanwhile; what is wrong is one line."""
+
+import importlib.util
+import socket
+
+import pyarrow.parquet as pq
+import pytest
+from pandas.testing import assert_frame_equal
+from reference.dask_cluster import dask_cluster
+
+from npexplore.cli import main
+from npexplore.errors import InputError, NpexploreError
+from npexplore.machine.workload import workload
+from npexplore.study import executors
+from npexplore.study.grid import grid
+from npexplore.study.sweep import sweep
+
+LOAD = workload(packet_bytes=64)
+FEW = 1000  # packets
+POINTS = [*grid("ixp2400", LOAD, seeds=12, banks=(4, 8)), *grid("ixp2400", LOAD, solver=("bounds", "queueing"))]
+slow = pytest.mark.slow
+needs_dask = pytest.mark.skipif(importlib.util.find_spec("distributed") is None, reason="needs the extra cluster")
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return sweep(POINTS, workers=1, packets=FEW)
+
+
+def once(at, act):
+    """Return a progress function that acts once, when so many points are done."""
+    acted = []
+
+    def progress(done, total):
+        if done >= at and not acted:
+            acted.append(act())
+
+    return progress
+
+
+@slow
+@needs_dask
+def test_a_worker_that_is_killed_changes_no_row(tmp_path, rows):
+    with dask_cluster(tmp_path) as cluster:
+        kill = once(8, cluster.workers[0].kill)
+        found = sweep(POINTS, executor=cluster.address, packets=FEW, store=tmp_path / "a.parquet", progress=kill)
+        assert cluster.workers[0].wait() != 0
+        assert cluster.workers[1].poll() is None
+    assert_frame_equal(found, rows)
+    assert pq.read_metadata(tmp_path / "a.parquet").num_rows == len(POINTS)
+
+
+@slow
+@needs_dask
+def test_a_cluster_that_dies_leaves_what_was_finished(tmp_path, rows):
+    path = tmp_path / "a.parquet"
+    with dask_cluster(tmp_path) as cluster:
+        kill = once(8, lambda: [worker.kill() for worker in cluster.workers])
+        with pytest.raises(NpexploreError, match=r"the cluster has no workers left; \d+ of 26 points are finished and"):
+            sweep(POINTS, executor=cluster.address, packets=FEW, store=path, progress=kill)
+    finished = pq.read_metadata(path).num_rows
+    assert 8 <= finished < len(POINTS)
+    begun = []
+    assert_frame_equal(
+        sweep(POINTS, packets=FEW, store=path, progress=lambda done, total: begun.append(done))[rows.columns], rows
+    )
+    assert begun[0] == finished
+
+
+@slow
+@needs_dask
+def test_the_command_runs_on_a_cluster(tmp_path, capsys):
+    asked = ["sweep", "ixp2400", "--packet-bytes", "64", "--packets", "500", "--seeds", "3", "--out"]
+    with dask_cluster(tmp_path, workers=1) as cluster:
+        assert main([*asked, str(tmp_path / "a.parquet"), "--cluster", cluster.address]) == 0
+    assert main([*asked, str(tmp_path / "b.parquet")]) == 0
+    assert_frame_equal(*(pq.read_table(tmp_path / f"{name}.parquet").to_pandas() for name in "ab"))
+    assert capsys.readouterr().err == ""
+
+
+@slow
+@needs_dask
+def test_a_cluster_without_workers_or_with_another_npexplore_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(executors, "REACHED_WITHIN_S", 1)
+    with dask_cluster(tmp_path, workers=0) as cluster, pytest.raises(InputError, match="has no workers"):
+        sweep(POINTS, executor=cluster.address)
+    monkeypatch.setattr(executors, "REACHED_WITHIN_S", 30)
+    other = tmp_path / "other"
+    (other / "npexplore").mkdir(parents=True)
+    (other / "npexplore" / "__init__.py").write_text("")
+    with (
+        dask_cluster(other, workers=1, package=other) as cluster,
+        pytest.raises(InputError, match=r"a worker cannot run npexplore: .*No module named"),
+    ):
+        sweep(POINTS, executor=cluster.address)
+
+
+@needs_dask
+@pytest.mark.parametrize(
+    ("address", "message"),
+    [
+        ("http://localhost:80", "must be tcp://HOST:PORT"),
+        ("tcp://localhost", "must be tcp://HOST:PORT"),
+        ("tcp://localhost:99999999", "cannot be reached"),
+        ("cluster", "executor 'cluster' is unknown \\(known: processes, threads"),
+    ],
+)
+def test_a_wrong_address_is_refused(address, message):
+    with pytest.raises(InputError, match=message):
+        sweep(POINTS[:1], executor=address)
+
+
+@needs_dask
+def test_nobody_at_an_address_is_told_at_once():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"tcp://127.0.0.1:{free.getsockname()[1]}"
+        with pytest.raises(InputError, match=f"cluster {address} cannot be reached"):
+            sweep(POINTS[:1], executor=address)
+
+
+def test_without_the_library_the_extra_is_named(monkeypatch):
+    def missing(name):
+        raise ModuleNotFoundError(name=name)
+
+    monkeypatch.setattr(executors, "import_module", missing)
+    with pytest.raises(InputError, match="a cluster needs distributed: install npexplore with its extra `cluster`"):
+        sweep(POINTS[:1], executor="tcp://127.0.0.1:1")
