@@ -74,7 +74,12 @@ def text(document: dict[str, Any]) -> str:
         }
         for row in document["rows"]
     ]  # fmt: skip
-    notes = [f"{row['machine']}: {said}" for row in document["rows"] for said in (row["note"], row["refused"]) if isinstance(said, str)]
+    notes = [
+        f"{row['machine']}: {said}"
+        for row in document["rows"]
+        for said in (row["note"], row["refused"])
+        if isinstance(said, str)
+    ]
     return "\n\n".join([f"{load['name']}, {load['arrivals']}, {how}", table(rows), *(["\n".join(notes)] * bool(notes))])
 
 
