@@ -44,6 +44,11 @@ class TokenRate(NamedTuple):
         """The rate as a number per nanosecond."""
         return Fraction(self.numerator, self.denominator)
 
+    def __str__(self) -> str:
+        """Write the rate as people do: `4 Mb/s`, `62500 pps`."""
+        per_s = float(self.fraction * NS)
+        return f"{per_s:g} pps" if self.counted == "packets" else f"{8e-6 * per_s:g} Mb/s"
+
     def cost(self, length_bytes: int) -> int:
         """Return what a packet takes, in units of 1/denominator."""
         return (length_bytes if self.counted == "bytes" else 1) * self.denominator

@@ -29,6 +29,12 @@ def test_rates_are_exact():
     assert TokenRate.of("155.52Mb/s").fraction == Fraction(15552, 800_000)
 
 
+def test_rates_are_written_as_people_do():
+    assert [str(TokenRate.of(text)) for text in ("4Mb/s", "62500pps", "1Gb/s")] == ["4 Mb/s", "62500 pps", "1000 Mb/s"]
+    with pytest.raises(InputError, match=r"peak rate must be at least .*, got 4 Mb/s and 5 Mb/s"):
+        TwoRate(TokenRate.of("4Mb/s"), 3000, TokenRate.of("5Mb/s"), 3000)
+
+
 def test_leaky_bucket_admits_at_the_limit_and_not_before():
     policer = LeakyBucket(TokenRate.of("62500pps"), 2)
     assert verdicts(policer, [(0, 64)] * 3) == [G, G, R]

@@ -36,7 +36,7 @@ class TwoRate(Policer):
         if self.peak.fraction < self.committed.fraction:
             raise InputError(
                 "peak rate must be at least the committed rate (RFC 2698 section 2), "
-                f"got {self.peak.fraction} and {self.committed.fraction} {self.peak.counted} per ns"
+                f"got {self.peak} and {self.committed}"
             )
 
     def state(self) -> State:
