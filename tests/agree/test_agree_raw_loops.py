@@ -29,7 +29,7 @@ def test_loops_and_simulation_agree(version, size):
 
 
 def test_one_buffer_is_full_with_one_windows_requests_from_version_iii_on():
-    """4 requests of 21.6 cycles keep a DRAM busy over a round trip of 65 cycles, 2 do not."""
+    """4 requests of 21.75 cycles keep a DRAM busy over a round trip of 65 cycles, 2 do not."""
     full = 425e6 / RAW.parameters.line_cycles
     assert line_rates(chip(version="v3"), 2) == pytest.approx([full, full], rel=1e-3)
     alone, both = line_rates(chip(version="v2"), 2)

@@ -48,7 +48,7 @@ def test_lines_of_a_long_packet(version, lines):
     ("knobs", "message"),
     [
         ({"version": "v1", "linecards": 2}, "two line cards are laid out for Version III"),
-        ({"version": "v3", "tiles": "8x8"}, "beyond 4 x 4 tiles only v3d"),
+        ({"version": "v4", "tiles": "8x8"}, "beyond 4 x 4 tiles only v3 and v3d"),
         ({"version": "v4", "write": "dma", "queue_full": "unasked"}, None),
         ({"version": "v3", "queue_full": "unasked"}, "Version IV without credits"),
         ({"version": "v3d", "write": "dma"}, "cannot write by dma"),

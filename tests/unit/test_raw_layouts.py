@@ -106,11 +106,26 @@ def test_names_and_files(tmp_path):
     assert "line_card" in layout_schema()["$defs"]["LayoutFile"]["properties"]
 
 
+@pytest.mark.parametrize("feed", ["static", "dynamic"])
 @pytest.mark.parametrize(("columns", "bands"), [(4, ["south"]), (8, ["south"]), (8, ["south", "north"])])
-def test_larger_chips(columns, bands):
-    layout = scaled(columns, bands)
+def test_larger_chips(columns, bands, feed):
+    layout = scaled(columns, bands, feed)
     assert len(layout.ports) == len(layout.buffers) == columns * len(bands)
     assert {t for p in layout.file.pipeline for t in p.stages} == set(range(4 * columns * len(bands)))
+
+
+def test_larger_static_layouts_do_not_cross_and_swapped_rows_do():
+    """Payloads go to the side in rows of their own; two columns that swap their rows meet."""
+    file = scaled(8, ["south"], "static").file
+    paths = [stream.routes[0] for stream in file.stream if stream.carries == "payload"][:4]
+    assert paths[2] == [26, 18, 10, 9, 8]
+    tiles = [tile for path in paths for tile in path]
+    assert len(tiles) == len(set(tiles))
+    swapped = list(file.stream)
+    swapped[3] = msgspec.structs.replace(swapped[3], routes=[[25, 24]], to="buffer_1")
+    memory = [msgspec.structs.replace(m, tile=24, side="south") if m.name == "buffer_1" else m for m in file.memory]
+    with pytest.raises(ModelError, match=r"24"):
+        checked(msgspec.structs.replace(file, stream=swapped, memory=memory))
 
 
 def test_a_chip_without_pins_for_its_buffers_is_refused():
