@@ -1,0 +1,147 @@
+# ---
+# jupyter:
+#   jupytext:
+#     formats: ipynb,py:percent
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Your capture: what is in it, where it would go, what it would cost
+#
+# Put the name of a capture of your own in the first cell and run the page again: pcap, pcapng or ERF, compressed or
+# not. It tells which lengths and flows the capture has, what a cache in front of a routing table would save, which way
+# its packets take through a router, and how fast each machine would carry them.
+
+# %%
+import pandas as pd
+import plotly.express as px
+
+import npexplore as npx
+from npexplore.golden import forward_captures, load_router
+from npexplore.packets.statistics import count_capture, flow_table, tables
+from npexplore.paths import share
+from npexplore.plot import captures as figures
+from npexplore.plot import theme
+from npexplore.plot.explorer import Explorer
+from npexplore.report import headline
+from npexplore.study.compare import compare
+
+theme.use()
+CAPTURE = share("data", "captures") / "zeek_wikipedia.pcap"
+
+# %% [markdown]
+# ## What is in it
+#
+# Damage is described where it is found, and what comes before it is used.
+
+# %%
+capture = npx.read_capture(CAPTURE)
+capture
+
+# %%
+counts, scan = count_capture(CAPTURE)
+figures.rates(tables.rates(counts))
+
+# %% [markdown]
+# ## Flows
+#
+# A flow is what has the same addresses, protocol and ports. A few flows carry most bytes: the curve shows the share of
+# bytes that the largest flows carry.
+
+# %%
+flows = flow_table(capture.columns).sort_values("bytes", ascending=False)
+headline("flows", len(flows))
+
+# %%
+largest = flows.bytes.head(max(1, len(flows) // 10)).sum() / flows.bytes.sum()
+headline("bytes in the largest tenth of them", 100 * largest, "%")
+
+# %%
+figure = px.line(
+    tables.lorenz(flows), x="flows", y="bytes", title="A few flows carry most bytes",
+    labels={"flows": "share of flows, largest first", "bytes": "share of bytes"},
+)  # fmt: skip
+figure.update_xaxes(tickformat=".0%").update_yaxes(tickformat=".0%", rangemode="tozero")
+
+# %% [markdown]
+# ## What a cache would save
+#
+# A cache of the $n$ destinations used last answers a lookup without reading the routing table. How often depends on the
+# order of packets alone; the curve is exact for every $n$, from one pass (stack distances).
+
+# %%
+figures.hit_ratios(tables.hit_ratios(capture.columns))
+
+# %% [markdown]
+# ## Where its packets would go
+#
+# The golden router takes the packets in order of time, by RFC 1812 in every step. `models/routers/office.toml` is a
+# router in front of the office where the example capture was taken; write one for your links, or see where packets of
+# another network are refused, and by which clause.
+
+# %%
+run = forward_captures(load_router("office"), {"office": CAPTURE})
+told = run.document()
+pd.DataFrame([{"packets": told["packets"], "forwarded": told["forwarded"], "dropped": told["dropped"]}])
+
+# %%
+drops = pd.DataFrame(run.tally.drops())
+drops
+
+# %% [markdown]
+# ## What it would cost each machine
+#
+# Packets in their order, always one waiting: the roofline, the queueing model, the simulation. Machines count different
+# things as throughput; the rate in packets is the fairest to compare. Scaled to one clock, structure remains.
+
+# %%
+load = npx.workload(trace=CAPTURE)
+sides = compare(load)
+answers = sides.melt("machine", ["bounds_bps", "queueing_bps", "simulated_bps"], "solver", "bps").dropna()
+answers["solver"] = answers.solver.str.removesuffix("_bps")
+px.scatter(
+    answers, x="bps", y="machine", color="solver", symbol="solver", log_x=True, color_discrete_map=theme.ORIGIN,
+    title="The same packets on every machine", labels={"bps": "throughput (bit/s)", "machine": ""},
+).update_traces(marker={"size": 11}).update_xaxes(exponentformat="SI", dtick=1)  # fmt: skip
+
+# %%
+scaled = compare(load, clock_mhz=1000)
+both = sides[["machine", "rate_pps", "bottleneck"]].dropna()
+both["scaled"] = both.machine.map(scaled.set_index("machine").rate_pps)
+both[["rate_pps", "scaled"]] /= 1e6
+both.rename(columns={"rate_pps": "as published (Mpps)", "scaled": "at 1 GHz (Mpps)"}).set_index("machine").round(4)
+
+# %% [markdown]
+# ## Turn the knobs of one machine
+#
+# Each point of this sweep is there already: the sliders choose which are drawn. On a page without Python the lower
+# slider works too.
+
+# %%
+nic = npx.design("smartnic")
+points = [
+    (cores, cycles, where, nic.with_(cores=cores, packet_cycles=cycles, buffer=where).simulate(load, packets=2000))
+    for cycles in (100, 200, 400, 800)
+    for where in ("chip", "memory")
+    for cores in (1, 2, 4, 8, 16)
+]
+table = pd.DataFrame(
+    [(cores, cycles, where, answer.rate_pps / 1e6) for cores, cycles, where, answer in points],
+    columns=["cores", "packet_cycles", "packets wait in", "mpps"],
+)
+Explorer(
+    table, "cores", "mpps", ["packet_cycles"], series="packets wait in", start={"packet_cycles": 200},
+    title="Cores of a SmartNIC with the packets of this capture", x_title="cores", y_title="million packets a second",
+)  # fmt: skip
+
+# %% [markdown]
+# ## In words
+
+# %%
+npx.explain(nic, load, elasticities=False)
