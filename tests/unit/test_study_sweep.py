@@ -1,12 +1,14 @@
 """Sweeps: a row a point, the same on every executor, and a store that loses and repeats nothing."""
 
 import multiprocessing
+import random
 import signal
 import subprocess
 import sys
 import time
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from dataclasses import replace
 
 import pandas as pd
 import pyarrow as pa
@@ -150,6 +152,27 @@ def test_a_question_asked_twice_is_answered_once():
     assert_frame_equal(rows[:2], rows[2:].reset_index(drop=True))
 
 
+@pytest.mark.slow
+def test_a_process_that_dies_costs_nothing_that_was_finished(tmp_path):
+    path, asked = tmp_path / "a.parquet", points()
+
+    def kill_a_child(done, total):
+        if done == 3:
+            multiprocessing.active_children()[0].kill()
+
+    with pytest.raises(NpexploreError, match=r"a worker died: .*; \d of 8 points are finished and kept"):
+        sweep(asked, store=path, packets=FEW, executor="processes", workers=1, progress=kill_a_child)
+    assert 3 <= pq.read_metadata(path).num_rows < 8
+    assert_frame_equal(sweep(asked, store=path, packets=FEW), sweep(asked, packets=FEW))
+
+
+def test_a_design_that_cannot_be_sent_is_told_before_it_is():
+    base = npexplore.design("ixp2400")
+    local = replace(base, build=lambda p: base.build(p))
+    with pytest.raises(InputError, match=r"a design cannot be sent to another process \(.*lambda.*\); use threads"):
+        sweep([(local, LOAD, "bounds", None)], executor="processes", workers=1)
+
+
 def test_an_executor_and_workers_contradict_each_other():
     with pytest.raises(InputError, match="not both"):
         sweep(points(), executor=DyingExecutor(0), workers=2)
@@ -251,6 +274,44 @@ def test_other_packets_and_other_seeds_are_other_points(tmp_path):
     assert pq.read_metadata(path).num_rows == 17
 
 
+def test_two_sweeps_do_not_write_to_one_file(tmp_path):
+    path = tmp_path / "a.parquet"
+    with Store(path).writing():
+        with pytest.raises(InputError, match=r"a\.parquet: another sweep is writing to it"):
+            sweep(points(), store=path, packets=FEW)
+        assert not path.exists()
+    assert len(sweep(points(), store=path, packets=FEW)) == 8
+    assert [file.name for file in tmp_path.iterdir()] == ["a.parquet"]
+
+
+def test_a_control_c_waits_until_rows_are_kept(tmp_path):
+    """The signal comes while rows are written; it takes effect between tasks, and everything finished is there."""
+    path, seen = tmp_path / "a.parquet", []
+
+    def stop(done, total):
+        seen.append(done)
+        if done == 2:
+            signal.raise_signal(signal.SIGINT)
+            seen.append("still here")
+
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        sweep(points(), store=path, packets=FEW, workers=2, progress=stop)
+    assert signal.getsignal(signal.SIGINT) is before
+    assert "still here" in seen
+    assert pq.read_metadata(path).num_rows == seen[-1] < 8
+
+
+def test_columns_have_units_in_the_table_and_in_the_file(tmp_path):
+    path = tmp_path / "a.parquet"
+    rows = sweep(grid("ixp2400", LOAD, solver="bounds", hash_ns=(10.0, 20.0)), store=path)
+    told = rows.attrs["units"]
+    assert {told[name] for name in ("throughput_bps", "latency_mean_ns", "rate_mpps")} == {"bit/s", "ns", "Mpps"}
+    assert (told["hash_ns"], told["bus_bits"], told["utilization_hash"]) == ("ns", "bit", "1")
+    assert "scheme" not in told
+    assert pd.read_parquet(path).attrs == rows.attrs
+
+
 def row(number, **more):
     return pa.table({**{name: [str(number)] for name in KEY}, "seed": [number], **{k: [v] for k, v in more.items()}})
 
@@ -320,16 +381,17 @@ def test_a_knob_must_not_take_the_name_of_a_column(tmp_path):
 
 PROGRAM = "import sys; from npexplore.cli import main; sys.exit(main(sys.argv[1:]))"
 ASKED = ["sweep", "ixp2400", "--packet-bytes", "64", "--seeds", "40", "--set", "banks=4,8", "--set", "bus_bits=64,128",
-         "--packets", "4000", "--workers", "2", "--out"]  # fmt: skip
+         "--packets", "1500", "--workers", "2", "--out"]  # fmt: skip
 
 
-def start(path, fragments):
+def start(path, fragments, *more):
     """Start the command and return it once it has finished some points."""
-    command = [sys.executable, "-c", PROGRAM, *ASKED, str(path)]
+    command = [sys.executable, "-c", PROGRAM, *ASKED, str(path), *more]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     parts = path.with_name(path.name + ".parts")
-    while not parts.exists() or len(list(parts.glob("*.parquet"))) < fragments:
-        assert process.poll() is None, process.stderr.read()
+    while fragments and (not parts.exists() or len(list(parts.glob("*.parquet"))) < fragments):
+        if process.poll() is not None:
+            break
         time.sleep(0.005)
     return process
 
@@ -340,29 +402,38 @@ def the_same_points():
 
 @pytest.fixture(scope="module")
 def whole():
-    return sweep(the_same_points(), packets=4000)
+    return sweep(the_same_points(), packets=1500)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("fragments", [1, 20])
-def test_killed_at_any_moment_it_goes_on_and_repeats_nothing(tmp_path, monkeypatch, whole, fragments):
-    path = tmp_path / "a.parquet"
-    process = start(path, fragments)
-    process.kill()
-    process.communicate()
-    assert process.returncode == -signal.SIGKILL
-    finished = len(Store(path, resume=True).keys())
-    assert fragments <= finished < len(whole)
+@pytest.mark.parametrize("seed", [1, 2])
+def test_killed_at_random_moments_it_goes_on_and_repeats_nothing(tmp_path, monkeypatch, whole, seed):
+    """A moment is drawn anew for each start: at once, while points run, or while files are written."""
+    path, chance = tmp_path / "a.parquet", random.Random(seed)
+    known, kills = set(), 0
+    while len(known) < 0.8 * len(whole) and kills < 8:
+        process = start(path, chance.choice([0, 1, 10]), "--resume")
+        time.sleep(chance.uniform(0.0, 0.4))
+        process.kill()
+        process.communicate()
+        kills += process.returncode == -signal.SIGKILL
+        store = Store(path, resume=True)
+        assert known <= store.keys()  # nothing that was finished is lost
+        known = store.keys()
+        assert store.rows.num_rows == len(known) or path.exists()  # twice only between file and fragments
+    assert kills >= 2
     computed = counted(monkeypatch)
-    assert_frame_equal(sweep(the_same_points(), store=path, packets=4000), whole)
-    assert len(computed) == len(whole) - finished
+    assert_frame_equal(sweep(the_same_points(), store=path, packets=1500), whole)
+    assert len(computed) == len(whole) - len(known)
     assert_frame_equal(pd.read_parquet(path), whole)
+    assert [file.name for file in tmp_path.iterdir() if not file.name.endswith(".lock")] == ["a.parquet"]
 
 
 @pytest.mark.slow
-def test_control_c_keeps_the_finished_points_and_says_so(tmp_path, whole):
+@pytest.mark.parametrize("more", [[], ["--processes"]])
+def test_control_c_keeps_the_finished_points_and_says_so(tmp_path, whole, more):
     path = tmp_path / "a.parquet"
-    process = start(path, 3)
+    process = start(path, 3, *more)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert (process.returncode, out) == (130, "")
