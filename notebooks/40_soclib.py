@@ -38,6 +38,7 @@ from npexplore.plot.curves import curves
 from npexplore.report import headline
 from npexplore.study import curves as data
 from npexplore.study import multiprocessor as study
+from npexplore.study import multiprocessor_sets as study_sets
 
 theme.use()
 ledger = load()
@@ -61,7 +62,8 @@ short = [name for name, _ in study.way_of(npu, graph, "switch", "device")]
 drawings.application(longest, short, study.ways(npu, graph))
 
 # %% [markdown]
-# Four units around a switch matrix make the router. The study simulates one of them; so does this page. *(Fig. 2)*
+# Four units around a switch matrix make the router. The study simulates one of them; here is
+# [what four do](#Four-units-around-a-matrix). *(Fig. 2)*
 
 # %%
 parts = pd.DataFrame({"part": ["unit", "interface of a unit", "engine of an interface"], "count": [4, 2, 2]})
@@ -76,6 +78,19 @@ eight = npu.with_(processors=8)
 answer = eight.simulate()
 busy = {name: share.busy for name, share in answer.utilization.items()}
 drawings.unit(eight.parameters, busy, pd.DataFrame(busy.items(), columns=["part", "busy"]))
+
+# %% [markdown]
+# With distributed memory each task has a segment of its own. Its second region is split, so that the two input engines
+# share neither variables nor addresses.
+
+# %%
+regions = pd.DataFrame(
+    {
+        "region": ["data of the task", "packets in, a section for each input engine", "packets out"],
+        "sections": [1, 2, 1],
+    }
+)
+drawings.segment(apart.parameters, regions)
 
 # %% [markdown]
 # ### Where a packet's cycles go *(Fig. 7)*
@@ -98,7 +113,8 @@ headline("the longest way, by the table", int(shares["cycles"].sum()), "cycles")
 # table only where the time goes.
 
 # %%
-tables.table(study.ways(npu, graph).drop(columns=["packets", "share"]), digits=6, height=420)
+whole = {"cycles": int}
+tables.table(study.ways(npu, graph).drop(columns=["packets", "share"]).astype(whole), digits=6, height=420)
 
 # %% [markdown]
 # The same graph on real packets: put a capture of your own here.
@@ -106,7 +122,7 @@ tables.table(study.ways(npu, graph).drop(columns=["packets", "share"]), digits=6
 # %%
 capture = share("data", "captures", "zeek_wikipedia.pcap")
 went = study.ways(npu, graph, [("eth0", frame) for _, frame in read_frames(capture)])
-tables.table(went, digits=6)
+tables.table(went.astype(whole), digits=4)
 
 # %% [markdown]
 # ## Does it agree with what was published?
@@ -117,7 +133,7 @@ tables.table(went, digits=6)
 # `predicted`. The withheld number of conflict cycles is predicted.
 
 # %%
-check = npx.check(["soclib"], seeds=3, alternatives=True)
+check = npx.check(["soclib"], seeds=3)
 judged = check.frame()
 tables.table(pd.crosstab(judged["role"], judged["verdict"], margins=True, margins_name="in all").reset_index())
 
@@ -130,6 +146,56 @@ headline("at 27 processors with mutexes (printed: 0.3)", float(best["soclib.exp2
 
 # %%
 headline("conflict cycles at 28 processors (withheld)", float(best["soclib.exp2.conflict.cycles"]) / 1e6, "million")
+
+# %% [markdown]
+# ### What else would fit?
+#
+# The study leaves open how long an access takes, how many a section makes, how often a lock is polled, and more. Each
+# set below draws all that at random and was then fitted to the calibration rows, within one processor. *Spin left out*:
+# sets that were not fitted to the spin lock's peak. What all sets agree on is known; what they do not is not. A peak of
+# 72 stands for 72 and more.
+
+# %%
+sets = study_sets.predictions(study_sets.load_sets())
+printed = {
+    "mutex_at_27": 0.3, "fall_at": 28, "conflicts_at_28": None, "spin_over_mutex": None, "spin_peak": 45,
+    "spin_at_peak": 0.56, "faster_than_one": 0.56 / 45 / (689 * 32 / 2e6),
+}  # fmt: skip
+asked = {
+    "mutex_at_27": "mutexes, 27 processors (bit/cycle)", "fall_at": "less than half of it from so many processors on",
+    "conflicts_at_28": "conflict cycles at 28 processors (million)",
+    "spin_over_mutex": "spin locks differ from mutexes, to 24 processors", "spin_peak": "spin locks: peak (processors)",
+    "spin_at_peak": "spin locks: throughput at their peak (bit/cycle)",
+    "faster_than_one": "a processor at that peak over one alone",
+}  # fmt: skip
+open_questions = pd.DataFrame(
+    {
+        "quantity": list(asked.values()), "printed": list(printed.values()),
+        **{
+            name: [f"{low:.3g} to {high:.3g}" for low, high in zip(part.min(), part.max(), strict=True)]
+            for name, part in (
+                (f"{(~sets.blind).sum()} sets, all rows", sets.loc[~sets.blind, list(asked)]),
+                (f"{sets.blind.sum()} sets, spin left out", sets.loc[sets.blind, list(asked)]),
+            )
+        },
+    }
+)  # fmt: skip
+tables.table(open_questions)
+
+# %%
+short = {
+    "mutex_at_27": "mutex, 27", "fall_at": "falls at", "conflicts_at_28": "conflicts, 28 (million)",
+    "spin_over_mutex": "spin over mutex", "spin_peak": "spin peak", "spin_at_peak": "throughput there",
+    "faster_than_one": "over one alone",
+}  # fmt: skip
+fitted = sets["blind"].map({True: "spin left out", False: "all rows"})
+tables.table(sets[list(short)].rename(columns=short).assign(**{"fitted to": fitted}), height=420)
+
+# %% [markdown]
+# Most sets come within a tenth of the printed 0.3; where chance lets some runs fall at 27 already, the mean is lower.
+# That spin locks change nothing up to 24 processors holds in all of them, and in none a processor at the peak is faster
+# than one alone. How far spin locks carry follows from nothing but their own row: without it the peak may be anywhere.
+# And the conflict cycles at 28 depend on whether the fall begins there or some processors later.
 
 # %% [markdown]
 # ## Throughput against processors
@@ -146,7 +212,7 @@ headline("conflict cycles at 28 processors (withheld)", float(best["soclib.exp2.
 counts = {
     "one bank, mutex": (1, 2, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 20),
     "distributed, mutex": (1, 4, 8, 16, 20, 24, 25, 26, 27, 28, 29, 30, 32, 36, 40),
-    "distributed, spin": (1, 8, 16, 24, 27, 28, 32, 36, 40, 42, 44, 45, 46, 47, 48, 50, 55, 60),
+    "distributed, spin": (1, 8, 16, 24, 28, 36, 40, 42, 44, 45, 46, 47, 48, 52, 60),
 }
 runs = pd.concat(
     [study.ensemble(npu, counts[name], {name: knobs}) for name, knobs in study.ARCHITECTURES.items()],
@@ -215,6 +281,12 @@ tables.table(study.peaks(runs))
 
 # %%
 gained = study.efficiency(runs)
+curves(
+    gained, "processors", "speed_up", "architecture", title="Speed-up over one processor of the same architecture",
+    x_title="processors", y_title="speed-up", colours=colours, hover=("efficiency",),
+)  # fmt: skip
+
+# %%
 curves(
     gained, "processors", "efficiency", "architecture", title="Speed-up over the number of processors", percent=True,
     x_title="processors", y_title="efficiency", colours=colours, hover=("speed_up",),
@@ -289,15 +361,17 @@ curves(
 # %% [markdown]
 # ## What would move the peak?
 #
-# One change at a time. More banks lift the first architecture, and its lock hardly matters. Cheaper sleepers and fewer
-# takings of the lock lift the second most, a shorter section little; queues that need no lock have no peak at all
-# within 60 processors. A slow interconnect moves the peak out, because each packet takes longer, and lowers it.
+# One change at a time. More banks lift the first architecture, and its lock hardly matters. Cheaper sleepers, fewer
+# takings of the lock and more locks lift the second most, a shorter section little; with four packets a lock, or queues
+# that need none, there is no peak within 70 processors. A slow interconnect moves the peak out, because each packet
+# takes longer, and lowers it. A fat tree brings the fall forward: the variables of a section are far, the packet's own
+# memory is near.
 
 # %%
 bank = {
     "as published": {}, "2 banks": {"banks": 2}, "4 banks": {"banks": 4},
     "interconnect of 12 cycles": {"latency_cycles": 12}, "lock-free queues": {"lock": "none"},
-    "4 packets a lock": {"packets_per_lock": 4},
+    "4 packets a lock": {"packets_per_lock": 4}, "interconnect as a fat tree": {"interconnect": "fat_tree"},
 }  # fmt: skip
 tables.table(study.what_moves(npu, bank, (1, 4, 6, 7, 8, 9, 10, 12, 14, 16, 20, 24)))
 
@@ -306,10 +380,77 @@ lock = {
     "as published": {}, "a sleeper costs half": {"waiter_cycles": 55},
     "a section of half the work": {"section_cycles": 70},
     "half the accesses under the lock": {"global_accesses": 20}, "interconnect of 12 cycles": {"latency_cycles": 12},
-    "2 packets a lock": {"packets_per_lock": 2}, "lock-free queues": {"lock": "none"}, "spin lock": {"lock": "spin"},
+    "2 packets a lock": {"packets_per_lock": 2}, "4 packets a lock": {"packets_per_lock": 4},
+    "a lock for input, one for output": {"locks": "side"}, "a lock for each engine": {"locks": "engine"},
+    "lock-free queues": {"lock": "none"}, "interconnect as a fat tree": {"interconnect": "fat_tree"},
 }  # fmt: skip
-moved = study.what_moves(apart, lock, (16, 20, 24, 26, 27, 28, 30, 32, 34, 36, 38, 40, 44, 46, 48, 52, 60))
-tables.table(moved)
+moved = study.ensemble(
+    apart, (16, 20, 24, 26, 27, 28, 30, 32, 34, 36, 38, 44, 52, 56, 60, 70), lock, ("simultaneous",), (1,)
+)
+tables.table(study.highest(moved))
+
+# %%
+shown = ["as published", "a sleeper costs half", "2 packets a lock", "a lock for input, one for output",
+         "a lock for each engine", "lock-free queues"]  # fmt: skip
+curves(
+    study.spread(moved).query("architecture in @shown"), "processors", "throughput", "architecture",
+    title="Distributed memory, mutex: what moves the peak", x_title="processors", y_title="throughput (bit/cycle)",
+)  # fmt: skip
+
+# %% [markdown]
+# The same for spin locks: polls look at one word in the shared RAM, whichever lock they wait for, so that more locks
+# gain less than they do for sleepers, but still much.
+
+# %%
+spin = {
+    "as published": {"lock": "spin"}, "polls half as often": {"lock": "spin", "gap_cycles": 60},
+    "2 packets a lock": {"lock": "spin", "packets_per_lock": 2},
+    "a lock for input, one for output": {"lock": "spin", "locks": "side"},
+}  # fmt: skip
+tables.table(study.what_moves(apart, spin, (40, 44, 45, 46, 48, 52, 56, 60)))
+
+# %% [markdown]
+# ## Four units around a matrix
+#
+# A packet comes by one unit's Ethernet link and is routed there. If it leaves by another unit, it crosses the switch
+# matrix, and a task of that unit strips its header and puts it out: half the work of the long way, but again two
+# takings of a lock. So each unit of a router bears fewer processors than one alone, the fewer the more packets cross
+# over. With all links alike three of four do.
+
+# %%
+crossing = {
+    "no packet crosses": {"units": 4, "remote_share": 0.0}, "every second": {"units": 4, "remote_share": 0.5},
+    "three of four": {"units": 4}, "all": {"units": 4, "remote_share": 1.0},
+}  # fmt: skip
+four = study.ensemble(apart, (1, 8, 12, 16, 18, 20, 22, 24, 27, 28, 30), crossing, ("simultaneous",), (1,))
+curves(
+    study.spread(four), "processors", "throughput", "architecture", title="Four units, distributed memory, mutex",
+    x_title="processors of each unit", y_title="throughput of the router (bit/cycle)", band=("low", "high"),
+    hover=("low", "high"),
+)  # fmt: skip
+
+# %% [markdown]
+# The matrix itself does not matter until its links are a hundred times slower than the processors' words: the lower
+# level is the bottleneck, not the upper. Then a crossbar is better than a fat tree, whose messages pass more links, and
+# a thin tree, with one link upwards where the full one has two, is the first to be full.
+
+# %%
+matrices = {
+    "crossbar": {"units": 4}, "fat tree": {"units": 4, "matrix": "fat_tree"},
+    "thin fat tree": {"units": 4, "matrix": "fat_tree", "matrix_thinning": 2},
+}  # fmt: skip
+paces = (1, 10, 30, 100, 200, 400, 800, 1600)
+upper = pd.concat(
+    [
+        study.ensemble(apart.with_(matrix_word_cycles=pace), (16,), matrices, ("staggered",), (1,)).assign(pace=pace)
+        for pace in paces
+    ]
+)
+curves(
+    upper.groupby(["architecture", "pace"], sort=False)["throughput"].mean().reset_index(), "pace", "throughput",
+    "architecture", title="A slower matrix, 16 processors in each of four units", log_x=True, x_values=paces,
+    x_title="cycles of a word on a link of the matrix", y_title="throughput of the router (bit/cycle)",
+)  # fmt: skip
 
 # %% [markdown]
 # ## What does the study not say?

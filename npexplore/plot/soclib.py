@@ -1,4 +1,4 @@
-"""Drawings of the SoCLIB multiprocessor (Figs. 1 to 3): the application, the router, the processing unit."""
+"""Drawings of the SoCLIB multiprocessor: the application, the router, the processing unit (Figs. 1 to 3), a segment."""
 
 from __future__ import annotations
 
@@ -108,12 +108,36 @@ def unit(facts: Any, utilization: Mapping[str, float], data: pd.DataFrame) -> Dr
     return d
 
 
+def segment(facts: Any, data: pd.DataFrame) -> Drawing:
+    """Return the memory segment of one task: three regions, the second once for each input engine.
+
+    facts: the design's parameters. data: the table it shows.
+    """
+    d = Drawing(760, 205, data, label="Memory segment of one task: three regions")
+    d.block(20, 60, 180, 80, ["data of the task", "stack and variables"])
+    for k in range(facts.egress_engines):
+        x = 200 + 240 / facts.egress_engines * k
+        d.block(x, 60, 240 / facts.egress_engines, 80, [f"in {k + 1}", "packets"])
+        d.arrow((x + 120 / facts.egress_engines, 20), (x + 120 / facts.egress_engines, 59), colour=theme.BLUE)
+        d.text(x + 120 / facts.egress_engines, 14, f"input engine {k + 1}", size=12)
+    d.block(440, 60, 180, 80, ["out", "packets"])
+    d.arrow((621, 100), (660, 100), colour=theme.BLUE)
+    d.text(667, 104, "output engines", size=12, anchor="start")
+    for x, width, words in ((20, 180, "first region"), (200, 240, "second region"), (440, 180, "third region")):
+        d.text(x + width / 2, 164, words, size=12, colour=theme.GREY)
+    d.text(320, 192, "the task reads and writes all of them, and nobody else's", size=12)
+    return d
+
+
 def mark(figure: go.Figure, points: Mapping[str, tuple[float, float | None]], top: float = 0.0) -> go.Figure:
     """Mark printed peaks: a diamond where a throughput is printed, a dotted line where only the processors are."""
     for name, (processors, value) in points.items():
         if value is None:
             figure.add_vline(x=processors, line={"dash": "dot", "color": theme.BLACK, "width": 1.4})
-            figure.add_annotation(x=processors, y=top, text=f"{name}: {processors:g}", showarrow=False, font_size=12)
+            figure.add_annotation(
+                x=processors, y=top, text=f"{name}: {processors:g}", showarrow=False, font_size=12,
+                xanchor="left", xshift=4,
+            )  # fmt: skip
             continue
         figure.add_trace(
             go.Scatter(

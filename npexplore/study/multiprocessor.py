@@ -125,16 +125,20 @@ def analytic(
     return pd.DataFrame(rows, columns=["architecture", "solver", "processors", "throughput"])
 
 
-def what_moves(
-    design: Design, changes: Mapping[str, Mapping[str, Value]], processors: Sequence[int], seeds: Sequence[int] = (1,),
-) -> pd.DataFrame:  # fmt: skip
-    """Return peak and throughput of variants of one design: columns change, processors_at_peak, throughput_at_peak."""
-    runs = ensemble(design, processors, changes, starts=("simultaneous",), seeds=seeds)
+def highest(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return the highest mean of each curve of an ensemble: columns change, processors_at_peak, throughput_at_peak."""
     mean = spread(runs)
     top = mean.loc[mean.groupby("architecture", sort=False)["throughput"].idxmax()]
     return top[["architecture", "processors", "throughput"]].rename(
         columns={"architecture": "change", "processors": "processors_at_peak", "throughput": "throughput_at_peak"}
     )
+
+
+def what_moves(
+    design: Design, changes: Mapping[str, Mapping[str, Value]], processors: Sequence[int], seeds: Sequence[int] = (1,),
+) -> pd.DataFrame:  # fmt: skip
+    """Return where variants of one design are fastest, started together (columns as `highest`)."""
+    return highest(ensemble(design, processors, changes, starts=("simultaneous",), seeds=seeds))
 
 
 @dataclass(frozen=True)

@@ -44,3 +44,9 @@ def test_printed_peaks_are_marked():
     figure = soclib.mark(go.Figure(), {"one": (8, None), "two": (27, 0.3)}, 0.1)
     assert len(figure.layout.shapes) == 1
     assert (figure.data[0].x[0], figure.data[0].y[0]) == (27, 0.3)
+
+
+def test_a_segment_has_three_regions_and_a_section_for_each_input_engine():
+    picture = soclib.segment(NPU.parameters, DATA).svg()
+    assert all(f"{n} region" in picture for n in ("first", "second", "third"))
+    assert [picture.count(f"input engine {k}") for k in (1, 2, 3)] == [1, 1, 0]

@@ -30,7 +30,7 @@ GREAT = 1.1  # an improvement beyond a tenth is great
 GRIDS: Mapping[tuple[str, str], Sequence[int]] = {
     ("shared", "mutex"): range(1, 17),
     ("distributed", "mutex"): (1, 8, 16, *range(22, 37)),
-    ("distributed", "spin"): (1, 12, 24, 32, *range(38, 56)),
+    ("distributed", "spin"): (1, 12, 24, 32, 38, *range(41, 51), 52, 55),
 }
 CONDITIONS = Conditions(baseline="lock")
 
@@ -72,7 +72,7 @@ def points(row: Row) -> list[Point]:
     if ".." not in text:
         return [point]
     first, last = (int(end) for end in text.split(".."))
-    steps = sorted({*range(first, last + 1, max(1, (last - first) // 8)), last})
+    steps = sorted({*range(first, last + 1, max(1, (last - first) // 5)), last})
     return [point.with_(processors=n) for n in steps]
 
 
