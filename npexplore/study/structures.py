@@ -10,19 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from npexplore.designs import design
-from npexplore.errors import InputError
-from npexplore.ledger import Facts, Row, facts
+from npexplore.ledger import Facts
 from npexplore.machine.parameters import Value
-from npexplore.solve.prediction import Prediction
-from npexplore.study.points import Point, Predictions
-from npexplore.study.quantities import Quantity, quantity_of
+from npexplore.study.fitted_rows import Judge, score
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -69,53 +63,23 @@ def search(
 
     Raises InputError if a key is not a calibration row: a search may not read checks.
     """
-    readable = known or facts()
-    rows = [readable[key] for key in keys]
+    judge = Judge.of(keys, known)
     found: dict[tuple[tuple[str, Value], ...], dict[str, float]] = {}
     for values in product(*space.values()):
         chosen = dict(zip(space, values, strict=True))
         found[tuple(chosen.items())] = {}
-    for name in dict.fromkeys(row.design for row in rows):
-        mine = [row for row in rows if row.design == name]
+    for name in judge.designs:
+        mine = Judge(tuple(pair for pair in judge.rows if pair[0].design == name))
         parameters = design(name).parameters.file.parameter
         cache: dict[tuple[tuple[str, Value], ...], dict[str, float]] = {}
         for structure, errors in found.items():
             part = tuple((knob, value) for knob, value in structure if knob in parameters)
             if part not in cache:
-                cache[part] = _errors(mine, dict(part), seeds, packets, executor)
+                numbers = range(1, seeds + 1)
+                cache[part] = mine.errors(mine.predict(dict(part), seeds=numbers, packets=packets, executor=executor))
             errors.update(cache[part])
-    scored = [Scored(dict(s), e, float(np.sqrt(np.mean(np.square(list(e.values())))))) for s, e in found.items()]
+    scored = [Scored(dict(s), e, score(e)) for s, e in found.items()]
     return sorted(scored, key=lambda item: item.score)
-
-
-def _errors(
-    rows: Sequence[Row], chosen: Mapping[str, Value], seeds: int, packets: int, executor: Executor | None
-) -> dict[str, float]:
-    predictions = Predictions(
-        seeds=tuple(range(1, seeds + 1)), packets=packets, overrides=chosen, solvers=("simulation",)
-    )
-    rules = [(row, _rule(row)) for row in rows]
-    points = [point for row, rule in rules for point in rule.points(row)]
-    predictions.fetch(points, executor, label="structures")
-    errors = {}
-    for row, rule in rules:
-        values = [rule.value(row, partial(_known, predictions, seed)) for seed in predictions.seeds]
-        assert row.point is not None
-        errors[row.key] = row.from_si(float(np.mean(values))) / row.point - 1
-    return errors
-
-
-def _rule(row: Row) -> Quantity:
-    rule = quantity_of(row)
-    if rule is None:
-        raise InputError(f"row {row.key}: no rule says how {row.quantity!r} follows from a run")
-    return rule
-
-
-def _known(predictions: Predictions, seed: int, point: Point) -> Prediction:
-    prediction = predictions.at(point, "simulation", seed)
-    assert prediction is not None
-    return prediction
 
 
 def admissible(scored: Sequence[Scored]) -> list[Scored]:

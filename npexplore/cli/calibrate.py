@@ -1,0 +1,93 @@
+"""`npexplore calibrate`: fit a machine's free parameters to calibration rows, and say what the rows leave open.
+
+The JSON document: `design, free{parameter: {low, high} or values}, values, score, evaluation_score, rows[{key, error,
+evaluation_error}], admissible{parameter: values}, profile{parameter: [{value, score}]}, starts[{values, score}],
+fit_seeds, evaluation_seeds`; errors are relative, scores their root mean square.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from npexplore.cli.options import split_settings
+from npexplore.cli.output import emit, json_option, table
+from npexplore.errors import InputError
+
+if TYPE_CHECKING:
+    from npexplore.study.calibrate import Calibration, Span
+
+
+@click.command("calibrate")
+@click.argument("design")
+@click.option("--free", "settings", multiple=True, required=True, metavar="NAME=LOW..HIGH",
+              help="Parameter to fit: a span, or values NAME=V1,V2,...; repeats.")  # fmt: skip
+@click.option("--row", "keys", multiple=True, metavar="KEY",
+              help="Calibration row; repeats. Default: those the parameters were fitted to.")  # fmt: skip
+@click.option("--starts", default=3, show_default=True, type=click.IntRange(min=1), help="Starts of each fit.")
+@click.option("--seeds", default=1, show_default=True, type=click.IntRange(1, 50), help="Seeds of the fit.")
+@click.option("--evaluation-seeds", default=3, show_default=True, type=click.IntRange(1, 50), help="Other seeds after.")
+@click.option(
+    "--packets", default=2000, show_default=True, type=click.IntRange(min=1), help="Simulated packets a point."
+)
+@click.option(
+    "--solver", default="simulation", show_default=True, metavar="NAME", help="bounds, queueing or simulation."
+)
+@click.option("--no-profile", is_flag=True, help="Leave out what other values would do (the slow part).")
+@json_option
+def command(
+    design: str, settings: tuple[str, ...], keys: tuple[str, ...], starts: int, seeds: int, evaluation_seeds: int,
+    packets: int, solver: str, no_profile: bool, as_json: bool,
+) -> None:  # fmt: skip
+    """Fit parameters of DESIGN to calibration rows of the ledger; rows of any other role are refused."""
+    from tqdm import tqdm
+
+    from npexplore.designs import design as design_of
+    from npexplore.study.calibrate import calibrate
+
+    of = design_of(design).name
+    free = {name: _free(name, values) for name, values in split_settings(settings).items()}
+    with tqdm(total=None, unit="point", disable=None, file=sys.stderr, leave=False) as bar:
+        found = calibrate(
+            free, keys or None, of=of, starts=starts, fit_seeds=range(1, seeds + 1), packets=packets, solver=solver,
+            evaluation_seeds=range(101, 101 + evaluation_seeds), profiles=not no_profile,
+            progress=lambda done: bar.update(done - bar.n) and None,
+        )  # fmt: skip
+    emit({"design": of, **found.to_dict()}, lambda: text(found), as_json=as_json)
+
+
+def _free(name: str, values: list[str]) -> Span | list[str]:
+    from npexplore.study.calibrate import Span
+
+    if len(values) == 1 and ".." in values[0]:
+        low, _, high = values[0].partition("..")
+        try:
+            return Span(float(low), float(high))
+        except ValueError:
+            raise InputError(f"--free {name} needs low..high, got {values[0]!r}") from None
+    return list(values)
+
+
+def text(found: Calibration) -> str:
+    """Return a calibration as people read it: the values, how well the rows are met, what they leave open."""
+    admissible = found.admissible
+    values = [
+        {"parameter": name, "fitted": value, "admissible": " ".join(f"{v:.4g}" if isinstance(v, float) else str(v)
+                                                                     for v in admissible[name])}
+        for name, value in found.best.values.items()
+    ]  # fmt: skip
+    rows = [
+        {"row": key, "error": f"{100 * found.best.errors[key]:+.2f} %",
+         "other seeds": f"{100 * found.evaluation[key]:+.2f} %"} for key in found.rows
+    ]  # fmt: skip
+    said = (
+        f"root mean square {100 * found.best.score:.2f} % with the seeds of the fit, "
+        f"{100 * found.evaluation_score:.2f} % with others; {len(found.fits)} fits"
+    )
+    lines = [
+        {"parameter": name, "value": value, "score %": 100 * reached}
+        for name, line in found.profile.items() for value, reached in line
+    ]  # fmt: skip
+    return "\n\n".join([table(values), table(rows), said, *([table(lines)] if lines else [])])
