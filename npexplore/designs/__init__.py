@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from npexplore.designs.base import Design
+from npexplore.designs.gorilla import gorilla
 from npexplore.designs.ixp1200 import ixp1200
 from npexplore.designs.ixp2400 import ixp2400
 from npexplore.designs.ixp2400_dram import ixp2400_dram
@@ -35,7 +36,7 @@ def described(name: str | Path) -> Design:
 
 DESIGNS: dict[str, Callable[[], Design]] = {
     "ixp2400": ixp2400, "ixp2400_dram": ixp2400_dram, "ixp1200": ixp1200,
-    "raw": raw, "soclib": soclib, "smartnic": partial(described, "smartnic"),
+    "raw": raw, "soclib": soclib, "gorilla": gorilla, "smartnic": partial(described, "smartnic"),
 }  # fmt: skip
 
 __all__ = ["DESIGNS", "Design", "design", "design_names"]

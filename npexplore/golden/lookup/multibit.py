@@ -145,6 +145,20 @@ class MultibitTrie(Lpm):
         levels = (self._entries, self._depths, self._strides, self._limit, self._state)
         kernels.paint_many(*levels, self.family.steps(value, self.STRIDES), length, number, order)
 
+    def entry(self, level: int, at: int) -> int:
+        """Return an entry as it stands in the memory of a level: a leaf, or a pointer where it is not below `limit`."""
+        return int(self._entries[level][at])
+
+    @property
+    def limit(self) -> int:
+        """Entries from here on are pointers: the number of a node of the next level plus this."""
+        return self._limit
+
+    def hop_of(self, leaf: int) -> int | None:
+        """Return the next hop of a leaf, None for the leaf that says there is no route."""
+        hop = int(self._hops.value[leaf])
+        return None if hop < 0 else hop
+
     def _walk(self, address: int) -> tuple[int, tuple[Read, ...]]:
         """Plain Python, apart from the kernels: what they must agree with."""
         reads: list[Read] = []

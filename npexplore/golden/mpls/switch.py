@@ -140,7 +140,7 @@ def switch(packet: bytes, known: LabelMap) -> Switched:
             stack = b"".join(entry_bytes(top._replace(label=one, bottom=0, ttl=first)) for one in pushed)
             stack += entry_bytes(top._replace(label=swapped, ttl=ttl - 1))
             return Switched(Reason.NONE, stack + below, found, True, number + 1)
-        if top.bottom and not _is_ip(below, top.label):
+        if top.bottom and not is_ip(below, top.label):
             return Switched(Reason.NOT_IP_BELOW, b"", levels=number + 1)
         if entry.port != HERE:
             exposed = with_ttl(below, ttl - 1, not top.bottom) if entry.uniform else below
@@ -152,7 +152,7 @@ def switch(packet: bytes, known: LabelMap) -> Switched:
     raise AssertionError("a stack ends with its bottom")
 
 
-def _is_ip(packet: bytes, label: int) -> bool:
+def is_ip(packet: bytes, label: int) -> bool:
     """Say whether a header of IP stands below a stack: the version that an explicit null names, else any."""
     version = packet[0] >> 4 if packet else 0
     if (label == EXPLICIT_NULL4 and version != 4) or (label == EXPLICIT_NULL6 and version != 6):

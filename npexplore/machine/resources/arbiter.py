@@ -21,10 +21,13 @@ LINE: Mapping[str, Literal["cyclic", "keyed", "fifo"]] = {"fair": "cyclic", "fix
 
 
 class Arbiter(Resource):
-    """`members` alike arbiters of `requesters` each; a granted one goes on `latency_s` after the grant's start."""
+    """`members` alike arbiters of `requesters` each; a granted one goes on `latency_s` after the grant's start.
 
-    VISITS = {"request": ("requester", "member")}
-    OPTIONAL = frozenset({"member"})
+    A request may ask for several `grants` in a row, which nobody else comes between.
+    """
+
+    VISITS = {"request": ("requester", "grants", "member")}
+    OPTIONAL = frozenset({"grants", "member"})
 
     def __init__(
         self, name: str, requesters: int, interval_s: float, latency_s: float | None = None,
@@ -52,13 +55,14 @@ class Arbiter(Resource):
         return [grants, places] if self.groups > 1 else [grants]
 
     def uses(self, method: str, values: Mapping[str, Values | None]) -> Uses:
-        """An interval of the arbiter, the rest of the latency nowhere."""
+        """An interval of the arbiter for each grant, the rest of the latency nowhere."""
         check_member(self, method, values, self.members)
         if values["requester"] is not None:
             asked = known(self, method, "requester", values)
             if np.any((asked < 0) | (asked >= self.requesters)):
                 raise ModelError(f"{self.name} has requesters 0..{self.requesters - 1}, got {np.ravel(asked).tolist()}")
-        interval, rest = np.asarray(self.interval), np.asarray(self.rest)
+        grants = known(self, method, "grants", values) if "grants" in values else np.asarray(1.0)
+        interval, rest = self.interval * grants, np.asarray(self.rest)
         return Uses(interval + rest, [Hold(self.name, interval, member=values.get("member"))], delay=rest)
 
     def emit(self, method: str, operands: Mapping[str, Expression], asm: Assembler) -> None:
@@ -73,6 +77,6 @@ class Arbiter(Resource):
             asm.give(place)
         else:
             hold = asm.take(self.name, member, key=requester + 1)
-        asm.wait(asm.ticks(self.interval))
+        asm.wait(asm.ticks(operands.get("grants", 1), self.interval))
         asm.give(hold)
         asm.wait(asm.ticks(self.rest))

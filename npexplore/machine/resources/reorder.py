@@ -50,6 +50,8 @@ class ReorderQueue(Resource):
             ticket = Variable("ticket")
             asm.fetch_add(ticket, asm.shared_global(f"{self.name}.entered", self.members) + member, 1)
             return ticket
+        if asm.outlives:  # a fork may wait at each place
+            asm.spare_tokens += self.places * self.members
         turn, go, done = asm.shared_global(f"{self.name}.left", self.members) + member, Label(), Label()
         mine = asm.value_of(operands["ticket"])
         asm.jump(go, asm.read(turn) == mine)

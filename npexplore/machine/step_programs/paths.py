@@ -21,8 +21,9 @@ from npexplore.machine.step_programs.execution import Trace
 
 Integers = npt.NDArray[np.int64]
 PATH = "path"
-Compute = Callable[[Recorder, float], None]
+Compute = Callable[[Recorder, int, int, bool], None]
 Visit = Callable[[Recorder, str, Mapping[str, Operand]], None]
+End = Callable[[Recorder, str], None]
 
 
 @dataclass(frozen=True)
@@ -61,23 +62,27 @@ class Lowered:
     paths: tuple[Path, ...]
     columns: Mapping[str, Integers]
 
-    def record(self, compute: Compute, visit: Visit) -> Callable[[Recorder, Packet], None]:
-        """Return the program of a thread: compute(m, steps) issues steps, visit(m, accelerator, used) waits for calls.
+    def record(self, compute: Compute, visit: Visit, end: End) -> Callable[[Recorder, Packet], None]:
+        """Return the program of a thread.
 
-        A step that calls is half before and half behind its calls: request builder, then context edit and jump.
+        compute(m, requests, edits, first) does so many request builders and context edits between two waits; `first` at
+        the begin of the packet. visit(m, accelerator, used) waits for a step's calls, which stand between its request
+        builder and its context edit. end(m, step) is what happens after the last step.
         """
 
         def way(m: Recorder, packet: Packet, path: Path) -> None:
-            done = 0.0
+            done = 0, 0
             for after, groups in path.waits:
-                compute(m, after - 0.5 - done)
-                done = after - 0.5
+                compute(m, after - done[0], after - 1 - done[1], done == (0, 0))
+                done = after, after - 1
                 parts = [_part(visit, m, packet, group) for group in groups]
                 if len(parts) == 1:
                     parts[0]()
                 else:
                     m.parallel(*parts)
-            compute(m, len(path.steps) - done)
+            steps = len(path.steps)
+            compute(m, steps - done[0], steps - done[1], done == (0, 0))
+            end(m, path.steps[-1])
 
         def choose(m: Recorder, packet: Packet, number: int) -> None:
             if number == len(self.paths) - 1:

@@ -1,0 +1,110 @@
+"""Accelerators of the Gorilla router: what they answer for a packet, and how many memory accesses that takes.
+
+lookup          a trie walk, itself a step program: one step a level, each reads the memory once (Secs. 4.1, 4.2)
+label_table     a hashed table of several bins in each cluster, in front of one direct-mapped table in memory (Sec. 4.2)
+flow_counter    216 bits a flow as three counters of 72: three reads and three writes (Sec. 4.3)
+integrity       checks a header as it is read, without a memory
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from npexplore.golden.flow_counters import FlowCounters
+from npexplore.golden.lookup.multibit import MultibitTrie
+from npexplore.golden.mpls.label_cache import LabelCache
+from npexplore.golden.mpls.switch import LabelMap
+from npexplore.golden.reasons import Reason
+from npexplore.machine.step_programs import (
+    Answer,
+    Call,
+    Compiled,
+    Composite,
+    Context,
+    Field,
+    Step,
+    StepProgram,
+    compile_steps,
+)
+
+MEMORY = "reads"  # what a trie walk uses: reads of the external memory
+WRITES = "writes"
+
+
+def trie_program(trie: MultibitTrie) -> Compiled:
+    """Return the walk through a trie as a step program: a step a level, jumps only forward.
+
+    Raises ModelError where it is compiled for a memory narrower than an index.
+    """
+    bits = trie.family.bits
+    program = StepProgram("lookup", "level1", [Field("address", bits, lambda c: c.key)])
+
+    def level(number: int, left: int, c: Context) -> str:
+        if c.entry < trie.limit:
+            c.leaf = c.entry
+            return "done"
+        c.at = _index(c.entry, c.key, left, trie, number + 1)
+        return f"level{number + 2}"
+
+    def done(c: Context) -> None:
+        c.answer = trie.hop_of(c.leaf)
+
+    left = bits - trie.STRIDES[0]
+    for number in range(len(trie.STRIDES)):
+        more = number + 1 < len(trie.STRIDES)
+        left_after = left - (trie.STRIDES[number + 1] if more else 0)
+        program.add(
+            Step(
+                f"level{number + 1}", partial(level, number, left_after),
+                reads=("address",), calls=(Call("entry", f"memory{number + 1}", ("at",)),),
+                goes=((f"level{number + 2}", "done") if more else ("done",)),
+            )
+        )  # fmt: skip
+        left = left_after
+    program.add(Step("done", done))
+    return compile_steps(program, max(bits, 1))
+
+
+def _index(entry: int, key: int, left: int, trie: MultibitTrie, level: int) -> int:
+    stride = trie.STRIDES[level]
+    return (entry - trie.limit << stride) + (key >> left & (1 << stride) - 1)
+
+
+def lookup(trie: MultibitTrie) -> Callable[[int], Answer]:
+    """Return the lookup accelerator: the class (next hop) of an address, None without a route, and its memory reads."""
+
+    def memory(level: int, at: int) -> Answer:
+        return Answer(trie.entry(level, at), {MEMORY: 1})
+
+    levels = {f"memory{n + 1}": partial(memory, n) for n in range(len(trie.STRIDES))}
+    walk = Composite(trie_program(trie), ("key", "at"), levels)
+    first = trie.family.bits - trie.STRIDES[0]
+    return lambda address: walk(address, address >> first)
+
+
+def label_table(cache: LabelCache, known: LabelMap) -> Callable[[int], Answer]:
+    """Return the label lookup: the entry of a label, None without one; a miss of the cluster's table reads memory."""
+
+    def look_up(label: int) -> Answer:
+        number, reads = cache.look_up(label)
+        return Answer(None if number < 0 else known.entries[number], {MEMORY: len(reads) - 1})
+
+    return look_up
+
+
+def flow_counter(counters: FlowCounters) -> Callable[[tuple[int, int]], Answer]:
+    """Return the counter update of a flow, (class of destination, class of source): as many reads as writes."""
+
+    def count(flow: tuple[int, int]) -> Answer:
+        work = counters.count(*flow)
+        writes = sum(access.write for access in work.accesses)
+        return Answer(None, {MEMORY: len(work.accesses) - writes, WRITES: writes})
+
+    return count
+
+
+def header_check(check: Callable[[Any], Reason]) -> Callable[[Any], Answer]:
+    """Return the integrity accelerator: the reason why a header cannot be right, Reason.NONE if it can."""
+    return lambda header: Answer(check(header))

@@ -1,0 +1,99 @@
+"""The IPv6 steps: as for IPv4, with 128-bit addresses, so that extracting and looking up take more steps (Sec. 4.5)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from npexplore.designs.gorilla_steps.outcome import IPV6_TYPE, fail
+from npexplore.golden.ipv6.header import SHORTEST, read_header
+from npexplore.golden.ipv6.hop_limit import decrement_hop_limit
+from npexplore.golden.ipv6.scope import Kind, address_kind, martian
+from npexplore.golden.ipv6.validate import validate
+from npexplore.golden.lookup.trie6 import SixLevelTrie
+from npexplore.golden.reasons import Reason
+from npexplore.machine.step_programs import Call, Context, Field, StepProgram
+
+if TYPE_CHECKING:
+    from npexplore.designs.gorilla_steps.router import Box
+
+HEADER_BITS, ADDRESSES_BITS, HOP_BITS = 320, 256, 64
+HOP_BY_HOP = 0
+
+
+class Hop6(NamedTuple):
+    """Where an IPv6 route leads: the port, and the first twelve bytes of the frames that leave there; its MTU."""
+
+    port: int
+    macs: bytes
+    mtu: int = 1500
+
+
+@dataclass
+class Routes6:
+    """The IPv6 table: next hops by the numbers that the trie's routes carry, and the router's own addresses."""
+
+    trie: SixLevelTrie
+    hops: tuple[Hop6, ...]
+    own: frozenset[int] = frozenset()
+
+
+def ipv6_steps(box: Box, counting: bool) -> StepProgram:
+    """Return the IPv6 steps of a router; `counting` puts the flow counter behind the lookup."""
+    program = StepProgram(
+        "ipv6", "ipv6_extract",
+        [Field("ipv6_header", HEADER_BITS, lambda c: c.packet),
+         Field("ipv6_addresses", ADDRESSES_BITS, lambda c: (c.destination, c.source)),
+         Field("ipv6_hop", HOP_BITS, lambda c: c.header.hop_limit)],
+    )  # fmt: skip
+
+    @program.step(["ipv6_header"], [Call("header_ok", "integrity6", ["ipv6_header"])], ["ipv6_check"])
+    def ipv6_extract(c: Context) -> str:
+        if not c.header_ok:
+            c.header = read_header(c.packet)
+            c.packet = c.packet[: SHORTEST + c.header.payload_length]
+        return "ipv6_check"
+
+    @program.step(goes=["ipv6_lookup", "exception", "control"])
+    def ipv6_check(c: Context) -> str:
+        """Judge the header; what has hop-by-hop options, or is for the router, goes to the control processor."""
+        if c.header_ok:
+            return fail(c, c.header_ok)
+        reason = martian(c.header.source, c.header.destination)
+        if reason:
+            return fail(c, reason)
+        kinds = address_kind(c.header.source), address_kind(c.header.destination)
+        own = box.ipv6 is None or c.header.destination in box.ipv6.own
+        if own or c.header.next_header == HOP_BY_HOP or kinds != (Kind.ROUTABLE, Kind.ROUTABLE):
+            return "control"
+        c.destination, c.source = c.header.destination, c.header.source
+        c.both = box.source_lookup
+        return "ipv6_lookup"
+
+    @program.step(
+        ["ipv6_addresses"],
+        [Call("da_class", "lookup6", ["destination"]), Call("sa_class", "lookup6", ["source"], when="both")],
+        ["flow_count"] if counting else ["ipv6_modify"],
+    )
+    def ipv6_lookup(c: Context) -> str:
+        c.flow, c.after = box.flow_of(c.sa_class, c.da_class), "ipv6_modify"
+        return "flow_count" if counting else "ipv6_modify"
+
+    @program.step(["ipv6_hop"], goes=["emit", "exception", "control"])
+    def ipv6_modify(c: Context) -> str:
+        assert box.ipv6 is not None
+        if c.da_class is None:
+            return fail(c, Reason.NO_ROUTE6)
+        hop = box.ipv6.hops[c.da_class]
+        reason, c.packet = decrement_hop_limit(c.packet)
+        if reason:
+            return fail(c, reason)
+        if len(c.packet) > hop.mtu:
+            return "control"
+        c.out = hop.port, hop.macs + IPV6_TYPE + c.packet
+        return "emit"
+
+    return program
+
+
+INTEGRITY = {"integrity6": validate}

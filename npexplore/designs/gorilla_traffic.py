@@ -1,0 +1,172 @@
+"""Packets for Gorilla: a router's tables, minimum-size frames of each kind, and what the step program does to them.
+
+The paper's traffic: minimum-size IPv4 packets of CAIDA traces, the same turned into IPv6, MPLS packets with one to four
+labels, and mixes (Sec. 4.5). Traces are not published: addresses are drawn anew, in routes as long as the trie has
+levels (every lookup reads all of them: the paper provides for that) or of a real table's lengths.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+
+import numpy as np
+
+from npexplore.designs.gorilla_steps import Box, Hop6, Routes6, accelerators, engine_program, forward
+from npexplore.errors import InputError
+from npexplore.golden.ipv4.addresses import prefix_text
+from npexplore.golden.ipv4.header import write_packet
+from npexplore.golden.ipv6 import header as header6
+from npexplore.golden.lookup import SixLevelTrie
+from npexplore.golden.mpls.switch import HERE, LabelEntry, LabelMap
+from npexplore.golden.router.configuration import PortRecord, RouteRecord, RouterFile, resolve
+from npexplore.golden.router.forward import ETHERNET, IPV4_TYPE, Forwarder
+from npexplore.machine.parameters import Parameters
+from npexplore.machine.step_programs import Lowered, Trace, lower
+from npexplore.machine.workload import Workload
+
+FRAME, NETWORK = 64, 64 - ETHERNET  # bytes of a minimum-size frame as the paper counts, and of the packet in it
+PORTS, ROWS, ROUTES, LABELS = 4, 240, 64, 16
+PEER = bytes.fromhex("020000000100")
+MIXES: Mapping[str, Sequence[str]] = {
+    "ipv4": ("ipv4",), "ipv6": ("ipv6",), "mpls": ("mpls_1",), "mpls_1": ("mpls_1",), "mpls_2": ("mpls_2",),
+    "mpls_3": ("mpls_3",), "mpls_4": ("mpls_4",), "mpls_1_ipv4": ("mpls_1", "ipv4"),
+    "mpls_1_ipv6": ("mpls_1", "ipv6"), "ipv4_ipv6": ("ipv4", "ipv6"), "all": ("ipv4", "ipv6", "mpls_1", "mpls_4"),
+}  # fmt: skip
+MAC = 6
+
+
+def _mac(port: int) -> bytes:
+    return bytes([2, 0, 0, 0, 0, port])
+
+
+def box(addresses: str = "deep", source_lookup: bool = False, labels: str = "warm") -> Box:
+    """Return the tables of a router with four ports.
+
+    addresses: routes as long as the tries are deep (every lookup reads all levels), or of mixed lengths. labels: a
+    cluster's table has them from the beginning (warm), or has a single set and misses most (cold).
+    """
+    rng = np.random.default_rng(1)
+    longest = {"deep": (32, 32), "mixed": (16, 24)}[addresses]
+    ports = [
+        PortRecord(
+            name=f"p{k}", address=f"10.{k}.0.1/24", mac=_mac(k).hex(":"), peer_mac=(PEER[:-1] + bytes([k])).hex(":")
+        )
+        for k in range(PORTS)
+    ]  # fmt: skip
+    routes = []
+    for k in range(ROUTES):
+        length = int(rng.integers(longest[0], longest[1] + 1))
+        value = int(rng.integers(20 << 24, 120 << 24)) >> (32 - length) << (32 - length)
+        routes.append(RouteRecord(prefix=prefix_text(value, length), via=f"10.{k % PORTS}.0.2"))
+    golden = Forwarder(resolve(RouterFile(port=ports, route=routes)), lookup="trie20_4_8")
+    made = Box(golden, _routes6(rng, addresses), _labels(rng), source_lookup, 64 if labels == "warm" else 1)
+    assert made.labels is not None
+    for label in made.labels.number if labels == "warm" else ():
+        made.label_cache.look_up(label)
+    return made
+
+
+def _routes6(rng: np.random.Generator, addresses: str) -> Routes6:
+    trie = SixLevelTrie()
+    for k in range(ROUTES):
+        length = 64 if addresses == "deep" else int(rng.choice([29, 32, 40, 48, 48]))
+        value = (0x2001 << 112 | int(rng.integers(0, 1 << 48)) << 64) >> (128 - length) << (128 - length)
+        text = ":".join(f"{value:032x}"[n : n + 4] for n in range(0, 32, 4))
+        trie.insert(f"{text}/{length}", k % PORTS)
+    return Routes6(trie, tuple(Hop6(k, PEER[:-1] + bytes([k]) + _mac(k)) for k in range(PORTS)))
+
+
+def _labels(rng: np.random.Generator) -> LabelMap:
+    """Return labels that are popped and looked below (even ones) and labels that are swapped."""
+    chosen = rng.choice(np.arange(16, 1 << 20), LABELS, replace=False).tolist()
+    entries = {}
+    for k, label in enumerate(chosen):
+        port = k // 2 % PORTS
+        entries[label] = LabelEntry((1000 + k,), port, PEER[:-1] + bytes([port])) if k % 2 else LabelEntry()
+    return LabelMap.of(entries)
+
+
+def frame(kind: str, tables: Box, rng: np.random.Generator, ttl: int = 64) -> bytes:
+    """Return a minimum-size frame of a kind of traffic (ipv4, ipv6, mpls_1 .. mpls_4), to port 0 of the router."""
+    head = _mac(0) + PEER
+    value, length, _ = tables.ipv4.lpm.routes()
+    routed = [k for k in range(len(value)) if int(value[k]) >> 24 != 10]  # not the links
+
+    def address() -> int:
+        k = routed[int(rng.integers(len(routed)))]
+        return int(value[k]) | int(rng.integers(0, 1 << (32 - int(length[k]))))
+
+    packet = write_packet(address(), address(), bytes(NETWORK - 20), ttl=ttl)
+    if kind == "ipv4":
+        return head + IPV4_TYPE + packet
+    if kind == "ipv6":
+        assert tables.ipv6 is not None
+        routes = tables.ipv6.trie.routes()
+        source, to = (_address6(routes, int(rng.integers(len(routes.value)))) for _ in range(2))
+        return head + b"\x86\xdd" + header6.write_packet(source, to, bytes(NETWORK - header6.SHORTEST), hop_limit=ttl)
+    depth = int(kind.removeprefix("mpls_") or 1)
+    return head + b"\x88\x47" + _stack(tables, rng, depth, ttl) + packet[: NETWORK - 4 * depth]
+
+
+def _address6(routes: object, row: int) -> int:
+    value = routes.value[row]  # type: ignore[attr-defined]
+    return int(value[0]) << 64 | int(value[1]) | 1
+
+
+def _stack(tables: Box, rng: np.random.Generator, depth: int, ttl: int) -> bytes:
+    """Return a stack of labels that are popped, but for the last one, which is swapped."""
+    assert tables.labels is not None
+    entries = {label: tables.labels.entries[number] for label, number in tables.labels.number.items()}
+    pops = [label for label, entry in entries.items() if entry.port == HERE]
+    swaps = [label for label, entry in entries.items() if entry.port != HERE]
+    chosen = [int(rng.choice(pops)) for _ in range(depth - 1)] + [int(rng.choice(swaps))]
+    words = [label << 12 | (k == depth - 1) << 8 | ttl for k, label in enumerate(chosen)]
+    return b"".join(word.to_bytes(4, "big") for word in words)
+
+
+def kinds(mix: str) -> list[str]:
+    """Return the kind of each of ROWS packets of a mix, interleaved one by one."""
+    if mix not in MIXES:
+        raise InputError(f"traffic must be one of {', '.join(MIXES)}, got {mix!r}")
+    return [MIXES[mix][k % len(MIXES[mix])] for k in range(ROWS)]
+
+
+def traces(p: Parameters) -> list[Trace]:
+    """Run the step program on the frames that the parameters ask for."""
+    counting = p.flow_counting == "on"
+    both = p.source_lookup == "always" or (p.source_lookup == "with_counting" and counting)
+    return list(_traces(p.proto, counting, both, p.addresses, p.label_tables, p.exceptions, p.controls))
+
+
+@lru_cache(maxsize=64)
+def _traces(
+    mix: str, counting: bool, both: bool, addresses: str, labels: str, exceptions: float, controls: float
+) -> tuple[Trace, ...]:
+    tables, rng = box(addresses, both, labels), np.random.default_rng(2)
+    program, units = engine_program(tables, counting=counting), accelerators(tables)
+    found = []
+    for k, kind in enumerate(kinds(mix)):
+        made = frame(kind, tables, rng, 1 if _every(k, exceptions) else 64)
+        if _every(k, controls):
+            made = made[:12] + IPV4_TYPE + write_packet(0x14000001, 0x0A000001, bytes(NETWORK - 20))
+        found.append(forward(program, units, 0, made))
+    return tuple(found)
+
+
+def _every(k: int, share: float) -> bool:
+    """Say whether packet k is one of an even share."""
+    return int((k + 1) * share) > int(k * share)
+
+
+def lowered(p: Parameters) -> Lowered:
+    """Return the paths of the traffic that the parameters ask for."""
+    return lower(traces(p))
+
+
+def traffic(p: Parameters) -> Workload:
+    """Return the workload: what the program does to each packet, at the offered rate (0: as fast as they are taken)."""
+    found = lowered(p)
+    columns = {"packet_bytes": np.full(ROWS, NETWORK, np.int64), **found.columns}
+    load = Workload(f"{p.proto}, {FRAME}-byte frames", columns)
+    return load.with_arrivals(p.arrivals, p.rate_mpps * 1e6) if p.rate_mpps else load
