@@ -1,0 +1,46 @@
+"""The report page of the IXP1200: it runs, every figure is there, misses stand beside the readings that mend them."""
+
+import re
+
+import pytest
+
+from npexplore.designs import design
+from npexplore.paths import share
+from npexplore.report.build import build
+from npexplore.report.notebooks import find_notebooks
+
+pytestmark = pytest.mark.slow
+
+FEWER = {  # the same questions at fewer points
+    "edge.over_threads(router, simulations=simulations)": "edge.over_threads(router, (1, 512), simulations)",
+    "loads = [0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]": "loads = [0.2, 1.0]",
+    "diffserv.over_queues(router, (16, 64, 256))": "diffserv.over_queues(router, (64,))",
+    "diffserv.over_timers(router, (1, 10, 100, 200, 500, 1000))": "diffserv.over_timers(router, (1, 200))",
+}
+
+
+@pytest.fixture(scope="module")
+def html(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("ixp1200")
+    source = share("notebooks", "30_ixp1200.py").read_text()
+    for usual, few in FEWER.items():
+        assert usual in source
+        source = source.replace(usual, few)
+    (folder / "30_ixp1200.py").write_text(source)
+    build(find_notebooks(folder), folder).raise_for_errors()
+    return (folder / "30_ixp1200.html").read_text()
+
+
+def test_every_figure_of_the_paper_is_on_the_page(html):
+    told = set(re.findall(r"\(Figs?\. ([^)]*)\)", html))
+    assert {int(n) for text in told for n in re.findall(r"\d+", text)} == set(range(1, 11))
+    assert html.count("plotly-graph-div") >= 9
+    assert len(re.findall(r"<svg[^>]*aria-label=", html)) == 4
+
+
+def test_misses_stand_beside_the_readings_that_mend_them(html):
+    assert html.count(">off</b>") >= 5
+    for alternative in design("ixp1200").parameters.file.alternative:
+        assert alternative.name in html
+    assert "from memory" in html
+    assert "inconsistent" in html
