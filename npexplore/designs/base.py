@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from npexplore.designs.prepared import prepared
 from npexplore.errors import InputError, RefusedError
 from npexplore.machine.machine import Machine
 from npexplore.machine.parameters import Parameters, Value, load_machine
@@ -74,24 +75,27 @@ class Design:
         """Return the names of the parameters that the machine and its program read."""
         fresh = replace(self, parameters=self.parameters.with_())
         with suppress(RefusedError):
-            fresh.demands(workload)  # what cannot be told without a run is refused after everything was read
+            demanded(fresh.machine(), fresh.workload(workload))  # what cannot be told is refused after all was read
         return set(fresh.parameters.read)
 
     def demands(self, workload: Workload | None = None) -> Demanded:
         """Return demands and visits of every server per packet."""
-        return demanded(self.machine(), self.workload(workload))
+        return prepared(self, workload).demanded()
 
     def bounds(self, workload: Workload | None = None) -> Prediction:
         """Return the roofline: the upper bound and the resource that sets it."""
-        return bounds(self.machine(), self.workload(workload))
+        ready = prepared(self, workload)
+        return bounds(ready.machine, ready.workload, ready.demanded())
 
     def queueing(self, workload: Workload | None = None) -> Prediction:
         """Return the queueing model's answer; raises RefusedError where none applies."""
         if self.loops is not None:
             return self.loops(self.parameters, self.workload(workload))
-        from npexplore.solve.network import queueing
+        from npexplore.solve.network import check_describable, queueing
 
-        return queueing(self.machine(), self.workload(workload))
+        ready = prepared(self, workload)
+        check_describable(ready.machine, ready.workload)
+        return queueing(ready.machine, ready.workload, ready.demanded())
 
     def simulate(
         self, workload: Workload | None = None, seed: int = 1, *, seeds: int | Sequence[int] = 1,
@@ -108,8 +112,11 @@ class Design:
 
         chosen = list(range(seed, seed + seeds)) if isinstance(seeds, int) else list(seeds)
         n = PACKETS if packets is None else packets
-        machine, load = self.machine(), self.workload(workload)
-        return replicate(machine, load, chosen, packets=n, window_s=window_s, boot_s=boot_s, progress=progress)
+        ready = prepared(self, workload)
+        return replicate(
+            ready.machine, ready.workload, chosen, packets=n, window_s=window_s, boot_s=boot_s, progress=progress,
+            model=ready.model() if chosen else None,
+        )  # fmt: skip
 
     def explain(self, workload: Workload | None = None, **options: Any) -> Explanation:
         """Return all three answers, what binds, the headroom and what would help (options: npexplore.explain)."""

@@ -18,6 +18,7 @@ from npexplore.machine.machine import Machine, Recorded
 from npexplore.machine.pools import visits
 from npexplore.machine.sections import Demand
 
+NUMBER = "number of the distinct packet"  # a column that all pools hand on
 Arrived = tuple[Values, dict[str, Values | None]]  # shares of packets, and their columns (None: left to chance)
 
 
@@ -25,37 +26,43 @@ Arrived = tuple[Values, dict[str, Values | None]]  # shares of packets, and thei
 class Flows:
     """Demands of all pools per packet of the workload; by pool the seconds that its threads spend on a packet.
 
-    finished: (shares of packets, packet_bytes) that each pool finishes, shape (n,) each. clocks: by pool its packets'
-    columns, and their latencies x shares.
+    finished: (shares of packets, packet_bytes) that each pool finishes, shape (n,) each. clock: of each distinct packet
+    of the workload its seconds without contention, over all pools that it passes, x its share (shape n).
     """
 
     demands: Demands = field(default_factory=Demands)
     residence: dict[str, float] = field(default_factory=dict)
     finished: list[tuple[Values, Values]] = field(default_factory=list)
-    clocks: list[tuple[Mapping[str, Values | None], Values]] = field(default_factory=list)
+    clock: Values = field(default_factory=lambda: np.zeros(0))
 
 
-def flows(machine: Machine, columns: Mapping[str, Values], weights: Values) -> Flows:
+def flows(
+    machine: Machine, columns: Mapping[str, Values], weights: Values, pools: list[Recorded] | None = None
+) -> Flows:
     """Return what the pools do to the distinct packets (columns of shape n) with their shares (sum 1).
 
+    pools: the programs, if they are recorded over these columns already.
     Raises RefusedError where shares depend on who comes first (two pools at one source) or packets go round.
     """
-    result = Flows()
-    arrived: dict[str | None, Arrived] = {None: (np.asarray(weights, dtype=np.float64), dict(columns))}
-    for recorded in _in_order(machine.record_pools(columns)):
+    result = Flows(clock=np.zeros(len(weights)))
+    numbered = {**columns, NUMBER: np.arange(len(weights), dtype=np.float64)}
+    arrived: dict[str | None, Arrived] = {None: (np.asarray(weights, dtype=np.float64), dict(numbered))}
+    for recorded in _in_order(machine.record_pools(columns) if pools is None else pools):
         pool = recorded.pool
-        nothing = np.zeros(0), dict.fromkeys(recorded.columns, np.zeros(0))
+        nothing = np.zeros(0), dict.fromkeys((*recorded.columns, NUMBER), np.zeros(0))
         shares, known = arrived.get(pool.gets, nothing)
         own = demands(recorded.body, {variable: known[name] for name, variable in recorded.columns.items()}, shares)
         result.residence[pool.name] = own.latency
-        result.clocks.append((known, own.clock))
+        number = known[NUMBER]
+        assert number is not None
+        np.add.at(result.clock, number.astype(np.int64), own.clock)
         left = shares - sum((put for puts in own.handed.values() for put, _ in puts), np.zeros_like(shares))
         sizes = known["packet_bytes"]
         if sizes is None:
             raise RefusedError(f"lengths of packets of pool {pool.name} depend on chance: they are left to simulation")
         result.finished.append((np.maximum(left, 0.0), sizes))
         for name, puts in own.handed.items():
-            arrived[name] = _join(arrived.get(name), puts, {column: known[column] for column in columns})
+            arrived[name] = _join(arrived.get(name), puts, {column: known[column] for column in numbered})
         result.demands = own if len(machine.pools) == 1 else _sum(result.demands, own)
     return result
 

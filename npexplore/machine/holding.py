@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from npexplore.errors import ModelError, one_of
@@ -50,6 +51,7 @@ class Holdings:
     resources: Mapping[str, Resource]
     open: list[Holding] = field(default_factory=list)
 
+    @cached_property
     def servers(self) -> dict[str, Server]:
         """Return what can be held: servers with units that belong to whoever took them."""
         found = [server for resource in self.resources.values() for server in resource.servers()]
@@ -65,7 +67,7 @@ class Holdings:
         place: str,
     ) -> Holding:
         """Return a new holding; raises ModelError for what no packet could ever be granted."""
-        known = self.servers()
+        known = self.servers
         server = known[one_of("server", name, known)]
         if member is None and server.members > 1:
             raise ModelError(f"take of {name!r} needs member=...: there are {server.members}")

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -133,10 +133,15 @@ def load_layout(name: str | Path) -> Layout:
             raise UnknownNameError("layout", str(name), layout_names())
         path = share("models", "raw", f"{name}.toml")
     try:
-        text = path.read_bytes()
+        return _read(path, path.stat().st_mtime_ns)
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}") from None
-    return checked(decode(text, LayoutFile, path))
+
+
+@lru_cache(maxsize=64)
+def _read(path: Path, changed_ns: int) -> Layout:
+    """Read a layout once for each time its file was changed."""
+    return checked(decode(path.read_bytes(), LayoutFile, path))
 
 
 def layout_schema() -> dict[str, Any]:

@@ -53,9 +53,10 @@ class Demand:
         outside = live & ((at < 0) | (at >= members))
         if outside.any():
             raise ModelError(f"{place} has members 0..{members - 1}, got {at[outside][0]}")
-        for number in np.unique(at[live]):
-            share = float(seconds[at == number].sum())
-            self.members[int(number)] = self.members.get(int(number), 0.0) + share
+        there = at[live]
+        shares, seen = np.bincount(there, seconds[live]).tolist(), np.bincount(there)
+        for number in np.flatnonzero(seen).tolist():
+            self.members[number] = self.members.get(number, 0.0) + shares[number]
         return total
 
     def largest(self, members: int) -> float:

@@ -18,7 +18,7 @@ from npexplore.errors import ModelError
 from npexplore.machine.demands import Demands
 from npexplore.machine.expressions import Values
 from npexplore.machine.flows import flows
-from npexplore.machine.machine import Machine
+from npexplore.machine.machine import Machine, Recorded
 from npexplore.machine.resources.base import Server
 from npexplore.machine.workload import Workload
 from npexplore.solve.prediction import Latency, Prediction, Utilization
@@ -36,6 +36,7 @@ class Demanded:
     packet_bits: float
     residence: Mapping[str, float]  # by pool, the seconds of its threads per packet of the workload
     finished: float = 1.0  # packets per packet of the workload
+    longest: float = 0.0  # seconds without contention of the packet that takes the longest, over all its pools
 
     def ceilings(self) -> dict[str, float]:
         """Return the packets a second that each server alone, and the threads alone, would allow."""
@@ -82,11 +83,14 @@ class Demanded:
         return {name: rate_pps * amount for name, amount in self.demands.counts.items()}
 
 
-def demanded(machine: Machine, workload: Workload) -> Demanded:
-    """Record the machine's program and take its demands over the workload's distinct packets."""
+def demanded(machine: Machine, workload: Workload, pools: list[Recorded] | None = None) -> Demanded:
+    """Record the machine's programs (but for `pools`: recorded already) and take their demands.
+
+    They are those of the workload's distinct packets with their shares.
+    """
     machine.ingress.arrivals = workload.arrivals
     columns, weights = workload.distinct()
-    flow = flows(machine, columns, weights)
+    flow = flows(machine, columns, weights, pools)
     finished = sum(float(np.sum(shares)) for shares, _ in flow.finished) if len(machine.pools) > 1 else 1.0
 
     def bits(count: Callable[[Values], Values]) -> float:
@@ -96,6 +100,7 @@ def demanded(machine: Machine, workload: Workload) -> Demanded:
     return Demanded(
         machine, workload, machine.servers(), flow.demands, counted_bits=bits(machine.counted_bytes),
         packet_bits=bits(lambda sizes: sizes), residence=flow.residence, finished=finished,
+        longest=float(np.max(flow.clock / weights)),
     )  # fmt: skip
 
 

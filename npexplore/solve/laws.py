@@ -15,10 +15,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from npexplore._kernels import engine
-from npexplore.errors import ModelError, RefusedError, SimulationError
+from npexplore.errors import SimulationError
 from npexplore.machine.machine import Machine
 from npexplore.machine.workload import Workload
-from npexplore.solve.bounds import Demanded, demanded
+from npexplore.solve.bounds import Demanded
 from npexplore.solve.model import EngineModel
 from npexplore.solve.state import Snapshot
 
@@ -75,10 +75,7 @@ def least_busy(
     """Return the smallest busy time over packets x demand and the server; raises SimulationError if it is too small."""
     if len(machine.pools) > 1 or len(shots) < 5 or not stands_for(workload, model, shots):
         return None
-    try:
-        if model.demanded is None:
-            model.demanded = demanded(machine, workload)
-    except (RefusedError, ModelError):  # demands that depend on chance or on who comes first
+    if model.demanded is None:  # demands that depend on chance or on who comes first
         return None
     return shortfall(machine, model, model.demanded, shots)
 

@@ -74,7 +74,7 @@ class EngineModel:
     idle: list[int] = field(default_factory=list)  # resources that threads wait for when they have no packet
     patience_s: float = 1.0  # a run without a finished packet for so long has stalled
     census: Census | None = None  # None: packets in the system are not counted
-    demanded: Demanded | None = None  # what its packets ask of each server, once somebody asked
+    demanded: Demanded | None = None  # what its packets ask of each server, where that can be told without a run
 
 
 def rows_of(rows: list[Row]) -> Integers:
@@ -91,12 +91,12 @@ def rows_of(rows: list[Row]) -> Integers:
 
 def build(machine: Machine, workload: Workload) -> EngineModel:
     """Assemble the threads' programs, the source of packets, and the resources of a machine."""
-    model = check_rows(MachineCompiler(machine, workload).model())
-    if workload.arrivals != SATURATED:
-        with suppress(RefusedError, ModelError):  # demands that depend on chance or on who comes first
-            model.demanded = demanded(machine, workload)
-        if model.demanded is not None:
-            model.demanded.check_freed()
+    compiler, found = MachineCompiler(machine, workload), None
+    with suppress(RefusedError, ModelError):  # demands that depend on chance or on who comes first
+        found = demanded(machine, workload, compiler.pools)
+    model = check_rows(compiler.model(found))
+    if found is not None and workload.arrivals != SATURATED:
+        found.check_freed()
     return model
 
 
@@ -264,8 +264,8 @@ class MachineCompiler:
         self.machine.ingress.emit_source(asm, columns, self.packets, self.rows, self.cursor, workload.process(), times)
         self.tokens.append(Token(entry, {}, "arrivals"))
 
-    def model(self) -> EngineModel:
-        """Return the arrays of the event engine."""
+    def model(self, found: Demanded | None) -> EngineModel:
+        """Return the arrays of the event engine; found: what packets demand, where that can be told."""
         asm = self.asm
         sources: list[Ingress | BoundedQueue] = [self.machine.ingress, *self.machine.queues().values()]
         return EngineModel(
@@ -286,8 +286,9 @@ class MachineCompiler:
             classes=self.classes,
             queues={s.name: (self._counts(s), asm.longest[s.name]) for s in sources if s.name in asm.longest},
             idle=[*(number for source in sources for number in self._counts(source)), *asm.at_rest],
-            patience_s=patience(self.machine, self.workload),
+            patience_s=patience(self.machine, self.workload, found),
             census=self._census(),
+            demanded=found,
         )
 
     def _counts(self, source: Ingress | BoundedQueue) -> range:

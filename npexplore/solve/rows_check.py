@@ -11,12 +11,17 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from npexplore._kernels import engine
 from npexplore.errors import ModelError
 
 if TYPE_CHECKING:
     from npexplore.solve.model import EngineModel
+
+Integers = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+Shared = dict[int, str]  # names of SHARED resources by number
 
 KINDS = {  # how many kinds x of an operation there are
     **dict.fromkeys((engine.WAIT, engine.SERVE, engine.DRAW, engine.SHARE), engine.WINDOW + 1),
@@ -33,14 +38,40 @@ UNSHARED = (engine.TAKE, engine.TRY, engine.SERVE, engine.PUT)
 
 def check_rows(model: EngineModel) -> EngineModel:
     """Return the model; raises ModelError naming row, operation, rule and value of the first row that is wrong."""
-    members = set(_members(model))
-    for number, row in enumerate(model.rows.tolist()):
+    shared = _shared(model)
+    members = set(_members(model, shared))
+    for number in np.flatnonzero(_doubtful(model, bool(shared))).tolist():
         if number not in members:
-            rule = _wrong_constant(model, row) or _wrong_share(model, row)
+            row = model.rows[number].tolist()
+            rule = _wrong_constant(model, row) or _wrong_share(model, row, shared)
             if rule:
                 raise ModelError(f"{_place(model, number)}: {rule}")
-    _check_speeds(model)
+    _check_speeds(model, shared)
     return model
+
+
+def _doubtful(model: EngineModel, sharing: bool) -> Flags:
+    """Return the rows (shape n) to look at one by one: a wrong constant, or it may come to a SHARED one."""
+    rows = model.rows
+    op, slot = rows[:, engine.OP], rows[:, engine.SLOT]
+    known = (op >= 0) & (op < len(engine.OPERATIONS))
+    kinds = np.array([KINDS.get(one, 0) for one in range(len(engine.OPERATIONS))])[np.where(known, op, 0)]
+    registers = rows[:, [engine.RA, engine.RB, engine.RC]]
+    doubtful: Flags = (
+        ~known
+        | ((kinds > 0) & _outside(rows[:, engine.X], kinds))
+        | (np.isin(op, JUMPING) & _outside(rows[:, engine.TARGET], len(rows)))
+        | (np.isin(op, WRITING) & (slot >= engine.REGISTERS))
+        | (np.isin(op, HOLDING) & ((slot < -1) | (slot >= engine.SLOTS) | ((op == engine.GIVE) & (slot < 0))))
+        | _outside(registers, engine.REGISTERS).any(axis=1)
+        | (op == engine.SHARE)
+        | (sharing & np.isin(op, UNSHARED))
+    )
+    return doubtful
+
+
+def _outside(values: Integers, below: Integers | int) -> Flags:
+    return (values < 0) | (values >= below)
 
 
 def _place(model: EngineModel, number: int) -> str:
@@ -50,7 +81,7 @@ def _place(model: EngineModel, number: int) -> str:
     return f"{where} (row {number}, {name})"
 
 
-def _members(model: EngineModel) -> Iterator[int]:
+def _members(model: EngineModel, shared: Shared) -> Iterator[int]:
     """Yield the rows that name what an ALL takes, checking them."""
     for at in np.flatnonzero(model.rows[:, engine.OP] == engine.ALL).tolist():
         count = int(model.rows[at, engine.X])
@@ -59,7 +90,7 @@ def _members(model: EngineModel) -> Iterator[int]:
             raise ModelError(f"{_place(model, at)}: the members must be 1..{most} rows, got {count}")
         for number in range(at + 1, at + 1 + count):
             row = model.rows[number].tolist()
-            rule = _wrong_register(row) or _wrong_slot(row[engine.SLOT], -1) or _unshared(model, row)
+            rule = _wrong_register(row) or _wrong_slot(row[engine.SLOT], -1) or _unshared(row, shared)
             if rule:
                 raise ModelError(f"{_place(model, number)}: {rule}")
             yield number
@@ -94,10 +125,10 @@ def _wrong_constant(model: EngineModel, row: list[int]) -> str | None:
     return _wrong_register(row)
 
 
-def _wrong_share(model: EngineModel, row: list[int]) -> str | None:
+def _wrong_share(model: EngineModel, row: list[int], shared: Shared) -> str | None:
     """Return what is wrong with a row that comes to a SHARED resource, or does not come to one as it must."""
     if row[engine.OP] in UNSHARED:
-        return _unshared(model, row)
+        return _unshared(row, shared)
     if row[engine.OP] != engine.SHARE:
         return None
     z = row[engine.Z]
@@ -105,16 +136,16 @@ def _wrong_share(model: EngineModel, row: list[int]) -> str | None:
         return f"speeds must be one of {len(model.tables)} tables, got table {abs(z) - 1}"
     if z and (model.tables[abs(z) - 1].ndim != 2 or not model.tables[abs(z) - 1].size):
         return f"table {abs(z) - 1} of speeds must have rows and a column, got {model.tables[abs(z) - 1].shape}"
-    name = _shared(model).get(row[engine.A]) if not row[engine.RA] else ""
+    name = shared.get(row[engine.A]) if not row[engine.RA] else ""
     return f"resource {row[engine.A]} must be shared by its discipline" if name is None else None
 
 
-def _unshared(model: EngineModel, row: list[int]) -> str | None:
-    name = None if row[engine.RA] else _shared(model).get(row[engine.A])
+def _unshared(row: list[int], shared: Shared) -> str | None:
+    name = None if row[engine.RA] else shared.get(row[engine.A])
     return f"{name!r} is shared and served by SHARE alone" if name else None
 
 
-def _shared(model: EngineModel) -> dict[int, str]:
+def _shared(model: EngineModel) -> Shared:
     """Return the names of the SHARED resources by number."""
     return {
         number + member: server.name
@@ -124,10 +155,10 @@ def _shared(model: EngineModel) -> dict[int, str]:
     }
 
 
-def _check_speeds(model: EngineModel) -> None:
+def _check_speeds(model: EngineModel, names: Shared) -> None:
     """Refuse a SHARED resource with two kinds of speeds, and speeds that are 0 with some number of tokens."""
     most = len(model.tokens) + model.spare_tokens
-    names, speeds = _shared(model), dict[int, int]()
+    speeds = dict[int, int]()
     for number in np.flatnonzero(model.rows[:, engine.OP] == engine.SHARE).tolist():
         a, ra, z = (int(model.rows[number, column]) for column in (engine.A, engine.RA, engine.Z))
         if not ra and speeds.setdefault(a, z) != z:

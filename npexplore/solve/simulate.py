@@ -14,12 +14,12 @@ import numpy as np
 import numpy.typing as npt
 
 from npexplore._kernels import engine
-from npexplore.errors import InputError, ModelError, RefusedError, positive
+from npexplore.errors import InputError, positive
 from npexplore.machine.machine import Machine
 from npexplore.machine.mixes import SEQUENCE
 from npexplore.machine.workload import CLASS, Workload
 from npexplore.solve import laws
-from npexplore.solve.bounds import demanded, offered_rate
+from npexplore.solve.bounds import offered_rate
 from npexplore.solve.intervals import interval, quantiles, ratio_interval
 from npexplore.solve.model import EngineModel, build, threads_of
 from npexplore.solve.prediction import ClassOfPackets, Latency, Prediction, Queue, Utilization, bottleneck
@@ -111,7 +111,7 @@ def measure(machine: Machine, workload: Workload, result: Run, cut: int) -> Pred
     if workload.arrivals != "saturated":
         offered = offered_rate(workload) if workload.arrivals == "timestamps" else workload.rate_pps
     packets = total.of(engine.D_COUNT)
-    named = _named(machine, _without_looks(machine, workload, busiest, packets / total.seconds), utilization)
+    named = _named(machine, _without_looks(machine, model, busiest, packets / total.seconds), utilization)
     lost = sum(n for place, n in counts.items() if place.startswith("drop."))
     waits_for_packets = offered is not None and named.startswith("threads") and lost <= 0.01 * packets
 
@@ -187,15 +187,11 @@ def _queues(result: Run, first: Snapshot, last: Snapshot) -> dict[str, Queue]:
 
 
 def _without_looks(
-    machine: Machine, workload: Workload, busiest: Mapping[str, float], rate_pps: float
+    machine: Machine, model: EngineModel, busiest: Mapping[str, float], rate_pps: float
 ) -> Mapping[str, float]:
     """Return busy shares in which engines that threads poll on count by the work of packets alone."""
-    homes = {pool.home for pool in machine.pools if pool.idle == "poll"}
-    if not homes:
-        return busiest
-    try:
-        found = demanded(machine, workload)
-    except (ModelError, RefusedError):
+    homes, found = {pool.home for pool in machine.pools if pool.idle == "poll"}, model.demanded
+    if not homes or found is None:
         return busiest
     by_law = found.busiest(rate_pps / found.finished)
     return {name: min(share, by_law.get(name, 0.0)) if name in homes else share for name, share in busiest.items()}
@@ -214,11 +210,12 @@ def _named(machine: Machine, busiest: Mapping[str, float], seen: Mapping[str, Ut
 def replicate(
     machine: Machine, workload: Workload, seeds: Sequence[int], *, packets: int = PACKETS,
     window_s: float | None = None, boot_s: float | None = None, progress: Callable[[int], None] | None = None,
+    model: EngineModel | None = None,
 ) -> Prediction:  # fmt: skip
     """Simulate with several seeds; means over the seeds, intervals by replications."""
     if not seeds:
         raise InputError("a simulation needs at least one seed")
-    model = build(machine, workload)
+    model = model or build(machine, workload)
     runs = [
         simulate(
             machine, workload, seed=seed, packets=packets, window_s=window_s, boot_s=boot_s, model=model,

@@ -4,12 +4,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from npexplore._kernels import engine as e
 from npexplore.designs import design, design_names
 from npexplore.errors import ModelError
 from npexplore.machine.resources.base import Server
 from npexplore.machine.workload import workload
+from npexplore.solve import rows_check
 from npexplore.solve.model import EngineModel, Token, build
 from npexplore.solve.rows_check import check_rows
 
@@ -115,3 +118,22 @@ def test_every_design_passes(name):
     assert check_rows(built) is built
     with pytest.raises(ModelError):
         check_rows(replace(built, rows=np.where(np.arange(e.ROW) == e.OP, 99, built.rows)))
+
+
+ROWS = st.builds(
+    row, st.integers(-1, 21), A=st.integers(0, 3), RA=st.integers(-1, 24), RB=st.integers(0, 24), RC=st.integers(0, 1),
+    TARGET=st.integers(-1, 3), SLOT=st.integers(-2, 24), X=st.integers(-1, 9), Z=st.integers(-2, 2),
+)  # fmt: skip
+
+
+@given(rows=st.lists(ROWS, min_size=1, max_size=4))
+def test_no_wrong_row_is_passed_over(rows):
+    """What is looked at one by one holds every row that breaks a rule."""
+    made = model(*rows)
+    shared = rows_check._shared(made)
+    doubtful = rows_check._doubtful(made, bool(shared))
+    for number, one in enumerate(made.rows.tolist()):
+        if rows_check._wrong_constant(made, one) or rows_check._wrong_share(made, one, shared):
+            assert doubtful[number]
+    sound = model(row(e.WAIT, B=3), row(e.JUMP, TARGET=0))
+    assert not rows_check._doubtful(sound, True).any()

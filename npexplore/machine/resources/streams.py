@@ -170,7 +170,7 @@ class StaticStreams(Resource):
         return Uses(seconds, holds)
 
     def _refuse(self, method: str, value: Values, allowed: list[int], what: str) -> None:
-        wrong = ~np.isin(value, allowed)
+        wrong = (np.asarray(value)[..., None] != np.array(allowed)).all(axis=-1)
         if np.any(wrong):
             got = np.atleast_1d(value)[np.atleast_1d(wrong)][0]
             raise ModelError(
