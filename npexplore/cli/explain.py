@@ -6,6 +6,7 @@ Exit status 3 if the workload's capture is damaged: what could be read is explai
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -37,13 +38,14 @@ if TYPE_CHECKING:
 @click.option("--seeds", default=1, show_default=True, type=click.IntRange(min=1), help="Replications to simulate.")
 @click.option("--packets", type=click.IntRange(min=1), help="Packets to measure in each; default: as stand for a mix.")
 @click.option("--no-sensitivity", is_flag=True, help="Leave out what each parameter would change (the slow part).")
+@click.option("--html", type=click.Path(dir_okay=False), help="Also write the paragraph and its picture as a page.")
 @click.option("--knobs", is_flag=True, help="List what can be set on DESIGN: type, unit, range, default, source.")
 @click.option("--mixes", is_flag=True, help="List the published mixes of packet lengths.")
 @json_option
 def command(
     design: str | None, settings: tuple[str, ...], trace: str | None, mix: str | None, packet_bytes: int | None,
     arrivals: str | None, rate: str | None, seed: int, seeds: int, packets: int | None, no_sensitivity: bool,
-    knobs: bool, mixes: bool, as_json: bool,
+    html: str | None, knobs: bool, mixes: bool, as_json: bool,
 ) -> int:  # fmt: skip
     """Say how fast DESIGN forwards a workload, what holds it back, how much headroom there is, and what would help."""
     if mixes:
@@ -65,6 +67,10 @@ def command(
     warn_of_idle_knobs(split_settings(settings), [(made, load)])
     for name, reason in explanation.refused.items():
         warn(f"no answer by {name}: {reason}")
+    if html is not None:
+        from npexplore.report.explanation_page import explanation_page
+
+        Path(html).write_text(explanation_page(explanation), encoding="utf-8")
     emit(explanation.to_dict(), lambda: text(explanation), as_json=as_json)
     return ending(load)
 
@@ -80,8 +86,8 @@ def _explain(
     with tqdm(total=None, unit="point", desc="what would help", disable=None, file=sys.stderr, leave=False) as bar:
 
         def progress(done: int, total: int) -> None:
-            bar.total = total
-            bar.update(done - bar.n)
+            bar.total, bar.n = total, done
+            bar.update(0)
 
         return explain(
             design, load, seed=seed, seeds=seeds, packets=packets or PACKETS, elasticities=elasticities,
@@ -91,6 +97,8 @@ def _explain(
 
 def text(e: Explanation) -> str:
     """Return an explanation as people read it: the paragraph, then the numbers behind it."""
+    from npexplore.study.words import gain_text
+
     best = e.best
     solvers = [
         {
@@ -122,6 +130,16 @@ def text(e: Explanation) -> str:
             parts.append("per cent of throughput for one per cent more of a parameter\n" + table(changes))
         if e.sensitivity.without_effect:
             parts.append(f"no effect beyond the noise: {', '.join(e.sensitivity.without_effect)}")
+    if e.what_if is not None and e.what_if.changes:
+        rows = [
+            {"change": f"{c.knob} {c.present} to {c.value} {c.unit}".strip(), "kind": c.kind,
+             "throughput": gain_text(c), "what binds then": c.bottleneck} for c in e.what_if.changes
+        ]  # fmt: skip
+        parts.append("what single changes would do, by the simulation\n" + table(rows))
+        knees = [
+            {"knob": k.knob, "knee": k.knee, "95 % of the best at": k.enough, "unit": k.unit} for k in e.what_if.knees
+        ]
+        parts.append(table(knees))
     if e.assumptions:
         columns = ("kind", "name", "value", "unit", "about")
         parts.append(table([{name: getattr(a, name) for name in columns} for a in e.assumptions]))

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import asdict, dataclass
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from npexplore.designs import Design
 from npexplore.errors import ModelError, RefusedError, SimulationError
@@ -18,7 +18,11 @@ from npexplore.machine.workload import Workload
 from npexplore.solve.prediction import Prediction
 from npexplore.solve.simulate import PACKETS
 from npexplore.study.sensitivity import Sensitivity, sensitivity
-from npexplore.study.words import in_words
+from npexplore.study.whatif import WhatIf, what_if
+from npexplore.study.words import CEILING, gain_text, in_words
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
 
 SOLVERS = ("bounds", "queueing", "simulated")
 
@@ -35,6 +39,25 @@ class Assumption:
     source: str
 
 
+class Headroom(NamedTuple):
+    """ceilings: bit/s (as counted) that each resource alone allows, lowest first; reached: share of the lowest."""
+
+    ceilings: dict[str, float]
+    reached: float
+
+
+def headroom(bound: Prediction, best: Prediction) -> Headroom:
+    """Return the ceilings that a bounds answer names, and the share of the lowest that the best answer reaches."""
+    bits = bound.throughput_bps / bound.rate_pps
+    found = {
+        name.removeprefix(CEILING): float(pps) * bits
+        for name, pps in bound.about.items()
+        if name.startswith(CEILING) and not isinstance(pps, str)
+    }
+    ceilings = dict(sorted(found.items(), key=lambda item: item[1]))
+    return Headroom(ceilings, best.throughput_bps / next(iter(ceilings.values())))
+
+
 @dataclass(frozen=True, repr=False)
 class Explanation:
     """Three answers to one question. predictions: by SOLVERS, without those refused; refused: why, by solver."""
@@ -48,6 +71,13 @@ class Explanation:
     sensitivity: Sensitivity | None
     assumptions: tuple[Assumption, ...]
     seed: int
+    what_if: WhatIf | None = None
+
+    @property
+    def headroom(self) -> Headroom | None:
+        """The ceilings of all resources, and how much of the lowest is reached (None where bounds refuse)."""
+        bound = self.predictions.get("bounds")
+        return None if bound is None else headroom(bound, self.best)
 
     @property
     def best(self) -> Prediction:
@@ -89,9 +119,19 @@ class Explanation:
             },
             "solvers": {name: _solver(self.predictions[name]) for name in SOLVERS if name in self.predictions},
             "refused": {name: self.refused.get(name) for name in SOLVERS},
+            "headroom": None if self.headroom is None else self.headroom._asdict(),
+            "what_if": None if self.what_if is None else [asdict(change) for change in self.what_if.changes],
+            "impossible": None if self.what_if is None else dict(self.what_if.impossible),
+            "knees": None if self.what_if is None else [asdict(found) for found in self.what_if.knees],
             "without_effect": None if changes is None else list(changes.without_effect),
             "not_varied": None if changes is None else dict(changes.not_varied),
         }
+
+    def plot(self) -> go.Figure:
+        """Return the picture: ceilings, how busy every resource is, and what single changes would gain."""
+        from npexplore.plot.explanation import picture
+
+        return picture(self)
 
     def __str__(self) -> str:
         return in_words(self)
@@ -108,11 +148,15 @@ class Explanation:
         ]
         changes = self.sensitivity.found if self.sensitivity is not None else ()
         helps = [(e.knob, f"{e.value:g} {e.unit}", f"{e.elasticity:+.2f}") for e in changes]
+        gains = [] if self.what_if is None else [
+            (c.knob, f"{c.present} to {c.value} {c.unit}", gain_text(c), c.bottleneck) for c in self.what_if.gains
+        ]  # fmt: skip
         return f"<p>{escape(in_words(self))}</p>" + "".join(
             (
                 _html(("solver", f"Mb/s ({self.best.counted})", "Mpps", "bottleneck"), solvers),
                 _html(("resource", "busy", "blocked"), shares),
                 _html(("parameter", "value", "% throughput for 1 % more"), helps),
+                _html(("single change", "", "throughput", "what binds then"), gains),
             )
         )
 
@@ -125,13 +169,15 @@ def explain(
     seeds: int = 1,
     packets: int = PACKETS,
     elasticities: bool = True,
+    changes: bool | None = None,
     executor: Executor | None = None,
     workers: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Explanation:
     """Ask all three solvers, and how throughput changes with every parameter that the machine reads.
 
-    seeds: replications of the simulation from `seed` on. elasticities=False leaves the slow part out. Raises
+    seeds: replications of the simulation from `seed` on. elasticities=False leaves the slow part out; changes: also
+    what single changes would gain (None: as elasticities). Raises
     InputError for a design or workload that cannot be; what one solver refuses is in `refused`.
     """
     load = design.workload(workload)
@@ -150,12 +196,14 @@ def explain(
             refused[name] = str(error)
     if not predictions:
         raise ModelError(f"{design.name}: no solver has an answer: " + "; ".join(refused.values()))
-    changes = None
+    found, tried = None, None
     if elasticities:
-        changes = sensitivity(design, workload, seed=seed, executor=executor, workers=workers, progress=progress)
+        found = sensitivity(design, workload, seed=seed, executor=executor, workers=workers, progress=progress)
+    if elasticities if changes is None else changes:
+        tried = what_if(design, workload, seed=seed, executor=executor, workers=workers, progress=progress)
     return Explanation(
-        design.name, design.parameters.changed(), load, machine.threads, predictions, refused, changes,
-        assumptions(design, workload), seed,
+        design.name, design.parameters.changed(), load, machine.threads, predictions, refused, found,
+        assumptions(design, workload), seed, tried,
     )  # fmt: skip
 
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import closing
 from dataclasses import dataclass, field
 from math import log
 
@@ -23,7 +22,8 @@ from npexplore.machine.parameters import Kind
 from npexplore.machine.workload import Workload
 from npexplore.solve.intervals import Floats, interval
 from npexplore.solve.prediction import Prediction
-from npexplore.study.answers import Answer, answers, pool
+from npexplore.study.answers import Answer
+from npexplore.study.asked import asked
 from npexplore.study.grid import SOLVERS, SweepPoint
 
 STEP = 0.05
@@ -91,10 +91,7 @@ def sensitivity(
     progress: Callable[[int, int], None] | None = None,
 ) -> Sensitivity:
     """Return the elasticity of throughput to every number that the machine reads at this design point."""
-    load = design.workload(workload)
-    solvers: Sequence[str] = SOLVERS
-    if load.arrivals == "timestamps" and len(load.packet_bytes) > LONGEST_TRACE:
-        solvers = SOLVERS[:2]
+    solvers = solvers_for(design.workload(workload))
     skipped: dict[str, str] = {}
     ends: dict[str, list[float]] = {}
     for name in sorted(design.depends_on(workload)):
@@ -113,7 +110,8 @@ def sensitivity(
         for solver in solvers
         for number in (seeds if solver == "simulation" else [None])
     ]
-    found = [_packet_bits(*pair) for pair in zip(points, _answer(points, executor, workers, progress), strict=True)]
+    answers = asked(points, packets=PACKETS, executor=executor, workers=workers, progress=progress)
+    found = [packet_bits(*pair) for pair in zip(points, answers, strict=True)]
     width = len(points) // len(tasks)
     by_task = {task: found[k * width : (k + 1) * width] for k, task in enumerate(tasks)}
     results = []
@@ -129,6 +127,13 @@ def sensitivity(
     return Sensitivity(
         tuple(e for e in results if e.matters), tuple(sorted(e.knob for e in results if not e.matters)), skipped
     )
+
+
+def solvers_for(load: Workload) -> Sequence[str]:
+    """Return the solvers that a workload is worth asking again and again: long captures are not simulated so."""
+    if load.arrivals == "timestamps" and len(load.packet_bytes) > LONGEST_TRACE:
+        return SOLVERS[:1]
+    return SOLVERS
 
 
 def _elasticity(design: Design, name: str, rows: Rows) -> Elasticity:
@@ -165,20 +170,7 @@ def _ends(design: Design, name: str) -> list[float]:
     return ends
 
 
-def _answer(
-    points: list[SweepPoint], executor: Executor | None, workers: int | None,
-    progress: Callable[[int, int], None] | None,
-) -> list[Answer]:  # fmt: skip
-    found: dict[int, Answer] = {}
-    with pool(executor, workers) as running, closing(answers(points, running, PACKETS)) as tasks:
-        for task in tasks:
-            found.update(task)
-            if progress is not None:
-                progress(len(found), len(points))
-    return [found[k] for k in range(len(points))]
-
-
-def _packet_bits(point: SweepPoint, answer: Answer) -> float | None:
+def packet_bits(point: SweepPoint, answer: Answer) -> float | None:
     """Return the bits of packets a second, None where there is no answer."""
     if isinstance(answer, Prediction) and answer.rate_pps > 0:
         return answer.rate_pps * 8 * point.design.workload(point.workload).mean_packet_bytes

@@ -10,6 +10,7 @@ from npexplore.study.sensitivity import Sensitivity
 
 if TYPE_CHECKING:
     from npexplore.study.explain import Explanation
+    from npexplore.study.whatif import Change, WhatIf
 
 HELPFUL = 0.02  # gains below are not worth a word
 CEILING = "ceiling_pps."
@@ -17,7 +18,17 @@ CEILING = "ceiling_pps."
 
 def in_words(e: Explanation) -> str:
     """Return the paragraph."""
-    return " ".join([*_answer(e), *_binding(e), *_headroom(e), *_help(e.sensitivity), *_agreement(e), *_basis(e)])
+    return " ".join(
+        [
+            *_answer(e),
+            *_binding(e),
+            *_headroom(e),
+            *_help(e.sensitivity),
+            *_changes(e.what_if),
+            *_agreement(e),
+            *_basis(e),
+        ]
+    )
 
 
 def rate(bps: float, half: float = 0.0) -> str:
@@ -72,21 +83,16 @@ def _binding(e: Explanation) -> Iterator[str]:
 
 
 def _headroom(e: Explanation) -> Iterator[str]:
-    bound = e.predictions.get("bounds")
-    if bound is None:
+    bound, room = e.predictions.get("bounds"), e.headroom
+    if bound is None or room is None:
         return
-    bits = bound.throughput_bps / bound.rate_pps
-    ceilings = sorted(
-        (float(pps) * bits, name.removeprefix(CEILING))
-        for name, pps in bound.about.items()
-        if name.startswith(CEILING) and not isinstance(pps, str)
-    )
+    ceilings = [(bps, name) for name, bps in room.ceilings.items()]
     (first, name), others = ceilings[0], ceilings[1:3]
     if bound.bottleneck == "arrivals":
         times = first / bound.throughput_bps
         yield f"The machine's own ceiling is {rate(first)} ({name}), {short(times, 3)} times this load."
         return
-    yield f"The ceiling is {rate(first)} ({name}), of which {share(e.best.throughput_bps / first)} is reached."
+    yield f"The ceiling is {rate(first)} ({name}), of which {share(room.reached)} is reached."
     if others:
         behind = " and ".join(f"{other} at {rate(bps)}" for bps, other in others)
         yield f"Behind it stand {behind}."
@@ -101,6 +107,28 @@ def _help(changes: Sensitivity | None) -> Iterator[str]:
         return
     what = [f"{'more' if e.gain == e.more else 'less'} {e.knob} ({e.gain:.2f} %)" for e in useful]
     yield f"What helps most, in throughput for one per cent each: {', '.join(what)}."
+
+
+def gain_text(change: Change) -> str:
+    """Return a change's gain in per cent, with the half width of its interval."""
+    half = "" if change.low is None or change.high is None else f" ± {short(50 * (change.high - change.low), 2)}"
+    return f"{100 * change.gain:+.3g}{half} %"
+
+
+def _changes(tried: WhatIf | None) -> Iterator[str]:
+    if tried is None:
+        return
+    best: dict[str, Change] = {}
+    for change in tried.gains:
+        best.setdefault(change.knob, change)
+    told = [f"{c.knob} {c.present} to {c.value} ({gain_text(c)}, then {c.bottleneck} binds)" for c in best.values()][:3]
+    if told:
+        yield f"Of single changes these gain most: {', '.join(told)}."
+    else:
+        yield "No single change that was tried gains more than the noise."
+    bends = [f"{k.knob} at {k.knee:g}" for k in tried.knees if k.knee is not None]
+    if bends:
+        yield f"Curves bend (knees): {', '.join(bends)}."
 
 
 def _agreement(e: Explanation) -> Iterator[str]:

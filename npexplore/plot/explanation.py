@@ -1,0 +1,101 @@
+"""An explanation as one picture: ceilings of all resources, how busy they are, what single changes would gain."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from npexplore.plot import theme
+from npexplore.plot.curves import LOG_AXIS, finished
+
+if TYPE_CHECKING:
+    from npexplore.study.explain import Explanation
+    from npexplore.study.whatif import Change
+
+MOST = 12  # bars in a panel
+
+
+def picture(e: Explanation) -> go.Figure:
+    """Return three panels side by side; a panel without numbers (refused, not asked) is left out."""
+    room, best = e.headroom, e.best
+    tried = [] if e.what_if is None else _one_a_value(list(e.what_if.changes))
+    panels = [
+        name for name, there in (
+            ("Ceilings (Gb/s)", room is not None), ("Share of time busy", bool(best.utilization)),
+            ("Gain by a single change", bool(tried)),
+        ) if there
+    ]  # fmt: skip
+    figure = make_subplots(1, max(len(panels), 1), subplot_titles=panels, horizontal_spacing=0.16)
+    rows = 1
+    for column, name in enumerate(panels, start=1):
+        if name.startswith("Ceilings") and room is not None:
+            rows = max(rows, _ceilings(figure, column, room.ceilings, best.bottleneck, best.throughput_bps))
+        elif name.startswith("Share"):
+            rows = max(rows, _busy(figure, column, e))
+        else:
+            rows = max(rows, _gains(figure, column, tried))
+    title = f"{e.design} under {e.workload.name}: {best.throughput_bps / 1e9:.4g} Gb/s, {best.bottleneck} binds"
+    return finished(figure, title, 190 + 26 * rows).update_layout(barmode="stack", legend_traceorder="normal")
+
+
+def _ceilings(figure: go.Figure, column: int, ceilings: dict[str, float], bottleneck: str, reached: float) -> int:
+    shown = list(ceilings.items())[:MOST][::-1]
+    figure.add_trace(
+        go.Bar(
+            orientation="h", x=[bps / 1e9 for _, bps in shown], y=[name for name, _ in shown], showlegend=False,
+            marker_color=[theme.VERMILION if name == bottleneck else theme.BLUE for name, _ in shown],
+            hovertemplate="%{y} alone allows %{x:,.4g} Gb/s<extra></extra>",
+        ),
+        1, column,
+    )  # fmt: skip
+    figure.add_trace(
+        go.Scatter(
+            x=[reached / 1e9] * 2, y=[shown[0][0], shown[-1][0]], mode="lines", name="reached",
+            line={"color": theme.BLACK, "dash": "dot"}, hovertemplate="reached: %{x:,.4g} Gb/s<extra></extra>",
+        ),
+        1, column,
+    )  # fmt: skip
+    figure.update_xaxes(LOG_AXIS, col=column)
+    return len(shown)
+
+
+def _busy(figure: go.Figure, column: int, e: Explanation) -> int:
+    shares = sorted(e.best.utilization.items(), key=lambda item: item[1].busy)[-MOST:]
+    for name, part, colour in (
+        ("at work", [u.busy - u.blocked for _, u in shares], theme.BLUE),
+        ("held, its holder waits", [u.blocked for _, u in shares], theme.SKY),
+    ):
+        figure.add_trace(
+            go.Bar(
+                orientation="h", x=part, y=[server for server, _ in shares], name=name, marker_color=colour,
+                hovertemplate=f"%{{y}}, {name}: %{{x:.1%}}<extra></extra>",
+            ),
+            1, column,
+        )  # fmt: skip
+    figure.update_xaxes(range=[0, 1.02], tickformat=".0%", col=column)
+    return len(shares)
+
+
+def _one_a_value(changes: list[Change]) -> list[Change]:
+    """Return the largest effects, gains first."""
+    return sorted(sorted(changes, key=lambda c: -abs(c.gain))[:MOST], key=lambda c: c.gain)
+
+
+def _gains(figure: go.Figure, column: int, changes: list[Change]) -> int:
+    names = [f"{c.knob} {c.value}" for c in changes]
+    half = [0.0 if c.low is None or c.high is None else (c.high - c.low) / 2 for c in changes]
+    figure.add_trace(
+        go.Bar(
+            orientation="h", x=[c.gain for c in changes], y=names, showlegend=False,
+            marker_color=[theme.GREEN if c.gain > 0 else theme.ORANGE for c in changes],
+            error_x={"array": half, "thickness": 1.2, "width": 3},
+            customdata=[(f"{c.present} to {c.value} {c.unit}", c.bottleneck) for c in changes],
+            hovertemplate="<b>%{y}</b>: %{customdata[0]}<br>throughput %{x:+.1%}, then %{customdata[1]} binds"
+            "<extra></extra>",
+        ),
+        1, column,
+    )  # fmt: skip
+    figure.update_xaxes(tickformat="+.0%", col=column)
+    return len(changes)
