@@ -191,18 +191,17 @@ def search(draws: int, seed: int, blind: bool, note: Callable[[str], None] = lam
 
 
 def spin_peak(at: Design, seed: int = 1, least: int = 24, most: int = 72) -> tuple[int, float]:
-    """Return with how many processors throughput of spin locks is highest, and the throughput.
+    """Return with how many processors throughput of spin locks is highest, and the throughput, by halving.
 
-    Halving, then the neighbours; `most` stands for itself and all that is beyond.
+    `most` stands for itself and all that is beyond.
     """
-    name = "distributed, spin"
-    each = throughput(at, name, least, (seed,)) / least
+    found = {least: throughput(at, "distributed, spin", least, (seed,))}
     low, high = least, most + 1
     while high - low > 1:
         middle = (low + high) // 2
-        grows = throughput(at, name, middle, (seed,)) > STEEP * each * middle
+        found[middle] = throughput(at, "distributed, spin", middle, (seed,))
+        grows = found[middle] > STEEP * found[least] / least * middle
         low, high = (middle, high) if grows else (low, middle)
-    found = {n: throughput(at, name, n, (seed,)) for n in range(low - 1, min(low + 2, most) + 1)}
     best = max(found, key=lambda n: found[n])
     return best, found[best]
 
