@@ -268,9 +268,8 @@ captures = {
     "web visit": "zeek_wikipedia.pcap", "browsing": "zeek_workshop_2011_browse.pcap",
     "industrial control": "zeek_modbus_modbusBig.pcap.gz",
 }  # fmt: skip
-sources = remedy.of_captures(
-    {name: npx.read_capture(share("data", "captures", file)).columns for name, file in captures.items()}
-)
+packets = {name: npx.read_capture(share("data", "captures", file)).columns for name, file in captures.items()}
+sources = remedy.of_captures(packets)
 sources["500 flows in turn"] = remedy.in_turn(diffserv.FIGURE_9_FLOWS)
 hits = remedy.hit_ratios(sources)
 figure = curves(
@@ -281,11 +280,12 @@ figure.update_yaxes(range=[-0.03, 1.03], tickformat=".0%")
 
 # %% [markdown]
 # With one rule the SRAM binds: all remedies against it help until the engines are full. With 512 rules the engines are
-# right behind, and only fewer searches help: a cache, if traffic is local. Moving the routing table alone frees one
-# word of a hundred. Colours say what binds once a remedy is in place.
+# right behind, and only fewer searches help: a cache of flows, if traffic is local. Moving the routing table alone, or
+# caching routes alone, frees one word of a hundred. Colours say what binds once a remedy is in place.
 
 # %%
-gains = remedy.remedies(router, sources, simulations=simulations)
+routes = {"web visit": packets["web visit"]}
+gains = remedy.remedies(router, sources, simulations=simulations, routes=routes)
 drawings.remedies(gains, title="Whole system with each remedy (caches of 16 entries)")
 
 # %% [markdown]

@@ -127,8 +127,9 @@ def receiver(p: Parameters, engine: str, queue: str) -> Program:
                 steps.columns(packet, diffserv)
             steps.work(work["police"], diffserv)
             steps.work(work["mark"], diffserv)
-        if p.cache_hit and p.service == "diffserv":
-            with m.branch(1 - p.cache_hit, "cache"):
+        searched = (1 - p.route_cache_hit) * (1 - p.cache_hit * (p.service == "diffserv"))
+        if searched < 1:
+            with m.branch(searched, "cache"):
                 route(steps)
         else:
             route(steps)

@@ -2,7 +2,8 @@
 
     rate with a cache <= 1 / (h d_hit + (1 - h) d_miss);    h = share of packets whose 5-tuple an LRU cache holds
 
-h is not assumed: it is the locality of a capture's flows (packets.statistics.flow_locality).
+h is not assumed: it is the locality of a capture's flows (packets.statistics.flow_locality), or for a cache of routes
+alone that of its destinations (golden.lookup.route_cache_hit_ratio).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from npexplore.designs import Design
+from npexplore.golden.lookup import route_cache_hit_ratio
 from npexplore.machine.parameters import Value
 from npexplore.packets.columns import PacketTable
 from npexplore.packets.statistics import Locality, flow_locality, locality
@@ -55,20 +57,27 @@ def hit_ratios(sources: Mapping[str, Locality], entries: Iterable[int] = ENTRIES
     )
 
 
-def cached(sources: Mapping[str, Locality], entries: int) -> dict[str, dict[str, Value]]:
-    """Return the fourth remedy as knobs, once a source: a cache of so many entries."""
-    return {
-        f"cache of {entries}: {name}": {"cache_hit": round(found.hit_ratio(entries), 4)}
-        for name, found in sources.items()
+def cached(
+    sources: Mapping[str, Locality], entries: int, routes: Mapping[str, PacketTable] | None = None
+) -> dict[str, dict[str, Value]]:
+    """Return the fourth remedy as knobs, once a source: a cache of so many flows, or of so many routes alone.
+
+    routes: captures whose destinations ask for routes.
+    """
+    flows = {f"cache of {entries}: {name}": ("cache_hit", found.hit_ratio(entries)) for name, found in sources.items()}
+    alone = {
+        f"{entries} routes: {name}": ("route_cache_hit", route_cache_hit_ratio(table, entries))
+        for name, table in (routes or {}).items()
     }
+    return {name: {knob: round(hit, 4)} for name, (knob, hit) in {**flows, **alone}.items()}
 
 
 def remedies(
     design: Design, sources: Mapping[str, Locality], entries: int = 16, rules: Iterable[int] = (1, 512),
-    simulations: Simulations | None = None,
+    simulations: Simulations | None = None, routes: Mapping[str, PacketTable] | None = None,
 ) -> pd.DataFrame:  # fmt: skip
     """Return what each remedy gains in the whole system: columns remedy, rules, those of `simulated`, gain, binds."""
-    every = {**REMEDIES, **cached(sources, entries)}
+    every = {**REMEDIES, **cached(sources, entries, routes)}
     points = [
         ({"remedy": name, "rules": n}, design.with_(rules=n, **knobs)) for n in rules for name, knobs in every.items()
     ]

@@ -183,3 +183,12 @@ def test_remedies_raise_the_ceiling_of_the_sram(remedy, least):
     now, then = few.demands().ceilings(), few.with_(**remedy).demands().ceilings()
     memory = min(rate for name, rate in then.items() if name.startswith(("sram", "tables")))
     assert memory >= least * now["sram"]
+
+
+def test_a_cache_of_routes_spares_the_route_and_nothing_else():
+    route = constant_work(IXP1200.parameters)["route"].words() * 10e-9
+    with_cache, without = (servers(sram_efficiency=1.0, route_cache_hit=hit)["sram"] for hit in (1.0, 0.0))
+    assert without - with_cache == pytest.approx(route)
+    both = servers(sram_efficiency=1.0, route_cache_hit=0.5, cache_hit=0.5)["sram"]
+    rules_alone = servers(sram_efficiency=1.0, cache_hit=0.5)["sram"]
+    assert rules_alone - both == pytest.approx(0.25 * route)

@@ -9,7 +9,7 @@ from npexplore.designs import design
 from npexplore.errors import ModelError
 from npexplore.ledger import load
 from npexplore.packets import read_capture
-from npexplore.packets.statistics import flow_locality, flow_table
+from npexplore.packets.statistics import destination_locality, flow_locality, flow_table
 from npexplore.paths import share
 from npexplore.study import diffserv, ixp1200, ixp1200_remedies, simulations
 from npexplore.study.points import Point, Predictions
@@ -71,6 +71,10 @@ def test_hit_ratios_grow_with_the_cache():
     table = ixp1200_remedies.hit_ratios(sources, (1, 2, 4, 8))
     assert table["hit"].tolist() == [0, 0, 0.8, 0.8]
     assert ixp1200_remedies.cached(sources, 4) == {"cache of 4: turn": {"cache_hit": 0.8}}
+    routes = {"web": read_capture(share("data", "captures", "zeek_wikipedia.pcap")).columns}
+    hit = ixp1200_remedies.cached({}, 16, routes)["16 routes: web"]["route_cache_hit"]
+    assert hit == pytest.approx(destination_locality(routes["web"]).hit_ratio(16), abs=0.1)
+    assert hit > flow_locality(routes["web"]).hit_ratio(16)  # a host is asked for by several flows
 
 
 def test_every_remedy_stands_beside_the_published_machine():
