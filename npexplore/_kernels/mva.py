@@ -95,6 +95,32 @@ def load_independent(
                             queue_length[first + v, k] = x[v] * R[k, v]
 
 
+@kernel(types.void(_table, _points, _out2))
+def throughput_curve(demands: Array, think_time: Array, throughput: Array) -> None:
+    """Write X (P, N) with 1..N customers for demands (P, K) of load-independent stations, think_time (P,)."""
+    P, K = demands.shape
+    N = throughput.shape[1]
+    D, R = np.empty((K, LANES)), np.empty((K, LANES))
+    Z, total, x = np.empty(LANES), np.empty(LANES), np.empty(LANES)
+    for first in range(0, P, LANES):
+        for v in range(LANES):
+            p = min(first + v, P - 1)
+            Z[v], x[v] = think_time[p], 0.0
+            for k in range(K):
+                D[k, v], R[k, v] = demands[p, k], 0.0
+        for n in range(1, N + 1):
+            for v in range(LANES):
+                total[v] = Z[v]
+            for k in range(K):
+                for v in range(LANES):
+                    R[k, v] = D[k, v] + D[k, v] * (x[v] * R[k, v])
+                    total[v] += R[k, v]
+            for v in range(LANES):
+                x[v] = n / total[v]
+            for v in range(min(LANES, P - first)):
+                throughput[first + v, n - 1] = x[v]
+
+
 @kernel(types.void(_table, _table, _cube, _counts, _points, _out1, _out2, _out2))
 def load_dependent(
     fixed: Array,

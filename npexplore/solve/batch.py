@@ -22,7 +22,7 @@ from npexplore.solve.prediction import NEARLY_FULL, Latency, Prediction, Utiliza
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
-MOST = 256  # points at once: more would leave the cache
+MOST = 2048  # points at once: more would leave the cache
 
 
 @dataclass(frozen=True)

@@ -20,10 +20,9 @@ from npexplore.errors import RefusedError
 from npexplore.machine.resources.base import Server
 from npexplore.machine.sections import Chain, Section, without
 from npexplore.solve.batch import Batch
-from npexplore.solve.queueing.mva import Mva, mva
+from npexplore.solve.queueing.mva import Mva, flow_equivalent, mva
 
 Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -88,28 +87,31 @@ class Levels:
             held = " and ".join(repr(h) for h in sorted(set(places[name]) ^ set(chain)) or sorted(set(chain)))
             raise RefusedError(f"queueing: {held} is held over {name!r}, which packets also visit without")
 
-    def solve(self, populations: Integers, chain: Chain = ()) -> tuple[list[Station], Mva]:
-        """Return the stations reached under these holds and their network; rows of the result are of point 0 with each
-        of the populations (n,), then of point 1, and so on.
-        """
+    def solve(self) -> tuple[list[Station], Mva]:
+        """Return the outermost stations and their network with all customers."""
+        stations, seconds, rates, think = self._network(())
+        names = [station.name for station in stations]
+        return stations, mva(seconds, self.customers, think, rates, names=names)
+
+    def curve(self, most: int, chain: Chain = ()) -> Floats:
+        """Return the throughput (P, most) of what is reached under these holds with 1..most customers."""
+        stations, seconds, rates, think = self._network(chain)
+        names = [station.name for station in stations]
+        varying = None if rates is None else rates[:, :, :most]
+        return flow_equivalent(seconds, most, varying, think, names=names)
+
+    def _network(self, chain: Chain) -> tuple[list[Station], Floats, Floats | None, Floats]:
+        """Return stations with their seconds (P, K), rates (1 or P, K, M; None: single servers) and think time (P,)."""
         stations, points = self._stations(chain), len(self.batch)
-        count, most = len(populations), int(populations.max())
-        seconds = np.empty((points, len(stations)))
         levels = max((station.capacity.shape[1] for station in stations), default=1)
         own = max((len(station.capacity) for station in stations), default=1)
-        rates = np.ones((own, len(stations), levels))
+        seconds, rates = np.empty((points, len(stations))), np.ones((own, len(stations), levels))
         for k, station in enumerate(stations):
+            given = station.capacity.shape[1]
             seconds[:, k] = station.seconds
-            short = levels - station.capacity.shape[1]
-            rates[:, k] = np.pad(station.capacity, ((0, 0), (0, short)), mode="edge")
-        varying = None if np.all(rates == 1.0) else rates[:, :, :most]
-        if varying is not None and own > 1:
-            varying = np.repeat(varying, count, axis=0)
+            rates[:, k, :given], rates[:, k, given:] = station.capacity, station.capacity[:, -1:]
         think = np.broadcast_to(self._spent.get((chain, ""), 0.0), (points,))
-        names = [station.name for station in stations]
-        customers = np.tile(populations, points)
-        solved = mva(np.repeat(seconds, count, axis=0), customers, np.repeat(think, count), varying, names=names)
-        return stations, solved
+        return stations, seconds, None if levels == 1 else rates, think
 
     def _stations(self, chain: Chain) -> list[Station]:
         held = [name for name, around in self._around.items() if around == chain]
@@ -142,7 +144,7 @@ class Levels:
             raise RefusedError(f"queueing: members of {name!r} are held over {', '.join(over)}")
         else:
             self.groups.append(name)
-            flow = self.solve(np.arange(1, limit + 1), inside)[1].throughput.reshape(-1, limit)
+            flow = self.curve(limit, inside)
             found = [Station(name, 1.0 / flow[:, 0], flow / flow[:, :1])]
         return [self._handing_over(station, server, limit) for station in found]
 

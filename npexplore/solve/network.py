@@ -47,27 +47,26 @@ def queueing_of(batch: Batch) -> Answers:
         raise ModelError(f"{machine.name}: the program takes no time at any resource")
     threads = machine.threads
     levels = Levels(batch, threads)
-    saturated = workload.arrivals == "saturated"
-    stations, solved = levels.solve(np.arange(threads if saturated else 1, threads + 1))
-    curve, groups = solved.throughput.reshape(points, -1), levels.groups
     about: dict[str, Floats] = {}
-    if saturated:
-        rate = curve[:, -1]
+    slower: dict[str, Floats] = {}  # what stations take longer for those who wait, as shares of time
+    if workload.arrivals == "saturated":
+        stations, solved = levels.solve()
+        rate = solved.throughput
         latency = threads / rate
+        for number, name in enumerate(station.name for station in stations):
+            if name in levels.handed_over:
+                server, waiting = d.servers[name], np.maximum(solved.queue_length[:, number] - 1, 0.0)
+                each = server.wake_s * np.minimum(waiting, 1.0) + server.per_waiter_s * waiting
+                slower[name] = rate * batch.visits[name] * each
     else:
         cell = machine.ingress.cell_bytes
         places = threads + int(machine.ingress.capacity / float(np.mean(-(-workload.packet_bytes // cell) * cell)))
-        rate, latency, about["loss"] = finite_queues(batch.offered, curve, places)
+        rate, latency, about["loss"] = finite_queues(batch.offered, levels.curve(threads), places)
     utilization, busiest = batch.utilization(rate), batch.busiest(rate)
-    for number, station in enumerate(stations):
-        if station.name in levels.handed_over and saturated:
-            server = d.servers[station.name]
-            waiting = np.maximum(solved.queue_length[:, number] - 1, 0.0)
-            each = server.wake_s * np.minimum(waiting, 1.0) + server.per_waiter_s * waiting
-            longer = rate * batch.visits[station.name] * each
-            busiest[station.name] = busiest[station.name] + longer
-            utilization[station.name] = utilization[station.name] + longer
-    for name in {*groups, *levels.handed_over} & utilization.keys():
+    for name, longer in slower.items():
+        busiest[name] = busiest[name] + longer
+        utilization[name] = utilization[name] + longer
+    for name in {*levels.groups, *levels.handed_over} & utilization.keys():
         utilization[name] = np.minimum(1.0, utilization[name])
     names, number_of = bottlenecks(d.servers, busiest, points)
     if workload.rate_pps is not None:

@@ -10,6 +10,7 @@ from npexplore.errors import InputError, NpexploreError, RefusedError
 from npexplore.machine.workload import workload
 from npexplore.solve.batch import MOST, Batch, bounds_of, grouped, structure
 from npexplore.solve.network import finite_queue, finite_queues, queueing_of
+from npexplore.solve.queueing import flow_equivalent, mva
 from npexplore.study.answers import Refusal, answer, answer_all
 from npexplore.study.grid import SweepPoint
 
@@ -113,6 +114,38 @@ def test_finite_queues_side_by_side_are_each_alone(points, places):
     found = finite_queues(arrival, curve, places)
     alone = [finite_queue(a, row, places) for a, row in zip(arrival, curve, strict=True)]
     np.testing.assert_array_equal(np.stack(found, axis=1), alone)
+
+
+def plain_curve(demands, think, most):
+    """Mean value analysis as it is written down: Reiser and Lavenberg, JACM 27, 1980."""
+    queue, found = [0.0] * len(demands), []
+    for n in range(1, most + 1):
+        residence = [d * (1.0 + q) for d, q in zip(demands, queue, strict=True)]
+        found.append(n / (think + sum(residence)))
+        queue = [found[-1] * r for r in residence]
+    return found
+
+
+@given(
+    st.integers(1, 5).flatmap(lambda k: st.lists(st.tuples(*[st.floats(0.001, 10)] * k), min_size=1, max_size=40)),
+        lambda k: st.lists(st.lists(st.floats(0.001, 10), min_size=k, max_size=k), min_size=1, max_size=40)
+    ),
+    st.floats(0.0, 10.0),
+    st.integers(1, 30),
+)
+def test_throughput_curves_are_mean_value_analysis(demands, think, most):
+    found = flow_equivalent(demands, most, think_time=think)
+    expected = [plain_curve(row, think, most) for row in demands]
+    np.testing.assert_allclose(found, expected, rtol=1e-10)
+    every = mva(np.repeat(demands, most, axis=0), np.tile(np.arange(1, most + 1), len(demands)), think)
+    np.testing.assert_allclose(found.ravel(), every.throughput, rtol=1e-12)
+
+
+def test_a_delay_station_of_a_curve_only_takes_time():
+    found = flow_equivalent([[1.0, 3.0]], 5, think_time=0.5, delay=[False, True])
+    np.testing.assert_allclose(found, flow_equivalent([[1.0]], 5, think_time=3.5), rtol=1e-12)
+    with pytest.raises(InputError, match="sum of demands and think time of point 0 must be above"):
+        flow_equivalent([[0.0]], 5)
 
 
 def test_one_point_that_is_refused_takes_no_other_with_it(monkeypatch):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from npexplore._kernels.mva import LANES, load_dependent, load_independent
+from npexplore._kernels.mva import LANES, load_dependent, load_independent, throughput_curve
 from npexplore.errors import InputError, RefusedError
 from npexplore.solve.queueing.inputs import (
     SHORTEST,
@@ -178,6 +178,7 @@ def flow_equivalent(
     demands: ArrayLike,
     population_max: int,
     rates: ArrayLike | None = None,
+    think_time: ArrayLike = 0.0,
     *,
     delay: ArrayLike | None = None,
     names: Sequence[str] | None = None,
@@ -190,10 +191,18 @@ def flow_equivalent(
     """
     table = demand_table(demands, names)
     limit = int(population_row(population_max, 1)[0])
-    P = len(table)
+    P, K = table.shape
+    Z, delays = per_point("think time", think_time, P), delay_flags(delay, K)
+    if rates is None:  # one recursion passes through all populations
+        away = Z + table @ np.where(delays, 1.0, 0.0)
+        cycle = away + table @ np.where(delays, 0.0, 1.0)
+        refuse_first(cycle <= SHORTEST, cycle, "sum of demands and think time", f"above {SHORTEST} s", None, ("point",))
+        curve = np.empty((P, limit))
+        throughput_curve(pick(table, ~delays), away, curve)
+        return curve
     counts = np.arange(1, limit + 1)
-    if rates is not None:
-        cube = rate_cube(rates, P, table.shape[1], names)
-        rates = np.repeat(cube, limit, axis=0) if len(cube) > 1 else cube
-    solved = mva(np.repeat(table, limit, axis=0), np.tile(counts, P), 0.0, rates, delay=delay, names=names)
+    cube = rate_cube(rates, P, K, names)
+    rates = np.repeat(cube, limit, axis=0) if len(cube) > 1 else cube
+    every = np.repeat(table, limit, axis=0)
+    solved = mva(every, np.tile(counts, P), np.repeat(Z, limit), rates, delay=delay, names=names)
     return solved.throughput.reshape(P, limit)
