@@ -128,8 +128,6 @@ def plain_curve(demands, think, most):
 
 @given(
     st.integers(1, 5).flatmap(lambda k: st.lists(st.tuples(*[st.floats(0.001, 10)] * k), min_size=1, max_size=40)),
-        lambda k: st.lists(st.lists(st.floats(0.001, 10), min_size=k, max_size=k), min_size=1, max_size=40)
-    ),
     st.floats(0.0, 10.0),
     st.integers(1, 30),
 )
