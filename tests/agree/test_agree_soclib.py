@@ -116,6 +116,44 @@ def test_two_states_last_long_near_the_peak_and_not_below():
     assert table.loc[10, "from_empty"] == pytest.approx(table.loc[10, "from_full"], rel=0.01)
 
 
+@pytest.mark.parametrize("window_us", [15, 40])
+def test_two_states_outlast_a_window_in_the_chain_and_in_simulation(window_us):
+    """A lock whose hand-over costs 40 ns a sleeper, started full and started empty, against the transient chain.
+
+    Scans take a constant time here and an exponential one in the chain, which therefore leaves the fast state earlier.
+    """
+    threads, think, section, waiter = 20, 4000, 100, 40
+    parts = [Exponential("section", section * NS, units=threads), Exponential("think", think * NS, units=threads)]
+
+    def program(full):
+        def run(m, packet):
+            if not full:
+                m.think.serve()
+            m.lock.acquire()
+            m.section.serve()
+            m.lock.release()
+            if full:
+                m.think.serve()
+
+        return run
+
+    j = np.arange(threads)
+    births, deaths = (threads - j) / think, 1 / (section + waiter * j)
+    ratio, exact = {}, {}
+    for full in (True, False):
+        made = machine([Lock("lock", clock_hz=1e9, waiter_cycles=waiter), *parts], program(full), threads=threads)
+        made.pools[0].start = Start("simultaneous")
+        runs = [simulate(made, LOAD, seed=seed, window_s=window_us * 1e-6) for seed in range(120)]
+        done = np.mean([run.utilization["section"].busy * threads / section for run in runs])
+        share = transient(births, deaths, threads if full else 0, [window_us * 1e3]).average[0]
+        exact[full] = float(share[1:] @ deaths)
+        ratio[full] = done / exact[full]
+    assert LockChain(births, deaths, 1.0).rests() == [(1, "stable"), (6, "unstable"), (14, "stable")]
+    assert exact[False] > 1.5 * exact[True]
+    assert ratio[True] == pytest.approx(1, abs=0.05)
+    assert 0.98 < ratio[False] < 1.14
+
+
 # ---- the paper
 
 
