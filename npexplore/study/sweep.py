@@ -8,6 +8,7 @@ A row is the same whatever the executor, the number of workers and the order in 
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable
 from concurrent.futures import BrokenExecutor
 from contextlib import nullcontext
@@ -23,8 +24,9 @@ from npexplore.solve.simulate import PACKETS
 from npexplore.study.answers import Ended, answer_points
 from npexplore.study.executors import Wanted
 from npexplore.study.grid import SweepPoint, grid
+from npexplore.study.identity import code_version
 from npexplore.study.rows import SCHEMA, answered, arranged, questions, units
-from npexplore.study.store import Store, concatenate, key_of, keys_of, tabulate
+from npexplore.study.store import KEY, Key, Store, concatenate, key_of, keys_of, tabulate
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -60,6 +62,7 @@ def sweep(
     held = kept.keys() if kept is not None else set()
     # A question asked twice is answered once.
     open_ = sorted({key: k for k, key in reversed(list(enumerate(order))) if key not in held}.values())
+    _tell_of_other_versions({order[k] for k in open_}, held, store)
     done = len(set(order) & held)
     total = done + len(open_)
     fresh: list[pa.Table] = []
@@ -94,6 +97,20 @@ def sweep(
     frame = table.take([place[key] for key in order]).to_pandas()
     frame.attrs["units"] = units(asked, frame.columns)
     return frame
+
+
+def _tell_of_other_versions(open_: set[Key], held: set[Key], store: str | Path | None) -> None:
+    """Warn where rows of another npexplore would answer what is asked, if they were of this one."""
+    at = KEY.index("version")
+    here = {key[:at] + key[at + 1 :]: key[at] for key in open_}
+    others = [key[at] for key in held if key[at] != here.get(key[:at] + key[at + 1 :], key[at])]
+    if others:
+        told = ", ".join(sorted(set(others)))
+        warnings.warn(
+            f"{store}: {len(others)} rows are of npexplore {told}, here is {code_version()}; they stay, and their "
+            "points are computed again",
+            stacklevel=3,
+        )
 
 
 def _point(given: SweepPoint | tuple[Any, ...]) -> SweepPoint:

@@ -261,7 +261,8 @@ def test_rows_of_another_version_are_kept_apart(tmp_path, monkeypatch):
     monkeypatch.setattr(npexplore.study.rows, "code_version", lambda: "0.0.0")
     sweep(points(), store=path, packets=FEW)
     monkeypatch.undo()
-    rows = sweep(points(), store=path, packets=FEW)
+    with pytest.warns(UserWarning, match=r"a\.parquet: 8 rows are of npexplore 0\.0\.0, here is .*; they stay"):
+        rows = sweep(points(), store=path, packets=FEW)
     assert rows["version"].unique().tolist() == [code_version()]
     assert pd.read_parquet(path)["version"].tolist() == ["0.0.0"] * 8 + [code_version()] * 8
 
