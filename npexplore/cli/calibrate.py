@@ -17,7 +17,8 @@ from npexplore.cli.output import emit, json_option, table
 from npexplore.errors import InputError
 
 if TYPE_CHECKING:
-    from npexplore.study.calibrate import Calibration, Span
+    from npexplore.study.calibrate import Calibration
+    from npexplore.study.grid import Span
 
 
 @click.command("calibrate")
@@ -59,7 +60,7 @@ def command(
 
 
 def _free(name: str, values: list[str]) -> Span | list[str]:
-    from npexplore.study.calibrate import Span
+    from npexplore.study.grid import Span
 
     if len(values) == 1 and ".." in values[0]:
         low, _, high = values[0].partition("..")

@@ -97,7 +97,7 @@ def _explain(
 
 def text(e: Explanation) -> str:
     """Return an explanation as people read it: the paragraph, then the numbers behind it."""
-    from npexplore.study.words import gain_text
+    from npexplore.study.words import gain_text, value_text
 
     best = e.best
     solvers = [
@@ -132,7 +132,7 @@ def text(e: Explanation) -> str:
             parts.append(f"no effect beyond the noise: {', '.join(e.sensitivity.without_effect)}")
     if e.what_if is not None and e.what_if.changes:
         rows = [
-            {"change": f"{c.knob} {c.present} to {c.value} {c.unit}".strip(), "kind": c.kind,
+            {"change": f"{c.knob} {value_text(c.present)} to {value_text(c.value)} {c.unit}".strip(), "kind": c.kind,
              "throughput": gain_text(c), "what binds then": c.bottleneck} for c in e.what_if.changes
         ]  # fmt: skip
         parts.append("what single changes would do, by the simulation\n" + table(rows))

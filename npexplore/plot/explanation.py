@@ -9,6 +9,7 @@ from plotly.subplots import make_subplots
 
 from npexplore.plot import theme
 from npexplore.plot.curves import LOG_AXIS, finished
+from npexplore.study.words import value_text
 
 if TYPE_CHECKING:
     from npexplore.study.explain import Explanation
@@ -84,14 +85,14 @@ def _one_a_value(changes: list[Change]) -> list[Change]:
 
 
 def _gains(figure: go.Figure, column: int, changes: list[Change]) -> int:
-    names = [f"{c.knob} {c.value}" for c in changes]
+    names = [f"{c.knob} {value_text(c.value)}" for c in changes]
     half = [0.0 if c.low is None or c.high is None else (c.high - c.low) / 2 for c in changes]
     figure.add_trace(
         go.Bar(
             orientation="h", x=[c.gain for c in changes], y=names, showlegend=False,
             marker_color=[theme.GREEN if c.gain > 0 else theme.ORANGE for c in changes],
             error_x={"array": half, "thickness": 1.2, "width": 3},
-            customdata=[(f"{c.present} to {c.value} {c.unit}", c.bottleneck) for c in changes],
+            customdata=[(f"{value_text(c.present)} to {value_text(c.value)} {c.unit}", c.bottleneck) for c in changes],
             hovertemplate="<b>%{y}</b>: %{customdata[0]}<br>throughput %{x:+.1%}, then %{customdata[1]} binds"
             "<extra></extra>",
         ),

@@ -27,7 +27,7 @@ from npexplore.errors import InputError, NpexploreError, UnknownNameError, one_o
 from npexplore.ledger import Facts
 from npexplore.machine.parameters import Parameter, Value
 from npexplore.study.fitted_rows import Judge, score
-from npexplore.study.grid import SOLVERS
+from npexplore.study.grid import SOLVERS, Span
 from npexplore.study.structures import SLACK
 
 if TYPE_CHECKING:
@@ -39,14 +39,6 @@ STEP = 0.01  # of a parameter, for slopes: above what single packets change
 EVALUATIONS = 25  # of the sum, in one fit
 IMPOSSIBLE = 10.0  # error of every row where a machine has no answer
 PROFILE = 5  # values of a number on its profile, over its range
-
-
-@dataclass(frozen=True)
-class Span:
-    """A number to be fitted, from low to high."""
-
-    low: float
-    high: float
 
 
 Free = Span | tuple[Value, ...]

@@ -19,7 +19,7 @@ from npexplore.solve.prediction import Prediction
 from npexplore.solve.simulate import PACKETS
 from npexplore.study.sensitivity import Sensitivity, sensitivity
 from npexplore.study.whatif import WhatIf, what_if
-from npexplore.study.words import CEILING, gain_text, in_words
+from npexplore.study.words import CEILING, gain_text, in_words, value_text
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -148,9 +148,10 @@ class Explanation:
         ]
         changes = self.sensitivity.found if self.sensitivity is not None else ()
         helps = [(e.knob, f"{e.value:g} {e.unit}", f"{e.elasticity:+.2f}") for e in changes]
-        gains = [] if self.what_if is None else [
-            (c.knob, f"{c.present} to {c.value} {c.unit}", gain_text(c), c.bottleneck) for c in self.what_if.gains
-        ]  # fmt: skip
+        gains = [
+            (c.knob, f"{value_text(c.present)} to {value_text(c.value)} {c.unit}", gain_text(c), c.bottleneck)
+            for c in (() if self.what_if is None else self.what_if.gains)
+        ]
         return f"<p>{escape(in_words(self))}</p>" + "".join(
             (
                 _html(("solver", f"Mb/s ({self.best.counted})", "Mpps", "bottleneck"), solvers),

@@ -21,7 +21,7 @@ from npexplore.machine.workload import Workload
 from npexplore.solve.bounds import demanded, offered_rate
 from npexplore.study.costs import COSTS, parts
 from npexplore.study.factored import Factored, factored
-from npexplore.study.grid import Values
+from npexplore.study.grid import Span, Values
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -86,6 +86,8 @@ def space(design: Design, workload: Workload | None, knobs: Mapping[str, Values]
     """
     axes: dict[str, list[Value]] = {}
     for name, values in knobs.items():
+        if isinstance(values, Span):
+            raise InputError(f"knob {name}: a search takes its values one by one, got {values.low:g}..{values.high:g}")
         listed = [values] if isinstance(values, str | int | float) else list(values)
         checked = [design.with_(**{name: value}).parameters[name] for value in dict.fromkeys(listed)]
         if not checked:

@@ -9,6 +9,7 @@ from npexplore.solve.prediction import Prediction
 from npexplore.study.sensitivity import Sensitivity
 
 if TYPE_CHECKING:
+    from npexplore.machine.parameters import Value
     from npexplore.study.explain import Explanation
     from npexplore.study.whatif import Change, WhatIf
 
@@ -115,13 +116,21 @@ def gain_text(change: Change) -> str:
     return f"{100 * change.gain:+.3g}{half} %"
 
 
+def value_text(value: Value) -> str:
+    """Return a parameter's value as people write it."""
+    return value if isinstance(value, str) else f"{value:g}"
+
+
 def _changes(tried: WhatIf | None) -> Iterator[str]:
     if tried is None:
         return
     best: dict[str, Change] = {}
     for change in tried.gains:
         best.setdefault(change.knob, change)
-    told = [f"{c.knob} {c.present} to {c.value} ({gain_text(c)}, then {c.bottleneck} binds)" for c in best.values()][:3]
+    told = [
+        f"{c.knob} {value_text(c.present)} to {value_text(c.value)} ({gain_text(c)}, then {c.bottleneck} binds)"
+        for c in best.values()
+    ][:3]
     if told:
         yield f"Of single changes these gain most: {', '.join(told)}."
     else:

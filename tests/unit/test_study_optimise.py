@@ -105,6 +105,7 @@ def test_a_spent_budget_is_told():
     [
         ({"knobs": {"bank": [4]}}, UnknownNameError, "nearest: banks"),
         ({"knobs": {}}, InputError, "needs at least one knob with its values"),
+        ({"knobs": {"banks": npexplore.Span(1, 8)}}, InputError, "takes its values one by one, got 1..8"),
         ({"knobs": {"banks": []}}, InputError, "knob banks needs at least one value"),
         ({"knobs": {"hash_ns": [1.0, 2.0]}}, InputError, "change none of the costs"),
         ({"knobs": KNOBS, "costs": ["pins"]}, UnknownNameError, "nearest: bus_pins"),
@@ -112,7 +113,7 @@ def test_a_spent_budget_is_told():
         ({"knobs": KNOBS, "merits": []}, InputError, "needs a merit"),
         ({"knobs": KNOBS, "tolerance": 0}, InputError, "tolerance of a front must be above 0"),
         ({"knobs": KNOBS, "simulations": 0}, InputError, "simulations must be at least 1"),
-        ({"knobs": {"threads": range(1, 65), "engines": range(1, 9), "banks": range(1, 65), 
+        ({"knobs": {"threads": range(1, 65), "engines": range(1, 9), "banks": range(1, 65),
                     "bus_bits": range(8, 1025)}},
          InputError, "at most 20,000,000 points"),
         ({"knobs": {"scheme": ["fcb_tb"], "scratch_bytes": [64, 128], "threads": [16, 32]}}, ModelError,

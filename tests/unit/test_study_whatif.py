@@ -1,0 +1,168 @@
+"""What if: single changes with known gains, ranked with their noise; knees of curves whose bend is known."""
+
+import json
+
+import numpy as np
+import pytest
+
+import npexplore
+from npexplore.cli import main
+from npexplore.designs import DESIGNS, design
+from npexplore.machine.workload import Workload
+from npexplore.study.explain import explain
+from npexplore.study.sensitivity import PACKETS
+from npexplore.study.whatif import ARRIVING, CONFIRM, Change, WhatIf, changeable, knee, what_if
+from npexplore.study.words import gain_text
+
+LOAD = npexplore.workload(packet_bytes=64)
+SLOW_HASH = design("ixp2400").with_(hash_ns=2000.0)
+
+
+@pytest.fixture(scope="module")
+def threads_bound():
+    """Two threads that wait for memory: more threads are what helps."""
+    return what_if(design("ixp2400").with_(threads=2), LOAD)
+
+
+def test_a_gain_is_that_of_paired_simulations(threads_bound):
+    best = threads_bound.gains[0]
+    assert (best.knob, best.present, best.value) == ("threads", 2, 4)
+    few, many = (
+        np.array([made.simulate(LOAD, seed, packets=PACKETS).rate_pps for seed in range(1, CONFIRM + 1)])
+        for made in (design("ixp2400").with_(threads=n) for n in (2, 4))
+    )
+    assert best.gain == pytest.approx(np.exp(np.mean(np.log(many / few))) - 1)
+    assert best.gain > 0.7
+    assert best.low < best.gain < best.high
+    assert best.solver == "simulation"
+
+
+def test_changes_stand_in_order_and_only_beyond_the_noise(threads_bound):
+    gains = [change.gain for change in threads_bound.changes]
+    assert gains == sorted(gains, reverse=True)
+    assert all(abs(gain) > 0.009 for gain in gains)
+    assert {change.knob for change in threads_bound.changes}.isdisjoint(threads_bound.without_effect)
+    assert "back_pressure" in threads_bound.without_effect
+
+
+def test_a_machine_bound_by_a_fitted_number_gains_by_no_change():
+    found = what_if(SLOW_HASH, LOAD)
+    assert found.gains == ()
+    assert all(change.gain < 0 for change in found.changes)
+
+
+def test_impossible_changes_tell_why():
+    made = design("ixp2400").with_(scratch_bytes=1024, threads=8, scheme="fcb_tb")
+    found = what_if(made, LOAD)
+    assert "needs 2048 bytes of scratchpad for 16 threads" in found.impossible["threads=16"]
+    assert "scratch_bytes=512" in found.impossible
+
+
+def test_packets_that_come_are_no_change_of_the_machine():
+    assert set(changeable(design("ixp1200"))).isdisjoint(ARRIVING)
+    assert "rules" in changeable(design("ixp1200"))
+    kinds = design("ixp2400").parameters.file.parameter
+    assert {kinds[name].kind for name in changeable(design("ixp2400"), LOAD)} == {"knob", "fact"}
+
+
+def test_a_long_capture_is_answered_by_bounds(monkeypatch):
+    monkeypatch.setattr("npexplore.study.sensitivity.LONGEST_TRACE", 3)
+    load = Workload("t", {"packet_bytes": np.full(4, 1500)}, arrivals="timestamps", t_ns=np.arange(4) * 200)
+    found = what_if(design("ixp2400"), load)
+    assert {change.solver for change in found.changes} == {"bounds"}
+    assert all(change.low is None for change in found.changes)
+
+
+@pytest.mark.parametrize(
+    ("curve", "expected"),
+    [
+        ([(x, min(x, 8)) for x in (1, 2, 4, 8, 16, 32, 64)], 8),
+        ([(x, 64 / max(x, 8)) for x in (1, 2, 4, 8, 16, 32, 64)], 8),
+        ([(1, 1), (2, 2), (4, 3)], None),
+        ([(1, 5), (2, 5), (4, 5)], None),
+        ([(1, 1), (2, 2)], None),
+        ([(1, 1), (2, 1), (4, 1), (8, 9)], None),
+    ],
+)
+def test_a_knee_is_where_a_curve_bends_to_its_level_part(curve, expected):
+    assert knee(curve) == expected
+
+
+def test_knees_of_the_machine(threads_bound):
+    curves = {found.knob: found for found in threads_bound.knees}
+    assert [value for value, _ in curves["threads"].curve] == [1, 2, 4, 8, 16]
+    assert curves["threads"].enough >= 8
+
+
+def test_words_picture_and_document_say_the_same(threads_bound):
+    import dataclasses
+
+    made = design("ixp2400").with_(threads=2)
+    e = dataclasses.replace(explain(made, LOAD, elasticities=False), what_if=threads_bound)
+    assert "Of single changes these gain most: threads 2 to 4 (+" in str(e)
+    document = e.to_dict()
+    assert document["what_if"][0]["knob"] == "threads"
+    assert document["headroom"]["reached"] == pytest.approx(
+        e.best.throughput_bps / min(document["headroom"]["ceilings"].values())
+    )
+    assert list(document["headroom"]["ceilings"].values()) == sorted(document["headroom"]["ceilings"].values())
+    figure = e.plot()
+    assert {trace.type for trace in figure.data} == {"bar", "scatter"}
+    assert "threads 4" in figure.data[-1].y
+    assert "single change" in e._repr_html_()
+    nothing = dataclasses.replace(e, what_if=WhatIf())
+    assert "No single change that was tried gains more than the noise." in str(nothing)
+    assert len(nothing.plot().data) == len(figure.data) - 1
+
+
+def test_gains_as_people_write_them():
+    change = Change("banks", "knob", 4, 8, "", 0.0389, 0.032, 0.045, "simulation", "dram.bus")
+    assert gain_text(change) == "+3.89 ± 0.65 %"
+    assert gain_text(Change("banks", "knob", 4, 2, "", -0.34, None, None, "bounds", "x")) == "-34 %"
+
+
+def test_the_command_writes_a_page_that_needs_no_network(capsys, tmp_path):
+    page = tmp_path / "why.html"
+    arguments = ["explain", "ixp2400_dram", "--packets", "300", "--html", str(page), "--json"]
+    assert main(arguments) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert {"headroom", "what_if", "knees", "impossible"} <= set(document)
+    text = page.read_text()
+    assert "plotly-graph-div" in text
+    assert 'src="http' not in text
+    assert document["bottleneck"] in text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", DESIGNS)
+def test_every_listed_machine_is_explained_in_full(name):
+    e = explain(design(name), LOAD if design(name).own is None else None, packets=500)
+    assert e.what_if is not None
+    assert e.what_if.changes
+    assert e.sensitivity is not None
+    assert str(e)
+    assert e.plot().data
+    assert "headroom" in e.to_dict()
+
+
+@pytest.mark.slow
+def test_machines_of_the_users_own_are_explained_in_full(tmp_path):
+    from npexplore.paths import share
+
+    toml = tmp_path / "mine.toml"
+    text = share("models", "machines", "ixp2400.toml").read_text()
+    toml.write_text(text.replace('name = "ixp2400"', 'name = "mine"\nextends = "ixp2400"', 1))
+    assert explain(design(toml), LOAD, packets=300).what_if.changes
+    python = tmp_path / "mine.py"
+    python.write_text(
+        "from npexplore.machine.machine import Machine, Pool\n"
+        "from npexplore.machine.resources import Processor\n"
+        "from npexplore.machine.resources.ingress import Ingress\n"
+        "def forward(m, packet):\n    m.me.compute(cycles=100)\n    m.receive.free(bytes=packet.packet_bytes)\n"
+        "design = Machine('mine', Pool('thread', 4, forward, home='me'), Ingress('receive', 8192, 1),\n"
+        "                 {'me': Processor('me', 2, 1e9)})\n"
+    )
+    e = explain(design(python), LOAD, packets=300)
+    assert e.best.rate_pps == pytest.approx(2e7, rel=0.02)
+    assert e.what_if.changes == ()  # it has no parameters
+    assert e.plot().data
