@@ -120,7 +120,7 @@ def plan(buffer: Array, offset: Array, length: Array, table: Array, out_labels: 
                 reason[i] = NOT_IP_BELOW
                 break
             if many > 0 or not here or bottom:
-                entry[i] = found
+                entry[i] = found if many > 0 or not here else -1
                 labelled[i] = many > 0 or not bottom
                 size[i] = left + 4 * many
                 if many > 0 or even:
@@ -191,3 +191,37 @@ def cached(label: Array, table: Array, multiplier: int, key: Array, victim: Arra
         if not hit[i] and number[i] >= 0:
             key[s, victim[s]] = label[i]
             victim[s] = (victim[s] + 1) % bins
+
+
+@kernel()
+def stations(buffer: Array, words: Array, offset: Array, in_port: Array, mac: Array, other: int, many: int,
+             reason: Array) -> None:  # fmt: skip
+    """Overwrite the reasons of frames for another station (`other`) or for many (`many`); mac as in golden_forward."""
+    for i in range(len(offset)):
+        o = offset[i]
+        p = in_port[i]
+        if buffer[o] & 1 != 0:
+            reason[i] = many
+        elif words[o] != mac[p, 0] or words[o + 2] != mac[p, 1]:
+            reason[i] = other
+
+
+@kernel()
+def heads(buffer: Array, offset: Array, rows: Array, entry: Array, labelled: Array, addresses: Array, at: Array,
+          out: Array) -> None:  # fmt: skip
+    """Write frame heads in front of what `rewrite` wrote: addresses (entries, 12), the frame's own where it stays here."""
+    for r in range(len(rows)):
+        i = rows[r]
+        a = at[r]
+        e = entry[i]
+        for k in range(12):
+            out[a + k] = addresses[e, k] if e >= 0 else buffer[offset[i] + k]
+        if labelled[i]:
+            out[a + 12] = 0x88
+            out[a + 13] = 0x47
+        elif out[a + 14] >> 4 == 6:
+            out[a + 12] = 0x86
+            out[a + 13] = 0xDD
+        else:
+            out[a + 12] = 8
+            out[a + 13] = 0

@@ -80,3 +80,11 @@ class Reason(IntEnum):
     LABEL_UNKNOWN = 52, "a label that is not in the incoming label map", "RFC 3031 section 3.18"
     NOT_IP_BELOW = 53, "no IP packet below the last label", "RFC 3032 section 2.2"
     LABELLED_TOO_BIG = 54, "a labelled packet longer than the link allows", "RFC 3032 section 3.4"
+
+
+_BY_CODE = {int(reason): reason for reason in Reason}
+
+
+def by_code(code: int) -> Reason:
+    """Return the reason with a code; raises KeyError for one that there is not."""
+    return _BY_CODE[code]

@@ -7,57 +7,22 @@ ways for all packets (tests/law/test_law_golden_batch.py).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
 from npexplore._kernels import golden_forward as kernels
 from npexplore.errors import InputError
-from npexplore.golden.columns import Packets
 from npexplore.golden.ipv4.addresses import mask_of
 from npexplore.golden.ipv4.icmp_limit import TokenBucket
-from npexplore.golden.reasons import Reason
+from npexplore.golden.reasons import Reason, by_code
 from npexplore.golden.router.configuration import Router
 from npexplore.golden.router.forward import ETHERNET, IPV4_TYPE, Forwarder
+from npexplore.golden.router.frames import Forwarded as Forwarded
+from npexplore.golden.router.frames import Frames as Frames
+from npexplore.golden.router.frames import send_all, words_of_macs
+from npexplore.golden.router.mixed import Mixed
 
 _BLOCK_BITS = 16  # addresses are sorted out by their upper bits before they are looked at
-
-
-@dataclass(frozen=True)
-class Frames:
-    """Ethernet frames as columns: where their bytes are, the port each came in by (int16), when (int64, ns)."""
-
-    packets: Packets
-    port: NDArray[np.int16]
-    time_ns: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, rows: Sequence[tuple[int, bytes, int]]) -> Frames:
-        """Return frames from (port, frame, time in ns)."""
-        port, frames, times = zip(*rows, strict=True) if rows else ((), (), ())
-        return cls(Packets.of(frames), np.array(port, np.int16), np.array(times, np.int64))
-
-    def __len__(self) -> int:
-        return len(self.packets)
-
-
-@dataclass(frozen=True)
-class Forwarded:
-    """What became of frames: a reason code each (0: sent), and all that was sent, in the order of sending.
-
-    packet: the row of the frame that caused it; port; icmp: a message of the router's own; frames: their bytes.
-    """
-
-    reason: NDArray[np.uint8]
-    packet: NDArray[np.int64]
-    port: NDArray[np.int16]
-    icmp: NDArray[np.bool_]
-    frames: Packets
-
-    def __len__(self) -> int:
-        return len(self.packet)
 
 
 class BatchForwarder:
@@ -81,8 +46,7 @@ class BatchForwarder:
             np.array([mask_of(length) for length in links.length], np.uint32),
             np.array(links.length, np.int64) < 31,
         )
-        macs = np.frombuffer(b"".join(port.mac for port in ports), np.uint8).reshape(-1, 6)
-        self._mac = np.stack([np.ascontiguousarray(macs[:, k : k + 4]).view(np.uint32)[:, 0] for k in (0, 2)], axis=1)
+        self._mac = words_of_macs(ports)
         self._mtu = np.array([port.mtu for port in ports], np.int64)
         self._notable = self._blocks()
         hops = self.reference.hops
@@ -93,6 +57,8 @@ class BatchForwarder:
         )
         self._neighbour = np.array(sorted(router.neighbours), np.uint32)
         self._heads = self._frame_heads()
+        more = router.labels is not None or router.six is not None
+        self._mixed = Mixed(self.reference, self._ipv4) if more else None
 
     @property
     def counters(self) -> dict[str, int]:
@@ -128,11 +94,17 @@ class BatchForwarder:
 
     def forward(self, frames: Frames) -> Forwarded:
         """Decide frames in their order; raises InputError for a port that is not there."""
-        ports, count, buffer, offset = len(self.router.ports), len(frames), frames.packets.buffer, frames.packets.offset
+        ports, count = len(self.router.ports), len(frames)
         if len(frames.port) != count or len(frames.time_ns) != count:
             raise InputError(f"{count} frames need {count} ports and times, got {len(frames.port)}")
         if count and (int(frames.port.min()) < 0 or int(frames.port.max()) >= ports):
             raise InputError(f"port must be 0 to {ports - 1}, got {int(frames.port.min())} to {int(frames.port.max())}")
+        made = self._ipv4(frames) if self._mixed is None else self._mixed.forward(frames)
+        self._count(frames, made)
+        return made
+
+    def _ipv4(self, frames: Frames) -> Forwarded:
+        count, buffer, offset = len(frames), frames.packets.buffer, frames.packets.offset
         verdict, destination = np.empty(count, np.uint8), np.empty(count, np.uint32)
         many_first = self.reference.profile.many_first
         kernels.arrive(
@@ -149,7 +121,13 @@ class BatchForwarder:
         )  # fmt: skip
         if any(port.listed_only for port in self.router.ports):
             self._check_neighbours(verdict, hop, out_port, destination)
-        return self._sent(frames, verdict, out_port, head, out_size)
+
+        def write(packet: NDArray[np.int64], plain: NDArray[np.bool_], at: NDArray[np.int64],
+                  sizes: NDArray[np.int64], out: NDArray[np.uint8]) -> None:  # fmt: skip
+            kernels.send(buffer, offset, packet, plain, self._heads, head, at, sizes, out)
+
+        slow = np.flatnonzero(verdict == kernels.SLOW)
+        return send_all(frames, verdict, slow, self.reference.decide, out_port, out_size, write)
 
     def _check_sources(self, frames: Frames, verdict: NDArray[np.uint8]) -> None:
         """Drop what came by another port than its source is routed to; what martians say goes before."""
@@ -173,48 +151,13 @@ class BatchForwarder:
         known = np.isin(np.where(via == 0, destination[rows], via), self._neighbour)
         verdict[rows[~known]] = kernels.SLOW
 
-    def _sent(
-        self, frames: Frames, verdict: NDArray[np.uint8], out_port: NDArray[np.int16], head: NDArray[np.int32],
-        out_size: NDArray[np.int64],
-    ) -> Forwarded:  # fmt: skip
-        """Ask the reference for the rest, and write all frames one behind the other."""
-        slow = np.flatnonzero(verdict == kernels.SLOW)
-        self._count(frames, verdict, out_port)
-        copies = (verdict == Reason.NONE).astype(np.int64)
-        outcomes = []
-        for row in slow.tolist():
-            outcome = self.reference.forward(int(frames.port[row]), frames.packets[row], int(frames.time_ns[row]))
-            verdict[row] = outcome.reason
-            copies[row] = len(outcome.sent)
-            outcomes.append(outcome.sent)
-        packet = np.repeat(np.arange(len(frames)), copies)
-        plain = np.ones(len(frames), np.bool_)
-        plain[slow] = False
-        plain = plain[packet]
-        port, size, icmp = out_port[packet], out_size[packet], np.zeros(len(packet), np.bool_)
-        sent = [one for part in outcomes for one in part]
-        others = np.flatnonzero(~plain)
-        port[others] = [one.port for one in sent]
-        icmp[others] = [one.icmp for one in sent]
-        size[others] = [len(one.frame) for one in sent]
-        at = np.cumsum(size) - size
-        out = np.empty(int(size.sum()), np.uint8)
-        kernels.send(
-            frames.packets.buffer, frames.packets.offset, packet, plain, self._heads, head, at, size, out
-        )  # fmt: skip
-        for row, one in zip(others.tolist(), sent, strict=True):
-            out[at[row] : at[row] + size[row]] = np.frombuffer(one.frame, np.uint8)
-        return Forwarded(verdict, packet, port, icmp, Packets(out, at, size))
-
-    def _count(self, frames: Frames, verdict: NDArray[np.uint8], out_port: NDArray[np.int16]) -> None:
-        """Count what the kernels decided; the reference counts its own."""
+    def _count(self, frames: Frames, made: Forwarded) -> None:
+        """Count as the reference does."""
         counters, ports = self.reference.counters, self.router.ports
-        sent = verdict == Reason.NONE
-        for what, column in (("in", frames.port[verdict != kernels.SLOW]), ("out", out_port[sent])):
+        for what, column in (("in", frames.port), ("out", made.port[~made.icmp]), ("icmp", made.port[made.icmp])):
             for number, packets in enumerate(np.bincount(column, minlength=len(ports)).tolist()):
                 if packets:
                     counters[f"{what}.{ports[number].name}"] += packets
-        decided = np.bincount(verdict, minlength=kernels.SLOW)
-        for reason in Reason:
-            if reason and decided[reason]:
-                counters[f"drop.{reason.name}"] += int(decided[reason])
+        for code, packets in enumerate(np.bincount(made.reason).tolist()):
+            if code and packets:
+                counters[f"drop.{by_code(code).name}"] += packets

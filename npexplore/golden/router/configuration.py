@@ -11,8 +11,9 @@ import re
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
@@ -21,74 +22,25 @@ from numpy.typing import NDArray
 from npexplore.errors import InputError, UnknownNameError
 from npexplore.golden.ipv4.addresses import address_number, address_text, mask_of, prefix_pair, prefix_text
 from npexplore.golden.router.policy import OFF, Policy
+from npexplore.golden.router.records import KINDS as KINDS
+from npexplore.golden.router.records import LabelRecord as LabelRecord
+from npexplore.golden.router.records import NeighbourRecord as NeighbourRecord
+from npexplore.golden.router.records import PortRecord as PortRecord
+from npexplore.golden.router.records import Profile as Profile
+from npexplore.golden.router.records import RouteRecord as RouteRecord
+from npexplore.golden.router.records import RouterFile as RouterFile
+from npexplore.golden.router.six import Six, resolve_labels, resolve_six
 from npexplore.paths import share
-from npexplore.toml import Record, decode
+from npexplore.toml import decode
 from npexplore.units import parse_rate
 
 if TYPE_CHECKING:
     from npexplore.golden.diffserv.edge import Edge
+    from npexplore.golden.mpls.switch import LabelMap
 
-Profile = Literal["rfc1812", "linux"]
-RouteKind = Literal["unicast", "blackhole", "unreachable", "prohibit"]
-KINDS: tuple[str, ...] = get_args(RouteKind)
 CONNECTED, NO_PORT = -1, -1
 SMALLEST_MTU = 68  # RFC 791 section 3.2: every module must forward 68 octets unfragmented
 LARGEST_MTU = 65_535
-
-
-class PortRecord(Record, frozen=True, kw_only=True):
-    """A port: its address with the length of the link's network, its MTU in bytes, both MAC addresses of the link.
-
-    listed_only: nobody is on the link but those that have a `neighbour` entry.
-    """
-
-    name: str
-    address: str
-    mac: str
-    peer_mac: str
-    mtu: int = 1500
-    rate: str | None = None
-    listed_only: bool = False
-
-
-class NeighbourRecord(Record, frozen=True, kw_only=True):
-    """An address on a link with a MAC address of its own."""
-
-    address: str
-    mac: str
-
-
-class RouteRecord(Record, frozen=True, kw_only=True):
-    """A route: to a next hop, out of a port, or to nowhere (kinds as in ip-route)."""
-
-    prefix: str
-    via: str | None = None
-    port: str | None = None
-    kind: RouteKind = "unicast"
-
-
-class RoutesFile(Record, frozen=True, kw_only=True):
-    """A file of lines `PREFIX via ADDRESS`, `PREFIX PORT` or `PREFIX KIND`; gzip by its name (.gz)."""
-
-    file: str
-
-
-class DiffservRecord(Record, frozen=True, kw_only=True):
-    """A DiffServ edge at every port: a file of rules, with policers, queues and schedulers (docs/diffserv.md)."""
-
-    rules: str
-
-
-class RouterFile(Record, frozen=True, kw_only=True):
-    """Schema of ROUTER.toml. The order of the ports gives them their numbers."""
-
-    profile: Profile = "rfc1812"
-    port: list[PortRecord]
-    neighbour: list[NeighbourRecord] = msgspec.field(default_factory=list)
-    route: list[RouteRecord] = msgspec.field(default_factory=list)
-    routes: RoutesFile | None = None
-    policy: Policy = OFF
-    diffserv: DiffservRecord | None = None
 
 
 @dataclass(frozen=True)
@@ -136,7 +88,10 @@ class RouteColumns:
 
 @dataclass(frozen=True)
 class Router:
-    """The configuration in numbers. `routes` begins with the ports' networks; of equal prefixes the last counts."""
+    """The configuration in numbers. `routes` begins with the ports' networks; of equal prefixes the last counts.
+
+    six: its IPv6 side; labels: its incoming label map.
+    """
 
     ports: tuple[Port, ...]
     routes: RouteColumns
@@ -144,6 +99,8 @@ class Router:
     profile: Profile = "rfc1812"
     edge: Edge | None = field(default=None, compare=False)
     policy: Policy = OFF
+    six: Six | None = None
+    labels: LabelMap | None = None
 
     def mac_of(self, port: int, address: int) -> bytes:
         """Return the MAC address of a neighbour: its own, else the one at the other end of the link."""
@@ -190,9 +147,12 @@ def resolve(record: RouterFile, more: Iterable[tuple[str, RouteRecord]] = ()) ->
     ports: list[Port] = []
     for k, port in enumerate(record.port):
         ports.append(_port(k, port, ports))
-    neighbours = {}
+    neighbours, neighbours6 = {}, []
     for k, neighbour in enumerate(record.neighbour):
         place = f"neighbour[{k}]"
+        if ":" in neighbour.address:
+            neighbours6.append((place, neighbour, mac_bytes(f"{place}: mac", neighbour.mac)))
+            continue
         address = _checked(place, neighbour.address)
         reached = [port for port in ports if port.on_link(address)]
         if not reached:
@@ -202,14 +162,18 @@ def resolve(record: RouterFile, more: Iterable[tuple[str, RouteRecord]] = ()) ->
             raise InputError(f"{place}: {neighbour.address} has a MAC address already")
         neighbours[address] = mac_bytes(f"{place}: mac", neighbour.mac)
     rows = [(port.network, port.length, 0, port.number, 0) for port in ports]
-    listed = ((f"route[{k}]", route) for k, route in enumerate(record.route))
-    for source in (listed, more):
-        rows += [_route(place, route, ports) for place, route in source]
+    listed = [(f"route[{k}]", route) for k, route in enumerate(record.route)]
+    wanted: tuple[list[tuple[str, RouteRecord]], ...] = ([], [])
+    for place, route in chain(listed, more):
+        wanted[":" in route.prefix].append((place, route))
+    rows += [_route(place, route, ports) for place, route in wanted[0]]
+    six = resolve_six(record.port, ports, neighbours6, wanted[1])
     columns = np.array(rows, dtype=np.int64).reshape(-1, 5).T
     types = (np.uint32, np.uint8, np.uint8, np.int16, np.uint32)
     routes = RouteColumns(*(column.astype(kind) for column, kind in zip(columns, types, strict=True)))
     record.policy.limit()  # raises what is wrong with it
-    return Router(tuple(ports), routes, neighbours, record.profile, policy=record.policy)
+    router = Router(tuple(ports), routes, neighbours, record.profile, policy=record.policy, six=six)
+    return replace(router, labels=resolve_labels(record.label, router))
 
 
 def mac_bytes(subject: str, text: str) -> bytes:
@@ -262,7 +226,10 @@ def _another_host(subject: str, address: int, port: Port) -> None:
 
 
 def _bit_rate(place: str, text: str) -> float:
-    value, unit = parse_rate(text)
+    try:
+        value, unit = parse_rate(text)
+    except InputError as error:
+        raise InputError(f"{place}: {error}") from None
     if unit != "bit/s":
         raise InputError(f"{place}: rate must be in bits per second, got {text!r}")
     return value

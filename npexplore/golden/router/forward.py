@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from npexplore.errors import InputError, one_of
 from npexplore.golden.ipv4.addresses import address_text, mask_of
@@ -19,8 +19,12 @@ from npexplore.golden.ipv4.header import Header, read_header
 from npexplore.golden.ipv4.icmp_limit import TokenBucket
 from npexplore.golden.ipv4.martians import Martians, martian_list
 from npexplore.golden.lookup import LPMS, Lpm
+from npexplore.golden.mpls.forward import IPV6_TYPE, MPLS_TYPE, forward_labelled
 from npexplore.golden.reasons import Reason
 from npexplore.golden.router.configuration import KINDS, Router
+
+if TYPE_CHECKING:
+    from npexplore.golden.ipv6.forward import Forwarder6
 
 ETHERNET = 14
 IPV4_TYPE = b"\x08\x00"
@@ -99,7 +103,7 @@ class Stage:
     clause: str
     reads: tuple[str, ...]
     exits: tuple[Reason, ...]
-    run: Callable[[Forwarder, Walk], Reason]
+    run: Callable[[Any, Any], Reason]  # of a Forwarder and a Walk, or of those of IPv6
 
 
 class Profile(NamedTuple):
@@ -125,11 +129,12 @@ def profiles() -> Mapping[str, Profile]:
 
 
 class Forwarder:
-    """The golden router: `forward` decides one frame and keeps counters.
+    """The golden router: `forward` decides one frame and keeps counters, `decide` does not count.
 
-    lookup: the name of a structure of npexplore.golden.lookup. error_limit: a policy for ICMP errors (RFC 1812 section
-    4.3.2.8), None for that of the configuration. Raises UnknownNameError; InputError for a switch that is on although
-    the profile has none.
+    Frames of IPv6 and with labels go their own way (golden/ipv6/forward.py, golden/mpls/forward.py) where the router is
+    configured for them; ICMPv6 errors have a limit of their own. lookup: the name of a structure of
+    npexplore.golden.lookup. error_limit: a policy for ICMP errors (RFC 1812 section 4.3.2.8), None for that of the
+    configuration. Raises UnknownNameError; InputError for a switch that is on although the profile has none.
     """
 
     def __init__(
@@ -149,6 +154,7 @@ class Forwarder:
             raise InputError(f"profile {self.profile.name} has no switch {on[0]}: it is the kernel with that off")
         self.hops, self.lpm = _table(router, lookup)
         self.counters: Counter[str] = Counter()
+        self.six = self._six()
 
     def route(self, address: int) -> Hop | None:
         """Return where an address is routed, None without a route."""
@@ -159,23 +165,52 @@ class Forwarder:
         """Decide one frame that came in by a port; raises InputError for a port that is not there."""
         if not 0 <= port < len(self.router.ports):
             raise InputError(f"port must be 0 to {len(self.router.ports) - 1}, got {port}")
-        walk = Walk(port, frame, time_ns)
         names = self.router.ports
         self.counters[f"in.{names[port].name}"] += 1
+        outcome = self.decide(port, frame, time_ns)
+        if outcome.reason:
+            self.counters[f"drop.{outcome.reason.name}"] += 1
+        for sent in outcome.sent:
+            self.counters[f"{'icmp' if sent.icmp else 'out'}.{names[sent.port].name}"] += 1
+        return outcome
+
+    def decide(self, port: int, frame: bytes, time_ns: int = 0) -> Outcome:
+        """Decide one frame without counting it; the port must be there."""
+        kind = frame[12:ETHERNET]
+        if kind == IPV6_TYPE and self.six is not None:
+            return self.six.decide(port, frame, time_ns)
+        if kind == MPLS_TYPE and self.router.labels is not None:
+            return self._labelled(port, frame, time_ns)
+        walk = Walk(port, frame, time_ns)
         reason = Reason.NONE
         for stage in self.profile.stages:
             reason = stage.run(self, walk)
             if reason:
-                self.counters[f"drop.{reason.name}"] += 1
                 self.profile.tell(self, walk, reason)
                 break
         else:
             assert walk.hop is not None
             for packet in walk.out:
                 walk.sent.append(Sent(walk.hop.port, self.framed(walk.hop.port, walk.next_hop, packet)))
-        for sent in walk.sent:
-            self.counters[f"{'icmp' if sent.icmp else 'out'}.{names[sent.port].name}"] += 1
         return Outcome(reason, tuple(sorted(walk.sent, key=lambda sent: sent.port)))
+
+    def _six(self) -> Forwarder6 | None:
+        from npexplore.golden.ipv6.forward import Forwarder6
+
+        six = self.router.six
+        if six is None:
+            return None
+        limit = self.error_limit and TokenBucket(self.error_limit.per_second, self.error_limit.burst)
+        return Forwarder6(self.router, six, profile=self.profile.name, error_limit=limit)
+
+    def _labelled(self, port: int, frame: bytes, time_ns: int) -> Outcome:
+        assert self.router.labels is not None
+        made = forward_labelled(self.router, self.router.labels, port, frame)
+        if made.reason:
+            return Outcome(made.reason, ())
+        if made.port < 0:
+            return self.decide(port, made.frame, time_ns)
+        return Outcome(Reason.NONE, (Sent(made.port, made.frame),))
 
     def framed(self, port: int, next_hop: int, packet: bytes) -> bytes:
         """Return a packet in the frame that carries it over a link."""

@@ -1,0 +1,69 @@
+"""Many labelled frames at once: what goes out, and the frames of IP that come out below their stacks."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from npexplore._kernels import golden_mpls as kernels
+from npexplore.golden.columns import Packets
+from npexplore.golden.mpls.forward import ETHERNET
+from npexplore.golden.mpls.switch import LabelMap, plan_many
+from npexplore.golden.reasons import Reason
+from npexplore.golden.router.configuration import Router
+from npexplore.golden.router.frames import Forwarded, Frames, words_of_macs
+
+
+class LabelledMany(NamedTuple):
+    """What went out or was dropped, of rows `decided`; and the frames of `exposed` rows, for the router to route."""
+
+    decided: NDArray[np.int64]
+    made: Forwarded
+    exposed: NDArray[np.int64]
+    frames: Packets
+
+
+class BatchLabels:
+    """Decides columns of frames of type 0x8847, as `forward_labelled` does."""
+
+    def __init__(self, router: Router, known: LabelMap) -> None:
+        self._mac = words_of_macs(router.ports)
+        self._columns = known.columns()
+        entries = known.entries
+        macs = b"".join(
+            entry.mac + (router.ports[entry.port].mac if entry.port >= 0 else bytes(6)) for entry in entries
+        )
+        self._heads = np.frombuffer(macs + bytes(12), np.uint8).reshape(-1, 12)
+        self._mtu = np.array([router.ports[entry.port].mtu if entry.port >= 0 else 0 for entry in entries] + [0])
+
+    def forward(self, frames: Frames) -> LabelledMany:
+        """Decide frames, without counting them."""
+        packets, columns = frames.packets, self._columns
+        below = Packets(packets.buffer, packets.offset + ETHERNET, packets.length - ETHERNET)
+        plan = plan_many(below, columns)
+        reason, entry = plan.reason, plan.entry
+        reason[(reason == 0) & (entry >= 0) & (plan.size > self._mtu[entry])] = Reason.LABELLED_TOO_BIG
+        kernels.stations(packets.buffer, packets.words, packets.offset, frames.port, self._mac,
+                         int(Reason.OTHER_STATION), int(Reason.LINK_BROADCAST), reason)  # fmt: skip
+        going = reason == 0
+        rows = np.flatnonzero(going)
+        size = plan.size[rows] + ETHERNET
+        at = np.cumsum(size) - size
+        out = np.empty(int(size.sum()), np.uint8)
+        kernels.rewrite(
+            below.buffer, below.offset, below.length, rows, *plan, columns.labels, columns.many, columns.uniform,
+            at + ETHERNET, out,
+        )  # fmt: skip
+        kernels.heads(packets.buffer, packets.offset, rows, entry, plan.labelled, self._heads, at, out)
+        leaves = entry[rows] >= 0
+        exposed = going & (entry < 0)
+        decided = np.flatnonzero(~exposed)
+        place = np.cumsum(~exposed) - 1  # of a row among those decided
+        sent = rows[leaves]
+        port = columns.port[entry[sent]].astype(np.int16)
+        made = Forwarded(
+            reason[decided], place[sent], port, np.zeros(len(sent), np.bool_), Packets(out, at[leaves], size[leaves])
+        )
+        return LabelledMany(decided, made, rows[~leaves], Packets(out, at[~leaves], size[~leaves]))

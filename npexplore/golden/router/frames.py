@@ -1,0 +1,113 @@
+"""Frames as columns on their way in and out of a batch of the router, and how the batch puts its answers together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from npexplore.golden.columns import Packets
+
+if TYPE_CHECKING:
+    from npexplore.golden.router.configuration import Port
+    from npexplore.golden.router.forward import Outcome, Sent
+
+# packet (cause), whether kernels write it, where, how long, into what
+Write = Callable[
+    [NDArray[np.int64], NDArray[np.bool_], NDArray[np.int64], NDArray[np.int64], NDArray[np.uint8]], None
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Frames:
+    """Ethernet frames as columns: where their bytes are, the port each came in by (int16), when (int64, ns)."""
+
+    packets: Packets
+    port: NDArray[np.int16]
+    time_ns: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, rows: Sequence[tuple[int, bytes, int]]) -> Frames:
+        """Return frames from (port, frame, time in ns)."""
+        port, frames, times = zip(*rows, strict=True) if rows else ((), (), ())
+        return cls(Packets.of(frames), np.array(port, np.int16), np.array(times, np.int64))
+
+    def __len__(self) -> int:
+        return len(self.packets)
+
+    def rows(self, chosen: NDArray[np.int64]) -> Frames:
+        """Return some of the frames; their bytes are not copied."""
+        packets = Packets(self.packets.buffer, self.packets.offset[chosen], self.packets.length[chosen])
+        return Frames(packets, self.port[chosen], self.time_ns[chosen])
+
+
+@dataclass(frozen=True)
+class Forwarded:
+    """What became of frames: a reason code each (0: sent), and all that was sent, in the order of sending.
+
+    packet: the row of the frame that caused it; port; icmp: a message of the router's own; frames: their bytes.
+    """
+
+    reason: NDArray[np.uint8]
+    packet: NDArray[np.int64]
+    port: NDArray[np.int16]
+    icmp: NDArray[np.bool_]
+    frames: Packets
+
+    def __len__(self) -> int:
+        return len(self.packet)
+
+
+def words_of_macs(ports: Sequence[Port]) -> NDArray[np.uint32]:
+    """Return (ports, 2): the first and the last four bytes of each port's MAC address, as words of the machine."""
+    macs = np.frombuffer(b"".join(port.mac for port in ports), np.uint8).reshape(-1, 6)
+    return np.stack([np.ascontiguousarray(macs[:, k : k + 4]).view(np.uint32)[:, 0] for k in (0, 2)], axis=1)
+
+
+def send_all(
+    frames: Frames, verdict: NDArray[np.uint8], slow: NDArray[np.int64],
+    decide: Callable[[int, bytes, int], Outcome], out_port: NDArray[np.int16], out_size: NDArray[np.int64],
+    write: Write,
+) -> Forwarded:  # fmt: skip
+    """Ask the reference (`decide`) for the slow rows, and write all frames one behind the other."""
+    copies = (verdict == 0).astype(np.int64)
+    sent: list[Sent] = []
+    for row in slow.tolist():
+        outcome = decide(int(frames.port[row]), frames.packets[row], int(frames.time_ns[row]))
+        verdict[row] = outcome.reason
+        copies[row] = len(outcome.sent)
+        sent += outcome.sent
+    packet = np.repeat(np.arange(len(frames)), copies)
+    plain = np.ones(len(frames), np.bool_)
+    plain[slow] = False
+    plain = plain[packet]
+    port, size, icmp = out_port[packet], out_size[packet], np.zeros(len(packet), np.bool_)
+    others = np.flatnonzero(~plain)
+    port[others] = [one.port for one in sent]
+    icmp[others] = [one.icmp for one in sent]
+    size[others] = [len(one.frame) for one in sent]
+    at = np.cumsum(size) - size
+    out = np.empty(int(size.sum()), np.uint8)
+    write(packet, plain, at, size, out)
+    for row, one in zip(others.tolist(), sent, strict=True):
+        out[at[row] : at[row] + size[row]] = np.frombuffer(one.frame, np.uint8)
+    return Forwarded(verdict, packet, port, icmp, Packets(out, at, size))
+
+
+def joined(count: int, parts: Sequence[tuple[NDArray[np.int64], Forwarded]]) -> Forwarded:
+    """Return what became of `count` frames from the answers for some rows each, in the order of the rows."""
+    reason = np.zeros(count, np.uint8)
+    for rows, made in parts:
+        reason[rows] = made.reason
+    packet = np.concatenate([rows[made.packet] for rows, made in parts])
+    order = np.argsort(packet, kind="stable")
+    starts = np.cumsum([0, *(len(made.frames.buffer) for _, made in parts[:-1])])
+    offset = np.concatenate([made.frames.offset + s for (_, made), s in zip(parts, starts.tolist(), strict=True)])
+    length = np.concatenate([made.frames.length for _, made in parts])
+    port = np.concatenate([made.port for _, made in parts])
+    icmp = np.concatenate([made.icmp for _, made in parts])
+    buffer = np.concatenate([made.frames.buffer for _, made in parts])
+    return Forwarded(reason, packet[order], port[order], icmp[order], Packets(buffer, offset[order], length[order]))

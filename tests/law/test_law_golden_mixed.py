@@ -1,0 +1,123 @@
+"""A router of IPv4, IPv6 and labels: the batch does what the reference does; every frame is sent or has a reason."""
+
+import dataclasses
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reference.router_cases6 import MIXED, SOURCE, framed, named_cases6
+
+from npexplore.golden.ipv4.icmp_limit import TokenBucket
+from npexplore.golden.ipv6.forward import STAGES6
+from npexplore.golden.mpls.forward import STAGES
+from npexplore.golden.reasons import Reason
+from npexplore.golden.router.batch import BatchForwarder, Frames
+from npexplore.golden.router.configuration import resolve
+from npexplore.golden.router.forward import Forwarder
+from npexplore.testing.strategies import ipv4_packets
+from npexplore.testing.strategies6 import addresses6, ipv6_packets, label_stacks
+
+ROUTER = resolve(MIXED)
+PROFILES = ("rfc1812", "linux")
+CASES = named_cases6()
+UNLISTED = tuple(dataclasses.replace(port, listed_only=False) for port in ROUTER.ports)
+ROUTERS = {"rfc1812": ROUTER, "linux": dataclasses.replace(ROUTER, ports=UNLISTED)}
+
+_NETS = st.sampled_from([0, 1, 2, 3, 0xA, 0xB, 0xC, 0xD, 0xE, 0xF, 0x99])
+_NEAR = st.builds(lambda net, host: (0x20010DB8 << 96) + (net << 80) + host, _NETS, st.integers(0, 12))
+_FROM, _TOWARDS = st.one_of(st.just(SOURCE), _NEAR, addresses6()), st.one_of(_NEAR, _NEAR, addresses6())
+_SIX = ipv6_packets(source=_FROM, destination=_TOWARDS)
+_NET4 = st.builds(lambda net, host: net << 24 | host, st.sampled_from([10, 20, 21]), st.integers(0, 9))
+_FOUR = ipv4_packets(destination=_NET4)
+_LABELS = st.one_of(st.sampled_from([100, 101, 102, 103, 110, 111, 120, 120, 121, 121, 0, 2]), st.integers(0, 130))
+_STACK = label_stacks(label=_LABELS, payload=st.one_of(_SIX, _FOUR))
+_PACKET = st.one_of(
+    st.tuples(_SIX, st.just(b"\x86\xdd")), st.tuples(_STACK, st.just(b"\x88\x47")),
+    st.tuples(_FOUR, st.just(b"\x08\0")),
+    st.tuples(st.binary(max_size=20), st.sampled_from((b"\x08\x06", b"\x86\xdd", b"\x88\x47", b""))),
+)  # fmt: skip
+_TO = st.sampled_from((None, None, None, None, b"\x33\x33\0\0\0\1", b"\2\0\0\0\7\7"))
+
+
+@st.composite
+def frames(draw):
+    port = draw(st.integers(0, 4))
+    packet, kind = draw(_PACKET)
+    return port, framed(packet, kind, port, draw(_TO))
+
+
+def assert_alike(profile, rows, limit=lambda: None):
+    router = ROUTERS[profile]
+    reference = Forwarder(router, profile=profile, lookup="binary_trie", error_limit=limit())
+    batch = BatchForwarder(router, profile=profile, lookup="binary_trie", error_limit=limit())
+    made = batch.forward(Frames.of(rows))
+    outcomes = [reference.forward(*row) for row in rows]
+    assert made.reason.tolist() == [outcome.reason for outcome in outcomes]
+    columns = (made.packet.tolist(), made.port.tolist(), list(made.frames), made.icmp.tolist())
+    expected = [(k, s.port, s.frame, s.icmp) for k, outcome in enumerate(outcomes) for s in outcome.sent]
+    assert list(zip(*columns, strict=True)) == expected
+    assert batch.counters == dict(reference.counters)
+    for outcome in outcomes:
+        assert bool(outcome.reason) != any(not sent.icmp for sent in outcome.sent)
+    return outcomes
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+@settings(max_examples=40)
+@given(rows=st.lists(frames(), max_size=6))
+def test_batch_equals_reference(profile, rows):
+    assert_alike(profile, [(port, frame, k) for k, (port, frame) in enumerate(rows)])
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_batch_equals_reference_on_the_named_cases(profile):
+    assert_alike(profile, [(port, frame, 0) for _, port, frame, _ in CASES])
+
+
+def test_errors_are_limited_by_protocol_and_in_order():
+    rows = [(port, frame, k * 10**8) for k, (_, port, frame, _) in enumerate(CASES * 2)]
+    unlimited = assert_alike("rfc1812", rows)
+    limited = assert_alike("rfc1812", rows, lambda: TokenBucket(1, 2))
+    told = [sum(len(outcome.sent) for outcome in outcomes) for outcomes in (limited, unlimited)]
+    assert told[0] < told[1]
+
+
+@pytest.mark.parametrize(("name", "port", "frame", "reason"), CASES, ids=[case[0] for case in CASES])
+def test_named_cases_leave_for_their_reasons(name, port, frame, reason):
+    assert Forwarder(ROUTER, lookup="binary_trie").forward(port, frame).reason is reason
+
+
+def test_a_case_leaves_for_every_declared_reason():
+    declared = {reason for stages in STAGES6.values() for stage in stages for reason in stage.exits}
+    declared |= {reason for _, _, reasons in STAGES for reason in reasons}
+    assert declared <= {case[3] for case in CASES}
+    assert {reason for reason in Reason if reason >= Reason.TOO_SHORT6} <= declared
+    assert all("RFC" in stage.clause for stages in STAGES6.values() for stage in stages)
+
+
+def test_plain_packets_go_by_the_kernels_alone(monkeypatch):
+    batch = BatchForwarder(ROUTER)
+    monkeypatch.setattr(batch.reference, "decide", None)
+    monkeypatch.setattr(batch.reference.six, "decide", None)
+    plain = {"plain", "padding", "longer prefix", "host route", "link-local next hop", "destination options", "swap",
+             "push two", "pop to a port", "pop here, IPv6", "pop here, IPv4", "four labels", "blackhole"}  # fmt: skip
+    rows = [(port, frame, 0) for name, port, frame, _ in CASES if name in plain]
+    made = batch.forward(Frames.of(rows))
+    assert made.reason.tolist() == [int(reason) for name, _, _, reason in CASES if name in plain]
+
+
+def test_a_router_without_ipv6_and_labels_knows_neither():
+    plain = dataclasses.replace(ROUTER, six=None, labels=None)
+    for forwarder in (Forwarder(plain, lookup="binary_trie"),):
+        assert {forwarder.forward(port, frame).reason for _, port, frame, _ in CASES} == {Reason.NOT_IPV4}
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_frames_cut_at_each_byte_never_raise(profile):
+    rows = [
+        (port, frame[:kept], 0)
+        for name, port, frame, _ in CASES
+        if name in ("plain", "hop-by-hop router alert", "first fragment", "push two", "four labels")
+        for kept in range(len(frame))
+    ]
+    assert_alike(profile, rows)
