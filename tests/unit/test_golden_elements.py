@@ -171,11 +171,30 @@ ONE = "elementclass X {"
         (f"{ONE} $a | input -> Paint($a) -> output; }}\nFromDevice(a) -> X -> Discard;", r"2: X 'X@2' must have 1 arg"),
         (f"{ONE} input -> Paint(1) -> output; }}\nFromDevice(a) -> [1] X -> Discard;", r"2: nothing inside 'X@2'"),
         ("a :: Discard; a :: Discard;", r"1: element 'a' is declared twice"),
+        ("\ndefine(DEV eth0);", r"2: define\(...\) takes names with \$ and their values, got 'DEV eth0'"),
     ],
 )  # fmt: skip
 def test_errors_say_file_and_line(text, told):
     with pytest.raises(InputError, match=f"m.click:{told}"):
         Graph.read(text, "m.click")
+
+
+def test_defined_names_stand_for_their_values_in_compounds_too():
+    text = """# 1 "a line that a preprocessor left"
+        elementclass Marked { $mark | input -> Paint($mark) -> Strip($HEAD) -> output }
+        define($DEV eth0, $HEAD 2); define($DEV0 other);
+        FromDevice($DEV) -> Marked(3) -> Discard;"""
+    (gone,) = Graph.read(text).run("eth0", b"abcd")
+    assert (gone.pack.data, gone.pack.paint) == (b"cd", 3)
+
+
+def test_packets_that_are_too_long_go_aside_or_are_dropped():
+    text = "FromDevice(a) -> c :: CheckLength(4); c[0] -> Discard;"
+    aside = Graph.read(text + "c[1] -> Paint(9) -> out :: ToHost;")
+    assert [aside.run("a", bytes(n))[0].pack.paint for n in (4, 5)] == [None, 9]
+    assert [gone.pack.reason.name for n in (4, 5) for gone in Graph.read(text).run("a", bytes(n))] == [
+        "NONE", "FRAGMENTATION_NEEDED",
+    ]  # fmt: skip
 
 
 def test_a_cycle_through_a_queue_is_fine():
@@ -202,6 +221,7 @@ ARGUMENTS = {
     "FromDevice": ["a"], "PollDevice": ["a"], "ToDevice": ["a"], "Paint": ["1"], "PaintTee": ["1"], "CheckPaint": ["1"],
     "Strip": ["0"], "Classifier": ["0/45", "-"], "GetIPAddress": ["16"], "IPGWOptions": ["10.0.0.1"],
     "FixIPSrc": ["10.0.0.1"], "IPFragmenter": ["300"], "ICMPError": ["10.0.0.1", "timeexceeded"],
+    "CheckLength": ["1500"],
     "EtherEncap": ["0x0800", "2:0:0:0:0:1", "2:0:0:0:0:2"], "ARPResponder": ["10.0.0.1 2:0:0:0:0:1"],
     "ARPQuerier": ["10.0.0.1", "2:0:0:0:0:1"],
 } | {name: ["0.0.0.0/0 0"] for name in ELEMENTS if "Lookup" in name}  # fmt: skip

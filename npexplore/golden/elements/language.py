@@ -3,7 +3,10 @@
     name :: Class(arguments);   a, b :: Class;   a [1] -> [0] b -> Class(arguments) -> c;
     elementclass Name { $x, $y | input -> Class($x) -> output; [1] output ... }
 
-Comments are // and /* */. `require(...)` is read over. What is not understood is an error with file and line.
+    define($X value, $Y value);       what $X stands for from here on, in compounds too
+
+Comments are // and /* */, and lines that begin with #. `require(...)` is read over. What is not understood is an error
+with file and line.
 """
 
 from __future__ import annotations
@@ -17,8 +20,8 @@ from npexplore.errors import InputError
 from npexplore.golden.elements.base import Place
 
 _TOKEN = re.compile(
-    r"(?P<skip>\s+|//[^\n]*|/\*.*?\*/)|(?P<mark>::|->|[\[\]{}|;,])|(?P<open>\()|(?P<word>\$?[A-Za-z_@][\w@/]*|\d+)",
-    re.DOTALL,
+    r"(?P<skip>\s+|//[^\n]*|/\*.*?\*/|^\#[^\n]*)|(?P<mark>::|->|[\[\]{}|;,])|(?P<open>\()|(?P<word>\$?[A-Za-z_@][\w@/]*|\d+)",
+    re.DOTALL | re.MULTILINE,
 )
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 
@@ -154,8 +157,20 @@ class _Reader:
             elif self.sees("require"):
                 self.at += 1
                 self.next("arguments")
+            elif self.sees("define"):
+                self._define()
             else:
                 self._chain()
+
+    def _define(self) -> None:
+        place = self.next().place
+        found = dict(self.values)
+        for one in split_arguments(self.next("arguments").text):
+            name, _, value = one.partition(" ")
+            if not name.startswith("$") or not value:
+                raise InputError(f"{place}: define(...) takes names with $ and their values, got {one!r}")
+            found[name] = value
+        self.values = found
 
     def _class(self) -> None:
         self.next()
@@ -262,7 +277,7 @@ class _Reader:
             wanted = len(made.parameters)
             raise InputError(f"{place}: {kind} {full!r} must have {wanted} arguments, got {len(arguments)}")
         self.compounds.add(full)
-        values = dict(zip(made.parameters, arguments, strict=True))
+        values = {**self.values, **dict(zip(made.parameters, arguments, strict=True))}
         inner = _Reader(made.body, self.out, dict(self.classes), full + "/", values, (*self.within, kind))
         inner.compounds = self.compounds
         inner.read()

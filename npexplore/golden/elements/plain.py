@@ -175,6 +175,22 @@ class Strip(Element):
         return [(0, replace(pack, data=pack.data[self.length :]))]
 
 
+class CheckLength(Element):
+    """Packets of at most so many bytes; longer ones leave by output 1, or are dropped: `CheckLength(1500)`."""
+
+    OUTPUTS, PROCESSING, ARGUMENTS = (1, 2), "a/ah", (1, 1)
+
+    def configure(self, *arguments: str) -> None:
+        """The most bytes."""
+        self.most = number(arguments[0])
+
+    def take(self, pack: Pack, port: int) -> Out:
+        """By the length."""
+        if len(pack.data) <= self.most:
+            return [(0, pack)]
+        return [(1, pack) if self.outputs > 1 else (-1, replace(pack, reason=Reason.FRAGMENTATION_NEEDED))]
+
+
 class Classifier(Element):
     """The output of the first pattern that fits: `Classifier(12/0806 20/0001, 12/0800, -)`.
 
