@@ -299,8 +299,8 @@ drawings.remedies(gains, title="Whole system with each remedy (caches of 16 entr
 # - packets of two MPs bring SDRAM shares and plain forwarding near the printed ones: the paper does not say how long
 #   packets were there;
 # - a scheduler that looks at all its ports in every look explains the load of its engine;
-# - silent idle threads, full SRAM efficiency and vectors read until a bit is set each contradict a printed number
-#   that the fitted machine meets.
+# - silent idle threads, full SRAM efficiency and vectors read until a bit is set move away from more printed numbers
+#   than they approach.
 
 # %%
 spread = edge.beside_published(edge.structures(router, simulations), ledger)
