@@ -96,11 +96,12 @@ class Optimum:
         }  # fmt: skip
 
     def frame(self) -> pd.DataFrame:
-        """Return the front as a table: knobs, costs, throughput_bps, latency_ns and what each level said."""
+        """Return the front as a table: knobs, costs as cost_NAME, throughput_bps, latency_ns, what each level said."""
         import pandas as pd
 
         lines = [_line(best) for best in self.front]
-        return pd.DataFrame([{**line.pop("knobs"), **line.pop("costs"), **line} for line in lines])
+        costs = [{f"cost_{name}": value for name, value in line.pop("costs").items()} for line in lines]
+        return pd.DataFrame([{**line.pop("knobs"), **cost, **line} for line, cost in zip(lines, costs, strict=True)])
 
     def _repr_html_(self) -> str:
         return str(self.frame()._repr_html_())
