@@ -105,7 +105,7 @@ def build(p: Parameters) -> Machine:
     return Machine(
         p.file.name, pools, Ingress("receive", p.buffer_packets * FRAME, FRAME),
         {resource.name: resource for resource in resources}, counted="64-byte frames", cell_bytes=FRAME,
-        tick=cycle / TICKS_A_CYCLE, facts=p,
+        tick=cycle / TICKS_A_CYCLE, facts=p, window_s=p.window_us * 1e-6, boot_s=p.boot_us * 1e-6,
     )  # fmt: skip
 
 

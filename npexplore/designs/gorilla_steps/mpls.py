@@ -29,8 +29,9 @@ if TYPE_CHECKING:
 LABEL_BITS, IPV4 = 8 * ENTRY, 4
 
 
-def mpls_steps(box: Box, counting: bool) -> StepProgram:
-    """Return the MPLS steps of a router; they lead on to those of IPv4 where the last label is popped."""
+def mpls_steps(box: Box, counting: bool, below: bool = True) -> StepProgram:
+    """Return the MPLS steps of a router; below the last label go on the IPv4 steps, or (below False) the processor."""
+    inner = "ipv4_extract" if below else "control"
     program = StepProgram("mpls", "mpls_extract", [Field("label_entry", LABEL_BITS, lambda c: c.packet)])
 
     @program.step(["label_entry"], goes=["mpls_lookup", "exception"])
@@ -60,7 +61,7 @@ def mpls_steps(box: Box, counting: bool) -> StepProgram:
         leaves = c.entry is not None and c.entry.port != HERE
         return "flow_count" if counting and leaves else "mpls_modify"
 
-    @program.step(["label_entry"], goes=["mpls_extract", "ipv4_extract", "emit", "exception", "control"])
+    @program.step(["label_entry"], goes=list(dict.fromkeys(["mpls_extract", inner, "emit", "exception", "control"])))
     def mpls_modify(c: Context) -> str:
         if c.entry is None:
             return fail(c, Reason.LABEL_UNKNOWN)
@@ -77,7 +78,7 @@ def mpls_steps(box: Box, counting: bool) -> StepProgram:
             c.handed, c.packet = c.ttl if c.entry.uniform else None, below
             return "mpls_extract"
         c.packet = with_ttl(below, c.ttl, False) if c.entry.uniform else below
-        return "ipv4_extract" if c.packet[0] >> 4 == IPV4 else "control"
+        return inner if c.packet[0] >> 4 == IPV4 else "control"
 
     return program
 

@@ -35,6 +35,7 @@ from npexplore.machine.step_programs import (
 )
 
 PROTOCOLS = ("ipv4", "ipv6", "mpls")
+LABELS = "labels"  # MPLS alone, without the IPv4 below it
 ORDER = (  # of the text: forward, but for labels that go round
     "dispatch", "ethernet", "mpls_extract", "mpls_lookup", "mpls_modify", "ipv4_extract", "ipv4_check", "ipv6_extract",
     "ipv6_check", "ipv4_lookup", "ipv6_lookup", "flow_count", "ipv4_modify", "ipv6_modify", "control", "exception",
@@ -77,18 +78,19 @@ class Box:
 
 
 def router_program(box: Box, protocols: Sequence[str] = PROTOCOLS, counting: bool = False) -> StepProgram:
-    """Return the program of a router of some protocols (mpls brings the IPv4 that it encapsulates).
+    """Return the program of a router of some protocols (mpls brings the IPv4 below the labels, `labels` does not).
 
     Raises UnknownNameError for a protocol, ModelError without one.
     """
-    chosen = [one_of("protocol", name, PROTOCOLS) for name in protocols]
+    chosen = [one_of("protocol", name, (*PROTOCOLS, LABELS)) for name in protocols]
     if not chosen:
         raise ModelError("a router program needs at least one protocol, got none")
     program = StepProgram(
         "+".join(chosen), "dispatch",
         [Field("metadata", 32, lambda c: c.port), Field("ethernet_header", 8 * ETHERNET, lambda c: c)],
     )  # fmt: skip
-    first = {name: f"{name}_extract" for name in chosen}
+    layer3 = ["mpls" if name == LABELS else name for name in chosen]
+    first = {name: f"{name}_extract" for name in layer3}
 
     @program.step(["metadata"], goes=["ethernet"])
     def dispatch(c: Context) -> str:
@@ -112,8 +114,8 @@ def router_program(box: Box, protocols: Sequence[str] = PROTOCOLS, counting: boo
         parts.append(ipv4.ipv4_steps(box, counting))
     if "ipv6" in chosen:
         parts.append(ipv6.ipv6_steps(box, counting))
-    if "mpls" in chosen:
-        parts.append(mpls.mpls_steps(box, counting))
+    if "mpls" in layer3:
+        parts.append(mpls.mpls_steps(box, counting, below="mpls" in chosen))
     joined = program.with_steps(*parts)
     if counting:
         after = [f"{name}_modify" for name in PROTOCOLS if f"{name}_modify" in joined.steps]

@@ -3,12 +3,13 @@
 from collections.abc import Mapping
 
 from npexplore.ledger import Row
-from npexplore.study.quantities import ixp1200, ixp2400, raw, soclib
+from npexplore.study.quantities import gorilla, ixp1200, ixp2400, raw, soclib
 from npexplore.study.quantities.base import Conditions, MissingError, Quantity
 
 __all__ = ["QUANTITIES", "Conditions", "MissingError", "Quantity", "quantity_of"]
 
 QUANTITIES: Mapping[str, Mapping[str, Quantity]] = {
+    "gorilla": gorilla.QUANTITIES,
     "ixp1200": ixp1200.QUANTITIES,
     "ixp2400": ixp2400.QUANTITIES,
     "ixp2400_dram": ixp2400.QUANTITIES,

@@ -1,0 +1,9 @@
+"""Tables behind Gorilla: trie storage, memory channels, area, virtual routers, what the claims admit.
+
+storage          trie entries from real and synthetic routing tables (Fig. 6)
+channels         reads of a mix and the memory channels it needs (Fig. 7)
+area             look-up tables by engines, threads and steps (Figs. 11, 12)
+virtual_routers  which virtual routers to merge (Fig. 14)
+claims           which cycles a packet admits all claims, and how often "never loses" is right
+performance      rates over configurations, traffic, schedulers, arbiters (Figs. 9, 10, 11, 13)
+"""

@@ -1,0 +1,52 @@
+"""Look-up tables (LUTs) of a configuration, as a share of a device (Figs. 11, 12, Sec. 4.6).
+
+    share = engines x (logic x steps / all steps + thread x threads) x (LUTs of the reference / LUTs of the device)
+
+Logic and thread are fitted to two cells of the table on the reference (Virtex-6 HX380T), the ratio of the Virtex-7 to a
+third. Of other devices the LUTs are known; an engine for fewer protocols has the logic of its own steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+
+from npexplore.designs.gorilla_steps import PROTOCOLS, engine_program
+from npexplore.designs.gorilla_traffic import box
+from npexplore.errors import one_of
+from npexplore.machine.parameters import Parameters
+
+REFERENCE, FITTED = "v6hx380t", "v7855t"
+PARAMETERS = ("lut_engine", "lut_thread")
+DEVICES: Mapping[str, str] = {
+    "v5tx240t": "luts_v5tx240t", REFERENCE: "luts_v6hx380t", "v6lx240t": "luts_v6lx240t", FITTED: "lut_v7_ratio",
+}  # fmt: skip
+
+
+@cache
+def steps_of(protocols: tuple[str, ...], counting: bool = False) -> int:
+    """Return the steps of a program for some protocols, after splitting."""
+    return len(engine_program(box(), protocols, counting))
+
+
+def scale(p: Parameters, device: str) -> float:
+    """Return by how much larger a share of a device is than one of the reference."""
+    name = DEVICES[one_of("device", device, DEVICES)]
+    return float(p[name]) if device == FITTED else float(p.luts_v6hx380t) / float(p[name])
+
+
+def engine_share(p: Parameters, threads: int, protocols: tuple[str, ...] = PROTOCOLS) -> float:
+    """Return the share of the reference that one engine takes."""
+    logic = float(p.lut_engine) * steps_of(protocols) / steps_of(PROTOCOLS)
+    return (logic + float(p.lut_thread) * threads) / 100
+
+
+def lut_share(p: Parameters, device: str, engines: int, threads: int, protocols: tuple[str, ...] = PROTOCOLS) -> float:
+    """Return the share of a device that so many engines (in all clusters together) take."""
+    return engines * engine_share(p, threads, protocols) * scale(p, device)
+
+
+def fitted_to(one: float, four: float, other: float, engines: int = 32, more: int = 64) -> tuple[float, float, float]:
+    """Return (logic, thread, ratio) from shares with 1 and 4 threads, and the share of twice the engines elsewhere."""
+    thread = (four - one) / 3 / engines
+    return one / engines - thread, thread, (other / more) / (four / engines)

@@ -1,0 +1,95 @@
+"""Trie storage from the number of prefixes (Fig. 6): how many blocks of levels 2 and 3 a routing table needs.
+
+    sites = share x prefixes;   blocks = M (1 - exp(-sites / M)),   M = blocks of 2^12 addresses that can be routed
+    words = level 1 + level 2 + level 3 / 2        (two entries of level 3 share a word of 18 bits)
+
+A site is a network that has prefixes longer than 20 bits; sites lie at random among M blocks. `share` is fitted to one
+row of the table; how many prefixes are longer than 24 bits is not to be told from their number.
+"""
+
+from __future__ import annotations
+
+import gzip
+import math
+from functools import cache
+
+import numpy as np
+import numpy.typing as npt
+
+from npexplore.errors import InputError
+from npexplore.golden.lookup import Storage, Trie20_4_8
+from npexplore.paths import share
+
+FIRST, SECOND, THIRD = Trie20_4_8.STRIDES
+LEVEL1 = 1 << FIRST
+ROUTABLE = 221 / 256  # first bytes 1 to 223, but 10 and 127
+MOST_PREFIXES = 4_000_000
+
+
+def level2_entries(prefixes: float, sites_share: float) -> int:
+    """Return the entries of level 2: whole blocks of 16."""
+    blocks = LEVEL1 * ROUTABLE
+    return round(blocks * -math.expm1(-sites_share * prefixes / blocks)) << SECOND
+
+
+def fitted_share(prefixes: float, entries: float) -> float:
+    """Return the share of sites for which a table of so many prefixes has these entries of level 2."""
+    blocks = LEVEL1 * ROUTABLE
+    return -math.log1p(-(entries / (1 << SECOND)) / blocks) * blocks / prefixes
+
+
+def words(level2: float, level3: float) -> float:
+    """Return the 18-bit words of a table."""
+    return LEVEL1 + level2 + level3 / 2
+
+
+@cache
+def _lengths() -> npt.NDArray[np.float64]:
+    """Return how often each prefix length occurs, of those longer than the first level, in the bundled real table."""
+    text = gzip.decompress(share("data", "routes", "internet_20000.txt.gz").read_bytes()).decode()
+    found = np.array([int(line.partition("/")[2]) for line in text.split()])
+    counts = np.bincount(found[(found > FIRST) & (found <= FIRST + SECOND)], minlength=33).astype(np.float64)
+    return np.asarray(counts / counts.sum())
+
+
+def synthetic_routes(
+    prefixes: int, sites_share: float, rng: np.random.Generator, long_share: float = 0.0, short_share: float = 0.2
+) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint8]]:
+    """Return (first address, length) of a synthetic table of so many prefixes, all different.
+
+    short_share: of up to 20 bits. long_share: of more than 24, each in a block of its own. The others lie in the sites,
+    every site at least one. Raises InputError for shares that leave nothing for the sites.
+    """
+    sites, short, long = (round(part * prefixes) for part in (sites_share, short_share, long_share))
+    rest = prefixes - short - long
+    if not 0 < sites <= rest or prefixes > MOST_PREFIXES:
+        raise InputError(
+            f"{prefixes} prefixes (at most {MOST_PREFIXES}) must have room for {sites} sites beside {short} short and "
+            f"{long} long ones"
+        )
+    place = rng.integers(1 << (FIRST - 8), 224 << (FIRST - 8), sites)
+    keys = np.unique(_keys(place, rng.choice(33, sites, p=_lengths()), rng))
+    for where, wanted, lengths in ((place, rest, None), (place, rest + long, 26), (None, prefixes, 0)):
+        while len(keys) < wanted:
+            missing = wanted - len(keys)
+            if where is None:
+                length = rng.integers(12, FIRST + 1, missing)
+                more = _keys(rng.integers(1 << (FIRST - 8), 224 << (FIRST - 8), missing), length, rng)
+            else:
+                length = rng.choice(33, missing, p=_lengths()) if lengths is None else np.full(missing, lengths)
+                more = _keys(rng.choice(where, missing), length, rng)
+            keys = np.union1d(keys, more)
+    return (keys >> 6).astype(np.uint32), (keys & 63).astype(np.uint8)
+
+
+def _keys(
+    place: npt.NDArray[np.int64], length: npt.NDArray[np.int64], rng: np.random.Generator
+) -> npt.NDArray[np.int64]:
+    """Return prefixes of some lengths in blocks of level 1, at random, as numbers: address and length."""
+    value = place << 12 | rng.integers(0, 1 << 12, len(place))
+    return np.asarray((value >> (32 - length) << (32 - length)) << 6 | length)
+
+
+def storage_of(value: npt.NDArray[np.uint32], length: npt.NDArray[np.uint8]) -> Storage:
+    """Return the storage of a table of routes, as Fig. 6 counts it."""
+    return Trie20_4_8.from_columns(value, length, np.zeros(len(value), np.int32)).storage()

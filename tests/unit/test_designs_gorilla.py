@@ -1,0 +1,190 @@
+"""Gorilla: knobs do what they say, against sums by hand; tables, area and virtual routers add up."""
+
+import numpy as np
+import pytest
+
+from npexplore.designs import design
+from npexplore.designs.gorilla import delays, issue_cycles, residence_cycles
+from npexplore.designs.gorilla_steps import PROTOCOLS
+from npexplore.designs.gorilla_traffic import MIXES, lowered, most_and_fewest_calls, traces_of
+from npexplore.errors import InputError, ModelError
+from npexplore.ledger import facts
+from npexplore.study.gorilla import area, channels, storage, virtual_routers
+
+NP = design("gorilla")
+P = NP.parameters
+SHORT = {"boot_us": 20, "window_us": 30}
+
+
+def rate(**knobs):
+    return NP.with_(**{**SHORT, **knobs}).simulate().rate_pps / 1e6
+
+
+# ---- the program
+
+
+@pytest.mark.parametrize("proto", PROTOCOLS)
+def test_programs_have_the_steps_that_the_paper_states(proto):
+    assert area.steps_of((proto,)) == facts().value(f"gorilla.steps.{proto}")
+    assert area.steps_of((proto,), True) == facts().value(f"gorilla.steps.{proto}") + facts().value(
+        "gorilla.steps.fc.extra"
+    )
+
+
+@pytest.mark.parametrize("labels", [1, 2, 3, 4])
+def test_a_label_takes_three_steps_and_a_lookup(labels):
+    (path,) = lowered(NP.with_(proto=f"mpls_{labels}").parameters).paths
+    assert len(path.steps) == 3 + 3 * labels
+    assert path.calls() == 1 + labels
+
+
+def test_calls_are_one_to_six():
+    assert most_and_fewest_calls() == (1, 6)
+
+
+@pytest.mark.parametrize("mix", MIXES)
+def test_all_traffic_is_forwarded(mix):
+    assert all(trace.context.sent is not None for trace in traces_of(mix))
+
+
+def test_issue_and_residence_by_hand():
+    assert issue_cycles(P, 8) == pytest.approx(16 + P.overhead_cycles)
+    issue, stay = residence_cycles(P)
+    assert (issue, stay - issue) == pytest.approx((16 + P.overhead_cycles, 1 + 1 + 12))
+    four = NP.with_(proto="mpls_4", flow_counting="on").parameters
+    assert residence_cycles(four)[0] == pytest.approx(9600 / 195.7, rel=1e-4)
+    assert delays(NP.with_(lookup_delay=128).parameters)["lookup6"] == 256
+
+
+# ---- the machine
+
+
+def test_engines_bound_the_rate():
+    """6400 cycles a microsecond over 33.05 cycles a packet; two threads do not reach it."""
+    assert rate(engines=4) == pytest.approx(6400 / 33.054, rel=1e-2)
+    assert rate(engines=4, threads=1) == pytest.approx(6400 / 47.054, rel=2e-2)
+
+
+def test_memory_bounds_the_rate_with_fair_arbiters():
+    """Nine reads a packet: four channels of 300 M reads serve 133.3 Mpps."""
+    counted = rate(flow_counting="on", local_arbiter="fair")
+    assert counted == pytest.approx(4 * 300 / 9, rel=1e-2)
+    assert rate(flow_counting="on", channels=8, local_arbiter="fair") == pytest.approx(200, rel=5e-3)
+    assert rate(flow_counting="on", memory="qdriiplus", local_arbiter="fair") == pytest.approx(200, rel=5e-3)
+
+
+def test_strict_turns_lose_where_stalls_differ():
+    slow = {"clusters": 8, "engines": 2, "threads": 8, "lookup_delay": 128, "rate_mpps": 100}
+    on_stall, ready, turns = (rate(**slow, scheduler=s) for s in ("ready_on_stall", "ready", "round_robin"))
+    assert on_stall == pytest.approx(1600 / 33.054, rel=1e-2)
+    assert turns < 0.8 * ready < ready <= on_stall * 1.005
+
+
+def test_a_thread_that_keeps_its_engine_makes_threads_useless():
+    one, four = (rate(clusters=4, threads=t, scheduler="packet_end") for t in (1, 4))
+    assert one == pytest.approx(2400 / 47.054, rel=2e-2)
+    assert four == pytest.approx(one, rel=2e-2)
+
+
+def test_overload_is_dropped_at_the_receive_side_or_at_the_fifos():
+    waits = NP.with_(**SHORT, engines=3).simulate()
+    assert waits.drops["receive"] > 0
+    drops = NP.with_(**SHORT, engines=3, when_full="drop", reorder="off").simulate()
+    assert drops.drops["fifo"] > 0
+    assert drops.queue["fifo"].longest <= P.fifo_packets
+    with pytest.raises(ModelError, match="when_full=drop needs reorder=off"):
+        NP.with_(when_full="drop").machine()
+
+
+def test_headers_wait_to_leave_in_order():
+    answer = NP.with_(**SHORT, proto="mpls_1_ipv4").simulate()
+    assert 0 < answer.utilization["order"].busy < 1
+    few = NP.with_(**SHORT, reorder_places=16).simulate()
+    assert few.rate_pps < 0.5 * answer.rate_pps  # sixteen headers inside at a time
+
+
+def test_a_static_choice_of_clusters_holds_back_mixed_traffic_and_the_shortest_line_does_not():
+    knobs = {"engines": 4, "proto": "mpls_1_ipv4", "rate_mpps": 220, "boot_us": 40, "window_us": 100}
+    static, dynamic = rate(**knobs), rate(**knobs, balancing="shortest")
+    slow, quick = (rate(**knobs | {"proto": proto}) for proto in ("ipv4", "mpls_1"))
+    assert slow < static < 0.995 * (slow + quick) / 2
+    assert dynamic > 1.01 * static
+
+
+def test_labels_that_the_clusters_table_misses_read_the_memory():
+    warm, cold = (NP.with_(proto="mpls_4", label_tables=how).parameters for how in ("warm", "cold"))
+    reads = [sum(trace.used()["reads"] for trace in _traces(p)) for p in (warm, cold)]
+    assert reads[0] == 0 < reads[1]
+    assert rate(proto="mpls_4", label_tables="cold") < rate(proto="mpls_4")
+
+
+def _traces(p):
+    from npexplore.designs.gorilla_traffic import traces
+
+    return traces(p)
+
+
+def test_exceptions_and_control_packets_take_their_own_paths():
+    paths = lowered(NP.with_(exceptions=0.1, controls=0.2).parameters).paths
+    ends = {path.steps[-1]: path.share for path in paths}
+    assert ends["control"] == pytest.approx(0.2, abs=0.01)
+    assert ends["exception"] == pytest.approx(0.08, abs=0.03)
+    assert NP.with_(**SHORT, controls=0.2, update_writes=8).simulate().utilization["qdr_write"].busy > 0.2
+
+
+def test_one_pool_is_what_queueing_answers():
+    ideal = NP.with_(**SHORT, balancing="ideal", rate_mpps=0)
+    bound, found = ideal.bounds().rate_pps, ideal.queueing().rate_pps
+    simulated = ideal.simulate().rate_pps
+    assert 0.7 * bound < found <= simulated <= 1.005 * bound
+
+
+# ---- tables
+
+
+def test_synthetic_tables_have_the_published_second_level():
+    """Calibrated to one collector, within 3 % of the other; the rest of the table follows exactly."""
+    rng = np.random.default_rng(7)
+    for table, entries in (("rrc00", 1_053_584), ("rrc02", 865_104)):
+        prefixes = int(facts().value(f"gorilla.fig6.{table}.prefixes"))
+        found = storage.storage_of(*storage.synthetic_routes(prefixes, P.sites_share, rng))
+        assert found.prefixes == pytest.approx(prefixes, rel=0.01)
+        assert found.level2_entries == pytest.approx(entries, rel=0.03)
+        assert found.level2_entries == pytest.approx(storage.level2_entries(prefixes, P.sites_share), rel=0.01)
+
+
+def test_the_share_of_sites_is_the_fit():
+    f = facts()
+    fitted = storage.fitted_share(f.value("gorilla.fig6.rrc00.prefixes"), f.value("gorilla.fig6.rrc00.level2"))
+    assert pytest.approx(fitted, rel=1e-4) == P.sites_share
+    with pytest.raises(InputError, match="must have room for"):
+        storage.synthetic_routes(100, 0.95, np.random.default_rng(1))
+
+
+def test_area_is_the_fit():
+    f = facts()
+    cells = [f.value(f"gorilla.fig12.{key}") * 100 for key in ("v6hx380t.e4.t1", "v6hx380t.e4.t4", "v7855t.e4.t4")]
+    assert area.fitted_to(*cells) == pytest.approx((P.lut_engine, P.lut_thread, P.lut_v7_ratio), rel=1e-4)
+
+
+def test_channels_of_any_mix():
+    half = {"ipv4": 0.5, "mpls": 0.5}
+    assert channels.reads_of_mix(half, "lu") == 1.5
+    assert channels.channels_needed(P, half, "lufc", 200e6) == 4
+    assert channels.feasible(P, half, "lufc", 200e6)
+    assert not channels.feasible(P, {"ipv4": 1.0}, "lufc", 200e6)
+    assert channels.share_without_memory(P, "ipv4", "lufc", 200e6) == pytest.approx(1 / 3)
+    with pytest.raises(InputError, match="must add up to 1"):
+        channels.reads_of_mix({"ipv4": 0.5}, "lu")
+
+
+def test_virtual_routers():
+    """Every method serves all routers; a group is large enough; protocol-based is never worse than isolated."""
+    for configuration in virtual_routers.CONFIGURATIONS:
+        found = {m: virtual_routers.consolidate(NP, configuration, m) for m in virtual_routers.METHODS}
+        for parts in found.values():
+            assert sum(sum(one.group.counts) for one in parts) == 10
+            assert sum(one.group.rate_pps for one in parts) == pytest.approx(200e6)
+        assert virtual_routers.area(found["protocol"]) <= virtual_routers.area(found["isolated"]) + 1e-12
+    with pytest.raises(InputError, match=r"must be like 8\.1\.1"):
+        virtual_routers.routers("8.1", 1e6)
