@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +11,8 @@ import numpy as np
 from npexplore.designs import Design, design
 from npexplore.designs.raw import version_of
 from npexplore.designs.raw_chip import Chip
+from npexplore.designs.raw_traffic import LOOKUP, PIPELINE, lookup_cycles, published
+from npexplore.errors import RefusedError
 from npexplore.machine.resources import Mesh, StaticStreams
 from npexplore.machine.workload import Workload, workload
 from npexplore.solve.link_loads import link_loads
@@ -85,24 +88,75 @@ def busiest_links(versions: Sequence[str], packet_bytes: int, packets: int = 100
     return pd.DataFrame(rows, columns=["version", "network", "busiest link", "load", "throughput, Gb/s"])
 
 
-def scaling(packet_bytes: int, sizes: Sequence[str] = ("4x4", "8x4", "8x8"), packets: int = 2000) -> pd.DataFrame:
-    """Return Version III.d on more tiles: rates, rate a port, and the busiest link of the general network."""
+def scaling(
+    packet_bytes: int, versions: Sequence[str] = ("v3", "v3d"), sizes: Sequence[str] = ("4x4", "8x4", "8x8"),
+    packets: int = 2000,
+) -> pd.DataFrame:  # fmt: skip
+    """Return Versions III and III.d on more tiles: rates, rate a port, loss of III.d, busiest links of the networks."""
     import pandas as pd
 
     rows = []
     for tiles in sizes:
-        made = design("raw").with_(version="v3d", tiles=tiles)
-        answer = made.simulate(workload(packet_bytes=packet_bytes), packets=packets)
-        ports = len(version_of(made.parameters)[1].ports)
-        loads = {
-            name: max(x for a, b, x in links if a is not None and b is not None)
-            for name, links in networks(made, answer).items()
-        }
+        first: float | None = None
+        for version in versions:
+            made = design("raw").with_(version=version, tiles=tiles)
+            answer = made.simulate(workload(packet_bytes=packet_bytes), packets=packets)
+            first = first or answer.rate_pps
+            ports = len(version_of(made.parameters)[1].ports)
+            loads = {
+                f"busiest link, {name}": max(x for a, b, x in links if a is not None and b is not None)
+                for name, links in networks(made, answer).items() if "dynamic" in name
+            }  # fmt: skip
+            rows.append({
+                "tiles": tiles, "version": NAMES[version], "bytes": packet_bytes, "ports": ports,
+                "Mpps": answer.rate_pps / 1e6, "Gb/s": answer.throughput_bps / 1e9,
+                "Mpps a port": answer.rate_pps / 1e6 / ports, "loss, %": 100 * (1 - answer.rate_pps / first), **loads,
+            })  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def random_sets(versions: Sequence[str], packet_bytes: int, sets: int = 4, packets: int = 2000) -> pd.DataFrame:
+    """Return rates with the study's random traffic: mean and spread over sets of 4,000 packets, beside even traffic.
+
+    busiest card: the share of packets that come by it; with 128 addresses behind random cards it is above a quarter.
+    hit: share of lookups that the golden table's reads find in the tile's cache.
+    """
+    import pandas as pd
+
+    rows = []
+    for version in versions:
+        made = design("raw").with_(version=version)
+        found, card, hits = [], [], []
+        for seed in range(1, sets + 1):
+            load = published(made.parameters, seed, packet_bytes)
+            answer = made.simulate(load, seed, packets=packets)
+            found.append(answer.rate_pps / 1e6)
+            card.append(np.bincount(load.columns[PIPELINE]).max() / len(load.packet_bytes))
+            hits.append(np.mean(load.columns[LOOKUP] == lookup_cycles(made.parameters, "long", "hit")))
+        even = [made.with_(cache=cache).simulate(workload(packet_bytes=packet_bytes), packets=packets).rate_pps / 1e6
+                for cache in ("hit", "miss")]  # fmt: skip
         rows.append({
-            "tiles": tiles, "ports": ports, "packet_bytes": packet_bytes, "rate_mpps": answer.rate_pps / 1e6,
-            "throughput_gbps": answer.throughput_bps / 1e9, "port_mpps": answer.rate_pps / 1e6 / ports, **loads,
+            "version": NAMES[version], "bytes": packet_bytes, "mean, Mpps": np.mean(found), "least": min(found),
+            "most": max(found), "busiest card, %": 100 * np.mean(card), "hits, %": 100 * np.mean(hits),
+            "even, tables in the cache": even[0], "even, tables in memory": even[1],
         })  # fmt: skip
     return pd.DataFrame(rows)
+
+
+def by_solver(versions: Sequence[str], packet_bytes: int, packets: int = 2000) -> pd.DataFrame:
+    """Return throughput by bounds, closed request loops (where packets wait in memory), simulation, and what binds."""
+    import pandas as pd
+
+    rows = []
+    for version in versions:
+        made, load = design("raw").with_(version=version), workload(packet_bytes=packet_bytes)
+        roof, seen, loops = made.bounds(load), made.simulate(load, packets=packets), float("nan")
+        with suppress(RefusedError):
+            loops = made.queueing(load).throughput_bps
+        rates = (rate / 1e9 for rate in (roof.throughput_bps, loops, seen.throughput_bps))
+        rows.append((NAMES[version], *rates, roof.bottleneck, seen.bottleneck))
+    columns = ["version", "bound, Gb/s", "request loops, Gb/s", "simulated, Gb/s", "bound by", "simulated: busiest"]
+    return pd.DataFrame(rows, columns=columns)
 
 
 def latencies(cycles: Sequence[float], clock_mhz: float) -> list[tuple[float, float, float]]:
