@@ -373,7 +373,8 @@ bank = {
     "interconnect of 12 cycles": {"latency_cycles": 12}, "lock-free queues": {"lock": "none"},
     "4 packets a lock": {"packets_per_lock": 4}, "interconnect as a fat tree": {"interconnect": "fat_tree"},
 }  # fmt: skip
-tables.table(study.what_moves(npu, bank, (1, 4, 6, 7, 8, 9, 10, 12, 14, 16, 20, 24)))
+top = {"processors_at_peak": "processors at peak", "throughput_at_peak": "throughput there (bit/cycle)"}
+tables.table(study.what_moves(npu, bank, (1, 4, 6, 7, 8, 9, 10, 12, 14, 16, 20, 24)).rename(columns=top))
 
 # %%
 lock = {
@@ -385,7 +386,7 @@ lock = {
     "lock-free queues": {"lock": "none"}, "interconnect as a fat tree": {"interconnect": "fat_tree"},
 }  # fmt: skip
 moved = study.ensemble(apart, (16, 24, 26, 27, 28, 30, 32, 34, 36, 38, 48, 56, 60, 70), lock, ("simultaneous",), (1,))
-tables.table(study.highest(moved))
+tables.table(study.highest(moved).rename(columns=top))
 
 # %%
 shown = ["as published", "a sleeper costs half", "2 packets a lock", "a lock for input, one for output",
@@ -405,7 +406,7 @@ spin = {
     "2 packets a lock": {"lock": "spin", "packets_per_lock": 2},
     "a lock for input, one for output": {"lock": "spin", "locks": "side"},
 }  # fmt: skip
-tables.table(study.what_moves(apart, spin, (40, 45, 46, 48, 52, 56, 60)))
+tables.table(study.what_moves(apart, spin, (40, 45, 46, 48, 52, 56, 60)).rename(columns=top))
 
 # %% [markdown]
 # ## Four units around a matrix
