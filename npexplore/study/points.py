@@ -6,7 +6,7 @@ A point is a design, knob values and a mix; a solver and a seed make it a task.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from npexplore.designs import Design, design
@@ -39,7 +39,10 @@ class Point:
 
 @dataclass
 class Predictions:
-    """Predictions by (point, solver, seed). `overrides` are set on every design (an alternative structure)."""
+    """Predictions by (point, solver, seed). `overrides` are set on every design (an alternative structure).
+
+    Points that say the same in different words (a knob set to the value that it has) are answered once.
+    """
 
     seeds: Sequence[int] = (1, 2, 3)
     packets: int = 10_000
@@ -48,6 +51,7 @@ class Predictions:
     found: dict[tuple[Point, str, int], Prediction | None] = field(default_factory=dict)
     _workloads: dict[str, Workload] = field(default_factory=dict)
     _dependencies: dict[tuple[str, tuple[tuple[str, Value], ...]], set[str]] = field(default_factory=dict)
+    _first: dict[Hashable, Point] = field(default_factory=dict)  # by what it means, the point that was asked first
 
     def design_at(self, point: Point) -> Design:
         """Return the design with the point's knobs (and the overrides it has) set."""
@@ -68,11 +72,18 @@ class Predictions:
             self._dependencies[choices] = self.design_at(point).depends_on(self.workload(point.mix))
         return self._dependencies[choices]
 
+    def first(self, point: Point) -> Point:
+        """Return the first point that was asked of the same machine and packets."""
+        if point not in self._first:
+            changed = tuple(sorted(self.design_at(point).parameters.changed().items()))
+            self._first[point] = self._first.setdefault((point.design, point.mix, changed), point)
+        return self._first[point]
+
     def tasks(self, points: Iterable[Point]) -> list[tuple[Point, str, int]]:
         """Return what is still missing for some points."""
         wanted = [
             (point, solver, seed)
-            for point in dict.fromkeys(points)
+            for point in dict.fromkeys(self.first(point) for point in points)
             for solver in self.solvers
             for seed in (self.seeds if solver == "simulation" else (0,))
         ]
@@ -104,7 +115,7 @@ class Predictions:
 
     def at(self, point: Point, solver: str, seed: int) -> Prediction | None:
         """Return a prediction, computing it if it is missing."""
-        task = (point, solver, seed if solver == "simulation" else 0)
+        task = (self.first(point), solver, seed if solver == "simulation" else 0)
         if task not in self.found:
             asked = self.question(task)
             self.found[task] = known(asked, answer(asked, self.packets))
