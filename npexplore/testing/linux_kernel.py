@@ -29,6 +29,7 @@ import numpy as np
 from npexplore.errors import InputError
 from npexplore.golden.ipv4.addresses import address_number, address_text, mask_of
 from npexplore.golden.router.configuration import KINDS, Port, PortRecord, Router, RouterFile, resolve
+from npexplore.testing import linux_kernel6
 
 Result = TypeVar("Result")
 
@@ -144,6 +145,8 @@ class LinuxKernel:
         self._attached = self._to_ports()
         self._introduced = {a for port in router.ports for a in (port.address, port.broadcast) if a is not None}
 
+        self._introduced6: set[str] = set()
+
     def __enter__(self) -> LinuxKernel:
         reason = _why_no_namespaces()
         if reason:
@@ -197,11 +200,15 @@ class LinuxKernel:
         far_ends = [end for _, end in links]
         self._inside(1, lambda: _write_settings("ipv6", {"conf/all/disable_ipv6": 1, "conf/default/disable_ipv6": 1}))
         self._ip(1, [f"link set {name} up" for name in far_ends])
-        self._ip(0, list(self._commands()))
+        self._ip(0, [*self._commands(), *linux_kernel6.commands(self.router)])
         self._sockets = [self._inside(1, lambda name=name: _open(name)) for name in far_ends]  # type: ignore[misc]
 
     def _configure(self) -> None:
-        _write_settings("ipv6", {"conf/all/disable_ipv6": 1, "conf/default/disable_ipv6": 1})
+        if self.router.six is None:
+            _write_settings("ipv6", {"conf/all/disable_ipv6": 1, "conf/default/disable_ipv6": 1})
+        else:
+            links = [f"r{k}" for k, port in enumerate(self.router.six.ports) if port]
+            _write_settings("ipv6", {"conf/mark/disable_ipv6": 1, **linux_kernel6.settings(links)})
         _write_settings("ipv4", SETTINGS)
         for link in ("all", "default", "mark", *(f"r{port.number}" for port in self.router.ports)):
             _write_settings("ipv4", {f"conf/{link}/{name}": value for name, value in LINK_SETTINGS.items()})
@@ -256,12 +263,16 @@ class LinuxKernel:
         longest = self.router.ports[port].mtu + LINK_HEADER
         if not LINK_HEADER <= len(frame) <= longest:
             raise InputError(f"port {port} takes frames of {LINK_HEADER} to {longest} bytes, got {len(frame)}")
-        self._introduce(frame[LINK_HEADER:])
+        if frame[12:LINK_HEADER] == linux_kernel6.IPV6_TYPE:
+            self._introduce6(frame, port)
+        else:
+            self._introduce(frame[LINK_HEADER:])
         marker = self._marker()
         self._sockets[port].send(frame)
         self._sockets[0].send(marker)
         self._await_marker(marker)
-        return [(number, data) for number, handle in enumerate(self._sockets[:-1]) for data in _drain(handle)]
+        drained = [(number, data) for number, handle in enumerate(self._sockets[:-1]) for data in _drain(handle)]
+        return [row for row in drained if self.router.six is None or row[1][:2] != linux_kernel6.TO_MANY]
 
     def _introduce(self, packet: bytes) -> None:
         """Enter the neighbours that this packet may be sent to: source, destination, what its options may name."""
@@ -278,6 +289,12 @@ class LinuxKernel:
                     commands.append(f"neighbour replace {address_text(address)} lladdr {mac} nud permanent dev r{port}")
         if commands:
             self._ip(0, commands)
+
+    def _introduce6(self, frame: bytes, port: int) -> None:
+        commands = set(linux_kernel6.introductions(self.router, frame, port)) - self._introduced6
+        self._introduced6 |= commands
+        if commands:
+            self._ip(0, sorted(commands))
 
     def _marker(self) -> bytes:
         port = self.router.ports[0]

@@ -1,6 +1,7 @@
 """What the Linux kernel did with the cases of router_cases.py and router_random.py: a line of JSON for each frame.
 
-Run as a program, it records anew: `python tests/reference/kernel_recording.py` (needs the right to make namespaces).
+Run as a program, it records anew: `python tests/reference/kernel_recording.py [SUITE...]` (needs the right to make
+namespaces).
 """
 
 import gzip
@@ -16,10 +17,11 @@ FOLDER = Path(__file__).parents[1] / "oracle" / "recorded"
 def suites():
     """Return the suites by name: (router, cases)."""
     from reference.router_cases import named_cases
+    from reference.router_cases6 import kernel_cases6
     from reference.router_random import random_cases, random_router
 
     router = random_router()
-    return {"named": named_cases(), "random": (router, random_cases(router))}
+    return {"named": named_cases(), "random": (router, random_cases(router)), "ipv6": kernel_cases6()}
 
 
 def ask(router, cases):
@@ -43,10 +45,12 @@ def read(suite):
     ]
 
 
-def record():
-    """Ask the kernel and write the recordings."""
+def record(names):
+    """Ask the kernel and write the recordings of suites; all, if none is named."""
     FOLDER.mkdir(exist_ok=True)
     for name, (router, cases) in suites().items():
+        if names and name not in names:
+            continue
         lines = [json.dumps({"kernel": platform.release().split("-")[0], "cases": len(cases)})]
         for (case, port, frame), out in zip(cases, ask(router, cases), strict=True):
             row = {"name": case, "port": port, "frame": frame.hex(), "out": [[p, f.hex()] for p, f in out]}
@@ -60,4 +64,4 @@ if __name__ == "__main__":
     import sys
 
     sys.path.insert(0, str(Path(__file__).parents[1]))
-    record()
+    record(sys.argv[1:])

@@ -1,10 +1,13 @@
 """A router of IPv4, IPv6 and labels, and frames that each try one rule, with the reason to drop it."""
 
+from dataclasses import replace
+
 from npexplore.golden.ipv4.header import write_packet as write4
 from npexplore.golden.ipv6.addresses import address_number
 from npexplore.golden.ipv6.header import ICMP6, write_packet
 from npexplore.golden.mpls.stack import Label, write_stack
 from npexplore.golden.reasons import Reason
+from npexplore.golden.router.configuration import resolve
 from npexplore.golden.router.records import LabelRecord, NeighbourRecord, PortRecord, RouteRecord, RouterFile
 from npexplore.testing.strategies6 import with_headers
 
@@ -189,3 +192,15 @@ def label_cases():
 def named_cases6():
     """All cases of `MIXED`."""
     return ipv6_cases() + more_ipv6_cases() + label_cases()
+
+
+def linux_router():
+    """`MIXED` as the kernel can be: all neighbours known, no labels."""
+    router = resolve(MIXED)
+    ports = tuple(replace(port, listed_only=False) for port in router.ports)
+    return replace(router, ports=ports, labels=None, profile="linux")
+
+
+def kernel_cases6():
+    """(router, cases) that the kernel is asked."""
+    return linux_router(), [(name, port, frame) for name, port, frame, _ in ipv6_cases()]

@@ -1,7 +1,8 @@
 """An IPv6 packet's way through the router, one packet at a time: stages in order, at each of which it may leave.
 
 Profile `rfc1812` of the router follows RFC 8200, RFC 4291 and RFC 4443 here; profile `linux` the Linux kernel, which
-looks into hop-by-hop options alone and tells senders of an `unreachable` route that there is none.
+looks into hop-by-hop options alone, and says that there is no route about `unreachable` ones and to the unspecified
+address.
 """
 
 from __future__ import annotations
@@ -170,8 +171,10 @@ def valid(router: Forwarder6, walk: Walk6) -> Reason:
 
 
 def martians(router: Forwarder6, walk: Walk6) -> Reason:
-    """Refuse addresses that cannot be."""
-    return martian(walk.header.source, walk.header.destination)
+    """Refuse addresses that cannot be; to the kernel the unspecified address is one without a route."""
+    reason = martian(walk.header.source, walk.header.destination)
+    nowhere = reason is Reason.MARTIAN_DESTINATION6 and not walk.header.destination
+    return Reason.NONE if router.linux and nowhere else reason
 
 
 def chain(router: Forwarder6, walk: Walk6) -> Reason:
