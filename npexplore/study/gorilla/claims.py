@@ -1,0 +1,122 @@
+"""Which cycles a packet are consistent with all claims about rates: the admissible set, and what claims are worth.
+
+    reaches 200 Mpps  <=>  min(engines / issue, engines x threads / residence) x clock >= 0.9975 x offered
+    issue = overhead + steps x cycles per step;   residence = issue + waits;   the memory taken as wide enough
+
+Overhead follows from the one rate below what is offered (195.7 Mpps); cycles per step and the lookup's delay are free.
+Claims are the rows of the ledger that say whether a configuration keeps up. "Never loses" is the model that says yes
+to everything; its share of right answers is the base rate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import product
+from typing import TYPE_CHECKING
+
+from npexplore.designs import design
+from npexplore.designs.gorilla import residence_cycles
+from npexplore.designs.gorilla_traffic import lowered
+from npexplore.ledger import Ledger, facts, load
+from npexplore.machine.parameters import Parameters, Value
+from npexplore.machine.step_programs import Lowered
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+REACHES = 0.9975  # of what is offered: the rows' interval
+NUMBER = "gorilla.perf.mpls4.16-6-4.fc"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A configuration with its traffic, and whether it is said to keep up with what is offered."""
+
+    key: str
+    clusters: int
+    engines: int
+    threads: int
+    proto: str
+    counting: str
+    mpps: float
+    keeps_up: bool
+
+    @property
+    def name(self) -> str:
+        """The configuration in the paper's notation, with traffic."""
+        counted = ", counting" if self.counting == "on" else ""
+        return f"{self.clusters}-{self.engines}-{self.threads} {self.proto}{counted}"
+
+
+def claims(ledger: Ledger | None = None) -> list[Claim]:
+    """Return the claims on rates of single configurations, each measurement once."""
+    found = []
+    for row in ledger or load():
+        c = row.conditions
+        if row.paper != "gorilla" or row.quantity != "forwarding rate" or row.role not in ("calibration", "check"):
+            continue
+        if "clusters" not in c or row.kind != "ordinal" or row.same_as:
+            continue
+        clusters, engines, threads = (int(float(c[name])) for name in ("clusters", "engines", "threads"))
+        offered = float(c["rate_mpps"])
+        keeps = row.hi is not None and row.hi >= offered
+        counting = str(c.get("flow_counting", "off"))
+        found.append(Claim(row.key, clusters, engines, threads, str(c["proto"]), counting, offered, keeps))
+    return found
+
+
+@cache
+def _ways(counting: str, proto: str) -> Lowered:
+    return lowered(design("gorilla").with_(proto=proto, flow_counting=counting).parameters)
+
+
+def keeps_up(p: Parameters, claim: Claim) -> bool:
+    """Say whether a configuration keeps up by the bounds of engines and threads."""
+    return _enough(p, claim, residence_cycles(p, _ways(claim.counting, claim.proto)))
+
+
+def _enough(p: Parameters, claim: Claim, cycles: tuple[float, float]) -> bool:
+    issue, stay = cycles
+    engines = claim.clusters * claim.engines * float(p.core_mhz)
+    return min(engines / issue, engines * claim.threads / stay) >= REACHES * claim.mpps
+
+
+def overhead_for(p: Parameters, per_step: float) -> float:
+    """Return the overhead for which 16-6-4 forwards four labels with flow counting at the printed rate."""
+    (path,) = _ways("on", "mpls_4").paths
+    return 96 * float(p.core_mhz) * 1e6 / facts().value(NUMBER) - len(path.steps) * per_step
+
+
+def admissible(
+    per_step: Sequence[float], delays: Sequence[float], given: Sequence[Claim] | None = None
+) -> pd.DataFrame:
+    """Return for cycles per step and delays of a lookup how many claims hold, and which do not.
+
+    Columns: cycles_per_step, lookup_cycles, overhead_cycles, right, claims, wrong (names).
+    """
+    import pandas as pd
+
+    asked, own = list(given) if given is not None else claims(), design("gorilla").parameters
+    rows = []
+    for each, delay in product(per_step, delays):
+        overhead = overhead_for(own, each)
+        if overhead < 0:
+            continue
+        half: dict[str, Value] = {"request_cycles": each / 2, "edit_cycles": each / 2}
+        p = own.with_(**half, overhead_cycles=overhead, lookup_cycles=delay)
+        kinds = {(claim.counting, claim.proto) for claim in asked}
+        cycles = {kind: residence_cycles(p, _ways(*kind)) for kind in kinds}
+        wrong = [c.name for c in asked if _enough(p, c, cycles[c.counting, c.proto]) != c.keeps_up]
+        rows.append({
+            "cycles_per_step": each, "lookup_cycles": delay, "overhead_cycles": overhead,
+            "right": len(asked) - len(wrong), "claims": len(asked), "wrong": "; ".join(wrong),
+        })  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def base_rate(given: Sequence[Claim] | None = None) -> float:
+    """Return how often the model that never loses a packet is right."""
+    asked = claims() if given is None else list(given)
+    return sum(claim.keeps_up for claim in asked) / len(asked)
