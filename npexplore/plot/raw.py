@@ -22,13 +22,15 @@ def centre(layout: Layout, tile: int) -> tuple[float, float]:
     return float(tile % layout.file.columns), float(layout.file.rows - 1 - tile // layout.file.columns)
 
 
-def _box(figure: go.Figure, at: tuple[float, float], half: tuple[float, float], colour: str, text: str) -> None:
+def _box(
+    figure: go.Figure, at: tuple[float, float], half: tuple[float, float], colour: str, text: str, size: int = 10
+) -> None:  # fmt: skip
     x, y = at
     figure.add_shape(
         type="rect", x0=x - half[0], x1=x + half[0], y0=y - half[1], y1=y + half[1], fillcolor=colour, opacity=0.85,
         line={"color": theme.GREY, "width": 1}, layer="below",
     )  # fmt: skip
-    figure.add_annotation(x=x, y=y, text=text, showarrow=False, font={"size": 10})
+    figure.add_annotation(x=x, y=y, text=text, showarrow=False, font={"size": size})
 
 
 def _arrow(figure: go.Figure, a: tuple[float, float], b: tuple[float, float], colour: str, width: float) -> None:
@@ -79,9 +81,10 @@ def _devices(figure: go.Figure, layout: Layout) -> None:
     for card in layout.file.line_card:
         place = pin(layout, card.tile, card.side, 0.0 if not both else (-0.2 if card.direction == "in" else 0.2))
         half = (0.18 if both else 0.32, 0.15)
-        _box(figure, place, half, CARD, f"{card.direction} {card.port}")
+        _box(figure, place, half, CARD, f"{card.direction} {card.port}", 8 if both else 10)
     for memory in layout.file.memory:
-        text = "packets of " + ", ".join(map(str, memory.ports)) if memory.use == "packets" else "routing table"
+        many = "ports" if len(memory.ports) > 1 else "port"
+        text = f"{many} {', '.join(map(str, memory.ports))}" if memory.use == "packets" else "routes"
         _box(figure, pin(layout, memory.tile, memory.side), (0.38, 0.2), DRAM, f"DRAM<br>{text}")
 
 
@@ -105,38 +108,44 @@ def contention(
     """
     from plotly.subplots import make_subplots
 
-    figure = make_subplots(1, len(loads), subplot_titles=list(loads), horizontal_spacing=0.04)
+    across = 2  # drawings side by side
+    down = -(-len(loads) // across)
+    figure = make_subplots(
+        down, across, subplot_titles=list(loads), horizontal_spacing=0.06, vertical_spacing=0.12 / down
+    )  # fmt: skip
     top = max((load for links in loads.values() for _, _, load in links), default=1.0) or 1.0
-    for column, links in enumerate(loads.values(), 1):
+    for number, links in enumerate(loads.values()):
+        row, column = number // across + 1, number % across + 1
         tiles = [centre(layout, tile) for tile in range(layout.grid.tiles)]
         figure.add_scatter(
             x=[x for x, _ in tiles], y=[y for _, y in tiles], mode="markers+text",
             text=[str(k) for k in range(len(tiles))], marker={"symbol": "square", "size": 22, "color": TINTS[0]},
-            hoverinfo="skip", showlegend=False, row=1, col=column,
+            hoverinfo="skip", showlegend=False, row=row, col=column,
         )  # fmt: skip
         middles: list[tuple[float, float, float, str]] = []
         for a, b, load in links:
             if a is None or b is None:
                 continue
             (ax, ay), (bx, by) = centre(layout, a), centre(layout, b)
-            across = 0.09 if (ax, ay) < (bx, by) else -0.09  # the two directions side by side
-            sx, sy = (0.0, across) if ay == by else (across, 0.0)
+            aside = 0.09 if (ax, ay) < (bx, by) else -0.09  # the two directions side by side
+            sx, sy = (0.0, aside) if ay == by else (aside, 0.0)
             figure.add_scatter(
                 x=[ax + 0.25 * (bx - ax) + sx, bx - 0.25 * (bx - ax) + sx],
                 y=[ay + 0.25 * (by - ay) + sy, by - 0.25 * (by - ay) + sy], mode="lines", hoverinfo="skip",
-                showlegend=False, row=1, col=column,
+                showlegend=False, row=row, col=column,
                 line={"color": sample_colorscale(SCALE, load / top)[0], "width": 6},
             )  # fmt: skip
             middles.append(((ax + bx) / 2 + sx, (ay + by) / 2 + sy, load, f"{a} to {b}: {load:.1%}"))
         figure.add_scatter(
             x=[m[0] for m in middles], y=[m[1] for m in middles], mode="markers", text=[m[3] for m in middles],
-            hovertemplate="%{text}<extra></extra>", showlegend=False, row=1, col=column,
+            hovertemplate="%{text}<extra></extra>", showlegend=False, row=row, col=column,
             marker={
                 "size": 9, "opacity": 0.01, "color": [m[2] for m in middles], "colorscale": SCALE, "cmin": 0,
-                "cmax": top, "showscale": column == 1, "colorbar": {"title": "load", "tickformat": ".0%"},
+                "cmax": top, "showscale": number == 0, "colorbar": {"title": "load", "tickformat": ".0%"},
             },
         )  # fmt: skip
     figure.update_xaxes(visible=False).update_yaxes(visible=False)
-    for number in range(1, len(loads) + 1):
-        figure.update_yaxes(scaleanchor=f"x{number if number > 1 else ''}", row=1, col=number)
-    return figure.update_layout(title=title, height=440)
+    for number in range(len(loads)):
+        axis = "x" if number == 0 else f"x{number + 1}"
+        figure.update_yaxes(scaleanchor=axis, row=number // across + 1, col=number % across + 1)
+    return figure.update_layout(title=title, height=140 + 320 * down)

@@ -61,10 +61,11 @@ def conclusions(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
             holds = (value >= (low if low is not None else value) and value <= (high if high is not None else value)
                      if printed else value > 0)  # fmt: skip
             wanted = interval_text(low, high, row["unit"]) if printed else "above 0 (number kept back)"
-            found.append((number, sentence, tested_as, value, row["unit"], wanted, bool(holds)))
+            unit = "times" if row["unit"] in ("", "1") else row["unit"]
+            found.append((number, sentence, tested_as, value, unit, wanted, bool(holds)))
     ports = crossing_free()
     found.append((len(CONCLUSIONS), CONCLUSIONS[-1][0], "ports that static streams serve without crossing, 8 x 8 tiles",
-                  float(ports), "", "at most 4", ports <= 4))  # fmt: skip
+                  float(ports), "ports", "at most 4", ports <= 4))  # fmt: skip
     columns = ["number", "conclusion", "tested as", "value", "unit", "claimed", "holds"]
     return pd.DataFrame(found, columns=columns)
 

@@ -30,12 +30,15 @@ NAMES = {
 
 
 def offered(versions: Sequence[str], load: Workload, gbps: Sequence[float], packets: int = 1000) -> pd.DataFrame:
-    """Return forwarded rates where line cards offer packets periodically; the trace has routes of 24 bits."""
+    """Return forwarded rates where line cards offer packets periodically; the trace has routes of 24 bits.
+
+    Gb/s are packets a second times the mean length: a short run of unequal packets then compares with what is offered.
+    """
     made = design("raw").with_(prefix="short" if load.name.startswith("raw_trace") else "long")
     table = sweep(grid(made, load, version=list(versions), offered_gbps=list(gbps)), packets=packets)
     bits = 8 * load.mean_packet_bytes
     return table.assign(
-        forwarded_gbps=table["throughput_bps"] / 1e9, forwarded_mpps=table["rate_mpps"],
+        forwarded_gbps=table["rate_mpps"] * bits / 1e3, forwarded_mpps=table["rate_mpps"],
         offered_mpps=table["offered_gbps"] * 1e3 / bits,
     )  # fmt: skip
 
