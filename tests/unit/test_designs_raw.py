@@ -3,12 +3,16 @@
 import numpy as np
 import pytest
 
+from npexplore._kernels import engine
 from npexplore.designs import design
 from npexplore.designs.raw import VERSIONS
 from npexplore.designs.raw_chip import numbered
 from npexplore.designs.raw_traffic import published
 from npexplore.errors import ModelError, SimulationError
 from npexplore.machine.workload import workload
+from npexplore.solve.model import build
+from npexplore.solve.run import FOREVER
+from npexplore.solve.state import State
 
 RAW = design("raw")
 CYCLE = 1 / 425e6
@@ -104,3 +108,16 @@ def test_regular_places():
         assert [numbered(values)(k) for k in range(len(values))] == values
     with pytest.raises(ModelError, match="no regular order"):
         numbered([0, 5, 1, 2])
+
+
+def test_a_stalled_network_is_told_within_bounded_time():
+    """Nothing moves any more soon after the last packet: the clock stands at the last event, not at a time limit."""
+    made, load = RAW.with_(version="v4", queue_full="unasked"), workload(packet_bytes=1500)
+    model = build(made.machine(), made.workload(load))
+    state = State(model, 1)
+    assert state.advance(int(FOREVER), 10**6, round(model.patience_s / model.tick)) == engine.DEADLOCK
+    done = int(state.clock[engine.K_DONE])
+    assert 0 < done < 10**4
+    cycles = int(state.clock[engine.K_NOW]) * model.tick / CYCLE
+    assert cycles < 4000 * (done + 256)  # each packet of 375 words, and those that stand still, takes less than that
+    assert "circle" in state.who_waits()
