@@ -193,6 +193,11 @@ def test_refused(tmp_path, rules, message):
     assert "\n" not in str(caught.value)
 
 
+def test_a_wrong_rate_of_a_link_names_its_port(tmp_path):
+    with pytest.raises(InputError, match=r"router.toml: port\[1\] 'p1': rate must be greater than 0, got '0Gb/s'"):
+        router(tmp_path, port='rate = "0Gb/s"')
+
+
 def test_a_port_needs_a_rate(tmp_path):
     with pytest.raises(InputError, match="port 'p1': needs a rate"):
         router(tmp_path, port="")
