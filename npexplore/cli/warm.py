@@ -92,11 +92,47 @@ def _use_golden() -> None:
     ttl.decrement_ttls(packets)
     martians.martian_many(columns.source, columns.destination, martians.martian_list())
     delivery.destination_kinds(columns.destination, delivery.Links((0x0A0000FE,), (24,)))
+    _use_golden6()
     capture = share("data", "captures", "zeek_wikipedia.pcap")
     with TemporaryDirectory() as out:
         raw, size = Path(out) / "raw.pcap", np.array([20])
         write_packets(raw, np.zeros(1, np.int64), np.zeros((1, 20), np.uint8), size, size, link_type=101)
         forward_captures(load_router("office"), {"office": capture, "campus": raw}, out=out, any_station=True)
+
+
+def _use_golden6() -> None:
+    """The same for IPv6, labels and flow counters."""
+    import numpy as np
+
+    from npexplore.golden import BatchForwarder, Frames, load_router
+    from npexplore.golden.columns import Packets
+    from npexplore.golden.flow_counters import FlowCounters
+    from npexplore.golden.ipv6 import extensions, header, hop_limit, scope, validate
+    from npexplore.golden.lookup import SixLevelTrie
+    from npexplore.golden.mpls import label_cache, stack, switch
+
+    table = SixLevelTrie.from_routes([("2001:db8::/32", 1), ("2001:db8::1/128", 2)])
+    table.insert("2001:db8::2/128", 3)
+    table.remove("2001:db8::1/128")
+    table.lookup_many([1])
+    table.reads_many([1])
+    six = Packets.of([header.write_packet(1 << 96, 2 << 96)])
+    columns = header.read_headers(six)
+    validate.validate_many(six)
+    extensions.read_chains(six)
+    hop_limit.decrement_hop_limits(six)
+    scope.address_kinds(columns.source)
+    labelled = Packets.of([stack.write_stack([stack.Label(16)]) + six[0]])
+    stack.read_stacks(labelled)
+    stack.labels_of(labelled, 4)
+    switch.switch_many(labelled, switch.LabelMap.of({16: switch.LabelEntry()}))
+    label_cache.LabelCache(label_cache.LabelTable()).look_up_many([16])
+    FlowCounters().count_many(np.zeros(1, np.int64), np.zeros(1, np.int64))
+    router = load_router("multiservice")
+    head = router.ports[0].mac + router.ports[0].peer_mac
+    BatchForwarder(router).forward(
+        Frames.of([(0, head + b"\x86\xdd" + six[0], 0), (0, head + b"\x88\x47" + labelled[0], 0)])
+    )
 
 
 def _use_diffserv() -> None:

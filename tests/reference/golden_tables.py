@@ -17,34 +17,51 @@ def rows(head, lines):
 
 
 def stages():
-    """Return the stages of each profile in order."""
+    """Return the stages of each profile in order, then those of IPv6 and of labelled frames."""
+    from npexplore.golden.ipv6.forward import STAGES6
+    from npexplore.golden.mpls.forward import STAGES
     from npexplore.golden.router.forward import profiles
 
+    def told(found):
+        return [(stage.name, stage.clause, stage.reads, stage.exits) for stage in found]
+
+    tables = {f"Profile `{name}`": told(profile.stages) for name, profile in profiles().items()}
+    tables |= {f"Profile `{name}`, IPv6": told(found) for name, found in STAGES6.items()}
+    tables["Labelled frames, both profiles"] = [(name, clause, ("packet",), exits) for name, clause, exits in STAGES]
     parts = []
-    for name, profile in profiles().items():
+    for title, found in tables.items():
         lines = [
             [
-                f"{number}. {stage.name}", stage.clause, ", ".join(f"`{field}`" for field in stage.reads),
-                ", ".join(f"`{reason.name}`" for reason in stage.exits) or "none",
+                f"{number}. {name}", clause, ", ".join(f"`{field}`" for field in reads),
+                ", ".join(f"`{reason.name}`" for reason in exits) or "none",
             ]
-            for number, stage in enumerate(profile.stages, 1)
+            for number, (name, clause, reads, exits) in enumerate(found, 1)
         ]  # fmt: skip
-        parts.append(f"Profile `{name}`:\n\n" + rows(["stage", "clause", "reads", "packets may leave for"], lines))
+        parts.append(f"{title}:\n\n" + rows(["stage", "clause", "reads", "packets may leave for"], lines))
     return "\n\n".join(parts)
 
 
 def reasons():
     """Return the reasons with their clauses and the stages that may give them."""
     from npexplore.golden.ipv4.icmp import error_for
+    from npexplore.golden.ipv6.forward import STAGES6
+    from npexplore.golden.ipv6.icmp import error_for as error_for6
+    from npexplore.golden.mpls.forward import STAGES
     from npexplore.golden.reasons import Reason
     from npexplore.golden.router.forward import profiles
 
+    places = {
+        name: [(stage.name, stage.exits) for stage in profile.stages]
+        + [(f"IPv6 {stage.name}", stage.exits) for stage in STAGES6[name]]
+        + [(f"MPLS {stage}", exits) for stage, _, exits in STAGES]
+        for name, profile in profiles().items()
+    }
     lines = []
     for reason in Reason:
         if not reason:
             continue
-        found = {name: [s.name for s in profile.stages if reason in s.exits] for name, profile in profiles().items()}
-        error = error_for(reason)
+        found = {name: [stage for stage, exits in rows if reason in exits] for name, rows in places.items()}
+        error = error_for(reason) or error_for6(reason)
         told = f"{error.type}/{error.code}" if error else ""
         where = [", ".join(found[name]) or "none" for name in found]
         lines.append([str(int(reason)), f"`{reason.name}`", reason.text, reason.clause, told, *where])
