@@ -162,6 +162,20 @@ def by_solver(versions: Sequence[str], packet_bytes: int, packets: int = 2000) -
     return pd.DataFrame(rows, columns=columns)
 
 
+def readings(versions: Sequence[str], packet_bytes: int, packets: int = 640) -> pd.DataFrame:
+    """Return the rate of each version (Mpps) as it is and with each named alternative of the machine file."""
+    import pandas as pd
+
+    plain, load = design("raw"), workload(packet_bytes=packet_bytes)
+    changes = {"as it is": {}, **{one.name: dict(one.set) for one in plain.parameters.file.alternative}}
+    rows = [
+        (name, packet_bytes, *(plain.with_(version=v, **knobs).simulate(load, packets=packets).rate_pps / 1e6
+                               for v in versions))
+        for name, knobs in changes.items()
+    ]  # fmt: skip
+    return pd.DataFrame(rows, columns=["reading", "bytes", *(NAMES[version] for version in versions)])
+
+
 def latencies(cycles: Sequence[float], clock_mhz: float) -> list[tuple[float, float, float]]:
     """Return (cycles, nanoseconds as printed: cycles x 0.425, nanoseconds: cycles / 0.425)."""
     return [(c, round(c * clock_mhz / 1e3), float(np.round(c / clock_mhz * 1e3))) for c in cycles]

@@ -1,0 +1,55 @@
+"""The report page of RAW: it runs, every figure is there, misses stand beside other readings, captures agree."""
+
+import re
+
+import pytest
+
+from npexplore.designs import design
+from npexplore.paths import share
+from npexplore.report.build import build
+from npexplore.report.notebooks import find_notebooks
+
+pytestmark = pytest.mark.slow
+
+FEWER = {  # the same questions with fewer packets
+    'npx.check(["raw"], seeds=1)': 'npx.check(["raw"], seeds=1, packets=320)',
+    "packets=320": "packets=64",
+    "packets=480": "packets=64",
+    "packets=640": "packets=64",
+    "packets=960": "packets=160",
+    "packets=1600": "packets=160",
+    "packets=2000": "packets=320",
+    "packets=3000": "packets=320",
+}
+
+
+@pytest.fixture(scope="module")
+def html(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("raw")
+    source = share("notebooks", "20_raw.py").read_text()
+    for usual, few in FEWER.items():
+        assert usual in source
+        source = source.replace(usual, few)
+    (folder / "20_raw.py").write_text(source)
+    build(find_notebooks(folder), folder).raise_for_errors()
+    return (folder / "20_raw.html").read_text()
+
+
+def test_every_figure_of_the_paper_is_on_the_page(html):
+    told = set(re.findall(r"\((?:Fig|Figs)\. ([^)]*)\)", html))
+    assert {int(n) for text in told for n in re.findall(r"\d+", text)} == set(range(1, 16))
+    assert html.count("plotly-graph-div") >= 13
+    assert html.count("y = x") >= 7
+
+
+def test_misses_stand_beside_other_readings(html):
+    assert html.count(">off</b>") >= 8
+    for alternative in design("raw").parameters.file.alternative:
+        assert alternative.name in html
+
+
+def test_refusal_circle_and_captures(html):
+    assert "cross on static2: both use the link from tile 9 to tile 5" in html
+    assert "the holder of each waits for the next" in html
+    for told in ("1139 BAD_CHECKSUM", "4 TTL_EXPIRED", "3 MULTICAST"):
+        assert told in html
