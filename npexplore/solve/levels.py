@@ -144,9 +144,23 @@ class Levels:
             raise RefusedError(f"queueing: members of {name!r} are held over {', '.join(over)}")
         else:
             self.groups.append(name)
-            flow = self.curve(limit, inside)
+            flow = np.minimum(self.curve(limit, inside), self._ceiling(inside)[:, None])
             found = [Station(name, 1.0 / flow[:, 0], flow / flow[:, :1])]
         return [self._handing_over(station, server, limit) for station in found]
+
+    def _ceiling(self, inside: Chain) -> Floats:
+        """Return the least throughput (P,) that a server under these holds allows, all its time counted.
+
+        Of what shares one server's time (a bank and the bus that its data take) stations keep only what is their own,
+        so that no time is waited for twice; that a server is busy all the time is nevertheless the limit.
+        """
+        ceilings = self.batch.ceilings()
+        below = [name for name, home in self._home.items() if home[: len(inside)] == inside and name in ceilings]
+        return (
+            np.asarray(np.min([ceilings[name] for name in below], axis=0))
+            if below
+            else np.full(len(self.batch), np.inf)
+        )
 
     def _handing_over(self, station: Station, server: Server, limit: int) -> Station:
         """The capacity of a server that takes longer the more wait for it."""
