@@ -16,6 +16,7 @@ from npexplore.plot.drawing import Drawing
 if TYPE_CHECKING:
     import pandas as pd
 
+CALLS = "#fdeadd"  # behind steps that call accelerators
 COLUMNS: Mapping[str, int] = {"mpls": 0, "ipv4": 1, "ipv6": 2}
 ROWS = ("extract", "check", "lookup", "modify")
 
@@ -27,7 +28,9 @@ def program(calls: Mapping[str, Sequence[str]], pieces: Mapping[str, int], data:
     def box(name: str, x: float, y: float) -> None:
         told = ", ".join(calls.get(name, ())) or "computes"
         many = f" ({pieces[name]} steps)" if pieces.get(name, 1) > 1 else ""
-        d.block(x - 92, y - 24, 184, 48, [name + many, told], load=0.4 if calls.get(name) else None, tip=name)
+        d.box(x - 92, y - 24, 184, 48, fill=CALLS if calls.get(name) else "white", tip=name)
+        d.text(x, y - 3, name + many, bold=True)
+        d.text(x, y + 14, told, size=12)
 
     places: dict[str, tuple[float, float]] = {"dispatch": (460, 36), "ethernet": (460, 116)}
     for protocol, column in COLUMNS.items():
@@ -89,7 +92,6 @@ def architecture(facts: Any, busy: Mapping[str, float], data: pd.DataFrame) -> D
         d.block(580, y + 26, 80, 66, ["labels", "local"], load=busy.get("labels"))
         d.arrow((321, 82), (345, 82), (345, y + 58), (379, y + 58))
         d.arrow((671, y + 58), (700, y + 58), (700, 82), (730, 82), both=True, colour=theme.BLUE)
-    d.text(520, 264, "...", bold=True)
     d.block(731, 40, 110, 84, ["Arbiters", f"{facts.local_arbiter} local", f"{facts.global_arbiter} global"])
     d.block(866, 40, 104, 84, [f"{facts.channels} channels", facts.memory.upper()], load=busy.get("qdr"))
     d.arrow((842, 82), (865, 82), both=True, colour=theme.BLUE)
@@ -103,7 +105,7 @@ def lookup(levels: Sequence[int], facts: Any, data: pd.DataFrame) -> Drawing:
     """Return the pipelined lookup with its arbiters (Fig. 5). levels: bits of the address each stage takes."""
     step = 200
     d = Drawing(300 + step * len(levels), 320, data, label="Trie lookup as a pipeline over one memory channel")
-    d.block(10, 120, 130, 70, ["Clusters' requests", facts.global_arbiter + " arbiter"])
+    d.block(10, 120, 130, 70, ["Requests", facts.global_arbiter + " arbiter"])
     for k, bits in enumerate(levels):
         x = 190 + step * k
         d.block(x, 120, 140, 70, [f"level {k + 1}", f"{bits} bits, stop at a leaf"])
@@ -141,7 +143,7 @@ def rates(table: pd.DataFrame, *, title: str, source: float, names: Mapping[str,
             ),
             1, column,
         )  # fmt: skip
-    figure.update_yaxes(autorange="reversed")
+    figure.update_yaxes(autorange="reversed", type="category")
     figure.update_xaxes(tickangle=-35)
     return finished(figure, title, 430)
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from npexplore.designs import DESIGNS
 from npexplore.errors import UnknownNameError
 from npexplore.ledger import load
 from npexplore.paths import share
@@ -120,7 +121,8 @@ def test_no_prediction_moves_when_every_hidden_value_changes(tmp_path: Path, tab
     assert any(moved[key]["error"] != row["error"] for key, row in rows_by_key(table).items())
 
 
-def test_other_papers_are_listed_as_not_modelled():
+def test_papers_without_a_model_are_listed_as_such(monkeypatch):
+    monkeypatch.delitem(DESIGNS, "gorilla")
     found = check(["gorilla"], seeds=2, packets=500)
     assert found.rows
     assert {row["verdict"] for row in found.rows} == {"not_modelled"}

@@ -75,7 +75,8 @@ def threads_and_delay(
     import pandas as pd
 
     asked = list(product(delays, schedulers, threads))
-    usual: dict[str, Value] = {"clusters": 8, "engines": 2, "rate_mpps": 100.0, **knobs}
+    usual: dict[str, Value] = {"clusters": 8, "engines": 2, "rate_mpps": 100.0, "boot_us": 60.0, "window_us": 300.0}
+    usual |= knobs
     points: list[dict[str, Value]] = [{**usual, "lookup_delay": d, "scheduler": s, "threads": t} for d, s, t in asked]
     rows = []
     for (delay, scheduler, count), knob, answer in zip(asked, points, simulated(design, points), strict=True):
@@ -89,7 +90,11 @@ def threads_and_delay(
 
 
 def compared(design: Design, choices: Mapping[str, Mapping[str, Value]], **knobs: Value) -> pd.DataFrame:
-    """Return the same point with named choices: rate, latency, waiting, how full the exit's places are."""
+    """Return the same point with named choices.
+
+    Columns: choice, mpps, p99_ns, memory_busy, engines_busy, waiting (calls for the memory), at_exit (headers between
+    pre-processor and exit).
+    """
     import pandas as pd
 
     points: list[dict[str, Value]] = [{**knobs, **chosen} for chosen in choices.values()]
@@ -100,8 +105,8 @@ def compared(design: Design, choices: Mapping[str, Mapping[str, Value]], **knobs
         rows.append({
             "choice": name, "mpps": answer.rate_pps / 1e6, "p99_ns": None if p99 is None else p99 * 1e9,
             "memory_busy": answer.utilization["qdr"].busy, "engines_busy": answer.utilization["engine"].busy,
-            "waiting_for_memory": answer.queue["qdr"].mean + answer.queue.get("qdr.group", answer.queue["qdr"]).mean,
-            "exit_places_used": None if busy is None else busy.busy * float(design.parameters.reorder_places),
+            "waiting": answer.queue["qdr"].mean + answer.queue.get("qdr.group", answer.queue["qdr"]).mean,
+            "at_exit": None if busy is None else busy.busy * float(design.parameters.reorder_places),
         })  # fmt: skip
     return pd.DataFrame(rows)
 

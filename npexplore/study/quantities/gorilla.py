@@ -25,6 +25,7 @@ LOSES = 0.995  # of what the parts forward
 THREADS = (1, 2, 3, 4, 6, 8, 12, 16)  # of Fig. 13
 MANY_THREADS = (6, 8, 12, 16)
 SATURATED = 0.99
+LONG: Mapping[str, Value] = {"boot_us": 60.0, "window_us": 300.0}  # where 8 clusters of 2 engines forward little
 FIG11 = ((2, 1), (2, 2), (2, 4), (4, 1), (4, 2), (4, 4), (6, 1), (6, 2), (6, 4))
 WIDTHS: Mapping[str, int] = {
     "gorilla.fc.counter.total": COUNTERS * COUNTER_BITS, "gorilla.fc.counter.each": WORD_BITS * BURST,
@@ -137,7 +138,7 @@ def _per_area(row: Row, get: Get) -> float:
 
 def _saturation_points(row: Row) -> list[Point]:
     delays = (row.conditions["lookup_delay"], row.conditions["baseline_lookup_delay"])
-    return [at(row, threads=t, lookup_delay=int(float(d))) for d in delays for t in THREADS]
+    return [at(row, threads=t, lookup_delay=int(float(d)), **LONG) for d in delays for t in THREADS]
 
 
 def _saturation(row: Row, get: Get) -> float:
@@ -152,7 +153,7 @@ def _saturated(rates: Sequence[float]) -> float:
 
 def _scheduler_points(row: Row) -> list[Point]:
     names = (str(row.conditions["scheduler"]), str(row.conditions["baseline_scheduler"]))
-    return [at(row, threads=t, scheduler=name) for t in MANY_THREADS for name in names]
+    return [at(row, threads=t, scheduler=name, **LONG) for t in MANY_THREADS for name in names]
 
 
 def _scheduler(row: Row, get: Get) -> float:

@@ -1,0 +1,106 @@
+"""Gorilla's published rows, the claims and what they admit, and the drawings."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from npexplore.designs import design
+from npexplore.designs.gorilla_steps import engine_program
+from npexplore.designs.gorilla_traffic import box
+from npexplore.ledger import load
+from npexplore.plot import gorilla as drawings
+from npexplore.study.gorilla import claims, performance
+from npexplore.study.quantities import QUANTITIES, quantity_of
+from npexplore.study.quantities.base import MissingError
+
+NP = design("gorilla").with_(boot_us=10, window_us=20)
+ROWS = [row for row in load().select(roles=("calibration", "check", "withheld")) if row.design == "gorilla"]
+
+
+def test_every_row_has_a_rule_and_what_is_not_predicted_a_reason():
+    reasons = NP.parameters.file.reason
+    for row in ROWS:
+        quantity = quantity_of(row)
+        assert quantity is not None, row.key
+        if quantity.solver == "exact":
+            try:
+                quantity.value(row, lambda point: None)
+            except MissingError:
+                assert row.key in reasons
+
+
+@pytest.mark.parametrize("row", [r for r in ROWS if "channels" in r.key and r.role == "check"], ids=lambda r: r.key)
+def test_channels_are_the_published_ones(row):
+    assert quantity_of(row).value(row, None) == row.point
+
+
+def test_area_within_four_per_cent_rms():
+    rows = [row for row in ROWS if row.where == "Fig. 12" and row.role == "check"]
+    errors = [row.relative_error(row.from_si(quantity_of(row).value(row, None))) for row in rows]
+    assert len(errors) == 7
+    assert np.sqrt(np.mean(np.square(errors))) < 0.04
+
+
+def test_claims_are_the_ledgers():
+    found = claims.claims()
+    assert len(found) == 23
+    assert len({claim.key for claim in found}) == 23
+    assert claims.base_rate(found) == pytest.approx(13 / 23)
+    assert {claim.name for claim in found if claim.engines == 3} == {"16-3-2 ipv4"}
+
+
+def test_overhead_follows_from_the_one_rate():
+    p = design("gorilla").parameters
+    assert claims.overhead_for(p, 2.0) == pytest.approx(p.overhead_cycles, abs=1e-3)
+    assert claims.overhead_for(p, 3.0) == pytest.approx(p.overhead_cycles - 16, abs=1e-3)
+
+
+def test_what_the_model_takes_is_among_the_best():
+    p = design("gorilla").parameters
+    table = claims.admissible((1.0, 2.0, 3.0), (6.0, p.lookup_cycles, 20.0))
+    chosen = table[(table["cycles_per_step"] == 2) & (table["lookup_cycles"] == p.lookup_cycles)].iloc[0]
+    assert chosen["right"] == table["right"].max() == 21
+    assert chosen["wrong"] == "16-6-2 mpls_4; 8-4-4 ipv4"
+    assert claims.keeps_up(p, claims.claims()[0])
+
+
+def test_two_claims_load_an_engine_alike_and_contradict():
+    """8-4-4 at 100 Mpps is 16-4-4 at 200: whatever the cycles, one of the two is wrong by the bounds."""
+    pair = [claim for claim in claims.claims() if claim.name in ("16-4-4 ipv4", "8-4-4 ipv4")]
+    table = claims.admissible(np.arange(0.5, 3.0, 0.5), range(2, 30, 9), pair)
+    assert (table["right"] == 1).all()
+
+
+def test_configurations_are_a_table():
+    table = performance.configurations(NP, 4, "v6hx380t", traffic=("ipv4",), sizes=((2, 1), (2, 4)), rate_mpps=50.0)
+    assert len(table) == 4
+    assert (table["mpps"] <= 1.06 * table["bound_mpps"]).all()
+    context = table["mpps"] / (4 * table["engines"] * table["threads"])
+    assert np.allclose(table["mpps_per_context"], context)
+    picture = drawings.rates(table, title="t", source=50, names={})
+    assert picture.layout.yaxis.type == "category"
+    assert list(picture.data[0].y) == ["4-2-1", "4-2-4"]
+
+
+def test_threads_and_delay():
+    table = performance.threads_and_delay(NP, (1, 4), (32,), ("ready_on_stall",), boot_us=10, window_us=40)
+    assert list(table["mpps"]) == pytest.approx(list(table["bound_mpps"]), rel=0.1)
+    assert performance.fewest_threads(table)["threads"].tolist() == [4]
+
+
+def test_drawings_say_what_they_show():
+    compiled = engine_program(box())
+    pieces = {name: len(parts) for name, parts in compiled.pieces.items()}
+    calls = {name: [c.accelerator for s in parts for c in s.calls] for name, parts in compiled.pieces.items()}
+    nothing = pd.DataFrame()
+    picture = drawings.program(calls, pieces, nothing).svg()
+    assert all(f">{name}" in picture for name in pieces)
+    assert "ipv6_extract (3 steps)" in picture
+    machine = drawings.architecture(NP.parameters, {"engine": 0.5}, nothing).svg()
+    assert all(text in machine for text in ("cluster 16", "6 engines", "4 threads", "4 channels", "unfair local"))
+    assert "3 reads a cycle" in drawings.lookup((20, 4, 8), NP.parameters, nothing).svg()
+    assert "back again" in drawings.flow([("a", ["b"]), ("c", [])], "label", nothing, back="back again").svg()
+
+
+def test_the_quantities_are_listed():
+    assert "gorilla" in QUANTITIES
