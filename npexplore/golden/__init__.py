@@ -1,4 +1,4 @@
-"""The golden IPv4 router: references that cite their clause, batch forms proven equal, lookup structures.
+"""The golden router of IPv4, IPv6 and MPLS: references with their clauses, batch forms, lookup structures.
 
 Names are imported when they are first used.
 """
@@ -14,8 +14,10 @@ if TYPE_CHECKING:
     from npexplore.golden.checksum import update_checksum as update_checksum
     from npexplore.golden.classify import LinearSearch as LinearSearch
     from npexplore.golden.classify import RangeMatcher as RangeMatcher
+    from npexplore.golden.flow_counters import FlowCounters as FlowCounters
     from npexplore.golden.lookup import Dir24_8 as Dir24_8
     from npexplore.golden.lookup import LinearLpm as LinearLpm
+    from npexplore.golden.lookup import SixLevelTrie as SixLevelTrie
     from npexplore.golden.lookup import Trie20_4_8 as Trie20_4_8
     from npexplore.golden.lookup import route_cache_hit_ratio as route_cache_hit_ratio
     from npexplore.golden.router.batch import BatchForwarder as BatchForwarder
@@ -27,12 +29,14 @@ if TYPE_CHECKING:
 _HOMES = {
     "BatchForwarder": "npexplore.golden.router.batch",
     "Dir24_8": "npexplore.golden.lookup",
+    "FlowCounters": "npexplore.golden.flow_counters",
     "Forwarder": "npexplore.golden.router.forward",
     "Frames": "npexplore.golden.router.batch",
     "LinearSearch": "npexplore.golden.classify",
     "LinearLpm": "npexplore.golden.lookup",
     "Replay": "npexplore.golden.captures.replay",
     "RangeMatcher": "npexplore.golden.classify",
+    "SixLevelTrie": "npexplore.golden.lookup",
     "Trie20_4_8": "npexplore.golden.lookup",
     "forward_captures": "npexplore.golden.captures.routed",
     "internet_checksum": "npexplore.golden.checksum",

@@ -28,13 +28,22 @@ if TYPE_CHECKING:
     from npexplore.testing.strategies import prefixes as prefixes
     from npexplore.testing.strategies import routing_tables as routing_tables
     from npexplore.testing.strategies import updates as updates
+    from npexplore.testing.strategies6 import addresses6 as addresses6
+    from npexplore.testing.strategies6 import addresses_near6 as addresses_near6
+    from npexplore.testing.strategies6 import ipv6_packets as ipv6_packets
+    from npexplore.testing.strategies6 import label_stacks as label_stacks
+    from npexplore.testing.strategies6 import prefixes6 as prefixes6
+    from npexplore.testing.strategies6 import routing_tables6 as routing_tables6
+    from npexplore.testing.strategies6 import updates6 as updates6
 
 # public name -> the module that holds it
 _HOMES = {
     "Bench": "npexplore.testing.bench",
     "CounterexampleError": "npexplore.testing.oracles",
     "addresses": "npexplore.testing.strategies",
+    "addresses6": "npexplore.testing.strategies6",
     "addresses_near": "npexplore.testing.strategies",
+    "addresses_near6": "npexplore.testing.strategies6",
     "arrival_times": "npexplore.testing.routers",
     "check_captures": "npexplore.testing.captures",
     "check_lookup": "npexplore.testing.oracles",
@@ -44,13 +53,18 @@ _HOMES = {
     "headers_near": "npexplore.testing.rule_strategies",
     "ip_options": "npexplore.testing.strategies",
     "ipv4_packets": "npexplore.testing.strategies",
+    "ipv6_packets": "npexplore.testing.strategies6",
+    "label_stacks": "npexplore.testing.strategies6",
     "prefixes": "npexplore.testing.strategies",
+    "prefixes6": "npexplore.testing.strategies6",
     "router_configurations": "npexplore.testing.routers",
     "routing_tables": "npexplore.testing.strategies",
+    "routing_tables6": "npexplore.testing.strategies6",
     "rule_sets": "npexplore.testing.rule_strategies",
     "rules": "npexplore.testing.rule_strategies",
     "run_captures": "npexplore.testing.captures",
     "updates": "npexplore.testing.strategies",
+    "updates6": "npexplore.testing.strategies6",
 }
 
 __all__ = [*_HOMES]

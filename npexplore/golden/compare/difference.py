@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from npexplore.golden.checksum import internet_checksum
+from npexplore.golden.compare.fields6 import CLAUSES6, fields6, summary6
 from npexplore.golden.compare.masked import without_time
 from npexplore.golden.ipv4.addresses import address_text
 from npexplore.golden.ipv4.header import MF, SHORTEST, Header, read_header
@@ -50,6 +51,7 @@ CLAUSES = {
     "payload": ("RFC 791 section 3.2",) * 2,
     "behind the packet": ("RFC 1812 section 5.2.2",) * 2,
     "bytes": ("RFC 791 section 3.1",) * 2,
+    **CLAUSES6,
 }
 FRAME = "frame"
 FORWARDED = "RFC 1812 section 5.2.1"
@@ -190,7 +192,9 @@ def _read(frame: bytes) -> dict[str, str]:
         "source MAC": frame[6:12].hex(":"),
         "Ethernet type": f"0x{frame[12:14].hex()}",
     }
-    packet = frame[ETHERNET:]
+    packet, other = frame[ETHERNET:], fields6(frame)
+    if other is not None:
+        return fields | other
     if len(packet) < SHORTEST:
         return fields | {"bytes": packet.hex(" ") or "none"}
     header = read_header(packet)
@@ -239,7 +243,9 @@ def _long(data: bytes, most: int = 32) -> str:
 
 def summary(frame: bytes) -> str:
     """Return a frame in few words."""
-    packet = frame[ETHERNET:]
+    packet, other = frame[ETHERNET:], summary6(frame)
+    if other is not None:
+        return other
     if len(packet) < SHORTEST:
         return f"{len(frame)} bytes {frame.hex()}"
     header = read_header(packet)
