@@ -54,14 +54,14 @@ def test_what_is_offered_below_saturation_is_forwarded():
 
 @pytest.mark.slow
 def test_iii_d_costs_on_8_x_8_tiles_what_it_costs_on_4_x_4():
-    """Sixteen ports: a fifth of the rate of short packets, as with four; more for long ones, whose payloads meet."""
+    """Sixteen ports: a fifth of the rate of short packets, as with four; nothing for long ones, read line by line."""
     loss = {}
-    for size, packets in ((64, 1600), (1500, 640)):
+    for size, packets in ((64, 1600), (1500, 4000)):
         load = workload(packet_bytes=size)
         rate = {v: RAW.with_(version=v, tiles="8x8").simulate(load, packets=packets).rate_pps for v in ("v3", "v3d")}
         loss[size] = 1 - rate["v3d"] / rate["v3"]
     assert loss[64] == pytest.approx(0.19, abs=0.02)
-    assert 0.05 < loss[1500] < 0.2  # on 4 x 4 nothing
+    assert abs(loss[1500]) < 0.04
 
 
 def test_version_iii_d_keeps_its_rate_a_port_on_larger_chips():

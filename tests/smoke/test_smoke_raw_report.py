@@ -20,6 +20,7 @@ FEWER = {  # the same questions with fewer packets
     "packets=1600": "packets=160",
     "packets=2000": "packets=320",
     "packets=3000": "packets=320",
+    "packets=4000": "packets=160",
 }
 
 
