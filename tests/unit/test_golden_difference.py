@@ -124,3 +124,23 @@ def test_none_means_equal_but_for_what_is_free(frame, made, at, value, sum_right
     assert equal or found is not None
     assert found is None or found.expected != found.got
     assert found is None or not equal or "fits" in found.expected
+
+
+def test_a_frame_too_many_is_explained_by_the_packet_that_it_is():
+    """Many senders leave the identification 0; destination and payload tell their packets apart."""
+
+    def frame(destination, body, ttl=9):
+        return LINK + write_packet(0x0A000009, destination, body, identification=0, ttl=ttl)
+
+    dropped = [
+        (Reason.NO_ROUTE, frame(0x14000001, b"one", ttl=10)),
+        (Reason.TTL_EXPIRED, frame(0x14000002, b"two", ttl=10)),
+        (Reason.BAD_CHECKSUM, frame(0x14000002, b"three", ttl=10)),
+    ]
+    for body, text in ((b"two", Reason.TTL_EXPIRED.text), (b"three", Reason.BAD_CHECKSUM.text)):
+        found = first_difference([], [(0, frame(0x14000002, body))], dropped)
+        assert found.expected == f"none, for {text}"
+    changed_way = first_difference([], [(0, frame(0x14000009, b"other"))], dropped)
+    assert changed_way.expected == f"none, for {Reason.NO_ROUTE.text}"
+    stranger = LINK + write_packet(0x0A000077, 0x14000001, b"one", identification=0)
+    assert first_difference([], [(0, stranger)], dropped).expected == "none"

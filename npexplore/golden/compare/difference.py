@@ -118,13 +118,27 @@ def _missing(port: int, number: int, sent: Sent, instead: str) -> Difference:
 
 
 def _extra(port: int, number: int, frame: bytes, dropped: Sequence[tuple[Reason, bytes]]) -> Difference:
-    header = read_header(frame[ETHERNET:])
-    name = (header.source, header.identification, header.protocol)
-    for reason, came in dropped:
-        before = read_header(came[ETHERNET:])
-        if (before.source, before.identification, before.protocol) == name:
-            return Difference(port, number, FRAME, f"none, for {reason.text}", summary(frame), reason.clause)
-    return Difference(port, number, FRAME, "none", summary(frame), FORWARDED)
+    alike = [(_in_common(frame, came), -k) for k, (_, came) in enumerate(dropped)]
+    common, place = max(alike, default=(0, 0))
+    if common == 0:
+        return Difference(port, number, FRAME, "none", summary(frame), FORWARDED)
+    reason = dropped[-place][0]
+    return Difference(port, number, FRAME, f"none, for {reason.text}", summary(frame), reason.clause)
+
+
+def _in_common(frame: bytes, came: bytes) -> int:
+    """Return how sure it is that a frame is one that came in: 0 not it, 1 by its names, 2 by its destination, 3 all."""
+    header, before = read_header(frame[ETHERNET:]), read_header(came[ETHERNET:])
+    if (before.source, before.identification, before.protocol) != (
+        header.source,
+        header.identification,
+        header.protocol,
+    ):
+        return 0
+    if before.destination != header.destination:
+        return 1  # source routes change it
+    behind = came[ETHERNET + before.header_length : ETHERNET + before.total_length]
+    return 3 if frame[ETHERNET + header.header_length : ETHERNET + header.total_length] == behind else 2
 
 
 def frame_difference(expected: Sent, got: bytes) -> Difference | None:
