@@ -21,7 +21,7 @@ report: .venv/warm
 	$(BIN)/npexplore report
 
 accuracy: .venv/warm
-	$(BIN)/npexplore check --design ixp2400 --design ixp2400_dram --design ixp1200 --design raw --design soclib --markdown reports/accuracy.md
+	$(BIN)/npexplore check --design ixp2400 --design ixp2400_dram --design ixp1200 --design raw --design soclib --design gorilla --markdown reports/accuracy.md
 
 test: check quick
 

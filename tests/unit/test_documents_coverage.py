@@ -39,6 +39,10 @@ def test_every_figure_of_the_raw_paper_has_a_row():
     assert figures("RAW") == set(range(1, 16))
 
 
+def test_every_figure_of_the_gorilla_paper_has_a_row():
+    assert figures("Gorilla") == set(range(1, 15))
+
+
 def figures(machine):
     """The figures that have a row in the part of a machine."""
     (part,) = [part for part in re.split(r"^## ", TEXT, flags=re.MULTILINE) if machine in part.partition("\n")[0]]
