@@ -293,7 +293,7 @@ drawings.chip(scaled(8, ("south", "north"), "static"))
 
 # %% [markdown]
 # So III.d can be compared with III there. Copying headers costs it a fifth of the 64-byte rate, however large the chip;
-# long packets lose nothing, because reading limits both, although payloads and replies fill links of the memory network.
+# long packets lose nothing, because reading limits both, although payloads and replies fill the memory network's links.
 
 # %%
 sizes = [tiled.scaling(64, packets=960), tiled.scaling(1500, sizes=("4x4", "8x8"), packets=4000)]
