@@ -257,7 +257,7 @@ def combine(machine: Machine, runs: Sequence[Prediction]) -> Prediction:
         runs[0],
         throughput_bps=average(lambda r: r.throughput_bps),
         rate_pps=average(lambda r: r.rate_pps),
-        bottleneck=max(set(names), key=names.count),
+        bottleneck=max(dict.fromkeys(names), key=names.count),  # of equally frequent ones the first
         utilization=utilization,
         queue=queue,
         latency_s=Latency(*(mean([r.latency_s[k] for r in runs]) for k in range(4))),

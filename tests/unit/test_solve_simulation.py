@@ -1,5 +1,7 @@
 """How a run becomes a prediction: windows, quantiles, intervals, bottleneck, drops, and runs that cannot go on."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from reference.small_machines import NS, Exponential, dram, machine, packets
@@ -14,7 +16,7 @@ from npexplore.solve.model import build
 from npexplore.solve.network import finite_queue, queueing
 from npexplore.solve.prediction import Prediction, Utilization, bottleneck
 from npexplore.solve.run import run
-from npexplore.solve.simulate import replicate, simulate
+from npexplore.solve.simulate import combine, replicate, simulate
 from npexplore.solve.state import State, stream_keys
 
 SERVER, LOAD = FifoServer("hash", 100 * NS), packets(64)
@@ -135,6 +137,16 @@ def test_replications():
     assert both.ci95["rate_pps"] == pytest.approx(interval(np.array([r.rate_pps for r in runs])))
     assert len({r.rate_pps for r in runs}) == 3
     assert both.about["seeds"] == 3
+
+
+def test_of_equally_frequent_bottlenecks_the_first_is_named():
+    """Not the one that a set happens to begin with."""
+    made = serving()
+    run = simulate(made, LOAD, packets=400)
+    names = [f"server {k}" for k in range(9)]
+    for first in range(9):
+        told = [replace(run, bottleneck=name) for name in names[first:] + names[:first]]
+        assert combine(made, told).bottleneck == names[first]
 
 
 @pytest.mark.parametrize(
