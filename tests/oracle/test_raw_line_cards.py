@@ -58,7 +58,12 @@ def test_a_wrong_output_is_found(wrong, tmp_path):
     else:
         played = replace(played, outputs=[*played.outputs[1:], played.outputs[0]])
     found = check(played, given, tmp_path).differences
-    said = {"byte": "with other bytes", "order": "changed their order", "lost": "did not leave", "card": "packets in its file"}
+    said = {
+        "byte": "with other bytes",
+        "order": "changed their order",
+        "lost": "did not leave",
+        "card": "packets in its file",
+    }
     assert any(said[wrong] in difference for difference in found)
 
 
