@@ -11,6 +11,7 @@ from npexplore.golden.ipv4.header import DF, MF, read_header, write_packet
 from npexplore.golden.ipv4.icmp import IcmpError, Silence, error_for, icmp_error, redirect_to, silence
 from npexplore.golden.ipv4.icmp_limit import TokenBucket
 from npexplore.golden.ipv4.martians import martian_list
+from npexplore.golden.ipv4.options import read_options
 from npexplore.golden.reasons import Reason
 
 LINKS = Links((0x0A0000FE, 0x0B0000FE), (24, 24))
@@ -170,3 +171,20 @@ def test_limit_of_errors():
         TokenBucket(1, 0)
     never = TokenBucket(0, 1)
     assert [never.allow(t) for t in (0, 10**15)] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("options", "back"),
+    [
+        (ROUTE + bytes([7, 3, 3]), 0x09090909),  # a record route with a pointer below 4: not the source route's fault
+        (ROUTE + bytes([131, 7, 4, 1, 2, 3, 4]), SOURCE),  # a second source route
+        (bytes([131, 11, 3]) + bytes(8), SOURCE),  # its own pointer
+    ],
+)
+def test_a_parameter_problem_goes_by_the_source_route_unless_it_is_about_one(options, back):
+    """RFC 1812 section 4.3.2.6."""
+    packet = write_packet(SOURCE, FAR, b"data", options=options)
+    pointer = read_options(packet).pointer
+    assert pointer is not None
+    error = icmp_error(error_for(Reason.BAD_OPTION, pointer=pointer), packet, 0x0B0000FE)
+    assert read_header(error).destination == back

@@ -109,9 +109,10 @@ def icmp_error(
     header = read_header(packet)
     options = read_options(packet)
     route = options.find(LOOSE_ROUTE, STRICT_ROUTE)
+    wrong = error.rest >> 24
     about_route = error.type == PARAMETER_PROBLEM and (
-        options.pointer is not None
-        or (route is not None and 0 <= (error.rest >> 24) - route.offset < len(route.octets))
+        (route is not None and route.offset <= wrong < route.offset + len(route.octets))
+        or (wrong == options.pointer and packet[wrong] in (LOOSE_ROUTE, STRICT_ROUTE))  # a second one
     )
     destination, back = (header.source, b"") if about_route else reversed_source_route(packet, options)
     room = longest - 20 - len(back) - -len(back) % 4 - 8
