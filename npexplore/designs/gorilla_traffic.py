@@ -12,21 +12,23 @@ from functools import lru_cache
 
 import numpy as np
 
-from npexplore.designs.gorilla_steps import Box, Hop6, Routes6, accelerators, engine_program, forward
+from npexplore.designs.gorilla_steps import Box, accelerators, engine_program, forward
 from npexplore.errors import InputError
 from npexplore.golden.ipv4.addresses import prefix_text
 from npexplore.golden.ipv4.header import write_packet
+from npexplore.golden.ipv6 import addresses as addresses6
 from npexplore.golden.ipv6 import header as header6
-from npexplore.golden.lookup import SixLevelTrie
-from npexplore.golden.mpls.switch import HERE, LabelEntry, LabelMap
-from npexplore.golden.router.configuration import PortRecord, RouteRecord, RouterFile, resolve
+from npexplore.golden.mpls.switch import HERE
+from npexplore.golden.router.configuration import resolve
 from npexplore.golden.router.forward import ETHERNET, IPV4_TYPE, Forwarder
+from npexplore.golden.router.records import LabelRecord, PortRecord, RouteRecord, RouterFile
 from npexplore.machine.parameters import Parameters
 from npexplore.machine.step_programs import Lowered, Trace, lower
 from npexplore.machine.workload import Workload
 
 FRAME, NETWORK = 64, 64 - ETHERNET  # bytes of a minimum-size frame as the paper counts, and of the packet in it
 PORTS, ROWS, ROUTES, LABELS = 4, 240, 64, 16
+FAR6 = 0x2002  # first bits of what is routed beyond the links
 PEER = bytes.fromhex("020000000100")
 MIXES: Mapping[str, Sequence[str]] = {
     "ipv4": ("ipv4",), "ipv6": ("ipv6",), "mpls": ("mpls_1",), "mpls_1": ("mpls_1",), "mpls_2": ("mpls_2",),
@@ -46,45 +48,39 @@ def box(addresses: str = "deep", source_lookup: bool = False, labels: str = "war
     addresses: routes as long as the tries are deep (every lookup reads all levels), or of mixed lengths. labels: a
     cluster's table has them from the beginning (warm), or has a single set and misses most (cold).
     """
-    rng = np.random.default_rng(1)
-    longest = {"deep": (32, 32), "mixed": (16, 24)}[addresses]
+    rng, deep = np.random.default_rng(1), addresses == "deep"
     ports = [
         PortRecord(
-            name=f"p{k}", address=f"10.{k}.0.1/24", mac=_mac(k).hex(":"), peer_mac=(PEER[:-1] + bytes([k])).hex(":")
+            name=f"p{k}", address=f"10.{k}.0.1/24", address6=f"2001:db8:{k}::1/64", mac=_mac(k).hex(":"),
+            peer_mac=(PEER[:-1] + bytes([k])).hex(":"),
         )
         for k in range(PORTS)
     ]  # fmt: skip
     routes = []
     for k in range(ROUTES):
-        length = int(rng.integers(longest[0], longest[1] + 1))
+        length = 32 if deep else int(rng.integers(16, 25))
         value = int(rng.integers(20 << 24, 120 << 24)) >> (32 - length) << (32 - length)
         routes.append(RouteRecord(prefix=prefix_text(value, length), via=f"10.{k % PORTS}.0.2"))
-    golden = Forwarder(resolve(RouterFile(port=ports, route=routes)), lookup="trie20_4_8")
-    made = Box(golden, _routes6(rng, addresses), _labels(rng), source_lookup, 64 if labels == "warm" else 1)
+        length = 64 if deep else int(rng.choice([29, 32, 40, 48, 48]))
+        wide = (FAR6 << 112 | int(rng.integers(0, 1 << 48)) << 64) >> (128 - length) << (128 - length)
+        routes.append(RouteRecord(prefix=addresses6.prefix_text(wide, length), via=f"2001:db8:{k % PORTS}::2"))
+    record = RouterFile(port=ports, route=routes, label=_labels(rng))
+    made = Box(Forwarder(resolve(record), lookup="trie20_4_8"), source_lookup, 64 if labels == "warm" else 1)
     assert made.labels is not None
     for label in made.labels.number if labels == "warm" else ():
         made.label_cache.look_up(label)
     return made
 
 
-def _routes6(rng: np.random.Generator, addresses: str) -> Routes6:
-    trie = SixLevelTrie()
-    for k in range(ROUTES):
-        length = 64 if addresses == "deep" else int(rng.choice([29, 32, 40, 48, 48]))
-        value = (0x2001 << 112 | int(rng.integers(0, 1 << 48)) << 64) >> (128 - length) << (128 - length)
-        text = ":".join(f"{value:032x}"[n : n + 4] for n in range(0, 32, 4))
-        trie.insert(f"{text}/{length}", k % PORTS)
-    return Routes6(trie, tuple(Hop6(k, PEER[:-1] + bytes([k]) + _mac(k)) for k in range(PORTS)))
-
-
-def _labels(rng: np.random.Generator) -> LabelMap:
+def _labels(rng: np.random.Generator) -> list[LabelRecord]:
     """Return labels that are popped and looked below (even ones) and labels that are swapped."""
     chosen = rng.choice(np.arange(16, 1 << 20), LABELS, replace=False).tolist()
-    entries = {}
-    for k, label in enumerate(chosen):
-        port = k // 2 % PORTS
-        entries[label] = LabelEntry((1000 + k,), port, PEER[:-1] + bytes([port])) if k % 2 else LabelEntry()
-    return LabelMap.of(entries)
+    return [
+        LabelRecord(label=label, labels=[1000 + k], via=f"10.{k // 2 % PORTS}.0.2")
+        if k % 2
+        else LabelRecord(label=label)
+        for k, label in enumerate(chosen)
+    ]
 
 
 def frame(kind: str, tables: Box, rng: np.random.Generator, ttl: int = 64) -> bytes:
@@ -102,16 +98,11 @@ def frame(kind: str, tables: Box, rng: np.random.Generator, ttl: int = 64) -> by
         return head + IPV4_TYPE + packet
     if kind == "ipv6":
         assert tables.ipv6 is not None
-        routes = tables.ipv6.trie.routes()
-        source, to = (_address6(routes, int(rng.integers(len(routes.value)))) for _ in range(2))
+        far = [route for route in tables.ipv6.six.routes if route.value >> 112 == FAR6]
+        source, to = (far[int(rng.integers(len(far)))].value | 1 for _ in range(2))
         return head + b"\x86\xdd" + header6.write_packet(source, to, bytes(NETWORK - header6.SHORTEST), hop_limit=ttl)
     depth = int(kind.removeprefix("mpls_") or 1)
     return head + b"\x88\x47" + _stack(tables, rng, depth, ttl) + packet[: NETWORK - 4 * depth]
-
-
-def _address6(routes: object, row: int) -> int:
-    value = routes.value[row]  # type: ignore[attr-defined]
-    return int(value[0]) << 64 | int(value[1]) | 1
 
 
 def _stack(tables: Box, rng: np.random.Generator, depth: int, ttl: int) -> bytes:

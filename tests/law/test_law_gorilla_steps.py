@@ -4,19 +4,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference.router_cases import named_cases
+from reference.router_cases6 import MIXED, named_cases6
 from reference.router_random import random_cases, random_router
 
 from npexplore.designs.gorilla_steps import Box, accelerators, engine_program, forward, lookup
 from npexplore.golden.ipv4.header import read_header
 from npexplore.golden.lookup import SixLevelTrie, Trie20_4_8
-from npexplore.golden.mpls.switch import switch
-from npexplore.golden.reasons import Reason
+from npexplore.golden.router.configuration import resolve
 from npexplore.golden.router.forward import ETHERNET, Forwarder
 from npexplore.machine.step_programs import lower
-from npexplore.testing.cases import label_maps
 from npexplore.testing.routers import frames, router_configurations
-from npexplore.testing.strategies import addresses, routing_tables
-from npexplore.testing.strategies6 import label_stacks
+from npexplore.testing.strategies import addresses, ipv4_packets, routing_tables
+from npexplore.testing.strategies6 import ipv6_packets, label_stacks
 
 ROUTER, CASES = named_cases()
 GOLDEN = Forwarder(ROUTER, profile="rfc1812", lookup="trie20_4_8")
@@ -104,41 +103,50 @@ def test_six_levels_too(drawn, data):
     assert answer.used["reads"] == len(trie.reads(address))
 
 
-@settings(max_examples=80)
-@given(st.data())
-def test_any_label_stack(data):
-    """Labels one at a time, three steps each, are the golden label switch; what it leaves is IPv4's business."""
-    (known,) = data.draw(label_maps())
-    packet = data.draw(label_stacks())
-    box = Box(GOLDEN, labels=known)
-    program, units = engine_program(box, ["mpls"], data.draw(st.booleans())), accelerators(box)
-    mac = ROUTER.ports[0].mac
-    found = forward(program, units, 0, mac + bytes(6) + b"\x88\x47" + packet)
-    answer = switch(packet, known)
-    steps = [one.name for one in found.passed]
-    if answer.reason:
-        assert found.context.reason == answer.reason
-        assert found.context.sent is None
-    elif answer.entry >= 0:
-        port = ROUTER.ports[known.entries[answer.entry].port]
-        if len(answer.packet) > port.mtu:
-            assert found.context.left_to_control
-        else:
-            head = known.entries[answer.entry].mac + port.mac
-            assert found.context.sent[0] == port.number
-            assert found.context.sent[1][:12] == head
-            assert found.context.sent[1][14:] == answer.packet
-    elif answer.packet[0] >> 4 == 4:
-        assert "ipv4_check" in steps
-        plain_ip = forward(program, units, 0, mac + bytes(6) + b"\x08\x00" + answer.packet).context
-        assert plain_ip.reason == Reason.NOT_IPV4  # this engine has labels alone at its door
-        frame = mac + bytes(6) + b"\x08\x00" + answer.packet
-        alone = forward(engine_program(box, ["ipv4"]), units, 0, frame).context
-        assert (alone.sent, alone.reason) == (found.context.sent, found.context.reason)
-    else:
-        assert found.context.left_to_control
-    if not answer.reason:
-        assert steps.count("mpls_extract") == answer.levels
+MIXED_ROUTER = resolve(MIXED)
+MIXED_GOLDEN = Forwarder(MIXED_ROUTER, profile="rfc1812", lookup="trie20_4_8")
+STACKS = label_stacks(
+    label=st.one_of(st.sampled_from([100, 101, 102, 103, 110, 111, 120, 121, 0, 2]), st.integers(0, 130))
+)
+NEAR6 = st.builds(
+    lambda net, host: (0x20010DB8 << 96) + (net << 80) + host, st.sampled_from([0, 1, 2, 10, 11, 12, 13, 14, 0x99]),
+    st.integers(0, 12),
+)  # fmt: skip
+KINDS = st.one_of(
+    st.tuples(ipv6_packets(source=NEAR6, destination=NEAR6), st.just(b"\x86\xdd")),
+    st.tuples(STACKS, st.just(b"\x88\x47")),
+    st.tuples(ipv4_packets(), st.just(b"\x08\x00")),
+)  # fmt: skip
+
+
+def alike(port, frame, counting=False):
+    """One program of all protocols against the golden router of all protocols."""
+    box = Box(MIXED_GOLDEN, source_lookup=counting)
+    trace = forward(engine_program(box, counting=counting), accelerators(box), port, frame)
+    found, outcome = trace.context, MIXED_GOLDEN.decide(port, frame)
+    if found.left_to_control:
+        return "control"
+    if found.sent is not None:
+        assert [(sent.port, sent.frame) for sent in outcome.sent] == [found.sent]
+        assert not outcome.reason
+        return "sent"
+    assert outcome.reason == found.reason
+    return "dropped"
+
+
+def test_all_protocols_named_cases():
+    ends = [alike(port, frame) for _, port, frame, _ in named_cases6()]
+    assert {"sent", "dropped", "control"} == set(ends)
+    assert ends.count("sent") >= 10
+
+
+@settings(max_examples=120)
+@given(st.integers(0, 4), KINDS, st.booleans(), st.booleans())
+def test_any_packet_of_any_protocol(port, drawn, counting, many):
+    """Labels go round three steps each and lead to IPv4 or IPv6 below them, as the golden router has it."""
+    packet, kind = drawn
+    mac = b"\x33\x33\0\0\0\1" if many else MIXED_ROUTER.ports[port].mac
+    alike(port, mac + bytes(6) + kind + packet, counting)
 
 
 def test_paths_hold_every_packet_and_its_calls():

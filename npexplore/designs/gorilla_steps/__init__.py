@@ -6,7 +6,6 @@ accelerators  trie lookups as step programs over a memory, label tables, flow co
 """
 
 from npexplore.designs.gorilla_steps.accelerators import flow_counter, header_check, label_table, lookup, trie_program
-from npexplore.designs.gorilla_steps.ipv6 import Hop6, Routes6
 from npexplore.designs.gorilla_steps.router import (
     PROTOCOLS,
     Box,
@@ -17,6 +16,6 @@ from npexplore.designs.gorilla_steps.router import (
 )
 
 __all__ = [
-    "PROTOCOLS", "Box", "Hop6", "Routes6", "accelerators", "engine_program", "flow_counter", "forward", "header_check",
+    "PROTOCOLS", "Box", "accelerators", "engine_program", "flow_counter", "forward", "header_check",
     "label_table", "lookup", "router_program", "trie_program",
 ]  # fmt: skip

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from npexplore.designs.gorilla_steps.outcome import IPV6_TYPE, fail
+from npexplore.designs.gorilla_steps.outcome import fail
+from npexplore.golden.ipv6.extensions import CHAINED
+from npexplore.golden.ipv6.forward import NO_SUCH_ROUTE
 from npexplore.golden.ipv6.header import SHORTEST, read_header
 from npexplore.golden.ipv6.hop_limit import decrement_hop_limit
 from npexplore.golden.ipv6.scope import Kind, address_kind, martian
 from npexplore.golden.ipv6.validate import validate
-from npexplore.golden.lookup.trie6 import SixLevelTrie
 from npexplore.golden.reasons import Reason
 from npexplore.machine.step_programs import Call, Context, Field, StepProgram
 
@@ -18,24 +18,6 @@ if TYPE_CHECKING:
     from npexplore.designs.gorilla_steps.router import Box
 
 HEADER_BITS, ADDRESSES_BITS, HOP_BITS = 320, 256, 64
-HOP_BY_HOP = 0
-
-
-class Hop6(NamedTuple):
-    """Where an IPv6 route leads: the port, and the first twelve bytes of the frames that leave there; its MTU."""
-
-    port: int
-    macs: bytes
-    mtu: int = 1500
-
-
-@dataclass
-class Routes6:
-    """The IPv6 table: next hops by the numbers that the trie's routes carry, and the router's own addresses."""
-
-    trie: SixLevelTrie
-    hops: tuple[Hop6, ...]
-    own: frozenset[int] = frozenset()
 
 
 def ipv6_steps(box: Box, counting: bool) -> StepProgram:
@@ -56,17 +38,24 @@ def ipv6_steps(box: Box, counting: bool) -> StepProgram:
 
     @program.step(goes=["ipv6_lookup", "exception", "control"])
     def ipv6_check(c: Context) -> str:
-        """Judge the header; what has hop-by-hop options, or is for the router, goes to the control processor."""
+        """Judge the header; extension headers and packets for the router go to the control processor."""
         if c.header_ok:
             return fail(c, c.header_ok)
         reason = martian(c.header.source, c.header.destination)
         if reason:
             return fail(c, reason)
-        kinds = address_kind(c.header.source), address_kind(c.header.destination)
-        own = box.ipv6 is None or c.header.destination in box.ipv6.own
-        if own or c.header.next_header == HOP_BY_HOP or kinds != (Kind.ROUTABLE, Kind.ROUTABLE):
+        if box.ipv6 is None or c.header.next_header in CHAINED:
             return "control"
         c.destination, c.source = c.header.destination, c.header.source
+        kind = address_kind(c.destination)
+        if kind is Kind.MULTICAST:
+            return fail(c, Reason.MULTICAST6)
+        if c.link_broadcast:
+            return fail(c, Reason.LINK_BROADCAST)
+        if c.destination in box.ipv6.own:
+            return "control"
+        if kind is Kind.LINK_LOCAL:
+            return fail(c, Reason.LINK_LOCAL_DESTINATION)
         c.both = box.source_lookup
         return "ipv6_lookup"
 
@@ -81,16 +70,22 @@ def ipv6_steps(box: Box, counting: bool) -> StepProgram:
 
     @program.step(["ipv6_hop"], goes=["emit", "exception", "control"])
     def ipv6_modify(c: Context) -> str:
-        assert box.ipv6 is not None
+        router = box.ipv6
+        assert router is not None
         if c.da_class is None:
             return fail(c, Reason.NO_ROUTE6)
-        hop = box.ipv6.hops[c.da_class]
+        hop = router.hops[c.da_class]
+        if hop.kind:
+            return fail(c, NO_SUCH_ROUTE[hop.kind])
         reason, c.packet = decrement_hop_limit(c.packet)
+        if not reason and address_kind(c.source) is Kind.LINK_LOCAL:
+            reason = Reason.BEYOND_SCOPE
         if reason:
             return fail(c, reason)
-        if len(c.packet) > hop.mtu:
+        next_hop = hop.via or c.destination
+        if len(c.packet) > router.router.ports[hop.port].mtu or not router.has_neighbour(hop.port, next_hop):
             return "control"
-        c.out = hop.port, hop.macs + IPV6_TYPE + c.packet
+        c.out = hop.port, router.framed(hop.port, next_hop, c.packet)
         return "emit"
 
     return program

@@ -6,9 +6,10 @@ each. Below the last label that is popped here is IPv4.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from npexplore.designs.gorilla_steps.outcome import IPV4_TYPE, IPV6_TYPE, MPLS_TYPE, fail
+from npexplore.designs.gorilla_steps.outcome import IPV6_TYPE, MPLS_TYPE, fail
 from npexplore.golden.mpls.stack import (
     ENTRY,
     EXPLICIT_NULL4,
@@ -20,7 +21,8 @@ from npexplore.golden.mpls.stack import (
     read_stack,
 )
 from npexplore.golden.mpls.switch import HERE, NULL, LabelEntry, is_ip, with_ttl
-from npexplore.golden.reasons import Reason
+from npexplore.golden.reasons import Reason, by_code
+from npexplore.golden.router.forward import IPV4_TYPE
 from npexplore.machine.step_programs import Call, Context, Field, StepProgram
 
 if TYPE_CHECKING:
@@ -29,17 +31,19 @@ if TYPE_CHECKING:
 LABEL_BITS, IPV4 = 8 * ENTRY, 4
 
 
-def mpls_steps(box: Box, counting: bool, below: bool = True) -> StepProgram:
-    """Return the MPLS steps of a router; below the last label go on the IPv4 steps, or (below False) the processor."""
-    inner = "ipv4_extract" if below else "control"
+def mpls_steps(box: Box, counting: bool, below: Sequence[str] = ("ipv4",)) -> StepProgram:
+    """Return the MPLS steps of a router; `below` are the protocols whose steps go on below the last label."""
+    inner = [f"{name}_extract" for name in below]
     program = StepProgram("mpls", "mpls_extract", [Field("label_entry", LABEL_BITS, lambda c: c.packet)])
 
     @program.step(["label_entry"], goes=["mpls_lookup", "exception"])
     def mpls_extract(c: Context) -> str:
+        if c.link_broadcast:
+            return fail(c, Reason.LINK_BROADCAST)
         if not hasattr(c, "handed"):  # the first label
             reason = read_stack(c.packet).reason
             if reason:
-                return fail(c, Reason(reason))
+                return fail(c, by_code(reason))
             c.handed = None
         c.top = label_at(c.packet, 0)
         c.ttl = c.top.ttl if c.handed is None else c.handed
@@ -61,7 +65,7 @@ def mpls_steps(box: Box, counting: bool, below: bool = True) -> StepProgram:
         leaves = c.entry is not None and c.entry.port != HERE
         return "flow_count" if counting and leaves else "mpls_modify"
 
-    @program.step(["label_entry"], goes=list(dict.fromkeys(["mpls_extract", inner, "emit", "exception", "control"])))
+    @program.step(["label_entry"], goes=["mpls_extract", *inner, "emit", "exception", "control"])
     def mpls_modify(c: Context) -> str:
         if c.entry is None:
             return fail(c, Reason.LABEL_UNKNOWN)
@@ -78,7 +82,8 @@ def mpls_steps(box: Box, counting: bool, below: bool = True) -> StepProgram:
             c.handed, c.packet = c.ttl if c.entry.uniform else None, below
             return "mpls_extract"
         c.packet = with_ttl(below, c.ttl, False) if c.entry.uniform else below
-        return inner if c.packet[0] >> 4 == IPV4 else "control"
+        step = "ipv4_extract" if c.packet[0] >> 4 == IPV4 else "ipv6_extract"
+        return step if step in inner else "control"
 
     return program
 
@@ -93,9 +98,9 @@ def _swapped(c: Context) -> bytes:
 
 
 def _sent(box: Box, c: Context, kind: bytes, packet: bytes) -> str:
-    """Keep the frame that leaves by the entry's port; what is longer than its link allows goes to the processor."""
+    """Keep the frame that leaves by the entry's port, if the link carries it."""
     port = box.ipv4.router.ports[c.entry.port]
     if len(packet) > port.mtu:
-        return "control"
+        return fail(c, Reason.LABELLED_TOO_BIG)
     c.out = port.number, c.entry.mac + port.mac + kind + packet
     return "emit"

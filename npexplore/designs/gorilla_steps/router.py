@@ -17,6 +17,7 @@ from npexplore.designs.gorilla_steps.accelerators import flow_counter, header_ch
 from npexplore.designs.gorilla_steps.outcome import TYPES, fail
 from npexplore.errors import ModelError, one_of
 from npexplore.golden.flow_counters import FlowCounters
+from npexplore.golden.ipv6.forward import Forwarder6
 from npexplore.golden.lookup.multibit import MultibitTrie
 from npexplore.golden.mpls.label_cache import LabelCache, LabelTable
 from npexplore.golden.mpls.switch import LabelMap
@@ -47,15 +48,13 @@ PORTS = {"lookup4": 2, "lookup6": 2}  # lookupx and lookupy of Fig. 2
 
 @dataclass
 class Box:
-    """What a router's program needs of the world: tables, ports, counters.
+    """What a router's program needs of the world: the golden router with its tables, label cache, counters.
 
-    ipv4: the golden router, whose table is a trie. ipv6, labels: tables of the other protocols; label_cache: that of a
-    cluster. source_lookup: whether source addresses are looked up too, which counting needs.
+    ipv4: the golden router, whose table is a trie. source_lookup: whether source addresses are looked up too, which
+    counting needs. label_sets: of a cluster's label table.
     """
 
     ipv4: Forwarder
-    ipv6: ipv6.Routes6 | None = None
-    labels: LabelMap | None = None
     source_lookup: bool = False
     label_sets: int = 64
     counters: FlowCounters = field(default_factory=FlowCounters)
@@ -65,6 +64,16 @@ class Box:
         for label, number in (self.labels.number if self.labels is not None else {}).items():
             table.bind(label, number)
         self.label_cache = LabelCache(table, sets=self.label_sets)
+
+    @property
+    def ipv6(self) -> Forwarder6 | None:
+        """The golden router's IPv6, if it has it."""
+        return self.ipv4.six
+
+    @property
+    def labels(self) -> LabelMap | None:
+        """The golden router's label map, if it has one."""
+        return self.ipv4.router.labels
 
     def flow_of(self, source: int | None, destination: int | None) -> tuple[int, int]:
         """Return a flow: classes of destination and source (section 4.3); the last class stands for no route."""
@@ -115,7 +124,8 @@ def router_program(box: Box, protocols: Sequence[str] = PROTOCOLS, counting: boo
     if "ipv6" in chosen:
         parts.append(ipv6.ipv6_steps(box, counting))
     if "mpls" in layer3:
-        parts.append(mpls.mpls_steps(box, counting, below="mpls" in chosen))
+        inner = [name for name in ("ipv4", "ipv6") if f"{name}_extract" in first.values() or name == "ipv4"]
+        parts.append(mpls.mpls_steps(box, counting, inner if "mpls" in chosen else ()))
     joined = program.with_steps(*parts)
     if counting:
         after = [f"{name}_modify" for name in PROTOCOLS if f"{name}_modify" in joined.steps]
@@ -160,7 +170,8 @@ def accelerators(box: Box) -> Mapping[str, Callable[..., Answer]]:
         **{name: header_check(check) for name, check in {**ipv4.INTEGRITY, **ipv6.INTEGRITY}.items()},
     }
     if box.ipv6 is not None:
-        made["lookup6"] = lookup(box.ipv6.trie)
+        assert isinstance(box.ipv6.lpm, MultibitTrie)
+        made["lookup6"] = lookup(box.ipv6.lpm)
     if box.labels is not None:
         made["label_table"] = label_table(box.label_cache, box.labels)
     return made
