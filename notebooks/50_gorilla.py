@@ -223,7 +223,7 @@ drawings.rates(fig9, title="Offered 100 Mpps, 8 clusters", source=100, names=nam
 # ### 200 Mpps on 16 clusters *(Fig. 10)*
 #
 # Twice of everything but the memory: with flow counting four channels serve 133 Mpps of IPv4 and 80 of IPv6, whatever
-# the engines do. The paper claims 200 with counting, which takes six channels: see the last two rows.
+# the engines do. The paper claims 200 with counting, which takes six channels; the table has eight.
 
 # %%
 fig10 = performance.configurations(quick, 16, "v7855t")

@@ -135,8 +135,9 @@ def _(resource: Ingress) -> dict[str, float]:
 @counted.register
 def _(resource: BoundedQueue) -> dict[str, float]:
     if resource.unit == "bytes":
-        return {"memory_bits": BYTE * resource.capacity}
-    return {"memory_bits": resource.capacity * (1 + len(resource.carries)) * fact("word_bits")}
+        return {"memory_bits": BYTE * resource.capacity * resource.members}
+    places = resource.capacity * resource.members
+    return {"memory_bits": places * (1 + len(resource.carries)) * fact("word_bits")}
 
 
 @counted.register

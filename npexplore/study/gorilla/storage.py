@@ -71,14 +71,15 @@ def synthetic_routes(
     keys = np.unique(_keys(place, rng.choice(33, sites, p=_lengths()), rng))
     for where, wanted, lengths in ((place, rest, None), (place, rest + long, 26), (None, prefixes, 0)):
         while len(keys) < wanted:
-            missing = wanted - len(keys)
+            lacking = wanted - len(keys)
+            missing = 2 * lacking + 8  # some of them are there already
             if where is None:
                 length = rng.integers(12, FIRST + 1, missing)
                 more = _keys(rng.integers(1 << (FIRST - 8), 224 << (FIRST - 8), missing), length, rng)
             else:
                 length = rng.choice(33, missing, p=_lengths()) if lengths is None else np.full(missing, lengths)
                 more = _keys(rng.choice(where, missing), length, rng)
-            keys = np.union1d(keys, more)
+            keys = np.union1d(keys, rng.permutation(np.setdiff1d(more, keys))[:lacking])
     return (keys >> 6).astype(np.uint32), (keys & 63).astype(np.uint8)
 
 

@@ -10,7 +10,7 @@ the merge that saves most. The fixed part is what a processor has beside engines
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -65,11 +65,19 @@ def routers(configuration: str, rate_pps: float) -> list[Group]:
     return [Group(single[k], rate_pps) for k, part in enumerate(parts) for _ in range(int(part))]
 
 
-def sized(design: Design, group: Group, device: str = "v7855t", fixed: float | None = None) -> Sized:
-    """Return the smallest processor that keeps the group's rate whatever of its protocols comes."""
+def cycles(design: Design) -> dict[str, tuple[float, float]]:
+    """Return by protocol a packet's cycles in the engine, and with all waits."""
+    return {name: residence_cycles(design.with_(proto=proto).parameters) for name, proto in TRAFFIC.items()}
+
+
+def sized(
+    design: Design, group: Group, needed: Mapping[str, tuple[float, float]], device: str = "v7855t",
+    fixed: float | None = None,
+) -> Sized:  # fmt: skip
+    """Return the smallest processor that keeps the group's rate whatever of its protocols comes; needed: `cycles`."""
     p = design.parameters
     per_cycle = group.rate_pps / (p.core_mhz * 1e6)
-    needs = [residence_cycles(design.with_(proto=TRAFFIC[name]).parameters) for name in sorted(group.protocols)]
+    needs = [needed[name] for name in sorted(group.protocols)]
     found = []
     for threads in THREADS:
         engines = max(math.ceil(per_cycle * max(issue, stay / threads) - 1e-9) for issue, stay in needs)
@@ -88,20 +96,21 @@ def consolidate(
     design: Design, configuration: str, method: str, rate_pps: float = 20e6, fixed: float | None = None
 ) -> list[Sized]:
     """Return the processors of a method: isolated, merged, or protocol-based."""
-    alone = [sized(design, one, fixed=fixed) for one in routers(configuration, rate_pps)]
+    needed = cycles(design)
+    alone = [sized(design, one, needed, fixed=fixed) for one in routers(configuration, rate_pps)]
     if method == "isolated":
         return alone
     if method == "merged":
         total = alone[0].group
         for one in alone[1:]:
             total = total + one.group
-        return [sized(design, total, fixed=fixed)]
+        return [sized(design, total, needed, fixed=fixed)]
     if method != "protocol":
         raise InputError(f"consolidation must be one of {', '.join(METHODS)}, got {method!r}")
-    return _merge_while_it_saves(design, alone, fixed)
+    return _merge_while_it_saves(alone, lambda group: sized(design, group, needed, fixed=fixed))
 
 
-def _merge_while_it_saves(design: Design, groups: Sequence[Sized], fixed: float | None) -> list[Sized]:
+def _merge_while_it_saves(groups: Sequence[Sized], size: Callable[[Group], Sized]) -> list[Sized]:
     now = list(groups)
     known: dict[Group, Sized] = {}
     while True:
@@ -111,7 +120,7 @@ def _merge_while_it_saves(design: Design, groups: Sequence[Sized], fixed: float 
                 continue
             both = now[a].group + now[b].group
             if both not in known:
-                known[both] = sized(design, both, fixed=fixed)
+                known[both] = size(both)
             saves = now[a].area + now[b].area - known[both].area
             if saves > 1e-12 and (best is None or saves > best[0]):
                 best = saves, a, b, known[both]
