@@ -36,7 +36,8 @@ UNITS = {
     "latency_p95_ns": "ns", "latency_p99_ns": "ns", "dropped": "packets",
 }  # fmt: skip
 SHARE = "utilization_"
-RENAMED = {"version": "design_version"}  # knobs whose own name is a column of every sweep already
+# knobs whose own name is a column of every sweep already
+RENAMED = {"version": "design_version", "rate_mpps": "design_rate_mpps", "arrivals": "design_arrivals"}
 
 
 def questions(points: Sequence[SweepPoint], packets: int) -> list[dict[str, Any]]:

@@ -444,3 +444,11 @@ def test_control_c_keeps_the_finished_points_and_says_so(tmp_path, whole, more):
     kept = pd.read_parquet(path)
     assert 3 <= len(kept) < len(whole)
     assert kept["throughput_bps"].notna().all()
+
+
+def test_knobs_named_like_columns_are_told_apart():
+    """A design with its own load: the rate that is offered and the rate that is forwarded are two columns."""
+    row = npexplore.sweep(npexplore.grid("gorilla", rate_mpps=(100.0, 300.0), engines=(4,), solver=("bounds",)))
+    assert list(row["design_rate_mpps"]) == [100.0, 300.0]
+    assert list(row["offered_mpps"]) == [100.0, 300.0]
+    assert row["rate_mpps"].iloc[1] < 200
