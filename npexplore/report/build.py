@@ -1,8 +1,16 @@
-"""From notebooks to a folder of offline pages: run what changed, write each page when it is ready, then the index."""
+"""From notebooks to a folder of offline pages: run what changed, write each page when it is ready, then the index.
 
-from collections.abc import Sequence
+As many notebooks run at once as there are cores.
+"""
+
+import asyncio
+import os
+import signal
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from npexplore.errors import NpexploreError
 from npexplore.report.execute import Run, execute, stored
@@ -42,13 +50,60 @@ def build(notebooks: Sequence[Notebook], out: Path, *, single_file: bool = False
         (out / PLOTLY_JS).write_text(get_plotlyjs(), encoding="utf-8")
     known = {notebook.name: None if force else stored(notebook, out / STORE) for notebook in notebooks}
     to_run = sum(notebook.code_cells for notebook in notebooks if known[notebook.name] is None)
-    runs = []
+
+    def write(run: Run) -> None:
+        (out / f"{run.notebook.name}.html").write_text(page(run, single_file=single_file), encoding="utf-8")
+
     with tqdm(total=to_run, unit="cell", desc="report", disable=None if to_run else True) as bar:
-        for notebook in notebooks:
-            bar.set_description(notebook.name)
-            run = known[notebook.name] or execute(notebook, out / STORE, bar.update)
-            (out / f"{notebook.name}.html").write_text(page(run, single_file=single_file), encoding="utf-8")
-            runs.append(run)
+        runs = asyncio.run(_all(notebooks, known, out / STORE, bar, write))
     index = out / "index.html"
     index.write_text(index_page(runs), encoding="utf-8")
     return Report(index, tuple(runs))
+
+
+async def _all(
+    notebooks: Sequence[Notebook], known: Mapping[str, Run | None], store: Path, bar: Any, write: Callable[[Run], None]
+) -> list[Run]:
+    """Return the runs of all notebooks in their order, as many at once as there are cores; each is written when ready.
+
+    Stopped from outside, the kernels are stopped too.
+    """
+    places = asyncio.Semaphore(os.cpu_count() or 1)
+    running: list[str] = []
+    loop, whole, stopped = asyncio.get_running_loop(), asyncio.current_task(), asyncio.Event()
+
+    def stop() -> None:
+        stopped.set()
+        if whole is not None:
+            whole.cancel()
+
+    def listen() -> None:
+        with suppress(NotImplementedError, RuntimeError):  # no signals here: then Ctrl-C ends the process
+            loop.add_signal_handler(signal.SIGINT, stop)
+
+    async def one(notebook: Notebook) -> Run:
+        run = known[notebook.name]
+        if run is None:
+            async with places:
+                running.append(notebook.name)
+                bar.set_description(", ".join(running))
+                try:
+                    run = await execute(notebook, store, bar.update, listen)  # a kernel's client listens for itself
+                finally:
+                    listen()
+                    running.remove(notebook.name)
+        write(run)
+        return run
+
+    try:
+        made = await asyncio.gather(*(one(notebook) for notebook in notebooks), return_exceptions=True)
+    except asyncio.CancelledError:
+        if stopped.is_set():
+            raise KeyboardInterrupt from None
+        raise
+    runs = []
+    for run in made:
+        if isinstance(run, BaseException):
+            raise run
+        runs.append(run)
+    return runs

@@ -40,10 +40,14 @@ def stored(notebook: Notebook, store: Path) -> Run | None:
     return Run(notebook, cells, mark["finished"], mark["seconds"])
 
 
-def execute(notebook: Notebook, store: Path, on_cell: Callable[[], None]) -> Run:
-    """Run all cells; a run without error is put in the store. `on_cell` is called after each executed cell.
+async def execute(
+    notebook: Notebook, store: Path, on_cell: Callable[[], None], on_start: Callable[[], None] = lambda: None
+) -> Run:
+    """Run all cells; a run without error is put in the store. `on_start` is called when the kernel is
+    there, `on_cell` after each executed cell.
 
-    The kernel is reached through sockets in a private folder (no network) and ignores the user's IPython profile.
+    Others may run theirs meanwhile. The kernel is reached through sockets in a private folder (no network) and ignores
+    the user's IPython profile.
     """
     import copy
 
@@ -61,13 +65,15 @@ def execute(notebook: Notebook, store: Path, on_cell: Callable[[], None]) -> Run
             cells,
             timeout=CELL_TIMEOUT_S,
             kernel_name="python3",
+            shutdown_kernel="immediate",
             resources={"metadata": {"path": str(notebook.path.parent)}},
             config=Config({"KernelManager": {"transport": "ipc", "ip": f"{folder}/k"}}),
+            on_notebook_start=lambda **_: on_start(),
             on_cell_executed=lambda **_: on_cell(),
             on_cell_error=lambda cell_index, **_: failed.append(cell_index),
         )
         try:
-            client.execute(env=_kernel_environment(folder))
+            await client.async_execute(env=_kernel_environment(folder))
         except nbclient.exceptions.CellExecutionError as failure:
             error = f"{_place(notebook, cells, failed)}: {failure.ename}: {' '.join(failure.evalue.split())}"
         except (nbclient.exceptions.CellTimeoutError, nbclient.exceptions.DeadKernelError) as failure:

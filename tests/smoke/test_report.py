@@ -1,6 +1,12 @@
 """The report pipeline from a notebook's source to what a reader sees."""
 
+import os
 import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
 
 import pytest
 from reference.browser import screenshot, share_of_colour
@@ -96,3 +102,48 @@ def test_a_reader_sees_the_figure(made, tmp_path, single_file):
     box = screenshot(copy, tmp_path)[:440, :700]
     assert 0.003 < share_of_colour(box, BLUE) < 0.1
     assert share_of_colour(box, "#ffffff") > 0.5
+
+
+SLOW = """# %% [markdown]
+# # Long work
+
+# %%
+import os, pathlib, time
+pathlib.Path("{place}").write_text(str(os.getpid()))
+time.sleep(600)
+"""
+
+
+def test_a_report_that_is_stopped_keeps_what_is_finished_and_leaves_no_kernel_behind(tmp_path):
+    places = [tmp_path / f"kernel{k}" for k in range(2)]
+    (tmp_path / "00_good.py").write_text(GOOD)
+    for k, place in enumerate(places):
+        (tmp_path / f"1{k}_long.py").write_text(SLOW.format(place=place))
+    code = f"""
+from pathlib import Path
+from npexplore.report.build import build
+from npexplore.report.notebooks import find_notebooks
+build(find_notebooks(Path({str(tmp_path)!r})), Path({str(tmp_path / "out")!r}))
+"""
+    running = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True)
+    wait_for(
+        lambda: (
+            sum(place.exists() for place in places) == min(2, os.cpu_count())
+            and (tmp_path / "out/00_good.html").exists()
+        )
+    )
+    running.send_signal(signal.SIGINT)
+    _, said = running.communicate(timeout=60)
+    assert running.returncode != 0
+    assert said.rstrip().endswith("KeyboardInterrupt")
+    kernels = [int(place.read_text()) for place in places if place.exists()]
+    wait_for(lambda: not any(Path(f"/proc/{pid}").exists() for pid in kernels), seconds=20)
+    again = build(find_notebooks(tmp_path)[:1], tmp_path / "out")
+    assert kernel(tmp_path / "out") == re.search(r"kernel \d+", str(again.runs[0].cells))[0]
+
+
+def wait_for(ready, seconds=120):
+    deadline = time.monotonic() + seconds
+    while not ready():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
