@@ -10,7 +10,8 @@ NpexploreError
 └── SimulationError   a run that makes no progress: deadlock, stall, saturation, leak, endless instant
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 
 
@@ -80,3 +81,12 @@ def positive(subject: str, got: float, *, zero: bool = False) -> float:
     if not (got == got and abs(got) != float("inf") and (got > 0 or (zero and got == 0))):
         raise InputError(f"{subject} must be {rule} and finite, got {got!r}")
     return got
+
+
+@contextmanager
+def told_at(place: str) -> Iterator[None]:
+    """Put where a fault stands in front of what is wrong: whatever is raised inside becomes InputError `place: ...`."""
+    try:
+        yield
+    except NpexploreError as error:
+        raise InputError(f"{place}: {error}") from None

@@ -4,12 +4,14 @@ Prefixes are drawn around few addresses, so that they nest, meet and repeat; add
 Needs the extra `test` (hypothesis).
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from hypothesis import strategies as st
 
-from npexplore.golden.ipv4.addresses import MAX_ADDRESS, mask_of, prefix_pair, prefix_text
+from npexplore.golden.ipv4.addresses import MAX_ADDRESS, mask_of, prefix_text
 from npexplore.golden.ipv4.header import with_checksum, write_packet
+from npexplore.golden.lookup.family import IPV4, Family
 
 Route = tuple[str, int]
 Update = tuple[str, int | None]  # a prefix and its next hop; None takes the route away
@@ -61,13 +63,14 @@ def in_sequence(steps: "list[Route | int]") -> list[Update]:
     return sequence
 
 
-def addresses_near(routes: "list[Route] | list[Update]") -> list[int]:
+def addresses_near(routes: "Sequence[tuple[Any, Any]]", family: Family = IPV4) -> list[int]:
     """Return the addresses at which an answer of these routes can change: first, last, and just outside of each."""
-    found = {0, MAX_ADDRESS}
+    highest = (1 << family.bits) - 1
+    found = {0, highest}
     for prefix, _ in routes:
-        value, length = prefix_pair(prefix)
-        last = value | ~mask_of(length) & MAX_ADDRESS
-        found |= {value, last, (value - 1) & MAX_ADDRESS, (last + 1) & MAX_ADDRESS}
+        value, length = family.prefix_pair(prefix)
+        last = value | ~family.mask(length) & highest
+        found |= {value, last, (value - 1) & highest, (last + 1) & highest}
     return sorted(found)
 
 

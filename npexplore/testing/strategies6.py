@@ -4,14 +4,16 @@ As those for IPv4: prefixes nest, meet and repeat; addresses lie at the borders 
 malformed.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from hypothesis import strategies as st
 
-from npexplore.golden.ipv6.addresses import BITS, MAX_ADDRESS, mask_of, prefix_pair, prefix_text
+from npexplore.golden.ipv6.addresses import BITS, MAX_ADDRESS, mask_of, prefix_text
 from npexplore.golden.ipv6.header import write_packet
+from npexplore.golden.lookup.family import IPV6
 from npexplore.golden.mpls.stack import LABELS, Label, entry_bytes, write_stack
-from npexplore.testing.strategies import Route, Update, in_sequence, ipv4_packets
+from npexplore.testing.strategies import Route, Update, addresses_near, in_sequence, ipv4_packets
 
 _HOT = (
     0, 1, 0x2001_0DB8 << 96, (0x2001_0DB8 << 96) + (1 << 64), 0x2001_0DB8_0001 << 80, 0xFE80 << 112, 0xFF02 << 112,
@@ -49,14 +51,9 @@ def updates6(*, max_size: int = 30, next_hops: int = 8) -> st.SearchStrategy[lis
     return st.lists(st.one_of(insertion, st.integers(0, max(max_size - 1, 0))), max_size=max_size).map(in_sequence)
 
 
-def addresses_near6(routes: "list[Route] | list[Update]") -> list[int]:
-    """Return the addresses at which an answer of these routes can change: first, last, and just outside of each."""
-    found = {0, MAX_ADDRESS}
-    for prefix, _ in routes:
-        value, length = prefix_pair(prefix)
-        last = value | ~mask_of(length) & MAX_ADDRESS
-        found |= {value, last, (value - 1) & MAX_ADDRESS, (last + 1) & MAX_ADDRESS}
-    return sorted(found)
+def addresses_near6(routes: "Sequence[tuple[Any, Any]]") -> list[int]:
+    """Return `addresses_near` of IPv6 routes."""
+    return addresses_near(routes, IPV6)
 
 
 _OCTET, _ANY_PROTOCOL = st.integers(0, 255), st.sampled_from((6, 17, 58, 59, 50, 253))

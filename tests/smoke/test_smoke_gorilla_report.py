@@ -3,10 +3,7 @@
 import re
 
 import pytest
-
-from npexplore.paths import share
-from npexplore.report.build import build
-from npexplore.report.notebooks import find_notebooks
+from reference.pages import page_of
 
 pytestmark = pytest.mark.slow
 
@@ -19,14 +16,7 @@ FEWER = {  # the same questions, shorter
 
 @pytest.fixture(scope="module")
 def html(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("gorilla")
-    source = share("notebooks", "50_gorilla.py").read_text()
-    for usual, few in FEWER.items():
-        assert usual in source
-        source = source.replace(usual, few)
-    (folder / "50_gorilla.py").write_text(source)
-    build(find_notebooks(folder), folder).raise_for_errors()
-    return (folder / "50_gorilla.html").read_text()
+    return page_of("50_gorilla", tmp_path_factory.mktemp("gorilla"), FEWER).read_text()
 
 
 def test_every_figure_of_the_study_is_on_the_page(html):

@@ -3,11 +3,9 @@
 import re
 
 import pytest
+from reference.pages import page_of
 
 from npexplore.designs import design
-from npexplore.paths import share
-from npexplore.report.build import build
-from npexplore.report.notebooks import find_notebooks
 
 pytestmark = pytest.mark.slow
 
@@ -21,14 +19,7 @@ FEWER = {  # the same questions at fewer points
 
 @pytest.fixture(scope="module")
 def html(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("ixp1200")
-    source = share("notebooks", "30_ixp1200.py").read_text()
-    for usual, few in FEWER.items():
-        assert usual in source
-        source = source.replace(usual, few)
-    (folder / "30_ixp1200.py").write_text(source)
-    build(find_notebooks(folder), folder).raise_for_errors()
-    return (folder / "30_ixp1200.html").read_text()
+    return page_of("30_ixp1200", tmp_path_factory.mktemp("ixp1200"), FEWER).read_text()
 
 
 def test_every_figure_of_the_paper_is_on_the_page(html):

@@ -5,26 +5,18 @@ import re
 import numpy as np
 import pytest
 from reference.browser import screenshot, share_of_colour
+from reference.pages import page_of
 
-from npexplore.paths import share
 from npexplore.plot import theme
-from npexplore.report.build import build
-from npexplore.report.notebooks import find_notebooks
 
 pytestmark = pytest.mark.slow
 
-SLOW = "seeds=3, packets=8192, alternatives=True"
-QUICK = "seeds=2, packets=400, alternatives=True"
+FEWER = {"seeds=3, packets=8192, alternatives=True": "seeds=2, packets=400, alternatives=True"}
 
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("ixp2400")
-    source = share("notebooks", "10_ixp2400.py").read_text()
-    assert SLOW in source
-    (folder / "10_ixp2400.py").write_text(source.replace(SLOW, QUICK))
-    build(find_notebooks(folder), folder).raise_for_errors()
-    return folder / "10_ixp2400.html"
+    return page_of("10_ixp2400", tmp_path_factory.mktemp("ixp2400"), FEWER)
 
 
 def test_every_figure_of_the_study_is_on_the_page(page):

@@ -3,11 +3,9 @@
 import re
 
 import pytest
+from reference.pages import page_of
 
 from npexplore.designs import design
-from npexplore.paths import share
-from npexplore.report.build import build
-from npexplore.report.notebooks import find_notebooks
 
 pytestmark = pytest.mark.slow
 
@@ -26,14 +24,7 @@ FEWER = {  # the same questions with fewer packets
 
 @pytest.fixture(scope="module")
 def html(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("raw")
-    source = share("notebooks", "20_raw.py").read_text()
-    for usual, few in FEWER.items():
-        assert usual in source
-        source = source.replace(usual, few)
-    (folder / "20_raw.py").write_text(source)
-    build(find_notebooks(folder), folder).raise_for_errors()
-    return (folder / "20_raw.html").read_text()
+    return page_of("20_raw", tmp_path_factory.mktemp("raw"), FEWER).read_text()
 
 
 def test_every_figure_of_the_paper_is_on_the_page(html):

@@ -3,10 +3,7 @@
 import re
 
 import pytest
-
-from npexplore.paths import share
-from npexplore.report.build import build
-from npexplore.report.notebooks import find_notebooks
+from reference.pages import page_of
 
 pytestmark = pytest.mark.slow
 
@@ -28,14 +25,7 @@ FEWER = {  # the same questions at fewer points
 
 @pytest.fixture(scope="module")
 def html(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("soclib")
-    source = share("notebooks", "40_soclib.py").read_text()
-    for usual, few in FEWER.items():
-        assert usual in source
-        source = source.replace(usual, few)
-    (folder / "40_soclib.py").write_text(source)
-    build(find_notebooks(folder), folder).raise_for_errors()
-    return (folder / "40_soclib.html").read_text()
+    return page_of("40_soclib", tmp_path_factory.mktemp("soclib"), FEWER).read_text()
 
 
 def test_every_figure_of_the_study_is_on_the_page(html):

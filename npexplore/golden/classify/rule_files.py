@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from npexplore.errors import InputError, NpexploreError, UnknownNameError, one_of
+from npexplore.errors import InputError, UnknownNameError, one_of, told_at
 from npexplore.golden.classify.rules import MAX_RULES, Range, Rule, Rules, class_number, prefix_length, range_text
 from npexplore.golden.diffserv.records import PolicerRecord, PortQueuesRecord, QueueRecord
 from npexplore.golden.diffserv.setup import CLASSES
@@ -151,7 +151,7 @@ def _room(count: int, origin: str) -> None:
 
 def _rule(place: str, record: RuleRecord, policers: Collection[str] | None) -> Rule:
     readers: tuple[Callable[[str, Field, int], Range], ...] = (_addresses, _addresses, _numbers, _numbers, _protocols)
-    try:
+    with told_at(place):
         ranges = {
             name: reader(name, value, bits)
             for name, reader, bits in zip(FIELDS, readers, BITS, strict=True)
@@ -163,8 +163,6 @@ def _rule(place: str, record: RuleRecord, policers: Collection[str] | None) -> R
             one_of("policer", record.policer, policers)
         dscp = record.dscp if record.dscp is not None else class_number(record.class_name or "BE")
         return Rule(**ranges, dscp=dscp, policer=record.policer)
-    except NpexploreError as error:
-        raise InputError(f"{place}: {error}") from None
 
 
 def _addresses(name: str, value: Field, bits: int) -> Range:
@@ -206,14 +204,12 @@ def _classbench_rule(place: str, text: str, dscp: int) -> Rule:
     if not found:
         raise InputError(f"{place}: a rule is @PREFIX PREFIX LOW : HIGH LOW : HIGH PROTOCOL/MASK, got {text!r}")
     words = found.groups()
-    try:
+    with told_at(place):
         source, destination = (_addresses(name, word, 32) for name, word in zip(FIELDS[:2], words[:2], strict=True))
         source_port = _numbers("source_port", f"{words[2]}-{words[3]}", 16)
         destination_port = _numbers("destination_port", f"{words[4]}-{words[5]}", 16)
         protocol = _masked(words[6], words[7])
         return Rule(source, destination, source_port, destination_port, protocol, dscp)
-    except InputError as error:
-        raise InputError(f"{place}: {error}") from None
 
 
 def _masked(value: str, mask: str) -> Range:

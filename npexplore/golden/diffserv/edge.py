@@ -13,7 +13,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from npexplore.errors import InputError, NpexploreError, one_of
+from npexplore.errors import InputError, one_of, told_at
 from npexplore.golden.classify import Classifier, LinearSearch, RangeMatcher
 from npexplore.golden.classify.rule_files import RulesFile, read_rules_file, rules_of
 from npexplore.golden.classify.rules import Rule, Rules
@@ -94,15 +94,13 @@ def _treatment(rule: Rule, classes: tuple[str, ...], policer: int | None, drop: 
 
 
 def _policer(place: str, record: PolicerRecord) -> Policer:
-    try:
+    with told_at(place):
         rate = TokenRate.of(record.rate)
         if isinstance(record, LeakyBucketRecord):
             return LeakyBucket(rate, record.burst, record.tick_ns)
         if isinstance(record, SingleRateRecord):
             return SingleRate(rate, record.burst, record.excess, record.aware)
         return TwoRate(TokenRate.of(record.peak), record.peak_burst, rate, record.burst, record.aware)
-    except NpexploreError as error:
-        raise InputError(f"{place}: {error}") from None
 
 
 def _port(port: Port, record: RulesFile, classes: tuple[str, ...]) -> OutputPort:
@@ -126,11 +124,9 @@ def _port(port: Port, record: RulesFile, classes: tuple[str, ...]) -> OutputPort
                 f"{place}: queue {name}: quantum must be at least the largest frame of {largest} bytes, got {chosen}"
             )
         queues.append(ClassQueue(chosen, _limits(f"{place}: queue {name}", queue, rate)))
-    try:
+    with told_at(place):
         shaping = None if own.shape is None else Shaping(TokenRate.of(own.shape.rate), own.shape.burst)
         return OutputPort(rate, tuple(queues), scheduler, PREAMBLE, GAP, shaping, largest)
-    except NpexploreError as error:
-        raise InputError(f"{place}: {error}") from None
 
 
 def _merged(common: Mapping[str, QueueRecord], own: Mapping[str, QueueRecord], name: str) -> QueueRecord:
@@ -139,7 +135,7 @@ def _merged(common: Mapping[str, QueueRecord], own: Mapping[str, QueueRecord], n
 
 
 def _limits(place: str, record: QueueRecord, rate: TokenRate) -> QueueLimits:
-    try:
+    with told_at(place):
         early = None
         if record.early is not None:
             chance = Fraction(f"{record.early.chance:.12g}")
@@ -149,5 +145,3 @@ def _limits(place: str, record: QueueRecord, rate: TokenRate) -> QueueLimits:
             early = EarlyDrop((green, yellow, red), record.early.shift, small)
         packets = QueueLimits().packets if record.packets is None and record.bytes is None else record.packets
         return QueueLimits(packets, record.bytes, early)
-    except NpexploreError as error:
-        raise InputError(f"{place}: {error}") from None

@@ -33,7 +33,8 @@ class Bench:
     """Links of one speed, packets of one length, and the router between them.
 
     line_rate: of every link, `100Mb/s`. overhead_bytes: preamble and gap. queue_packets: a class's queue.
-    depth_packets: of leaky buckets; tick_ns: of the timer that they read. quantum_bytes: of the lowest class, doubled from class to class; None: one packet.
+    depth_packets: of leaky buckets; tick_ns: of the timer that they read. quantum_bytes: of the lowest class, doubled
+    from class to class; None: one packet.
     receiver: of each input; None: packets are received in no time. duration_s: rates leave out a share `warm_up` of it.
     """
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from npexplore.errors import InputError
+from npexplore.golden.prefixes import pair_of
 
 Address = str | int | IPv6Address
 Prefix = str | IPv6Network
@@ -47,20 +48,7 @@ def address_text(number: int) -> str:
 
 def prefix_pair(prefix: Prefix) -> tuple[int, int]:
     """Return (value, length); text without a length is one address. Raises InputError."""
-    if isinstance(prefix, IPv6Network):
-        return int(prefix.network_address), prefix.prefixlen
-    if not isinstance(prefix, str):
-        raise InputError(f"prefix must be text or an ipaddress network, got {prefix!r}")
-    head, slash, tail = prefix.partition("/")
-    if slash and not (tail.isascii() and tail.isdigit() and len(tail) <= 3 and int(tail) <= BITS):
-        raise InputError(f"prefix length must be 0 to {BITS}, got {prefix!r}")
-    length = int(tail) if slash else BITS
-    value = address_number(head)
-    if value & ~mask_of(length):
-        raise InputError(
-            f"prefix {prefix!r} has bits set below its length; nearest: {prefix_text(value & mask_of(length), length)}"
-        )
-    return value, length
+    return pair_of(prefix, BITS, IPv6Network, address_number, address_text)
 
 
 def prefix_text(value: int, length: int) -> str:

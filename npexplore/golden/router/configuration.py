@@ -19,7 +19,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from npexplore.errors import InputError, UnknownNameError
+from npexplore.errors import InputError, UnknownNameError, told_at
 from npexplore.golden.ipv4.addresses import address_number, address_text, mask_of, prefix_pair, prefix_text
 from npexplore.golden.router.policy import OFF, Policy
 from npexplore.golden.router.records import KINDS as KINDS
@@ -226,28 +226,22 @@ def _another_host(subject: str, address: int, port: Port) -> None:
 
 
 def _bit_rate(place: str, text: str) -> float:
-    try:
+    with told_at(place):
         value, unit = parse_rate(text)
-    except InputError as error:
-        raise InputError(f"{place}: {error}") from None
     if unit != "bit/s":
         raise InputError(f"{place}: rate must be in bits per second, got {text!r}")
     return value
 
 
 def _checked(place: str, address: str) -> int:
-    try:
+    with told_at(place):
         return address_number(address)
-    except InputError as error:
-        raise InputError(f"{place}: {error}") from None
 
 
 def _route(place: str, route: RouteRecord, ports: list[Port]) -> tuple[int, int, int, int, int]:
     """Return (value, length, kind, port, next hop)."""
-    try:
+    with told_at(place):
         value, length = prefix_pair(route.prefix)
-    except InputError as error:
-        raise InputError(f"{place}: {error}") from None
     if route.kind != "unicast":
         if route.via is not None or route.port is not None:
             raise InputError(f"{place}: a route of kind {route.kind} has neither via nor port")

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from npexplore.errors import InputError, UnknownNameError
+from npexplore.errors import InputError, UnknownNameError, told_at
 from npexplore.golden.ipv4.addresses import address_number as address_number4
 from npexplore.golden.ipv6.addresses import address_number, address_text, mask_of, prefix_pair, prefix_text
 from npexplore.golden.ipv6.header import SMALLEST_MTU
@@ -106,10 +106,8 @@ def _port(record: PortRecord, port: Port, before: Sequence[Port6 | None]) -> Por
 
 
 def _checked(place: str, address: str) -> int:
-    try:
+    with told_at(place):
         return address_number(address)
-    except InputError as error:
-        raise InputError(f"{place}: {error}") from None
 
 
 def _named(place: str, name: str | None, ports: Sequence[Port]) -> Port | None:
@@ -120,10 +118,8 @@ def _named(place: str, name: str | None, ports: Sequence[Port]) -> Port | None:
 
 
 def _route(place: str, route: RouteRecord, ports: Sequence[Port], found: Sequence[Port6 | None]) -> Route6:
-    try:
+    with told_at(place):
         value, length = prefix_pair(route.prefix)
-    except InputError as error:
-        raise InputError(f"{place}: {error}") from None
     if route.kind != "unicast":
         if route.via is not None or route.port is not None:
             raise InputError(f"{place}: a route of kind {route.kind} has neither via nor port")
@@ -163,10 +159,8 @@ def resolve_labels(records: Sequence[LabelRecord], router: Router) -> LabelMap |
             raise InputError(f"{place}: the label has an entry already")
         port, mac = _next_hop(place, record, router)
         entries[record.label] = LabelEntry(tuple(record.labels), port, mac, record.ttl == "uniform")
-        try:
+        with told_at(place):
             LabelMap.of({record.label: entries[record.label]})
-        except InputError as error:
-            raise InputError(f"{place}: {error}") from None
     return LabelMap.of(entries) if entries else None
 
 
@@ -179,10 +173,8 @@ def _next_hop(place: str, record: LabelRecord, router: Router) -> tuple[int, byt
         six = router.six or Six(tuple(None for _ in router.ports), ())
         number = _reached(place, via, port, six.ports)
         return number, six.neighbours.get(via, router.ports[number].peer_mac)
-    try:
+    with told_at(place):
         address = address_number4(record.via)
-    except InputError as error:
-        raise InputError(f"{place}: {error}") from None
     reached = [one for one in router.ports if one.on_link(address) and port in (None, one)]
     if not reached or address == reached[0].address:
         raise InputError(f"{place}: next hop {record.via} is on no link that it may use")

@@ -13,7 +13,7 @@ from typing import Any, get_args, get_type_hints
 
 import msgspec
 
-from npexplore.errors import InputError, NpexploreError, UnknownNameError, one_of
+from npexplore.errors import InputError, NpexploreError, UnknownNameError, one_of, told_at
 from npexplore.machine.described.formula import Formulas
 from npexplore.machine.described.records import Resources
 from npexplore.machine.resources import KINDS, DramTiming, Processor
@@ -27,10 +27,8 @@ TYPE = "type"
 def resolve(value: Any, formulas: Formulas, place: str) -> Any:
     """Return a value of a table with its formulas, also those inside it, worked out."""
     if isinstance(value, str) and value.lstrip().startswith("="):
-        try:
+        with told_at(place):
             return formulas.text(value.lstrip()[1:])
-        except NpexploreError as error:
-            raise InputError(f"{place}: {error}") from None
     if isinstance(value, list):
         return [resolve(one, formulas, place) for one in value]
     if isinstance(value, dict):

@@ -1,0 +1,30 @@
+"""A prefix of either version of IP as a pair: its first address, and how many leading bits are its own."""
+
+from collections.abc import Callable
+from ipaddress import IPv4Network, IPv6Network
+
+from npexplore.errors import InputError
+
+
+def pair_of(
+    prefix: str | IPv4Network | IPv6Network, bits: int, network: type[IPv4Network] | type[IPv6Network],
+    number: Callable[[str], int], text: Callable[[int], str],
+) -> tuple[int, int]:  # fmt: skip
+    """Return (value, length) of a prefix of addresses of `bits`; text without a length is one address.
+
+    number, text: an address read and written. Raises InputError for what is no prefix, or has bits below its length.
+    """
+    if isinstance(prefix, network):
+        return int(prefix.network_address), prefix.prefixlen
+    if not isinstance(prefix, str):
+        raise InputError(f"prefix must be text or an ipaddress network, got {prefix!r}")
+    head, slash, tail = prefix.partition("/")
+    if slash and not (tail.isascii() and tail.isdigit() and len(tail) <= 3 and int(tail) <= bits):
+        raise InputError(f"prefix length must be 0 to {bits}, got {prefix!r}")
+    length = int(tail) if slash else bits
+    value = number(head)
+    below = value & ((1 << bits - length) - 1)
+    if below:
+        nearest = f"{text(value - below)}/{length}"
+        raise InputError(f"prefix {prefix!r} has bits set below its length; nearest: {nearest}")
+    return value, length
