@@ -87,7 +87,7 @@ def build(p: Parameters) -> Machine:
     start = Start("random", cycle * max(1.0, residence_cycles(p, found)[1]))
     work = found.record(compute(p), visit(p, found), _end(p))
     if ideal:
-        pools = [Pool("engine", threads, _alone(work), home="engine", start=start)]
+        pools = [Pool("engine", threads, _alone(p, work), home="engine", start=start)]
     else:
         resources += [
             FifoServer("pre", cycle / p.lanes),
@@ -165,11 +165,14 @@ def visit(p: Parameters, found: Lowered) -> Callable[[Recorder, str, Mapping[str
 
 
 def _end(p: Parameters) -> End:
-    """Return what happens behind the last step: a control packet has the tables written through the data path."""
+    """Return what happens behind the last step: a control packet has the tables written through the data path.
+
+    The thread waits until its words are written: more of them than the channels take hold packets back.
+    """
 
     def end(m: Recorder, step: str) -> None:
         if step == "control" and p.update_writes:
-            with m.fork(), m.loop(p.update_writes):
+            with m.loop(p.update_writes):
                 m.qdr_write.serve(member=m.turn(p.channels, "update channel"))
 
     return end
@@ -188,12 +191,13 @@ def _held(p: Parameters, work: Callable[[Recorder, Packet], None]) -> Callable[[
     return keep
 
 
-def _alone(work: Callable[[Recorder, Packet], None]) -> Callable[[Recorder, Packet], None]:
+def _alone(p: Parameters, work: Callable[[Recorder, Packet], None]) -> Callable[[Recorder, Packet], None]:
     """Return the program where any free thread takes the next header."""
+    inner = _held(p, work)
 
     def program(m: Recorder, packet: Packet) -> None:
         m.receive.free(bytes=FRAME)
-        work(m, packet)
+        inner(m, packet)
 
     return program
 

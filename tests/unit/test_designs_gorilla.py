@@ -84,6 +84,9 @@ def test_a_thread_that_keeps_its_engine_makes_threads_useless():
     one, four = (rate(clusters=4, threads=t, scheduler="packet_end") for t in (1, 4))
     assert one == pytest.approx(2400 / 47.054, rel=2e-2)
     assert four == pytest.approx(one, rel=2e-2)
+    anywhere = NP.with_(**SHORT, scheduler="packet_end", balancing="ideal", rate_mpps=0)
+    assert anywhere.simulate().rate_pps == pytest.approx(9600e6 / 47.054, rel=2e-2)
+    assert anywhere.bounds().rate_pps == pytest.approx(9600e6 / 47.054, rel=1e-3)
 
 
 def test_overload_is_dropped_at_the_receive_side_or_at_the_fifos():
@@ -130,6 +133,22 @@ def test_exceptions_and_control_packets_take_their_own_paths():
     assert ends["control"] == pytest.approx(0.2, abs=0.01)
     assert ends["exception"] == pytest.approx(0.08, abs=0.03)
     assert NP.with_(**SHORT, controls=0.2, update_writes=8).simulate().utilization["qdr_write"].busy > 0.2
+
+
+def test_table_updates_hold_packets_back_where_the_channels_cannot_write_more():
+    updates = NP.with_(**SHORT, controls=0.05, update_writes=200)  # ten words a packet: 1200 M of them are 120 Mpps
+    assert updates.bounds().rate_pps == pytest.approx(120e6, rel=1e-3)
+    answer = updates.simulate()
+    assert answer.rate_pps == pytest.approx(120e6, rel=2e-2)
+    assert NP.with_(**SHORT, controls=1.0, update_writes=4096).simulate().rate_pps < 1e6
+
+
+def test_what_goes_through_waits_for_packets_although_some_engines_are_always_busy():
+    """Headers go to the first free threads: some engines never rest, while all together are busy for 73 %."""
+    answer = NP.with_(**SHORT, flow_counting="on", channels=8).simulate()
+    assert answer.rate_pps == pytest.approx(200e6, rel=2e-3)
+    assert answer.bottleneck == "arrivals"
+    assert NP.with_(**SHORT, engines=4).simulate().bottleneck == "engine"
 
 
 def test_one_pool_is_what_queueing_answers():
