@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from npexplore.cli.options import split_settings
-from npexplore.cli.output import emit, json_option, table
-from npexplore.errors import InputError
+from npexplore.cli.options import split_settings, values_or_span
+from npexplore.cli.output import cell, emit, json_option, table
+from npexplore.errors import one_of
 
 if TYPE_CHECKING:
     from npexplore.study.calibrate import Calibration
-    from npexplore.study.grid import Span
 
 
 @click.command("calibrate")
@@ -45,11 +44,11 @@ def command(
     """Fit parameters of DESIGN to calibration rows of the ledger; rows of any other role are refused."""
     from tqdm import tqdm
 
-    from npexplore.designs import design as design_of
+    from npexplore.designs import DESIGNS
     from npexplore.study.calibrate import calibrate
 
-    of = design_of(design).name
-    free = {name: _free(name, values) for name, values in split_settings(settings).items()}
+    of = one_of("design with published rows", design, DESIGNS)
+    free = {name: values_or_span(name, values) for name, values in split_settings(settings, "--free").items()}
     with tqdm(total=None, unit="point", disable=None, file=sys.stderr, leave=False) as bar:
         found = calibrate(
             free, keys or None, of=of, starts=starts, fit_seeds=range(1, seeds + 1), packets=packets, solver=solver,
@@ -59,24 +58,11 @@ def command(
     emit({"design": of, **found.to_dict()}, lambda: text(found), as_json=as_json)
 
 
-def _free(name: str, values: list[str]) -> Span | list[str]:
-    from npexplore.study.grid import Span
-
-    if len(values) == 1 and ".." in values[0]:
-        low, _, high = values[0].partition("..")
-        try:
-            return Span(float(low), float(high))
-        except ValueError:
-            raise InputError(f"--free {name} needs low..high, got {values[0]!r}") from None
-    return list(values)
-
-
 def text(found: Calibration) -> str:
     """Return a calibration as people read it: the values, how well the rows are met, what they leave open."""
     admissible = found.admissible
     values = [
-        {"parameter": name, "fitted": value, "admissible": " ".join(f"{v:.4g}" if isinstance(v, float) else str(v)
-                                                                     for v in admissible[name])}
+        {"parameter": name, "fitted": value, "admissible": " ".join(dict.fromkeys(map(cell, admissible[name])))}
         for name, value in found.best.values.items()
     ]  # fmt: skip
     rows = [

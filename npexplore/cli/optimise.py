@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from npexplore.cli.options import ending, read_workload, set_option, split_settings, workload_options
+from npexplore.cli.options import ending, read_workload, set_option, split_settings, values_or_span, workload_options
 from npexplore.cli.output import emit, json_option, table
 
 if TYPE_CHECKING:
@@ -50,11 +50,13 @@ def command(
 
     import npexplore.designs as designs
     from npexplore.study.costs import sources
+    from npexplore.study.grid import listed
     from npexplore.study.optimise import optimise
 
-    knobs = split_settings(settings)
+    knobs = {name: values_or_span(name, values) for name, values in split_settings(settings).items()}
     base = designs.design(design)
-    base.with_(**{name: values[0] for name, values in knobs.items()})  # a misspelt knob before a long capture
+    for name, values in knobs.items():
+        listed(base, name, values)  # a wrong one before a long capture
     load = read_workload(base, trace, mix, packet_bytes, arrivals, rate)
     with tqdm(total=None, unit="point", disable=None, file=sys.stderr, leave=False) as bar:
 
@@ -76,18 +78,23 @@ def text(found: Optimum) -> str:
     head = (
         f"{n['points']:,} points of {found.design} under {found.workload}: {n['impossible']:,} impossible, "
         f"{n['pruned_by_bounds']:,} pruned by bounds, {n['ranked_lower']:,} ranked lower by demands, "
-        f"{n['queueing']:,} by queueing, {n['simulated']:,} simulated; {found.saved:,} simulations saved "
-        f"({found.built:,} machines built)."
+        f"{n['queueing']:,} by queueing, {n['simulated']:,} simulated. "
+        f"Simulations saved: {found.saved:,}; machines built: {found.built:,}."
     )
     if found.unconfirmed:
         head += (
-            f"\n{found.unconfirmed:,} more points may be on the front: name fewer costs (--cost), a larger "
+            f"\nPoints that may be on the front too: {found.unconfirmed:,}; name fewer costs (--cost), a larger "
             "--tolerance, or more --simulations."
         )
     rows = [
-        {**best.knobs, **{name: best.costs[name] for name in found.costs}, "Mb/s": best.throughput / 1e6,
+        {**best.knobs, **{_cost(name): best.costs[name] for name in found.costs}, "Mb/s": best.throughput / 1e6,
          "latency ns": None if best.latency is None else best.latency * 1e9, "bottleneck": best.bottleneck}
         for best in found.front
     ]  # fmt: skip
     more = f"\n... and {len(rows) - SHOWN} more (--json has all)" if len(rows) > SHOWN else ""
     return f"{head}\n\n{table(rows[:SHOWN])}{more}"
+
+
+def _cost(name: str) -> str:
+    """Return the heading of a cost, told from a knob of the same name."""
+    return f"cost {name.removesuffix('_bits')}{' (bits)' * name.endswith('_bits')}"

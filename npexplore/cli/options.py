@@ -13,6 +13,7 @@ from npexplore.errors import InputError, NpexploreError
 if TYPE_CHECKING:
     from npexplore.designs import Design
     from npexplore.machine.workload import Workload
+    from npexplore.study.grid import Span
 
 F = TypeVar("F", bound=Callable[..., Any])
 DAMAGED = 3  # exit status: the input was damaged part-way
@@ -124,22 +125,40 @@ def ending(load: Workload | None) -> int:
     """Return the exit status that a workload asks for: 3, with a warning, if its capture is damaged."""
     if load is None or load.damage is None:
         return 0
-    warn(f"{load.name}: {load.damage}; the {len(load.packet_bytes):,} packets before it are used")
+    kept = len(load.packet_bytes)
+    used = "the packet before it is used" if kept == 1 else f"the {kept:,} packets before it are used"
+    warn(f"{load.name}: {load.damage}; {used}")
     return DAMAGED
 
 
-def split_settings(settings: Sequence[str]) -> dict[str, list[str]]:
+def split_settings(settings: Sequence[str], option: str = "--set") -> dict[str, list[str]]:
     """Return `knob=v1,v2` texts as lists of values by knob; raises InputError."""
     found: dict[str, list[str]] = {}
     for text in settings:
         name, equals, values = text.partition("=")
         listed = [value.strip() for value in values.split(",")]
         if not equals or not name.strip() or not all(listed):
-            raise InputError(f"--set needs knob=value, got {text!r}")
+            raise InputError(f"{option} needs knob=value, got {text!r}")
         if name.strip() in found:
-            raise InputError(f"--set {name.strip()} is given twice")
+            raise InputError(f"{option} {name.strip()} is given twice")
         found[name.strip()] = listed
     return found
+
+
+def values_or_span(name: str, texts: list[str]) -> Span | list[str]:
+    """Return the values of a knob, or its span: LOW..HIGH, LOW..HIGH:log."""
+    from npexplore.study.grid import Span
+
+    low, dots, high = texts[0].partition("..")
+    if len(texts) > 1 or not dots:
+        return texts
+    high, _, how = high.partition(":")
+    try:
+        if how not in ("", "log"):
+            raise ValueError
+        return Span(float(low), float(high), how == "log")
+    except ValueError:
+        raise InputError(f"span of knob {name} must be LOW..HIGH or LOW..HIGH:log, got {texts[0]!r}") from None
 
 
 def apply_settings(design: Design, settings: Sequence[str]) -> Design:

@@ -2,23 +2,21 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from npexplore.cli.options import (
+    check_packets,
     ending,
     read_workloads,
     set_option,
     several_workloads_options,
     split_settings,
+    values_or_span,
     warn_of_idle_knobs,
 )
 from npexplore.cli.output import emit, json_option, note, one_line, table
 from npexplore.errors import InputError, one_of
-
-if TYPE_CHECKING:
-    from npexplore.study.grid import Values
 
 SHOWN = 12  # rows of the table for people
 
@@ -61,12 +59,14 @@ def command(
         raise InputError("--cluster brings its own workers; leave --workers and --processes out")
     if cluster is not None:
         place_of(cluster)  # a wrong one before a long capture
-    knobs = {name: _values(name, values) for name, values in split_settings(settings).items()}
+    knobs = {name: values_or_span(name, values) for name, values in split_settings(settings).items()}
     base = designs.design(design)
     solvers = solvers or ("simulation",)
     method, n = _sample(sample)
     for name in knobs:
         one_of(f"knob of {base.name}", name, base.parameters)  # a misspelt one before a long capture
+    if "simulation" in solvers:
+        check_packets(base, packets)
     loads = read_workloads(base, trace, mix, packet_bytes, arrivals, rate)
     if method is None:
         points = grid(base, loads, solver=solvers, seeds=seeds, knobs=knobs)
@@ -109,22 +109,6 @@ def command(
 
     emit(summary, text, as_json=as_json)
     return max(ending(load) for load in loads)
-
-
-def _values(name: str, texts: list[str]) -> "Values":
-    """Return the values of a knob, or its span: LOW..HIGH, LOW..HIGH:log."""
-    from npexplore.study.grid import Span
-
-    low, dots, high = texts[0].partition("..")
-    if len(texts) > 1 or not dots:
-        return texts
-    high, _, how = high.partition(":")
-    try:
-        if how not in ("", "log"):
-            raise ValueError
-        return Span(float(low), float(high), how == "log")
-    except ValueError:
-        raise InputError(f"span of knob {name} must be LOW..HIGH or LOW..HIGH:log, got {texts[0]!r}") from None
 
 
 def _sample(text: str | None) -> tuple[str | None, int]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
+from math import prod
 from typing import NamedTuple
 
 from npexplore.designs import Design, design
@@ -15,6 +16,7 @@ from npexplore.machine.parameters import Value
 from npexplore.machine.workload import Workload
 
 SOLVERS = ("bounds", "queueing", "simulation")
+MOST_POINTS = 2_000_000  # combinations of knobs that are made one by one
 
 
 class Span(NamedTuple):
@@ -78,10 +80,12 @@ def combined(
 def listed(base: Design, name: str, values: Values) -> list[Value]:
     """Return the values of one knob, each once and in the parameter's own type; raises UnknownNameError, InputError."""
     if isinstance(values, Span):
-        base.with_(**{name: values.low})  # a wrong name first
-        if not isinstance(base.parameters[name], int) or not float(values.low).is_integer():
+        low, high = ends(base, name, values)
+        if not isinstance(low, int) or not isinstance(high, int):
             raise InputError(f"knob {name} is not counted in whole numbers; a grid needs its values, or take a sample")
-        values = range(int(values.low), int(values.high) + 1)
+        if high - low >= MOST_POINTS:
+            raise InputError(f"span of knob {name} has {high - low + 1:,} values, at most {MOST_POINTS:,}")
+        values = range(low, high + 1)
     given = [values] if isinstance(values, str | int | float) else list(values)
     checked = [base.with_(**{name: value}).parameters[name] for value in dict.fromkeys(given)]
     if not checked:
@@ -90,7 +94,19 @@ def listed(base: Design, name: str, values: Values) -> list[Value]:
     return list(dict.fromkeys(checked))
 
 
+def ends(base: Design, name: str, span: Span) -> tuple[int | float, int | float]:
+    """Return both ends of a knob's span in the parameter's own type; raises UnknownNameError, InputError."""
+    low, high = (base.with_(**{name: end}).parameters[name] for end in (span.low, span.high))
+    if isinstance(low, str) or isinstance(high, str):
+        raise InputError(f"knob {name} is a choice; list its values")
+    if not low <= high:
+        raise InputError(f"span of knob {name} must go upwards, got {low}..{high}")
+    return low, high
+
+
 def _designs(base: Design, knobs: Mapping[str, Values]) -> Iterator[Design]:
     choices = [listed(base, name, values) for name, values in knobs.items()]
+    if (points := prod(map(len, choices))) > MOST_POINTS:
+        raise InputError(f"a grid takes at most {MOST_POINTS:,} combinations of knobs, got {points:,}; take a sample")
     for chosen in product(*choices):
         yield base.with_(**dict(zip(knobs, chosen, strict=True)))

@@ -2,9 +2,9 @@
 
 1. Every point of the grid gets its costs and its upper bound as arrays (study/space.py).
 2. Of the points with the same costs those go on that have the least norm of demands.
-3. Each point has an estimate, never above its bound: first by the norm of demands, then by queueing, both corrected by
-   how they were off (median) where the next level has answered; then the simulated value. Points on the front of
-   estimates are asked at the next level until all on it are simulated.
+3. Each point has an estimate, never above its bound: first by the norm of demands (latency: with the load that they
+   make), then by queueing, both corrected by how they were off (median) where the next level has answered; then the
+   simulated value. Points on the front of estimates are asked at the next level until all on it are simulated.
 4. What a simulated point dominates even at its bound is out for good.
 """
 
@@ -13,25 +13,23 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from npexplore.designs import Design
 from npexplore.errors import InputError, ModelError, one_of
-from npexplore.machine.parameters import Value
 from npexplore.machine.workload import Workload
 from npexplore.solve.prediction import Prediction
 from npexplore.study.answers import Answer
 from npexplore.study.asked import asked
 from npexplore.study.costs import COSTS
 from npexplore.study.grid import SweepPoint, Values
+from npexplore.study.optimum import Best, Optimum
 from npexplore.study.pareto import boxes, front
 from npexplore.study.space import Space, space
 
-if TYPE_CHECKING:
-    import pandas as pd
+__all__ = ["Best", "Optimum", "optimise"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -43,78 +41,6 @@ QUEUEING = 400
 SIMULATIONS = 100
 AT_ONCE = (64, 16)  # points asked in one round of queueing, of simulation
 LEVELS = ("bounds", "queueing", "simulation")
-
-
-@dataclass(frozen=True)
-class Best:
-    """A machine on the front, simulated. throughput: bit/s of packets, with its 95 % interval; latency: mean, in s;
-    bounds, queueing: throughput by these (queueing None where it refuses or was not asked).
-    """
-
-    knobs: Mapping[str, Value]
-    costs: Mapping[str, float]
-    throughput: float
-    interval: tuple[float, float] | None
-    latency: float | None
-    bottleneck: str
-    bounds: float
-    queueing: float | None
-
-
-@dataclass(frozen=True)
-class Optimum:
-    """The front, best merit first, and where the other points went.
-
-    counts: points = impossible + pruned_by_bounds + ranked_lower + queueing + simulated, each point where its way
-    ended: pruned are those that a simulated point dominates even at their bound. unconfirmed: points that their
-    estimates put on the front and that were not simulated, for want of a larger budget. built: machines made to know
-    the bounds of all points.
-    """
-
-    design: str
-    workload: str
-    costs: tuple[str, ...]
-    merits: tuple[str, ...]
-    front: tuple[Best, ...]
-    counts: Mapping[str, int]
-    built: int
-    unconfirmed: int
-    tolerance: float
-
-    @property
-    def saved(self) -> int:
-        """Simulations that were not needed."""
-        return self.counts["points"] - self.counts["impossible"] - self.counts["simulated"]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the JSON document of `npexplore optimise`."""
-        return {
-            "design": self.design, "workload": self.workload, "costs": self.costs, "merits": self.merits,
-            "points": dict(self.counts), "machines_built": self.built, "simulations_saved": self.saved,
-            "unconfirmed": self.unconfirmed, "tolerance": self.tolerance,
-            "front": [_line(best) for best in self.front],
-        }  # fmt: skip
-
-    def frame(self) -> pd.DataFrame:
-        """Return the front as a table: knobs, costs as cost_NAME, throughput_bps, latency_ns, what each level said."""
-        import pandas as pd
-
-        lines = [_line(best) for best in self.front]
-        costs = [{f"cost_{name}": value for name, value in line.pop("costs").items()} for line in lines]
-        return pd.DataFrame([{**line.pop("knobs"), **cost, **line} for line, cost in zip(lines, costs, strict=True)])
-
-    def _repr_html_(self) -> str:
-        return str(self.frame()._repr_html_())
-
-
-def _line(best: Best) -> dict[str, Any]:
-    low, high = best.interval or (None, None)
-    return {
-        "knobs": dict(best.knobs), "costs": dict(best.costs), "throughput_bps": best.throughput,
-        "throughput_low_bps": low, "throughput_high_bps": high,
-        "latency_ns": None if best.latency is None else best.latency * 1e9, "bottleneck": best.bottleneck,
-        "bounds_bps": best.bounds, "queueing_bps": best.queueing,
-    }  # fmt: skip
 
 
 def optimise(
@@ -176,16 +102,20 @@ class _Search:
     def __post_init__(self) -> None:
         self.chosen = self._candidates()
         self.price = np.stack([self.space.cost(name)[self.chosen] for name in self.costs], axis=1)
-        self.bound = np.stack([self._known(name, self.space.throughput) for name in self.merits], axis=1)
-        self.first = np.stack([self._known(name, self.space.smooth) for name in self.merits], axis=1)
+        known = self.space
+        self.bound = self._known(known.throughput, known.latency)
+        self.first = np.minimum(self.bound, self._known(known.smooth, known.delay))
         self.estimate = self.first.copy()
         self.level = np.zeros(len(self.chosen), dtype=np.int64)
         self.alive = np.ones(len(self.chosen), dtype=np.bool_)
         self.pruned = 0
 
-    def _known(self, merit: str, throughput: Floats) -> Floats:
-        """Return a merit of the candidates by the arrays: throughput, or the reciprocal of the latency's bound."""
-        return throughput[self.chosen] if merit == "throughput" else 1.0 / self.space.latency[self.chosen]
+    def _known(self, throughput: Floats, latency: Floats) -> Floats:
+        """Return the merits of the candidates by some arrays: throughput, and the reciprocal of a latency."""
+        return np.stack(
+            [throughput[self.chosen] if name == "throughput" else 1.0 / latency[self.chosen] for name in self.merits],
+            axis=1,
+        )
 
     def _candidates(self) -> Integers:
         """Return the points that go on: of those with equal costs the best few by the norm of demands, by latency."""
@@ -194,7 +124,7 @@ class _Search:
             levels, place = np.unique(self.space.cost(name), return_inverse=True)
             _, key = np.unique(key * len(levels) + place, return_inverse=True)
         found = []
-        for rank in (self.space.smooth, *([1.0 / self.space.latency] if "latency" in self.merits else [])):
+        for rank in (self.space.smooth, *([1.0 / self.space.delay] if "latency" in self.merits else [])):
             order = np.lexsort((np.arange(len(key)), -rank, key))
             begins = np.flatnonzero(np.diff(key[order], prepend=-1))
             nth = np.arange(len(order)) - np.repeat(begins, np.diff(np.append(begins, len(order))))
@@ -219,8 +149,9 @@ class _Search:
                       for k in todo]  # fmt: skip
             for k, found in zip(todo, ask(points), strict=True):
                 self.level[k] = level
-                self.answers.setdefault(int(k), {})[level] = found if isinstance(found, Prediction) else None
-                if level == 2 and not isinstance(found, Prediction):
+                told = found if isinstance(found, Prediction) and self._merits(int(k), found).all() else None
+                self.answers.setdefault(int(k), {})[level] = told
+                if level == 2 and told is None:
                     self.alive[k] = False  # a run that cannot go on
             self._correct()
             if progress is not None:

@@ -18,6 +18,7 @@ from typing import Any
 from npexplore.designs import DESIGNS, design
 from npexplore.errors import InputError, UnknownNameError, one_of
 from npexplore.ledger import Ledger, Row, load
+from npexplore.machine.mixes import mix_names
 from npexplore.machine.parameters import Value
 from npexplore.study.quantities import QUANTITIES
 from npexplore.units import UNITS, factor
@@ -88,11 +89,13 @@ def read_results(path: str | Path, ledger: Ledger | None = None) -> Results:
     """Read a user's numbers; raises InputError that names file, line and column, with the nearest names."""
     name = Path(path).name
     try:
-        with open(path, newline="", encoding="utf-8") as file:
+        with open(path, newline="", encoding="utf-8-sig") as file:  # spreadsheets put a mark before the first column
             reader = csv.reader(file, strict=True)
             lines = [(reader.line_num, cells) for cells in reader if cells]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{path}: {error}") from None
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}") from None
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"{path}: not a CSV file in UTF-8: {error}") from None
     if len(lines) < 2:
         raise InputError(f"{name}: needs a line of column names and at least one of numbers, got {len(lines)} lines")
     head = [column.strip() for column in lines[0][1]]
@@ -111,7 +114,8 @@ def read_results(path: str | Path, ledger: Ledger | None = None) -> Results:
         missing = [column for column in FIXED if column not in head]
         if missing:
             raise InputError(
-                f"{name}:1: needs the columns key,value or design,...,quantity,value,unit; {missing[0]!r} is missing"
+                f"{name}:1: needs the columns key,value or design,...,quantity,value,unit; {missing[0]!r} is missing, "
+                f"got {', '.join(map(repr, head))} (commas between columns)"
             )
         found = [_by_conditions(name, line, row, known) for line, row in rows]
     first: dict[str, Result] = {}
@@ -147,6 +151,10 @@ def _by_conditions(name: str, line: int, row: Mapping[str, str], ledger: Ledger)
     quantities = {known.quantity for known in ledger if known.design == of}
     quantity = one_of(f"{place}: column 'quantity':", row["quantity"], quantities | _ruled(of))
     one_of(f"{place}: column 'unit':", row["unit"], UNITS)
+    measured = {known.unit for known in ledger.select(design=of, quantity=quantity)}
+    if measured and UNITS[row["unit"]][0] not in {UNITS.get(unit, ("",))[0] for unit in measured}:
+        raise InputError(f"{place}: column 'unit' must measure what {', '.join(sorted(measured))} measures, "
+                         f"got {row['unit']!r}")  # fmt: skip
     value = _number(place, row["value"])
     given = {column: cell for column, cell in row.items() if column not in FIXED and cell}
     usual = dict(design(of).parameters) if of in DESIGNS else {}  # what a condition is that nobody names
@@ -156,7 +164,7 @@ def _by_conditions(name: str, line: int, row: Mapping[str, str], ledger: Ledger)
             if UNITS.get(published.unit, ("",))[0] != UNITS[row["unit"]][0]:
                 continue  # the same quantity in another dimension (bits, packets)
             return Result(line, published, published.from_si(value * factor(row["unit"])), True)
-    conditions = _conditions(place, of, given)
+    conditions = _conditions(place, of, given, ledger)
     made = Row(
         key=f"{of}.{Path(name).stem}.line{line}", where=f"line {line}", quantity=quantity, kind="number",
         value=row["value"], point=value, unit=row["unit"], lo=value, hi=value, role="check", conditions=conditions,
@@ -170,13 +178,20 @@ def _ruled(of: str) -> set[str]:
     return {quantity for quantity in QUANTITIES.get(of, {}) if "." not in quantity}
 
 
-def _conditions(place: str, of: str, given: Mapping[str, str]) -> dict[str, str | float]:
+def _mixes_of(of: str, ledger: Ledger) -> set[str]:
+    """Return the mixes that published rows of a design name, those for several together too."""
+    return {str(row.conditions["mix"]) for row in ledger if row.design == of and "mix" in row.conditions}
+
+
+def _conditions(place: str, of: str, given: Mapping[str, str], ledger: Ledger) -> dict[str, str | float]:
     """Return the conditions of a number that nobody published; raises InputError for what a design cannot have."""
     if of not in DESIGNS:
         raise InputError(f"{place}: no published row of {of} has these conditions, and there is no model of it")
     parameters = design(of).parameters.file.parameter
     found: dict[str, str | float] = {}
     for column, cell in given.items():
+        if column == "mix":
+            one_of(f"{place}: column 'mix':", cell, [*mix_names(), *_mixes_of(of, ledger)])
         if column.partition("_")[0] in OTHERS:
             found[column] = cell
             continue

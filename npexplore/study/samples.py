@@ -17,7 +17,7 @@ from npexplore.designs import Design, design
 from npexplore.errors import InputError, one_of
 from npexplore.machine.parameters import Value
 from npexplore.machine.workload import Workload
-from npexplore.study.grid import Span, SweepPoint, Values, combined, listed
+from npexplore.study.grid import MOST_POINTS, Span, SweepPoint, Values, combined, ends, listed
 
 Floats = npt.NDArray[np.float64]
 
@@ -67,6 +67,8 @@ def sample(
     one_of("sampling method", method, METHODS)
     if n < 1 or n != int(n):
         raise InputError(f"a sample needs at least one point, got {n}")
+    if n > MOST_POINTS:
+        raise InputError(f"a sample takes at most {MOST_POINTS:,} points, got {n:,}")
     spaces = {name: _space(base, name, values) for name, values in {**(knobs or {}), **more}.items()}
     if not spaces:
         raise InputError("a sample needs at least one knob to vary")
@@ -83,11 +85,7 @@ def _space(base: Design, name: str, values: Values) -> Callable[[float], Value]:
     if not isinstance(values, Span):
         chosen = listed(base, name, values)
         return lambda u: chosen[min(floor(u * len(chosen)), len(chosen) - 1)]
-    low, high = (base.with_(**{name: end}).parameters[name] for end in (values.low, values.high))
-    if isinstance(low, str) or isinstance(high, str):
-        raise InputError(f"knob {name} is a choice; list its values")
-    if not low < high:
-        raise InputError(f"span of knob {name} must go upwards, got {low}..{high}")
+    low, high = ends(base, name, values)
     if values.log and low <= 0:
         raise InputError(f"a logarithmic span of knob {name} must begin above 0, got {low}")
     if isinstance(low, int) and isinstance(high, int):

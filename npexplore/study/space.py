@@ -1,8 +1,10 @@
 """A grid of machines as arrays: costs, upper bound and norm of demands of every point (study/factored.py builds few).
 
     bound = bits of a packet / max_k D_k        norm = bits of a packet / (sum of D_k^4)^(1/4)
+    delay = latency / (1 - S x offered rate)    saturated: threads x S    S = (sum of D_k^4)^(1/4) without arrivals
 
 D_k are the seconds a packet at the most loaded member of server k over its units, threads and arrivals included.
+`delay` orders machines by latency as `norm` does by throughput: that of M/M/1, and Little's law with all threads busy.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import product
+from math import prod
 
 import numpy as np
 import numpy.typing as npt
@@ -21,21 +24,24 @@ from npexplore.machine.workload import Workload
 from npexplore.solve.bounds import demanded, offered_rate
 from npexplore.study.costs import COSTS, parts
 from npexplore.study.factored import Factored, factored
-from npexplore.study.grid import Span, Values
+from npexplore.study.grid import Values, listed
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 MOST_POINTS = 20_000_000
 POWER = 4
+FULLEST = 0.98  # share of its rate at which a machine is taken for overloaded
 SECONDS, COST = "seconds.", "cost."
+ARRIVALS = SECONDS + "arrivals"
 
 
 @dataclass
 class Space:
     """The possible points of a grid, each array one element a point. numbers: of the points in the whole grid.
 
-    throughput (bit/s of packets) and latency (s) are bounds; smooth: throughput by the norm of demands; bits: of a
-    packet; built: machines that were made for all this; reason: why a machine is impossible, if any is.
+    throughput (bit/s of packets) and latency (s) are bounds; smooth: throughput by the norm of demands; delay: latency
+    with queueing, estimated; bits: of a packet; built: machines that were made for all this; reason: why a machine is
+    impossible, if any is.
     """
 
     design: Design
@@ -45,6 +51,7 @@ class Space:
     throughput: Floats = field(default_factory=lambda: np.empty(0))
     smooth: Floats = field(default_factory=lambda: np.empty(0))
     latency: Floats = field(default_factory=lambda: np.empty(0))
+    delay: Floats = field(default_factory=lambda: np.empty(0))
     bits: Floats = field(default_factory=lambda: np.empty(0))
     costs: dict[str, Floats] = field(default_factory=dict)
     built: int = 0
@@ -53,7 +60,7 @@ class Space:
     @property
     def points(self) -> int:
         """The number of points of the grid."""
-        return int(np.prod([len(values) for values in self.axes.values()], dtype=np.int64))
+        return prod(len(values) for values in self.axes.values())
 
     @property
     def possible(self) -> int:
@@ -82,17 +89,10 @@ class Space:
 def space(design: Design, workload: Workload | None, knobs: Mapping[str, Values], *, latency: bool = False) -> Space:
     """Return the grid of a design over every combination of some knobs' values.
 
-    latency: also its bound. Raises UnknownNameError, InputError before anything is built.
+    knobs: values as for a grid. latency: also its bound and estimate. Raises UnknownNameError, InputError before
+    anything is built.
     """
-    axes: dict[str, list[Value]] = {}
-    for name, values in knobs.items():
-        if isinstance(values, Span):
-            raise InputError(f"knob {name}: a search takes its values one by one, got {values.low:g}..{values.high:g}")
-        listed = [values] if isinstance(values, str | int | float) else list(values)
-        checked = [design.with_(**{name: value}).parameters[name] for value in dict.fromkeys(listed)]
-        if not checked:
-            raise InputError(f"knob {name} needs at least one value")
-        axes[name] = list(dict.fromkeys(checked))
+    axes = {name: listed(design, name, values) for name, values in knobs.items()}
     if not axes:
         raise InputError(f"a search over {design.name} needs at least one knob with its values, got none")
     # Text first: each combination of choices is a structure of its own.
@@ -164,21 +164,28 @@ def _fill(out: Space, learned: list[tuple[int, Factored]], latency: bool) -> Non
         numbers.append(begin + np.flatnonzero(here))
         worst, norm = np.zeros(part.shape), np.zeros(part.shape)
         for name in part.factors:
-            if name.startswith(SECONDS):
+            if name.startswith(SECONDS) and name != ARRIVALS:
                 seconds = part.full(name)
                 np.maximum(worst, seconds, out=worst)
                 norm += seconds**POWER
+        own = norm ** (1 / POWER)
+        if (offered := part.full(ARRIVALS) if ARRIVALS in part.factors else None) is not None:
+            worst, norm = np.maximum(worst, offered), norm + offered**POWER
         bits = part.full("bits")
         found = {"bits": bits, "throughput": bits / worst, "smooth": bits / norm ** (1 / POWER)}
         found |= {COST + name: np.zeros(part.shape) for name in COSTS}
         for name in part.factors:
             if name.startswith(COST):
                 found[name[: name.index(".", len(COST))]] += part.full(name)
-        found |= {"latency": part.full("latency")} if latency else {}
+        if latency:
+            found["latency"] = part.full("latency")
+            load = None if offered is None else np.minimum(own / offered, FULLEST)
+            found["delay"] = found[COST + "threads"] * own if load is None else found["latency"] / (1 - load)
         for name, values in found.items():
             columns.setdefault(name, []).append(values.ravel()[here])
     joined = {name: np.concatenate(arrays) for name, arrays in columns.items()}
     out.numbers = np.concatenate(numbers)
     out.throughput, out.smooth, out.bits = joined["throughput"], joined["smooth"], joined["bits"]
-    out.latency = joined.get("latency", np.zeros(len(out.numbers)))
+    nothing = np.zeros(len(out.numbers))
+    out.latency, out.delay = joined.get("latency", nothing), joined.get("delay", nothing)
     out.costs = {name: joined[COST + name] for name in COSTS}

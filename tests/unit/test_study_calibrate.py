@@ -144,4 +144,4 @@ def test_the_command(capsys):
     assert main([*arguments, "--row", key]) == 2
     assert "a model may read only input and calibration rows" in capsys.readouterr().err
     assert main(["calibrate", "ixp2400", "--free", "hash_ns=a..b"]) == 2
-    assert "--free hash_ns needs low..high, got 'a..b'" in capsys.readouterr().err
+    assert "span of knob hash_ns must be LOW..HIGH or LOW..HIGH:log, got 'a..b'" in capsys.readouterr().err

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from npexplore.cli import main
-from npexplore.errors import InputError
+from npexplore.errors import InputError, UnknownNameError
 from npexplore.ledger import load
 from npexplore.study.check import check
 from npexplore.study.results import read_results
@@ -82,12 +82,37 @@ HEAD, END = "design,quantity,value,unit\n", "quantity,value,unit\n"
         (HEAD + "ixp2400,throughputs,1,Gb/s\n", "column 'quantity': 'throughputs' is unknown (nearest: throughput"),
         (HEAD + "ixp2400,throughput,1,Gbit\n", "mine.csv:2: column 'unit': 'Gbit' is unknown"),
         (f"design,bank,{END}ixp2400,7,throughput,1,Gb/s\n", "mine.csv:2: column 'bank' is unknown (nearest: banks"),
+        (HEAD + "ixp2400,throughput,1,Mpps\n", "column 'unit' must measure what Gb/s, Mb/s measures, got 'Mpps'"),
+        (f"design,mix,{END}ixp2400,nix,throughput,1,Gb/s\n", "mine.csv:2: column 'mix': 'nix' is unknown"),
+        (HEAD.replace(",", ";"), "got 1 lines"),
+        (HEAD.replace(",", ";") + "a;b;c;d\n", "got 'design;quantity;value;unit' (commas between columns)"),
         (f"design,banks,{END}ixp2400,99,throughput,1,Gb/s\n", "'banks': knob banks must be in 1..64, got '99'"),
     ],
 )
 def test_a_fault_is_told_by_line_and_column(tmp_path, text, message):
     with pytest.raises(InputError) as caught:
         read_results(file(tmp_path, text))
+    assert message in str(caught.value)
+
+
+def test_a_file_that_is_not_there_is_told_once(tmp_path):
+    with pytest.raises(InputError) as caught:
+        read_results(tmp_path / "none.csv")
+    assert str(caught.value) == f"{tmp_path / 'none.csv'}: No such file or directory"
+
+
+def test_a_file_of_a_spreadsheet_begins_with_a_mark(tmp_path):
+    path = file(tmp_path, "")
+    path.write_bytes(b"\xef\xbb\xbf" + f"key,value\r\n{FIG9},9.5\r\n".encode())
+    assert [result.value for result in read_results(path).listed] == [9.5]
+
+
+@pytest.mark.parametrize(("column", "message"), [("resource", "'nix' is unknown"), ("scheme", "'(none)' is unknown")])
+def test_a_utilization_of_no_known_resource_is_refused(tmp_path, column, message):
+    cell = "nix" if column == "resource" else "hb"
+    results = read_results(file(tmp_path, f"design,{column},{END}ixp2400,{cell},utilization,50,%\n"))
+    with pytest.raises(UnknownNameError, match="resource") as caught:
+        check(results.designs, seeds=2, results=results)
     assert message in str(caught.value)
 
 

@@ -84,7 +84,8 @@ def test_a_wrong_sample_is_refused_before_anything_runs(options, message):
 @pytest.mark.parametrize(
     ("span", "message"),
     [
-        (Span(4, 2), "knob banks needs at least one value"),
+        (Span(4, 2), "span of knob banks must go upwards, got 4..2"),
+        (Span(1, float("inf")), "knob banks must be finite, got inf"),
         (Span(1.5, 4), "knob banks must be a whole number"),
     ],
 )
@@ -96,3 +97,13 @@ def test_a_wrong_span_in_a_grid(span, message):
 def test_a_span_of_real_numbers_is_no_grid():
     with pytest.raises(InputError, match="knob hash_ns is not counted in whole numbers"):
         grid("ixp2400", LOAD, hash_ns=Span(1.0, 4.0))
+
+
+def test_a_space_too_large_to_be_made_is_refused_at_once():
+    wide = Span(64, 10**9)
+    with pytest.raises(InputError, match="span of knob receive_buffer_bytes has 999,999,937 values, at most 2,000,000"):
+        grid("ixp2400", LOAD, receive_buffer_bytes=wide)
+    with pytest.raises(InputError, match="at most 2,000,000 points, got 1,000,000,000"):
+        sample("ixp2400", LOAD, n=10**9, receive_buffer_bytes=wide)
+    with pytest.raises(InputError, match="at most 2,000,000 combinations of knobs, got 4,165,632; take a sample"):
+        grid("ixp2400", LOAD, banks=Span(1, 64), threads=Span(1, 64), bus_bits=Span(8, 1024))

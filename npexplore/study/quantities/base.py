@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from statistics import fmean
 
 from npexplore.designs import design
+from npexplore.errors import one_of
 from npexplore.ledger import Row
 from npexplore.machine.parameters import Value
 from npexplore.solve.prediction import Prediction
@@ -119,7 +120,8 @@ class Conditions:
 
 def busy(row: Row, prediction: Prediction) -> float:
     """Return the busy share of the row's resource."""
-    return prediction.utilization[str(row.conditions["resource"])].busy
+    name = str(row.conditions.get("resource", "(none)"))
+    return prediction.utilization[one_of(f"row {row.key}: resource", name, prediction.utilization)].busy
 
 
 def throughput(prediction: Prediction) -> float:
