@@ -87,7 +87,7 @@ def label_stacks() -> st.SearchStrategy[bytes]:
 
 def label_maps() -> st.SearchStrategy[tuple[LabelMap]]:
     """Incoming label maps of labels 16 to 19: swap, push, pop to a port, pop and look again, both TTL models."""
-    labels = st.lists(st.integers(16, 1000), max_size=4).map(tuple)
+    labels = st.lists(st.sampled_from((0, 2)) | st.integers(16, 1000), max_size=4).map(tuple)
     entry = st.builds(
         lambda labels, port, uniform: LabelEntry(labels, max(port, 0) if labels else port, uniform=uniform),
         labels,

@@ -140,9 +140,23 @@ def test_explicit_null_at_the_bottom_and_elsewhere(null, payload, at):
     assert rows(switch(stacked(Label(null, ttl=33), 100), MAP).packet) == [(200, 1, 32)]
 
 
+@pytest.mark.parametrize("null", [0, 2])
+def test_explicit_null_may_be_put_on_a_packet(null):
+    """RFC 3032 section 2.1: the hop before a path's end may hand on the traffic class below an explicit null."""
+    swaps = LabelMap.of({100: LabelEntry((null,), 1), 101: LabelEntry((300, null), 1)})
+    assert rows(switch(stacked(100), swaps).packet) == [(null, 1, 63)]
+    assert rows(switch(stacked(101), swaps).packet) == [(300, 0, 63), (null, 1, 63)]
+
+
 @pytest.mark.parametrize(
     ("entries", "why"),
-    [({5: LabelEntry((), 0)}, "16 to"), ({20: LabelEntry((3,), 0)}, "16 to"), ({20: LabelEntry((30,))}, "by a port")],
+    [
+        ({5: LabelEntry((), 0)}, "16 to"),
+        ({20: LabelEntry((3,), 0)}, "16 to"),
+        ({20: LabelEntry((1,), 0)}, "or explicit null"),
+        ({0: LabelEntry((), 0)}, "16 to"),
+        ({20: LabelEntry((30,))}, "by a port"),
+    ],
 )
 def test_wrong_maps_are_refused(entries, why):
     with pytest.raises(InputError, match=why):

@@ -76,13 +76,21 @@ class LabelMap:
 
     @classmethod
     def of(cls, entries: Mapping[int, LabelEntry]) -> "LabelMap":
-        """Return the map of entries by label; raises InputError for labels out of range or special ones."""
+        """Return the map of entries by label; raises InputError for labels out of range or special ones.
+
+        Explicit nulls may be put on a packet, but have no entry: what they mean is fixed.
+        """
         for label, entry in entries.items():
-            for one in (label, *entry.labels):
-                if not FIRST_FREE <= one < LABELS:
-                    raise InputError(f"label must be {FIRST_FREE} to {LABELS - 1}, got {one}")
+            if not FIRST_FREE <= label < LABELS:
+                raise InputError(f"label must be {FIRST_FREE} to {LABELS - 1}, got {label}")
+            for one in entry.labels:
+                if not FIRST_FREE <= one < LABELS and one not in (EXPLICIT_NULL4, EXPLICIT_NULL6):
+                    raise InputError(
+                        f"outgoing label must be {FIRST_FREE} to {LABELS - 1}, or explicit null "
+                        f"({EXPLICIT_NULL4} for IPv4, {EXPLICIT_NULL6} for IPv6), got {one}"
+                    )
             if entry.labels and entry.port == HERE:
-                raise InputError(f"label {label}: what gets labels must go out by a port")
+                raise InputError(f"what gets labels must go out by a port: label {label} has neither via nor port")
         return cls(tuple(entries.values()), {label: k for k, label in enumerate(entries)})
 
     def columns(self) -> "LabelColumns":
