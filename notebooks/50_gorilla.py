@@ -12,7 +12,6 @@
 # ---
 
 # %% [markdown]
-# %% [markdown]
 # # Gorilla: a step program, clusters of engines, and four memory channels
 #
 # A router written as a program of steps, compiled into an FPGA: how many clusters, engines and threads does it take to
@@ -48,6 +47,11 @@ quick = np_.with_(boot_us=20, window_us=40)
 p = np_.parameters
 names = {"mpls_1_ipv4": "MPLS 1 + IPv4", "mpls_1_ipv6": "MPLS 1 + IPv6", "ipv4_ipv6": "IPv4 + IPv6", "ipv4": "IPv4",
          "ipv6": "IPv6", "mpls_1": "MPLS 1", "mpls_2": "MPLS 2", "mpls_3": "MPLS 3", "mpls_4": "MPLS 4"}  # fmt: skip
+heads = {"flow_counting": "flow counting", "issue_cycles": "engine's cycles", "residence_cycles": "with all waits",
+         "mpps": "Mpps", "p99_ns": "99 % within (ns)", "reads_busy": "reads busy", "writes_busy": "writes busy",
+         "engines_busy": "engines busy", "waiting": "calls in line", "at_exit": "headers inside",
+         "mpps_per_context": "Mpps a thread", "mpps_per_area": "Mpps for 1 % of the LUTs", "lut": "LUTs",
+         "delay": "delay (cycles)", "highest_mpps": "highest Mpps"}  # fmt: skip
 
 # %% [markdown]
 # ## The program
@@ -118,7 +122,7 @@ drawings.lookup(Trie20_4_8.STRIDES, p, pd.DataFrame([{"step": s.name} for s in w
 # and reads of the external memory.
 
 # %%
-tables.table(performance.waits(np_).replace({"traffic": names}), digits=4, height=430)
+tables.table(performance.waits(np_).replace({"traffic": names}).rename(columns=heads), digits=4, height=430)
 
 # %% [markdown]
 # Every frame is held against the golden router: what the program sends, drops or leaves to the control processor.
@@ -131,6 +135,7 @@ drawings.flow(
         ("Compare", ["port, bytes, reason"]), ("Traces", ["visits, reads"]), ("Simulation", ["rates, drops"]),
     ],
     "Verification: the program against the golden router", pd.DataFrame(), back="a difference is shrunk and shown",
+    back_from=3,
 )  # fmt: skip
 
 # %% [markdown]
@@ -183,27 +188,31 @@ for name in ("rrc00", "rrc01", "rrc02", "rrc16"):
 columns = ["table", "prefixes", "level 1", "level 2", "printed", "level 3", "words", "printed words"]
 made = storage.storage_of(*storage.synthetic_routes(274_115, p.sites_share, np.random.default_rng(1), long_share=0.003))
 rows.append(("synthetic", *made[:3], ledger["gorilla.fig6.rrc02.level2"].point, *made[3:], None))
-tables.table(pd.DataFrame(rows, columns=columns), digits=8)
+counts = [(name, *(None if n is None else int(n) for n in numbers)) for name, *numbers in rows]
+tables.table(pd.DataFrame(counts, columns=columns, dtype=object), left=["table"])
 
 # %% [markdown]
 # ### Reads and channels *(Fig. 7)*
 #
 # A channel gives a read each clock of 300 MHz (QDRII), or 600 million (QDRII+). Four channels fit; where that is not
-# enough, the last column is the traffic that must need no memory at all. The printed 27 and 42 % follow from 4.5 reads
+# enough, "without memory" is the traffic that must need no memory at all. The printed 27 and 42 % follow from 4.5 reads
 # for a counter, the printed channel counts from 3.
 
 # %%
 rows = []
+operations = {"lu": "lookup", "lufc": "lookup, counting"}
 for rate in (100, 200):
-    for op in ("lu", "lufc"):
+    for op in operations:
         for proto in ("ipv4", "ipv6"):
-            row = {"Mpps": rate, "operation": f"{proto} {op}", "reads": channels.reads(proto, op)}
-            for memory in ("qdrii", "qdriiplus"):
+            row = {"Mpps": rate, "operation": f"{names[proto]} {operations[op]}", "reads": channels.reads(proto, op)}
+            for memory, named in (("qdrii", "QDRII"), ("qdriiplus", "QDRII+")):
                 at = np_.with_(memory=memory).parameters
                 key = f"gorilla.fig7.{rate}.{proto}.{op}.{memory}.mpls_share"
-                row[f"{memory} channels"] = channels.channels_needed(at, {proto: 1.0}, op, rate * 1e6)
-                row[f"{memory} without memory"] = f"{channels.share_without_memory(at, proto, op, rate * 1e6):.0%}"
-                row[f"{memory} printed"] = "withheld" if ledger[key].role == "withheld" else f"{ledger[key].point:g} %"
+                row[f"{named} channels"] = channels.channels_needed(at, {proto: 1.0}, op, rate * 1e6)
+                row[f"{named} without memory"] = (
+                    f"{channels.share_without_memory(at, proto, op, rate * 1e6):.0%}".replace("%", " %")
+                )
+                row[f"{named} printed"] = "withheld" if ledger[key].role == "withheld" else f"{ledger[key].point:g} %"
             rows.append(row)
 tables.table(pd.DataFrame(rows))
 
@@ -233,7 +242,8 @@ drawings.rates(fig10, title="Offered 200 Mpps, 16 clusters, four channels", sour
 more = performance.configurations(
     quick.with_(channels=8), 16, "v7855t", traffic=("ipv4", "mpls_4"), sizes=((6, 1), (6, 2), (6, 4)), counting=("on",)
 )
-tables.table(more[["configuration", "traffic", "mpps", "bottleneck"]].assign(channels=8), digits=4)
+columns = ["configuration", "traffic", "mpps", "bottleneck"]
+tables.table(more[columns].replace({"traffic": names}).rename(columns=heads).assign(channels=8), digits=4)
 
 # %% [markdown]
 # ### Area *(Fig. 12)*
@@ -272,7 +282,9 @@ curves(
 )  # fmt: skip
 
 # %%
-tables.table(fig11[["configuration", "mpps", "mpps_per_context", "mpps_per_area", "lut"]], digits=4)
+tables.table(
+    fig11[["configuration", "mpps", "mpps_per_context", "mpps_per_area", "lut"]].rename(columns=heads), digits=4
+)
 
 # %% [markdown]
 # The integrated system has four interfaces of 10 Gb/s: at most 59.5 Mpps of minimum-size packets on the wire. The
@@ -281,7 +293,8 @@ tables.table(fig11[["configuration", "mpps", "mpps_per_context", "mpps_per_area"
 # %% [markdown]
 # ### Threads, delay, scheduler *(Fig. 13)*
 #
-# With a short lookup two threads fill an engine, with a long one five. Strict turns wait for whose turn it is: a packet
+# By cycles alone 2.0 threads fill an engine with a short lookup and 4.9 with a long one; because threads meet at
+# their engine, it takes six, and eight to twelve. Strict turns wait for whose turn it is: a packet
 # calls three times with different delays, so that a header check waits behind a lookup of 128 cycles. A thread that
 # keeps its engine to the end of a packet makes further threads useless.
 
@@ -290,12 +303,13 @@ fig13 = performance.threads_and_delay(np_, (1, 2, 3, 4, 6, 8, 12, 16))
 labels = {"ready": "ready, every cycle", "ready_on_stall": "ready, on a stall", "round_robin": "strict turns",
           "packet_end": "turns at the end of a packet"}  # fmt: skip
 curves(
-    fig13, "threads", "mpps", "scheduler", panel="delay", names=labels, panel_names={32: "32 cycles", 128: "128"},
+    fig13, "threads", "mpps", "scheduler", panel="delay", names=labels,
+    panel_names={32: "a lookup of 32 cycles", 128: "of 128 cycles"},
     title="8 clusters of 2 engines, IPv4", x_title="threads in an engine", y_title="Mpps", hover=("bound_mpps",),
 )  # fmt: skip
 
 # %%
-tables.table(performance.fewest_threads(fig13).replace({"scheduler": labels}))
+tables.table(performance.fewest_threads(fig13).replace({"scheduler": labels}).rename(columns=heads))
 
 # %% [markdown]
 # ## Arbiters, balancing, order
@@ -316,7 +330,7 @@ arbiters |= {
     "the same, exit in any order": {**unfair, "balancing": "shortest", "reorder": "off"},
     "all unfair, any free thread": {**unfair, "balancing": "ideal"},
 }
-tables.table(performance.compared(quick, arbiters, flow_counting="on"), digits=4)
+tables.table(performance.compared(quick, arbiters, flow_counting="on").rename(columns=heads), digits=4)
 
 # %% [markdown]
 # ### Static balancing and mixed traffic
@@ -328,12 +342,14 @@ tables.table(performance.compared(quick, arbiters, flow_counting="on"), digits=4
 mixed = {"labels alone": {"proto": "mpls_1"}, "IPv4 alone": {"proto": "ipv4"}} | {
     f"mixed, {how}": {"proto": "mpls_1_ipv4", "balancing": how} for how in ("in_turn", "random", "shortest")
 }
-tables.table(performance.compared(np_, mixed, engines=4, rate_mpps=220.0), digits=4)
+tables.table(performance.compared(np_, mixed, engines=4, rate_mpps=220.0).rename(columns=heads), digits=4)
 
 # %% [markdown]
 # ### Exceptions, control packets, table updates
 #
-# Packets for the control processor leave early; table updates go through the data path to the write ports.
+# Packets for the control processor leave early; table updates go through the data path to the write ports, and hold
+# packets back where those are full (4 x 300 million words a second). Packets without time to live are found out at the
+# lookup's end, as in the golden router.
 
 # %%
 others = {
@@ -341,15 +357,17 @@ others = {
     "5 % without time to live": {"exceptions": 0.05},
     "5 % for the processor": {"controls": 0.05},
     "5 % updates of 16 words": {"controls": 0.05, "update_writes": 16},
+    "5 % updates of 200 words": {"controls": 0.05, "update_writes": 200},
     "4 labels of the far table": {"proto": "mpls_4", "label_tables": "cold"},
 }
-tables.table(performance.compared(quick, others), digits=4)
+tables.table(performance.compared(quick, others).rename(columns=heads), digits=4)
 
 # %% [markdown]
 # ## Virtual routers *(Fig. 14)*
 #
 # Ten routers of 10 Gb/s for MPLS, IPv4 or both: each alone, all as one, or merged where they have a protocol in common
-# and the area gets smaller. The text names two of its six configurations; the others here are chosen.
+# and the area gets smaller. The text names two of its six configurations; the others here are chosen. Groups are
+# written as in the paper: M for MPLS, I for IPv4, B for both; 8M is eight routers merged, 1I+1B two of different kinds.
 
 # %%
 rows = []

@@ -57,8 +57,13 @@ def program(calls: Mapping[str, Sequence[str]], pieces: Mapping[str, int], data:
     return d
 
 
-def flow(stages: Sequence[tuple[str, Sequence[str]]], label: str, data: pd.DataFrame, back: str = "") -> Drawing:
-    """Return stages from left to right, each a heading with lines; `back` is told on an arrow from last to first."""
+def flow(
+    stages: Sequence[tuple[str, Sequence[str]]], label: str, data: pd.DataFrame, back: str = "", back_from: int = -1
+) -> Drawing:
+    """Return stages from left to right, each a heading with lines.
+
+    back: told on an arrow to the first stage, from stage number `back_from`.
+    """
     width = 190
     d = Drawing(40 + width * len(stages), 190 if back else 150, data, label=label)
     for k, (head, lines) in enumerate(stages):
@@ -67,7 +72,8 @@ def flow(stages: Sequence[tuple[str, Sequence[str]]], label: str, data: pd.DataF
         if k:
             d.arrow((x - 33, 72), (x - 1, 72))
     if back:
-        right, left = 20 + width * len(stages) - 34 - (width - 34) / 2, 20 + (width - 34) / 2
+        left = 20 + (width - 34) / 2
+        right = left + width * range(len(stages))[back_from]
         d.arrow((right, 125), (right, 165), (left, 165), (left, 125), colour=theme.BLUE)
         d.text((left + right) / 2, 158, back, size=12, colour=theme.BLUE)
     return d
@@ -86,6 +92,8 @@ def architecture(facts: Any, busy: Mapping[str, float], data: pd.DataFrame) -> D
         y = 20 + 118 * k
         name = f"cluster {k + 1}" if k < 2 else f"cluster {facts.clusters}"
         d.box(370, y, 300, 104, fill="#f6f8fa")
+        if k == 2:
+            d.text(520, y - 4, f"{facts.clusters} clusters in all", size=10, colour=theme.GREY)
         d.text(520, y + 17, name, bold=True, size=12)
         d.block(380, y + 26, 62, 66, ["FIFO", f"{facts.fifo_packets}"])
         d.block(450, y + 26, 122, 66, [f"{facts.engines} engines", f"{facts.threads} threads"], load=busy.get("engine"))
@@ -104,21 +112,21 @@ def architecture(facts: Any, busy: Mapping[str, float], data: pd.DataFrame) -> D
 def lookup(levels: Sequence[int], facts: Any, data: pd.DataFrame) -> Drawing:
     """Return the pipelined lookup with its arbiters (Fig. 5). levels: bits of the address each stage takes."""
     step = 200
-    d = Drawing(300 + step * len(levels), 320, data, label="Trie lookup as a pipeline over one memory channel")
-    d.block(10, 120, 130, 70, ["Requests", facts.global_arbiter + " arbiter"])
+    d = Drawing(300 + step * len(levels), 250, data, label="Trie lookup as a pipeline over one memory channel")
+    d.block(10, 50, 130, 70, ["Requests", facts.global_arbiter + " arbiter"])
     for k, bits in enumerate(levels):
         x = 190 + step * k
-        d.block(x, 120, 140, 70, [f"level {k + 1}", f"{bits} bits, stop at a leaf"])
-        d.arrow((x - 49 if k == 0 else x - 59, 155), (x - 1, 155))
-        d.arrow((x + 70, 191), (x + 70, 239), both=True, colour=theme.BLUE)
+        d.block(x, 50, 140, 70, [f"level {k + 1}", f"{bits} bits, stop at a leaf"])
+        d.arrow((x - 49 if k == 0 else x - 59, 85), (x - 1, 85))
+        d.arrow((x + 70, 121), (x + 70, 169), both=True, colour=theme.BLUE)
     end = 190 + step * len(levels)
-    d.arrow((end - 59, 155), (end - 1, 155))
-    d.block(end, 120, 100, 70, ["Replies", "to threads"])
-    d.block(190, 240, step * len(levels) - 60, 56, [
+    d.arrow((end - 59, 85), (end - 1, 85))
+    d.block(end, 50, 100, 70, ["Replies", "to threads"])
+    d.block(190, 170, step * len(levels) - 60, 56, [
         f"rate adaptation: {facts.core_mhz} MHz to {facts.qdr_mhz} MHz, {facts.qdr_mhz // facts.core_mhz} reads a cycle"
     ])  # fmt: skip
-    told = f"a packet waits {facts.lookup_cycles:g} cycles, twice that for IPv6"
-    d.text(190, 90, told, size=12, anchor="start", colour=theme.GREY)
+    told = f"a packet waits {facts.lookup_cycles:g} cycles, {facts.ipv6_delay_ratio} times that for IPv6"
+    d.text(190, 26, told, size=12, anchor="start", colour=theme.GREY)
     return d
 
 

@@ -88,6 +88,14 @@ def test_threads_and_delay():
     assert performance.fewest_threads(table)["threads"].tolist() == [4]
 
 
+def test_updates_of_tables_are_seen_at_the_write_ports():
+    short = NP.with_(boot_us=10, window_us=20, controls=0.05)
+    table = performance.compared(short, {"few": {"update_writes": 1}, "many": {"update_writes": 16}})
+    few, many = table["writes_busy"]
+    assert many == pytest.approx(200e6 * 0.05 * 16 / 1200e6, rel=0.1)
+    assert few == pytest.approx(many / 16, rel=0.2)
+
+
 def test_drawings_say_what_they_show():
     compiled = engine_program(box())
     pieces = {name: len(parts) for name, parts in compiled.pieces.items()}
@@ -99,7 +107,11 @@ def test_drawings_say_what_they_show():
     machine = drawings.architecture(NP.parameters, {"engine": 0.5}, nothing).svg()
     assert all(text in machine for text in ("cluster 16", "6 engines", "4 threads", "4 channels", "unfair local"))
     assert "3 reads a cycle" in drawings.lookup((20, 4, 8), NP.parameters, nothing).svg()
-    assert "back again" in drawings.flow([("a", ["b"]), ("c", [])], "label", nothing, back="back again").svg()
+    stages = [("a", ["b"]), ("c", []), ("d", [])]
+    whole, part = (drawings.flow(stages, "label", nothing, back="back again", back_from=k).svg() for k in (-1, 1))
+    assert "back again" in whole
+    assert "478,125" in whole  # from the middle of the third stage
+    assert "288,125" in part
 
 
 def test_the_quantities_are_listed():

@@ -92,8 +92,8 @@ def threads_and_delay(
 def compared(design: Design, choices: Mapping[str, Mapping[str, Value]], **knobs: Value) -> pd.DataFrame:
     """Return the same point with named choices.
 
-    Columns: choice, mpps, p99_ns, memory_busy, engines_busy, waiting (calls for the memory), at_exit (headers between
-    pre-processor and exit).
+    Columns: choice, mpps, p99_ns, reads_busy and writes_busy (of the memory's ports), engines_busy, waiting (calls for
+    the memory), at_exit (headers between pre-processor and exit).
     """
     import pandas as pd
 
@@ -104,7 +104,8 @@ def compared(design: Design, choices: Mapping[str, Mapping[str, Value]], **knobs
         p99 = answer.latency_s.p99
         rows.append({
             "choice": name, "mpps": answer.rate_pps / 1e6, "p99_ns": None if p99 is None else p99 * 1e9,
-            "memory_busy": answer.utilization["qdr"].busy, "engines_busy": answer.utilization["engine"].busy,
+            "reads_busy": answer.utilization["qdr"].busy, "writes_busy": answer.utilization["qdr_write"].busy,
+            "engines_busy": answer.utilization["engine"].busy,
             "waiting": answer.queue["qdr"].mean + answer.queue.get("qdr.group", answer.queue["qdr"]).mean,
             "at_exit": None if busy is None else busy.busy * float(design.parameters.reorder_places),
         })  # fmt: skip

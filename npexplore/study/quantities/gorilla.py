@@ -176,7 +176,8 @@ def _saving(row: Row) -> float:
     return virtual_routers.saving(design(row.design), str(row.conditions["baseline_consolidation"]))
 
 
-_CONSOLIDATION = (*AREA, "lut_v7_ratio", "lut_fixed", "overhead_cycles", "lookup_cycles")
+_CYCLES = ("overhead_cycles", "lookup_cycles", "request_cycles", "edit_cycles", "check_cycles")
+_CONSOLIDATION = (*AREA, "lut_v7_ratio", "lut_fixed", *_CYCLES)
 QUANTITIES: Mapping[str, Quantity] = {
     "forwarding rate": Quantity(_rate_points, _rate),
     "throughput": Quantity(lambda row: [] if _is_sum(row) else CONDITIONS.points(row), _throughput),
