@@ -143,18 +143,20 @@ tables.table(pd.DataFrame(free, columns=["design", "free parameters", "which"]))
 # grows linearly. The printed unit of the vertical axis is lost; its ticks fit thousands of packets a second. *(Fig. 6)*
 
 # %%
+classifiers = {"ls": "linear search", "rm": "range matching"}
 fig6 = edge.over_rules(router, simulations=simulations)
 curves(
     fig6, "rules", "rate_kpps", "classifier", title="One receiver against the number of rules", log_x=True,
     x_title="rules", y_title="thousand packets/s", hover=("bottleneck",), x_values=edge.RULES,
-    names={"rm": "range matching", "ls": "linear search"},
+    names=classifiers,
 )  # fmt: skip
 
 # %% [markdown]
 # R² of three shapes, `a - k log n`, `1 / (a + b n)` and `a - b n`:
 
 # %%
-tables.table(edge.shapes(fig6))
+shapes = edge.shapes(fig6)
+tables.table(shapes.assign(classifier=shapes["classifier"].map(classifiers)))
 
 # %% [markdown]
 # ## What binds? The double bottleneck
@@ -171,16 +173,19 @@ drawings.bottlenecks(fig10, title="What holds the receivers back (range matching
 figure = curves(
     fig10, "configuration", "throughput_mbps", "rules", title="Throughput by threads", x_title="",
     y_title="throughput (Mb/s)", hover=("binds",), names={1: "1 rule", 8: "8 rules", 64: "64 rules", 512: "512 rules"},
+    height=560,
 )  # fmt: skip
 names = {
     "ixp1200.diffserv.throughput.max": "published: whole system, most",
     "ixp1200.diffserv.throughput.min": "published: whole system, least",
     "ixp1200.diffserv.throughput.summary": "published: whole system, summary",
-    "ixp1200.linux.rm.512": "published: Linux on a Pentium III, 512 rules",
+    "ixp1200.linux.rm.512": "published: Linux, 512 rules",
 }
 printed = npx.published().query("key in @names")
 printed = printed.assign(label=printed["key"].map(names))
 levels(figure, list(edge.CONFIGURATIONS), printed, "point", "label")
+figure.update_xaxes(tickangle=0, tickvals=list(edge.CONFIGURATIONS),
+                    ticktext=[name.replace(", ", "<br>") for name in edge.CONFIGURATIONS])  # fmt: skip
 
 # %% [markdown]
 # The general-purpose machine (an 800 MHz Pentium III under Linux) is context: its 20.5 Mb/s are what one thread of the
@@ -202,7 +207,6 @@ headline("whole system, range matching, 1 to 512 rules",
 table1, table2 = (data.compared(check, ledger, f"Table {n}") for n in (1, 2))
 both = pd.concat([table1, table2]).query("quantity == 'utilization'")
 both = both.assign(part=[key.split(".")[-2] for key in both["key"]])
-classifiers = {"ls": "linear search", "rm": "range matching"}
 comparison(
     both, lambda row: f"{row.part}, {classifiers[row.classifier]}", title="Active shares of the resources",
     panels=[("quantity == 'utilization'", "active (%)")],
@@ -229,7 +233,8 @@ curves(
 ).update_xaxes(tickformat=".0%", dtick=0.25)  # fmt: skip
 
 # %% [markdown]
-# Latencies part where the link is full; a lower AF class waits twice as long as the next higher one. *(Fig. 8)*
+# Latencies part where the link is full; on the left a lower AF class then waits twice as long as the next higher one.
+# On the right receivers are so slow that EF, AF1 and AF2 fit the link together, and AF3 alone waits for it. *(Fig. 8)*
 
 # %%
 figure = curves(

@@ -149,7 +149,7 @@ def own_workload(p: Parameters) -> Workload:
         columns |= classified(p, len(port))
     return Workload(
         f"{p.packet_bytes}-byte packets to {len(rates)} ports", columns, arrivals="periodic",
-        rate_pps=sum(rates.values()), note=f"{p.load:g} of the line at fast Ethernet ports",
+        rate_pps=sum(rates.values()), note=f"periodic, {100 * p.load:g} % of the rate of fast Ethernet ports",
         assumption="one flow a rule; packets match the rule that `match` says; the flows of a port leave by one port",
     )  # fmt: skip
 

@@ -14,6 +14,7 @@ TINTS = ("#F3F4F6", "#CFE3F2", "#F6DCCB", "#CDEBE0", "#F2DFEA")  # no owner, sta
 CARD, DRAM = "#FBE8C6", "#DDEFFA"
 SCALE = "Cividis"
 OUTSIDE = {"north": (0, 1), "south": (0, -1), "west": (-1, 0), "east": (1, 0)}
+CROWDED = 5  # tiles in a row that leave room for words
 STAGES = {1: "look up", 2: "verify", 3: "update", 4: "queue"}
 
 
@@ -47,8 +48,12 @@ def pin(layout: Layout, tile: int, side: str, shift: float = 0.0) -> tuple[float
 
 
 def chip(layout: Layout, title: str = "") -> go.Figure:
-    """Return a layout as a drawing: tiles by stage, devices at the pins, static streams as arrows."""
+    """Return a layout as a drawing: tiles by stage, devices at the pins, static streams as arrows.
+
+    Each tile tells its number, its stage and its pipeline, in a row of many tiles in as few letters as there is room.
+    """
     figure = go.Figure()
+    crowded = layout.file.columns > CROWDED
     owner = {
         tile: (stage, number)
         for number, pipeline in enumerate(layout.file.pipeline)
@@ -56,8 +61,11 @@ def chip(layout: Layout, title: str = "") -> go.Figure:
     }
     for tile in range(layout.grid.tiles):
         stage, number = owner.get(tile, (0, 0))
-        text = f"<b>{tile}</b>" + (f"<br>{stage}: {STAGES.get(stage, 'stage')}<br>pipeline {number}" if stage else "")
-        _box(figure, centre(layout, tile), (0.36, 0.36), TINTS[stage % len(TINTS)], text)
+        told = f"<br>{stage}: {STAGES.get(stage, 'stage')}<br>pipeline {number}"
+        if crowded:
+            told = f"<br>{STAGES.get(stage, 'stage')}<br>{number}"
+        text = f"<b>{tile}</b>" + (told if stage else "")
+        _box(figure, centre(layout, tile), (0.36, 0.36), TINTS[stage % len(TINTS)], text, 9 if crowded else 10)
     _devices(figure, layout)
     colours = {"static1": theme.BLUE, "static2": theme.ORANGE}
     for stream, tree in zip(layout.file.stream, layout.trees, strict=True):
@@ -92,7 +100,7 @@ def _framed(figure: go.Figure, layout: Layout, title: str) -> go.Figure:
     hidden = {"visible": False}
     columns, rows = layout.file.columns, layout.file.rows
     figure.update_layout(
-        title=title, height=95 * rows + 280, xaxis={**hidden, "range": [-1.6, columns + 0.6]},
+        title=title, height=int(min(95.0, 560 / columns) * (rows + 2)) + 150, xaxis={**hidden, "range": [-1.6, columns + 0.6]},
         yaxis={**hidden, "range": [-1.5, rows + 0.5], "scaleanchor": "x"}, showlegend=True,
         legend={"orientation": "h", "y": -0.02},
     )  # fmt: skip
@@ -100,11 +108,13 @@ def _framed(figure: go.Figure, layout: Layout, title: str) -> go.Figure:
 
 
 def contention(
-    layout: Layout, loads: Mapping[str, Sequence[tuple[int | None, int | None, float]]], title: str
+    layout: Layout, loads: Mapping[str, Sequence[tuple[int | None, int | None, float]]], title: str,
+    top: float | None = None,
 ) -> go.Figure:
     """Return the loads of links between tiles as colours, one drawing a network.
 
     loads: by the network's name, (source tile, target tile, load 0 to 1) of links; those of terminals are left out.
+    top: the load at the end of the scale, for drawings that are to be compared (None: the highest here).
     """
     from plotly.subplots import make_subplots
 
@@ -113,7 +123,7 @@ def contention(
     figure = make_subplots(
         down, across, subplot_titles=list(loads), horizontal_spacing=0.06, vertical_spacing=0.12 / down
     )  # fmt: skip
-    top = max((load for links in loads.values() for _, _, load in links), default=1.0) or 1.0
+    top = top or max((load for links in loads.values() for _, _, load in links), default=1.0) or 1.0
     for number, links in enumerate(loads.values()):
         row, column = number // across + 1, number % across + 1
         tiles = [centre(layout, tile) for tile in range(layout.grid.tiles)]
@@ -133,7 +143,7 @@ def contention(
                 x=[ax + 0.25 * (bx - ax) + sx, bx - 0.25 * (bx - ax) + sx],
                 y=[ay + 0.25 * (by - ay) + sy, by - 0.25 * (by - ay) + sy], mode="lines", hoverinfo="skip",
                 showlegend=False, row=row, col=column,
-                line={"color": sample_colorscale(SCALE, load / top)[0], "width": 6},
+                line={"color": sample_colorscale(SCALE, min(load / top, 1.0))[0], "width": 6},
             )  # fmt: skip
             middles.append(((ax + bx) / 2 + sx, (ay + by) / 2 + sy, load, f"{a} to {b}: {load:.1%}"))
         figure.add_scatter(

@@ -41,7 +41,7 @@ def application(path: Sequence[tuple[str, float]], fast: Sequence[str], data: pd
     }.items():  # fmt: skip
         if name in at:
             x, y = at[name]
-            d.text(x, y + 48, words, size=11, colour=theme.VERMILION)
+            d.text(x - 8, y + 46, words, size=11, anchor="end" if x > 800 else "middle", colour=theme.VERMILION)
     y = 120 * rows + 80
     d.text(22, y - 46, "what another unit has routed already", size=12, anchor="start", colour=theme.GREY)
     for k, name in enumerate(fast):

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 BAD, SOFT = "#b42318", "#57606a"
 PAD = "padding:.3rem .5rem"
+ROUNDING = 1e-9  # what is smaller, in the units of the published rows, is nought
 
 
 class Table:
@@ -37,10 +38,11 @@ class Table:
             line = ";border-bottom:0" if note else ""
             body.append("".join(f'<td style="{align[name]};{PAD}{line}">{row[name]}</td>' for name in names))
             if note:
-                body.append(f'<td colspan="{len(names)}" style="text-align:left;{PAD};padding-top:0">{note}</td>')
+                told = f'<div class="note">{note}</div>'
+                body.append(f'<td colspan="{len(names)}" style="text-align:left;{PAD};padding-top:0">{told}</td>')
         rows = "".join(f"<tr>{cells}</tr>" for cells in body)
         box = f"max-height:{self._height}px;overflow:auto" if self._height else "overflow-x:auto"
-        return f'<div style="{box}"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
+        return f'<div class="table" style="{box}"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
 
     def __repr__(self) -> str:
         return repr(self.data)
@@ -95,7 +97,7 @@ def scores(frame: pd.DataFrame) -> Table:
     def judged(value: float | None, aim: float | None, unit: str, sign: str = "") -> str:
         if value is None or not _known(value):
             return "&ndash;"
-        text = f"{value:{sign}.1f} {unit}"
+        text = f"{value:{sign}.1f}&nbsp;{unit}"
         missed = _known(aim) and abs(value) > float(aim or 0)
         return f'<b style="color:{BAD}">{text}</b>' if missed else text
 
@@ -134,8 +136,8 @@ def _line(row: Mapping[str, Any], where: Mapping[str, str], others: Sequence[str
         "where": escape(where[row["key"]]),
         "what": f'{escape(row["quantity"])}<br><small style="color:{SOFT}">{key}</small>',
         "published": "withheld" if row["role"] == "withheld" else f"{escape(str(row['published']))}{unit}",
-        "bounds": number(row["bounds"]),
-        "queueing": number(row["queueing"]),
+        "bounds": number(_settled(row["bounds"])),
+        "queueing": number(_settled(row["queueing"])),
         "simulated": _with_interval(row["simulated"], row["ci95"]),
         "error": f"<span{red}>{100 * row['error']:+.1f}&nbsp;%</span>" if _known(row["error"]) else "&ndash;",
         "other structures": _span(spread),
@@ -150,7 +152,13 @@ def _with_interval(value: Any, ci95: Any) -> str:
         return number(value)
     half = (ci95[1] - ci95[0]) / 2
     shown = number(value)
-    return f"{shown}<br><small>&plusmn;&thinsp;{half:.{len(shown.partition('.')[2])}f}</small>"
+    places = len(shown.partition(".")[2])
+    return f"{shown}<br><small>&plusmn;&thinsp;{number(half, 2) if 'e' in shown else f'{half:.{places}f}'}</small>"
+
+
+def _settled(value: Any) -> Any:
+    """Return a number without what rounding leaves of a difference of two equal ones."""
+    return 0.0 if isinstance(value, float) and abs(value) < ROUNDING else value
 
 
 def _span(values: Sequence[float]) -> str:

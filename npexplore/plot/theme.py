@@ -26,6 +26,7 @@ ORIGIN = {"published": BLACK, "bounds": GREY, "queueing": BLUE, "simulation": VE
 CONFIG: dict[str, Any] = {
     "showSendToCloud": False,
     "displaylogo": False,
+    "modeBarButtonsToRemove": ["select2d", "lasso2d", "zoomIn2d", "zoomOut2d"],  # a short bar leaves room for titles
     "responsive": True,
     "toImageButtonOptions": {"format": "svg"},
 }

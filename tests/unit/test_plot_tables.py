@@ -48,6 +48,19 @@ def test_a_cross_check_row_tells_all_solvers_interval_spread_and_label(frame):
         assert part in good
 
 
+def test_an_interval_of_a_large_number_has_no_more_digits_than_it(frame):
+    row = {**frame.to_dict("records")[0], "simulated": 3.726e7, "ci95": (3.715e7, 3.737e7)}
+    line = text(tables.cross_check(pd.DataFrame([row]), {"m.good": "Fig. 1"}))[1]
+    assert "3.726e+07" in line
+    assert "&plusmn;&thinsp;110,000" in line
+
+
+def test_what_rounding_leaves_of_nothing_is_nought(frame):
+    row = {**frame.to_dict("records")[0], "bounds": 2.2e-14}
+    line = text(tables.cross_check(pd.DataFrame([row]), {"m.good": "Fig. 1"}))[1]
+    assert "2.2e-14" not in line
+
+
 def test_a_miss_is_red_and_has_its_reason_below(frame):
     table = tables.cross_check(frame, dict.fromkeys(frame["key"], "Fig. 1"))
     rows = text(table)
@@ -71,7 +84,7 @@ def test_a_score_beyond_its_aim_is_red():
     frame = frame.assign(rows=3, post_hoc=[0, 2], aim_rms=3, aim_worst=6, unit="%", claims=[0, 4], held=[0, 3])
     good, bad = re.findall(r"<tr>.*?</tr>", tables.scores(frame)._repr_html_())[1:]
     assert tables.BAD not in good
-    assert f'<b style="color:{tables.BAD}">-7.0 %</b>' in bad
+    assert f'<b style="color:{tables.BAD}">-7.0&nbsp;%</b>' in bad
     assert [re.findall(r"<td[^>]*>(.*?)</td>", line)[2] for line in (good, bad)] == ["0", "2"]
     assert "3 of 4" in bad
 
