@@ -6,6 +6,7 @@ Exit status 3 if the workload's capture is damaged: what could be read is explai
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -66,7 +67,7 @@ def command(
     explanation = _explain(made, load, seed, seeds, packets, not no_sensitivity)
     warn_of_idle_knobs(split_settings(settings), [(made, load)])
     for name, reason in explanation.refused.items():
-        warn(f"no answer by {name}: {reason}")
+        warn(f"no answer by {name}: {reason.removeprefix(f'{name}: ')}")
     if html is not None:
         from npexplore.report.explanation_page import explanation_page
 
@@ -97,6 +98,7 @@ def _explain(
 
 def text(e: Explanation) -> str:
     """Return an explanation as people read it: the paragraph, then the numbers behind it."""
+    from npexplore.study.whatif import CONFIRM
     from npexplore.study.words import gain_text, value_text
 
     best = e.best
@@ -114,9 +116,13 @@ def text(e: Explanation) -> str:
     shares = [
         {"resource": name, "busy %": 100 * busy, "blocked %": 100 * blocked}
         for name, (busy, blocked) in sorted(best.utilization.items(), key=lambda item: -item[1].busy)
+        if busy > 0
     ]
+    idle = Counter(name.partition(".")[0] for name, (busy, _) in best.utilization.items() if not busy > 0)
     latency = {name: None if s is None else s * 1e9 for name, s in best.latency_s._asdict().items()}
-    parts = [str(e), table(solvers, heads), table(shares), facts({"latency ns": latency, "drops": dict(best.drops)})]
+    never = "never busy: " + ", ".join(f"{name} ({n})" if n > 1 else name for name, n in idle.items())
+    parts = [str(e), table(solvers, heads), table(shares), *([never] if idle else [])]
+    parts.append(facts({"latency ns": latency, "drops": dict(best.drops)}))
     if e.sensitivity is not None:
         changes = [
             {
@@ -135,11 +141,14 @@ def text(e: Explanation) -> str:
             {"change": f"{c.knob} {value_text(c.present)} to {value_text(c.value)} {c.unit}".strip(), "kind": c.kind,
              "throughput": gain_text(c), "what binds then": c.bottleneck} for c in e.what_if.changes
         ]  # fmt: skip
-        parts.append("what single changes would do, by the simulation\n" + table(rows))
+        repeated = any(change.low is not None for change in e.what_if.changes)
+        seeds = f" (with ±: the mean of {CONFIRM} seeds; others: one seed)" if repeated else ""
+        parts.append(f"what single changes would do, by the simulation{seeds}\n" + table(rows))
         knees = [
             {"knob": k.knob, "knee": k.knee, "95 % of the best at": k.enough, "unit": k.unit} for k in e.what_if.knees
         ]
-        parts.append(table(knees))
+        if knees:
+            parts.append("where the curve of a knob bends\n" + table(knees))
     if e.assumptions:
         columns = ("kind", "name", "value", "unit", "about")
         parts.append(table([{name: getattr(a, name) for name in columns} for a in e.assumptions]))

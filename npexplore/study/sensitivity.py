@@ -139,7 +139,8 @@ def solvers_for(load: Workload) -> Sequence[str]:
 def _elasticity(design: Design, name: str, rows: Rows) -> Elasticity:
     parameter, present = design.parameters.file.parameter[name], float(design.parameters[name])
     slopes = [_slope(rows, part) for part in PARTS]
-    bounds, queueing, simulated = (None if slope is None else float(slope.mean()) for slope in slopes)
+    # to twelve places: what rounding leaves of two equal answers is no effect
+    bounds, queueing, simulated = (None if slope is None else round(float(slope.mean()), 12) for slope in slopes)
     part = next(
         (part for part, slope in reversed(list(zip(PARTS, slopes, strict=True))) if slope is not None), PARTS[0]
     )

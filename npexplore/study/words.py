@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from npexplore.solve.prediction import Prediction
@@ -68,19 +68,29 @@ def _binding(e: Explanation) -> Iterator[str]:
     if name == "arrivals":
         yield "What binds is the offered load: the machine waits for packets."
     elif name == "threads" and name not in best.utilization:
-        yield f"What binds is the number of threads: {e.threads} of them hide no more latency, and no resource is full."
+        hide = "a single one hides" if e.threads == 1 else f"{e.threads} of them hide"
+        yield f"What binds is the number of threads: {hide} no more latency, and no resource is full."
     elif name not in best.utilization:
         yield f"What binds is the number of threads of pool {name.removeprefix('threads.')}."
     else:
         busy, blocked = best.utilization[name]
         held = f" ({share(blocked)} of it held by one that waits itself)" if blocked >= 0.05 else ""
         yield f"What binds is {name}, busy {share(busy)} of the time{held}."
+        alike: dict[tuple[str, str], list[str]] = {}
         for other, (taken, waiting) in best.utilization.items():
             if taken > busy and waiting >= 0.05:
-                yield f"{other} is taken {share(taken)} of the time, {share(waiting)} by requests that wait themselves."
+                alike.setdefault((share(taken), share(waiting)), []).append(other)
+        for (taken_text, waiting_text), names in alike.items():
+            what = f"{names[0]} is" if len(names) == 1 else f"{_listed(names)} are"
+            yield f"{what} taken {taken_text} of the time, {waiting_text} by requests that wait themselves."
     lost, done = sum(best.drops.values()), best.about.get("packets", 0)
     if lost and isinstance(done, int):
         yield f"Of {lost + done:,} packets {lost:,} are dropped ({share(lost / (lost + done))})."
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Return names in a row; of many the first and the last."""
+    return " and ".join(names) if len(names) == 2 else f"{len(names)} from {names[0]} to {names[-1]}"
 
 
 def _headroom(e: Explanation) -> Iterator[str]:
@@ -145,7 +155,7 @@ def _agreement(e: Explanation) -> Iterator[str]:
         if p is not e.best and name != "bounds":
             yield f"The queueing model says {rate(p.throughput_bps)} ({_difference(p, e.best)})."
     for name, reason in e.refused.items():
-        yield f"No answer: {reason}." if reason.startswith(name) else f"No answer, {name}: {reason}."
+        yield f"No answer, {name}: {reason.removeprefix(f'{name}: ')}."
 
 
 def _difference(p: Prediction, best: Prediction) -> str:

@@ -121,6 +121,13 @@ def test_a_refused_solver_is_null_and_its_reason_on_stderr(capsys):
     assert found["workload"]["note"] == "10 of 136 packets are not IP and left out"
 
 
+def test_parts_that_are_never_busy_are_named_in_one_line(capsys):
+    _, out, _ = run(capsys, "explain", "raw", "--packet-bytes", "64", "--set", "version=v3", "--no-sensitivity")
+    never = next(line for line in out.splitlines() if line.startswith("never busy: "))
+    assert "mdn (" in never
+    assert not any(line.startswith("mdn.") for line in out.splitlines())
+
+
 def test_a_knob_that_nothing_reads_is_told(capsys):
     status, _, err = run(capsys, "explain", "ixp2400", *QUICK, "--set", "full_tail=dram")
     assert status == 0

@@ -210,6 +210,12 @@ def test_the_words_tell_a_full_limit_from_the_server_behind_it():
     assert "by requests that wait themselves" in text
 
 
+def test_the_words_name_many_full_servers_alike_in_one_sentence():
+    text = str(explain(npexplore.design("ixp1200").with_(rules=100), elasticities=False))
+    assert text.count("by requests that wait themselves") <= 2
+    assert "from threads.rx0 to threads.rx_gbe are taken 100 % of the time, " in text
+
+
 def test_the_words_for_an_offered_load():
     e = explain(DESIGN, LOAD.with_arrivals("poisson", 1e6), elasticities=False)
     assert "What binds is the offered load" in str(e)
@@ -221,7 +227,7 @@ def test_the_words_for_an_offered_load():
 
 def test_the_words_when_nothing_helps_and_when_threads_bind():
     e = explain(DESIGN.with_(threads=1), LOAD, elasticities=False)
-    assert "What binds is the number of threads: 1 of them" in str(e)
+    assert "What binds is the number of threads: a single one hides no more" in str(e)
     idle = dataclasses.replace(e, sensitivity=Sensitivity())
     assert "No single parameter raises the throughput" in str(idle)
 
