@@ -99,12 +99,12 @@ headline("of them simulated", best.counts["simulated"])
 front = best.frame()
 front["gbps"] = front.throughput_bps / 1e9
 told = front[["scheme", "banks", "bus_bits", "threads", "cost_bus_pins", "gbps", "bottleneck"]]
-told.rename(columns={"cost_bus_pins": "bus pins", "gbps": "Gb/s"}).head(12).round(2)
+told.astype({"cost_bus_pins": int}).rename(columns={"cost_bus_pins": "bus pins", "gbps": "Gb/s"}).head(12).round(2)
 
 # %%
 figure = px.scatter(
     front, x="threads", y="gbps", color="scheme", size="banks",
-    hover_data=["bus_bits", "bottleneck"], title="Machines that nobody beats at their cost; large marks: many banks",
+    hover_data=["bus_bits", "bottleneck"], title="Machines that nobody beats at their cost; large: many banks",
     labels={"gbps": "throughput (Gb/s of packets)", "threads": "threads"},
 )  # fmt: skip
 figure.update_yaxes(rangemode="tozero")

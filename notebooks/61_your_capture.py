@@ -33,6 +33,7 @@ from npexplore.report import headline
 from npexplore.study.compare import compare
 
 theme.use()
+pd.set_option("display.max_colwidth", None)  # whole sources and reasons
 CAPTURE = share("data", "captures") / "zeek_wikipedia.pcap"
 
 # %% [markdown]

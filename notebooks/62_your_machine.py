@@ -28,6 +28,7 @@ from npexplore.plot import theme
 from npexplore.report import headline
 
 theme.use()
+pd.set_option("display.max_colwidth", None)  # whole sources and reasons
 FILE = share("models", "machines") / "smartnic.toml"
 
 # %% [markdown]

@@ -141,9 +141,10 @@ def text(e: Explanation) -> str:
             {"change": f"{c.knob} {value_text(c.present)} to {value_text(c.value)} {c.unit}".strip(), "kind": c.kind,
              "throughput": gain_text(c), "what binds then": c.bottleneck} for c in e.what_if.changes
         ]  # fmt: skip
+        by = " and ".join(dict.fromkeys(change.solver for change in e.what_if.changes))
         repeated = any(change.low is not None for change in e.what_if.changes)
         seeds = f" (with ±: the mean of {CONFIRM} seeds; others: one seed)" if repeated else ""
-        parts.append(f"what single changes would do, by the simulation{seeds}\n" + table(rows))
+        parts.append(f"what single changes would do, by {by}{seeds}\n" + table(rows))
         knees = [
             {"knob": k.knob, "knee": k.knee, "95 % of the best at": k.enough, "unit": k.unit} for k in e.what_if.knees
         ]

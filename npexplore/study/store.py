@@ -109,12 +109,14 @@ class Store:
 
     def __init__(self, path: str | Path, *, resume: bool = False) -> None:
         self.path = Path(path)
+        if self.path.is_dir():
+            raise InputError(f"{self.path}: is a folder; a sweep needs the name of a file")
         self.parts = self.path.with_name(self.path.name + ".parts")
-        if not resume and (self.path.exists() or self.parts.exists()):
-            raise InputError(f"{self.path}: there is a sweep already; resume it (--resume) or choose another file")
         if not self.path.parent.is_dir():
             raise InputError(f"{self.path}: folder {str(self.path.parent)!r} does not exist")
         self.rows = self._read()
+        if not resume and (self.path.exists() or self.parts.exists()):
+            raise InputError(f"{self.path}: there is a sweep already; resume it (--resume) or choose another file")
 
     @contextmanager
     def writing(self) -> Iterator[Store]:
@@ -122,6 +124,15 @@ class Store:
         lock = self.path.with_name(self.path.name + ".lock")
         with _held(lock, f"{self.path}: another sweep is writing to it"):
             yield self
+
+    def check_kinds(self, rows: Sequence[Row]) -> None:
+        """Raise InputError where a column is text in some new rows and a number in those held, or the reverse."""
+        for name in self.rows.column_names:
+            kind = self.rows.schema.field(name).type
+            values = [row[name] for row in rows if row.get(name) is not None]
+            if values and not pa.types.is_null(kind) and isinstance(values[0], str) != pa.types.is_string(kind):
+                was, now = ("text", "a number") if pa.types.is_string(kind) else ("a number", "text")
+                raise InputError(f"{self.path}: {name!r} is {was} in its rows and {now} here; choose another file")
 
     def keys(self) -> set[Key]:
         """Return the keys of the rows held."""
@@ -174,7 +185,10 @@ class Store:
                 tables.append(pq.ParquetFile(part).read())
             except (pa.ArrowException, OSError) as error:
                 warnings.warn(f"{part}: left out, cannot be read: {error}", stacklevel=2)
-        return concatenate(tables)
+        try:
+            return concatenate(tables)
+        except pa.ArrowException as error:
+            raise InputError(f"{self.path}: its rows and those of {self.parts.name} do not fit: {error}") from None
 
     @staticmethod
     def _write(table: pa.Table, path: Path) -> None:

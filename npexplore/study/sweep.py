@@ -59,6 +59,8 @@ def sweep(
     rows = questions(asked, int(positive("packets", packets)))
     order = [key_of(row) for row in rows]
     kept = Store(store, resume=resume) if store is not None else None
+    if kept is not None:
+        kept.check_kinds(rows)
     held = kept.keys() if kept is not None else set()
     # A question asked twice is answered once.
     open_ = sorted({key: k for k, key in reversed(list(enumerate(order))) if key not in held}.values())

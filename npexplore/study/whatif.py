@@ -105,9 +105,8 @@ def what_if(
     points = [SweepPoint(made, workload, solver, seed) for made in (design, *tried.values())]
     base, *found = asked(points, packets=PACKETS, executor=executor, workers=workers, progress=progress)
     now = packet_bits(points[0], base)
-    if now is None and solver == "simulation":
+    if now is None:
         return WhatIf(impossible={"": getattr(base, "reason", "no answer")})
-    assert now is not None
     rates: dict[tuple[str, Value], float] = {}
     impossible: dict[str, str] = {}
     after: dict[tuple[str, Value], str] = {}

@@ -248,6 +248,31 @@ def test_a_sweep_goes_on_only_if_asked(capsys, tmp_path):
     assert len(pd.read_parquet(tmp_path / "a.parquet")) == 2
 
 
+@pytest.mark.parametrize(
+    ("out", "message"),
+    [
+        ("mine.csv", "mine.csv: not a Parquet file"),
+        ("folder", "folder: is a folder; a sweep needs the name of a file"),
+        ("none/a.parquet", "none' does not exist"),
+    ],
+)
+def test_a_file_that_holds_no_sweep_is_told_as_what_it_is(capsys, tmp_path, out, message):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "mine.csv").write_text("a,b\n")
+    for more in ((), ("--resume",)):
+        status, _, err = run(capsys, *sweep(tmp_path, "--out", str(tmp_path / out), *more))
+        assert status == 2
+        assert message in err
+    assert (tmp_path / "mine.csv").read_text() == "a,b\n"
+
+
+def test_a_machine_that_measures_a_fixed_time_takes_no_packets(capsys, tmp_path):
+    out = str(tmp_path / "a.parquet")
+    status, _, err = run(capsys, "sweep", "ixp1200", "--packets", "300", "--out", out)
+    assert status == 2
+    assert "design ixp1200 measures a fixed time, 2.5 ms from 1 ms on, and takes no --packets" in err
+
+
 def test_impossible_points_are_rows_and_told(capsys, tmp_path):
     status, out, err = run(capsys, *sweep(tmp_path, "--set", "scheme=base,fcb_tb", "--set", "segment_bytes=4096"))
     assert status == 0

@@ -358,10 +358,9 @@ def test_a_fragment_that_cannot_be_read_is_computed_again(tmp_path):
 def test_what_is_no_store_is_refused(tmp_path):
     path = tmp_path / "a.parquet"
     path.write_text("a,b\n")
-    with pytest.raises(InputError, match="there is a sweep already; resume it"):
-        Store(path)
-    with pytest.raises(InputError, match=r"a\.parquet: not a Parquet file"):
-        sweep(points(), store=path)
+    for resume in (False, True):
+        with pytest.raises(InputError, match=r"a\.parquet: not a Parquet file"):
+            sweep(points(), store=path, resume=resume)
     pd.DataFrame({"a": [1]}).to_parquet(path)
     with pytest.raises(InputError, match="not the table of a sweep: no column 'model'"):
         sweep(points(), store=path)
@@ -452,3 +451,24 @@ def test_knobs_named_like_columns_are_told_apart():
     assert list(row["design_rate_mpps"]) == [100.0, 300.0]
     assert list(row["offered_mpps"]) == [100.0, 300.0]
     assert row["rate_mpps"].iloc[1] < 200
+
+
+def test_a_knob_that_is_text_does_not_come_into_a_file_where_it_is_a_number(tmp_path):
+    store, mine = tmp_path / "a.parquet", tmp_path / "mine.toml"
+    mine.write_text("""name = "mine"
+title = "mine"
+extends = "ixp2400"
+[parameter.size]
+kind = "knob"
+value = "small"
+choices = ["small", "large"]
+about = "a size"
+source = "assumed"
+""")
+    numbers = mine.read_text().replace('"small"\nchoices = ["small", "large"]', "1").replace('"mine"', '"other"')
+    (tmp_path / "other.toml").write_text(numbers)
+    first = grid(npexplore.design(tmp_path / "other.toml"), LOAD, solver="bounds")
+    assert sweep(first, store=store)["size"].tolist() == [1]
+    with pytest.raises(InputError, match="'size' is a number in its rows and text here; choose another file"):
+        sweep(grid(npexplore.design(mine), LOAD, solver="bounds"), store=store)
+    assert len(sweep(first, store=store)) == 1  # the file is as it was

@@ -51,7 +51,7 @@ class _Lines(Formulas):
 
     def __init__(self, program: TextProgram, m: Recorder, packet: Packet) -> None:
         super().__init__({"p": program.parameters, "packet": packet}, frozenset({"p", "packet"}))
-        self.m, self.place = m, program.place
+        self.m, self.place = m, f"{program.parameters.file.name}: {program.place}"
 
     def run(self, body: list[ast.stmt]) -> None:
         """Record lines; an error names the first that is wrong."""
