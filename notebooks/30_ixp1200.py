@@ -140,7 +140,8 @@ tables.table(pd.DataFrame(free, columns=["design", "free parameters", "which"]))
 #
 # One port, one receiver, 64-byte packets, the last rule matches. Range matching reads vectors of 512 bits whatever the
 # number of rules, and searches longer with their logarithm. Linear search reads a record a rule: the *time* of a packet
-# grows linearly. The printed unit of the vertical axis is lost; its ticks fit thousands of packets a second. *(Fig. 6)*
+# grows linearly; up to 4 rules the port is the limit. The printed unit of the vertical axis is lost; its ticks fit
+# thousands of packets a second. *(Fig. 6)*
 
 # %%
 classifiers = {"ls": "linear search", "rm": "range matching"}
