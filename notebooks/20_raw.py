@@ -298,7 +298,8 @@ print(raw.with_(version="v4", queue_full="credits").simulate(long, packets=320))
 # ## Past sixteen tiles
 #
 # The study says that streams cannot be laid out without crossing on larger chips. By its own rule they can, if headers
-# and payloads have a network each and payloads go to the side in rows of their own: sixteen ports on 8 x 8 tiles.
+# and payloads have a network each and payloads go to the side in rows of their own: sixteen ports on 8 x 8 tiles. Below
+# its number each tile tells its stage and its pipeline.
 
 # %%
 drawings.chip(scaled(8, ("south", "north"), "static"))
