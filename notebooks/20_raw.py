@@ -427,8 +427,8 @@ tables.table(findings[columns], digits=4, height=460)
 # %% [markdown]
 # ## Other readings
 #
-# What the text leaves open has named alternatives. Rates in Mpps, saturated; differences of 2 % at 1500 bytes are
-# noise.
+# What the text leaves open has named alternatives. Rates in Mpps, saturated; runs are short, so that differences of a
+# few per cent at 1500 bytes are noise.
 
 # %%
 tables.table(
