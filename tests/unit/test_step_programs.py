@@ -85,6 +85,13 @@ def test_what_is_wrong_with_a_program_is_said_before_it_runs():
         program().with_steps(program())
     with pytest.raises(ModelError, match="at least 1 bit wide, got 0"):
         compile_steps(program(), 0)
+    with pytest.raises(ModelError, match="'x' must have at least 1 port, got 0"):
+        groups([Call("a", "x")], x=0)
+
+
+def test_an_accelerator_returns_an_answer():
+    with pytest.raises(ModelError, match="accelerator 'x' must return an Answer, got 7"):
+        execute(compile_steps(program([Call("a", "x")]), 128), {"x": lambda: 7})
 
 
 def test_what_is_wrong_while_it_runs():

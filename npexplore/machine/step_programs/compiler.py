@@ -61,10 +61,14 @@ class Compiled:
 def compile_steps(program: StepProgram, width_bits: int = 128, ports: Mapping[str, int] | None = None) -> Compiled:
     """Return a program with hazards resolved; ports: calls that an accelerator takes at once (1 where none is given).
 
-    Raises ModelError for calls that take each other's replies, UnknownNameError for a step that is not there.
+    Raises ModelError for calls that take each other's replies and accelerators without a port, UnknownNameError for a
+    step that is not there.
     """
     if width_bits < 1:
         raise ModelError(f"program {program.name!r}: the scratchpad must be at least 1 bit wide, got {width_bits}")
+    for name, count in (ports or {}).items():
+        if count < 1:
+            raise ModelError(f"program {program.name!r}: accelerator {name!r} must have at least 1 port, got {count}")
     program.check()
     pieces = {s.name: tuple(_split(program, s, width_bits, ports or {})) for s in program.steps.values()}
     return Compiled(program, width_bits, pieces)

@@ -128,6 +128,8 @@ def _call(program: str, call: Call, context: Context, accelerators: Mapping[str,
         else:
             raise ModelError(f"program {program!r}: call {call.reply!r} takes {name!r}, which no step before has kept")
     answer = accelerators[call.accelerator](*arguments)
+    if not isinstance(answer, Answer):
+        raise ModelError(f"program {program!r}: accelerator {call.accelerator!r} must return an Answer, got {answer!r}")
     setattr(context, call.reply, answer.value)
     return Called(call.accelerator, answer.used)
 
