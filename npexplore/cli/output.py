@@ -4,7 +4,9 @@ import dataclasses
 import json
 import math
 import os
+import shutil
 import sys
+import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -26,7 +28,18 @@ def emit(document: Any, text: str | Callable[[], str], *, as_json: bool) -> None
     if as_json:
         print(json.dumps(jsonable(document), indent=2, allow_nan=False))
     else:
-        print(text() if callable(text) else text)
+        said = text() if callable(text) else text
+        print(wrapped(said, shutil.get_terminal_size().columns) if sys.stdout.isatty() else said)
+
+
+def wrapped(text: str, width: int) -> str:
+    """Return text with its long sentences broken at blanks; lines with columns stay as they are."""
+    return "\n".join(
+        textwrap.fill(line, width, break_long_words=False, break_on_hyphens=False)
+        if len(line) > width and "  " not in line
+        else line
+        for line in text.split("\n")
+    )
 
 
 def jsonable(value: Any) -> Any:

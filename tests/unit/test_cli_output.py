@@ -72,3 +72,16 @@ def test_facts_stand_in_one_column():
 )
 def test_cell_is_what_people_read(value, text):
     assert cell(value) == text
+
+
+def test_a_terminal_gets_whole_words_and_tables_as_they_are(capsys, monkeypatch):
+    prose, columns = "the words of a paragraph " * 8, "a   " * 40
+    monkeypatch.setenv("COLUMNS", "80")
+    emit({}, f"{prose.strip()}\n\n{columns}", as_json=False)
+    assert capsys.readouterr().out == f"{prose.strip()}\n\n{columns}\n"  # a file or a pipe: a paragraph a line
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    emit({}, f"{prose.strip()}\n\n{columns}", as_json=False)
+    *lines, blank, table_line = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert " ".join(lines) == prose.strip()
+    assert (blank, table_line) == ("", columns)
