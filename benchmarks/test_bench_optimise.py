@@ -9,8 +9,8 @@ import time
 from reference.timing import record
 
 import npexplore
-from npexplore.study.costs import costs
-from npexplore.study.space import space
+from npexplore.study.optimising.costs import costs
+from npexplore.study.optimising.space import space
 
 CLOCKS = int(os.environ.get("NPEXPLORE_BENCH_CLOCKS", "3"))
 KNOBS = {

@@ -20,8 +20,8 @@ import npexplore
 from npexplore.solve.batch import Batch, bounds_of
 from npexplore.solve.network import queueing_of
 from npexplore.solve.queueing import mva
-from npexplore.study.executors import pool, usable_cores
-from npexplore.study.sweep import sweep
+from npexplore.study.sweeping.executors import pool, usable_cores
+from npexplore.study.sweeping.sweep import sweep
 
 POINTS = int(os.environ.get("NPEXPLORE_BENCH_POINTS", "100_000"))
 LOAD = npexplore.workload(packet_bytes=64)

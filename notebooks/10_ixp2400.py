@@ -37,9 +37,9 @@ from npexplore.plot.elasticity import elasticities
 from npexplore.plot.roofline import roofline
 from npexplore.plot.timeline import time_lines
 from npexplore.report import headline
-from npexplore.study import curves as data
-from npexplore.study.explain import explain
-from npexplore.study.scores import scores
+from npexplore.study.checking.scores import scores
+from npexplore.study.explaining.explain import explain
+from npexplore.study.papers import curves as data
 
 theme.use()
 ledger = load()

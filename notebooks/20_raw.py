@@ -39,8 +39,8 @@ from npexplore.plot import raw as drawings
 from npexplore.plot import tables, theme
 from npexplore.plot.curves import curves
 from npexplore.report import headline
-from npexplore.study import consistency, line_cards, tiled
-from npexplore.study.raw_conclusions import conclusions
+from npexplore.study.papers import consistency, line_cards, tiled
+from npexplore.study.papers.raw_conclusions import conclusions
 
 theme.use()
 ledger = load()

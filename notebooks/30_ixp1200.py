@@ -38,12 +38,12 @@ from npexplore.plot import tables, theme
 from npexplore.plot.comparison import comparison
 from npexplore.plot.curves import curves, levels
 from npexplore.report import headline
-from npexplore.study import curves as data
-from npexplore.study import diffserv
-from npexplore.study import ixp1200 as edge
-from npexplore.study import ixp1200_remedies as remedy
-from npexplore.study.scores import scores
-from npexplore.study.simulations import Simulations
+from npexplore.study.checking.scores import scores
+from npexplore.study.papers import curves as data
+from npexplore.study.papers import diffserv
+from npexplore.study.papers import ixp1200 as edge
+from npexplore.study.papers import ixp1200_remedies as remedy
+from npexplore.study.sweeping.simulations import Simulations
 
 theme.use()
 ledger = load()

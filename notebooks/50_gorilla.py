@@ -38,7 +38,7 @@ from npexplore.plot import gorilla as drawings
 from npexplore.plot import tables, theme
 from npexplore.plot.curves import curves
 from npexplore.report import headline
-from npexplore.study.gorilla import area, channels, claims, performance, storage, virtual_routers
+from npexplore.study.papers.gorilla import area, channels, claims, performance, storage, virtual_routers
 
 theme.use()
 ledger = load()

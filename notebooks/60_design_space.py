@@ -28,7 +28,7 @@ import npexplore as npx
 from npexplore.plot import theme
 from npexplore.plot.explorer import Explorer
 from npexplore.report import headline
-from npexplore.study.optimise import optimise
+from npexplore.study.optimising.optimise import optimise
 
 theme.use()
 LOAD = npx.workload(mix="amp")

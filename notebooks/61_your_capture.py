@@ -30,7 +30,7 @@ from npexplore.plot import captures as figures
 from npexplore.plot import theme
 from npexplore.plot.explorer import Explorer
 from npexplore.report import headline
-from npexplore.study.compare import compare
+from npexplore.study.explaining.compare import compare
 
 theme.use()
 pd.set_option("display.max_colwidth", None)  # whole sources and reasons

@@ -18,33 +18,33 @@ if TYPE_CHECKING:
     from npexplore.ledger import published as published
     from npexplore.machine.workload import workload as workload
     from npexplore.packets import read_capture as read_capture
-    from npexplore.study.calibrate import calibrate as calibrate
-    from npexplore.study.check import check as check
-    from npexplore.study.compare import compare as compare
-    from npexplore.study.explain import explain as explain
-    from npexplore.study.grid import Span as Span
-    from npexplore.study.grid import grid as grid
-    from npexplore.study.optimise import optimise as optimise
-    from npexplore.study.samples import sample as sample
-    from npexplore.study.sweep import sweep as sweep
+    from npexplore.study.checking.calibrate import calibrate as calibrate
+    from npexplore.study.checking.check import check as check
+    from npexplore.study.explaining.compare import compare as compare
+    from npexplore.study.explaining.explain import explain as explain
+    from npexplore.study.optimising.optimise import optimise as optimise
+    from npexplore.study.sweeping.grid import Span as Span
+    from npexplore.study.sweeping.grid import grid as grid
+    from npexplore.study.sweeping.samples import sample as sample
+    from npexplore.study.sweeping.sweep import sweep as sweep
 
 __version__ = "0.1.0"
 
 # public name -> the module that holds it
 _HOMES = {
-    "Span": "npexplore.study.grid",
-    "calibrate": "npexplore.study.calibrate",
-    "check": "npexplore.study.check",
-    "compare": "npexplore.study.compare",
+    "Span": "npexplore.study.sweeping.grid",
+    "calibrate": "npexplore.study.checking.calibrate",
+    "check": "npexplore.study.checking.check",
+    "compare": "npexplore.study.explaining.compare",
     "design": "npexplore.designs",
     "design_names": "npexplore.designs",
-    "explain": "npexplore.study.explain",
-    "grid": "npexplore.study.grid",
-    "optimise": "npexplore.study.optimise",
+    "explain": "npexplore.study.explaining.explain",
+    "grid": "npexplore.study.sweeping.grid",
+    "optimise": "npexplore.study.optimising.optimise",
     "published": "npexplore.ledger",
     "read_capture": "npexplore.packets",
-    "sample": "npexplore.study.samples",
-    "sweep": "npexplore.study.sweep",
+    "sample": "npexplore.study.sweeping.samples",
+    "sweep": "npexplore.study.sweeping.sweep",
     "workload": "npexplore.machine.workload",
 }
 

@@ -17,7 +17,7 @@ from npexplore.cli.output import cell, emit, json_option, table
 from npexplore.errors import one_of
 
 if TYPE_CHECKING:
-    from npexplore.study.calibrate import Calibration
+    from npexplore.study.checking.calibrate import Calibration
 
 
 @click.command("calibrate")
@@ -45,7 +45,7 @@ def command(
     from tqdm import tqdm
 
     from npexplore.designs import DESIGNS
-    from npexplore.study.calibrate import calibrate
+    from npexplore.study.checking.calibrate import calibrate
 
     of = one_of("design with published rows", design, DESIGNS)
     free = {name: values_or_span(name, values) for name, values in split_settings(settings, "--free").items()}

@@ -31,8 +31,8 @@ def command(
     designs: tuple[str, ...], seeds: int, results: str | None, markdown: str | None, strict: bool, as_json: bool
 ) -> int:
     """Print the cross-check table; with --strict, status 1 if a check is off."""
-    from npexplore.study.check import check
-    from npexplore.study.results import read_results
+    from npexplore.study.checking.check import check
+    from npexplore.study.checking.results import read_results
 
     theirs = read_results(results) if results else None
     wanted = designs or (None if theirs is None else theirs.designs)

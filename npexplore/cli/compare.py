@@ -32,7 +32,7 @@ def command(
 
     from npexplore.designs import DESIGNS, design
     from npexplore.machine.workload import workload
-    from npexplore.study.compare import compare
+    from npexplore.study.explaining.compare import compare
 
     made = [design(name) for name in names or DESIGNS]
     given = {"--trace": trace, "--mix": mix, "--packet-bytes": packet_bytes}

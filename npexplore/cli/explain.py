@@ -28,7 +28,7 @@ from npexplore.errors import InputError
 if TYPE_CHECKING:
     from npexplore.designs import Design
     from npexplore.machine.workload import Workload
-    from npexplore.study.explain import Explanation
+    from npexplore.study.explaining.explain import Explanation
 
 
 @click.command("explain")
@@ -82,7 +82,7 @@ def _explain(
     from tqdm import tqdm
 
     from npexplore.solve.simulate import PACKETS
-    from npexplore.study.explain import explain
+    from npexplore.study.explaining.explain import explain
 
     with tqdm(total=None, unit="point", desc="what would help", disable=None, file=sys.stderr, leave=False) as bar:
 
@@ -98,8 +98,8 @@ def _explain(
 
 def text(e: Explanation) -> str:
     """Return an explanation as people read it: the paragraph, then the numbers behind it."""
-    from npexplore.study.whatif import CONFIRM
-    from npexplore.study.words import gain_text, value_text
+    from npexplore.study.explaining.whatif import CONFIRM
+    from npexplore.study.explaining.words import gain_text, value_text
 
     best = e.best
     solvers = [

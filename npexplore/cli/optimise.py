@@ -16,7 +16,7 @@ from npexplore.cli.options import ending, read_workload, set_option, split_setti
 from npexplore.cli.output import emit, json_option, table
 
 if TYPE_CHECKING:
-    from npexplore.study.optimise import Optimum
+    from npexplore.study.optimising.optimise import Optimum
 
 SHOWN = 40  # rows of the table for people
 
@@ -49,9 +49,9 @@ def command(
     from tqdm import tqdm
 
     import npexplore.designs as designs
-    from npexplore.study.costs import sources
-    from npexplore.study.grid import listed
-    from npexplore.study.optimise import optimise
+    from npexplore.study.optimising.costs import sources
+    from npexplore.study.optimising.optimise import optimise
+    from npexplore.study.sweeping.grid import listed
 
     knobs = {name: values_or_span(name, values) for name, values in split_settings(settings).items()}
     base = designs.design(design)

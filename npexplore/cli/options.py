@@ -13,7 +13,7 @@ from npexplore.errors import InputError, NpexploreError
 if TYPE_CHECKING:
     from npexplore.designs import Design
     from npexplore.machine.workload import Workload
-    from npexplore.study.grid import Span
+    from npexplore.study.sweeping.grid import Span
 
 F = TypeVar("F", bound=Callable[..., Any])
 DAMAGED = 3  # exit status: the input was damaged part-way
@@ -147,7 +147,7 @@ def split_settings(settings: Sequence[str], option: str = "--set") -> dict[str, 
 
 def values_or_span(name: str, texts: list[str]) -> Span | list[str]:
     """Return the values of a knob, or its span: LOW..HIGH, LOW..HIGH:log."""
-    from npexplore.study.grid import Span
+    from npexplore.study.sweeping.grid import Span
 
     low, dots, high = texts[0].partition("..")
     if len(texts) > 1 or not dots:

@@ -50,10 +50,10 @@ def command(
 
     import npexplore.designs as designs
     from npexplore.solve.simulate import PACKETS
-    from npexplore.study.executors import place_of
-    from npexplore.study.grid import grid
-    from npexplore.study.samples import sample as some_of
-    from npexplore.study.sweep import sweep
+    from npexplore.study.sweeping.executors import place_of
+    from npexplore.study.sweeping.grid import grid
+    from npexplore.study.sweeping.samples import sample as some_of
+    from npexplore.study.sweeping.sweep import sweep
 
     if cluster is not None and (workers is not None or processes):
         raise InputError("--cluster brings its own workers; leave --workers and --processes out")

@@ -21,7 +21,7 @@ from npexplore.solve.bounds import Demanded, bounds, demanded
 from npexplore.solve.prediction import Prediction
 
 if TYPE_CHECKING:
-    from npexplore.study.explain import Explanation
+    from npexplore.study.explaining.explain import Explanation
 
 
 @dataclass(frozen=True)

@@ -181,7 +181,7 @@ def narrow_shares(table: pd.DataFrame) -> go.Figure:
 
 
 def machines(table: pd.DataFrame) -> go.Figure:
-    """Return throughput of every machine by every solver (`npexplore.study.on_capture`)."""
+    """Return throughput of every machine by every solver (`npexplore.study.explaining.on_capture`)."""
     figure = go.Figure()
     for solver in ("bounds", "queueing", "simulated"):
         figure.add_trace(

@@ -11,7 +11,7 @@ from npexplore.plot import theme
 from npexplore.plot.curves import finished
 
 if TYPE_CHECKING:
-    from npexplore.study.sensitivity import Sensitivity
+    from npexplore.study.explaining.sensitivity import Sensitivity
 
 
 def elasticities(found: Mapping[str, Sensitivity], *, title: str) -> go.Figure:

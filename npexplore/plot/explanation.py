@@ -9,11 +9,11 @@ from plotly.subplots import make_subplots
 
 from npexplore.plot import theme
 from npexplore.plot.curves import LOG_AXIS, finished
-from npexplore.study.words import value_text
+from npexplore.study.explaining.words import value_text
 
 if TYPE_CHECKING:
-    from npexplore.study.explain import Explanation
-    from npexplore.study.whatif import Change
+    from npexplore.study.explaining.explain import Explanation
+    from npexplore.study.explaining.whatif import Change
 
 MOST = 12  # bars in a panel
 

@@ -100,7 +100,8 @@ def _framed(figure: go.Figure, layout: Layout, title: str) -> go.Figure:
     hidden = {"visible": False}
     columns, rows = layout.file.columns, layout.file.rows
     figure.update_layout(
-        title=title, height=int(min(95.0, 560 / columns) * (rows + 2)) + 150, xaxis={**hidden, "range": [-1.6, columns + 0.6]},
+        title=title, height=int(min(95.0, 560 / columns) * (rows + 2)) + 150,
+        xaxis={**hidden, "range": [-1.6, columns + 0.6]},
         yaxis={**hidden, "range": [-1.5, rows + 0.5], "scaleanchor": "x"}, showlegend=True,
         legend={"orientation": "h", "y": -0.02},
     )  # fmt: skip
@@ -108,7 +109,9 @@ def _framed(figure: go.Figure, layout: Layout, title: str) -> go.Figure:
 
 
 def contention(
-    layout: Layout, loads: Mapping[str, Sequence[tuple[int | None, int | None, float]]], title: str,
+    layout: Layout,
+    loads: Mapping[str, Sequence[tuple[int | None, int | None, float]]],
+    title: str,
     top: float | None = None,
 ) -> go.Figure:
     """Return the loads of links between tiles as colours, one drawing a network.

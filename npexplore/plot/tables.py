@@ -42,7 +42,9 @@ class Table:
                 body.append(f'<td colspan="{len(names)}" style="text-align:left;{PAD};padding-top:0">{told}</td>')
         rows = "".join(f"<tr>{cells}</tr>" for cells in body)
         box = f"max-height:{self._height}px;overflow:auto" if self._height else "overflow-x:auto"
-        return f'<div class="table" style="{box}"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
+        return (
+            f'<div class="table" style="{box}"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
+        )
 
     def __repr__(self) -> str:
         return repr(self.data)

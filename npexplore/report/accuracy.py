@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from npexplore.ledger import Row
-from npexplore.study.check import Check
-from npexplore.study.scores import scores
+from npexplore.study.checking.check import Check
+from npexplore.study.checking.scores import scores
 
 SHOWN = ("key", "published", "unit", "bounds", "queueing", "simulated", "error", "label", "hints", "verdict")
 

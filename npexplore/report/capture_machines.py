@@ -9,7 +9,7 @@ from npexplore.plot.tables import Table, number
 from npexplore.report.capture_subject import Subject
 from npexplore.report.sections import Content
 from npexplore.report.shell import draw, si
-from npexplore.study.on_capture import on_machines
+from npexplore.study.explaining.on_capture import on_machines
 
 
 def machines(subject: Subject) -> Content:

@@ -9,7 +9,7 @@ from plotly.offline import get_plotlyjs
 from npexplore.report.shell import draw, environment
 
 if TYPE_CHECKING:
-    from npexplore.study.explain import Explanation
+    from npexplore.study.explaining.explain import Explanation
 
 
 def explanation_page(e: Explanation) -> str:

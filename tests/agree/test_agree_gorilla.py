@@ -3,7 +3,7 @@
 import pytest
 
 from npexplore.designs import design
-from npexplore.study.check import check
+from npexplore.study.checking.check import check
 
 NP = design("gorilla").with_(boot_us=30, window_us=60)
 SIZES = [(4, 1), (4, 4), (6, 2), (6, 4)]

@@ -8,8 +8,8 @@ import pytest
 from npexplore.designs import design
 from npexplore.designs.ixp1200 import measured
 from npexplore.ledger import facts
-from npexplore.study.quantities import quantity_of
-from npexplore.study.quantities.ixp1200 import RULES, fits
+from npexplore.study.checking.quantities import quantity_of
+from npexplore.study.checking.quantities.ixp1200 import RULES, fits
 
 IXP1200 = design("ixp1200")
 ONE = {"receivers": 1, "receiver_engines": 1}

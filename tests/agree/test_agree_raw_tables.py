@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from npexplore.machine.workload import workload
-from npexplore.study import tiled
+from npexplore.study.papers import tiled
 
 
 def test_request_loops_stand_beside_the_roofline_where_there_are_any():

@@ -4,7 +4,7 @@ import pytest
 
 from npexplore.designs import design
 from npexplore.errors import InputError
-from npexplore.study.structures import IXP2400_SPACE, admissible, search
+from npexplore.study.checking.structures import IXP2400_SPACE, admissible, search
 
 
 def shipped(space):

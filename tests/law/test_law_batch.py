@@ -11,8 +11,9 @@ from npexplore.machine.workload import workload
 from npexplore.solve.batch import MOST, Batch, bounds_of, grouped, structure
 from npexplore.solve.network import finite_queue, finite_queues, queueing_of
 from npexplore.solve.queueing import flow_equivalent, mva
-from npexplore.study.answers import Refusal, answer, answer_all
-from npexplore.study.grid import SweepPoint
+from npexplore.study.sweeping import answers
+from npexplore.study.sweeping.answers import Refusal, answer, answer_all
+from npexplore.study.sweeping.grid import SweepPoint
 
 SMALL, LARGE = workload(packet_bytes=64), workload(packet_bytes=1500)
 LOADS = [
@@ -150,6 +151,6 @@ def test_one_point_that_is_refused_takes_no_other_with_it(monkeypatch):
     def refuse_many(batch):
         raise RefusedError("one of them")
 
-    monkeypatch.setitem(__import__("npexplore.study.answers", fromlist=["BATCHED"]).BATCHED, "queueing", refuse_many)
+    monkeypatch.setitem(answers.BATCHED, "queueing", refuse_many)
     asked = [SweepPoint(npexplore.design("ixp2400"), load, "queueing") for load in (SMALL, LARGE)]
     assert all(not isinstance(found, NpexploreError | Refusal) for found in answer_all(asked, 100))

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from npexplore.errors import InputError
-from npexplore.study import factored as module
-from npexplore.study.factored import factored
-from npexplore.study.pareto import boxes, front
+from npexplore.study.optimising import factored as module
+from npexplore.study.optimising.factored import factored
+from npexplore.study.optimising.pareto import boxes, front
 
 
 @st.composite

@@ -9,7 +9,7 @@ from npexplore.designs.gorilla_steps import PROTOCOLS
 from npexplore.designs.gorilla_traffic import MIXES, lowered, most_and_fewest_calls, traces_of
 from npexplore.errors import InputError, ModelError
 from npexplore.ledger import facts
-from npexplore.study.gorilla import area, channels, storage, virtual_routers
+from npexplore.study.papers.gorilla import area, channels, storage, virtual_routers
 
 NP = design("gorilla")
 P = NP.parameters

@@ -13,8 +13,8 @@ from npexplore.designs.soclib import (
     words_read,
 )
 from npexplore.errors import ModelError
-from npexplore.study.quantities import MissingError
-from npexplore.study.quantities.soclib import collapse, knee, peak
+from npexplore.study.checking.quantities import MissingError
+from npexplore.study.checking.quantities.soclib import collapse, knee, peak
 
 NPU = design("soclib")
 

@@ -8,7 +8,7 @@ from npexplore.plot.comparison import comparison
 from npexplore.plot.curves import curves, finished, levels
 from npexplore.plot.elasticity import elasticities
 from npexplore.plot.roofline import roofline
-from npexplore.study.sensitivity import Elasticity, Sensitivity
+from npexplore.study.explaining.sensitivity import Elasticity, Sensitivity
 
 
 def named(figure, name):

@@ -10,7 +10,7 @@ from npexplore.machine.workload import workload
 from npexplore.plot import ixp2400, theme
 from npexplore.plot.drawing import Drawing, shade
 from npexplore.plot.timeline import time_lines
-from npexplore.study import curves
+from npexplore.study.papers import curves
 
 MACHINE = design("ixp2400")
 AMP = workload(mix="amp")

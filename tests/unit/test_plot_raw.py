@@ -6,7 +6,7 @@ from npexplore.designs import design
 from npexplore.machine.layouts import layout_names, load_layout, scaled
 from npexplore.machine.workload import workload
 from npexplore.plot import raw as drawings
-from npexplore.study.tiled import networks
+from npexplore.study.papers.tiled import networks
 
 
 @pytest.mark.parametrize("layout", [*map(load_layout, layout_names()), scaled(8)], ids=lambda layout: layout.file.name)

@@ -4,7 +4,7 @@ import pytest
 
 from npexplore.ledger import load
 from npexplore.report.accuracy import accuracy
-from npexplore.study.check import check
+from npexplore.study.checking.check import check
 
 
 @pytest.fixture(scope="module")

@@ -8,9 +8,9 @@ import pytest
 from npexplore.cli import main
 from npexplore.errors import InputError, UnknownNameError
 from npexplore.ledger import Ledger, load
-from npexplore.study.calibrate import calibrate
-from npexplore.study.fitted_rows import Judge, score
-from npexplore.study.grid import Span
+from npexplore.study.checking.calibrate import calibrate
+from npexplore.study.checking.fitted_rows import Judge, score
+from npexplore.study.sweeping.grid import Span
 
 ROWS = ["ixp2400.fig15.throughput.w128_b4", "ixp2400.fig15.hash.w128_b4"]
 QUICK = {"packets": 400, "evaluation_seeds": (11, 12)}

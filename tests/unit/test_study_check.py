@@ -10,8 +10,8 @@ from npexplore.designs import DESIGNS
 from npexplore.errors import UnknownNameError
 from npexplore.ledger import load
 from npexplore.paths import share
-from npexplore.study.check import FIELDS, check, label
-from npexplore.study.quantities import QUANTITIES, quantity_of
+from npexplore.study.checking.check import FIELDS, check, label
+from npexplore.study.checking.quantities import QUANTITIES, quantity_of
 
 VERDICTS = {"inside", "close", "off", "withheld", "not_predictable", "not_modelled"}
 PREDICTED = ("bounds", "queueing", "simulated", "ci95", "best", "label", "prototype_hints")

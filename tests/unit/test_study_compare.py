@@ -10,7 +10,7 @@ from npexplore.cli import main
 from npexplore.designs import DESIGNS, design
 from npexplore.errors import InputError, UnknownNameError
 from npexplore.machine.workload import Workload
-from npexplore.study.compare import COLUMNS, clock_of, compare
+from npexplore.study.explaining.compare import COLUMNS, clock_of, compare
 
 LOAD = npexplore.workload(packet_bytes=64)
 

@@ -6,7 +6,7 @@ from npexplore.designs import DESIGNS, design
 from npexplore.errors import UnknownNameError
 from npexplore.machine.resources import BoundedQueue, DdrController, DramTiming, Mesh, ReorderQueue
 from npexplore.machine.resources.dram_timing import dram_parts
-from npexplore.study.costs import COSTS, UNITS, costs, counted, fact, multiplexer, parts, proxies, sources
+from npexplore.study.optimising.costs import COSTS, UNITS, costs, counted, fact, multiplexer, parts, proxies, sources
 
 
 @pytest.mark.parametrize("name", DESIGNS)

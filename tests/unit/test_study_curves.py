@@ -6,9 +6,9 @@ import pytest
 from npexplore.designs import design
 from npexplore.ledger import load
 from npexplore.machine.workload import Workload, workload
-from npexplore.study import curves
-from npexplore.study.check import Check
-from npexplore.study.grid import grid
+from npexplore.study.checking.check import Check
+from npexplore.study.papers import curves
+from npexplore.study.sweeping.grid import grid
 
 MACHINE, DRAM = design("ixp2400"), design("ixp2400_dram")
 AMP = workload(mix="amp")

@@ -8,9 +8,9 @@ import pytest
 import npexplore
 from npexplore.errors import InputError
 from npexplore.machine.workload import Workload
-from npexplore.study.explain import explain
-from npexplore.study.sensitivity import SEEDS, Elasticity, Sensitivity, sensitivity
-from npexplore.study.words import in_words, rate, share, short
+from npexplore.study.explaining.explain import explain
+from npexplore.study.explaining.sensitivity import SEEDS, Elasticity, Sensitivity, sensitivity
+from npexplore.study.explaining.words import in_words, rate, share, short
 
 LOAD = npexplore.workload(packet_bytes=64)
 DESIGN = npexplore.design("ixp2400")
@@ -101,7 +101,7 @@ def test_an_impossible_neighbour_leaves_the_other_side():
 
 
 def test_a_long_capture_is_not_played_again_for_each_parameter(monkeypatch):
-    monkeypatch.setattr("npexplore.study.sensitivity.LONGEST_TRACE", 3)
+    monkeypatch.setattr("npexplore.study.explaining.sensitivity.LONGEST_TRACE", 3)
     monkeypatch.setattr("npexplore.designs.base.Design.simulate", None)
     times = np.arange(4) * 200
     load = Workload("t", {"packet_bytes": np.full(4, 1500)}, arrivals="timestamps", t_ns=times)

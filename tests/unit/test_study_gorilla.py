@@ -9,9 +9,9 @@ from npexplore.designs.gorilla_steps import engine_program
 from npexplore.designs.gorilla_traffic import box
 from npexplore.ledger import load
 from npexplore.plot import gorilla as drawings
-from npexplore.study.gorilla import claims, performance
-from npexplore.study.quantities import QUANTITIES, quantity_of
-from npexplore.study.quantities.base import MissingError
+from npexplore.study.checking.quantities import QUANTITIES, quantity_of
+from npexplore.study.checking.quantities.base import MissingError
+from npexplore.study.papers.gorilla import claims, performance
 
 NP = design("gorilla").with_(boot_us=10, window_us=20)
 ROWS = [row for row in load().select(roles=("calibration", "check", "withheld")) if row.design == "gorilla"]

@@ -8,8 +8,8 @@ import npexplore
 from npexplore.designs import design
 from npexplore.designs.base import Design
 from npexplore.paths import PACKAGE
-from npexplore.study import identity
-from npexplore.study.identity import code_version, model_key
+from npexplore.study.sweeping import identity
+from npexplore.study.sweeping.identity import code_version, model_key
 
 MACHINE = """
 from npexplore.machine.machine import Machine, Pool

@@ -8,9 +8,9 @@ import pytest
 from npexplore.designs import design
 from npexplore.ledger import load
 from npexplore.paths import share
-from npexplore.study import diffserv
-from npexplore.study.check import FIELDS, check
-from npexplore.study.quantities import ixp1200, quantity_of
+from npexplore.study.checking.check import FIELDS, check
+from npexplore.study.checking.quantities import ixp1200, quantity_of
+from npexplore.study.papers import diffserv
 
 LEDGER = load()
 RULES = np.array(ixp1200.RULES, dtype=float)

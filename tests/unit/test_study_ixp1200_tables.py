@@ -11,9 +11,10 @@ from npexplore.ledger import load
 from npexplore.packets import read_capture
 from npexplore.packets.statistics import destination_locality, flow_locality, flow_table
 from npexplore.paths import share
-from npexplore.study import diffserv, ixp1200, ixp1200_remedies, simulations
-from npexplore.study.points import Point, Predictions
-from npexplore.study.simulations import Simulations, key_of
+from npexplore.study.papers import diffserv, ixp1200, ixp1200_remedies
+from npexplore.study.sweeping import simulations
+from npexplore.study.sweeping.points import Point, Predictions
+from npexplore.study.sweeping.simulations import Simulations, key_of
 
 IXP1200 = design("ixp1200")
 ONE = {"receivers": 1, "receiver_engines": 1}

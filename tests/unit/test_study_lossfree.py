@@ -7,7 +7,7 @@ import pytest
 from npexplore.designs import design
 from npexplore.errors import InputError
 from npexplore.machine.workload import workload
-from npexplore.study.lossfree import bisect, loss_free, lost
+from npexplore.study.sweeping.lossfree import bisect, loss_free, lost
 
 ONE = {"receivers": 1, "receiver_engines": 1}
 

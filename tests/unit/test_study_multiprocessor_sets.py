@@ -7,7 +7,7 @@ from npexplore.designs.soclib import packet_words, words_read
 from npexplore.errors import UnknownNameError
 from npexplore.ledger import facts, load
 from npexplore.paths import share
-from npexplore.study import multiprocessor_sets as sets
+from npexplore.study.papers import multiprocessor_sets as sets
 
 RECORDED = sets.load_sets()
 PRINTED = {name: int(facts()[row].point) for name, row in sets.ROWS.items()}

@@ -9,10 +9,10 @@ import npexplore
 from npexplore.cli import main
 from npexplore.designs import design
 from npexplore.errors import InputError, ModelError, UnknownNameError
-from npexplore.study.costs import COSTS, costs
-from npexplore.study.optimise import optimise
-from npexplore.study.pareto import boxes, front
-from npexplore.study.space import space
+from npexplore.study.optimising.costs import COSTS, costs
+from npexplore.study.optimising.optimise import optimise
+from npexplore.study.optimising.pareto import boxes, front
+from npexplore.study.optimising.space import space
 
 LOAD = npexplore.workload(packet_bytes=64)
 DESIGN = design("ixp2400")

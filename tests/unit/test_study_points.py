@@ -1,7 +1,7 @@
 """Points of a study: what means the same is answered once, whatever was said."""
 
 from npexplore.designs import design
-from npexplore.study.points import Point, Predictions
+from npexplore.study.sweeping.points import Point, Predictions
 
 FILE = design("ixp2400").parameters.file.parameter
 

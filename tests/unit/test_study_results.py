@@ -7,8 +7,8 @@ import pytest
 from npexplore.cli import main
 from npexplore.errors import InputError, UnknownNameError
 from npexplore.ledger import load
-from npexplore.study.check import check
-from npexplore.study.results import read_results
+from npexplore.study.checking.check import check
+from npexplore.study.checking.results import read_results
 
 FIG9 = "ixp2400.fig9.bandwidth.n30"
 

@@ -6,8 +6,8 @@ import pytest
 import npexplore
 from npexplore import Span
 from npexplore.errors import InputError
-from npexplore.study.grid import grid
-from npexplore.study.samples import METHODS, sample
+from npexplore.study.sweeping.grid import grid
+from npexplore.study.sweeping.samples import METHODS, sample
 
 LOAD = npexplore.workload(packet_bytes=64)
 

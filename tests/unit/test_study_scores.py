@@ -3,8 +3,8 @@
 import pytest
 
 from npexplore.ledger import load
-from npexplore.study.check import Check
-from npexplore.study.scores import SCORES, scores
+from npexplore.study.checking.check import Check
+from npexplore.study.checking.scores import SCORES, scores
 
 LEDGER = load()
 DOUBLE = "ixp2400.fig14.throughput.amp.w64_b4"  # prints the same measurement as Fig. 13

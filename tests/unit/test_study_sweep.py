@@ -17,15 +17,15 @@ import pytest
 from pandas.testing import assert_frame_equal
 
 import npexplore
-import npexplore.study.identity
-import npexplore.study.rows
+import npexplore.study.sweeping.identity
+import npexplore.study.sweeping.rows
 from npexplore.errors import InputError, NpexploreError
 from npexplore.machine.workload import workload
-from npexplore.study.answers import answer_all
-from npexplore.study.grid import grid
-from npexplore.study.identity import code_version
-from npexplore.study.store import KEY, Store
-from npexplore.study.sweep import sweep
+from npexplore.study.sweeping.answers import answer_all
+from npexplore.study.sweeping.grid import grid
+from npexplore.study.sweeping.identity import code_version
+from npexplore.study.sweeping.store import KEY, Store
+from npexplore.study.sweeping.sweep import sweep
 
 LOAD = workload(packet_bytes=64)
 FEW = 200  # packets
@@ -122,7 +122,7 @@ def test_the_model_column_changes_with_whatever_describes_the_machine(monkeypatc
     base = npexplore.design("ixp2400")
     found = sweep([(d, LOAD, "bounds", None) for d in (base, base.with_(hash_ns=1.0), base.with_(hash_ns=147.98))])
     assert found["model"][0] == found["model"][2] != found["model"][1]
-    monkeypatch.setattr(npexplore.study.identity, "_programs", lambda *functions: b"another program")
+    monkeypatch.setattr(npexplore.study.sweeping.identity, "_programs", lambda *functions: b"another program")
     assert sweep([(base, LOAD, "bounds", None)])["model"][0] != found["model"][0]
 
 
@@ -207,7 +207,7 @@ def counted(monkeypatch):
         computed.extend(asked)
         return answer_all(asked, packets)
 
-    monkeypatch.setattr("npexplore.study.answers.answer_all", count)
+    monkeypatch.setattr("npexplore.study.sweeping.answers.answer_all", count)
     return computed
 
 
@@ -258,7 +258,7 @@ def test_stopping_keeps_what_is_finished(tmp_path):
 
 def test_rows_of_another_version_are_kept_apart(tmp_path, monkeypatch):
     path = tmp_path / "a.parquet"
-    monkeypatch.setattr(npexplore.study.rows, "code_version", lambda: "0.0.0")
+    monkeypatch.setattr(npexplore.study.sweeping.rows, "code_version", lambda: "0.0.0")
     sweep(points(), store=path, packets=FEW)
     monkeypatch.undo()
     with pytest.warns(UserWarning, match=r"a\.parquet: 8 rows are of npexplore 0\.0\.0, here is .*; they stay"):
@@ -331,7 +331,7 @@ def test_a_row_counts_once_even_if_killed_between_file_and_fragments(tmp_path):
 
 
 def test_many_fragments_are_merged_on_the_way(tmp_path, monkeypatch):
-    monkeypatch.setattr("npexplore.study.store.FRAGMENTS", 5)
+    monkeypatch.setattr("npexplore.study.sweeping.store.FRAGMENTS", 5)
     store = Store(tmp_path / "a.parquet")
     for number in range(13):
         store.append(row(number))

@@ -9,10 +9,10 @@ import npexplore
 from npexplore.cli import main
 from npexplore.designs import DESIGNS, design
 from npexplore.machine.workload import Workload
-from npexplore.study.explain import explain
-from npexplore.study.sensitivity import PACKETS
-from npexplore.study.whatif import ARRIVING, CONFIRM, Change, WhatIf, changeable, knee, what_if
-from npexplore.study.words import gain_text
+from npexplore.study.explaining.explain import explain
+from npexplore.study.explaining.sensitivity import PACKETS
+from npexplore.study.explaining.whatif import ARRIVING, CONFIRM, Change, WhatIf, changeable, knee, what_if
+from npexplore.study.explaining.words import gain_text
 
 LOAD = npexplore.workload(packet_bytes=64)
 SLOW_HASH = design("ixp2400").with_(hash_ns=2000.0)
@@ -66,7 +66,7 @@ def test_packets_that_come_are_no_change_of_the_machine():
 
 
 def test_a_long_capture_is_answered_by_bounds(monkeypatch):
-    monkeypatch.setattr("npexplore.study.sensitivity.LONGEST_TRACE", 3)
+    monkeypatch.setattr("npexplore.study.explaining.sensitivity.LONGEST_TRACE", 3)
     load = Workload("t", {"packet_bytes": np.full(4, 1500)}, arrivals="timestamps", t_ns=np.arange(4) * 200)
     found = what_if(design("ixp2400"), load)
     assert {change.solver for change in found.changes} == {"bounds"}

@@ -11,9 +11,9 @@ from reference.dask_cluster import dask_cluster
 from npexplore.cli import main
 from npexplore.errors import InputError, NpexploreError
 from npexplore.machine.workload import workload
-from npexplore.study import executors
-from npexplore.study.grid import grid
-from npexplore.study.sweep import sweep
+from npexplore.study.sweeping import executors
+from npexplore.study.sweeping.grid import grid
+from npexplore.study.sweeping.sweep import sweep
 
 LOAD = workload(packet_bytes=64)
 FEW = 1000  # packets

@@ -18,7 +18,7 @@ from npexplore.paths import share
 from npexplore.plot import theme
 from npexplore.report.capture_page import capture_page, read
 from npexplore.report.capture_sections import SECTIONS
-from npexplore.study import on_capture
+from npexplore.study.explaining import on_capture
 
 WIKIPEDIA = share("data", "captures", "zeek_wikipedia.pcap")
 ISIS = share("data", "captures", "tcpdump_ISIS_p2p_adjacency.pcap")

@@ -1,0 +1,293 @@
+"""Fit named parameters to calibration rows: least squares over intervals, several starts, and what it leaves open.
+
+    minimise  sum over rows of outside^2 + (TIGHT x error)^2        error, outside: study/checking/fitted_rows.py
+
+Inside its interval a row hardly pulls: TIGHT only chooses among equals. Numbers are fitted as their logarithm by
+scipy's trust region (Branch, Coleman and Li 1999); whole numbers and choices are tried one by one. All points see the
+same fit seeds, so the sum does not jump; the result is judged again with other seeds.
+Profile of a parameter: the least score with it held at a value and the others fitted anew (as a profile likelihood);
+admissible are the values whose score is within SLACK of the best.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, field
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import least_squares
+from scipy.stats import qmc
+
+from npexplore.designs import design
+from npexplore.errors import InputError, NpexploreError, UnknownNameError, one_of
+from npexplore.ledger import Facts
+from npexplore.machine.parameters import Parameter, Value
+from npexplore.study.checking.fitted_rows import Judge, score
+from npexplore.study.checking.structures import SLACK
+from npexplore.study.sweeping.grid import SOLVERS, Span
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Floats = npt.NDArray[np.float64]
+TIGHT = 0.05
+STEP = 0.01  # of a parameter, for slopes: above what single packets change
+EVALUATIONS = 25  # of the sum, in one fit
+IMPOSSIBLE = 10.0  # error of every row where a machine has no answer
+PROFILE = 5  # values of a number on its profile, over its range
+
+
+Free = Span | tuple[Value, ...]
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What one start came to. values: the parameters; errors: of each row, relative; score: their root mean square."""
+
+    values: Mapping[str, Value]
+    errors: Mapping[str, float]
+    score: float
+    cost: float  # the sum that was minimised
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """The best fit with what it leaves open.
+
+    fits: one a start and a combination of choices, best first. evaluation: relative errors of the best with the
+    evaluation seeds, `evaluation_score` their root mean square. profile: by parameter, (value, score). admissible: by
+    parameter the values of its profile and of all fits whose score is within SLACK of the best, sorted.
+    """
+
+    free: Mapping[str, Free]
+    rows: tuple[str, ...]
+    fits: tuple[Fit, ...]
+    evaluation: Mapping[str, float]
+    fit_seeds: tuple[int, ...]
+    evaluation_seeds: tuple[int, ...]
+    profile: Mapping[str, tuple[tuple[Value, float], ...]] = field(default_factory=dict)
+
+    @property
+    def best(self) -> Fit:
+        """The fit with the least sum."""
+        return self.fits[0]
+
+    @property
+    def evaluation_score(self) -> float:
+        """Root mean square of the errors with the evaluation seeds."""
+        return score(self.evaluation)
+
+    @property
+    def admissible(self) -> dict[str, list[Value]]:
+        """By parameter, the values that the rows do not rule out, of those that were tried."""
+        most = self.best.score + SLACK
+        found: dict[str, set[Value]] = {name: set() for name in self.free}
+        for fit in self.fits:
+            if fit.score <= most:
+                for name, value in fit.values.items():
+                    found[name].add(value)
+        for name, line in self.profile.items():
+            found[name] |= {value for value, reached in line if reached <= most}
+        return {name: sorted(values, key=lambda v: (isinstance(v, str), v)) for name, values in found.items()}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON document of `npexplore calibrate`."""
+        return {
+            "free": {name: _told(free) for name, free in self.free.items()}, "values": dict(self.best.values),
+            "score": self.best.score, "evaluation_score": self.evaluation_score,
+            "rows": [{"key": key, "error": self.best.errors[key], "evaluation_error": self.evaluation[key]}
+                     for key in self.rows],
+            "admissible": self.admissible,
+            "profile": {name: [{"value": v, "score": s} for v, s in line] for name, line in self.profile.items()},
+            "starts": [{"values": dict(fit.values), "score": fit.score} for fit in self.fits],
+            "fit_seeds": self.fit_seeds, "evaluation_seeds": self.evaluation_seeds,
+        }  # fmt: skip
+
+    def frame(self) -> pd.DataFrame:
+        """Return the fits as a table: parameters, relative error of each row, score."""
+        import pandas as pd
+
+        return pd.DataFrame([{**fit.values, **fit.errors, "score": fit.score} for fit in self.fits])
+
+
+def _told(free: Free) -> Any:
+    return {"low": free.low, "high": free.high} if isinstance(free, Span) else list(free)
+
+
+def calibrate(
+    free: Mapping[str, Free | Sequence[Value]],
+    keys: Sequence[str] | None = None,
+    *,
+    of: str | None = None,
+    known: Facts | None = None,
+    starts: int = 3,
+    fit_seeds: Sequence[int] = (1,),
+    evaluation_seeds: Sequence[int] = (101, 102, 103),
+    packets: int = 2000,
+    solver: str = "simulation",
+    profiles: bool = True,
+    seed: int = 1,
+    executor: Executor | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Calibration:
+    """Fit parameters to calibration rows.
+
+    free: by name a Span, or values to try. keys: rows of the ledger (None: those that the machine file of design `of`
+    says these parameters were fitted to). starts: Latin hypercube over the spans, beside the present values.
+    Raises InputError: a row of another role than calibration, no rows, seeds that serve both to fit and to evaluate,
+    a value out of range; UnknownNameError: a parameter that no design of the rows has.
+    """
+    if not free:
+        raise InputError("calibrate needs at least one free parameter")
+    one_of("solver", solver, SOLVERS)
+    if both := sorted(set(fit_seeds) & set(evaluation_seeds)):
+        raise InputError(f"seeds to fit and to evaluate must differ, got {both[0]} for both")
+    if starts < 1 or not fit_seeds or not evaluation_seeds:
+        raise InputError(f"calibrate needs at least one start and one seed of each kind, got {starts} starts")
+    judge = Judge.of(keys if keys is not None else _rows_of(of, free), known)
+    if not judge.rows:
+        raise InputError(f"no rows to fit {', '.join(free)} to; name calibration rows")
+    fitter = _Fitter(judge, _checked(judge, free), tuple(fit_seeds), packets, solver, executor, progress)
+    fits = fitter.search(starts, seed)
+    evaluation = judge.errors(
+        judge.predict(fits[0].values, seeds=evaluation_seeds, packets=packets, solver=solver, executor=executor)
+    )
+    return Calibration(
+        fitter.free, tuple(row.key for row, _ in judge.rows), tuple(fits), evaluation, tuple(fit_seeds),
+        tuple(evaluation_seeds), fitter.profiles(fits[0]) if profiles else {},
+    )  # fmt: skip
+
+
+def _rows_of(of: str | None, free: Mapping[str, Any]) -> list[str]:
+    if of is None:
+        raise InputError("calibrate needs rows, or the design whose machine file names them")
+    parameters = design(of).parameters.file.parameter
+    for name in free:
+        if name not in parameters:
+            raise UnknownNameError(f"parameter of {of}", name, parameters)
+    return list(dict.fromkeys(key for name in free for key in parameters[name].fitted_to))
+
+
+def _checked(judge: Judge, free: Mapping[str, Free | Sequence[Value]]) -> dict[str, Free]:
+    """Return the free parameters with values in their own types; raises where one is unknown or out of range."""
+    known: dict[str, Parameter] = {}
+    for name in judge.designs:
+        known |= {k: v for k, v in design(name).parameters.file.parameter.items() if k not in known}
+    out: dict[str, Free] = {}
+    for name, given in free.items():
+        if name not in known:
+            raise UnknownNameError(f"parameter of {', '.join(judge.designs)}", name, known)
+        parameter = known[name]
+        if not isinstance(given, Span):
+            out[name] = tuple(dict.fromkeys(parameter.check(name, value) for value in given))
+            if not out[name]:
+                raise InputError(f"parameter {name} needs at least one value")
+            continue
+        low, high = (parameter.check(name, end) for end in (given.low, given.high))
+        if isinstance(parameter.value, str) or isinstance(low, str) or isinstance(high, str):
+            raise InputError(f"parameter {name} is a choice; give its values one by one")
+        if not 0 < low < high:
+            raise InputError(f"span of {name} must have 0 < low < high, got {low:g}..{high:g}")
+        whole = isinstance(parameter.value, int)
+        out[name] = tuple(range(int(low), int(high) + 1)) if whole else Span(float(low), float(high))
+    return out
+
+
+@dataclass
+class _Fitter:
+    """Fits, every set of values predicted once."""
+
+    judge: Judge
+    free: dict[str, Free]
+    seeds: tuple[int, ...]
+    packets: int
+    solver: str
+    executor: Executor | None
+    progress: Callable[[int], None] | None
+    seen: dict[tuple[Value, ...], tuple[dict[str, float], dict[str, float]]] = field(default_factory=dict)
+
+    def judged(self, values: Mapping[str, Value]) -> tuple[dict[str, float], dict[str, float]]:
+        """Return (errors, outside) of every row at some values; large ones where there is no such machine."""
+        place = tuple(values[name] for name in self.free)
+        if place not in self.seen:
+            try:
+                found = self.judge.predict(
+                    values, seeds=self.seeds, packets=self.packets, solver=self.solver, executor=self.executor
+                )
+                self.seen[place] = self.judge.errors(found), self.judge.outside(found)
+            except NpexploreError:
+                if not self.seen:  # nothing worked yet: the question itself may be wrong
+                    raise
+                far = {row.key: IMPOSSIBLE for row, _ in self.judge.rows}
+                self.seen[place] = far, far
+            if self.progress is not None:
+                self.progress(len(self.seen))
+        return self.seen[place]
+
+    def residuals(self, values: Mapping[str, Value]) -> Floats:
+        errors, outside = self.judged(values)
+        return np.array([*outside.values(), *(TIGHT * error for error in errors.values())])
+
+    def fit(self, start: Mapping[str, Value]) -> Fit:
+        """Return where a start leads: its spans are fitted, everything else stays."""
+        spans = {name: free for name, free in self.free.items() if isinstance(free, Span) and free.low < free.high}
+        values = dict(start)
+        if spans:
+            low, high = (np.log([getattr(span, end) for span in spans.values()]) for end in ("low", "high"))
+
+            def at(x: Floats) -> dict[str, Value]:
+                return {**start, **{name: float(np.exp(v)) for name, v in zip(spans, x, strict=True)}}
+
+            inside = np.clip(np.log([float(start[name]) for name in spans]), low + 1e-9, high - 1e-9)
+            solved = least_squares(
+                lambda x: self.residuals(at(x)), inside, bounds=(low, high), max_nfev=EVALUATIONS, xtol=1e-4, ftol=1e-6,
+                diff_step=STEP / np.maximum(abs(inside), STEP),
+            )  # fmt: skip
+            values = at(solved.x)
+        errors, _ = self.judged(values)
+        return Fit(values, errors, score(errors), float(np.sum(self.residuals(values) ** 2)))
+
+    def search(self, starts: int, seed: int) -> list[Fit]:
+        """Return the fits from all starts and combinations of choices, best first."""
+        spans = {name: free for name, free in self.free.items() if isinstance(free, Span)}
+        choices = {name: free for name, free in self.free.items() if not isinstance(free, Span)}
+        points: list[dict[str, float]] = [{name: self._present(name, span) for name, span in spans.items()}]
+        if spans and starts > 1:
+            cube = qmc.LatinHypercube(len(spans), rng=np.random.default_rng(seed)).random(starts - 1)
+            for row in cube:
+                placed = zip(spans.items(), row, strict=True)
+                points.append({name: float(span.low * (span.high / span.low) ** u) for (name, span), u in placed})
+        fits = [
+            self.fit({**point, **dict(zip(choices, chosen, strict=True))})
+            for chosen in product(*choices.values())
+            for point in points
+        ]
+        return sorted(fits, key=lambda fit: fit.cost)
+
+    def _present(self, name: str, span: Span) -> float:
+        for of in self.judge.designs:
+            parameters = design(of).parameters
+            if name in parameters:
+                return min(max(float(parameters[name]), span.low), span.high)
+        raise UnknownNameError("parameter", name, self.free)
+
+    def profiles(self, best: Fit) -> dict[str, tuple[tuple[Value, float], ...]]:
+        """Return for each parameter the least score over its values, the others fitted anew from the best fit."""
+        found = {}
+        for name, free in self.free.items():
+            values: Sequence[Value] = (
+                [float(v) for v in np.geomspace(free.low, free.high, PROFILE)] if isinstance(free, Span) else free
+            )
+            line = {best.values[name]: best.score}
+            for value in values:
+                held = _Fitter(
+                    self.judge, {**self.free, name: (value,)}, self.seeds, self.packets, self.solver, self.executor,
+                    None, self.seen,
+                )  # fmt: skip
+                line.setdefault(value, held.fit({**best.values, name: value}).score)
+            found[name] = tuple(sorted(line.items(), key=lambda item: (isinstance(item[0], str), item[0])))
+        return found

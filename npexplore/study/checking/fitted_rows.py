@@ -1,0 +1,110 @@
+"""Calibration rows as a judge of parameters: predicted with some parameters set, and how far off they are.
+
+    relative error = prediction / point - 1         outside = distance to the row's interval lo..hi / |point|
+
+Only rows of role `calibration` are taken, and only through the ledger's view for models: no check can steer a choice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from npexplore.errors import InputError
+from npexplore.ledger import Facts, Row, facts
+from npexplore.machine.parameters import Value
+from npexplore.solve.prediction import Prediction
+from npexplore.study.checking.quantities import MissingError, Quantity, quantity_of
+from npexplore.study.sweeping.points import Point, Predictions
+
+ROLE = "calibration"
+
+
+@dataclass(frozen=True)
+class Judge:
+    """Rows with the rules that say how their numbers follow from predictions."""
+
+    rows: tuple[tuple[Row, Quantity], ...]
+
+    @staticmethod
+    def of(keys: Iterable[str], known: Facts | None = None) -> Judge:
+        """Return the judge of some rows; raises InputError for one that is no calibration or cannot be predicted."""
+        readable = known or facts()
+        return Judge(tuple((row, _rule(row)) for row in (readable[key] for key in dict.fromkeys(keys))))
+
+    @property
+    def designs(self) -> list[str]:
+        """The designs that the rows speak of."""
+        return list(dict.fromkeys(row.design for row, _ in self.rows))
+
+    def predict(
+        self, chosen: Mapping[str, Value], *, seeds: Sequence[int] = (1,), packets: int = 4000,
+        solver: str = "simulation", executor: Executor | None = None,
+    ) -> dict[str, float]:  # fmt: skip
+        """Return each row's prediction in its unit, the mean over the seeds, with some parameters set.
+
+        Rows that follow without contention are answered by bounds whatever the solver. Raises NpexploreError where
+        there is no answer.
+        """
+        found = {}
+        for one in dict.fromkeys("bounds" if rule.solver == "exact" else solver for _, rule in self.rows):
+            mine = [(row, rule) for row, rule in self.rows if ("bounds" if rule.solver == "exact" else solver) == one]
+            predictions = Predictions(seeds=tuple(seeds), packets=packets, overrides=chosen, solvers=(one,))
+            points = [point for row, rule in mine for point in rule.points(row)]
+            predictions.fetch(points, executor, label="calibration rows")
+            for row, rule in mine:
+                numbers = [_number(row, rule, predictions, one, seed) for seed in (seeds if one == solver else (0,))]
+                found[row.key] = float(np.mean(numbers))
+        return {row.key: found[row.key] for row, _ in self.rows}
+
+    def errors(self, predicted: Mapping[str, float]) -> dict[str, float]:
+        """Return the relative error of each row's prediction."""
+        return {row.key: predicted[row.key] / _point(row) - 1 for row, _ in self.rows}
+
+    def outside(self, predicted: Mapping[str, float]) -> dict[str, float]:
+        """Return by how much each prediction leaves its row's interval, as a share of the point; 0 inside."""
+        found = {}
+        for row, _ in self.rows:
+            x = predicted[row.key]
+            nearest = min(max(x, -np.inf if row.lo is None else row.lo), np.inf if row.hi is None else row.hi)
+            found[row.key] = (x - nearest) / abs(_point(row))
+        return found
+
+
+def score(errors: Mapping[str, float]) -> float:
+    """Return the root mean square of errors."""
+    return float(np.sqrt(np.mean(np.square(list(errors.values())))))
+
+
+def _point(row: Row) -> float:
+    if not row.point:
+        raise InputError(f"row {row.key}: has no number to be compared with")
+    return row.point
+
+
+def _rule(row: Row) -> Quantity:
+    if row.role != ROLE:
+        raise InputError(f"row {row.key} has role {row.role!r}: only {ROLE} rows may be fitted to")
+    _point(row)
+    rule = quantity_of(row)
+    if rule is None:
+        raise InputError(f"row {row.key}: no rule says how {row.quantity!r} follows from a run")
+    return rule
+
+
+def _number(row: Row, rule: Quantity, predictions: Predictions, solver: str, seed: int) -> float:
+    try:
+        return row.from_si(float(rule.value(row, partial(_known, predictions, solver, seed))))
+    except MissingError:
+        raise InputError(f"row {row.key}: {solver} gives no {row.quantity!r}") from None
+
+
+def _known(predictions: Predictions, solver: str, seed: int, point: Point) -> Prediction:
+    prediction = predictions.at(point, solver, seed)
+    if prediction is None:
+        raise MissingError
+    return prediction

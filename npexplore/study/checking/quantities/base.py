@@ -1,0 +1,129 @@
+"""From a published row to numbers: the design points it speaks of, and how its quantity follows from predictions there.
+
+A row's conditions are knobs of its design, a mix, `baseline...` for the other side of a comparison, and `resource` for
+utilizations. Values are in SI base units, ratios as fractions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from statistics import fmean
+
+from npexplore.designs import design
+from npexplore.errors import one_of
+from npexplore.ledger import Row
+from npexplore.machine.parameters import Value
+from npexplore.solve.prediction import Prediction
+from npexplore.study.sweeping.points import Point
+
+Get = Callable[[Point], Prediction]
+
+
+class MissingError(Exception):
+    """A solver gives no value for what a quantity needs."""
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """points: the points a row needs; value: its number (or claim) from predictions there.
+
+    solver: which solver the design recommends; "exact" quantities follow from the description without contention.
+    described: points whose workload or machine is read without any prediction. reads: parameters that the number hangs
+    on beside those of its points' machines.
+    """
+
+    points: Callable[[Row], list[Point]]
+    value: Callable[[Row, Get], float | bool]
+    solver: str = "simulation"
+    described: Callable[[Row], list[Point]] = lambda row: []
+    reads: Callable[[Row], Iterable[str]] = lambda row: ()
+
+
+def knobs_of(row: Row) -> dict[str, Value]:
+    """Return the conditions that are parameters of the row's design, in the parameters' own types."""
+    parameters = design(row.design).parameters.file.parameter
+    return {k: parameters[k].check(k, v) for k, v in row.conditions.items() if k in parameters and ".." not in str(v)}
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """How the conditions of a design's rows name design points.
+
+    mixes: names that stand for several mixes; usual_mix: where a row names none and the design brings no workload.
+    baseline: the knob that the condition `baseline` sets.
+    """
+
+    mixes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    usual_mix: str | None = None
+    baseline: str = "version"
+
+    def points(self, row: Row) -> list[Point]:
+        """Return the points of a row: one a mix."""
+        mix = row.conditions.get("mix")
+        name = None if mix is None else str(mix)
+        mixes: tuple[str | None, ...] = (name,) if name is None else self.mixes.get(name, (name,))
+        if name is None and design(row.design).own is None:
+            mixes = (self.usual_mix,)
+        return [Point.of(row.design, one, knobs_of(row)) for one in mixes]
+
+    def baseline_of(self, row: Row, point: Point) -> Point:
+        """Return the other side of a comparison: `baseline`, or `baseline_KNOB` a knob's or mix's value."""
+        changed: dict[str, Value] = {}
+        parameters = design(row.design).parameters.file.parameter
+        mix = None
+        for name, value in row.conditions.items():
+            if name == "baseline":
+                changed[self.baseline] = str(value)
+            elif name == "baseline_mix":
+                mix = str(value)
+            elif name.startswith("baseline_"):
+                knob = name.removeprefix("baseline_")
+                changed[knob] = parameters[knob].check(knob, value)
+        return point.with_(mix, **changed)
+
+    def both(self, points: Callable[[Row], list[Point]]) -> Callable[[Row], list[Point]]:
+        """Return a rule that adds the other side of each comparison."""
+        return lambda row: [p for point in points(row) for p in (point, self.baseline_of(row, point))]
+
+    def mean(self, number: Callable[[Prediction], float]) -> Quantity:
+        """Return the quantity that is a number of a prediction, averaged over the points."""
+        return Quantity(self.points, lambda row, get: fmean(number(get(p)) for p in self.points(row)))
+
+    def utilization(self) -> Quantity:
+        """Return the busy share of the row's `resource`."""
+        return Quantity(self.points, lambda row, get: fmean(busy(row, get(p)) for p in self.points(row)))
+
+    def change(
+        self, number: Callable[[Prediction], float], points: Callable[[Row], list[Point]] | None = None
+    ) -> Quantity:
+        """Return the quantity `number / number at the baseline - 1`, averaged over the points."""
+        return self._against(number, points or self.points, lambda ratio: ratio - 1)
+
+    def ratio(self, number: Callable[[Prediction], float]) -> Quantity:
+        """Return the quantity `number / number at the baseline`, averaged over the points."""
+        return self._against(number, self.points, lambda ratio: ratio)
+
+    def loss(self, number: Callable[[Prediction], float]) -> Quantity:
+        """Return the quantity `1 - number / number at the baseline`, averaged over the points."""
+        return self._against(number, self.points, lambda ratio: 1 - ratio)
+
+    def _against(
+        self, number: Callable[[Prediction], float], points: Callable[[Row], list[Point]],
+        of: Callable[[float], float],
+    ) -> Quantity:  # fmt: skip
+        return Quantity(
+            self.both(points),
+            lambda row, get: fmean(of(number(get(p)) / number(get(self.baseline_of(row, p)))) for p in points(row)),
+        )
+
+
+def busy(row: Row, prediction: Prediction) -> float:
+    """Return the busy share of the row's resource."""
+    name = str(row.conditions.get("resource", "(none)"))
+    return prediction.utilization[one_of(f"row {row.key}: resource", name, prediction.utilization)].busy
+
+
+def throughput(prediction: Prediction) -> float:
+    """Return bits a second, as the machine counts them."""
+    return prediction.throughput_bps

@@ -1,0 +1,183 @@
+"""The IXP1200's published quantities: throughput by threads and rules, Tables 1 and 2, and functional tests.
+
+What the paper leaves open: Tables 1 and 2 stand at the number of rules that the calibration rows admit (the knob's own
+value); the throughput and rate of the summary name none, and are not predicted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from npexplore.designs import Design, design
+from npexplore.golden.diffserv.experiments import Bench
+from npexplore.ledger import Row
+from npexplore.machine.parameters import Value
+from npexplore.solve.prediction import Prediction
+from npexplore.study.checking.quantities.base import Conditions, Get, MissingError, Quantity, knobs_of, throughput
+from npexplore.study.papers import diffserv
+from npexplore.study.sweeping.lossfree import bisect
+from npexplore.study.sweeping.points import Point
+
+RULES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)  # ticks of Fig. 6
+GOOD_FIT = 0.9  # R2 from which on a curve has the claimed shape, if no other of `fits` does better
+LOAD_TOLERANCE = 0.01
+RESOURCES = ("me0", "me1", "me2", "sdram", "sram")
+TABLES: Mapping[str, Value] = {"receivers": 8, "receiver_engines": 2}  # what the vendor's simulator was set to
+
+
+def points_of(row: Row) -> list[Point]:
+    """Return the point of a row; receivers stand four to an engine where it does not say how many engines."""
+    return [Point.of(row.design, None, _knobs(row))]
+
+
+def _knobs(row: Row) -> dict[str, Value]:
+    knobs = {**(TABLES if resource_of(row) else {}), **knobs_of(row)}
+    if "receivers" in knobs and "receiver_engines" not in knobs:
+        knobs["receiver_engines"] = -(-int(knobs["receivers"]) // int(design(row.design).parameters.engine_threads))
+    if knobs.get("service") == "ip_forwarding":
+        knobs["gbe_load"] = 1.0  # wire speed of all ports
+    return knobs
+
+
+class _Conditions(Conditions):
+    def points(self, row: Row) -> list[Point]:
+        return points_of(row)
+
+
+CONDITIONS = _Conditions()
+
+
+def resource_of(row: Row) -> str:
+    """Return the resource of Tables 1 and 2 that a row speaks of; "" for another row."""
+    return next((part for part in row.key.split(".") if part in RESOURCES), "")
+
+
+def active(name: str, prediction: Prediction, made: Design) -> float:
+    """Return the active share of a resource: of SRAM the words moved over those that would fit."""
+    share = prediction.utilization[name].busy
+    return share * float(made.parameters.sram_efficiency) if name == "sram" else share
+
+
+def busy(row: Row, prediction: Prediction) -> float:
+    """Return the active share of a row's resource."""
+    return active(resource_of(row), prediction, design(row.design))
+
+
+def bits(row: Row, get: Get) -> float:
+    """Return bits a second: of frames, of a memory (Tables), or on the wires with their gaps (plain forwarding)."""
+    point = points_of(row)[0]
+    found, p = get(point), design(row.design).parameters
+    name = resource_of(row)
+    if name:
+        word_bits, word_ns = (32, p.sram_word_ns) if name == "sram" else (64, p.sdram_word_ns)
+        return float(busy(row, found) * word_bits / (word_ns * 1e-9))
+    if row.conditions.get("service") == "ip_forwarding":
+        return float(found.rate_pps * 8 * (p.packet_bytes + p.gap_bytes))
+    if "rules" not in row.conditions:
+        raise MissingError
+    return found.throughput_bps
+
+
+def rate(row: Row, get: Get) -> float:
+    """Return packets a second."""
+    if "rules" not in row.conditions:
+        raise MissingError
+    return get(points_of(row)[0]).rate_pps
+
+
+def instructions(row: Row, get: Get) -> float:
+    """Return the instructions a second of an engine: one a cycle in which it is busy."""
+    clock = float(design(row.design).parameters.me_clock_mhz) * 1e6
+    return busy(row, get(points_of(row)[0])) * clock
+
+
+def over_rules(row: Row) -> list[Point]:
+    """Return the points of Fig. 6."""
+    return [point.with_(rules=n) for point in points_of(row) for n in RULES]
+
+
+def fits(rules: Sequence[int], rates: Sequence[float]) -> dict[str, float]:
+    """Return R2 of three shapes: `log` a - k log n, `hyperbola` 1 / (a + b n), `linear` a - b n.
+
+    The hyperbola is fitted to times a packet and judged by rates.
+    """
+    n, y = np.asarray(rules, dtype=float), np.asarray(rates, dtype=float)
+    spread = float(np.sum((y - y.mean()) ** 2))
+
+    def r2(predicted: NDArray[np.float64]) -> float:
+        return 1.0 - float(np.sum((y - predicted) ** 2)) / spread if spread else 0.0
+
+    return {
+        "log": r2(np.polyval(np.polyfit(np.log2(n), y, 1), np.log2(n))),
+        "hyperbola": r2(1 / np.polyval(np.polyfit(n, 1 / y, 1, w=y), n)),
+        "linear": r2(np.polyval(np.polyfit(n, y, 1), n)),
+    }
+
+
+def has_shape(row: Row, get: Get) -> bool:
+    """Say whether throughput falls with the logarithm of the rules (rm), or a packet's time grows with them (ls)."""
+    rates = [get(point).rate_pps for point in over_rules(row)]
+    found = fits(RULES, rates)
+    best = found["log" if row.conditions["classifier"] == "rm" else "hyperbola"]
+    return rates[-1] < rates[0] and best >= GOOD_FIT and best == max(found.values())
+
+
+def unloaded(row: Row) -> list[Point]:
+    """Return the point of a search for the loss-free load; a flow has a rule of its own."""
+    flows = int(float(row.conditions["flows"]))
+    return [point.with_(rules=flows) for point in points_of(row)]
+
+
+def loss_free(row: Row, get: Get) -> float:
+    """Return the highest throughput without a drop."""
+    point = unloaded(row)[0]
+    return bisect(lambda load: get(point.with_(load=load)), 0.05, 1.0, LOAD_TOLERANCE).answer.throughput_bps
+
+
+def functional(number: Callable[[Row], float]) -> Quantity:
+    """Return a quantity that follows from policers, quanta and queues of the machine file alone."""
+    return Quantity(lambda row: [], lambda row, get: number(row), "exact", reads=diffserv.reads)
+
+
+def _bench(row: Row) -> Bench:
+    return diffserv.bench(design(row.design))
+
+
+def flow_rate(row: Row) -> float:
+    """Return the mean rate of a flow of Fig. 9."""
+    return float(diffserv.flows(_bench(row), (float(row.conditions["load"]),))["sent_pps"].mean())
+
+
+def offered_load(row: Row) -> float:
+    """Return the load from which on AF3 loses packets, or up to which all latencies are alike."""
+    made = _bench(row)
+    if "phb" in row.conditions:
+        return diffserv.drop_onset(made)
+    return diffserv.alike_until(made, float(design(row.design).parameters.alike_latency))
+
+
+def expedited(row: Row) -> float:
+    """Return what expedited forwarding sends at full load."""
+    return float(diffserv.at_load(_bench(row), 1.0).loc["EF", "sent_pps"])
+
+
+_ratio = CONDITIONS.ratio(throughput)
+
+QUANTITIES: Mapping[str, Quantity] = {
+    "throughput": Quantity(points_of, bits),
+    "forwarding rate": Quantity(points_of, rate),
+    "throughput ratio": _ratio,
+    "utilization": Quantity(points_of, lambda row, get: busy(row, get(points_of(row)[0]))),
+    "instruction rate": Quantity(points_of, instructions),
+    "throughput against rules": Quantity(over_rules, has_shape),
+    "loss-free throughput": Quantity(unloaded, loss_free),
+    "offered load": functional(offered_load),
+    "latency ratio": functional(lambda row: diffserv.neighbours(_bench(row), "delay_mean_ns")),
+    "rate of a flow": functional(flow_rate),
+    # rows of their own, whose quantity others have too
+    "ixp1200.fig7.ef.plateau": functional(expedited),
+    "ixp1200.fig7.af_share_ratio": functional(lambda row: diffserv.neighbours(_bench(row), "sent_pps")),
+}

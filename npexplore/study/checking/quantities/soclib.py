@@ -1,0 +1,151 @@
+"""The SoCLIB NPU's published quantities: words at egress, peaks over processors, conflict cycles, the element table.
+
+Where a row names a range of processors, its number is the mean over them (claims: all of them). One solver answers
+for a whole curve, so that peaks of bounds and of simulations are told apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from statistics import fmean
+
+from npexplore.designs import design
+from npexplore.designs.soclib import (
+    ELEMENTS,
+    bits_per_cycle,
+    conflict_cycles,
+    element_cycles,
+    packet_words,
+    words_read,
+)
+from npexplore.ledger import Row
+from npexplore.machine.parameters import Parameters
+from npexplore.solve.prediction import Prediction
+from npexplore.study.checking.quantities.base import Conditions, Get, MissingError, Quantity
+from npexplore.study.sweeping.points import Point
+
+NEARLY = 0.9  # "little" is less than a tenth of the highest throughput
+STOPPED = 0.5  # a system with less than half of its highest throughput is stopped
+GREAT = 1.1  # an improvement beyond a tenth is great
+GRIDS: Mapping[tuple[str, str], Sequence[int]] = {
+    ("shared", "mutex"): range(1, 17),
+    ("distributed", "mutex"): (1, 8, 16, *range(22, 37)),
+    ("distributed", "spin"): (1, 12, 24, 32, 38, *range(41, 51), 52, 55),
+}
+CONDITIONS = Conditions(baseline="lock")
+
+
+def parameters_at(point: Point) -> Parameters:
+    """Return the parameters of a point."""
+    return design(point.design).with_(**dict(point.knobs)).parameters
+
+
+def words(point: Point, prediction: Prediction) -> float:
+    """Return the words read at egress at a point."""
+    return words_read(parameters_at(point), prediction)
+
+
+def rate(point: Point, prediction: Prediction) -> float:
+    """Return the throughput of a point in bits per cycle."""
+    return bits_per_cycle(parameters_at(point), prediction)
+
+
+def conflicts(point: Point, prediction: Prediction) -> float:
+    """Return the conflict cycles of a point; raises MissingError where a solver knows no waiting."""
+    found = conflict_cycles(parameters_at(point), prediction)
+    if found is None:
+        raise MissingError
+    return found
+
+
+def grid(row: Row) -> list[Point]:
+    """Return the points of a row over the number of processors."""
+    (point,) = CONDITIONS.points(row)
+    counts = GRIDS[(str(row.conditions["memory"]), str(row.conditions["lock"]))]
+    return [point.with_(processors=n) for n in counts]
+
+
+def points(row: Row) -> list[Point]:
+    """Return the points of a row: one, or one for each number of processors in a range."""
+    (point,) = CONDITIONS.points(row)
+    text = str(row.conditions.get("processors", ""))
+    if ".." not in text:
+        return [point]
+    first, last = (int(end) for end in text.split(".."))
+    steps = sorted({*range(first, last + 1, max(1, (last - first) // 5)), last})
+    return [point.with_(processors=n) for n in steps]
+
+
+def _curve(row: Row, get: Get) -> list[tuple[int, float]]:
+    return [(int(str(dict(p.knobs)["processors"])), rate(p, get(p))) for p in grid(row)]
+
+
+def peak(curve: Sequence[tuple[int, float]]) -> tuple[int, float]:
+    """Return the processors and the value of the highest point of a curve."""
+    return max(curve, key=lambda at: at[1])
+
+
+def knee(curve: Sequence[tuple[int, float]]) -> int:
+    """Return the fewest processors within a tenth of the highest throughput."""
+    return next(n for n, x in curve if x >= NEARLY * peak(curve)[1])
+
+
+def collapse(curve: Sequence[tuple[int, float]]) -> int:
+    """Return the fewest processors beyond the peak with less than half of its throughput (MissingError: none)."""
+    top, highest = peak(curve)
+    found = [n for n, x in curve if n > top and x < STOPPED * highest]
+    if not found:
+        raise MissingError
+    return found[0]
+
+
+def _ratios(row: Row, get: Get) -> list[float]:
+    return [rate(p, get(p)) / rate(q, get(q)) for p in points(row) for q in [CONDITIONS.baseline_of(row, p)]]
+
+
+def _throughput(row: Row, get: Get) -> float | bool:
+    if row.kind != "ordinal":
+        return fmean(rate(p, get(p)) for p in points(row))
+    ratios = _ratios(row, get)
+    return max(ratios) <= GREAT if "baseline_lock" in row.conditions else min(ratios) > 1.0
+
+
+def _against(row: Row) -> list[Point]:
+    found = points(row)
+    if not any(name.startswith("baseline") for name in row.conditions):
+        return found
+    return [*found, *(CONDITIONS.baseline_of(row, p) for p in found)]
+
+
+def _table(row: Row) -> dict[str, int]:
+    return element_cycles(design(row.design).parameters)
+
+
+def _share(row: Row) -> float:
+    cycles = _table(row)
+    element = row.key.rsplit(".", 1)[1]
+    return (
+        cycles[element] / sum(cycles.values()) if element in ELEMENTS else sum(cycles.values()) / sum(cycles.values())
+    )
+
+
+def _mean_time(row: Row, get: Get) -> float:
+    found = []
+    for p in points(row):
+        at = parameters_at(p)
+        found.append(float(at.processors * (at.window_cycles - at.boot_cycles)) * packet_words(at) / words(p, get(p)))
+    return fmean(found)
+
+
+QUANTITIES: Mapping[str, Quantity] = {
+    "throughput": Quantity(_against, _throughput),
+    "words read at egress": Quantity(points, lambda row, get: fmean(words(p, get(p)) for p in points(row))),
+    "mean time per packet": Quantity(points, _mean_time),
+    "throughput ratio": Quantity(_against, lambda row, get: fmean(_ratios(row, get))),
+    "processors at peak": Quantity(grid, lambda row, get: float(peak(_curve(row, get))[0])),
+    "processors at knee": Quantity(grid, lambda row, get: float(knee(_curve(row, get)))),
+    "processors at collapse": Quantity(grid, lambda row, get: float(collapse(_curve(row, get)))),
+    "conflict cycles": Quantity(points, lambda row, get: fmean(conflicts(p, get(p)) for p in points(row))),
+    "service time": Quantity(lambda row: [], lambda row, get: float(sum(_table(row).values())), "exact"),
+    "share of total": Quantity(lambda row: [], lambda row, get: _share(row), "exact"),
+}

@@ -1,0 +1,220 @@
+"""A user's own numbers beside the ledger and our predictions, from a CSV file.
+
+    key,value[,unit]                             numbers of published rows
+    design,KNOB...,quantity,value,unit           numbers at design points: knobs, mix, resource, baseline... as columns
+
+A row of the second form is joined to the published row of that design and quantity whose conditions it repeats; where
+there is none it is a measurement of its own, which is predicted all the same. Empty cells are no conditions.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from npexplore.designs import DESIGNS, design
+from npexplore.errors import InputError, UnknownNameError, one_of
+from npexplore.ledger import Ledger, Row, load
+from npexplore.machine.mixes import mix_names
+from npexplore.machine.parameters import Value
+from npexplore.study.checking.quantities import QUANTITIES
+from npexplore.units import UNITS, factor
+
+FIXED = ("design", "quantity", "value", "unit")
+OTHERS = ("mix", "resource", "baseline")  # conditions that are no knobs
+
+
+@dataclass(frozen=True)
+class Result:
+    """One number of the user's. row: the ledger row it is compared with, or one made of it; value in its unit."""
+
+    line: int
+    row: Row
+    value: float
+    published: bool
+
+
+@dataclass(frozen=True)
+class Results:
+    """All numbers of a file; called with a ledger row it gives the user's value in the row's unit (None: not given)."""
+
+    file: str
+    listed: tuple[Result, ...]
+    by_key: Mapping[str, float] = field(default_factory=dict)
+
+    def __call__(self, row: Row) -> float | None:
+        return self.by_key.get(row.key)
+
+    @property
+    def designs(self) -> list[str]:
+        """The designs that the numbers are of."""
+        return list(dict.fromkeys(result.row.design for result in self.listed))
+
+    @property
+    def own(self) -> list[Row]:
+        """Rows made of numbers that nobody published."""
+        return [result.row for result in self.listed if not result.published]
+
+    def compared(self, checked: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """Return each number beside the published one and ours; checked: rows of a cross-check that has them all.
+
+        Keys: line, key (None: not published), design, quantity, conditions, unit, value, published, error (against
+        the published point), verdict (of the user's number), predicted, difference (against our prediction),
+        our_verdict, reason (of ours).
+        """
+        ours = {entry["key"]: entry for entry in checked}
+        rows = []
+        for result in self.listed:
+            row, entry = result.row, ours.get(result.row.key, {})
+            best = entry.get(str(entry.get("best")))
+            known = isinstance(best, int | float) and not isinstance(best, bool)
+            rows.append({
+                "line": result.line, "key": row.key if result.published else None, "design": row.design,
+                "quantity": row.quantity, "conditions": dict(row.conditions), "unit": row.unit, "value": result.value,
+                "published": row.point if result.published else None,
+                "error": row.relative_error(result.value) if result.published else None,
+                "verdict": row.verdict(result.value) if result.published and row.numeric else None,
+                "predicted": best if known else None,
+                "difference": result.value / float(best) - 1 if known and best else None,
+                "our_verdict": entry.get("verdict") if result.published else None,
+                "reason": entry.get("reason"),
+            })  # fmt: skip
+        return rows
+
+
+def read_results(path: str | Path, ledger: Ledger | None = None) -> Results:
+    """Read a user's numbers; raises InputError that names file, line and column, with the nearest names."""
+    name = Path(path).name
+    try:
+        with open(path, newline="", encoding="utf-8-sig") as file:  # spreadsheets put a mark before the first column
+            reader = csv.reader(file, strict=True)
+            lines = [(reader.line_num, cells) for cells in reader if cells]
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}") from None
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"{path}: not a CSV file in UTF-8: {error}") from None
+    if len(lines) < 2:
+        raise InputError(f"{name}: needs a line of column names and at least one of numbers, got {len(lines)} lines")
+    head = [column.strip() for column in lines[0][1]]
+    for column in head:
+        if not column or head.count(column) > 1:
+            raise InputError(f"{name}:1: columns must have names of their own, got {column!r}")
+    known = ledger or load()
+    rows = []
+    for line, cells in lines[1:]:
+        if len(cells) != len(head):
+            raise InputError(f"{name}:{line}: must have {len(head)} cells, got {len(cells)}")
+        rows.append((line, dict(zip(head, (cell.strip() for cell in cells), strict=True))))
+    if {"key", "value"} <= set(head):
+        found = [_by_key(name, line, row, known) for line, row in rows]
+    else:
+        missing = [column for column in FIXED if column not in head]
+        if missing:
+            raise InputError(
+                f"{name}:1: needs the columns key,value or design,...,quantity,value,unit; {missing[0]!r} is missing, "
+                f"got {', '.join(map(repr, head))} (commas between columns)"
+            )
+        found = [_by_conditions(name, line, row, known) for line, row in rows]
+    first: dict[str, Result] = {}
+    for result in found:
+        if first.setdefault(result.row.key, result) is not result:
+            raise InputError(f"{name}:{result.line}: gives the number of line {first[result.row.key].line} again")
+    return Results(name, tuple(found), {r.row.key: r.value for r in found if r.published})
+
+
+def _number(place: str, text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = float("nan")
+    if not abs(number) < float("inf"):
+        raise InputError(f"{place}: column 'value' must be a finite number, got {text!r}")
+    return number
+
+
+def _by_key(name: str, line: int, row: Mapping[str, str], ledger: Ledger) -> Result:
+    place = f"{name}:{line}"
+    if row["key"] not in ledger:
+        raise UnknownNameError(f"{place}: column 'key':", row["key"], [known.key for known in ledger])
+    published, value = ledger[row["key"]], _number(place, row["value"])
+    if unit := row.get("unit", ""):
+        value = published.from_si(value * _factor(place, unit, published))
+    return Result(line, published, value, True)
+
+
+def _by_conditions(name: str, line: int, row: Mapping[str, str], ledger: Ledger) -> Result:
+    place = f"{name}:{line}"
+    of = one_of(f"{place}: column 'design':", row["design"], {known.design for known in ledger} | set(DESIGNS))
+    quantities = {known.quantity for known in ledger if known.design == of}
+    quantity = one_of(f"{place}: column 'quantity':", row["quantity"], quantities | _ruled(of))
+    one_of(f"{place}: column 'unit':", row["unit"], UNITS)
+    measured = {known.unit for known in ledger.select(design=of, quantity=quantity)}
+    if measured and UNITS[row["unit"]][0] not in {UNITS.get(unit, ("",))[0] for unit in measured}:
+        raise InputError(f"{place}: column 'unit' must measure what {', '.join(sorted(measured))} measures, "
+                         f"got {row['unit']!r}")  # fmt: skip
+    value = _number(place, row["value"])
+    given = {column: cell for column, cell in row.items() if column not in FIXED and cell}
+    usual = dict(design(of).parameters) if of in DESIGNS else {}  # what a condition is that nobody names
+    for published in ledger.select(design=of, quantity=quantity):
+        wanted = {knob: wish for knob, wish in published.conditions.items() if knob != "design"}
+        if all(_equal(given.get(k, usual.get(k)), wanted.get(k, usual.get(k))) for k in {*given, *wanted}):
+            if UNITS.get(published.unit, ("",))[0] != UNITS[row["unit"]][0]:
+                continue  # the same quantity in another dimension (bits, packets)
+            return Result(line, published, published.from_si(value * factor(row["unit"])), True)
+    conditions = _conditions(place, of, given, ledger)
+    made = Row(
+        key=f"{of}.{Path(name).stem}.line{line}", where=f"line {line}", quantity=quantity, kind="number",
+        value=row["value"], point=value, unit=row["unit"], lo=value, hi=value, role="check", conditions=conditions,
+        same_as=None, note="", paper=Path(name).stem, line=line,
+    )  # fmt: skip
+    return Result(line, made, value, False)
+
+
+def _ruled(of: str) -> set[str]:
+    """Return the quantities of a design for which there is a rule."""
+    return {quantity for quantity in QUANTITIES.get(of, {}) if "." not in quantity}
+
+
+def _mixes_of(of: str, ledger: Ledger) -> set[str]:
+    """Return the mixes that published rows of a design name, those for several together too."""
+    return {str(row.conditions["mix"]) for row in ledger if row.design == of and "mix" in row.conditions}
+
+
+def _conditions(place: str, of: str, given: Mapping[str, str], ledger: Ledger) -> dict[str, str | float]:
+    """Return the conditions of a number that nobody published; raises InputError for what a design cannot have."""
+    if of not in DESIGNS:
+        raise InputError(f"{place}: no published row of {of} has these conditions, and there is no model of it")
+    parameters = design(of).parameters.file.parameter
+    found: dict[str, str | float] = {}
+    for column, cell in given.items():
+        if column == "mix":
+            one_of(f"{place}: column 'mix':", cell, [*mix_names(), *_mixes_of(of, ledger)])
+        if column.partition("_")[0] in OTHERS:
+            found[column] = cell
+            continue
+        knob = one_of(f"{place}: column", column, [*parameters, *OTHERS])
+        try:
+            found[column] = parameters[knob].check(knob, cell)
+        except InputError as error:
+            raise InputError(f"{place}: column {column!r}: {error}") from None
+    return {**found, "design": of}
+
+
+def _factor(place: str, unit: str, published: Row) -> float:
+    """Return the factor of a unit to SI; raises InputError if it measures something else than the row."""
+    one_of(f"{place}: column 'unit':", unit, UNITS)
+    if UNITS[unit][0] != UNITS.get(published.unit, ("",))[0]:
+        raise InputError(f"{place}: column 'unit' must measure what {published.unit} measures, got {unit!r}")
+    return factor(unit)
+
+
+def _equal(one: Value | None, other: Value | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    try:
+        return float(one) == float(other)
+    except ValueError:
+        return str(one) == str(other)

@@ -1,0 +1,1 @@
+"""One machine on one workload: what binds, what would help, beside other machines."""

@@ -1,0 +1,125 @@
+"""Machines side by side on the same packets, as published or with all their clocks scaled to one.
+
+    scaled rate = rate x common clock / own clock        all times of a machine in its own cycles, memories included
+
+Machines count different things as throughput, so `packet_bps`, the bits of packets, stands beside it. A machine that
+brings its own workload gets packets of the mean length, all alike, by its knob `packet_bytes`; what it then is asked
+stands in `note`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from npexplore.designs import DESIGNS, Design, design
+from npexplore.errors import InputError, NpexploreError, one_of, positive
+from npexplore.machine.machine import Machine
+from npexplore.machine.parameters import Parameters
+from npexplore.machine.resources import Processor
+from npexplore.machine.workload import Workload
+from npexplore.study.explaining.explain import SOLVERS, explain
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+OWN_LENGTH = "packet_bytes"  # the knob by which a design with its own workload takes a packet length
+CLOCKS = ("clock_mhz", "me_clock_mhz")
+RATES = (*(f"{solver}_bps" for solver in SOLVERS), "low_bps", "high_bps", "rate_pps", "packet_bps")
+COLUMNS = (
+    "machine", "clock_mhz", *(f"{solver}_bps" for solver in SOLVERS), "low_bps", "high_bps", "counted", "rate_pps",
+    "packet_bps", "bottleneck", "latency_s", "note", "refused",
+)  # fmt: skip
+
+
+def compare(
+    load: Workload,
+    designs: Sequence[Design | str] | None = None,
+    *,
+    clock_mhz: float | None = None,
+    seed: int = 1,
+    progress: Callable[[str], None] | None = None,
+) -> pd.DataFrame:
+    """Return one row a machine, each with its parameters as they come (None: all that are listed).
+
+    clock_mhz: scale every machine to this clock (saturated arrivals only). Columns: COLUMNS; bounds, queueing and
+    simulated are None where refused, low and high the 95 % interval of the simulation, rate, bottleneck and latency
+    those of the best of the three. Raises InputError, UnknownNameError; `progress` is told each machine's name
+    before its turn.
+    """
+    import pandas as pd
+
+    if clock_mhz is not None:
+        positive("common clock", clock_mhz)
+        if load.arrivals != "saturated":
+            raise InputError(f"machines at a common clock need saturated arrivals, got {load.arrivals}")
+    chosen = list(DESIGNS if designs is None else designs)
+    for name in chosen:
+        if isinstance(name, str) and not name.endswith((".toml", ".py")):
+            one_of("design", name, DESIGNS)
+    if not chosen:
+        raise InputError("compare needs at least one machine")
+    rows = []
+    for made in chosen:
+        if progress:
+            progress(made if isinstance(made, str) else made.name)
+        row = one(made, load, seed)
+        rows.append(row if clock_mhz is None else _scaled(row, clock_mhz))
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def one(of: Design | str, load: Workload, seed: int = 1) -> dict[str, Any]:
+    """Return a machine's row."""
+    row: dict[str, Any] = dict.fromkeys(COLUMNS) | {"machine": of if isinstance(of, str) else of.name}
+    try:
+        made = design(of) if isinstance(of, str) else of
+        row["machine"] = made.name
+        asked, given, row["note"] = _equivalent(made, load)
+        row["clock_mhz"] = clock_of(asked.machine(), asked.parameters)
+        found = explain(asked, given, seed=seed, elasticities=False)
+    except NpexploreError as error:
+        return row | {"refused": str(error)}
+    for solver, prediction in found.predictions.items():
+        row[f"{solver}_bps"] = prediction.throughput_bps
+    best = found.best
+    row["low_bps"], row["high_bps"] = best.ci95.get("throughput_bps", (None, None))
+    row |= {"counted": best.counted, "rate_pps": best.rate_pps, "bottleneck": best.bottleneck}
+    row["packet_bps"] = best.rate_pps * 8 * found.workload.mean_packet_bytes
+    return row | {"latency_s": best.latency_s.mean, "refused": "; ".join(found.refused.values()) or None}
+
+
+def _equivalent(made: Design, load: Workload) -> tuple[Design, Workload | None, str | None]:
+    """Return the design and workload that come nearest to a load, and what that is where it is not the load itself.
+
+    Raises InputError for a machine that packets of no other length than its own reach.
+    """
+    if made.own is None:
+        return made, load, None
+    parameter = made.parameters.file.parameter.get(OWN_LENGTH)
+    if parameter is None:
+        raise InputError(f"design {made.name} brings its own workload and has no knob {OWN_LENGTH!r}")
+    wanted = round(load.mean_packet_bytes)
+    low = wanted if parameter.min is None else max(wanted, int(parameter.min))
+    length = low if parameter.max is None else min(low, int(parameter.max))
+    why = "" if length == wanted else f", the nearest to the mean of {wanted}"
+    return made.with_(**{OWN_LENGTH: length}), None, f"its own traffic, all packets of {length} bytes{why}"
+
+
+def clock_of(machine: Machine, parameters: Parameters) -> float | None:
+    """Return a machine's clock in MHz: of its threads' processor, else by its parameter (None: it has none)."""
+    for pool in machine.pools:
+        home = machine.resources.get(str(pool.home))
+        if isinstance(home, Processor):
+            return round(1e-6 / home.cycle, 9)
+    return next((float(parameters[name]) for name in CLOCKS if name in parameters), None)
+
+
+def _scaled(row: dict[str, Any], clock_mhz: float) -> dict[str, Any]:
+    own = row["clock_mhz"]
+    if own is None:
+        why = "no clock that could be scaled"
+        return dict.fromkeys(COLUMNS) | {"machine": row["machine"], "refused": row["refused"] or why}
+    ratio = clock_mhz / own
+    faster = {name: None if row[name] is None else row[name] * ratio for name in RATES}
+    latency = None if row["latency_s"] is None else row["latency_s"] / ratio
+    return row | faster | {"latency_s": latency, "clock_mhz": clock_mhz}

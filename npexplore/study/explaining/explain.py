@@ -1,0 +1,245 @@
+"""What a machine does with a workload, and why: three solvers side by side, the bottleneck, headroom, what would help.
+
+npx.design("ixp2400").with_(scheme="fcb_tb").explain(npx.workload(mix="amp"))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import asdict, dataclass
+from html import escape
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from npexplore.designs import Design
+from npexplore.errors import ModelError, RefusedError, SimulationError
+from npexplore.machine.parameters import Value
+from npexplore.machine.workload import Workload
+from npexplore.solve.prediction import Prediction
+from npexplore.solve.simulate import PACKETS
+from npexplore.study.explaining.sensitivity import Sensitivity, sensitivity
+from npexplore.study.explaining.whatif import WhatIf, what_if
+from npexplore.study.explaining.words import CEILING, gain_text, in_words, value_text
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+SOLVERS = ("bounds", "queueing", "simulated")
+
+
+@dataclass(frozen=True)
+class Assumption:
+    """A number that no source states: assumed, fitted to calibration rows, or built into the workload."""
+
+    kind: str
+    name: str
+    value: Value | None
+    unit: str
+    about: str
+    source: str
+
+
+class Headroom(NamedTuple):
+    """ceilings: bit/s (as counted) that each resource alone allows, lowest first; reached: share of the lowest."""
+
+    ceilings: dict[str, float]
+    reached: float
+
+
+def headroom(bound: Prediction, best: Prediction) -> Headroom:
+    """Return the ceilings that a bounds answer names, and the share of the lowest that the best answer reaches."""
+    bits = bound.throughput_bps / bound.rate_pps
+    found = {
+        name.removeprefix(CEILING): float(pps) * bits
+        for name, pps in bound.about.items()
+        if name.startswith(CEILING) and not isinstance(pps, str)
+    }
+    ceilings = dict(sorted(found.items(), key=lambda item: item[1]))
+    return Headroom(ceilings, best.throughput_bps / next(iter(ceilings.values())))
+
+
+@dataclass(frozen=True, repr=False)
+class Explanation:
+    """Three answers to one question. predictions: by SOLVERS, without those refused; refused: why, by solver."""
+
+    design: str
+    knobs: Mapping[str, Value]
+    workload: Workload
+    threads: int
+    predictions: Mapping[str, Prediction]
+    refused: Mapping[str, str]
+    sensitivity: Sensitivity | None
+    assumptions: tuple[Assumption, ...]
+    seed: int
+    what_if: WhatIf | None = None
+
+    @property
+    def headroom(self) -> Headroom | None:
+        """The ceilings of all resources, and how much of the lowest is reached (None where bounds refuse)."""
+        bound = self.predictions.get("bounds")
+        return None if bound is None else headroom(bound, self.best)
+
+    @property
+    def best(self) -> Prediction:
+        """The most truthful prediction there is: simulated, else queueing, else bounds."""
+        return next(self.predictions[name] for name in reversed(SOLVERS) if name in self.predictions)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON document of `npexplore explain`; times in nanoseconds, rates as the keys say."""
+        best = self.best
+
+        def throughput(name: str) -> float | None:
+            return self.predictions[name].throughput_bps if name in self.predictions else None
+
+        changes = self.sensitivity
+        return {
+            "throughput_bps": best.throughput_bps,
+            "rate_mpps": best.rate_pps / 1e6,
+            "counted": best.counted,
+            "bottleneck": best.bottleneck,
+            **{name: throughput(name) for name in SOLVERS},
+            "utilization": {name: share._asdict() for name, share in best.utilization.items()},
+            "latency_ns": _nanoseconds(best),
+            "drops": dict(best.drops),
+            "sensitivity": None
+            if changes is None
+            else [{"knob": e.knob, "elasticity": e.elasticity, **asdict(e)} for e in changes.found],
+            "assumptions": [asdict(assumption) for assumption in self.assumptions],
+            "seed": self.seed,
+            "design": self.design,
+            "knobs": dict(self.knobs),
+            "workload": {
+                "name": self.workload.name,
+                "packets": len(self.workload.packet_bytes),
+                "mean_packet_bytes": self.workload.mean_packet_bytes,
+                "arrivals": self.workload.arrivals,
+                "offered_mpps": None if best.offered_pps is None else best.offered_pps / 1e6,
+                "note": self.workload.note or None,
+                "damage": self.workload.damage,
+            },
+            "solvers": {name: _solver(self.predictions[name]) for name in SOLVERS if name in self.predictions},
+            "refused": {name: self.refused.get(name) for name in SOLVERS},
+            "headroom": None if self.headroom is None else self.headroom._asdict(),
+            "what_if": None if self.what_if is None else [asdict(change) for change in self.what_if.changes],
+            "impossible": None if self.what_if is None else dict(self.what_if.impossible),
+            "knees": None if self.what_if is None else [asdict(found) for found in self.what_if.knees],
+            "without_effect": None if changes is None else list(changes.without_effect),
+            "not_varied": None if changes is None else dict(changes.not_varied),
+        }
+
+    def plot(self) -> go.Figure:
+        """Return the picture: ceilings, how busy every resource is, and what single changes would gain."""
+        from npexplore.plot.explanation import picture
+
+        return picture(self)
+
+    def __str__(self) -> str:
+        return in_words(self)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        solvers = [
+            (name, f"{p.throughput_bps / 1e6:,.1f}", f"{p.rate_pps / 1e6:.4g}", p.bottleneck)
+            for name, p in self.predictions.items()
+        ]
+        shares = [
+            (name, f"{100 * u.busy:.1f} %", f"{100 * u.blocked:.1f} %") for name, u in self.best.utilization.items()
+        ]
+        changes = self.sensitivity.found if self.sensitivity is not None else ()
+        helps = [(e.knob, f"{e.value:g} {e.unit}", f"{e.elasticity:+.2f}") for e in changes]
+        gains = [
+            (c.knob, f"{value_text(c.present)} to {value_text(c.value)} {c.unit}", gain_text(c), c.bottleneck)
+            for c in (() if self.what_if is None else self.what_if.gains)
+        ]
+        return f"<p>{escape(in_words(self))}</p>" + "".join(
+            (
+                _html(("solver", f"Mb/s ({self.best.counted})", "Mpps", "bottleneck"), solvers),
+                _html(("resource", "busy", "blocked"), shares),
+                _html(("parameter", "value", "% throughput for 1 % more"), helps),
+                _html(("single change", "", "throughput", "what binds then"), gains),
+            )
+        )
+
+
+def explain(
+    design: Design,
+    workload: Workload | None = None,
+    *,
+    seed: int = 1,
+    seeds: int = 1,
+    packets: int = PACKETS,
+    elasticities: bool = True,
+    changes: bool | None = None,
+    executor: Executor | None = None,
+    workers: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Explanation:
+    """Ask all three solvers, and how throughput changes with every parameter that the machine reads.
+
+    seeds: replications of the simulation from `seed` on. elasticities=False leaves the slow part out; changes: also
+    what single changes would gain (None: as elasticities). Raises
+    InputError for a design or workload that cannot be; what one solver refuses is in `refused`.
+    """
+    load = design.workload(workload)
+    machine = design.machine()
+    predictions: dict[str, Prediction] = {}
+    refused: dict[str, str] = {}
+    questions: dict[str, Callable[[], Prediction]] = {
+        "bounds": lambda: design.bounds(workload),
+        "queueing": lambda: design.queueing(workload),
+        "simulated": lambda: design.simulate(workload, seed, seeds=seeds, packets=packets),
+    }
+    for name, ask in questions.items():
+        try:
+            predictions[name] = ask()
+        except (RefusedError, SimulationError) as error:
+            refused[name] = str(error)
+    if not predictions:
+        raise ModelError(f"{design.name}: no solver has an answer: " + "; ".join(refused.values()))
+    found, tried = None, None
+    if elasticities:
+        found = sensitivity(design, workload, seed=seed, executor=executor, workers=workers, progress=progress)
+    if elasticities if changes is None else changes:
+        tried = what_if(design, workload, seed=seed, executor=executor, workers=workers, progress=progress)
+    return Explanation(
+        design.name, design.parameters.changed(), load, machine.threads, predictions, refused, found,
+        assumptions(design, workload), seed, tried,
+    )  # fmt: skip
+
+
+def assumptions(design: Design, workload: Workload | None = None) -> tuple[Assumption, ...]:
+    """Return what no source states and the answers rest on, in the machine file's order."""
+    read, load = design.depends_on(workload), design.workload(workload)
+    found = [
+        Assumption(p.kind, name, design.parameters[name], p.unit, p.about, p.source)
+        for name, p in design.parameters.file.parameter.items()
+        if name in read and p.kind in ("assumption", "fitted") and name not in design.parameters.changed()
+    ]
+    if load.assumption:
+        found.append(Assumption("workload", load.name, None, "", load.assumption, load.note))
+    return tuple(found)
+
+
+def _nanoseconds(p: Prediction) -> dict[str, float | None]:
+    return {name: None if seconds is None else seconds * 1e9 for name, seconds in p.latency_s._asdict().items()}
+
+
+def _solver(p: Prediction) -> dict[str, Any]:
+    return {
+        "throughput_bps": p.throughput_bps,
+        "rate_mpps": p.rate_pps / 1e6,
+        "bottleneck": p.bottleneck,
+        "ci95": p.ci95.get("throughput_bps"),
+        "latency_ns": _nanoseconds(p),
+        "exact": p.exact,
+        "approximation": p.approximation,
+        "about": dict(p.about),
+    }
+
+
+def _html(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    def line(cells: Sequence[str], tag: str) -> str:
+        return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
+
+    return f"<table>{line(head, 'th')}{''.join(line(row, 'td') for row in rows)}</table>" if rows else ""

@@ -1,0 +1,229 @@
+"""What if one thing were changed: every single change of a machine, ranked by its gain, and where a knob's knee is.
+
+    changes   numbers halved and doubled (whole ones by at least 1, within their range), each choice for the present one
+    gain      X(changed) / X(present) - 1, X in packet bits, every seed against itself; 95 % interval of the mean log
+    knee      of a knob's curve over LADDER times its value: the point farthest from the chord, ln value and rate
+              scaled to 0..1 (Satopaa et al., "Finding a Kneedle in a Haystack", ICDCS Workshops 2011)
+
+Only what one can change is tried: knobs and facts of the machine, no assumptions and no packets that come. One seed
+screens all changes; those that gain most are confirmed with CONFIRM seeds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
+from contextlib import suppress
+from dataclasses import dataclass, field
+from math import exp, log
+
+import numpy as np
+
+from npexplore.designs import Design
+from npexplore.errors import InputError
+from npexplore.machine.parameters import Kind, Value
+from npexplore.machine.workload import Workload
+from npexplore.solve.intervals import interval
+from npexplore.solve.prediction import Prediction
+from npexplore.study.explaining.sensitivity import PACKETS, packet_bits, solvers_for
+from npexplore.study.sweeping.asked import asked
+from npexplore.study.sweeping.grid import SweepPoint
+
+KINDS: tuple[Kind, ...] = ("knob", "fact")
+ARRIVING = ("packet_bytes", "load", "gbe_load", "offered_gbps")  # by these names designs take what comes
+LADDER = (1 / 4, 1 / 2, 1.0, 2.0, 4.0, 8.0)
+CONFIRM = 4  # seeds
+CONFIRMED = 8  # changes
+WORTH = 0.01  # smaller gains and losses are no effect
+BENT = 0.1  # a curve that stands less from its chord is straight
+
+
+@dataclass(frozen=True)
+class Change:
+    """One change. gain: share of throughput; low, high: its 95 % interval (None: a single seed, or no simulation).
+
+    solver: who answered; bottleneck: what binds after the change.
+    """
+
+    knob: str
+    kind: Kind
+    present: Value
+    value: Value
+    unit: str
+    gain: float
+    low: float | None
+    high: float | None
+    solver: str
+    bottleneck: str
+
+
+@dataclass(frozen=True)
+class Knee:
+    """A knob's curve: throughput (bit/s of packets) over values; knee: its bend (None: straight or flat);
+    enough: the least effort that reaches 95 % of the best value's throughput.
+    """
+
+    knob: str
+    unit: str
+    curve: tuple[tuple[float, float], ...]
+    knee: float | None
+    enough: float
+
+
+@dataclass(frozen=True)
+class WhatIf:
+    """Changes with an effect, best first; those without; those that cannot be, and why; the knees of the knobs."""
+
+    changes: tuple[Change, ...] = ()
+    without_effect: tuple[str, ...] = ()
+    impossible: Mapping[str, str] = field(default_factory=dict)
+    knees: tuple[Knee, ...] = ()
+
+    @property
+    def gains(self) -> tuple[Change, ...]:
+        """The changes that gain beyond their noise, best first."""
+        return tuple(change for change in self.changes if change.gain > WORTH and (change.low or WORTH) > 0)
+
+
+def what_if(
+    design: Design,
+    workload: Workload | None = None,
+    *,
+    seed: int = 1,
+    executor: Executor | None = None,
+    workers: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> WhatIf:
+    """Return every single change of a machine at this design point, ranked, and the knees of its knobs."""
+    solver = solvers_for(design.workload(workload))[-1]
+    names = changeable(design, workload)
+    tried: dict[tuple[str, Value], Design] = {}
+    for name in names:
+        for value in _values(design, name):
+            with suppress(InputError):  # out of its range
+                tried[name, value] = design.with_(**{name: value})
+    points = [SweepPoint(made, workload, solver, seed) for made in (design, *tried.values())]
+    base, *found = asked(points, packets=PACKETS, executor=executor, workers=workers, progress=progress)
+    now = packet_bits(points[0], base)
+    if now is None:
+        return WhatIf(impossible={"": getattr(base, "reason", "no answer")})
+    rates: dict[tuple[str, Value], float] = {}
+    impossible: dict[str, str] = {}
+    after: dict[tuple[str, Value], str] = {}
+    for change, point, answer in zip(tried, points[1:], found, strict=True):
+        rate = packet_bits(point, answer)
+        if rate is None or not isinstance(answer, Prediction):
+            impossible[f"{change[0]}={change[1]}"] = getattr(answer, "reason", "no packet finishes")
+            continue
+        rates[change], after[change] = rate, answer.bottleneck
+    alone = {change for change in rates if _single(design, *change)}
+    effect = sorted((c for c in alone if abs(rates[c] / now - 1) > WORTH), key=lambda c: -rates[c])
+    best = [change for change in effect if rates[change] > now][:CONFIRMED] if solver == "simulation" else []
+    intervals = _confirmed(design, workload, best, tried, range(seed, seed + CONFIRM), executor, workers)
+    parameters = design.parameters.file.parameter
+    changes = []
+    for change in effect:
+        name, value = change
+        gain, low, high = intervals.get(change, (rates[change] / now - 1, None, None))
+        changes.append(Change(name, parameters[name].kind, design.parameters[name], value, parameters[name].unit,
+                              gain, low, high, solver, after[change]))  # fmt: skip
+    changes.sort(key=lambda change: -change.gain)
+    moved = {change.knob for change in changes}
+    return WhatIf(
+        tuple(changes), tuple(sorted(set(names) - moved - {text.partition("=")[0] for text in impossible})),
+        impossible, tuple(_knees(design, now, rates)),
+    )  # fmt: skip
+
+
+def changeable(design: Design, workload: Workload | None = None) -> list[str]:
+    """Return the knobs and facts that the machine reads, without those that say which packets come."""
+    read = design.depends_on(workload) - set(ARRIVING)
+    return [name for name, p in design.parameters.file.parameter.items() if name in read and p.kind in KINDS]
+
+
+def _single(design: Design, name: str, value: Value) -> bool:
+    """Return whether a value is a change to be ranked: another choice, or a number halved or doubled."""
+    return isinstance(value, str) or value in _steps(design, name, (0.5, 2.0))
+
+
+def _values(design: Design, name: str) -> list[Value]:
+    """Return the values that are tried in a parameter's place."""
+    parameter, present = design.parameters.file.parameter[name], design.parameters[name]
+    if isinstance(present, str):
+        return [choice for choice in parameter.choices if choice != present]
+    if not present > 0:
+        return []
+    return _steps(design, name, LADDER if parameter.kind == "knob" else (0.5, 2.0))
+
+
+def _steps(design: Design, name: str, factors: Sequence[float]) -> list[Value]:
+    """Return multiples of a number within its range; a whole number changes by at least 1."""
+    parameter, present = design.parameters.file.parameter[name], design.parameters[name]
+    assert not isinstance(present, str)
+    low = float("-inf") if parameter.min is None else parameter.min
+    high = float("inf") if parameter.max is None else parameter.max
+    found: list[Value] = []
+    for factor in factors:
+        value: float = min(max(present * factor, low), high)
+        if isinstance(present, int):
+            value = int(value) if value != present else value
+        if value > 0 and value != present:
+            found.append(value)
+    return list(dict.fromkeys(found))
+
+
+def _confirmed(
+    design: Design, workload: Workload | None, changes: Sequence[tuple[str, Value]],
+    made: Mapping[tuple[str, Value], Design], seeds: Sequence[int], executor: Executor | None, workers: int | None,
+) -> dict[tuple[str, Value], tuple[float, float, float]]:  # fmt: skip
+    """Return (gain, low, high) of some changes, each seed against the unchanged machine with the same seed."""
+    if not changes:
+        return {}
+    points = [SweepPoint(d, workload, "simulation", n) for d in (design, *(made[c] for c in changes)) for n in seeds]
+    answers = asked(points, packets=PACKETS, executor=executor, workers=workers)
+    bits = [packet_bits(point, answer) for point, answer in zip(points, answers, strict=True)]
+    table = [bits[k : k + len(seeds)] for k in range(0, len(bits), len(seeds))]
+    found = {}
+    for change, row in zip(changes, table[1:], strict=True):
+        pairs = [log(x / y) for x, y in zip(row, table[0], strict=True) if x and y]
+        if len(pairs) > 1:
+            low, high = interval(np.array(pairs))
+            found[change] = (exp(float(np.mean(pairs))) - 1, exp(low) - 1, exp(high) - 1)
+    return found
+
+
+def _knees(design: Design, now: float, rates: Mapping[tuple[str, Value], float]) -> list[Knee]:
+    """Return the curves of the knobs that are numbers and have an effect."""
+    found = []
+    parameters = design.parameters.file.parameter
+    for name in dict.fromkeys(knob for knob, _ in rates):
+        present = design.parameters[name]
+        if isinstance(present, str) or parameters[name].kind != "knob":
+            continue
+        curve = {float(value): rate for (knob, value), rate in rates.items() if knob == name} | {float(present): now}
+        line = tuple(sorted(curve.items()))
+        if len(line) > 2 and max(curve.values()) > min(curve.values()) * (1 + WORTH):
+            found.append(Knee(name, parameters[name].unit, line, knee(line), _enough(line)))
+    return found
+
+
+def knee(curve: Sequence[tuple[float, float]]) -> float | None:
+    """Return the value at which a curve of (value, rate), values rising and above 0, bends most to its level part.
+
+    None where it is flat or straight, or bends the other way.
+    """
+    x = np.log([value for value, _ in curve])
+    y = np.array([rate for _, rate in curve])
+    if len(curve) < 3 or y.max() == y.min():
+        return None
+    x, y = (x - x[0]) / (x[-1] - x[0]), (y - y.min()) / (y.max() - y.min())
+    above = y - x if y[-1] >= y[0] else y - (1 - x)
+    place = int(np.argmax(above))
+    return curve[place][0] if above[place] > BENT and 0 < place < len(curve) - 1 else None
+
+
+def _enough(curve: Sequence[tuple[float, float]]) -> float:
+    """Return the value nearest to the slow end that still has 95 % of the best throughput."""
+    best = max(rate for _, rate in curve)
+    good = [value for value, rate in curve if rate >= 0.95 * best]
+    return good[0] if curve[-1][1] >= curve[0][1] else good[-1]

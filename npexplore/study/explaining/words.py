@@ -1,0 +1,182 @@
+"""An explanation as a paragraph: what binds, how much headroom there is, what would help, how far the solvers agree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from npexplore.solve.prediction import Prediction
+from npexplore.study.explaining.sensitivity import Sensitivity
+
+if TYPE_CHECKING:
+    from npexplore.machine.parameters import Value
+    from npexplore.study.explaining.explain import Explanation
+    from npexplore.study.explaining.whatif import Change, WhatIf
+
+HELPFUL = 0.02  # gains below are not worth a word
+CEILING = "ceiling_pps."
+
+
+def in_words(e: Explanation) -> str:
+    """Return the paragraph."""
+    return " ".join(
+        [
+            *_answer(e),
+            *_binding(e),
+            *_headroom(e),
+            *_help(e.sensitivity),
+            *_changes(e.what_if),
+            *_agreement(e),
+            *_basis(e),
+        ]
+    )
+
+
+def rate(bps: float, half: float = 0.0) -> str:
+    """Return a bit rate as people write it, with the half width of its interval where that says something."""
+    unit, scale = ("Mb/s", 1e6) if bps >= 1e6 else ("kb/s", 1e3)
+    value = bps / scale
+    about = f" ± {short(half / scale, 2)}" if 0 < half < bps else ""
+    return f"{short(value, 4)}{about} {unit}"
+
+
+def short(x: float, digits: int) -> str:
+    """Return a number with at least so many digits, thousands apart."""
+    return f"{x:,.0f}" if x >= 10 ** (digits - 1) else f"{x:.{digits}g}"
+
+
+def share(x: float) -> str:
+    """Return a share in per cent."""
+    return f"{100 * x:.2g} %" if x < 0.1 else f"{100 * x:.0f} %"
+
+
+def _answer(e: Explanation) -> Iterator[str]:
+    best = e.best
+    knobs = ", ".join(f"{name}={value}" for name, value in e.knobs.items())
+    low, high = best.ci95.get("throughput_bps", (0.0, 0.0))
+    pps = f"{best.rate_pps / 1e6:.4g} Mpps" if best.rate_pps >= 1e4 else f"{short(best.rate_pps, 4)} packets/s"
+    by = {"bounds": "at most, by the bounds", "queueing": "by the queueing model", "simulation": "simulated"}
+    yield (
+        f"{e.design}{f' ({knobs})' if knobs else ''} forwards {e.workload.name} "
+        f"at {rate(best.throughput_bps, (high - low) / 2)} "
+        f"({best.counted}), {pps}, {by[best.solver]}."
+    )
+
+
+def _binding(e: Explanation) -> Iterator[str]:
+    best, name = e.best, e.best.bottleneck
+    if name == "arrivals":
+        yield "What binds is the offered load: the machine waits for packets."
+    elif name == "threads" and name not in best.utilization:
+        hide = "a single one hides" if e.threads == 1 else f"{e.threads} of them hide"
+        yield f"What binds is the number of threads: {hide} no more latency, and no resource is full."
+    elif name not in best.utilization:
+        yield f"What binds is the number of threads of pool {name.removeprefix('threads.')}."
+    else:
+        busy, blocked = best.utilization[name]
+        held = f" ({share(blocked)} of it held by one that waits itself)" if blocked >= 0.05 else ""
+        yield f"What binds is {name}, busy {share(busy)} of the time{held}."
+        alike: dict[tuple[str, str], list[str]] = {}
+        for other, (taken, waiting) in best.utilization.items():
+            if taken > busy and waiting >= 0.05:
+                alike.setdefault((share(taken), share(waiting)), []).append(other)
+        for (taken_text, waiting_text), names in alike.items():
+            what = f"{names[0]} is" if len(names) == 1 else f"{_listed(names)} are"
+            yield f"{what} taken {taken_text} of the time, {waiting_text} by requests that wait themselves."
+    lost, done = sum(best.drops.values()), best.about.get("packets", 0)
+    if lost and isinstance(done, int):
+        yield f"Of {lost + done:,} packets {lost:,} are dropped ({share(lost / (lost + done))})."
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Return names in a row; of many the first and the last."""
+    return " and ".join(names) if len(names) == 2 else f"{len(names)} from {names[0]} to {names[-1]}"
+
+
+def _headroom(e: Explanation) -> Iterator[str]:
+    bound, room = e.predictions.get("bounds"), e.headroom
+    if bound is None or room is None:
+        return
+    ceilings = [(bps, name) for name, bps in room.ceilings.items()]
+    (first, name), others = ceilings[0], ceilings[1:3]
+    if bound.bottleneck == "arrivals":
+        times = first / bound.throughput_bps
+        yield f"The machine's own ceiling is {rate(first)} ({name}), {short(times, 3)} times this load."
+        return
+    yield f"The ceiling is {rate(first)} ({name}), of which {share(room.reached)} is reached."
+    if others:
+        behind = " and ".join(f"{other} at {rate(bps)}" for bps, other in others)
+        yield f"Behind it stand {behind}."
+
+
+def _help(changes: Sensitivity | None) -> Iterator[str]:
+    if changes is None:
+        return
+    useful = sorted((e for e in changes.found if e.gain >= HELPFUL), key=lambda e: -e.gain)[:3]
+    if not useful:
+        yield "No single parameter raises the throughput by more than the noise."
+        return
+    what = [f"{'more' if e.gain == e.more else 'less'} {e.knob} ({e.gain:.2f} %)" for e in useful]
+    yield f"What helps most, in throughput for one per cent each: {', '.join(what)}."
+
+
+def gain_text(change: Change) -> str:
+    """Return a change's gain in per cent, with the half width of its interval."""
+    half = "" if change.low is None or change.high is None else f" ± {short(50 * (change.high - change.low), 2)}"
+    return f"{100 * change.gain:+.3g}{half} %"
+
+
+def value_text(value: Value) -> str:
+    """Return a parameter's value as people write it."""
+    return value if isinstance(value, str) else f"{value:g}"
+
+
+def _changes(tried: WhatIf | None) -> Iterator[str]:
+    if tried is None:
+        return
+    best: dict[str, Change] = {}
+    for change in tried.gains:
+        best.setdefault(change.knob, change)
+    told = [
+        f"{c.knob} {value_text(c.present)} to {value_text(c.value)} ({gain_text(c)}, then {c.bottleneck} binds)"
+        for c in best.values()
+    ][:3]
+    if told:
+        yield f"Of single changes these gain most: {', '.join(told)}."
+    else:
+        yield "No single change that was tried gains more than the noise."
+    bends = [f"{k.knob} at {k.knee:g}" for k in tried.knees if k.knee is not None]
+    if bends:
+        yield f"Curves bend (knees): {', '.join(bends)}."
+
+
+def _agreement(e: Explanation) -> Iterator[str]:
+    for name, p in e.predictions.items():
+        if p is not e.best and name != "bounds":
+            yield f"The queueing model says {rate(p.throughput_bps)} ({_difference(p, e.best)})."
+    for name, reason in e.refused.items():
+        yield f"No answer, {name}: {reason.removeprefix(f'{name}: ')}."
+
+
+def _difference(p: Prediction, best: Prediction) -> str:
+    return f"{100 * (p.throughput_bps / best.throughput_bps - 1):+.1f} %"
+
+
+def _basis(e: Explanation) -> Iterator[str]:
+    simulated, lengths = e.predictions.get("simulated"), e.workload.packet_bytes
+    played = 0 if simulated is None else int(simulated.about.get("packets", 0))
+    if e.workload.ordered and e.workload.arrivals == "saturated" and 0 < played < len(lengths):
+        yield (
+            f"The simulation played the first {played:,} of {len(lengths):,} packets (mean length "
+            f"{short(float(lengths[:played].mean()), 4)} bytes, of all {short(e.workload.mean_packet_bytes, 4)})."
+        )
+    kinds = [assumption.kind for assumption in e.assumptions]
+    assumed = sum(kind != "fitted" for kind in kinds)
+    if kinds:
+        told = [_counted(assumed, "assumption"), _counted(kinds.count("fitted"), "fitted parameter")]
+        yield f"Behind these numbers stand {' and '.join(text for text in told if text)}."
+
+
+def _counted(n: int, what: str) -> str:
+    """Return how many there are of something, in words; nothing for none."""
+    return f"{n} {what}{'s' if n > 1 else ''}" if n else ""

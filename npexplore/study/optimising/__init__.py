@@ -1,0 +1,1 @@
+"""The best machines for their cost, out of many."""

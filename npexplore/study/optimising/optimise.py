@@ -1,0 +1,239 @@
+"""The best machines for their cost, out of many: bounds prune, queueing ranks, simulation confirms.
+
+1. Every point of the grid gets its costs and its upper bound as arrays (study/optimising/space.py).
+2. Of the points with the same costs those go on that have the least norm of demands.
+3. Each point has an estimate, never above its bound: first by the norm of demands (latency: with the load that they
+   make), then by queueing, both corrected by how they were off (median) where the next level has answered; then the
+   simulated value. Points on the front of estimates are asked at the next level until all on it are simulated.
+4. What a simulated point dominates even at its bound is out for good.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from npexplore.designs import Design
+from npexplore.errors import InputError, ModelError, one_of
+from npexplore.machine.workload import Workload
+from npexplore.solve.prediction import Prediction
+from npexplore.study.optimising.costs import COSTS
+from npexplore.study.optimising.optimum import Best, Optimum
+from npexplore.study.optimising.pareto import boxes, front
+from npexplore.study.optimising.space import Space, space
+from npexplore.study.sweeping.answers import Answer
+from npexplore.study.sweeping.asked import asked
+from npexplore.study.sweeping.grid import SweepPoint, Values
+
+__all__ = ["Best", "Optimum", "optimise"]
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+MERITS = ("throughput", "latency")
+TOLERANCE = 0.05
+SAME_COST = 2  # points of equal costs that go on to queueing
+PACKETS = 2000
+QUEUEING = 400
+SIMULATIONS = 100
+AT_ONCE = (64, 16)  # points asked in one round of queueing, of simulation
+LEVELS = ("bounds", "queueing", "simulation")
+
+
+def optimise(
+    design: Design,
+    workload: Workload | None = None,
+    *,
+    knobs: Mapping[str, Values],
+    costs: Sequence[str] | None = None,
+    merits: Sequence[str] = ("throughput",),
+    tolerance: float = TOLERANCE,
+    queueing: int = QUEUEING,
+    simulations: int = SIMULATIONS,
+    packets: int = PACKETS,
+    seed: int = 1,
+    executor: Executor | None = None,
+    workers: int | None = None,
+    progress: Callable[[str, int], None] | None = None,
+) -> Optimum:
+    """Return the front of a design over every combination of some knobs' values.
+
+    costs: by the names of study.costs.COSTS (None: those that differ). merits: throughput (packet bits), latency
+    (mean). queueing, simulations: no more than so many points are asked of these. progress is told the level and how
+    many points it has answered. Raises UnknownNameError, InputError (nothing to choose from, too many joint knobs),
+    ModelError (no machine is possible).
+    """
+    wanted = tuple(one_of("merit", name, MERITS) for name in dict.fromkeys(merits))
+    if not wanted:
+        raise InputError(f"optimise needs a merit ({', '.join(MERITS)}), got none")
+    if costs is not None:
+        costs = [one_of("cost", name, COSTS) for name in dict.fromkeys(costs)]
+    if simulations < 1 or queueing < 0:
+        raise InputError(f"simulations must be at least 1 and queueing 0, got {simulations} and {queueing}")
+    boxes(1.0, tolerance)
+    known = space(design, workload, knobs, latency="latency" in wanted)
+    if not known.possible:
+        raise ModelError(f"{design.name}: no machine of the {known.points:,} is possible: {known.reason}")
+    chosen = tuple(costs) if costs is not None else tuple(name for name in COSTS if known.differs(name))
+    if not chosen:
+        raise InputError(f"these knobs change none of the costs ({', '.join(COSTS)}); name one more knob")
+    search = _Search(known, workload, chosen, wanted, tolerance, (queueing, simulations), packets, seed)
+    search.run(lambda points: asked(points, packets=packets, executor=executor, workers=workers), progress)
+    return search.result(design.name)
+
+
+@dataclass
+class _Search:
+    """Estimates of the points that are still in the race, and what was asked of them."""
+
+    space: Space
+    workload: Workload | None
+    costs: tuple[str, ...]
+    merits: tuple[str, ...]
+    tolerance: float
+    budget: tuple[int, int]  # points that may be asked by queueing, by simulation
+    packets: int
+    seed: int
+    answers: dict[int, dict[int, Prediction | None]] = field(default_factory=dict)  # by candidate and level
+
+    def __post_init__(self) -> None:
+        self.chosen = self._candidates()
+        self.price = np.stack([self.space.cost(name)[self.chosen] for name in self.costs], axis=1)
+        known = self.space
+        self.bound = self._known(known.throughput, known.latency)
+        self.first = np.minimum(self.bound, self._known(known.smooth, known.delay))
+        self.estimate = self.first.copy()
+        self.level = np.zeros(len(self.chosen), dtype=np.int64)
+        self.alive = np.ones(len(self.chosen), dtype=np.bool_)
+        self.pruned = 0
+
+    def _known(self, throughput: Floats, latency: Floats) -> Floats:
+        """Return the merits of the candidates by some arrays: throughput, and the reciprocal of a latency."""
+        return np.stack(
+            [throughput[self.chosen] if name == "throughput" else 1.0 / latency[self.chosen] for name in self.merits],
+            axis=1,
+        )
+
+    def _candidates(self) -> Integers:
+        """Return the points that go on: of those with equal costs the best few by the norm of demands, by latency."""
+        key = np.zeros(self.space.possible, dtype=np.int64)
+        for name in self.costs:
+            levels, place = np.unique(self.space.cost(name), return_inverse=True)
+            _, key = np.unique(key * len(levels) + place, return_inverse=True)
+        found = []
+        for rank in (self.space.smooth, *([1.0 / self.space.delay] if "latency" in self.merits else [])):
+            order = np.lexsort((np.arange(len(key)), -rank, key))
+            begins = np.flatnonzero(np.diff(key[order], prepend=-1))
+            nth = np.arange(len(order)) - np.repeat(begins, np.diff(np.append(begins, len(order))))
+            found.append(order[nth < SAME_COST])
+        return np.unique(np.concatenate(found))
+
+    def run(self, ask: Callable[[list[SweepPoint]], list[Answer]], progress: Callable[[str, int], None] | None) -> None:
+        """Raise the level of what is on the front until all of it is simulated, or the budget is spent."""
+        while True:
+            self._prune()
+            at = self._front()
+            left = [most - sum(level in said for said in self.answers.values())
+                    for level, most in enumerate(self.budget, start=1)]  # fmt: skip
+            level, todo = 1, at[self.level[at] == 0]
+            if not len(todo) or not left[0]:
+                level, todo = 2, at[self.level[at] < 2]
+            todo = _spread(todo, min(AT_ONCE[level - 1], left[level - 1]))
+            if not len(todo):
+                return
+            seed = self.seed if level == 2 else None
+            points = [SweepPoint(self.space.design_at(int(self.chosen[k])), self.workload, LEVELS[level], seed)
+                      for k in todo]  # fmt: skip
+            for k, found in zip(todo, ask(points), strict=True):
+                self.level[k] = level
+                told = found if isinstance(found, Prediction) and self._merits(int(k), found).all() else None
+                self.answers.setdefault(int(k), {})[level] = told
+                if level == 2 and told is None:
+                    self.alive[k] = False  # a run that cannot go on
+            self._correct()
+            if progress is not None:
+                progress(LEVELS[level], sum(level in said for said in self.answers.values()))
+
+    def _front(self) -> Integers:
+        alive = np.flatnonzero(self.alive)
+        return alive[front(self.price[alive], boxes(self.estimate[alive], self.tolerance))]
+
+    def _prune(self) -> None:
+        """Drop what a simulated point dominates even at its bound."""
+        best = boxes(self.bound, self.tolerance)
+        for k in np.flatnonzero(self.alive & (self.level == 2)):
+            mine = boxes(self.estimate[k], self.tolerance)
+            beaten = (self.price >= self.price[k]).all(axis=1) & (best <= mine).all(axis=1)
+            self.alive &= ~(beaten & (self.level < 2))
+
+    def _merits(self, k: int, found: Prediction) -> Floats:
+        """Return the merits by an answer, none above its bound unless it is simulated."""
+        delay = found.latency_s.mean
+        told = {
+            "throughput": found.rate_pps * float(self.space.bits[self.chosen[k]]),
+            "latency": 1.0 / delay if delay else 0.0,
+        }
+        merits = np.array([told[name] for name in self.merits])
+        return merits if found.solver == "simulation" else np.minimum(merits, self.bound[k])
+
+    def _correct(self) -> None:
+        """Take the estimates anew: each level is corrected by how it was off where the next level has answered."""
+        known = {
+            k: [self.first[k], *(None if said.get(level) is None else self._merits(k, said[level])  # type: ignore[arg-type]
+                                 for level in (1, 2))]
+            for k, said in self.answers.items()
+        }  # fmt: skip
+        off = [np.ones(len(self.merits)), np.ones(len(self.merits))]
+        for level in (0, 1):
+            ratios = [
+                values[level + 1] / values[level] for values in known.values()
+                if values[level] is not None and values[level + 1] is not None
+            ]  # fmt: skip
+            if ratios:
+                off[level] = np.median(np.array(ratios), axis=0)
+        self.estimate = np.minimum(self.bound, self.first * off[0] * off[1])
+        for k, (_, queueing, simulated) in known.items():
+            if simulated is not None:
+                self.estimate[k] = simulated
+            elif queueing is not None:
+                self.estimate[k] = np.minimum(self.bound[k], queueing * off[1])
+
+    def result(self, name: str) -> Optimum:
+        """Return the front of what was simulated, with the counts."""
+        self._prune()
+        done = np.flatnonzero(self.alive & (self.level == 2))
+        at = done[front(self.price[done], boxes(self.estimate[done], self.tolerance))]
+        asked_most = [int(np.sum(self.level == level)) for level in (1, 2)]
+        possible, pruned = self.space.possible, int(np.sum(~self.alive & (self.level == 0)))
+        counts = {
+            "points": self.space.points, "impossible": self.space.points - possible, "pruned_by_bounds": pruned,
+            "ranked_lower": possible - pruned - sum(asked_most), "queueing": asked_most[0], "simulated": asked_most[1],
+        }  # fmt: skip
+        return Optimum(
+            name, self.space.workload, self.costs, self.merits, tuple(self._best(int(k)) for k in at), counts,
+            self.space.built, int(np.sum(self.level[self._front()] < 2)), self.tolerance,
+        )  # fmt: skip
+
+    def _best(self, k: int) -> Best:
+        point, said = int(self.chosen[k]), self.answers[k]
+        found, bits = said[2], float(self.space.bits[point])
+        assert found is not None
+        low, high = found.ci95.get("throughput_bps", (None, None))
+        scale = found.rate_pps * bits / found.throughput_bps
+        ranked = said.get(1)
+        return Best(
+            self.space.knobs_at(point), {name: float(self.space.cost(name)[point]) for name in COSTS},
+            found.rate_pps * bits, None if low is None or high is None else (low * scale, high * scale),
+            found.latency_s.mean, found.bottleneck, float(self.space.throughput[point]),
+            None if ranked is None else ranked.rate_pps * bits,
+        )  # fmt: skip
+
+
+def _spread(numbers: Integers, count: int) -> Integers:
+    """Return some of the numbers, evenly from first to last; all if there are no more than `count`."""
+    if len(numbers) <= count:
+        return numbers
+    return numbers[np.unique(np.linspace(0, len(numbers) - 1, max(count, 0)).round().astype(np.int64))]

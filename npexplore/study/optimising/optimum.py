@@ -1,0 +1,84 @@
+"""What a search for the best machines found: the front, and where all other points went (optimise.py)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from npexplore.machine.parameters import Value
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Best:
+    """A machine on the front, simulated. throughput: bit/s of packets, with its 95 % interval; latency: mean, in s;
+    bounds, queueing: throughput by these (queueing None where it refuses or was not asked).
+    """
+
+    knobs: Mapping[str, Value]
+    costs: Mapping[str, float]
+    throughput: float
+    interval: tuple[float, float] | None
+    latency: float | None
+    bottleneck: str
+    bounds: float
+    queueing: float | None
+
+
+@dataclass(frozen=True)
+class Optimum:
+    """The front, best merit first, and where the other points went.
+
+    counts: points = impossible + pruned_by_bounds + ranked_lower + queueing + simulated, each point where its way
+    ended: pruned are those that a simulated point dominates even at their bound. unconfirmed: points that their
+    estimates put on the front and that were not simulated, for want of a larger budget. built: machines made to know
+    the bounds of all points.
+    """
+
+    design: str
+    workload: str
+    costs: tuple[str, ...]
+    merits: tuple[str, ...]
+    front: tuple[Best, ...]
+    counts: Mapping[str, int]
+    built: int
+    unconfirmed: int
+    tolerance: float
+
+    @property
+    def saved(self) -> int:
+        """Simulations that were not needed."""
+        return self.counts["points"] - self.counts["impossible"] - self.counts["simulated"]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON document of `npexplore optimise`."""
+        return {
+            "design": self.design, "workload": self.workload, "costs": self.costs, "merits": self.merits,
+            "points": dict(self.counts), "machines_built": self.built, "simulations_saved": self.saved,
+            "unconfirmed": self.unconfirmed, "tolerance": self.tolerance,
+            "front": [_line(best) for best in self.front],
+        }  # fmt: skip
+
+    def frame(self) -> pd.DataFrame:
+        """Return the front as a table: knobs, costs as cost_NAME, throughput_bps, latency_ns, what each level said."""
+        import pandas as pd
+
+        lines = [_line(best) for best in self.front]
+        costs = [{f"cost_{name}": value for name, value in line.pop("costs").items()} for line in lines]
+        return pd.DataFrame([{**line.pop("knobs"), **cost, **line} for line, cost in zip(lines, costs, strict=True)])
+
+    def _repr_html_(self) -> str:
+        return str(self.frame()._repr_html_())
+
+
+def _line(best: Best) -> dict[str, Any]:
+    low, high = best.interval or (None, None)
+    return {
+        "knobs": dict(best.knobs), "costs": dict(best.costs), "throughput_bps": best.throughput,
+        "throughput_low_bps": low, "throughput_high_bps": high,
+        "latency_ns": None if best.latency is None else best.latency * 1e9, "bottleneck": best.bottleneck,
+        "bounds_bps": best.bounds, "queueing_bps": best.queueing,
+    }  # fmt: skip

@@ -1,0 +1,191 @@
+"""A grid of machines as arrays: costs, upper bound and norm of demands of every point (factored.py builds few).
+
+    bound = bits of a packet / max_k D_k        norm = bits of a packet / (sum of D_k^4)^(1/4)
+    delay = latency / (1 - S x offered rate)    saturated: threads x S    S = (sum of D_k^4)^(1/4) without arrivals
+
+D_k are the seconds a packet at the most loaded member of server k over its units, threads and arrivals included.
+`delay` orders machines by latency as `norm` does by throughput: that of M/M/1, and Little's law with all threads busy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import product
+from math import prod
+
+import numpy as np
+import numpy.typing as npt
+
+from npexplore.designs import Design
+from npexplore.errors import InputError, ModelError, NpexploreError, RefusedError
+from npexplore.machine.parameters import Value
+from npexplore.machine.workload import Workload
+from npexplore.solve.bounds import demanded, offered_rate
+from npexplore.study.optimising.costs import COSTS, parts
+from npexplore.study.optimising.factored import Factored, factored
+from npexplore.study.sweeping.grid import Values, listed
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+MOST_POINTS = 20_000_000
+POWER = 4
+FULLEST = 0.98  # share of its rate at which a machine is taken for overloaded
+SECONDS, COST = "seconds.", "cost."
+ARRIVALS = SECONDS + "arrivals"
+
+
+@dataclass
+class Space:
+    """The possible points of a grid, each array one element a point. numbers: of the points in the whole grid.
+
+    throughput (bit/s of packets) and latency (s) are bounds; smooth: throughput by the norm of demands; delay: latency
+    with queueing, estimated; bits: of a packet; built: machines that were made for all this; reason: why a machine is
+    impossible, if any is.
+    """
+
+    design: Design
+    axes: dict[str, list[Value]]
+    workload: str
+    numbers: Integers = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    throughput: Floats = field(default_factory=lambda: np.empty(0))
+    smooth: Floats = field(default_factory=lambda: np.empty(0))
+    latency: Floats = field(default_factory=lambda: np.empty(0))
+    delay: Floats = field(default_factory=lambda: np.empty(0))
+    bits: Floats = field(default_factory=lambda: np.empty(0))
+    costs: dict[str, Floats] = field(default_factory=dict)
+    built: int = 0
+    reason: str = ""
+
+    @property
+    def points(self) -> int:
+        """The number of points of the grid."""
+        return prod(len(values) for values in self.axes.values())
+
+    @property
+    def possible(self) -> int:
+        """The number of possible points."""
+        return len(self.numbers)
+
+    def cost(self, name: str) -> Floats:
+        """Return a cost of every possible point."""
+        return self.costs[name]
+
+    def differs(self, name: str) -> bool:
+        """Return whether a cost is not the same at all possible points."""
+        values = self.costs[name]
+        return bool(values.max() > values.min() * (1 + 1e-12))
+
+    def knobs_at(self, point: int) -> dict[str, Value]:
+        """Return the knobs of a possible point."""
+        place = np.unravel_index(int(self.numbers[point]), [len(values) for values in self.axes.values()])
+        return {name: values[int(k)] for (name, values), k in zip(self.axes.items(), place, strict=True)}
+
+    def design_at(self, point: int) -> Design:
+        """Return the design of a possible point."""
+        return self.design.with_(**self.knobs_at(point))
+
+
+def space(design: Design, workload: Workload | None, knobs: Mapping[str, Values], *, latency: bool = False) -> Space:
+    """Return the grid of a design over every combination of some knobs' values.
+
+    knobs: values as for a grid. latency: also its bound and estimate. Raises UnknownNameError, InputError before
+    anything is built.
+    """
+    axes = {name: listed(design, name, values) for name, values in knobs.items()}
+    if not axes:
+        raise InputError(f"a search over {design.name} needs at least one knob with its values, got none")
+    # Text first: each combination of choices is a structure of its own.
+    axes = dict(sorted(axes.items(), key=lambda item: not isinstance(item[1][0], str)))
+    out = Space(design, axes, design.workload(workload).name)
+    if out.points > MOST_POINTS:
+        raise InputError(f"a search takes at most {MOST_POINTS:,} points, got {out.points:,}")
+    choices = {name: values for name, values in axes.items() if isinstance(values[0], str)}
+    numbers = {name: values for name, values in axes.items() if name not in choices}
+    learned: list[tuple[int, Factored]] = []
+    size = int(np.prod([len(values) for values in numbers.values()], dtype=np.int64))
+    for k, chosen in enumerate(product(*choices.values())):
+        structure = _Structure(design.with_(**dict(zip(choices, chosen, strict=True))), workload, latency)
+        learned.append((k * size, factored(numbers, structure.functions, structure.possible)))
+        out.reason = out.reason or structure.reason
+    _fill(out, learned, latency)
+    return out
+
+
+@dataclass
+class _Structure:
+    """A design with all its choices made: what its machines need, as functions of the knobs that are numbers."""
+
+    design: Design
+    workload: Workload | None
+    latency: bool
+    reason: str = ""
+
+    def possible(self, knobs: dict[str, Value]) -> bool:
+        """Return whether there is such a machine."""
+        try:
+            self.design.with_(**knobs).machine()
+        except ModelError as error:
+            self.reason = self.reason or str(error)
+            return False
+        return True
+
+    def functions(self, knobs: dict[str, Value]) -> dict[str, float] | None:
+        """Return seconds by server, costs, bits and latency of one machine; None where its program cannot be."""
+        made = self.design.with_(**knobs)
+        load, machine = made.workload(self.workload), made.machine()
+        try:
+            found = demanded(machine, load)
+        except RefusedError:
+            raise
+        except NpexploreError as error:
+            self.reason = self.reason or str(error)
+            return None
+        seconds = {name: 1.0 / rate for name, rate in found.ceilings().items()}
+        offered = load.rate_pps
+        if load.arrivals == "timestamps":
+            offered = offered_rate(load)
+        if offered is not None:
+            seconds["arrivals"] = 1.0 / offered
+        memory = made.memory(made.parameters) if made.memory is not None else None
+        out = {SECONDS + name: value for name, value in seconds.items()}
+        out |= {f"{COST}{name}.{what}": value for (name, what), value in parts(machine, memory).items()}
+        out["bits"] = 8 * load.mean_packet_bytes * found.finished
+        return out | ({"latency": found.demands.latency} if self.latency else {})
+
+
+def _fill(out: Space, learned: list[tuple[int, Factored]], latency: bool) -> None:
+    """Put the structures' arrays one after the other."""
+    columns: dict[str, list[Floats]] = {}
+    numbers = []
+    for begin, part in learned:
+        out.built += part.built
+        here = part.possible.ravel()
+        numbers.append(begin + np.flatnonzero(here))
+        worst, norm = np.zeros(part.shape), np.zeros(part.shape)
+        for name in part.factors:
+            if name.startswith(SECONDS) and name != ARRIVALS:
+                seconds = part.full(name)
+                np.maximum(worst, seconds, out=worst)
+                norm += seconds**POWER
+        own = norm ** (1 / POWER)
+        if (offered := part.full(ARRIVALS) if ARRIVALS in part.factors else None) is not None:
+            worst, norm = np.maximum(worst, offered), norm + offered**POWER
+        bits = part.full("bits")
+        found = {"bits": bits, "throughput": bits / worst, "smooth": bits / norm ** (1 / POWER)}
+        found |= {COST + name: np.zeros(part.shape) for name in COSTS}
+        for name in part.factors:
+            if name.startswith(COST):
+                found[name[: name.index(".", len(COST))]] += part.full(name)
+        if latency:
+            found["latency"] = part.full("latency")
+            load = None if offered is None else np.minimum(own / offered, FULLEST)
+            found["delay"] = found[COST + "threads"] * own if load is None else found["latency"] / (1 - load)
+        for name, values in found.items():
+            columns.setdefault(name, []).append(values.ravel()[here])
+    joined = {name: np.concatenate(arrays) for name, arrays in columns.items()}
+    out.numbers = np.concatenate(numbers)
+    out.throughput, out.smooth, out.bits = joined["throughput"], joined["smooth"], joined["bits"]
+    nothing = np.zeros(len(out.numbers))
+    out.latency, out.delay = joined.get("latency", nothing), joined.get("delay", nothing)
+    out.costs = {name: joined[COST + name] for name in COSTS}

@@ -1,0 +1,206 @@
+"""Answers to sweep points, computed side by side on any executor of concurrent.futures (study/sweeping/executors.py).
+
+What a point answers depends on the point alone: not on the executor, the number of workers, or what ran before.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator, Hashable, Sequence
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, as_completed, wait
+from contextlib import closing
+from dataclasses import replace
+from typing import NamedTuple
+
+from npexplore.errors import NpexploreError, one_of
+from npexplore.solve.batch import Answers, Batch, bounds_of, grouped
+from npexplore.solve.bounds import Demanded, demanded
+from npexplore.solve.network import check_describable, queueing_of
+from npexplore.solve.prediction import Prediction
+from npexplore.solve.simulate import PACKETS
+from npexplore.study.sweeping.executors import Wanted, check_sendable, gone, interrupts, lost, pool, slots, usable_cores
+from npexplore.study.sweeping.grid import SOLVERS, SweepPoint
+
+__all__ = ["Answer", "Refusal", "answer", "answer_all", "answer_points", "answers", "pool", "predict", "usable_cores"]
+
+ANALYTIC = 32  # analytic points in the first task; later ones take about TASK_S
+MOST_ANALYTIC = 4096
+TASK_S = 0.5
+AHEAD = 4  # tasks handed to the executor for each that runs, so that a stopped sweep has little to cancel
+SILENCE_S = 5.0  # without an answer before it is looked whether a cluster is still there
+LOOK_S = 0.2  # between two looks at whether somebody wants to stop
+
+
+class Refusal(NamedTuple):
+    """Why a point has no answer: an impossible machine, a solver's limit, a run without progress."""
+
+    reason: str
+
+
+Answer = Prediction | Refusal
+BATCHED: dict[str, Callable[[Batch], Answers]] = {"bounds": bounds_of, "queueing": queueing_of}
+Ended = list[tuple[int, Answer]]  # number of the point, answer
+
+
+def predict(point: SweepPoint, packets: int = PACKETS) -> Prediction:
+    """Return one point's prediction; raises NpexploreError where there is none."""
+    design, workload, solver, seed = point
+    if one_of("solver", solver, SOLVERS) == "bounds":
+        return design.bounds(workload)
+    if solver == "queueing":
+        return design.queueing(workload)
+    return design.simulate(workload, 1 if seed is None else seed, packets=packets)
+
+
+def answer(point: SweepPoint, packets: int = PACKETS) -> Answer:
+    """Return one point's prediction, or why there is none."""
+    try:
+        return predict(point, packets)
+    except NpexploreError as error:
+        return Refusal(str(error))
+
+
+def answer_all(points: Sequence[SweepPoint], packets: int) -> list[Answer]:
+    """Return the answers of one task (a function of the module, so that other processes find it).
+
+    Analytic points of one structure are answered together, by few calls of kernels (solve/batch.py).
+    """
+    found: dict[int, Answer] = {}
+    analytic: dict[str, list[tuple[int, Demanded]]] = {}
+    known: dict[Hashable, Demanded] = {}
+    for number, point in enumerate(points):
+        if point.solver not in BATCHED or (point.solver == "queueing" and point.design.loops is not None):
+            found[number] = answer(point, packets)
+            continue
+        try:
+            analytic.setdefault(point.solver, []).append((number, _demanded(point, known)))
+        except NpexploreError as error:
+            found[number] = Refusal(str(error))
+    for solver, members in analytic.items():
+        for numbers, batch in grouped([demands for _, demands in members]):
+            asked = [members[k][0] for k in numbers]
+            try:
+                answers_ = BATCHED[solver](batch)
+            except NpexploreError:  # of one of them: each alone
+                found.update({k: answer(points[k], packets) for k in asked})
+            else:
+                found.update({k: answers_.prediction(place) for place, k in enumerate(asked)})
+    return [found[k] for k in range(len(points))]
+
+
+def _demanded(point: SweepPoint, known: dict[Hashable, Demanded]) -> Demanded:
+    """Return a point's demands; those of the same machine and packets, whatever their rate, are taken once."""
+    design, workload = point.design, point.workload
+    values = tuple(design.parameters.changed().items())
+    packets = None if workload is None else (workload.arrivals, id(workload.columns))
+    machine_and_packets = (design.name, id(design.parameters.file), id(design.build), values, packets)
+    before = known.get(machine_and_packets)
+    if before is not None and design.dress is None and design.own is None:
+        assert workload is not None
+        return replace(before, workload=workload)
+    machine, load = design.machine(), design.workload(workload)
+    if point.solver == "queueing":
+        check_describable(machine, load)
+    made = known[machine_and_packets] = demanded(machine, load)
+    return made
+
+
+def answer_points(
+    points: Sequence[SweepPoint],
+    ended: Callable[[Ended], None],
+    *,
+    executor: Wanted = None,
+    workers: int | None = None,
+    packets: int = PACKETS,
+) -> None:
+    """Answer all points and hand them to `ended` task by task, as they finish.
+
+    Raises BrokenExecutor if a worker died, KeyboardInterrupt after Ctrl-C; what was finished then was handed over.
+    """
+    with pool(executor, workers) as running, closing(answers(points, running, packets)) as tasks:
+        for task in tasks:
+            ended(task)
+
+
+def answers(points: Sequence[SweepPoint], executor: Executor, packets: int = PACKETS) -> Generator[Ended, None, None]:
+    """Yield (number of the point, answer) task by task, as they finish.
+
+    After Ctrl-C, or when a worker has died, what runs ends and is yielded too, what has not begun is cancelled; then
+    KeyboardInterrupt or BrokenExecutor is raised. Ctrl-C never falls into what the caller does with a task.
+    """
+    if points:
+        check_sendable(executor, points[0])
+    todo, running = _Tasks(points), dict[Future[tuple[list[Answer], float]], list[int]]()
+    most, errors = AHEAD * slots(executor), lost()
+    dead: BaseException | None = None
+    heard = time.monotonic()
+    with interrupts() as stop:
+        try:
+            while not (stop.is_set() or dead):
+                while len(running) < most and (numbers := todo.next()):
+                    running[executor.submit(_timed, [points[k] for k in numbers], packets)] = numbers
+                if not running:
+                    return
+                done = wait(running, LOOK_S, FIRST_COMPLETED).done
+                if done:
+                    heard = time.monotonic()
+                elif time.monotonic() - heard > SILENCE_S:
+                    heard, reason = time.monotonic(), gone(executor)
+                    dead = BrokenExecutor(reason) if reason else None
+                for future in done:
+                    numbers = running.pop(future)
+                    try:
+                        found, seconds = future.result()
+                    except errors as error:  # what is good is not lost
+                        dead = error
+                        continue
+                    todo.took(numbers, seconds)
+                    yield list(zip(numbers, found, strict=True))
+        except BrokenExecutor as error:  # nothing more can be submitted
+            dead = error
+        finally:
+            left = [future for future in running if not future.cancel()]
+        for future in as_completed(left) if dead is None else [future for future in left if future.done()]:
+            if not future.cancelled() and future.exception() is None:
+                yield list(zip(running[future], future.result()[0], strict=True))
+    if stop.is_set():
+        raise KeyboardInterrupt
+    if dead is not None:
+        said = str(dead) or type(dead).__name__
+        raise BrokenExecutor(gone(executor) or f"a worker died: {said}") from dead
+
+
+def _timed(points: Sequence[SweepPoint], packets: int) -> tuple[list[Answer], float]:
+    """Return the answers of one task and how many seconds it took."""
+    began = time.perf_counter()
+    found = answer_all(points, packets)
+    return found, time.perf_counter() - began
+
+
+class _Tasks:
+    """Splits the points' numbers into tasks: simulations alone, analytic points together, about TASK_S at a time."""
+
+    def __init__(self, points: Sequence[SweepPoint]) -> None:
+        self.points, self.at, self.size = points, 0, ANALYTIC
+        self.order = sorted(range(len(points)), key=lambda k: points[k].solver == "simulation")
+
+    def next(self) -> list[int]:
+        """Return the next task (empty: there is none)."""
+        first = self.at
+        if first == len(self.order):
+            return []
+        if self.points[self.order[first]].solver == "simulation":
+            self.at += 1
+        else:
+            while (
+                self.at < min(first + self.size, len(self.order))
+                and self.points[self.order[self.at]].solver != "simulation"
+            ):
+                self.at += 1
+        return self.order[first : self.at]
+
+    def took(self, numbers: list[int], seconds: float) -> None:
+        """Learn from a task how many analytic points the next should have."""
+        if self.points[numbers[0]].solver != "simulation" and len(numbers) == self.size:
+            wanted = self.size * min(4.0, TASK_S / max(seconds, 1e-6))
+            self.size = max(1, min(int(wanted), MOST_ANALYTIC))

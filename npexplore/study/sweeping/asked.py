@@ -1,0 +1,28 @@
+"""Answers to a list of points in their order, computed side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from npexplore.solve.simulate import PACKETS
+from npexplore.study.sweeping.answers import Answer, Ended, answer_points
+from npexplore.study.sweeping.executors import Wanted
+from npexplore.study.sweeping.grid import SweepPoint
+
+Progress = Callable[[int, int], None]
+
+
+def asked(
+    points: Sequence[SweepPoint], *, packets: int = PACKETS, executor: Wanted = None,
+    workers: int | None = None, progress: Progress | None = None,
+) -> list[Answer]:  # fmt: skip
+    """Return each point's prediction, or why there is none; progress is called with (points done, points in all)."""
+    found: dict[int, Answer] = {}
+
+    def keep(ended: Ended) -> None:
+        found.update(ended)
+        if progress is not None:
+            progress(len(found), len(points))
+
+    answer_points(points, keep, executor=executor, workers=workers, packets=packets)
+    return [found[k] for k in range(len(points))]

@@ -1,0 +1,187 @@
+"""The one seam of everything that is computed side by side: a concurrent.futures.Executor, by itself or by a word.
+
+None, "threads"       threads of this process; kernels hold no interpreter lock
+"processes"           processes of this computer; also what is plain Python runs side by side
+"tcp://HOST:PORT"     the workers of a Dask cluster (extra `cluster`)
+an Executor           is used, and left running
+"""
+
+from __future__ import annotations
+
+import logging
+import multiprocessing
+import os
+import pickle
+import signal
+import socket
+import threading
+from collections.abc import Generator, Iterator
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from importlib import import_module
+from sys import modules
+from typing import Any
+
+from npexplore.errors import InputError, one_of
+
+KINDS = ("threads", "processes")
+REACHED_WITHIN_S = 10
+Wanted = Executor | str | None
+
+
+def usable_cores() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def pool(executor: Wanted = None, workers: int | None = None) -> AbstractContextManager[Executor]:
+    """Return the executor that is meant, with `workers` of its kind (default: one for each usable core).
+
+    Raises InputError for an unknown kind, a number of workers where they are there already, a cluster out of reach.
+    """
+    if workers is not None and workers < 1:
+        raise InputError(f"workers must be at least 1, got {workers}")
+    remote = isinstance(executor, str) and "://" in executor
+    if workers is not None and (remote or not isinstance(executor, str | None)):
+        raise InputError("give an executor or a number of workers, not both")
+    if isinstance(executor, str) and remote:
+        return _cluster(executor)
+    if isinstance(executor, str):
+        one_of("executor", executor, KINDS)
+    elif executor is not None:
+        return nullcontext(executor)
+    if executor == "processes":
+        return ProcessPoolExecutor(
+            workers or usable_cores(), multiprocessing.get_context("spawn"), initializer=_leave_stopping_to_the_parent
+        )
+    return ThreadPoolExecutor(workers or usable_cores())
+
+
+def slots(executor: Executor) -> int:
+    """Return how many tasks an executor runs at once, as far as it tells (else the usable cores)."""
+    client = getattr(executor, "_client", None)  # of Dask's
+    if client is not None:
+        return max(1, sum(int(threads) for threads in client.nthreads().values()))
+    return int(getattr(executor, "_max_workers", 0) or usable_cores())
+
+
+def gone(executor: Executor) -> str | None:
+    """Return why nothing can come of an executor any more, if that is so: a cluster that is off or has no workers."""
+    client = getattr(executor, "_client", None)
+    if client is None:
+        return None
+    if client.status != "running":
+        return "the cluster's scheduler is gone"
+    try:
+        return None if client.nthreads() else "the cluster has no workers left"
+    except (OSError, TimeoutError):
+        return "the cluster's scheduler is gone"
+
+
+def check_sendable(executor: Executor, things: Any) -> None:
+    """Raise InputError if things cannot be sent to the processes of an executor."""
+    if not isinstance(executor, ProcessPoolExecutor):
+        return
+    try:
+        pickle.dumps(things)
+    except Exception as error:  # whatever a user's own objects raise
+        raise InputError(f"a design cannot be sent to another process ({error}); use threads") from None
+
+
+def lost() -> tuple[type[BaseException], ...]:
+    """Return what a task raises that did not fail itself: its worker died, or its cluster is gone."""
+    found: tuple[type[BaseException], ...] = (BrokenExecutor, CancelledError)
+    if "distributed" in modules:
+        dask: Any = modules["distributed"]
+        found += (dask.KilledWorker, dask.client.FutureCancelledError, dask.comm.CommClosedError)
+    return found
+
+
+@contextmanager
+def interrupts() -> Iterator[threading.Event]:
+    """Give an event that Ctrl-C sets, once; a second Ctrl-C stops at once. In another thread than the main: never."""
+    asked = threading.Event()
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
+        yield asked
+        return
+
+    def note(number: int, frame: Any) -> None:
+        if asked.is_set():
+            before(number, frame)
+        asked.set()
+
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield asked
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _leave_stopping_to_the_parent() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+@contextmanager
+def _cluster(address: str) -> Generator[Executor, None, None]:
+    """Connect to a Dask scheduler and give its workers as an executor."""
+    try:
+        dask: Any = import_module("distributed")
+    except ModuleNotFoundError as error:
+        raise InputError(f"a cluster needs {error.name}: install npexplore with its extra `cluster`") from None
+    _check_address(address)
+    with _quiet("distributed"):
+        try:
+            client = dask.Client(address, timeout=REACHED_WITHIN_S, set_as_default=False)
+        except (OSError, TimeoutError, ValueError) as error:
+            raise InputError(f"cluster {address} cannot be reached: {str(error) or type(error).__name__}") from None
+        try:
+            _check_workers(client, address)
+            yield client.get_executor()
+        finally:
+            client.close(timeout=REACHED_WITHIN_S)
+
+
+def place_of(address: str) -> tuple[str, int]:
+    """Return host and port of a cluster's address; raises InputError if it is none."""
+    scheme, _, place = address.partition("://")
+    host, _, port = place.strip("/").rpartition(":")
+    if scheme not in ("tcp", "tls") or not host or not port.isdigit():
+        raise InputError(f"address of a cluster must be tcp://HOST:PORT (or tls://), got {address!r}")
+    return host.strip("[]"), int(port)
+
+
+def _check_address(address: str) -> None:
+    """Raise InputError if nobody listens at an address: at once, where Dask would try for long."""
+    try:
+        socket.create_connection(place_of(address), REACHED_WITHIN_S).close()
+    except (OSError, OverflowError) as error:
+        raise InputError(f"cluster {address} cannot be reached: {error}") from None
+
+
+def _check_workers(client: Any, address: str) -> None:
+    """Raise InputError for a cluster without workers, or with another npexplore than here."""
+    from npexplore.study.sweeping.identity import code_version
+
+    try:
+        client.wait_for_workers(1, timeout=REACHED_WITHIN_S)
+        theirs = client.run(code_version)
+    except TimeoutError:
+        raise InputError(f"cluster {address} has no workers") from None
+    except Exception as error:  # whatever it was there: no npexplore, most likely
+        raise InputError(f"cluster {address}: a worker cannot run npexplore: {type(error).__name__}: {error}") from None
+    for worker, version in theirs.items():
+        if version != code_version():
+            raise InputError(f"cluster {address}: worker {worker} has npexplore {version}, here is {code_version()}")
+
+
+@contextmanager
+def _quiet(name: str) -> Iterator[None]:
+    """Keep a library's log to itself: what goes wrong is told by our own errors."""
+    logger = logging.getLogger(name)
+    before = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)

@@ -1,0 +1,112 @@
+"""The points of a sweep: every combination of knob values, workloads, solvers and seeds, in a fixed order.
+
+`sample` (study/sweeping/samples.py) takes some of a space's points instead of all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import product
+from math import prod
+from typing import NamedTuple
+
+from npexplore.designs import Design, design
+from npexplore.errors import InputError, one_of
+from npexplore.machine.parameters import Value
+from npexplore.machine.workload import Workload
+
+SOLVERS = ("bounds", "queueing", "simulation")
+MOST_POINTS = 2_000_000  # combinations of knobs that are made one by one
+
+
+class Span(NamedTuple):
+    """All values of a knob from low to high, both included; `log`: a sample is even in the logarithm."""
+
+    low: float
+    high: float
+    log: bool = False
+
+
+Values = Value | Span | Iterable[Value]
+
+
+class SweepPoint(NamedTuple):
+    """One question: a design, a workload (None: the design brings its own), a solver, a seed (simulation only)."""
+
+    design: Design
+    workload: Workload | None
+    solver: str
+    seed: int | None = None
+
+
+def grid(
+    of: Design | str,
+    workload: Workload | Iterable[Workload | None] | None = None,
+    *,
+    solver: str | Iterable[str] = "simulation",
+    seeds: int | Sequence[int] = 1,
+    knobs: Mapping[str, Values] | None = None,
+    **more: Values,
+) -> list[SweepPoint]:
+    """Return every combination of knob values, workloads, solvers and seeds; the last knob varies fastest.
+
+    knobs and keywords: one value or several for each knob, or a Span (of whole numbers: every one). seeds: how many
+    from 1 on, or the seeds themselves.
+    Raises UnknownNameError, InputError (a value out of range, a knob without values) before anything runs.
+    """
+    base = design(of) if isinstance(of, str) else of
+    return combined(_designs(base, {**(knobs or {}), **more}), workload, solver, seeds)
+
+
+def combined(
+    designs: Iterable[Design],
+    workload: Workload | Iterable[Workload | None] | None,
+    solver: str | Iterable[str],
+    seeds: int | Sequence[int],
+) -> list[SweepPoint]:
+    """Return the designs with every workload, solver and seed; raises InputError where there is none of one kind."""
+    workloads = [workload] if workload is None or isinstance(workload, Workload) else list(workload)
+    solvers = [one_of("solver", name, SOLVERS) for name in ([solver] if isinstance(solver, str) else solver)]
+    numbers = list(range(1, seeds + 1)) if isinstance(seeds, int) else list(seeds)
+    if not (workloads and solvers and numbers):
+        raise InputError("a sweep needs at least one workload, one solver and one seed")
+    return [
+        SweepPoint(made, load, name, seed)
+        for load, made, name in product(workloads, list(designs), solvers)
+        for seed in (numbers if name == "simulation" else [None])
+    ]
+
+
+def listed(base: Design, name: str, values: Values) -> list[Value]:
+    """Return the values of one knob, each once and in the parameter's own type; raises UnknownNameError, InputError."""
+    if isinstance(values, Span):
+        low, high = ends(base, name, values)
+        if not isinstance(low, int) or not isinstance(high, int):
+            raise InputError(f"knob {name} is not counted in whole numbers; a grid needs its values, or take a sample")
+        if high - low >= MOST_POINTS:
+            raise InputError(f"span of knob {name} has {high - low + 1:,} values, at most {MOST_POINTS:,}")
+        values = range(low, high + 1)
+    given = [values] if isinstance(values, str | int | float) else list(values)
+    checked = [base.with_(**{name: value}).parameters[name] for value in dict.fromkeys(given)]
+    if not checked:
+        base.with_(**{name: base.parameters[name]})
+        raise InputError(f"knob {name} needs at least one value")
+    return list(dict.fromkeys(checked))
+
+
+def ends(base: Design, name: str, span: Span) -> tuple[int | float, int | float]:
+    """Return both ends of a knob's span in the parameter's own type; raises UnknownNameError, InputError."""
+    low, high = (base.with_(**{name: end}).parameters[name] for end in (span.low, span.high))
+    if isinstance(low, str) or isinstance(high, str):
+        raise InputError(f"knob {name} is a choice; list its values")
+    if not low <= high:
+        raise InputError(f"span of knob {name} must go upwards, got {low}..{high}")
+    return low, high
+
+
+def _designs(base: Design, knobs: Mapping[str, Values]) -> Iterator[Design]:
+    choices = [listed(base, name, values) for name, values in knobs.items()]
+    if (points := prod(map(len, choices))) > MOST_POINTS:
+        raise InputError(f"a grid takes at most {MOST_POINTS:,} combinations of knobs, got {points:,}; take a sample")
+    for chosen in product(*choices):
+        yield base.with_(**dict(zip(knobs, chosen, strict=True)))

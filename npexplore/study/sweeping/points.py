@@ -1,0 +1,131 @@
+"""Design points and the predictions at them, each computed once (study/sweeping/answers.py runs them side by side).
+
+A point is a design, knob values and a mix; a solver and a seed make it a task.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from npexplore.designs import Design, design
+from npexplore.errors import NpexploreError
+from npexplore.machine.parameters import Value
+from npexplore.machine.workload import Workload, workload
+from npexplore.solve.prediction import Prediction
+from npexplore.study.sweeping.answers import Answer, Ended, Refusal, answer, answer_points
+from npexplore.study.sweeping.executors import Wanted
+from npexplore.study.sweeping.grid import SOLVERS, SweepPoint
+
+
+@dataclass(frozen=True)
+class Point:
+    """A design point: design name, knobs in order of their names, mix (None: the design's own workload)."""
+
+    design: str
+    mix: str | None
+    knobs: tuple[tuple[str, Value], ...] = ()
+
+    @staticmethod
+    def of(name: str, mix: str | None, knobs: Mapping[str, Value]) -> Point:
+        """Return the point of a design with some knobs set."""
+        return Point(name, mix, tuple(sorted(knobs.items())))
+
+    def with_(self, mix: str | None = None, **knobs: Value) -> Point:
+        """Return the point with other knobs or another mix."""
+        return Point.of(self.design, mix or self.mix, {**dict(self.knobs), **knobs})
+
+
+@dataclass
+class Predictions:
+    """Predictions by (point, solver, seed). `overrides` are set on every design (an alternative structure).
+
+    Points that say the same in different words (a knob set to the value that it has) are answered once.
+    """
+
+    seeds: Sequence[int] = (1, 2, 3)
+    packets: int = 10_000
+    overrides: Mapping[str, Value] = field(default_factory=dict)
+    solvers: Sequence[str] = SOLVERS
+    found: dict[tuple[Point, str, int], Prediction | None] = field(default_factory=dict)
+    _workloads: dict[str, Workload] = field(default_factory=dict)
+    _dependencies: dict[tuple[str, tuple[tuple[str, Value], ...]], set[str]] = field(default_factory=dict)
+    _first: dict[Hashable, Point] = field(default_factory=dict)  # by what it means, the point that was asked first
+
+    def design_at(self, point: Point) -> Design:
+        """Return the design with the point's knobs (and the overrides it has) set."""
+        made = design(point.design)
+        known = {name: value for name, value in self.overrides.items() if name in made.parameters.file.parameter}
+        return made.with_(**{**known, **dict(point.knobs)})
+
+    def workload(self, mix: str | None) -> Workload | None:
+        """Return a mix's workload, made once; None for a design with its own."""
+        if mix is not None and mix not in self._workloads:
+            self._workloads[mix] = workload(mix=mix)
+        return None if mix is None else self._workloads[mix]
+
+    def dependencies(self, point: Point) -> set[str]:
+        """Return the parameters that the machine of a point reads (the same for all points with the same choices)."""
+        choices = point.design, tuple((name, value) for name, value in point.knobs if isinstance(value, str))
+        if choices not in self._dependencies:
+            self._dependencies[choices] = self.design_at(point).depends_on(self.workload(point.mix))
+        return self._dependencies[choices]
+
+    def first(self, point: Point) -> Point:
+        """Return the first point that was asked of the same machine and packets."""
+        if point not in self._first:
+            changed = tuple(sorted(self.design_at(point).parameters.changed().items()))
+            self._first[point] = self._first.setdefault((point.design, point.mix, changed), point)
+        return self._first[point]
+
+    def tasks(self, points: Iterable[Point]) -> list[tuple[Point, str, int]]:
+        """Return what is still missing for some points."""
+        wanted = [
+            (point, solver, seed)
+            for point in dict.fromkeys(self.first(point) for point in points)
+            for solver in self.solvers
+            for seed in (self.seeds if solver == "simulation" else (0,))
+        ]
+        return [task for task in wanted if task not in self.found]
+
+    def question(self, task: tuple[Point, str, int]) -> SweepPoint:
+        """Return a task as a point of a sweep."""
+        point, solver, seed = task
+        return SweepPoint(self.design_at(point), self.workload(point.mix), solver, seed)
+
+    def fetch(self, points: Iterable[Point], executor: Wanted = None, label: str = "predicting") -> None:
+        """Compute what is missing, with a progress bar in a terminal or notebook (none if TQDM_DISABLE is set).
+
+        Raises NpexploreError where a point has no answer; a queueing model that refuses is an answer (None).
+        """
+        from tqdm.auto import tqdm
+
+        tasks = self.tasks(points)
+        asked = [self.question(task) for task in tasks]
+        silent = True if os.environ.get("TQDM_DISABLE") else None
+        with tqdm(total=len(tasks), desc=label, unit="point", disable=silent) as bar:
+
+            def keep(ended: Ended) -> None:
+                for k, found in ended:
+                    self.found[tasks[k]] = known(asked[k], found)
+                bar.update(len(ended))
+
+            answer_points(asked, keep, executor=executor, packets=self.packets)
+
+    def at(self, point: Point, solver: str, seed: int) -> Prediction | None:
+        """Return a prediction, computing it if it is missing."""
+        task = (self.first(point), solver, seed if solver == "simulation" else 0)
+        if task not in self.found:
+            asked = self.question(task)
+            self.found[task] = known(asked, answer(asked, self.packets))
+        return self.found[task]
+
+
+def known(asked: SweepPoint, found: Answer) -> Prediction | None:
+    """Return an answer, None where queueing refuses; raises NpexploreError for another refusal."""
+    if not isinstance(found, Refusal):
+        return found
+    if asked.solver == "queueing":
+        return None
+    raise NpexploreError(found.reason)

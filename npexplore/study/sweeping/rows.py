@@ -1,0 +1,130 @@
+"""One row of a sweep: what was asked (design, knobs, workload, solver, seed) and what was answered, units in the names.
+
+    design, KNOB..., workload, workload_key, arrivals, offered_mpps, solver, seed, packets, version, model,
+    throughput_bps, ..., refused, utilization_RESOURCE...
+
+`model` and `version` tell rows of another model or of another npexplore apart (study/sweeping/identity.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from npexplore.designs import Design
+from npexplore.errors import InputError
+from npexplore.study.sweeping.answers import Answer, Refusal
+from npexplore.study.sweeping.grid import SweepPoint
+from npexplore.study.sweeping.identity import code_version, model_key
+
+TEXT, WHOLE, REAL = pa.string(), pa.int64(), pa.float64()
+ASKED = {
+    "design": TEXT, "workload": TEXT, "workload_key": TEXT, "arrivals": TEXT, "offered_mpps": REAL, "solver": TEXT,
+    "seed": WHOLE, "packets": WHOLE, "version": TEXT, "model": TEXT,
+}  # fmt: skip
+ANSWERED = {
+    "throughput_bps": REAL, "throughput_low_bps": REAL, "throughput_high_bps": REAL, "counted": TEXT,
+    "rate_mpps": REAL, "bottleneck": TEXT, "latency_mean_ns": REAL, "latency_p50_ns": REAL, "latency_p95_ns": REAL,
+    "latency_p99_ns": REAL, "dropped": WHOLE, "refused": TEXT,
+}  # fmt: skip
+SCHEMA: dict[str, pa.DataType] = {**ASKED, **ANSWERED}
+UNITS = {
+    "offered_mpps": "Mpps", "packets": "packets", "throughput_bps": "bit/s", "throughput_low_bps": "bit/s",
+    "throughput_high_bps": "bit/s", "rate_mpps": "Mpps", "latency_mean_ns": "ns", "latency_p50_ns": "ns",
+    "latency_p95_ns": "ns", "latency_p99_ns": "ns", "dropped": "packets",
+}  # fmt: skip
+SHARE = "utilization_"
+# knobs whose own name is a column of every sweep already
+RENAMED = {"version": "design_version", "rate_mpps": "design_rate_mpps", "arrivals": "design_arrivals"}
+
+
+def questions(points: Sequence[SweepPoint], packets: int) -> list[dict[str, Any]]:
+    """Return what each row asks; raises InputError for a workload or a knob that no row can be made of.
+
+    A row holds the design's knobs and whatever other parameter is changed at any of its points.
+    """
+    shown = _columns([point.design for point in points])
+    version = code_version()
+    rows = []
+    for point in points:
+        parameters = point.design.parameters
+        load = point.design.workload(point.workload)
+        simulated = point.solver == "simulation"
+        rows.append({
+            "design": point.design.name,
+            **{RENAMED.get(name, name): parameters[name] for name in shown[point.design.name]},
+            "workload": load.name,
+            "workload_key": load.key,
+            "arrivals": load.arrivals,
+            "offered_mpps": None if load.rate_pps is None else load.rate_pps / 1e6,
+            "solver": point.solver,
+            "seed": (1 if point.seed is None else point.seed) if simulated else None,
+            "packets": packets if simulated else None,
+            "version": version,
+            "model": model_key(point.design),
+        })  # fmt: skip
+    return rows
+
+
+def answered(answer: Answer) -> dict[str, Any]:
+    """Return what a solver answers, or why it does not."""
+    if isinstance(answer, Refusal):
+        return {**dict.fromkeys(ANSWERED), "refused": answer.reason}
+    low, high = answer.ci95.get("throughput_bps", (None, None))
+    return {
+        "throughput_bps": answer.throughput_bps,
+        "throughput_low_bps": low,
+        "throughput_high_bps": high,
+        "counted": answer.counted,
+        "rate_mpps": answer.rate_pps / 1e6,
+        "bottleneck": answer.bottleneck,
+        **{f"latency_{name}_ns": None if s is None else s * 1e9 for name, s in answer.latency_s._asdict().items()},
+        "dropped": sum(answer.drops.values()) if answer.solver == "simulation" else None,
+        "refused": None,
+        **{SHARE + name: share.busy for name, share in answer.utilization.items()},
+    }
+
+
+def units(points: Sequence[SweepPoint], names: Iterable[str]) -> dict[str, str]:
+    """Return the unit of each column of a sweep that has one ("1": a share)."""
+    found = dict(UNITS)
+    for design in {point.design.name: point.design for point in points}.values():
+        for name, parameter in design.parameters.file.parameter.items():
+            if parameter.unit:
+                found.setdefault(RENAMED.get(name, name), parameter.unit)
+    return {
+        name: "1" if name.startswith(SHARE) else found[name]
+        for name in names
+        if name in found or name.startswith(SHARE)
+    }
+
+
+def arranged(names: Iterable[str], asked: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the names of columns in one order, whatever ended first: what is asked, what is answered, utilizations."""
+    first = dict.fromkeys(name for row in asked for name in row)
+    rest = [name for name in names if name not in first]
+    knobs = sorted(name for name in rest if name not in ANSWERED and not name.startswith(SHARE))
+    shares = sorted(name for name in rest if name.startswith(SHARE))
+    return [*(name for name in first if name in names), *knobs, *(name for name in ANSWERED if name in rest), *shares]
+
+
+def _columns(designs: Sequence[Design]) -> dict[str, list[str]]:
+    """Return by design name the parameters that become columns: knobs, and what is changed at some point."""
+    chosen: dict[str, dict[str, None]] = {}
+    kinds: dict[str, tuple[type, str]] = {}
+    for design in designs:
+        known = design.parameters.file.parameter
+        if design.name not in chosen:
+            chosen[design.name] = {name: None for name, parameter in known.items() if parameter.kind == "knob"}
+        chosen[design.name].update(dict.fromkeys(design.parameters.changed()))
+    for design in {design.name: design for design in designs}.values():
+        for name in chosen[design.name]:
+            if RENAMED.get(name, name) in SCHEMA or name.startswith(SHARE):
+                raise InputError(f"knob {name!r} of {design.name} has the name of a column of every sweep")
+            kind = type(design.parameters.file.parameter[name].value)
+            other, where = kinds.setdefault(name, (kind, design.name))
+            if (kind is str) != (other is str):
+                raise InputError(f"knob {name!r} is text in one of {where}, {design.name} and a number in the other")
+    return {name: list(names) for name, names in chosen.items()}

@@ -1,0 +1,95 @@
+"""Some points of a space of knobs instead of all: random, Latin hypercube, or Sobol's sequence (scipy.stats.qmc).
+
+A point of the unit cube becomes knob values: of a span, low + u (high - low), or low (high / low)^u if it is
+logarithmic, whole numbers in equal shares; of listed values, the one into whose share u falls.
+Latin hypercube: McKay, Beckman and Conover, Technometrics 21, 1979. Sobol, USSR Comp. Math. 7, 1967, scrambled (Owen).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import exp, floor, log
+
+import numpy as np
+import numpy.typing as npt
+
+from npexplore.designs import Design, design
+from npexplore.errors import InputError, one_of
+from npexplore.machine.parameters import Value
+from npexplore.machine.workload import Workload
+from npexplore.study.sweeping.grid import MOST_POINTS, Span, SweepPoint, Values, combined, ends, listed
+
+Floats = npt.NDArray[np.float64]
+
+
+def _random(n: int, d: int, rng: np.random.Generator) -> Floats:
+    return rng.random((n, d))
+
+
+def _latin_hypercube(n: int, d: int, rng: np.random.Generator) -> Floats:
+    from scipy.stats import qmc
+
+    return np.asarray(qmc.LatinHypercube(d, rng=rng).random(n))
+
+
+def _sobol(n: int, d: int, rng: np.random.Generator) -> Floats:
+    from scipy.stats import qmc
+
+    return np.asarray(qmc.Sobol(d, rng=rng).random_base2((n - 1).bit_length()))[:n]
+
+
+METHODS: dict[str, Callable[[int, int, np.random.Generator], Floats]] = {
+    "random": _random,
+    "latin_hypercube": _latin_hypercube,
+    "sobol": _sobol,
+}
+
+
+def sample(
+    of: Design | str,
+    workload: Workload | Iterable[Workload | None] | None = None,
+    *,
+    n: int,
+    method: str = "sobol",
+    sample_seed: int = 1,
+    solver: str | Iterable[str] = "simulation",
+    seeds: int | Sequence[int] = 1,
+    knobs: Mapping[str, Values] | None = None,
+    **more: Values,
+) -> list[SweepPoint]:
+    """Return n samples of a space of knobs, each with every workload, solver and seed.
+
+    knobs and keywords: a Span, or the values to choose from; one value is set at all points. method: a name of METHODS.
+    The same sample_seed gives the same points; of `sobol`, the first n of a longer sample (best: n a power of 2).
+    Raises UnknownNameError, InputError before anything runs.
+    """
+    base = design(of) if isinstance(of, str) else of
+    one_of("sampling method", method, METHODS)
+    if n < 1 or n != int(n):
+        raise InputError(f"a sample needs at least one point, got {n}")
+    if n > MOST_POINTS:
+        raise InputError(f"a sample takes at most {MOST_POINTS:,} points, got {n:,}")
+    spaces = {name: _space(base, name, values) for name, values in {**(knobs or {}), **more}.items()}
+    if not spaces:
+        raise InputError("a sample needs at least one knob to vary")
+    places = METHODS[method](int(n), len(spaces), np.random.default_rng(sample_seed))
+    made = [
+        base.with_(**{name: space(float(u)) for (name, space), u in zip(spaces.items(), row, strict=True)})
+        for row in places
+    ]
+    return combined(made, workload, solver, seeds)
+
+
+def _space(base: Design, name: str, values: Values) -> Callable[[float], Value]:
+    """Return the function from 0 <= u < 1 to a value of a knob; raises UnknownNameError, InputError."""
+    if not isinstance(values, Span):
+        chosen = listed(base, name, values)
+        return lambda u: chosen[min(floor(u * len(chosen)), len(chosen) - 1)]
+    low, high = ends(base, name, values)
+    if values.log and low <= 0:
+        raise InputError(f"a logarithmic span of knob {name} must begin above 0, got {low}")
+    if isinstance(low, int) and isinstance(high, int):
+        first, last = (float(low), high + 1.0) if not values.log else (log(low), log(high + 1.0))
+        return lambda u: min(floor((exp if values.log else float)(first + u * (last - first)) + 1e-12), high)
+    first, last = (log(low), log(high)) if values.log else (low, high)
+    return lambda u: (exp if values.log else float)(first + u * (last - first))

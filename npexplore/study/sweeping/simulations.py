@@ -1,0 +1,56 @@
+"""Simulations of designs that several tables ask for, each run once, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from npexplore.designs import Design
+from npexplore.machine.parameters import Value
+from npexplore.solve.prediction import Prediction
+from npexplore.study.sweeping.answers import Ended, answer_points
+from npexplore.study.sweeping.executors import Wanted
+from npexplore.study.sweeping.grid import SweepPoint
+from npexplore.study.sweeping.points import Predictions, known
+
+Key = tuple[str, tuple[tuple[str, Value], ...]]
+
+
+def key_of(design: Design) -> Key:
+    """Return what tells designs of listed names apart: their knobs."""
+    return design.name, tuple(sorted(design.parameters.changed().items()))
+
+
+class Simulations:
+    """Answers of designs that bring their own workload, with one seed; what was asked before is remembered."""
+
+    def __init__(self, seed: int = 1, executor: Wanted = None) -> None:
+        self.seed, self.executor = seed, executor
+        self.found: dict[Key, Prediction] = {}
+
+    @staticmethod
+    def of(predictions: Predictions | None) -> Simulations:
+        """Return what a check has simulated already, with its first seed."""
+        made = Simulations()
+        if predictions is not None:
+            made.seed = predictions.seeds[0]
+            for (point, solver, seed), found in predictions.found.items():
+                if solver == "simulation" and seed == made.seed and point.mix is None and found is not None:
+                    made.found[key_of(predictions.design_at(point))] = found
+        return made
+
+    def __call__(self, designs: Iterable[Design]) -> list[Prediction]:
+        """Return one answer a design, in their order; raises NpexploreError where there is none."""
+        wanted = list(designs)
+        keys = [key_of(design) for design in wanted]
+        missing = {key: design for key, design in zip(keys, wanted, strict=True) if key not in self.found}
+        asked = [SweepPoint(design, None, "simulation", self.seed) for design in missing.values()]
+        names = list(missing)
+
+        def keep(ended: Ended) -> None:
+            for k, answer in ended:
+                prediction = known(asked[k], answer)
+                assert prediction is not None
+                self.found[names[k]] = prediction
+
+        answer_points(asked, keep, executor=self.executor)
+        return [self.found[key] for key in keys]
