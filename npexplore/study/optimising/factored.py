@@ -27,6 +27,7 @@ Place = tuple[int, ...]  # of a point: the number of its value on each axis
 Evaluate = Callable[[dict[str, Value]], "Mapping[str, float] | None"]
 
 BASES = 3  # places from which every axis is tried
+SMALL = 700  # points of a grid that are all asked whether they are possible
 PLACES = 12  # places from which it is tried which machines are possible
 CHECKS = 24  # points that are built and compared
 ROUNDS = 3
@@ -133,7 +134,9 @@ class _Learner:
         return out
 
     def _possibility(self) -> list[int]:
-        """Return the axes along which machines become possible or impossible."""
+        """Return the axes along which machines become possible or impossible; of a small grid all."""
+        if prod(self.shape) <= SMALL:
+            return [k for k, n in enumerate(self.shape) if n > 1]
         return [
             k for k, n in enumerate(self.shape)
             if any(len({self.can((*place[:k], j, *place[k + 1 :])) for j in range(n)}) > 1 for place in self.tried())
