@@ -29,7 +29,7 @@ class Traced(DdrController):
             asm.named["commands"] = asm.ring(self.room, 2)
         what = (expression(access.row) * 1024 + access.bank) * len(COMMANDS) + COMMANDS.index(command)
         with asm.scope():
-            asm.push(asm.named["commands"], [what, time])
+            asm.push((asm.named["commands"], 0), [what, time])
 
 
 @dataclass(frozen=True)
