@@ -117,7 +117,7 @@ def test_listed_means_usable(name):
     if len(made.machine().pools) == 1:
         rates.append(made.queueing(load).rate_pps)
     else:
-        with pytest.raises(RefusedError, match="queueing: (several pools|no packet waits in memory)"):
+        with pytest.raises(RefusedError, match=r"queueing: (several pools|no packet waits in memory)"):
             made.queueing(load)
     assert all(0 < rate <= rates[0] * 1.02 for rate in rates)
     assert made.depends_on(load) <= set(made.parameters.file.parameter)
