@@ -18,7 +18,8 @@ def blocks(path, language):
 
 
 def commands():
-    lines = [line for path in DOCUMENTS for block in blocks(path, "sh") for line in block.splitlines()]
+    joined = [block.replace("\\\n", " ") for path in DOCUMENTS for block in blocks(path, "sh")]
+    lines = [line for block in joined for line in block.splitlines()]
     return sorted({line.partition("#")[0].strip() for line in lines if line.startswith("npexplore ")})
 
 
@@ -42,6 +43,10 @@ def test_examples_run(path, elsewhere, capsys):
 @pytest.mark.slow
 @pytest.mark.parametrize("line", commands())
 def test_commands_run(line, elsewhere, capsys):
+    for name in re.findall(r"(?<=[ =])my\.pcap\b", line):  # stands for a capture of the reader's
+        shutil.copy(ROOT / "data" / "captures" / "zeek_wikipedia.pcap", name)
+    if "my_machine.toml" in line:
+        shutil.copy(ROOT / "models" / "template" / "toml" / "my_machine.toml", "my_machine.toml")
     assert main(shlex.split(line)[1:]) == 0, capsys.readouterr().err
 
 
