@@ -43,5 +43,5 @@ def test_misses_stand_beside_other_readings(html):
 def test_refusal_circle_and_captures(html):
     assert "cross on static2: both use the link from tile 9 to tile 5" in " ".join(html.split())
     assert "the holder of each waits for the next" in html
-    for told in ("1139 BAD_CHECKSUM", "4 TTL_EXPIRED", "3 MULTICAST"):
+    for told in ("1139 bad checksum", "4 ttl expired", "3 multicast"):
         assert told in html
