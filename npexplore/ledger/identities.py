@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from npexplore import syntax
 from npexplore.errors import InputError, one_of
 from npexplore.ledger.intervals import Interval, largest, mean, smallest
 
@@ -71,7 +72,7 @@ def evaluate(expression: str, values: Mapping[str, Interval]) -> Interval:
 
     source = _KEY.sub(name, expression)
     try:
-        tree = ast.parse(source.strip(), mode="eval").body
+        tree = syntax.expression(source)
     except SyntaxError:
         raise InputError(f"formula must be arithmetic over {{keys}}, got {expression!r}") from None
 

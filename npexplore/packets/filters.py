@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from npexplore import syntax
 from npexplore.errors import InputError
 from npexplore.packets.columns import PacketTable
 
@@ -40,7 +41,7 @@ _BINARY: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
 def select(table: PacketTable, expression: str) -> NDArray[np.bool_]:
     """Return which packets an expression holds for; raises InputError that points at what is not understood."""
     try:
-        tree = ast.parse(expression.strip(), mode="eval").body
+        tree = syntax.expression(expression)
     except (SyntaxError, ValueError, RecursionError) as error:
         raise InputError(f"filter {expression!r} is no expression: {error}") from None
     found = np.asarray(_value(table, tree, expression))

@@ -10,6 +10,7 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from npexplore import syntax
 from npexplore.errors import InputError, ModelError, UnknownNameError
 from npexplore.machine.expressions import Constant, Expression, ceildiv, maximum, minimum, round_up
 
@@ -34,7 +35,7 @@ class Formulas:
     def text(self, text: str) -> Any:
         """Return the value of a formula; raises InputError for what is none."""
         try:
-            return plain(self.value(ast.parse(text.strip(), mode="eval").body))
+            return plain(self.value(syntax.expression(text)))
         except (SyntaxError, ValueError) as error:
             raise InputError(f"{text.strip()!r} is no formula: {getattr(error, 'msg', error)}") from None
         except (TypeError, ZeroDivisionError, OverflowError) as error:

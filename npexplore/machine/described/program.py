@@ -11,10 +11,12 @@ else needs a Python file.
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from contextlib import ExitStack
 from textwrap import dedent
 from typing import Any
 
+from npexplore import syntax
 from npexplore.errors import InputError, ModelError, NpexploreError, UnknownNameError
 from npexplore.machine.described.formula import Formulas
 from npexplore.machine.parameters import Parameters
@@ -34,7 +36,7 @@ class TextProgram:
     def __init__(self, text: str, parameters: Parameters, place: str) -> None:
         self.parameters, self.place = parameters, place
         try:
-            self.body = ast.parse(dedent(text)).body
+            self.body = syntax.statements(dedent(text))
         except (SyntaxError, ValueError) as error:
             line = getattr(error, "lineno", None)
             raise InputError(f"{place}{f', line {line}' if line else ''}: {getattr(error, 'msg', error)}") from None
@@ -53,7 +55,7 @@ class _Lines(Formulas):
         super().__init__({"p": program.parameters, "packet": packet}, frozenset({"p", "packet"}))
         self.m, self.place = m, f"{program.parameters.file.name}: {program.place}"
 
-    def run(self, body: list[ast.stmt]) -> None:
+    def run(self, body: Sequence[ast.stmt]) -> None:
         """Record lines; an error names the first that is wrong."""
         for statement in body:
             try:

@@ -17,13 +17,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import fields
 from functools import cache, lru_cache, partial
 from hashlib import blake2b
+from itertools import chain
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
 
 import msgspec
 
-from npexplore import __version__
+from npexplore import __version__, syntax
 from npexplore.designs import Design
 from npexplore.machine.machine import Machine
 from npexplore.machine.parameters import MachineFile
@@ -162,11 +163,11 @@ def _imported(path: Path) -> frozenset[Path]:
     """Return the files that a Python file imports from the describing subpackages and from its own folder."""
     inside = path.is_relative_to(PACKAGE)
     try:
-        tree = ast.parse(path.read_bytes())
+        body = syntax.statements(path.read_bytes())
     except (SyntaxError, ValueError, OSError):
         return frozenset()
     names: set[str] = set()
-    for node in ast.walk(tree):
+    for node in chain.from_iterable(map(ast.walk, body)):
         if isinstance(node, ast.Import):
             names.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
