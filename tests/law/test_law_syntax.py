@@ -1,4 +1,4 @@
-"""Texts are read by many threads at once, and a garbage collector that lets others run between two nodes changes nothing."""
+"""Texts are read by many threads at once, also when a garbage collection lets others run between two nodes."""
 
 import ast
 import gc
