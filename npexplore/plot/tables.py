@@ -126,7 +126,9 @@ def scores(frame: pd.DataFrame) -> Table:
 
 
 def _line(row: Mapping[str, Any], where: Mapping[str, str], others: Sequence[str]) -> dict[str, str]:
-    unit = "" if row["unit"] in (None, "1") or row["unit"] != row["unit"] else f" {row['unit']}"
+    published = str(row["published"])
+    in_words = row["unit"] == "%" and not any(map(str.isdigit, published))
+    unit = "" if in_words or row["unit"] in (None, "1") or row["unit"] != row["unit"] else f" {row['unit']}"
     spread = [float(row[name]) for name in others if _known(row[name])]
     off = row["verdict"] in ("off", "not_predictable", "not_modelled")
     red = f' style="color:{BAD}"' if off else ""
@@ -137,7 +139,7 @@ def _line(row: Mapping[str, Any], where: Mapping[str, str], others: Sequence[str
     return {
         "where": escape(where[row["key"]]),
         "what": f'{escape(row["quantity"])}<br><small style="color:{SOFT}">{key}</small>',
-        "published": "withheld" if row["role"] == "withheld" else f"{escape(str(row['published']))}{unit}",
+        "published": "withheld" if row["role"] == "withheld" else f"{escape(published)}{unit}",
         "bounds": number(_settled(row["bounds"])),
         "queueing": number(_settled(row["queueing"])),
         "simulated": _with_interval(row["simulated"], row["ci95"]),

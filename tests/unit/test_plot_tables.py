@@ -61,6 +61,17 @@ def test_what_rounding_leaves_of_nothing_is_nought(frame):
     assert "2.2e-14" not in line
 
 
+@pytest.mark.parametrize(
+    ("printed", "unit", "shown"),
+    [("not affected", "%", "not affected "), ("36", "%", "36 %"), ("eight", "words", "eight words")],
+)
+def test_words_stand_without_a_percent_sign(frame, printed, unit, shown):
+    row = {**frame.to_dict("records")[0], "published": printed, "unit": unit}
+    line = text(tables.cross_check(pd.DataFrame([row]), {"m.good": "Fig. 1"}))[1]
+    assert shown in line
+    assert ("%" in shown) == (f"{printed} %" in line)
+
+
 def test_a_miss_is_red_and_has_its_reason_below(frame):
     table = tables.cross_check(frame, dict.fromkeys(frame["key"], "Fig. 1"))
     rows = text(table)
