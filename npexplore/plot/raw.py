@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import plotly.graph_objects as go
 from plotly.colors import sample_colorscale
@@ -23,22 +25,28 @@ def centre(layout: Layout, tile: int) -> tuple[float, float]:
     return float(tile % layout.file.columns), float(layout.file.rows - 1 - tile // layout.file.columns)
 
 
-def _box(
-    figure: go.Figure, at: tuple[float, float], half: tuple[float, float], colour: str, text: str, size: int = 10
-) -> None:  # fmt: skip
-    x, y = at
-    figure.add_shape(
-        type="rect", x0=x - half[0], x1=x + half[0], y0=y - half[1], y1=y + half[1], fillcolor=colour, opacity=0.85,
-        line={"color": theme.GREY, "width": 1}, layer="below",
-    )  # fmt: skip
-    figure.add_annotation(x=x, y=y, text=text, showarrow=False, font={"size": size})
+@dataclass
+class _Drawing:
+    """Boxes and arrows; a figure gets them all at once, since each one added looks at all that are there."""
 
+    shapes: list[dict[str, Any]] = field(default_factory=list)
+    annotations: list[dict[str, Any]] = field(default_factory=list)
 
-def _arrow(figure: go.Figure, a: tuple[float, float], b: tuple[float, float], colour: str, width: float) -> None:
-    figure.add_annotation(
-        x=b[0], y=b[1], ax=a[0], ay=a[1], xref="x", yref="y", axref="x", ayref="y", text="", showarrow=True,
-        arrowhead=2, arrowsize=1, arrowwidth=width, arrowcolor=colour,
-    )  # fmt: skip
+    def box(
+        self, at: tuple[float, float], half: tuple[float, float], colour: str, text: str, size: int = 10
+    ) -> None:  # fmt: skip
+        x, y = at
+        self.shapes.append({
+            "type": "rect", "x0": x - half[0], "x1": x + half[0], "y0": y - half[1], "y1": y + half[1],
+            "fillcolor": colour, "opacity": 0.85, "line": {"color": theme.GREY, "width": 1}, "layer": "below",
+        })  # fmt: skip
+        self.annotations.append({"x": x, "y": y, "text": text, "showarrow": False, "font": {"size": size}})
+
+    def arrow(self, a: tuple[float, float], b: tuple[float, float], colour: str, width: float) -> None:
+        self.annotations.append({
+            "x": b[0], "y": b[1], "ax": a[0], "ay": a[1], "xref": "x", "yref": "y", "axref": "x", "ayref": "y",
+            "text": "", "showarrow": True, "arrowhead": 2, "arrowsize": 1, "arrowwidth": width, "arrowcolor": colour,
+        })  # fmt: skip
 
 
 def pin(layout: Layout, tile: int, side: str, shift: float = 0.0) -> tuple[float, float]:
@@ -52,7 +60,7 @@ def chip(layout: Layout, title: str = "") -> go.Figure:
 
     Each tile tells its number, its stage and its pipeline, in a row of many tiles in as few letters as there is room.
     """
-    figure = go.Figure()
+    figure, drawing = go.Figure(), _Drawing()
     crowded = layout.file.columns > CROWDED
     owner = {
         tile: (stage, number)
@@ -65,8 +73,8 @@ def chip(layout: Layout, title: str = "") -> go.Figure:
         if crowded:
             told = f"<br>{STAGES.get(stage, 'stage')}<br>{number}"
         text = f"<b>{tile}</b>" + (told if stage else "")
-        _box(figure, centre(layout, tile), (0.36, 0.36), TINTS[stage % len(TINTS)], text, 9 if crowded else 10)
-    _devices(figure, layout)
+        drawing.box(centre(layout, tile), (0.36, 0.36), TINTS[stage % len(TINTS)], text, 9 if crowded else 10)
+    _devices(drawing, layout)
     colours = {"static1": theme.BLUE, "static2": theme.ORANGE}
     for stream, tree in zip(layout.file.stream, layout.trees, strict=True):
         shift = 0.05 if stream.network == "static2" else -0.05
@@ -74,26 +82,27 @@ def chip(layout: Layout, title: str = "") -> go.Figure:
             (ax, ay), (bx, by) = centre(layout, a), centre(layout, b)
             start = ax + 0.37 * (bx - ax) + shift, ay + 0.37 * (by - ay) + shift
             end = ax + 0.63 * (bx - ax) + shift, ay + 0.63 * (by - ay) + shift
-            _arrow(figure, start, end, colours[stream.network], 2.0)
+            drawing.arrow(start, end, colours[stream.network], 2.0)
     for network, colour in colours.items():
         if any(stream.network == network for stream in layout.file.stream):
             carried = sorted({s.carries for s in layout.file.stream if s.network == network})
             name = f"{network.replace('static', 'static network ')}: {', '.join(carried)}"
             figure.add_scatter(x=[None], y=[None], mode="lines", line={"color": colour, "width": 3}, name=name)
+    figure.update_layout(shapes=drawing.shapes, annotations=drawing.annotations)
     return _framed(figure, layout, title or layout.file.title)
 
 
-def _devices(figure: go.Figure, layout: Layout) -> None:
+def _devices(drawing: _Drawing, layout: Layout) -> None:
     cards = {(c.tile, c.side): c for c in layout.file.line_card}
     both = len(cards) < len(layout.file.line_card)
     for card in layout.file.line_card:
         place = pin(layout, card.tile, card.side, 0.0 if not both else (-0.2 if card.direction == "in" else 0.2))
         half = (0.18 if both else 0.32, 0.15)
-        _box(figure, place, half, CARD, f"{card.direction} {card.port}", 8 if both else 10)
+        drawing.box(place, half, CARD, f"{card.direction} {card.port}", 8 if both else 10)
     for memory in layout.file.memory:
         many = "ports" if len(memory.ports) > 1 else "port"
         text = f"{many} {', '.join(map(str, memory.ports))}" if memory.use == "packets" else "routes"
-        _box(figure, pin(layout, memory.tile, memory.side), (0.38, 0.2), DRAM, f"DRAM<br>{text}")
+        drawing.box(pin(layout, memory.tile, memory.side), (0.38, 0.2), DRAM, f"DRAM<br>{text}")
 
 
 def _framed(figure: go.Figure, layout: Layout, title: str) -> go.Figure:
@@ -127,14 +136,17 @@ def contention(
         down, across, subplot_titles=list(loads), horizontal_spacing=0.06, vertical_spacing=0.12 / down
     )  # fmt: skip
     top = top or max((load for links in loads.values() for _, _, load in links), default=1.0) or 1.0
+    traces: list[go.Scatter] = []
+    rows: list[int] = []
+    columns: list[int] = []
     for number, links in enumerate(loads.values()):
-        row, column = number // across + 1, number % across + 1
+        begun = len(traces)
         tiles = [centre(layout, tile) for tile in range(layout.grid.tiles)]
-        figure.add_scatter(
+        traces.append(go.Scatter(
             x=[x for x, _ in tiles], y=[y for _, y in tiles], mode="markers+text",
             text=[str(k) for k in range(len(tiles))], marker={"symbol": "square", "size": 22, "color": TINTS[0]},
-            hoverinfo="skip", showlegend=False, row=row, col=column,
-        )  # fmt: skip
+            hoverinfo="skip", showlegend=False,
+        ))  # fmt: skip
         middles: list[tuple[float, float, float, str]] = []
         for a, b, load in links:
             if a is None or b is None:
@@ -142,21 +154,24 @@ def contention(
             (ax, ay), (bx, by) = centre(layout, a), centre(layout, b)
             aside = 0.09 if (ax, ay) < (bx, by) else -0.09  # the two directions side by side
             sx, sy = (0.0, aside) if ay == by else (aside, 0.0)
-            figure.add_scatter(
+            traces.append(go.Scatter(
                 x=[ax + 0.25 * (bx - ax) + sx, bx - 0.25 * (bx - ax) + sx],
                 y=[ay + 0.25 * (by - ay) + sy, by - 0.25 * (by - ay) + sy], mode="lines", hoverinfo="skip",
-                showlegend=False, row=row, col=column,
+                showlegend=False,
                 line={"color": sample_colorscale(SCALE, min(load / top, 1.0))[0], "width": 6},
-            )  # fmt: skip
+            ))  # fmt: skip
             middles.append(((ax + bx) / 2 + sx, (ay + by) / 2 + sy, load, f"{a} to {b}: {load:.1%}"))
-        figure.add_scatter(
+        traces.append(go.Scatter(
             x=[m[0] for m in middles], y=[m[1] for m in middles], mode="markers", text=[m[3] for m in middles],
-            hovertemplate="%{text}<extra></extra>", showlegend=False, row=row, col=column,
+            hovertemplate="%{text}<extra></extra>", showlegend=False,
             marker={
                 "size": 9, "opacity": 0.01, "color": [m[2] for m in middles], "colorscale": SCALE, "cmin": 0,
                 "cmax": top, "showscale": number == 0, "colorbar": {"title": "load", "tickformat": ".0%"},
             },
-        )  # fmt: skip
+        ))  # fmt: skip
+        rows += [number // across + 1] * (len(traces) - begun)
+        columns += [number % across + 1] * (len(traces) - begun)
+    figure.add_traces(traces, rows, columns)
     figure.update_xaxes(visible=False).update_yaxes(visible=False)
     for number in range(len(loads)):
         axis = "x" if number == 0 else f"x{number + 1}"
