@@ -1,9 +1,10 @@
 """Gorilla, network processors in an FPGA: clusters of multithreaded engines that run one step program (Secs. 3, 4).
 
-Pre-processor: a header gets its place in the order of arrival and goes to a cluster's FIFO. A thread of the cluster
-takes it and executes steps, `request + edit` cycles each, with the engine; where a step calls accelerators the thread
-waits and the engine goes to another. Calls go through local arbiters to the cluster's label table, or through two
-levels of arbiters to a channel of QDR memory, which gives a read each memory clock. Headers leave in order of arrival.
+Pre-processor: a packet's body goes to the body buffer, its header gets a place in the order of arrival and goes to a
+cluster's FIFO. A thread of the cluster takes it and executes steps, `request + edit` cycles each, with the engine;
+where a step calls accelerators the thread waits and the engine goes to another. Calls go through local arbiters to the
+cluster's label table, or through two levels of arbiters to a channel of QDR memory, which gives a read each memory
+clock. Post-processor: headers leave in order of arrival and meet their bodies, whose room is free again.
 """
 
 from __future__ import annotations
@@ -11,13 +12,21 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from npexplore.designs.base import Design
-from npexplore.designs.gorilla_traffic import FRAME, lowered, traffic
+from npexplore.designs.gorilla_traffic import FRAME, WORD, lowered, traffic
 from npexplore.errors import ModelError
 from npexplore.machine.expressions import Expression, Operand
 from npexplore.machine.machine import Machine, Pool, Start
 from npexplore.machine.parameters import Parameters
 from npexplore.machine.program import Packet, Recorder
-from npexplore.machine.resources import Arbiter, BoundedQueue, Delay, FifoServer, Processor, ReorderQueue
+from npexplore.machine.resources import (
+    Arbiter,
+    BoundedQueue,
+    BufferPool,
+    Delay,
+    FifoServer,
+    Processor,
+    ReorderQueue,
+)
 from npexplore.machine.resources.arbiter import Discipline as Order
 from npexplore.machine.resources.base import Resource
 from npexplore.machine.resources.ingress import Ingress
@@ -91,6 +100,8 @@ def build(p: Parameters) -> Machine:
     else:
         resources += [
             FifoServer("pre", cycle / p.lanes),
+            FifoServer("post", cycle / p.lanes),
+            BufferPool("bodies", body_words(p)),
             BoundedQueue(
                 "fifo", p.fifo_packets, when_full=p.when_full, carries=("ticket",), members=p.clusters,
                 select=p.balancing,
@@ -107,6 +118,11 @@ def build(p: Parameters) -> Machine:
         {resource.name: resource for resource in resources}, counted="64-byte frames", cell_bytes=FRAME,
         tick=cycle / TICKS_A_CYCLE, facts=p, window_s=p.window_us * 1e-6, boot_s=p.boot_us * 1e-6,
     )  # fmt: skip
+
+
+def body_words(p: Parameters) -> int:
+    """Return the words of the scratchpad's width that the body buffer has."""
+    return int(p.body_kib) * 1024 // WORD
 
 
 def engine(p: Parameters, threads: int) -> Processor:
@@ -196,18 +212,34 @@ def _alone(p: Parameters, work: Callable[[Recorder, Packet], None]) -> Callable[
     inner = _held(p, work)
 
     def program(m: Recorder, packet: Packet) -> None:
-        m.receive.free(bytes=FRAME)
+        m.receive.free(bytes=_units(p, packet) * FRAME)
         inner(m, packet)
 
     return program
 
 
+def _units(p: Parameters, packet: Packet) -> Operand:
+    """Return the 64-byte units of a frame."""
+    return 1 if p.frames == "minimum" else packet.units
+
+
+def _through(units: Operand, m: Recorder, serve: Callable[[], None]) -> None:
+    """Move a frame through the pre- or post-processor, unit by unit."""
+    if isinstance(units, int) and units == 1:
+        serve()
+    else:
+        with m.loop(units):
+            serve()
+
+
 def _split(p: Parameters) -> Callable[[Recorder, Packet], None]:
-    """Return the pre-processor: a header from the receive side to a cluster's FIFO, with its place in the order."""
+    """Return the pre-processor: a body to the buffer, a header to a cluster's FIFO with its place in the order."""
 
     def program(m: Recorder, packet: Packet) -> None:
-        m.pre.serve()
-        m.receive.free(bytes=FRAME)
+        units = _units(p, packet)
+        _through(units, m, m.pre.serve)
+        m.bodies.take(count=packet.body_words)
+        m.receive.free(bytes=units * FRAME)
         ticket: Operand = m.order.enter() if p.reorder == "on" else 0
         m.fifo.put(ticket=ticket)
 
@@ -215,14 +247,16 @@ def _split(p: Parameters) -> Callable[[Recorder, Packet], None]:
 
 
 def _in_order(p: Parameters, work: Callable[[Recorder, Packet], None]) -> Callable[[Recorder, Packet], None]:
-    """Return the program of a thread; the post-processor lets headers out in order while the thread goes on."""
+    """Return the program of a thread; the post-processor lets packets out in order while the thread goes on."""
     inner = _held(p, work)
 
     def program(m: Recorder, packet: Packet) -> None:
         inner(m, packet)
-        if p.reorder == "on":
-            with m.fork():
+        with m.fork():
+            if p.reorder == "on":
                 m.order.leave(ticket=packet.ticket)
+            _through(_units(p, packet), m, m.post.serve)
+            m.bodies.give(count=packet.body_words)
 
     return program
 

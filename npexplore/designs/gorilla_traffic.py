@@ -11,8 +11,10 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 import numpy as np
+import numpy.typing as npt
 
 from npexplore.designs.gorilla_steps import Box, accelerators, engine_program, forward
+from npexplore.designs.gorilla_steps.bodies import split
 from npexplore.errors import InputError
 from npexplore.golden.ipv4.addresses import prefix_text
 from npexplore.golden.ipv4.header import write_packet
@@ -22,11 +24,13 @@ from npexplore.golden.mpls.switch import HERE
 from npexplore.golden.router.configuration import resolve
 from npexplore.golden.router.forward import ETHERNET, IPV4_TYPE, Forwarder
 from npexplore.golden.router.records import LabelRecord, PortRecord, RouteRecord, RouterFile
+from npexplore.machine.mixes import load_mix
 from npexplore.machine.parameters import Parameters
 from npexplore.machine.step_programs import Lowered, Trace, lower
 from npexplore.machine.workload import Workload
 
 FRAME, NETWORK = 64, 64 - ETHERNET  # bytes of a minimum-size frame as the paper counts, and of the packet in it
+CHECK, LARGEST, WORD = 4, 1518, 16  # frame check, the largest frame, the scratchpad's width in bytes
 PORTS, ROWS, ROUTES, LABELS = 4, 240, 64, 16
 FAR6 = 0x2002  # first bits of what is routed beyond the links
 PEER = bytes.fromhex("020000000100")
@@ -167,6 +171,20 @@ def _every(k: int, share: float) -> bool:
     return int((k + 1) * share) > int(k * share)
 
 
+@lru_cache
+def header_bytes(kind: str) -> int:
+    """Return the bytes of a frame of a kind of traffic that go with the header; the others are its body."""
+    return len(split(frame(kind, box(), np.random.default_rng(2)))[0])
+
+
+def frame_bytes(p: Parameters) -> npt.NDArray[np.int64]:
+    """Return the bytes of each of ROWS frames, frame check and all, at random from the mix of testers or all alike."""
+    if p.frames != "imix":
+        return np.full(ROWS, LARGEST if p.frames == "maximum" else FRAME, np.int64)
+    lengths = load_mix("imix_ethernet").lengths(ROWS)
+    return np.random.default_rng(3).permutation(lengths) + ETHERNET + CHECK
+
+
 def lowered(p: Parameters) -> Lowered:
     """Return the paths of the traffic that the parameters ask for."""
     return lower(traces(p))
@@ -174,7 +192,11 @@ def lowered(p: Parameters) -> Lowered:
 
 def traffic(p: Parameters) -> Workload:
     """Return the workload: what the program does to each packet, at the offered rate (0: as fast as they are taken)."""
-    found = lowered(p)
-    columns = {"packet_bytes": np.full(ROWS, NETWORK, np.int64), **found.columns}
-    load = Workload(f"{p.proto}, {FRAME}-byte frames", columns)
+    found, sizes = lowered(p), frame_bytes(p)
+    bodies = sizes - np.array([header_bytes(kind) for kind in kinds(p.proto)])
+    columns = {"packet_bytes": sizes - ETHERNET, "body_words": -(-bodies // WORD), **found.columns}
+    if p.frames != "minimum":
+        columns["units"] = -(-sizes // FRAME)
+    named = f"{FRAME}-byte" if p.frames == "minimum" else str(p.frames)
+    load = Workload(f"{p.proto}, {named} frames", columns)
     return load.with_arrivals(p.arrivals, p.rate_mpps * 1e6) if p.rate_mpps else load

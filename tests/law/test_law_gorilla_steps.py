@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reference.gorilla_packets import KINDS
 from reference.router_cases import named_cases
 from reference.router_cases6 import MIXED, named_cases6
 from reference.router_random import random_cases, random_router
@@ -14,8 +15,7 @@ from npexplore.golden.router.configuration import resolve
 from npexplore.golden.router.forward import ETHERNET, Forwarder
 from npexplore.machine.step_programs import lower
 from npexplore.testing.routers import frames, router_configurations
-from npexplore.testing.strategies import addresses, ipv4_packets, routing_tables
-from npexplore.testing.strategies6 import ipv6_packets, label_stacks
+from npexplore.testing.strategies import addresses, routing_tables
 
 ROUTER, CASES = named_cases()
 GOLDEN = Forwarder(ROUTER, profile="rfc1812", lookup="trie20_4_8")
@@ -105,18 +105,6 @@ def test_six_levels_too(drawn, data):
 
 MIXED_ROUTER = resolve(MIXED)
 MIXED_GOLDEN = Forwarder(MIXED_ROUTER, profile="rfc1812", lookup="trie20_4_8")
-STACKS = label_stacks(
-    label=st.one_of(st.sampled_from([100, 101, 102, 103, 110, 111, 120, 121, 0, 2]), st.integers(0, 130))
-)
-NEAR6 = st.builds(
-    lambda net, host: (0x20010DB8 << 96) + (net << 80) + host, st.sampled_from([0, 1, 2, 10, 11, 12, 13, 14, 0x99]),
-    st.integers(0, 12),
-)  # fmt: skip
-KINDS = st.one_of(
-    st.tuples(ipv6_packets(source=NEAR6, destination=NEAR6), st.just(b"\x86\xdd")),
-    st.tuples(STACKS, st.just(b"\x88\x47")),
-    st.tuples(ipv4_packets(), st.just(b"\x08\x00")),
-)  # fmt: skip
 
 
 def alike(port, frame, counting=False):

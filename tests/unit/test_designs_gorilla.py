@@ -106,6 +106,41 @@ def test_headers_wait_to_leave_in_order():
     assert few.rate_pps < 0.5 * answer.rate_pps  # sixteen headers inside at a time
 
 
+def words_of(made, answer):
+    """Mean words in the body buffer, and mean words of a body."""
+    full = made.parameters.body_kib * 64
+    return answer.utilization["bodies"].busy * full, made.workload().columns["body_words"].mean()
+
+
+@pytest.mark.parametrize(("frames", "mpps"), [("minimum", 200), ("imix", 40), ("maximum", 8)])
+def test_bodies_wait_as_long_as_their_headers(frames, mpps):
+    """Little: what the buffer has is its rate times what a packet spends inside, here seen at the exit's places."""
+    made = NP.with_(**SHORT, frames=frames, rate_mpps=mpps)
+    answer = made.simulate()
+    found, each = words_of(made, answer)
+    inside = answer.utilization["order"].busy * P.reorder_places * each
+    span = -(-{"minimum": 64, "imix": 360, "maximum": 1518}[frames] // 64) * 10e-9 / P.lanes
+    moved = 2 * span * answer.rate_pps * each  # through the pre- and the post-processor
+    assert inside <= found * 1.01
+    assert found == pytest.approx(inside + moved, rel=0.2)
+
+
+def test_bodies_by_latency_where_nothing_waits_to_leave():
+    made = NP.with_(**SHORT, reorder="off")
+    answer = made.simulate()
+    found, each = words_of(made, answer)
+    assert found == pytest.approx(answer.rate_pps * answer.latency_s.mean * each, rel=0.02)
+
+
+def test_a_small_body_buffer_holds_packets_back():
+    """1518 bytes have a body of 93 words: 4 KiB are room for two, 2 KiB for one."""
+    usual = {**SHORT, "window_us": 60, "frames": "maximum", "rate_mpps": 8}
+    two, one = (NP.with_(**usual, body_kib=kib).simulate() for kib in (4, 2))
+    assert two.rate_pps == pytest.approx(2 * one.rate_pps, rel=0.1)
+    assert one.drops["receive"] > two.drops["receive"] > 0
+    assert words_of(NP.with_(**usual, body_kib=2), one)[0] <= 93
+
+
 def test_a_static_choice_of_clusters_holds_back_mixed_traffic_and_the_shortest_line_does_not():
     knobs = {"engines": 4, "proto": "mpls_1_ipv4", "rate_mpps": 220, "boot_us": 40, "window_us": 100}
     static, dynamic = rate(**knobs), rate(**knobs, balancing="shortest")
