@@ -1,13 +1,14 @@
 """`npexplore calibrate`: fit a machine's free parameters to calibration rows, and say what the rows leave open.
 
-The JSON document: `design, free{parameter: {low, high} or values}, values, score, evaluation_score, rows[{key, error,
-evaluation_error}], admissible{parameter: values}, profile{parameter: [{value, score}]}, starts[{values, score}],
-fit_seeds, evaluation_seeds`; errors are relative, scores their root mean square.
+The JSON document: `design, units{parameter: unit}, free{parameter: {low, high} or values}, values, score,
+evaluation_score, rows[{key, error, evaluation_error}], admissible{parameter: values}, profile{parameter: [{value,
+score}]}, starts[{values, score}], fit_seeds, evaluation_seeds`; errors are relative, scores their root mean square.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import click
@@ -45,6 +46,7 @@ def command(
     from tqdm import tqdm
 
     from npexplore.designs import DESIGNS
+    from npexplore.designs import design as design_of
     from npexplore.study.checking.calibrate import calibrate
 
     of = one_of("design with published rows", design, DESIGNS)
@@ -55,14 +57,17 @@ def command(
             evaluation_seeds=range(101, 101 + evaluation_seeds), profiles=not no_profile,
             progress=lambda done: bar.update(done - bar.n) and None,
         )  # fmt: skip
-    emit({"design": of, **found.to_dict()}, lambda: text(found), as_json=as_json)
+    parameters = design_of(of).parameters.file.parameter
+    units = {name: parameters[name].unit for name in found.free}
+    emit({"design": of, "units": units, **found.to_dict()}, lambda: text(found, units), as_json=as_json)
 
 
-def text(found: Calibration) -> str:
+def text(found: Calibration, units: Mapping[str, str]) -> str:
     """Return a calibration as people read it: the values, how well the rows are met, what they leave open."""
     admissible = found.admissible
     values = [
-        {"parameter": name, "fitted": value, "admissible": " ".join(dict.fromkeys(map(cell, admissible[name])))}
+        {"parameter": name, "fitted": value, "unit": units[name],
+         "admissible": " ".join(dict.fromkeys(map(cell, admissible[name])))}
         for name, value in found.best.values.items()
     ]  # fmt: skip
     rows = [
@@ -74,7 +79,7 @@ def text(found: Calibration) -> str:
         f"{100 * found.evaluation_score:.2f} % with others; {len(found.fits)} fits"
     )
     lines = [
-        {"parameter": name, "value": value, "score %": 100 * reached}
+        {"parameter": name, "value": value, "unit": units[name], "score %": 100 * reached}
         for name, line in found.profile.items() for value, reached in line
     ]  # fmt: skip
     return "\n\n".join([table(values), table(rows), said, *([table(lines)] if lines else [])])

@@ -8,6 +8,7 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import zip_longest
 from typing import Any, TypeVar
 
 import click
@@ -63,27 +64,98 @@ def jsonable(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} has no JSON form")
 
 
-def table(rows: Iterable[Mapping[str, Any]], columns: Sequence[str] | Mapping[str, str] | None = None) -> str:
+def table(
+    rows: Iterable[Mapping[str, Any]],
+    columns: Sequence[str] | Mapping[str, str] | None = None,
+    width: int | None = None,
+) -> str:
     """Return rows as aligned columns under a heading; numbers stand right, missing values as a dash.
 
-    `columns` selects and orders the keys; as a mapping it also gives each key its heading.
+    `columns` selects and orders the keys; as a mapping it also gives each key its heading. `width`: characters of a
+    line (None: those of the terminal, no limit elsewhere); in a narrow one texts are broken at blanks, and columns that
+    still do not fit stand in a table below, behind the first column again.
     """
     records = list(rows)
     if columns is None:
         columns = list(dict.fromkeys(key for row in records for key in row))
     headings = dict(columns) if isinstance(columns, Mapping) else {name: name for name in columns}
-    cells = [[cell(row.get(key)) for key in headings] for row in records]
-    numeric = [all(_is_number(row.get(key)) for row in records) for key in headings]
-    lines = [list(headings.values()), *cells]
-    widths = [max(len(line[i]) for line in lines) for i in range(len(headings))]
-    lines.insert(1, ["-" * width for width in widths])
-    return "\n".join(
+    parts = [
+        _Column(heading, [cell(row.get(key)) for row in records], all(_is_number(row.get(key)) for row in records))
+        for key, heading in headings.items()
+    ]
+    if width is None:
+        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else sys.maxsize
+    return "\n\n".join(_aligned(group, width) for group in _groups(parts, width))
+
+
+GAP = 2  # blanks between two columns
+LONGEST_WORD = 24  # longer ones may be broken
+
+
+@dataclasses.dataclass(frozen=True)
+class _Column:
+    """A column of a table: its heading, its cells, whether they are numbers."""
+
+    heading: str
+    cells: list[str]
+    right: bool
+
+    @property
+    def widest(self) -> int:
+        """The width of the longest line."""
+        return max(map(len, [self.heading, *self.cells]))
+
+    @property
+    def narrowest(self) -> int:
+        """The width that breaks no number and no word but very long ones."""
+        words = self.heading.split() + [
+            word for text in self.cells for word in ([text] if self.right else text.split())
+        ]
+        longest = max(map(len, words), default=1)
+        return longest if self.right else min(longest, max(LONGEST_WORD, len(self.heading)))
+
+
+def _groups(columns: list[_Column], width: int) -> list[list[_Column]]:
+    """Return the columns in tables that fit side by side, each beginning with the first column."""
+    if not columns or sum(one.widest + GAP for one in columns) - GAP <= width:
+        return [columns]
+    groups = [columns[:1]]
+    for column in columns[1:]:
+        if len(groups[-1]) > 1 and sum(one.narrowest + GAP for one in [*groups[-1], column]) - GAP > width:
+            groups.append(columns[:1])
+        groups[-1].append(column)
+    return groups
+
+
+def _aligned(columns: list[_Column], width: int) -> str:
+    """Return columns side by side; where they are too wide together, the widest texts take several lines."""
+    widths = [one.widest for one in columns]
+    while sum(widths) + GAP * (len(widths) - 1) > width:
+        wide = [k for k, one in enumerate(columns) if widths[k] > one.narrowest]
+        if not wide:
+            break
+        widths[max(wide, key=lambda k: widths[k])] -= 1
+    lines = [
+        *_broken([one.heading for one in columns], columns, widths),
+        "  ".join("-" * wide for wide in widths),
+        *(line for row in zip(*(one.cells for one in columns), strict=True) for line in _broken(row, columns, widths)),
+    ]
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _broken(texts: Sequence[str], columns: list[_Column], widths: list[int]) -> list[str]:
+    """Return one row of a table as the lines that it takes."""
+    cells = [
+        [text] if len(text) <= wide else textwrap.wrap(text, wide, break_on_hyphens=False)
+        for text, wide in zip(texts, widths, strict=True)
+    ]
+    return [
         "  ".join(
-            text.rjust(width) if right else text.ljust(width)
-            for text, width, right in zip(line, widths, numeric, strict=True)
-        ).rstrip()
-        for line in lines
-    )
+            text.rjust(wide) if one.right else text.ljust(wide)
+            for text, wide, one in zip(line, widths, columns, strict=True)
+        )
+        for line in zip_longest(*cells, fillvalue="")
+    ]
 
 
 def facts(values: Mapping[str, Any]) -> str:

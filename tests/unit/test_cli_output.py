@@ -53,6 +53,47 @@ def test_table_aligns_numbers_right_and_shows_gaps():
     ]
 
 
+def test_a_narrow_table_breaks_texts_at_blanks():
+    text = table([{"name": "dram", "mean": 0.5, "about": "a bank is held to the end"}], width=24)
+    assert text.splitlines() == [
+        "name  mean  about",
+        "----  ----  ------------",
+        "dram   0.5  a bank is",
+        "            held to the",
+        "            end",
+    ]
+
+
+def test_columns_that_do_not_fit_stand_below_behind_the_first():
+    row = {"name": "dram", "busy": 1234567.0, "blocked share": 7654321.0}
+    assert table([row], width=15).splitlines() == [
+        "name       busy",
+        "----  ---------",
+        "dram  1,234,567",
+        "",
+        "name    blocked",
+        "          share",
+        "----  ---------",
+        "dram  7,654,321",
+    ]
+
+
+@pytest.mark.parametrize("width", [20, 33, 80])
+def test_no_line_of_a_table_is_wider_than_wanted(width):
+    rows = [{"knob": "threads", "about": "word " * 30, "low": 1.0, "high": 64.0, "source": "Sec. 5.2 of the paper"}] * 3
+    wide = table(rows)
+    assert max(map(len, wide.splitlines())) > 80
+    narrow = table(rows, width=width)
+    assert max(map(len, narrow.splitlines())) <= width
+    assert narrow.count("word") == wide.count("word")  # nothing is lost
+
+
+def test_a_very_long_word_is_broken():
+    text = table([{"name": "a", "path": "x" * 60}], width=40)
+    assert max(map(len, text.splitlines())) <= 40
+    assert text.count("x") == 60
+
+
 def test_facts_stand_in_one_column():
     assert facts({"packets": 12345, "mean": 51.25}) == "packets  12,345\nmean     51.25"
 
