@@ -34,6 +34,7 @@ def dram(p: Parameters) -> Dram:
         "dram", timing, banks=p.banks, bus_bytes_per_s=p.bus_bits / 8 * p.bus_clock_mhz * 1e6,
         overhead_bytes=p.bus_overhead_bytes, slots=p.dram_slots, quantum_bytes=p.quantum_bytes, wide_bytes=p.cell_bytes,
         options=options, queue_limit=p.back_pressure_threshold if p.back_pressure == "on" else None,
+        bus_bits=p.bus_bits,
     )  # fmt: skip
 
 

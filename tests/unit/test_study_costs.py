@@ -3,8 +3,8 @@
 import pytest
 
 from npexplore.designs import DESIGNS, design
-from npexplore.errors import UnknownNameError
-from npexplore.machine.resources import BoundedQueue, DdrController, DramTiming, Mesh, ReorderQueue
+from npexplore.errors import ModelError, UnknownNameError
+from npexplore.machine.resources import BoundedQueue, DdrController, Dram, DramTiming, Mesh, ReorderQueue
 from npexplore.machine.resources.dram_timing import dram_parts
 from npexplore.study.optimising.costs import COSTS, UNITS, costs, counted, fact, multiplexer, parts, proxies, sources
 
@@ -26,6 +26,19 @@ def test_the_pins_of_the_packet_buffer_are_its_bus():
     assert wide["bus_pins", "dram"] == pytest.approx(128)
     assert wide["banks", "dram"] == 8
     assert wide["luts", "dram"] == pytest.approx(8 / 4 * 128)
+
+
+@pytest.mark.parametrize("change", [{"bus_clock_mhz": 400}, {"bus_clock_mhz": 100}, {"dram_part": "ddr_400"}])
+def test_a_faster_bus_has_no_more_pins(change):
+    assert parts(design("ixp2400").with_(**change).machine())["bus_pins", "dram"] == 64
+
+
+def test_a_bus_of_no_stated_width_has_the_pins_that_its_rate_needs():
+    timing = DramTiming.of(dram_parts()["ddr_200"])  # 10-ns clock: 200 million transfers a second
+    assert counted(Dram("d", timing, 4, 1.6e9, 0, 8))["bus_pins"] == pytest.approx(64)
+    assert counted(Dram("d", timing, 4, 1.6e9, 0, 8, bus_bits=32))["bus_pins"] == 32
+    with pytest.raises(ModelError, match="d: bus_bits must be"):
+        Dram("d", timing, 4, 1.6e9, 0, 8, bus_bits=0)
 
 
 def test_segments_in_scratchpad_are_memory():

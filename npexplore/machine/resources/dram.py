@@ -49,6 +49,7 @@ class Dram(Resource):
     """One channel of DRAM with `banks`, a data bus, and a controller that works on `slots` accesses at once.
 
     queue_limit: at most so many requests are outstanding; further ones wait before they enter (back pressure).
+    bus_bits: width of the data bus (None: as wide as the rate asks for at two transfers a clock of the part).
     """
 
     VISITS = {"read": ("bytes", "bank"), "write": ("bytes", "bank")}
@@ -56,10 +57,11 @@ class Dram(Resource):
     def __init__(
         self, name: str, timing: DramTiming, banks: int, bus_bytes_per_s: float, overhead_bytes: float, slots: int,
         quantum_bytes: int = 8, wide_bytes: int = 64, options: DramOptions | None = None,
-        queue_limit: int | None = None,
+        queue_limit: int | None = None, bus_bits: int | None = None,
     ) -> None:  # fmt: skip
         super().__init__(name)
         self.timing = timing
+        self.bus_bits = None if bus_bits is None else count_of(f"{name}: bus_bits", bus_bits)
         self.banks = count_of(f"{name}: banks", banks)
         self.byte = time_of(f"{name}: time per byte", 1.0 / rate_of(f"{name}: bus bytes", bus_bytes_per_s))
         self.overhead = time_of(f"{name}: bus overhead", overhead_bytes * self.byte)

@@ -2,7 +2,8 @@
 
     memory_bits  on chip: receive buffer, queues, FIFOs of links, registers of threads, what a design adds as `memory`
     banks        of DRAM, and channels of word memories
-    bus_pins     data pins of memories: DDR width = bandwidth / (2 / tCK); word memories width x channels x directions
+    bus_pins     data pins of memories: width of a DDR bus, where it is not stated bandwidth / (2 / tCK); word memories
+                 width x channels x directions
     threads      of all pools
     luts         engines x LUTs of an engine + registers / 64 + multiplexers of n inputs in front of banks, n / 4 a bit
 
@@ -89,9 +90,8 @@ def multiplexer(inputs: int, bits: float) -> float:
     return bits * inputs / fact("lut_inputs_of_multiplexer") if inputs > 1 else 0.0
 
 
-def _ddr(banks: int, channels: int, bits_per_s: float, t_ck: float) -> dict[str, float]:
-    """Return the costs of DDR memory behind pins that move two bits a clock."""
-    pins = bits_per_s * t_ck / fact("transfers_per_clock")
+def _ddr(banks: int, channels: int, pins: float) -> dict[str, float]:
+    """Return the costs of DDR memory of some channels, each behind so many data pins."""
     return {
         "banks": banks * channels,
         "bus_pins": pins * channels,
@@ -107,13 +107,14 @@ def counted(resource: Resource) -> dict[str, float]:
 
 @counted.register
 def _(resource: Dram) -> dict[str, float]:
-    return _ddr(resource.banks, 1, BYTE / resource.byte, resource.timing.t_ck)
+    wanted = BYTE / resource.byte * resource.timing.t_ck / fact("transfers_per_clock")
+    return _ddr(resource.banks, 1, wanted if resource.bus_bits is None else resource.bus_bits)
 
 
 @counted.register
 def _(resource: DdrController) -> dict[str, float]:
-    rate = BYTE * resource.burst_bytes / resource.burst
-    return _ddr(resource.banks, resource.channels, rate, resource.timing.t_ck)
+    transfers = fact("transfers_per_clock") * resource.burst / resource.timing.t_ck
+    return _ddr(resource.banks, resource.channels, BYTE * resource.burst_bytes / transfers)
 
 
 @counted.register
