@@ -31,6 +31,9 @@ Integers = npt.NDArray[np.int64]
 ARRIVALS = ("saturated", "timestamps", "poisson", "periodic", "batch", "on_off")
 RATED = ARRIVALS[2:]  # those that need a rate
 CLASS = "class"  # the column that tells classes apart in a simulation's statistics
+LONGEST_PACKET = 2**32 + 39  # bytes: an IPv6 header and the largest jumbo payload (RFC 2675 section 2)
+HIGHEST_RATE_PPS = 1e11  # a packet every ten ticks of a machine's clock of 1 ps
+LAST_NS = 2**62  # time stamps end here, 146 years after the first
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +69,11 @@ class Workload:
             raise InputError(f"workload {self.name!r} has no packets")
         if int(sizes.min()) < 1:
             raise InputError(f"workload {self.name!r} has a packet of {int(sizes.min())} bytes; at least 1 is needed")
+        if self.rate_pps is not None and not 0 < self.rate_pps <= HIGHEST_RATE_PPS:
+            raise InputError(
+                f"workload {self.name!r}: rate must be above 0 and at most {HIGHEST_RATE_PPS / 1e6:g} Mpps, "
+                f"got {self.rate_pps / 1e6:g} Mpps"
+            )
         if self.arrivals in RATED and self.rate_pps is None:
             raise InputError(f"arrivals {self.arrivals!r} need a rate (for example 2.5Mpps)")
         kind = {"batch": Batch, "on_off": OnOff}.get(self.arrivals)
@@ -85,6 +93,14 @@ class Workload:
         digest = blake2b(repr(told).encode(), digest_size=8)
         for column in [self.columns[name] for name in sorted(self.columns)] + ([self.t_ns] if timed else []):
             digest.update(np.ascontiguousarray(column, dtype="<i8").data)
+        return digest.hexdigest()
+
+    @cached_property
+    def packets_key(self) -> str:
+        """Identity of the packets alone, whenever they arrive: a 64-bit BLAKE2 of columns, in hexadecimal."""
+        digest = blake2b(repr(sorted(self.columns)).encode(), digest_size=8)
+        for name in sorted(self.columns):
+            digest.update(np.ascontiguousarray(self.columns[name], dtype="<i8").data)
         return digest.hexdigest()
 
     def __eq__(self, other: object) -> bool:
@@ -163,6 +179,8 @@ class Workload:
                 f"workload {self.name!r} has saturated arrivals, without times to scale; choose timestamps, poisson or "
                 "periodic arrivals first"
             )
+        if self.t_ns is not None and float(self.t_ns.max()) * factor > LAST_NS:
+            raise InputError(f"factor of time must leave time stamps within {LAST_NS / 1e9:.3g} s, got {factor!r}")
         t_ns = None if self.t_ns is None else np.round(self.t_ns * factor).astype(np.int64)
         rate_pps, bursts = None if self.rate_pps is None else self.rate_pps / factor, self.bursts
         if isinstance(bursts, OnOff):
@@ -237,7 +255,9 @@ def workload(
         made = load_mix(mix).workload()
     else:
         assert packet_bytes is not None
-        size = int(positive("packet_bytes", packet_bytes))
+        if positive("packet_bytes", packet_bytes) > LONGEST_PACKET:
+            raise InputError(f"packet_bytes must be at most {LONGEST_PACKET}, got {packet_bytes!r}")
+        size = int(packet_bytes)
         if size != packet_bytes:
             raise InputError(f"packet_bytes must be a whole number, got {packet_bytes!r}")
         made = Workload(f"{size} bytes", {"packet_bytes": np.full(1, size, dtype=np.int64)})

@@ -57,6 +57,11 @@ def test_rates(rate, pps, arrivals):
         ({"packet_bytes": 0}, "packet_bytes must be greater than 0 and finite, got 0"),
         ({"packet_bytes": -64}, "packet_bytes must be greater than 0 and finite, got -64"),
         ({"packet_bytes": 64.5}, "packet_bytes must be a whole number, got 64.5"),
+        ({"packet_bytes": 10**20}, "packet_bytes must be at most 4294967335, got 100000000000000000000"),
+        (
+            {"packet_bytes": 64, "arrivals": "poisson", "rate": "1e15Gb/s"},
+            "workload '64 bytes': rate must be above 0 and at most 100000 Mpps, got 1.95312e+15 Mpps",
+        ),
         ({"packet_bytes": 64, "arrivals": "poisson"}, "arrivals 'poisson' need a rate (for example 2.5Mpps)"),
         ({"packet_bytes": 64, "arrivals": "poison"}, "arrivals 'poison' is unknown (nearest: poisson"),
         ({"packet_bytes": 64, "arrivals": "timestamps"}, "has no time stamps; choose saturated, poisson or periodic"),
@@ -166,6 +171,10 @@ def test_a_capture_in_memory_is_the_same_workload():
     [
         (lambda: workload(CAPTURE).scaled(0.5), "saturated arrivals, without times to scale"),
         (lambda: workload(CAPTURE, arrivals="timestamps").scaled(0), "factor of time must be greater than 0"),
+        (
+            lambda: workload(CAPTURE, arrivals="timestamps").scaled(1e12),
+            "factor of time must leave time stamps within",
+        ),
         (lambda: workload(CAPTURE, arrivals="timestamps").shuffled(), "time stamps, which keep the packets in order"),
     ],
 )
