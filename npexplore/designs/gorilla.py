@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from npexplore.designs.base import Design
-from npexplore.designs.gorilla_traffic import FRAME, WORD, lowered, traffic
+from npexplore.designs.gorilla_traffic import FRAME, WORD, header_words, lowered, traffic
 from npexplore.errors import ModelError
 from npexplore.machine.expressions import Expression, Operand
 from npexplore.machine.machine import Machine, Pool, Start
@@ -62,9 +62,20 @@ def delays(p: Parameters) -> dict[str, float]:
     }  # fmt: skip
 
 
+def channels_of(p: Parameters) -> int:
+    """Return the channels of the memory: external ones, or as many as memories inside the device make up."""
+    return int(p.internal_channels if p.memories == "internal" else p.channels)
+
+
+def overhead(p: Parameters) -> float:
+    """Return the engine's cycles beside steps: fewer where headers are shorter, which are moved in and out."""
+    spared = header_words("all") - header_words(str(p.protocols))
+    return float(p.overhead_cycles - 2 * spared * p.word_cycles)
+
+
 def issue_cycles(p: Parameters, steps: int) -> float:
     """Return the engine's cycles for a packet that executes so many steps."""
-    return float(p.overhead_cycles + steps * (p.request_cycles + p.edit_cycles))
+    return overhead(p) + float(steps * (p.request_cycles + p.edit_cycles))
 
 
 def residence_cycles(p: Parameters, found: Lowered | None = None) -> tuple[float, float]:
@@ -77,6 +88,8 @@ def residence_cycles(p: Parameters, found: Lowered | None = None) -> tuple[float
 def build(p: Parameters) -> Machine:
     """Return the machine; raises ModelError where parameters contradict each other."""
     cycle, found = cycle_s(p), lowered(p)
+    if p.protocols == "ipv4" and p.proto != "ipv4":
+        raise ModelError(f"a processor for IPv4 alone takes no other traffic: proto must be ipv4, got {p.proto!r}")
     count, threads = p.clusters * p.engines, p.clusters * p.engines * p.threads
     ideal = p.balancing == "ideal"
     if p.when_full == "drop" and p.reorder == "on" and not ideal:
@@ -89,9 +102,9 @@ def build(p: Parameters) -> Machine:
         ),
         Arbiter(
             "qdr", count, 1 / reads_per_s(p), discipline=ARBITERS[p.global_arbiter], groups=p.clusters,
-            within=ARBITERS[p.local_arbiter] if p.clusters > 1 else None, members=p.channels,
+            within=ARBITERS[p.local_arbiter] if p.clusters > 1 else None, members=channels_of(p),
         ),
-        FifoServer("qdr_write", 1 / reads_per_s(p), members=p.channels),
+        FifoServer("qdr_write", 1 / reads_per_s(p), members=channels_of(p)),
     ]  # fmt: skip
     start = Start("random", cycle * max(1.0, residence_cycles(p, found)[1]))
     work = found.record(compute(p), visit(p, found), _end(p))
@@ -137,7 +150,7 @@ def compute(p: Parameters) -> Callable[[Recorder, int, int, bool], None]:
     """Return what the engine does between two waits: steps, and at the begin of a packet what moves its header."""
 
     def run(m: Recorder, requests: int, edits: int, first: bool) -> None:
-        cycles = requests * p.request_cycles + edits * p.edit_cycles + (p.overhead_cycles if first else 0.0)
+        cycles = requests * p.request_cycles + edits * p.edit_cycles + (overhead(p) if first else 0.0)
         if p.scheduler == "packet_end":
             m.wait.wait(seconds=cycles * cycle_s(p))  # the thread holds its engine all along
         else:
@@ -157,7 +170,7 @@ def visit(p: Parameters, found: Lowered) -> Callable[[Recorder, str, Mapping[str
 
     def memory(m: Recorder, name: str, reads: Operand) -> None:
         """A channel in turn, as many reads as it takes, then what is left of the delay."""
-        m.qdr.request(requester=m.home, grants=reads, member=m.turn(p.channels, f"{name} channel"))
+        m.qdr.request(requester=m.home, grants=reads, member=m.turn(channels_of(p), f"{name} channel"))
         m.wait.wait(seconds=max(0.0, delay[name] * cycle - most(reads) * read))
 
     def call(m: Recorder, name: str, used: Mapping[str, Operand]) -> None:
@@ -175,7 +188,7 @@ def visit(p: Parameters, found: Lowered) -> Callable[[Recorder, str, Mapping[str
             memory(m, name, reads)
         if used.get("writes"):
             with m.fork(), m.loop(used["writes"]):
-                m.qdr_write.serve(member=m.turn(p.channels, "write channel"))
+                m.qdr_write.serve(member=m.turn(channels_of(p), "write channel"))
 
     return call
 
@@ -189,7 +202,7 @@ def _end(p: Parameters) -> End:
     def end(m: Recorder, step: str) -> None:
         if step == "control" and p.update_writes:
             with m.loop(p.update_writes):
-                m.qdr_write.serve(member=m.turn(p.channels, "update channel"))
+                m.qdr_write.serve(member=m.turn(channels_of(p), "update channel"))
 
     return end
 

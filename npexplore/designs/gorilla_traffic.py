@@ -39,6 +39,8 @@ MIXES: Mapping[str, Sequence[str]] = {
     "mpls_3": ("mpls_3",), "mpls_4": ("mpls_4",), "mpls_1_ipv4": ("mpls_1", "ipv4"),
     "mpls_1_ipv6": ("mpls_1", "ipv6"), "ipv4_ipv6": ("ipv4", "ipv6"), "all": ("ipv4", "ipv6", "mpls_1", "mpls_4"),
 }  # fmt: skip
+LONGEST = ("ipv4", "ipv6", "mpls_4")
+METADATA = 4  # bytes: the 32 bits that the first step reads
 MAC = 6
 
 
@@ -175,6 +177,13 @@ def _every(k: int, share: float) -> bool:
 def header_bytes(kind: str) -> int:
     """Return the bytes of a frame of a kind of traffic that go with the header; the others are its body."""
     return len(split(frame(kind, box(), np.random.default_rng(2)))[0])
+
+
+@lru_cache
+def header_words(protocols: str) -> int:
+    """Return the words of the scratchpad that the longest headers and their metadata take, of `all` or one protocol."""
+    longest = max(header_bytes(kind) for kind in (MIXES["ipv4"] if protocols == "ipv4" else LONGEST))
+    return -(-(METADATA + longest) // WORD)
 
 
 def frame_bytes(p: Parameters) -> npt.NDArray[np.int64]:

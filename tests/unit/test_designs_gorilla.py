@@ -6,7 +6,7 @@ import pytest
 from npexplore.designs import design
 from npexplore.designs.gorilla import delays, issue_cycles, residence_cycles
 from npexplore.designs.gorilla_steps import PROTOCOLS
-from npexplore.designs.gorilla_traffic import MIXES, lowered, most_and_fewest_calls, traces_of
+from npexplore.designs.gorilla_traffic import MIXES, header_words, lowered, most_and_fewest_calls, traces_of
 from npexplore.errors import InputError, ModelError
 from npexplore.ledger import facts
 from npexplore.study.papers.gorilla import area, channels, storage, virtual_routers
@@ -56,6 +56,19 @@ def test_issue_and_residence_by_hand():
     assert delays(NP.with_(lookup_delay=128).parameters)["lookup6"] == 256
 
 
+@pytest.mark.parametrize(("protocols", "words"), [("all", 4), ("ipv4", 3)])
+def test_headers_and_their_words(protocols, words):
+    """Metadata and Ethernet with IPv6, 58 bytes, are four words; with IPv4, 38, they are three."""
+    assert header_words(protocols) == words
+    spared = 2 * (4 - words) * P.word_cycles
+    assert issue_cycles(P.with_(protocols=protocols), 8) == pytest.approx(16 + P.overhead_cycles - spared)
+
+
+def test_a_processor_for_ipv4_takes_nothing_else():
+    with pytest.raises(ModelError, match="proto must be ipv4, got 'mpls_1'"):
+        NP.with_(protocols="ipv4", proto="mpls_1").machine()
+
+
 # ---- the machine
 
 
@@ -71,6 +84,7 @@ def test_memory_bounds_the_rate_with_fair_arbiters():
     assert counted == pytest.approx(4 * 300 / 9, rel=1e-2)
     assert rate(flow_counting="on", channels=8, local_arbiter="fair") == pytest.approx(200, rel=5e-3)
     assert rate(flow_counting="on", memory="qdriiplus", local_arbiter="fair") == pytest.approx(200, rel=5e-3)
+    assert rate(flow_counting="on", memories="internal") == pytest.approx(200, rel=5e-3)  # six channels, all busy
 
 
 def test_strict_turns_lose_where_stalls_differ():

@@ -42,6 +42,7 @@ class Claim:
     counting: str
     mpps: float
     keeps_up: bool
+    protocols: str = "all"
 
     @property
     def name(self) -> str:
@@ -63,7 +64,8 @@ def claims(ledger: Ledger | None = None) -> list[Claim]:
         offered = float(c["rate_mpps"])
         keeps = row.hi is not None and row.hi >= offered
         counting = str(c.get("flow_counting", "off"))
-        found.append(Claim(row.key, clusters, engines, threads, str(c["proto"]), counting, offered, keeps))
+        built = str(c.get("protocols", "all"))
+        found.append(Claim(row.key, clusters, engines, threads, str(c["proto"]), counting, offered, keeps, built))
     return found
 
 
@@ -74,7 +76,11 @@ def _ways(counting: str, proto: str) -> Lowered:
 
 def keeps_up(p: Parameters, claim: Claim) -> bool:
     """Say whether a configuration keeps up by the bounds of engines and threads."""
-    return _enough(p, claim, residence_cycles(p, _ways(claim.counting, claim.proto)))
+    return _enough(p, claim, _cycles(p, claim))
+
+
+def _cycles(p: Parameters, claim: Claim) -> tuple[float, float]:
+    return residence_cycles(p.with_(protocols=claim.protocols), _ways(claim.counting, claim.proto))
 
 
 def _enough(p: Parameters, claim: Claim, cycles: tuple[float, float]) -> bool:
@@ -106,9 +112,9 @@ def admissible(
             continue
         half: dict[str, Value] = {"request_cycles": each / 2, "edit_cycles": each / 2}
         p = own.with_(**half, overhead_cycles=overhead, lookup_cycles=delay)
-        kinds = {(claim.counting, claim.proto) for claim in asked}
-        cycles = {kind: residence_cycles(p, _ways(*kind)) for kind in kinds}
-        wrong = [c.name for c in asked if _enough(p, c, cycles[c.counting, c.proto]) != c.keeps_up]
+        kinds = {(c.counting, c.proto, c.protocols): c for c in asked}
+        cycles = {kind: _cycles(p, claim) for kind, claim in kinds.items()}
+        wrong = [c.name for c in asked if _enough(p, c, cycles[c.counting, c.proto, c.protocols]) != c.keeps_up]
         rows.append({
             "cycles_per_step": each, "lookup_cycles": delay, "overhead_cycles": overhead,
             "right": len(asked) - len(wrong), "claims": len(asked), "wrong": "; ".join(wrong),
