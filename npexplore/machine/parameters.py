@@ -98,6 +98,7 @@ class Parameters(Mapping[str, Value]):
             if name not in file.parameter:
                 raise UnknownNameError(f"knob of {file.name}", name, file.parameter)
             self._values[name] = file.parameter[name].check(name, value)
+        self._changed: dict[str, Value] | None = None  # values never change: found out once
 
     def __getitem__(self, name: str) -> Value:
         if name not in self._values:
@@ -122,7 +123,10 @@ class Parameters(Mapping[str, Value]):
 
     def changed(self) -> dict[str, Value]:
         """Return the values that differ from the file's."""
-        return {name: value for name, value in self._values.items() if value != self.file.parameter[name].value}
+        if self._changed is None:
+            known = self.file.parameter
+            self._changed = {name: value for name, value in self._values.items() if value != known[name].value}
+        return dict(self._changed)
 
 
 def load_machine(path: str | Path, within: tuple[str, ...] = ()) -> MachineFile:

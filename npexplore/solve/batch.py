@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,11 +18,13 @@ import numpy.typing as npt
 from npexplore.errors import InputError, ModelError, RefusedError
 from npexplore.machine.resources.base import Server
 from npexplore.machine.sections import Chain
-from npexplore.solve.bounds import Demanded, offered_rate
+from npexplore.solve.batch_structure import made_once, offered, structure
+from npexplore.solve.bounds import Demanded
 from npexplore.solve.prediction import NEARLY_FULL, Latency, Prediction, Utilization
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
+K = TypeVar("K", bound=Hashable)
 MOST = 2048  # points at once: more would leave the cache
 
 
@@ -59,6 +62,19 @@ class Batch:
         if len(points) > 1 and len({structure(point) for point in points}) > 1:
             raise InputError("the points of a batch must be of one structure")
         return _stacked(points)
+
+    def taken(self, rows: Integers) -> Batch:
+        """Return the points with these numbers (Q,), each as often as it is named; all but their offered rates."""
+
+        def each(table: Mapping[K, Floats]) -> dict[K, Floats]:
+            return {name: values[rows] for name, values in table.items()}
+
+        return replace(
+            self, seconds=each(self.seconds), inner=each(self.inner), visits=each(self.visits),
+            largest=each(self.largest), members=each(self.members), spent=each(self.spent),
+            residence=each(self.residence), counts=each(self.counts), latency=self.latency[rows],
+            finished=self.finished[rows], counted_bits=self.counted_bits[rows],
+        )  # fmt: skip
 
     def scaled(self, factors: Mapping[str, npt.ArrayLike], offered: npt.ArrayLike | None = None) -> Batch:
         """Return the points with all visits to some servers taking `factors` times as long (P,), all else the same.
@@ -136,13 +152,32 @@ class Batch:
 def grouped(points: Sequence[Demanded], most: int = MOST) -> list[tuple[list[int], Batch]]:
     """Return the points as batches of at most `most`, each with the numbers of its points."""
     alike: dict[Hashable, list[int]] = {}
+    told: dict[Hashable, Hashable] = {}
     for number, point in enumerate(points):
-        alike.setdefault(structure(point), []).append(number)
+        load = point.workload
+        same = (
+            made_once(point),
+            load.arrivals,
+            load.packets_key,
+        )  # another rate of the same packets is no other structure
+        if same not in told:
+            told[same] = structure(point)
+        alike.setdefault(told[same], []).append(number)
     parts = [numbers[k : k + most] for numbers in alike.values() for k in range(0, len(numbers), most)]
     return [(numbers, _stacked([points[k] for k in numbers])) for numbers in parts]
 
 
 def _stacked(points: Sequence[Demanded]) -> Batch:
+    """Return the demands of points of one structure as arrays; those that were taken once are gone through once."""
+    place: dict[Hashable, int] = {}
+    rows = np.array([place.setdefault(made_once(point), len(place)) for point in points])
+    first = list(np.unique(rows, return_index=True)[1])
+    columns = _columns([points[k] for k in first])
+    columns = columns if len(first) == len(points) else columns.taken(rows)
+    return replace(columns, offered=np.array([offered(point) for point in points]))
+
+
+def _columns(points: Sequence[Demanded]) -> Batch:
     like = points[0]
     demands, servers = [point.demands for point in points], like.servers
 
@@ -171,44 +206,8 @@ def _stacked(points: Sequence[Demanded]) -> Batch:
         latency=column([d.latency for d in demands]),
         finished=column([point.finished for point in points]),
         counted_bits=column([point.counted_bits for point in points]),
-        offered=column([_offered(point) for point in points]),
+        offered=np.empty(0),
     )
-
-
-def _offered(point: Demanded) -> float:
-    """Return the packets a second that arrive, infinite where there are always more."""
-    load = point.workload
-    if load.arrivals == "timestamps" and load.t_ns is not None:
-        return offered_rate(load)
-    return float("inf") if load.rate_pps is None else load.rate_pps
-
-
-def structure(point: Demanded) -> Hashable:
-    """Return what the points of a batch must have in common."""
-    demands, machine = point.demands, point.machine
-    sections = [
-        (name, s.scattered, s.outlives, s.least, s.most, s.at_a_time, s.in_all, frozenset(s.crossed))
-        for name, s in demands.sections.items()
-    ]
-    ingress = machine.ingress
-    return (
-        machine.name, machine.counted, point.workload.arrivals, demands.side_by_side,
-        tuple((pool.name, pool.count, point.residence[pool.name] > 0) for pool in machine.pools),
-        (ingress.name, ingress.capacity, ingress.cell_bytes, _mean_cells(point)),
-        tuple(point.servers.values()),
-        tuple(sections), tuple(sorted(demands.untied)),
-        tuple((k, d.seconds > 0, d.spread + d.chosen > 0, tuple(m for m, s in d.members.items() if s > 0))
-              for k, d in demands.servers.items()),
-        tuple((place, seconds > 0) for place, seconds in demands.spent.items()),
-        tuple(demands.counts),
-    )  # fmt: skip
-
-
-def _mean_cells(point: Demanded) -> float:
-    """Return the mean cells of a packet, which say how many packets fit into the receive buffer."""
-    if point.workload.arrivals == "saturated":
-        return 0.0
-    return float(np.mean(-(-point.workload.packet_bytes // point.machine.ingress.cell_bytes)))
 
 
 @dataclass(frozen=True)

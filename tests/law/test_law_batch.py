@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 import npexplore
 from npexplore.errors import InputError, NpexploreError, RefusedError
 from npexplore.machine.workload import workload
-from npexplore.solve.batch import MOST, Batch, bounds_of, grouped, structure
+from npexplore.solve.batch import MOST, Batch, bounds_of, grouped
+from npexplore.solve.batch_structure import structure
 from npexplore.solve.network import finite_queue, finite_queues, queueing_of
 from npexplore.solve.queueing import flow_equivalent, mva
 from npexplore.study.sweeping import answers

@@ -92,7 +92,7 @@ def _demanded(point: SweepPoint, known: dict[Hashable, Demanded]) -> Demanded:
     """Return a point's demands; those of the same machine and packets, whatever their rate, are taken once."""
     design, workload = point.design, point.workload
     values = tuple(design.parameters.changed().items())
-    packets = None if workload is None else (workload.arrivals, id(workload.columns))
+    packets = None if workload is None else (workload.arrivals, workload.packets_key)
     machine_and_packets = (design.name, id(design.parameters.file), id(design.build), values, packets)
     before = known.get(machine_and_packets)
     if before is not None and design.dress is None and design.own is None:

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from npexplore.designs import Design
 from npexplore.errors import InputError
+from npexplore.machine.workload import Workload
 from npexplore.study.sweeping.answers import Answer, Refusal
 from npexplore.study.sweeping.grid import SweepPoint
 from npexplore.study.sweeping.identity import code_version, model_key
@@ -47,25 +48,42 @@ def questions(points: Sequence[SweepPoint], packets: int) -> list[dict[str, Any]
     """
     shown = _columns([point.design for point in points])
     version = code_version()
+    heads: dict[int, tuple[dict[str, Any], str]] = {}  # of each design: the same for all its workloads and solvers
+    loads: dict[tuple[int, int], dict[str, Any]] = {}
     rows = []
     for point in points:
-        parameters = point.design.parameters
-        load = point.design.workload(point.workload)
+        here, with_load = id(point.design), (id(point.design), id(point.workload))
+        if here not in heads:
+            heads[here] = _asked(point.design, shown[point.design.name]), model_key(point.design)
+        if with_load not in loads:
+            loads[with_load] = _offered(point.design.workload(point.workload))
+        head, model = heads[here]
         simulated = point.solver == "simulation"
         rows.append({
-            "design": point.design.name,
-            **{RENAMED.get(name, name): parameters[name] for name in shown[point.design.name]},
-            "workload": load.name,
-            "workload_key": load.key,
-            "arrivals": load.arrivals,
-            "offered_mpps": None if load.rate_pps is None else load.rate_pps / 1e6,
+            **head,
+            **loads[with_load],
             "solver": point.solver,
             "seed": (1 if point.seed is None else point.seed) if simulated else None,
             "packets": packets if simulated else None,
             "version": version,
-            "model": model_key(point.design),
+            "model": model,
         })  # fmt: skip
     return rows
+
+
+def _asked(design: Design, shown: Sequence[str]) -> dict[str, Any]:
+    """Return a design's name and parameters as columns."""
+    return {"design": design.name, **{RENAMED.get(name, name): design.parameters[name] for name in shown}}
+
+
+def _offered(load: Workload) -> dict[str, Any]:
+    """Return what packets come as columns."""
+    return {
+        "workload": load.name,
+        "workload_key": load.key,
+        "arrivals": load.arrivals,
+        "offered_mpps": None if load.rate_pps is None else load.rate_pps / 1e6,
+    }
 
 
 def answered(answer: Answer) -> dict[str, Any]:

@@ -1,0 +1,50 @@
+"""What points must have in common to be answered together, and what they share if their demands were taken once."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+import numpy as np
+
+from npexplore.solve.bounds import Demanded, offered_rate
+
+
+def made_once(point: Demanded) -> Hashable:
+    """Return what points share whose demands were taken once."""
+    return id(point.machine), id(point.demands), id(point.residence), point.finished, point.counted_bits
+
+
+def offered(point: Demanded) -> float:
+    """Return the packets a second that arrive, infinite where there are always more."""
+    load = point.workload
+    if load.arrivals == "timestamps" and load.t_ns is not None:
+        return offered_rate(load)
+    return float("inf") if load.rate_pps is None else load.rate_pps
+
+
+def structure(point: Demanded) -> Hashable:
+    """Return what the points of a batch must have in common."""
+    demands, machine = point.demands, point.machine
+    sections = [
+        (name, s.scattered, s.outlives, s.least, s.most, s.at_a_time, s.in_all, frozenset(s.crossed))
+        for name, s in demands.sections.items()
+    ]
+    ingress = machine.ingress
+    return (
+        machine.name, machine.counted, point.workload.arrivals, demands.side_by_side,
+        tuple((pool.name, pool.count, point.residence[pool.name] > 0) for pool in machine.pools),
+        (ingress.name, ingress.capacity, ingress.cell_bytes, _mean_cells(point)),
+        tuple(point.servers.values()),
+        tuple(sections), tuple(sorted(demands.untied)),
+        tuple((k, d.seconds > 0, d.spread + d.chosen > 0, tuple(m for m, s in d.members.items() if s > 0))
+              for k, d in demands.servers.items()),
+        tuple((place, seconds > 0) for place, seconds in demands.spent.items()),
+        tuple(demands.counts),
+    )  # fmt: skip
+
+
+def _mean_cells(point: Demanded) -> float:
+    """Return the mean cells of a packet, which say how many packets fit into the receive buffer."""
+    if point.workload.arrivals == "saturated":
+        return 0.0
+    return float(np.mean(-(-point.workload.packet_bytes // point.machine.ingress.cell_bytes)))
