@@ -1,6 +1,7 @@
 """Tables behind Gorilla: trie storage, memory channels, area, virtual routers, what the claims admit.
 
 storage          trie entries from real and synthetic routing tables (Fig. 6)
+storage6         the same for IPv6, of which the paper prints no table
 channels         reads of a mix and the memory channels it needs (Fig. 7)
 area             look-up tables by engines, threads and steps (Figs. 11, 12)
 virtual_routers  which virtual routers to merge (Fig. 14)
