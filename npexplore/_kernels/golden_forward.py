@@ -138,12 +138,13 @@ def arrive(buffer: Array, words: Array, offset: Array, length: Array, in_port: A
 
 @kernel()
 def settle(buffer: Array, offset: Array, in_port: Array, destination: Array, hop: Array, hop_kind: Array, hop_port: Array,
-           hop_attached: Array, mtu: Array, link: Array, link_mask: Array, neighbour: Array, any_sender: bool,
-           verdict: Array, out_port: Array, head: Array, out_size: Array) -> None:  # fmt: skip
+           hop_attached: Array, hop_room: Array, head_size: Array, link: Array, link_mask: Array, neighbour: Array,
+           any_sender: bool, verdict: Array, out_port: Array, head: Array, out_size: Array) -> None:  # fmt: skip
     """Finish what is GO: NONE with out_port, head (row of the frame heads) and out_size (bytes), a reason, or SLOW.
 
     hop: the number of each destination's route, -1 for none; hop_kind, hop_port by that number, hop_attached where the
-    destination itself is the next hop. neighbour (uint32, sorted) have a head for each port, behind those of the hops.
+    destination itself is the next hop, hop_room: the longest packet that may go there. neighbour (uint32, sorted)
+    have a head for each port, behind those of the hops.
     any_sender: may one outside the link's network be told of a better hop, too?
     """
     for i in range(len(offset)):
@@ -160,7 +161,7 @@ def settle(buffer: Array, offset: Array, in_port: Array, destination: Array, hop
         p = hop_port[h]
         back = p == in_port[i] and (any_sender or (_number(buffer, o + 12) ^ link[p]) & link_mask[p] == 0)
         total = np.int64(buffer[o + 2]) << 8 | np.int64(buffer[o + 3])
-        if back or buffer[o + 8] <= 1 or total > mtu[p]:
+        if back or buffer[o + 8] <= 1 or total > hop_room[h]:
             verdict[i] = SLOW
             continue
         row = np.int64(h)
@@ -171,23 +172,30 @@ def settle(buffer: Array, offset: Array, in_port: Array, destination: Array, hop
         verdict[i] = NONE
         out_port[i] = p
         head[i] = row
-        out_size[i] = ETHERNET + total
+        out_size[i] = head_size[row] + total
 
 
 @kernel()
-def send(buffer: Array, offset: Array, packet: Array, chosen: Array, heads: Array, head: Array, at: Array, size: Array,
-         out: Array) -> None:  # fmt: skip
-    """Write the frames of chosen rows into out at `at`, size bytes each: a new head, one less to live, its checksum."""
+def send(buffer: Array, offset: Array, packet: Array, chosen: Array, heads: Array, head_size: Array, head: Array,
+         at: Array, size: Array, out: Array) -> None:  # fmt: skip
+    """Write the frames of chosen rows into out at `at`, size bytes each: a new head, one less to live, its checksum.
+
+    A head (head_size bytes) is that of Ethernet and labels behind it; one with 0 to live gets as much as the packet.
+    """
     for r in range(len(packet)):
         if not chosen[r]:
             continue
         i = packet[r]
         a = at[r]
-        for k in range(ETHERNET):
+        h = head_size[head[i]]
+        for k in range(h):
             out[a + k] = heads[head[i], k]
-        a += ETHERNET
         o = offset[i] + ETHERNET
-        n = size[r] - ETHERNET
+        for k in range(ETHERNET + 3, h, 4):
+            if out[a + k] == 0:
+                out[a + k] = buffer[o + 8] - 1
+        a += h
+        n = size[r] - h
         out[a : a + n] = buffer[o : o + n]
         # RFC 1624 equation 3, where a word becomes less by 0x100: ~m + m' = 0xfeff
         out[a + 8] -= 1

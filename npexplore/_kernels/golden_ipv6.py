@@ -15,6 +15,7 @@ Array = NDArray[Any]
 NONE, BLACKHOLE, LOCAL_DELIVERY, OTHER_STATION = 0, 21, 17, 28
 TOO_SHORT6, BAD_VERSION6, TRUNCATED6, MARTIAN_SOURCE6, MARTIAN_DESTINATION6 = 30, 31, 32, 33, 34
 EXTENSION_CUT, HOP_BY_HOP_LATE, MULTICAST6, LINK_LOCAL_DESTINATION, HOP_LIMIT_EXCEEDED = 35, 36, 39, 40, 44
+JUMBOGRAM = 57
 GO, SLOW = 254, 255
 ETHERNET, SHORTEST = 14, 40
 UNICAST_ROUTE, BLACKHOLE_ROUTE = 0, 1  # places in KINDS of the router's configuration
@@ -51,6 +52,8 @@ def _chain(buffer: Array, o: int) -> tuple[int, int, int, int, int]:
     """Return (reason, pointer, protocol, at, headers) of a valid packet."""
     end = SHORTEST + (np.int64(buffer[o + 4]) << 8 | np.int64(buffer[o + 5]))
     protocol = np.int64(buffer[o + 6])
+    if protocol == HOP_BY_HOP and end == SHORTEST:
+        return JUMBOGRAM, 0, HOP_BY_HOP, SHORTEST, 0
     at, named, count = 40, 6, 0
     while _chained(protocol):
         if protocol == HOP_BY_HOP and at != SHORTEST:
@@ -190,11 +193,14 @@ def arrive(buffer: Array, words: Array, offset: Array, length: Array, in_port: A
 
 
 @kernel()
-def settle(buffer: Array, offset: Array, destination: Array, hop: Array, hop_kind: Array, hop_port: Array,
-           hop_plain: Array, mtu: Array, verdict: Array, out_port: Array, head: Array, out_size: Array) -> None:  # fmt: skip
+def settle(buffer: Array, offset: Array, in_port: Array, destination: Array, hop: Array, hop_kind: Array, hop_port: Array,
+           hop_plain: Array, hop_room: Array, head_size: Array, link: Array, link_mask: Array, verdict: Array,
+           out_port: Array, head: Array, out_size: Array) -> None:  # fmt: skip
     """Finish what is GO: NONE with out_port, head (row of the frame heads) and out_size (bytes), a reason, or SLOW.
 
     hop: the number of each destination's route, -1 for none; hop_plain: does one frame head serve all its packets?
+    hop_room: the longest packet that may go there. link, link_mask (ports, 2): the networks of the ports' links; what
+    goes back to one from there may call for a redirect.
     """
     for i in range(len(offset)):
         if verdict[i] != GO:
@@ -209,28 +215,40 @@ def settle(buffer: Array, offset: Array, destination: Array, hop: Array, hop_kin
         o = offset[i] + ETHERNET
         size = SHORTEST + (np.int64(buffer[o + 4]) << 8 | np.int64(buffer[o + 5]))
         p = hop_port[h]
-        if not hop_plain[h] or buffer[o + 7] <= 1 or size > mtu[p]:
+        back = (
+            p == in_port[i]
+            and (_word(buffer, o + 8) ^ link[p, 0]) & link_mask[p, 0] == np.uint64(0)
+            and (_word(buffer, o + 16) ^ link[p, 1]) & link_mask[p, 1] == np.uint64(0)
+        )
+        if back or not hop_plain[h] or buffer[o + 7] <= 1 or size > hop_room[h]:
             verdict[i] = SLOW
             continue
         verdict[i] = NONE
         out_port[i] = p
         head[i] = h
-        out_size[i] = ETHERNET + size
+        out_size[i] = head_size[h] + size
 
 
 @kernel()
-def send(buffer: Array, offset: Array, packet: Array, chosen: Array, heads: Array, head: Array, at: Array, size: Array,
-         out: Array) -> None:  # fmt: skip
-    """Write the frames of chosen rows into out at `at`, size bytes each: a new head, one hop less."""
+def send(buffer: Array, offset: Array, packet: Array, chosen: Array, heads: Array, head_size: Array, head: Array,
+         at: Array, size: Array, out: Array) -> None:  # fmt: skip
+    """Write the frames of chosen rows into out at `at`, size bytes each: a new head, one hop less.
+
+    A head (head_size bytes) is that of Ethernet and labels behind it; one with 0 to live gets as much as the packet.
+    """
     for r in range(len(packet)):
         if not chosen[r]:
             continue
         i = packet[r]
         a = at[r]
-        for k in range(ETHERNET):
+        h = head_size[head[i]]
+        for k in range(h):
             out[a + k] = heads[head[i], k]
-        a += ETHERNET
         o = offset[i] + ETHERNET
-        n = size[r] - ETHERNET
+        for k in range(ETHERNET + 3, h, 4):
+            if out[a + k] == 0:
+                out[a + k] = buffer[o + 7] - 1
+        a += h
+        n = size[r] - h
         out[a : a + n] = buffer[o : o + n]
         out[a + 7] -= 1

@@ -15,7 +15,9 @@ from npexplore.jit import kernel
 Array = NDArray[Any]
 # codes of golden/reasons.py (a test compares them)
 NONE, LABEL_CUT, NO_BOTTOM, LABEL_TTL_EXPIRED, LABEL_RESERVED, LABEL_UNKNOWN, NOT_IP_BELOW = 0, 48, 49, 50, 51, 52, 53
+LABEL_ALERT, LABEL_UPSTREAM, OTHER_STATION, LINK_BROADCAST = 55, 56, 28, 12
 FIRST_FREE, MOST, HERE = 16, 255, -1
+ROUTER_ALERT, ENTROPY_INDICATOR = 1, 7  # labels
 
 
 @kernel()
@@ -93,29 +95,36 @@ def plan(buffer: Array, offset: Array, length: Array, table: Array, out_labels: 
             reason[i] = NO_BOTTOM
             continue
         handed = -1
-        for number in range(depth):
+        number = 0
+        while True:
             word = _entry(buffer, o + 4 * number)
             label = word >> 12
-            bottom = number == depth - 1
+            paired = label == ENTROPY_INDICATOR and number < depth - 1
+            after = number + 2 if paired else number + 1
+            bottom = after == depth
             ttl = word & 0xFF if handed < 0 else handed
+            unseen = paired and number > 0 and handed < 0
             levels[i] = number
-            if ttl <= 1:
+            if ttl <= 1 and not unseen:
                 reason[i] = LABEL_TTL_EXPIRED
                 break
+            if label == ROUTER_ALERT and not bottom:
+                reason[i] = LABEL_ALERT
+                break
             found = -1
-            here, many, even = True, 0, True
-            if label != 0 and label != 2:
-                if label < FIRST_FREE:
-                    reason[i] = LABEL_RESERVED
-                    break
-                levels[i] = number + 1
+            here, many, even = True, 0, not unseen
+            if label >= FIRST_FREE:
+                levels[i] = after
                 found = np.int64(table[label])
                 if found < 0:
                     reason[i] = LABEL_UNKNOWN
                     break
                 here, many, even = port[found] == HERE, count[found], uniform[found]
-            levels[i] = number + 1
-            left = n - 4 * (number + 1)
+            elif not paired and label != 0 and label != 2:
+                reason[i] = LABEL_RESERVED
+                break
+            levels[i] = after
+            left = n - 4 * after
             if many == 0 and bottom and not _is_ip(buffer, o + n - left, left, label):
                 reason[i] = NOT_IP_BELOW
                 break
@@ -127,6 +136,7 @@ def plan(buffer: Array, offset: Array, length: Array, table: Array, out_labels: 
                     ttls[i] = ttl if many == 0 and here else ttl - 1
                 break
             handed = ttl if even else -1
+            number = after
 
 
 @kernel()
@@ -194,16 +204,18 @@ def cached(label: Array, table: Array, multiplier: int, key: Array, victim: Arra
 
 
 @kernel()
-def stations(buffer: Array, words: Array, offset: Array, in_port: Array, mac: Array, other: int, many: int,
-             reason: Array) -> None:  # fmt: skip
-    """Overwrite the reasons of frames for another station (`other`) or for many (`many`); mac as in golden_forward."""
+def stations(buffer: Array, words: Array, offset: Array, in_port: Array, mac: Array, reason: Array) -> None:
+    """Overwrite the reasons of frames for another station, of type 0x8848 or for many; mac as in golden_forward."""
     for i in range(len(offset)):
         o = offset[i]
         p = in_port[i]
-        if buffer[o] & 1 != 0:
-            reason[i] = many
-        elif words[o] != mac[p, 0] or words[o + 2] != mac[p, 1]:
-            reason[i] = other
+        many = buffer[o] & 1 != 0
+        if not many and (words[o] != mac[p, 0] or words[o + 2] != mac[p, 1]):
+            reason[i] = OTHER_STATION
+        elif buffer[o + 13] == 0x48:
+            reason[i] = LABEL_UPSTREAM
+        elif many:
+            reason[i] = LINK_BROADCAST
 
 
 @kernel()

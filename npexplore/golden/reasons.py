@@ -80,6 +80,9 @@ class Reason(IntEnum):
     LABEL_UNKNOWN = 52, "a label that is not in the incoming label map", "RFC 3031 section 3.18"
     NOT_IP_BELOW = 53, "no IP packet below the last label", "RFC 3032 section 2.2"
     LABELLED_TOO_BIG = 54, "a labelled packet longer than the link allows", "RFC 3032 section 3.4"
+    LABEL_ALERT = 55, "a router alert label: for the router itself", "RFC 3032 section 2.1"
+    LABEL_UPSTREAM = 56, "a label of the sender's own space (type 0x8848)", "RFC 5332 section 4"
+    JUMBOGRAM = 57, "hop-by-hop options behind a payload length of 0: longer than any link", "RFC 2675 section 3"
 
 
 _BY_CODE = {int(reason): reason for reason in Reason}

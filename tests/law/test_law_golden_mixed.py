@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from reference.router_cases6 import MIXED, SOURCE, framed, named_cases6
 
 from npexplore.golden.ipv4.icmp_limit import TokenBucket
-from npexplore.golden.ipv6.forward import STAGES6
+from npexplore.golden.ipv6.stages import STAGES6
 from npexplore.golden.mpls.forward import STAGES
 from npexplore.golden.reasons import Reason
 from npexplore.golden.router.batch import BatchForwarder, Frames
@@ -23,16 +23,18 @@ CASES = named_cases6()
 UNLISTED = tuple(dataclasses.replace(port, listed_only=False) for port in ROUTER.ports)
 ROUTERS = {"rfc1812": ROUTER, "linux": dataclasses.replace(ROUTER, ports=UNLISTED)}
 
-_NETS = st.sampled_from([0, 1, 2, 3, 0xA, 0xB, 0xC, 0xD, 0xE, 0xF, 0x99])
+_NETS = st.sampled_from([0, 1, 2, 3, 0xA, 0xB, 0xC, 0xD, 0xE, 0xF, 0x10, 0x11, 0x12, 0x99])
 _NEAR = st.builds(lambda net, host: (0x20010DB8 << 96) + (net << 80) + host, _NETS, st.integers(0, 12))
 _FROM, _TOWARDS = st.one_of(st.just(SOURCE), _NEAR, addresses6()), st.one_of(_NEAR, _NEAR, addresses6())
 _SIX = ipv6_packets(source=_FROM, destination=_TOWARDS)
-_NET4 = st.builds(lambda net, host: net << 24 | host, st.sampled_from([10, 20, 21]), st.integers(0, 9))
+_NET4 = st.builds(lambda net, host: net << 24 | host, st.sampled_from([10, 20, 21, 22]), st.integers(0, 9))
 _FOUR = ipv4_packets(destination=_NET4)
-_LABELS = st.one_of(st.sampled_from([100, 101, 102, 103, 110, 111, 120, 120, 121, 121, 0, 2]), st.integers(0, 130))
+_LABELS = st.one_of(
+    st.sampled_from([100, 101, 102, 103, 110, 111, 120, 120, 121, 121, 0, 2, 7, 1]), st.integers(0, 130)
+)
 _STACK = label_stacks(label=_LABELS, payload=st.one_of(_SIX, _FOUR))
 _PACKET = st.one_of(
-    st.tuples(_SIX, st.just(b"\x86\xdd")), st.tuples(_STACK, st.just(b"\x88\x47")),
+    st.tuples(_SIX, st.just(b"\x86\xdd")), st.tuples(_STACK, st.sampled_from((*[b"\x88\x47"] * 8, b"\x88\x48"))),
     st.tuples(_FOUR, st.just(b"\x08\0")),
     st.tuples(st.binary(max_size=20), st.sampled_from((b"\x08\x06", b"\x86\xdd", b"\x88\x47", b""))),
 )  # fmt: skip
@@ -100,7 +102,10 @@ def test_plain_packets_go_by_the_kernels_alone(monkeypatch):
     monkeypatch.setattr(batch.reference, "decide", None)
     monkeypatch.setattr(batch.reference.six, "decide", None)
     plain = {"plain", "padding", "longer prefix", "host route", "link-local next hop", "destination options", "swap",
-             "push two", "pop to a port", "pop here, IPv6", "pop here, IPv4", "four labels", "blackhole"}  # fmt: skip
+             "push two", "pop to a port", "pop here, IPv6", "pop here, IPv4", "four labels", "blackhole",
+             "push two, uniform", "push above explicit null", "push, as long as the link", "push four",
+             "push, short pipe", "pop here and push", "entropy label", "upstream label"}  # fmt: skip
+    assert plain <= {case[0] for case in CASES}
     rows = [(port, frame, 0) for name, port, frame, _ in CASES if name in plain]
     made = batch.forward(Frames.of(rows))
     assert made.reason.tolist() == [int(reason) for name, _, _, reason in CASES if name in plain]
@@ -109,7 +114,8 @@ def test_plain_packets_go_by_the_kernels_alone(monkeypatch):
 def test_a_router_without_ipv6_and_labels_knows_neither():
     plain = dataclasses.replace(ROUTER, six=None, labels=None)
     for forwarder in (Forwarder(plain, lookup="binary_trie"),):
-        assert {forwarder.forward(port, frame).reason for _, port, frame, _ in CASES} == {Reason.NOT_IPV4}
+        others = [(port, frame) for _, port, frame, _ in CASES if frame[12:14] != b"\x08\0"]
+        assert {forwarder.forward(port, frame).reason for port, frame in others} == {Reason.NOT_IPV4}
 
 
 @pytest.mark.parametrize("profile", PROFILES)

@@ -1,7 +1,7 @@
 """IPv6 of the profile `linux` against the Linux kernel, octet for octet: as recorded, and live where that can be.
 
 Left out is what the kernel decides as a host (its own addresses), what stays on a link, options of its own (0xc2 jumbo
-payload, 0x07, 0x31; padding that is not zero or longer than 7), addresses with an IPv4 address inside, and redirects.
+payload, 0x07, 0x31; padding that is not zero or longer than 7), and addresses with an IPv4 address inside.
 """
 
 import pytest

@@ -18,7 +18,7 @@ def rows(head, lines):
 
 def stages():
     """Return the stages of each profile in order, then those of IPv6 and of labelled frames."""
-    from npexplore.golden.ipv6.forward import STAGES6
+    from npexplore.golden.ipv6.stages import STAGES6
     from npexplore.golden.mpls.forward import STAGES
     from npexplore.golden.router.forward import profiles
 
@@ -44,8 +44,8 @@ def stages():
 def reasons():
     """Return the reasons with their clauses and the stages that may give them."""
     from npexplore.golden.ipv4.icmp import error_for
-    from npexplore.golden.ipv6.forward import STAGES6
     from npexplore.golden.ipv6.icmp import error_for as error_for6
+    from npexplore.golden.ipv6.stages import STAGES6
     from npexplore.golden.mpls.forward import STAGES
     from npexplore.golden.reasons import Reason
     from npexplore.golden.router.forward import profiles

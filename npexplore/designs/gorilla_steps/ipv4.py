@@ -80,11 +80,11 @@ def ipv4_steps(box: Box, counting: bool) -> StepProgram:
         if reason:
             return fail(c, reason)
         next_hop = hop.via or c.destination
-        if c.header.total_length > router.router.ports[hop.port].mtu or not reaches(router, hop.port, next_hop):
+        if c.header.total_length > router.room(hop) or not reaches(router, hop.port, next_hop):
             return "control"
-        if redirects(c.port, hop.port, c.header.source, next_hop, False, router.links):
+        if not hop.stack and redirects(c.port, hop.port, c.header.source, next_hop, False, router.links):
             return "control"
-        c.out = hop.port, router.framed(hop.port, next_hop, c.packet)
+        c.out = hop.port, router.framed(hop, next_hop, c.packet)
         return "emit"
 
     return program

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 from npexplore.designs.gorilla_steps.outcome import fail
 from npexplore.golden.ipv6.extensions import CHAINED
-from npexplore.golden.ipv6.forward import NO_SUCH_ROUTE
 from npexplore.golden.ipv6.header import SHORTEST, read_header
 from npexplore.golden.ipv6.hop_limit import decrement_hop_limit
+from npexplore.golden.ipv6.redirect import redirect_target
 from npexplore.golden.ipv6.scope import Kind, address_kind, martian
+from npexplore.golden.ipv6.stages import NO_SUCH_ROUTE
 from npexplore.golden.ipv6.validate import validate
 from npexplore.golden.reasons import Reason
 from npexplore.machine.step_programs import Call, Context, Field, StepProgram
@@ -78,14 +79,16 @@ def ipv6_steps(box: Box, counting: bool) -> StepProgram:
         if hop.kind:
             return fail(c, NO_SUCH_ROUTE[hop.kind])
         reason, c.packet = decrement_hop_limit(c.packet)
-        if not reason and address_kind(c.source) is Kind.LINK_LOCAL:
+        if not reason and hop.port != c.port and address_kind(c.source) is Kind.LINK_LOCAL:
             reason = Reason.BEYOND_SCOPE
         if reason:
             return fail(c, reason)
         next_hop = hop.via or c.destination
-        if len(c.packet) > router.router.ports[hop.port].mtu or not router.has_neighbour(hop.port, next_hop):
+        if len(c.packet) > router.room(hop) or not router.has_neighbour(hop.port, next_hop):
             return "control"
-        c.out = hop.port, router.framed(hop.port, next_hop, c.packet)
+        if redirect_target(c.port, router.six.ports[c.port], hop, c.source, c.destination) is not None:
+            return "control"
+        c.out = hop.port, router.framed(hop, next_hop, c.packet)
         return "emit"
 
     return program

@@ -9,18 +9,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from npexplore.designs.gorilla_steps.outcome import IPV6_TYPE, MPLS_TYPE, fail
+from npexplore.designs.gorilla_steps.outcome import fail
+from npexplore.golden.mpls.forward import IPV6_TYPE, MPLS_TYPE, link_fault
 from npexplore.golden.mpls.stack import (
+    ENTROPY_INDICATOR,
     ENTRY,
     EXPLICIT_NULL4,
     EXPLICIT_NULL6,
     FIRST_FREE,
-    MOST,
-    entry_bytes,
+    ROUTER_ALERT,
     label_at,
     read_stack,
 )
-from npexplore.golden.mpls.switch import HERE, NULL, LabelEntry, is_ip, with_ttl
+from npexplore.golden.mpls.switch import HERE, NULL, is_ip, swapped, with_ttl
 from npexplore.golden.reasons import Reason, by_code
 from npexplore.golden.router.forward import IPV4_TYPE
 from npexplore.machine.step_programs import Call, Context, Field, StepProgram
@@ -36,21 +37,23 @@ def mpls_steps(box: Box, counting: bool, below: Sequence[str] = ("ipv4",)) -> St
     inner = [f"{name}_extract" for name in below]
     program = StepProgram("mpls", "mpls_extract", [Field("label_entry", LABEL_BITS, lambda c: c.packet)])
 
-    @program.step(["label_entry"], goes=["mpls_lookup", "exception"])
+    @program.step(["label_entry"], goes=["mpls_lookup", "exception", "control"])
     def mpls_extract(c: Context) -> str:
-        if c.link_broadcast:
-            return fail(c, Reason.LINK_BROADCAST)
         if not hasattr(c, "handed"):  # the first label
-            reason = read_stack(c.packet).reason
+            reason = link_fault(box.ipv4.router.ports[c.port].mac, c.frame) or by_code(read_stack(c.packet).reason)
             if reason:
-                return fail(c, by_code(reason))
+                return fail(c, reason)
             c.handed = None
         c.top = label_at(c.packet, 0)
+        if c.top.label == ENTROPY_INDICATOR and not c.top.bottom:
+            return "control"
         c.ttl = c.top.ttl if c.handed is None else c.handed
         c.label, c.null = c.top.label, c.top.label in (EXPLICIT_NULL4, EXPLICIT_NULL6)
         c.looked_up = not c.null
         if c.ttl <= 1:
             return fail(c, Reason.LABEL_TTL_EXPIRED)
+        if c.label == ROUTER_ALERT and not c.top.bottom:
+            return fail(c, Reason.LABEL_ALERT)
         if c.label < FIRST_FREE and not c.null:
             return fail(c, Reason.LABEL_RESERVED)
         return "mpls_lookup"
@@ -71,7 +74,7 @@ def mpls_steps(box: Box, counting: bool, below: Sequence[str] = ("ipv4",)) -> St
             return fail(c, Reason.LABEL_UNKNOWN)
         below = c.packet[ENTRY:]
         if c.entry.labels:
-            return _sent(box, c, MPLS_TYPE, _swapped(c) + below)
+            return _sent(box, c, MPLS_TYPE, swapped(c.top, c.entry, c.ttl) + below)
         if c.top.bottom and not is_ip(below, c.label):
             return fail(c, Reason.NOT_IP_BELOW)
         if c.entry.port != HERE:
@@ -86,15 +89,6 @@ def mpls_steps(box: Box, counting: bool, below: Sequence[str] = ("ipv4",)) -> St
         return step if step in inner else "control"
 
     return program
-
-
-def _swapped(c: Context) -> bytes:
-    """Return the labels that take the top's place."""
-    entry: LabelEntry = c.entry
-    *pushed, swapped = entry.labels
-    first = c.ttl - 1 if entry.uniform else MOST
-    stack = b"".join(entry_bytes(c.top._replace(label=one, bottom=0, ttl=first)) for one in pushed)
-    return stack + entry_bytes(c.top._replace(label=swapped, ttl=c.ttl - 1))
 
 
 def _sent(box: Box, c: Context, kind: bytes, packet: bytes) -> str:

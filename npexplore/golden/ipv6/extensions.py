@@ -2,7 +2,8 @@
 
 A header is (length field + 1) * 8 bytes long; the fragment header 8 (section 4.5), the authentication header
 (length field + 2) * 4 (RFC 4302 section 2.2). The chain ends with a header that is none of them, with encrypted
-payload (RFC 4303), and with a fragment that is not the first, behind which stands no header (section 4.5).
+payload (RFC 4303), and with a fragment that is not the first, behind which stands no header (section 4.5). Hop-by-hop
+options behind a payload length of 0 are a jumbogram, which has at least 65,536 bytes (RFC 2675 section 3).
 """
 
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -42,6 +43,8 @@ def read_chain(packet: bytes) -> "Chain[int]":
     if reason:
         return Chain(reason, 0, 0, 0, 0)
     header = read_header(packet)
+    if header.next_header == HOP_BY_HOP and not header.payload_length:
+        return Chain(Reason.JUMBOGRAM, 0, HOP_BY_HOP, SHORTEST, 0)
     end = SHORTEST + header.payload_length
     protocol, at, named, count = header.next_header, SHORTEST, 6, 0  # named: where the next header's type stands
     while protocol in CHAINED:

@@ -7,29 +7,23 @@ address.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from npexplore.golden.ipv4.icmp_limit import TokenBucket
 from npexplore.golden.ipv6.addresses import address_text
-from npexplore.golden.ipv6.extensions import HOP_BY_HOP, read_chain
-from npexplore.golden.ipv6.header import SHORTEST, Header6, read_header
-from npexplore.golden.ipv6.hop_limit import decrement_hop_limit
-from npexplore.golden.ipv6.hop_options import read_hop_options
+from npexplore.golden.ipv6.header import Header6, read_header
 from npexplore.golden.ipv6.icmp import IcmpError6, error_for, icmp_error, may_answer
-from npexplore.golden.ipv6.scope import Kind, address_kind, martian
-from npexplore.golden.ipv6.validate import validate
+from npexplore.golden.ipv6.redirect import redirect, redirect_target
+from npexplore.golden.ipv6.scope import Kind, address_kind
 from npexplore.golden.lookup import LPMS6
-from npexplore.golden.reasons import Reason, by_code
+from npexplore.golden.mpls.impose import told_stack, typed
+from npexplore.golden.reasons import Reason
 from npexplore.golden.router.configuration import KINDS, Router
-from npexplore.golden.router.forward import ETHERNET, Outcome, Sent, Stage
+from npexplore.golden.router.forward import Outcome, Sent, Stage
 from npexplore.golden.router.six import Route6, Six
 
 IPV6_TYPE = b"\x86\xdd"
-NO_SUCH_ROUTE = {
-    KINDS.index("blackhole"): Reason.BLACKHOLE,
-    KINDS.index("unreachable"): Reason.UNREACHABLE6,
-    KINDS.index("prohibit"): Reason.PROHIBITED6,
-}
 
 
 @dataclass
@@ -66,10 +60,10 @@ class Forwarder6:
         self, router: Router, six: Six, *, profile: str = "rfc1812", lookup: str = "six_level",
         error_limit: TokenBucket | None = None,
     ) -> None:  # fmt: skip
-        self.router, self.six, self.stages = router, six, STAGES6[profile]
+        self.router, self.six, self.stages = router, six, stages6()[profile]
         self.linux = profile == "linux"
         self.error_limit = error_limit
-        numbers: dict[tuple[int, int, int], int] = {}
+        numbers: dict[tuple[int, int, int, bytes], int] = {}
         for row in six.routes:
             numbers.setdefault(row[2:], len(numbers))
         self.hops = [Route6(0, 0, *key) for key in numbers]
@@ -100,13 +94,20 @@ class Forwarder6:
                 self._tell(walk, reason)
                 return Outcome(reason, tuple(walk.sent))
         assert walk.hop is not None
-        walk.sent.append(Sent(walk.hop.port, self.framed(walk.hop.port, walk.next_hop, walk.out)))
+        walk.sent.append(Sent(walk.hop.port, self.framed(walk.hop, walk.next_hop, walk.out)))
         return Outcome(Reason.NONE, tuple(walk.sent))
 
-    def framed(self, port: int, next_hop: int, packet: bytes) -> bytes:
-        """Return a packet in the frame that carries it over a link."""
-        link = self.router.ports[port]
-        return self.six.neighbours.get(next_hop, link.peer_mac) + link.mac + IPV6_TYPE + packet
+    def framed(self, hop: Route6, next_hop: int, packet: bytes) -> bytes:
+        """Return a packet in the frame that carries it over a link, below the labels that its route pushes."""
+        return self.mac_of(hop.port, next_hop) + self.router.ports[hop.port].mac + typed(packet, hop.stack, IPV6_TYPE)
+
+    def mac_of(self, port: int, address: int) -> bytes:
+        """Return the MAC address of a neighbour: its own, else the one at the other end of the link."""
+        return self.six.neighbours.get(address, self.router.ports[port].peer_mac)
+
+    def room(self, hop: Route6) -> int:
+        """Return how long a packet may be that goes by a route: its labels take from the link's MTU (RFC 3032 3.5)."""
+        return self.router.ports[hop.port].mtu - len(hop.stack)
 
     def has_neighbour(self, port: int, address: int) -> bool:
         """Say whether somebody on a link has an address: anybody may, unless the neighbours are listed."""
@@ -120,159 +121,55 @@ class Forwarder6:
         if hop.kind:
             return f"{address_text(address)} is in a route of kind {KINDS[hop.kind]}"
         via = f" via {address_text(hop.via)}" if hop.via else ", on its link"
-        return f"{address_text(address)} goes out by {self.router.ports[hop.port].name}{via}"
+        return f"{address_text(address)} goes out by {self.router.ports[hop.port].name}{via}{told_stack(hop.stack)}"
 
     def _tell(self, walk: Walk6, reason: Reason) -> None:
         """Send the ICMPv6 error that a reason calls for, if one may be sent, by the way its source is routed."""
         if self.linux and reason is Reason.UNREACHABLE6:
             reason = Reason.NO_ROUTE6
         link = self.six.ports[walk.port]
-        mtu = self.router.ports[walk.hop.port].mtu if walk.hop and walk.hop.port >= 0 else 0
+        mtu = self.room(walk.hop) if walk.hop and walk.hop.port >= 0 else 0
         error = error_for(reason, mtu=mtu, pointer=walk.pointer)
         if error is None or not walk.tell or not may_answer(walk.packet, error, link_multicast=walk.link_multicast):
             return
         target = walk.header.source
         if address_kind(target) is Kind.LINK_LOCAL:
             if link is not None:
-                self._answer(walk, error, walk.port, target, link.link_local)
+                self._answer(walk, error, Route6(0, 0, 0, walk.port, 0), target, link.link_local)
             return
         hop = self.route(target)
         if hop is None or hop.kind or not self.has_neighbour(hop.port, hop.via or target):
             return
         leaves = self.six.ports[hop.port]
         if leaves is not None:
-            self._answer(walk, error, hop.port, hop.via or target, leaves.address)
+            self._answer(walk, error, hop, hop.via or target, leaves.address)
 
-    def _answer(self, walk: Walk6, error: IcmpError6, port: int, next_hop: int, source: int) -> None:
-        if self.error_limit is not None and not self.error_limit.allow(walk.time_ns):
+    def redirect(self, walk: Walk6) -> None:
+        """Tell the sender of a better first hop, where RFC 4861 section 8.2 asks for it."""
+        assert walk.hop is not None
+        header, link, port = walk.header, self.six.ports[walk.port], walk.port
+        target = redirect_target(port, link, walk.hop, header.source, header.destination)
+        if target is None or not self.has_neighbour(port, header.source) or not self._may_tell(walk):
+            return
+        assert link is not None
+        message = redirect(walk.packet, link.link_local, target, self.mac_of(port, target))
+        walk.sent.append(Sent(port, self.framed(Route6(0, 0, 0, port, 0), header.source, message), icmp=True))
+
+    def _may_tell(self, walk: Walk6) -> bool:
+        return self.error_limit is None or self.error_limit.allow(walk.time_ns)
+
+    def _answer(self, walk: Walk6, error: IcmpError6, hop: Route6, next_hop: int, source: int) -> None:
+        if not self._may_tell(walk):
             return
         destination = walk.header.destination
         if destination in self.own and address_kind(destination) is Kind.ROUTABLE:
             source = destination  # RFC 4443 section 2.2 (a)
         message = icmp_error(error, walk.packet, source)
-        walk.sent.append(Sent(port, self.framed(port, next_hop, message), icmp=True))
+        walk.sent.append(Sent(hop.port, self.framed(hop, next_hop, message), icmp=True))
 
 
-def link(router: Forwarder6, walk: Walk6) -> Reason:
-    """Take the packet out of its frame, if that is for this router or for many."""
-    walk.link_multicast = bool(walk.frame[0] & 1)
-    if not walk.link_multicast and walk.frame[:6] != router.router.ports[walk.port].mac:
-        return Reason.OTHER_STATION
-    walk.packet = walk.frame[ETHERNET:]
-    return Reason.NONE
+def stages6() -> Mapping[str, tuple[Stage, ...]]:
+    """Return the stages of each profile."""
+    from npexplore.golden.ipv6.stages import STAGES6
 
-
-def valid(router: Forwarder6, walk: Walk6) -> Reason:
-    """Check the header; cut off what the link added behind the packet."""
-    reason = validate(walk.packet)
-    if not reason:
-        walk.packet = walk.packet[: SHORTEST + walk.header.payload_length]
-    return reason
-
-
-def martians(router: Forwarder6, walk: Walk6) -> Reason:
-    """Refuse addresses that cannot be; to the kernel the unspecified address is one without a route."""
-    reason = martian(walk.header.source, walk.header.destination)
-    nowhere = reason is Reason.MARTIAN_DESTINATION6 and not walk.header.destination
-    return Reason.NONE if router.linux and nowhere else reason
-
-
-def chain(router: Forwarder6, walk: Walk6) -> Reason:
-    """Walk the extension headers; a chain that is cut can be discarded on the way (RFC 7112 section 5)."""
-    found = read_chain(walk.packet)
-    walk.pointer = found.pointer
-    return by_code(found.reason)
-
-
-def first_header(router: Forwarder6, walk: Walk6) -> Reason:
-    """Look whether the hop-by-hop options are whole, and at no other extension header."""
-    if walk.header.next_header != HOP_BY_HOP:
-        return Reason.NONE
-    whole = len(walk.packet) >= SHORTEST + 8 and len(walk.packet) >= SHORTEST + 8 * walk.packet[SHORTEST + 1] + 8
-    return Reason.NONE if whole else Reason.EXTENSION_CUT
-
-
-def options(router: Forwarder6, walk: Walk6) -> Reason:
-    """Look into the hop-by-hop options; the first fault ends the way."""
-    found = read_hop_options(walk.packet)
-    walk.pointer, walk.tell = found.pointer, found.tell or not found.reason
-    return found.reason
-
-
-def deliver(router: Forwarder6, walk: Walk6) -> Reason:
-    """Keep what is for the router, for many, or for this link."""
-    destination = walk.header.destination
-    if address_kind(destination) is Kind.MULTICAST:
-        return Reason.MULTICAST6
-    if walk.link_multicast:
-        return Reason.LINK_BROADCAST
-    if destination in router.own:
-        return Reason.LOCAL_DELIVERY
-    return Reason.LINK_LOCAL_DESTINATION if address_kind(destination) is Kind.LINK_LOCAL else Reason.NONE
-
-
-def look_up(router: Forwarder6, walk: Walk6) -> Reason:
-    """Find the route of the destination."""
-    walk.hop = router.route(walk.header.destination)
-    if walk.hop is None:
-        return Reason.NO_ROUTE6
-    return NO_SUCH_ROUTE[walk.hop.kind] if walk.hop.kind else Reason.NONE
-
-
-def hop_limit(router: Forwarder6, walk: Walk6) -> Reason:
-    """One hop less."""
-    reason, walk.out = decrement_hop_limit(walk.packet)
-    return reason
-
-
-def scope(router: Forwarder6, walk: Walk6) -> Reason:
-    """Let no link-local source leave its link."""
-    return Reason.BEYOND_SCOPE if address_kind(walk.header.source) is Kind.LINK_LOCAL else Reason.NONE
-
-
-def fit(router: Forwarder6, walk: Walk6) -> Reason:
-    """See that the link carries the packet; only its source may cut it."""
-    assert walk.hop is not None
-    return Reason.PACKET_TOO_BIG if len(walk.out) > router.router.ports[walk.hop.port].mtu else Reason.NONE
-
-
-def neighbour(router: Forwarder6, walk: Walk6) -> Reason:
-    """Find the next hop on its link."""
-    assert walk.hop is not None
-    return Reason.NONE if router.has_neighbour(walk.hop.port, walk.next_hop) else Reason.NO_NEIGHBOUR6
-
-
-R = Reason
-_BEFORE = (
-    Stage("link", "RFC 2464 section 6", ("frame", "port"), (R.OTHER_STATION,), link),
-    Stage("header", "RFC 8200 section 3", ("packet",), (R.TOO_SHORT6, R.BAD_VERSION6, R.TRUNCATED6), valid),
-    Stage(
-        "martians", "RFC 4291 section 2.5", ("source", "destination"), (R.MARTIAN_SOURCE6, R.MARTIAN_DESTINATION6),
-        martians,
-    ),
-)  # fmt: skip
-_CHAIN = Stage(
-    "extension headers", "RFC 8200 section 4", ("packet",), (R.EXTENSION_CUT, R.HOP_BY_HOP_LATE), chain
-)  # fmt: skip
-_FIRST = Stage("extension headers", "RFC 8200 section 4", ("packet",), (R.EXTENSION_CUT,), first_header)
-_AFTER = (
-    Stage(
-        "hop-by-hop options", "RFC 8200 section 4.2", ("packet",), (R.HOP_OPTION_CUT, R.HOP_OPTION_UNKNOWN), options
-    ),
-    Stage(
-        "delivery", "RFC 4291 section 2", ("destination", "link_multicast"),
-        (R.MULTICAST6, R.LINK_BROADCAST, R.LOCAL_DELIVERY, R.LINK_LOCAL_DESTINATION), deliver,
-    ),
-    Stage(
-        "lookup", "RFC 4443 section 3.1", ("destination",),
-        (R.NO_ROUTE6, R.BLACKHOLE, R.UNREACHABLE6, R.PROHIBITED6), look_up,
-    ),
-    Stage("hop limit", "RFC 8200 section 3", ("hop_limit",), (R.HOP_LIMIT_EXCEEDED,), hop_limit),
-    Stage("scope", "RFC 4291 section 2.5.6", ("source",), (R.BEYOND_SCOPE,), scope),
-    Stage("size", "RFC 8200 section 5", ("payload_length", "hop"), (R.PACKET_TOO_BIG,), fit),
-    Stage("neighbour", "RFC 4861 section 7.2", ("hop",), (R.NO_NEIGHBOUR6,), neighbour),
-)  # fmt: skip
-STAGES6: dict[str, tuple[Stage, ...]] = {
-    "rfc1812": (*_BEFORE, _CHAIN, *_AFTER),
-    "linux": (*_BEFORE, _FIRST, *_AFTER),
-}
+    return STAGES6

@@ -26,6 +26,7 @@ from npexplore.golden.linux.options import (
     without_uncopied,
 )
 from npexplore.golden.linux.routes import MULTICAST, attached, not_a_host, port_of, reply_route
+from npexplore.golden.mpls.impose import typed
 from npexplore.golden.reasons import Reason
 from npexplore.golden.router.forward import (
     IPV4_TYPE,
@@ -163,9 +164,9 @@ def fit(router: Forwarder, walk: Walk) -> Reason:
     """Refuse what is too long and must not be cut; else count down, redirect, finish the options and cut."""
     assert walk.hop is not None
     port = router.router.ports[walk.hop.port]
-    header = walk.header
-    if header.total_length > port.mtu and header.flags & DF:
-        walk.mtu = port.mtu
+    header, room = walk.header, router.room(walk.hop)
+    if header.total_length > room and header.flags & DF:
+        walk.mtu = room
         return R.FRAGMENTATION_NEEDED
     _, walk.packet = decrement_ttl(walk.packet)
     if walk.hop.port == walk.port and not walk.options.route and attached(router, walk.port, header.source):
@@ -173,7 +174,7 @@ def fit(router: Forwarder, walk: Walk) -> Reason:
     head = bytearray(walk.packet[: header.header_length])
     finish_options(head, walk.options, port.address)
     packet = with_checksum(bytes(head) + walk.packet[len(head) :])
-    walk.out = cut(packet, port.mtu)
+    walk.out = cut(packet, room)
     return R.NONE if walk.out else R.MTU_TOO_SMALL
 
 
@@ -233,7 +234,7 @@ def send_error(router: Forwarder, walk: Walk, error: IcmpError) -> None:
     options = echo_options(walk.packet, found, partial(not_a_host, router), source, _milliseconds(walk))
     if options is None:
         return
-    room = min(port.mtu, LONGEST) - FULL_HEADER - len(options) - 8
+    room = min(router.room(hop), LONGEST) - FULL_HEADER - len(options) - 8
     if room <= FULL_HEADER:
         return
     body = bytes([error.type, error.code, 0, 0]) + error.rest.to_bytes(4, "big") + walk.packet[:room]
@@ -243,7 +244,7 @@ def send_error(router: Forwarder, walk: Walk, error: IcmpError) -> None:
         ttl=1 if target >> 28 == MULTICAST else 64, protocol=ICMP,
     )  # fmt: skip
     mac = router.router.mac_of(hop.port, hop.via or target) if mac is None else mac
-    walk.sent.append(Sent(hop.port, mac + port.mac + IPV4_TYPE + message, icmp=True))
+    walk.sent.append(Sent(hop.port, mac + port.mac + typed(message, hop.stack, IPV4_TYPE), icmp=True))
 
 
 LINUX = Profile(

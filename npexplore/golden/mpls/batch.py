@@ -26,7 +26,7 @@ class LabelledMany(NamedTuple):
 
 
 class BatchLabels:
-    """Decides columns of frames of type 0x8847, as `forward_labelled` does."""
+    """Decides columns of labelled frames, as `forward_labelled` does."""
 
     def __init__(self, router: Router, known: LabelMap) -> None:
         self._mac = words_of_macs(router.ports)
@@ -45,8 +45,7 @@ class BatchLabels:
         plan = plan_many(below, columns)
         reason, entry = plan.reason, plan.entry
         reason[(reason == 0) & (entry >= 0) & (plan.size > self._mtu[entry])] = Reason.LABELLED_TOO_BIG
-        kernels.stations(packets.buffer, packets.words, packets.offset, frames.port, self._mac,
-                         int(Reason.OTHER_STATION), int(Reason.LINK_BROADCAST), reason)  # fmt: skip
+        kernels.stations(packets.buffer, packets.words, packets.offset, frames.port, self._mac, reason)
         going = reason == 0
         rows = np.flatnonzero(going)
         size = plan.size[rows] + ETHERNET

@@ -1,28 +1,32 @@
 """Labelled frames through a router: link, stack and label map, size; IP that comes out below goes on by its own rules.
 
-RFC 3032 section 4.1: frames of type 0x8847. No ICMP message is sent about them: what is wrong with a label stack is not
-the doing of whoever sent the packet below it.
+RFC 3032 section 4.1: frames of type 0x8847. Those of type 0x8848 begin with a label that the sender chose (RFC 5332
+section 4), for which this router has no map. No ICMP message is sent about labelled frames: what is wrong with a stack
+is not the doing of whoever sent the packet below it.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from npexplore.golden.mpls.impose import MPLS_TYPE as MPLS_TYPE
 from npexplore.golden.mpls.switch import LabelMap, switch
 from npexplore.golden.reasons import Reason, by_code
 
 if TYPE_CHECKING:
     from npexplore.golden.router.configuration import Router
 
-MPLS_TYPE, IPV4_TYPE, IPV6_TYPE = b"\x88\x47", b"\x08\x00", b"\x86\xdd"
+UPSTREAM_TYPE = b"\x88\x48"
+LABEL_TYPES = (MPLS_TYPE, UPSTREAM_TYPE)
+IPV4_TYPE, IPV6_TYPE = b"\x08\x00", b"\x86\xdd"
 ETHERNET = 14
 STAGES = (
-    ("link", "RFC 3032 section 4", (Reason.OTHER_STATION, Reason.LINK_BROADCAST)),
+    ("link", "RFC 3032 section 4", (Reason.OTHER_STATION, Reason.LABEL_UPSTREAM, Reason.LINK_BROADCAST)),
     (
         "labels", "RFC 3032 section 2, RFC 3443",
         (
-            Reason.LABEL_CUT, Reason.NO_BOTTOM, Reason.LABEL_TTL_EXPIRED, Reason.LABEL_RESERVED, Reason.LABEL_UNKNOWN,
-            Reason.NOT_IP_BELOW,
+            Reason.LABEL_CUT, Reason.NO_BOTTOM, Reason.LABEL_TTL_EXPIRED, Reason.LABEL_ALERT, Reason.LABEL_RESERVED,
+            Reason.LABEL_UNKNOWN, Reason.NOT_IP_BELOW,
         ),
     ),
     ("size", "RFC 3032 section 3", (Reason.LABELLED_TOO_BIG,)),
@@ -37,12 +41,21 @@ class Labelled(NamedTuple):
     port: int = -1
 
 
+def link_fault(mac: bytes, frame: bytes) -> Reason:
+    """Return why a labelled frame that came in by a port with this address is not looked into."""
+    many = frame[0] & 1
+    if not many and frame[:6] != mac:
+        return Reason.OTHER_STATION
+    if frame[12:ETHERNET] == UPSTREAM_TYPE:
+        return Reason.LABEL_UPSTREAM
+    return Reason.LINK_BROADCAST if many else Reason.NONE
+
+
 def forward_labelled(router: Router, known: LabelMap, port: int, frame: bytes) -> Labelled:
-    """Decide one frame of type 0x8847 that came in by a port."""
-    if frame[0] & 1:
-        return Labelled(Reason.LINK_BROADCAST)
-    if frame[:6] != router.ports[port].mac:
-        return Labelled(Reason.OTHER_STATION)
+    """Decide one labelled frame that came in by a port."""
+    reason = link_fault(router.ports[port].mac, frame)
+    if reason:
+        return Labelled(reason)
     made = switch(frame[ETHERNET:], known)
     if made.reason:
         return Labelled(by_code(made.reason))

@@ -19,6 +19,7 @@ T = TypeVar("T", int, NDArray[Any])
 ENTRY = 4
 LABELS = 1 << 20
 EXPLICIT_NULL4, ROUTER_ALERT, EXPLICIT_NULL6, IMPLICIT_NULL = 0, 1, 2, 3  # RFC 3032 section 2.1
+ENTROPY_INDICATOR = 7  # the next entry is an entropy label, which is never looked up (RFC 6790)
 FIRST_FREE = 16  # labels below are special-purpose (RFC 7274 section 3)
 MOST = 255  # of a time to live
 
@@ -83,6 +84,19 @@ def write_stack(labels: Iterable[Label]) -> bytes:
             raise InputError(f"a label has 20 bits, its traffic class 3 and its time to live 8, got {row}")
         out += entry_bytes(row._replace(bottom=int(number == len(rows) - 1)))
     return out
+
+
+def check_outgoing(label: int) -> None:
+    """Raise InputError for a label that no router puts on a packet.
+
+    Explicit nulls may be put on a packet, at any place of a stack (RFC 4182 section 3); implicit null never is, and
+    the other special labels say what no route or label map decides.
+    """
+    if not FIRST_FREE <= label < LABELS and label not in (EXPLICIT_NULL4, EXPLICIT_NULL6):
+        raise InputError(
+            f"outgoing label must be {FIRST_FREE} to {LABELS - 1}, or explicit null "
+            f"({EXPLICIT_NULL4} for IPv4, {EXPLICIT_NULL6} for IPv6), got {label}"
+        )
 
 
 def entry_bytes(row: Label) -> bytes:

@@ -3,7 +3,8 @@
 The top label names an entry of the incoming label map. Its labels take the top's place (swap, and push for more than
 one); without labels the top is popped, and the packet goes to the entry's next hop or, without one, is looked at again
 here: by the next label, or by what lies below the stack. Explicit nulls (0 and 2) are popped and looked below, at any
-place of the stack (RFC 4182 section 3).
+place of the stack (RFC 4182 section 3). An entropy label goes with the indicator in front of it, unseen (RFC 6790); a
+router alert label above others is for the router itself, and all else below 16 is not taken.
 
 Time to live (RFC 3443 sections 3.4 to 3.6). Incoming: that of the top label; after a pop here, that of the popped label
 in the uniform model, that of what was exposed in the pipe model. Outgoing: one less, written into swapped labels and,
@@ -23,12 +24,16 @@ from npexplore.errors import InputError
 from npexplore.golden.checksum import update_checksum
 from npexplore.golden.columns import Packets
 from npexplore.golden.mpls.stack import (
+    ENTROPY_INDICATOR,
     ENTRY,
     EXPLICIT_NULL4,
     EXPLICIT_NULL6,
     FIRST_FREE,
     LABELS,
     MOST,
+    ROUTER_ALERT,
+    Label,
+    check_outgoing,
     entry_bytes,
     label_at,
     read_stack,
@@ -51,7 +56,7 @@ class LabelEntry(NamedTuple):
     uniform: bool = True
 
 
-NULL = LabelEntry()
+NULL, PIPE_NULL = LabelEntry(), LabelEntry(uniform=False)
 
 
 class Switched(NamedTuple):
@@ -78,17 +83,13 @@ class LabelMap:
     def of(cls, entries: Mapping[int, LabelEntry]) -> "LabelMap":
         """Return the map of entries by label; raises InputError for labels out of range or special ones.
 
-        Explicit nulls may be put on a packet, but have no entry: what they mean is fixed.
+        Explicit nulls have no entry: what they mean is fixed.
         """
         for label, entry in entries.items():
             if not FIRST_FREE <= label < LABELS:
                 raise InputError(f"label must be {FIRST_FREE} to {LABELS - 1}, got {label}")
             for one in entry.labels:
-                if not FIRST_FREE <= one < LABELS and one not in (EXPLICIT_NULL4, EXPLICIT_NULL6):
-                    raise InputError(
-                        f"outgoing label must be {FIRST_FREE} to {LABELS - 1}, or explicit null "
-                        f"({EXPLICIT_NULL4} for IPv4, {EXPLICIT_NULL6} for IPv6), got {one}"
-                    )
+                check_outgoing(one)
             if entry.labels and entry.port == HERE:
                 raise InputError(f"what gets labels must go out by a port: label {label} has neither via nor port")
         return cls(tuple(entries.values()), {label: k for k, label in enumerate(entries)})
@@ -127,37 +128,45 @@ def switch(packet: bytes, known: LabelMap) -> Switched:
     shape = read_stack(packet)
     if shape.reason:
         return Switched(shape.reason, b"")
-    handed: int | None = None
-    for number in range(shape.depth):
-        top, below = label_at(packet, number), packet[ENTRY * (number + 1) :]
+    number, handed = 0, None
+    while True:
+        top = label_at(packet, number)
+        paired = top.label == ENTROPY_INDICATOR and not top.bottom
+        after = number + 1 + paired
+        bottom, below = label_at(packet, after - 1).bottom, packet[ENTRY * after :]
         ttl = top.ttl if handed is None else handed
-        if ttl <= 1:
+        unseen = paired and number > 0 and handed is None  # below a label of the pipe model
+        if ttl <= 1 and not unseen:
             return Switched(Reason.LABEL_TTL_EXPIRED, b"", levels=number)
-        if top.label in (EXPLICIT_NULL4, EXPLICIT_NULL6):
-            found, entry = -1, NULL
-        elif top.label < FIRST_FREE:
-            return Switched(Reason.LABEL_RESERVED, b"", levels=number)
-        elif top.label not in known.number:
-            return Switched(Reason.LABEL_UNKNOWN, b"", levels=number + 1)
-        else:
-            found = known.number[top.label]
+        found, entry = -1, PIPE_NULL if unseen else NULL
+        if top.label == ROUTER_ALERT and not bottom:
+            return Switched(Reason.LABEL_ALERT, b"", levels=number)
+        if top.label >= FIRST_FREE:
+            found = known.number.get(top.label, -1)
+            if found < 0:
+                return Switched(Reason.LABEL_UNKNOWN, b"", levels=after)
             entry = known.entries[found]
+        elif not paired and top.label not in (EXPLICIT_NULL4, EXPLICIT_NULL6):
+            return Switched(Reason.LABEL_RESERVED, b"", levels=number)
         if entry.labels:
-            *pushed, swapped = entry.labels
-            first = ttl - 1 if entry.uniform else MOST
-            stack = b"".join(entry_bytes(top._replace(label=one, bottom=0, ttl=first)) for one in pushed)
-            stack += entry_bytes(top._replace(label=swapped, ttl=ttl - 1))
-            return Switched(Reason.NONE, stack + below, found, True, number + 1)
-        if top.bottom and not is_ip(below, top.label):
-            return Switched(Reason.NOT_IP_BELOW, b"", levels=number + 1)
+            return Switched(Reason.NONE, swapped(top, entry, ttl) + below, found, True, after)
+        if bottom and not is_ip(below, top.label):
+            return Switched(Reason.NOT_IP_BELOW, b"", levels=after)
         if entry.port != HERE:
-            exposed = with_ttl(below, ttl - 1, not top.bottom) if entry.uniform else below
-            return Switched(Reason.NONE, exposed, found, not top.bottom, number + 1)
-        if top.bottom:
+            exposed = with_ttl(below, ttl - 1, not bottom) if entry.uniform else below
+            return Switched(Reason.NONE, exposed, found, not bottom, after)
+        if bottom:
             exposed = with_ttl(below, ttl, False) if entry.uniform else below
-            return Switched(Reason.NONE, exposed, -1, False, number + 1)
-        handed = ttl if entry.uniform else None
-    raise AssertionError("a stack ends with its bottom")
+            return Switched(Reason.NONE, exposed, -1, False, after)
+        number, handed = after, ttl if entry.uniform else None
+
+
+def swapped(top: Label, entry: LabelEntry, ttl: int) -> bytes:
+    """Return the labels that take the place of the top one."""
+    *pushed, last = entry.labels
+    first = ttl - 1 if entry.uniform else MOST
+    stack = b"".join(entry_bytes(top._replace(label=one, bottom=0, ttl=first)) for one in pushed)
+    return stack + entry_bytes(top._replace(label=last, ttl=ttl - 1))
 
 
 def is_ip(packet: bytes, label: int) -> bool:

@@ -14,12 +14,13 @@ from npexplore._kernels import golden_forward as kernels
 from npexplore.errors import InputError
 from npexplore.golden.ipv4.addresses import mask_of
 from npexplore.golden.ipv4.icmp_limit import TokenBucket
+from npexplore.golden.mpls.impose import MPLS_TYPE
 from npexplore.golden.reasons import Reason, by_code
 from npexplore.golden.router.configuration import Router
 from npexplore.golden.router.forward import ETHERNET, IPV4_TYPE, Forwarder
 from npexplore.golden.router.frames import Forwarded as Forwarded
 from npexplore.golden.router.frames import Frames as Frames
-from npexplore.golden.router.frames import send_all, words_of_macs
+from npexplore.golden.router.frames import padded_heads, send_all, words_of_macs
 from npexplore.golden.router.mixed import Mixed
 
 _BLOCK_BITS = 16  # addresses are sorted out by their upper bits before they are looked at
@@ -47,13 +48,13 @@ class BatchForwarder:
             np.array(links.length, np.int64) < 31,
         )
         self._mac = words_of_macs(ports)
-        self._mtu = np.array([port.mtu for port in ports], np.int64)
         self._notable = self._blocks()
         hops = self.reference.hops
         self._hops = (
             np.array([hop.kind for hop in hops], np.uint8),
             np.array([hop.port for hop in hops], np.int64),
             np.array([hop.via == 0 for hop in hops], np.bool_),
+            np.array([self.reference.room(hop) if hop.port >= 0 else 0 for hop in hops], np.int64),
         )
         self._neighbour = np.array(sorted(router.neighbours), np.uint32)
         self._heads = self._frame_heads()
@@ -79,18 +80,18 @@ class BatchForwarder:
                     notable[address >> (32 - _BLOCK_BITS)] = True
         return notable
 
-    def _frame_heads(self) -> NDArray[np.uint8]:
-        """Return the first 14 bytes of frames: one for each hop, then for each port one for each neighbour."""
+    def _frame_heads(self) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+        """Return what stands in front of packets: one for each hop, then for each port one for each neighbour."""
         router, rows = self.router, []
         for hop in self.reference.hops:
             if hop.port < 0:
                 rows.append(bytes(ETHERNET))
             else:
                 mac = router.mac_of(hop.port, hop.via) if hop.via else router.ports[hop.port].peer_mac
-                rows.append(mac + router.ports[hop.port].mac + IPV4_TYPE)
+                rows.append(mac + router.ports[hop.port].mac + (MPLS_TYPE + hop.stack if hop.stack else IPV4_TYPE))
         for port in router.ports:
             rows += [router.neighbours[address] + port.mac + IPV4_TYPE for address in self._neighbour.tolist()]
-        return np.frombuffer(b"".join(rows), np.uint8).reshape(-1, ETHERNET)
+        return padded_heads(rows)
 
     def forward(self, frames: Frames) -> Forwarded:
         """Decide frames in their order; raises InputError for a port that is not there."""
@@ -116,15 +117,15 @@ class BatchForwarder:
         hop = self.reference.lpm.lookup_many(destination)
         out_port, head, out_size = np.empty(count, np.int16), np.empty(count, np.int32), np.empty(count, np.int64)
         kernels.settle(
-            buffer, offset, frames.port, destination, hop, *self._hops, self._mtu, *self._links[:2], self._neighbour,
-            many_first, verdict, out_port, head, out_size,
+            buffer, offset, frames.port, destination, hop, *self._hops, self._heads[1], *self._links[:2],
+            self._neighbour, many_first, verdict, out_port, head, out_size,
         )  # fmt: skip
         if any(port.listed_only for port in self.router.ports):
             self._check_neighbours(verdict, hop, out_port, destination)
 
         def write(packet: NDArray[np.int64], plain: NDArray[np.bool_], at: NDArray[np.int64],
                   sizes: NDArray[np.int64], out: NDArray[np.uint8]) -> None:  # fmt: skip
-            kernels.send(buffer, offset, packet, plain, self._heads, head, at, sizes, out)
+            kernels.send(buffer, offset, packet, plain, *self._heads, head, at, sizes, out)
 
         slow = np.flatnonzero(verdict == kernels.SLOW)
         return send_all(frames, verdict, slow, self.reference.decide, out_port, out_size, write)

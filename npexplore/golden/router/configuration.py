@@ -6,10 +6,8 @@ where its next hop is a neighbour (RFC 1812 section 2.2.5.1). docs/golden.md des
 
 from __future__ import annotations
 
-import gzip
 import re
-import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
@@ -21,7 +19,9 @@ from numpy.typing import NDArray
 
 from npexplore.errors import InputError, UnknownNameError, told_at
 from npexplore.golden.ipv4.addresses import address_number, address_text, mask_of, prefix_pair, prefix_text
+from npexplore.golden.mpls.stack import EXPLICIT_NULL4
 from npexplore.golden.router.policy import OFF, Policy
+from npexplore.golden.router.pushed import pushed_stack
 from npexplore.golden.router.records import KINDS as KINDS
 from npexplore.golden.router.records import LabelRecord as LabelRecord
 from npexplore.golden.router.records import NeighbourRecord as NeighbourRecord
@@ -29,6 +29,7 @@ from npexplore.golden.router.records import PortRecord as PortRecord
 from npexplore.golden.router.records import Profile as Profile
 from npexplore.golden.router.records import RouteRecord as RouteRecord
 from npexplore.golden.router.records import RouterFile as RouterFile
+from npexplore.golden.router.route_file import route_lines
 from npexplore.golden.router.six import Six, resolve_labels, resolve_six
 from npexplore.paths import share
 from npexplore.toml import decode
@@ -74,13 +75,17 @@ class Port:
 
 @dataclass(frozen=True)
 class RouteColumns:
-    """Routes as columns: prefix (value, length), kind (index of KINDS), port, next hop (0: the destination itself)."""
+    """Routes as columns: prefix (value, length), kind (index of KINDS), port, next hop (0: the destination itself).
+
+    stack: the place in Router.stacks of the labels that a route pushes; None: none does.
+    """
 
     value: NDArray[np.uint32]
     length: NDArray[np.uint8]
     kind: NDArray[np.uint8]
     port: NDArray[np.int16]
     via: NDArray[np.uint32]
+    stack: NDArray[np.int32] | None = None
 
     def __len__(self) -> int:
         return len(self.value)
@@ -90,7 +95,7 @@ class RouteColumns:
 class Router:
     """The configuration in numbers. `routes` begins with the ports' networks; of equal prefixes the last counts.
 
-    six: its IPv6 side; labels: its incoming label map.
+    six: its IPv6 side; labels: its incoming label map; stacks: those its IPv4 routes push, the first one empty.
     """
 
     ports: tuple[Port, ...]
@@ -101,6 +106,7 @@ class Router:
     policy: Policy = OFF
     six: Six | None = None
     labels: LabelMap | None = None
+    stacks: tuple[bytes, ...] = (b"",)
 
     def mac_of(self, port: int, address: int) -> bytes:
         """Return the MAC address of a neighbour: its own, else the one at the other end of the link."""
@@ -126,7 +132,7 @@ def load_router(path: str | Path) -> Router:
             raise UnknownNameError("router", str(path), [one.stem for one in folder.glob("*.toml")])
     try:
         record: RouterFile = decode(file.read_bytes(), RouterFile, file)
-        lines = _lines(file.parent / record.routes.file) if record.routes else []
+        lines = route_lines(file.parent / record.routes.file) if record.routes else []
     except OSError as error:
         raise InputError(f"{error.filename or path}: {error.strerror or error}") from None
     try:
@@ -161,18 +167,23 @@ def resolve(record: RouterFile, more: Iterable[tuple[str, RouteRecord]] = ()) ->
         if address in neighbours:
             raise InputError(f"{place}: {neighbour.address} has a MAC address already")
         neighbours[address] = mac_bytes(f"{place}: mac", neighbour.mac)
-    rows = [(port.network, port.length, 0, port.number, 0) for port in ports]
+    rows = [(port.network, port.length, 0, port.number, 0, 0) for port in ports]
+    stacks = {b"": 0}
     listed = [(f"route[{k}]", route) for k, route in enumerate(record.route)]
     wanted: tuple[list[tuple[str, RouteRecord]], ...] = ([], [])
     for place, route in chain(listed, more):
         wanted[":" in route.prefix].append((place, route))
-    rows += [_route(place, route, ports) for place, route in wanted[0]]
+    for place, route in wanted[0]:
+        stack, numbers = _route(place, route, ports)
+        rows.append((*numbers, stacks.setdefault(stack, len(stacks))))
     six = resolve_six(record.port, ports, neighbours6, wanted[1])
-    columns = np.array(rows, dtype=np.int64).reshape(-1, 5).T
-    types = (np.uint32, np.uint8, np.uint8, np.int16, np.uint32)
+    columns = np.array(rows, dtype=np.int64).reshape(-1, 6).T
+    types = (np.uint32, np.uint8, np.uint8, np.int16, np.uint32, np.int32)
     routes = RouteColumns(*(column.astype(kind) for column, kind in zip(columns, types, strict=True)))
     record.policy.limit()  # raises what is wrong with it
-    router = Router(tuple(ports), routes, neighbours, record.profile, policy=record.policy, six=six)
+    router = Router(
+        tuple(ports), routes, neighbours, record.profile, policy=record.policy, six=six, stacks=tuple(stacks)
+    )
     return replace(router, labels=resolve_labels(record.label, router))
 
 
@@ -238,44 +249,28 @@ def _checked(place: str, address: str) -> int:
         return address_number(address)
 
 
-def _route(place: str, route: RouteRecord, ports: list[Port]) -> tuple[int, int, int, int, int]:
-    """Return (value, length, kind, port, next hop)."""
+def _route(place: str, route: RouteRecord, ports: list[Port]) -> tuple[bytes, tuple[int, int, int, int, int]]:
+    """Return the labels to push, and (value, length, kind, port, next hop)."""
     with told_at(place):
         value, length = prefix_pair(route.prefix)
     if route.kind != "unicast":
-        if route.via is not None or route.port is not None:
-            raise InputError(f"{place}: a route of kind {route.kind} has neither via nor port")
-        return value, length, KINDS.index(route.kind), NO_PORT, 0
+        if route.via is not None or route.port is not None or route.push:
+            raise InputError(f"{place}: a route of kind {route.kind} has neither via nor port, and pushes nothing")
+        return b"", (value, length, KINDS.index(route.kind), NO_PORT, 0)
     if route.via is None and route.port is None:
         raise InputError(f"{place}: {prefix_text(value, length)} needs via or port, or a kind other than unicast")
     names = {port.name: port for port in ports}
     if route.port is not None and route.port not in names:
         raise UnknownNameError(f"{place}: port", route.port, names)
     if route.via is None:
-        return value, length, 0, names[str(route.port)].number, 0
+        port = names[str(route.port)]
+        stack = pushed_stack(place, route, port.mtu, smallest=SMALLEST_MTU, null=EXPLICIT_NULL4)
+        return stack, (value, length, 0, port.number, 0)
     via = _checked(place, route.via)
     reached = [port for port in ports if port.on_link(via)]
     if not reached or (route.port is not None and reached[0].name != route.port):
         links = ", ".join(f"{port.name} {prefix_text(port.network, port.length)}" for port in ports)
         raise InputError(f"{place}: next hop {address_text(via)} is on no link that it may use (links: {links})")
     _another_host(f"{place}: next hop", via, reached[0])
-    return value, length, 0, reached[0].number, via
-
-
-def _lines(path: Path) -> Iterator[tuple[str, RouteRecord]]:
-    """Yield the routes of a file with their places; empty lines and what follows # are skipped."""
-    data = path.read_bytes()
-    try:
-        data = gzip.decompress(data) if path.suffix == ".gz" else data
-    except (OSError, EOFError, zlib.error) as error:
-        raise InputError(f"{path.name}: not a whole gzip file: {error}") from None
-    for number, text in enumerate(data.decode(errors="replace").splitlines(), start=1):
-        words = text.partition("#")[0].split()
-        place = f"{path.name}:{number}"
-        if len(words) == 3 and words[1] == "via":
-            yield place, RouteRecord(prefix=words[0], via=words[2])
-        elif len(words) == 2:
-            to = {"kind": words[1]} if words[1] in KINDS[1:] else {"port": words[1]}
-            yield place, msgspec.convert({"prefix": words[0], **to}, RouteRecord)
-        elif words:
-            raise InputError(f"{place}: a route is PREFIX via ADDRESS or PREFIX PORT, got {text.strip()!r}")
+    stack = pushed_stack(place, route, reached[0].mtu, smallest=SMALLEST_MTU, null=EXPLICIT_NULL4)
+    return stack, (value, length, 0, reached[0].number, via)

@@ -19,7 +19,8 @@ from npexplore.golden.ipv4.header import Header, read_header
 from npexplore.golden.ipv4.icmp_limit import TokenBucket
 from npexplore.golden.ipv4.martians import Martians, martian_list
 from npexplore.golden.lookup import LPMS, Lpm
-from npexplore.golden.mpls.forward import IPV6_TYPE, MPLS_TYPE, forward_labelled
+from npexplore.golden.mpls.forward import IPV6_TYPE, LABEL_TYPES, forward_labelled
+from npexplore.golden.mpls.impose import told_stack, typed
 from npexplore.golden.reasons import Reason
 from npexplore.golden.router.configuration import KINDS, Router
 
@@ -38,11 +39,15 @@ NO_SUCH_ROUTE = {
 
 
 class Hop(NamedTuple):
-    """Where a route leads: its kind (index of KINDS), the port, the next hop's address (0: the destination itself)."""
+    """Where a route leads: its kind (index of KINDS), the port, the next hop's address (0: the destination itself).
+
+    stack: the labels that it pushes (golden/mpls/impose.py).
+    """
 
     kind: int
     port: int
     via: int
+    stack: bytes = b""
 
 
 class Sent(NamedTuple):
@@ -179,7 +184,7 @@ class Forwarder:
         kind = frame[12:ETHERNET]
         if kind == IPV6_TYPE and self.six is not None:
             return self.six.decide(port, frame, time_ns)
-        if kind == MPLS_TYPE and self.router.labels is not None:
+        if kind in LABEL_TYPES and self.router.labels is not None:
             return self._labelled(port, frame, time_ns)
         walk = Walk(port, frame, time_ns)
         reason = Reason.NONE
@@ -191,7 +196,7 @@ class Forwarder:
         else:
             assert walk.hop is not None
             for packet in walk.out:
-                walk.sent.append(Sent(walk.hop.port, self.framed(walk.hop.port, walk.next_hop, packet)))
+                walk.sent.append(Sent(walk.hop.port, self.framed(walk.hop, walk.next_hop, packet)))
         return Outcome(reason, tuple(sorted(walk.sent, key=lambda sent: sent.port)))
 
     def _six(self) -> Forwarder6 | None:
@@ -212,11 +217,15 @@ class Forwarder:
             return self.decide(port, made.frame, time_ns)
         return Outcome(Reason.NONE, (Sent(made.port, made.frame),))
 
-    def framed(self, port: int, next_hop: int, packet: bytes) -> bytes:
-        """Return a packet in the frame that carries it over a link."""
-        link = self.router.ports[port]
-        to = BROADCAST_MAC if next_hop == link.broadcast else self.router.mac_of(port, next_hop)
-        return to + link.mac + IPV4_TYPE + packet
+    def framed(self, hop: Hop, next_hop: int, packet: bytes) -> bytes:
+        """Return a packet in the frame that carries it over a link, below the labels that its route pushes."""
+        link = self.router.ports[hop.port]
+        to = BROADCAST_MAC if next_hop == link.broadcast else self.router.mac_of(hop.port, next_hop)
+        return to + link.mac + typed(packet, hop.stack, IPV4_TYPE)
+
+    def room(self, hop: Hop) -> int:
+        """Return how long a packet may be that goes by a route: its labels take from the link's MTU (RFC 3032 3.4)."""
+        return self.router.ports[hop.port].mtu - len(hop.stack)
 
     def on_link(self, port: int, address: int) -> bool:
         """Say whether an address lies in the network of a port."""
@@ -230,7 +239,7 @@ class Forwarder:
         if hop.kind != UNICAST:
             return f"{address_text(address)} is in a route of kind {KINDS[hop.kind]}"
         via = f" via {address_text(hop.via)}" if hop.via else ", on its link"
-        return f"{address_text(address)} goes out by {self.router.ports[hop.port].name}{via}"
+        return f"{address_text(address)} goes out by {self.router.ports[hop.port].name}{via}{told_stack(hop.stack)}"
 
 
 def _table(router: Router, lookup: str) -> tuple[list[Hop], Lpm]:
@@ -238,11 +247,12 @@ def _table(router: Router, lookup: str) -> tuple[list[Hop], Lpm]:
     import numpy as np
 
     routes = router.routes
-    rows = np.stack([routes.kind.astype(np.int64), routes.port.astype(np.int64), routes.via.astype(np.int64)], axis=1)
+    stack = np.zeros(len(routes), np.int64) if routes.stack is None else routes.stack
+    rows = np.stack([column.astype(np.int64) for column in (routes.kind, routes.port, routes.via, stack)], axis=1)
     distinct, number = np.unique(rows, axis=0, return_inverse=True)
-    kind = LPMS[one_of("lookup", lookup, LPMS)]
-    table = kind.from_columns(routes.value, routes.length, number.reshape(-1))
-    return [Hop(*map(int, row)) for row in distinct], table
+    structure = LPMS[one_of("lookup", lookup, LPMS)]
+    table = structure.from_columns(routes.value, routes.length, number.reshape(-1))
+    return [Hop(kind, port, via, router.stacks[row]) for kind, port, via, row in distinct.tolist()], table
 
 
 def broadcast_of(links: Links, address: int) -> bool:

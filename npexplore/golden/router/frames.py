@@ -67,6 +67,13 @@ def words_of_macs(ports: Sequence[Port]) -> NDArray[np.uint32]:
     return np.stack([np.ascontiguousarray(macs[:, k : k + 4]).view(np.uint32)[:, 0] for k in (0, 2)], axis=1)
 
 
+def padded_heads(rows: Sequence[bytes]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Return frame heads of different lengths as rows of an array, and how long each is."""
+    size = np.array([len(row) for row in rows], np.int64)
+    widest = int(size.max())
+    return np.frombuffer(b"".join(row.ljust(widest, b"\0") for row in rows), np.uint8).reshape(-1, widest), size
+
+
 def send_all(
     frames: Frames, verdict: NDArray[np.uint8], slow: NDArray[np.int64],
     decide: Callable[[int, bytes, int], Outcome], out_port: NDArray[np.int16], out_size: NDArray[np.int64],

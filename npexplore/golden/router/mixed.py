@@ -16,7 +16,7 @@ from npexplore.golden.mpls.batch import BatchLabels
 from npexplore.golden.router.forward import ETHERNET, Forwarder
 from npexplore.golden.router.frames import Forwarded, Frames, joined
 
-IPV6, MPLS = 0x86DD, 0x8847
+IPV6, MPLS, UPSTREAM = 0x86DD, 0x8847, 0x8848
 
 
 class Mixed:
@@ -32,7 +32,7 @@ class Mixed:
         """Decide frames in their order."""
         parts: list[tuple[NDArray[np.int64], Forwarded]] = []
         kind = _types(frames.packets)
-        labelled = np.flatnonzero(kind == MPLS)
+        labelled = np.flatnonzero((kind == MPLS) | (kind == UPSTREAM))
         if self._labels is not None and len(labelled):
             made = self._labels.forward(frames.rows(labelled))
             parts.append((labelled[made.decided], made.made))

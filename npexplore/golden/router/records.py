@@ -6,6 +6,7 @@ from typing import Literal, get_args
 
 import msgspec
 
+from npexplore.golden.mpls.impose import TtlModel
 from npexplore.golden.router.policy import OFF, Policy
 from npexplore.toml import Record
 
@@ -38,12 +39,17 @@ class NeighbourRecord(Record, frozen=True, kw_only=True):
 
 
 class RouteRecord(Record, frozen=True, kw_only=True):
-    """A route: to a next hop, out of a port, or to nowhere (kinds as in ip-route)."""
+    """A route: to a next hop, out of a port, or to nowhere (kinds as in ip-route).
+
+    push: labels to put on its packets, outermost first. ttl: the model of RFC 3443 that they get their time to live by.
+    """
 
     prefix: str
     via: str | None = None
     port: str | None = None
     kind: RouteKind = "unicast"
+    push: list[int] = msgspec.field(default_factory=list)
+    ttl: TtlModel = "uniform"
 
 
 class LabelRecord(Record, frozen=True, kw_only=True):
@@ -57,7 +63,7 @@ class LabelRecord(Record, frozen=True, kw_only=True):
     labels: list[int] = msgspec.field(default_factory=list)
     via: str | None = None
     port: str | None = None
-    ttl: Literal["uniform", "pipe"] = "uniform"
+    ttl: TtlModel = "uniform"
 
 
 class RoutesFile(Record, frozen=True, kw_only=True):

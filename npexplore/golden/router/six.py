@@ -16,7 +16,9 @@ from npexplore.golden.ipv4.addresses import address_number as address_number4
 from npexplore.golden.ipv6.addresses import address_number, address_text, mask_of, prefix_pair, prefix_text
 from npexplore.golden.ipv6.header import SMALLEST_MTU
 from npexplore.golden.ipv6.scope import Kind, address_kind
+from npexplore.golden.mpls.stack import EXPLICIT_NULL6
 from npexplore.golden.mpls.switch import HERE, LabelEntry, LabelMap
+from npexplore.golden.router.pushed import pushed_stack
 from npexplore.golden.router.records import KINDS, LabelRecord, NeighbourRecord, PortRecord, RouteRecord
 
 if TYPE_CHECKING:
@@ -44,13 +46,14 @@ class Port6(NamedTuple):
 
 
 class Route6(NamedTuple):
-    """A route: prefix, kind (index of KINDS), port, next hop (0: the destination itself)."""
+    """A route: prefix, kind (index of KINDS), port, next hop (0: the destination itself), stack to push (`impose`)."""
 
     value: int
     length: int
     kind: int
     port: int
     via: int
+    stack: bytes = b""
 
 
 @dataclass(frozen=True)
@@ -121,8 +124,8 @@ def _route(place: str, route: RouteRecord, ports: Sequence[Port], found: Sequenc
     with told_at(place):
         value, length = prefix_pair(route.prefix)
     if route.kind != "unicast":
-        if route.via is not None or route.port is not None:
-            raise InputError(f"{place}: a route of kind {route.kind} has neither via nor port")
+        if route.via is not None or route.port is not None or route.push:
+            raise InputError(f"{place}: a route of kind {route.kind} has neither via nor port, and pushes nothing")
         return Route6(value, length, KINDS.index(route.kind), NO_PORT, 0)
     port = _named(place, route.port, ports)
     if route.via is None:
@@ -130,9 +133,12 @@ def _route(place: str, route: RouteRecord, ports: Sequence[Port], found: Sequenc
             raise InputError(f"{place}: {prefix_text(value, length)} needs via or port, or a kind other than unicast")
         if found[port.number] is None:
             raise InputError(f"{place}: port {port.name!r} has no address6")
-        return Route6(value, length, 0, port.number, 0)
+        stack = pushed_stack(place, route, port.mtu, smallest=SMALLEST_MTU, null=EXPLICIT_NULL6)
+        return Route6(value, length, 0, port.number, 0, stack)
     via = _checked(place, route.via)
-    return Route6(value, length, 0, _reached(place, via, port, found), via)
+    number = _reached(place, via, port, found)
+    stack = pushed_stack(place, route, ports[number].mtu, smallest=SMALLEST_MTU, null=EXPLICIT_NULL6)
+    return Route6(value, length, 0, number, via, stack)
 
 
 def _reached(place: str, via: int, port: Port | None, found: Sequence[Port6 | None]) -> int:

@@ -121,8 +121,10 @@ def time_to_live(router: Forwarder, walk: Walk) -> Reason:
 
 
 def wants_redirect(router: Forwarder, walk: Walk) -> bool:
-    """Say whether the sender should be told of a better first hop."""
+    """Say whether the sender should be told of a better first hop; it could not put the labels of a route itself."""
     assert walk.hop is not None
+    if walk.hop.stack:
+        return False
     routed = walk.options.find(LOOSE_ROUTE, STRICT_ROUTE) is not None
     return redirects(walk.port, walk.hop.port, walk.header.source, walk.next_hop, routed, router.links)
 
@@ -142,7 +144,7 @@ def write_options(router: Forwarder, walk: Walk) -> Reason:
 def fit(router: Forwarder, walk: Walk) -> Reason:
     """Cut the packet into pieces that the link can carry."""
     assert walk.hop is not None
-    made = fragment(walk.out[0], router.router.ports[walk.hop.port].mtu)
+    made = fragment(walk.out[0], router.room(walk.hop))
     if made.reason:
         walk.mtu = made.mtu
         return made.reason
@@ -186,8 +188,8 @@ def send_error(router: Forwarder, walk: Walk, error: IcmpError) -> None:
         return
     port = router.router.ports[hop.port]
     message = icmp_error(error, packet, port.address)
-    for piece in fragment(message, port.mtu).packets:
-        walk.sent.append(Sent(hop.port, router.framed(hop.port, hop.via or target, piece), icmp=True))
+    for piece in fragment(message, router.room(hop)).packets:
+        walk.sent.append(Sent(hop.port, router.framed(hop, hop.via or target, piece), icmp=True))
 
 
 R = Reason
