@@ -17,7 +17,7 @@ from npexplore.golden.flow_counters import BURST, COUNTER_BITS, COUNTERS, WORD_B
 from npexplore.ledger import Row, facts
 from npexplore.machine.parameters import Parameters, Value
 from npexplore.study.checking.quantities.base import Conditions, Get, MissingError, Quantity
-from npexplore.study.papers.gorilla import area, channels, storage, virtual_routers
+from npexplore.study.papers.gorilla import area, channels, storage, structures, virtual_routers
 from npexplore.study.sweeping.points import Point
 
 SIX = ((4, 1), (4, 2), (4, 4), (6, 1), (6, 2), (6, 4))  # engines and threads of 16-*-* in Figs. 10 and 12
@@ -168,6 +168,11 @@ def _missing(row: Row, get: Get) -> float:
     raise MissingError
 
 
+def _overhead(row: Row) -> float:
+    """Return what a reorder queue, or fair local arbiters, add to a large configuration: 16-6-4."""
+    return structures.overheads(parameters(row))["fair" if ".fair." in row.key else "ready"]
+
+
 def _grouping(row: Row) -> bool:
     configuration = str(row.conditions["routers"])
     found = virtual_routers.consolidate(design(row.design), configuration, "protocol")
@@ -201,7 +206,7 @@ QUANTITIES: Mapping[str, Quantity] = {
     "throughput per area": Quantity(_fig11, _per_area, reads=lambda row: AREA),
     "ratio of threads at saturation": Quantity(_saturation_points, _saturation),
     "throughput ratio": Quantity(_scheduler_points, _scheduler),
-    "area overhead": Quantity(lambda row: [], _missing, "exact"),
+    "area overhead": _exact(_overhead, *AREA, "lut_structures"),
     "power": Quantity(lambda row: [], _missing, "exact"),
     "grouping": _exact(_grouping, *_CONSOLIDATION),
     "area saving": _exact(_saving, *_CONSOLIDATION),

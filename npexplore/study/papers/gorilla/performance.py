@@ -16,7 +16,8 @@ from npexplore.designs.gorilla import build, residence_cycles
 from npexplore.designs.gorilla_steps import PROTOCOLS
 from npexplore.machine.parameters import Value
 from npexplore.solve.prediction import Prediction
-from npexplore.study.papers.gorilla.area import lut_share
+from npexplore.study.papers.gorilla import structures
+from npexplore.study.papers.gorilla.area import REFERENCE, lut_share
 from npexplore.study.sweeping.answers import usable_cores
 
 if TYPE_CHECKING:
@@ -87,6 +88,24 @@ def threads_and_delay(
             "bound_mpps": min(cycles / issue, cycles * count / stay),
         })  # fmt: skip
     return pd.DataFrame(rows)
+
+
+def scheduler_areas(
+    design: Design, threads: Iterable[int], delays: Iterable[int] = (32, 128),
+    schedulers: Iterable[str] = ("ready", "round_robin"), **knobs: Value,
+) -> pd.DataFrame:  # fmt: skip
+    """Return the table of Fig. 13 with areas (of the Virtex-6 HX380T): what a reorder queue costs and what it brings.
+
+    Columns: threads, delay, scheduler, mpps, bound_mpps, lut (share), mpps_per_area (Mpps for each per cent).
+    """
+    table = threads_and_delay(design, threads, delays, schedulers, **knobs)
+    usual = {"clusters": 8, "engines": 2, **knobs}
+    table["lut"] = [
+        structures.lut_share(design.with_(**usual, scheduler=s, threads=t).parameters, REFERENCE)
+        for s, t in zip(table["scheduler"], table["threads"].tolist(), strict=True)
+    ]
+    table["mpps_per_area"] = table["mpps"] / (100 * table["lut"])
+    return table
 
 
 def compared(design: Design, choices: Mapping[str, Mapping[str, Value]], **knobs: Value) -> pd.DataFrame:
