@@ -164,9 +164,11 @@ class Assembler(Rows):
             self.emit(engine.PUT, self.at(server, member), self.operand(units))
 
     def wait(self, ticks: Operand) -> None:
-        """Sleep for a time."""
+        """Sleep for a time; a constant 0 takes no row."""
         with self.scope():
-            self.emit(engine.WAIT, self.operand(ticks), x=engine.FIXED)
+            time = self.operand(ticks)
+            if time != (0, 0):
+                self.emit(engine.WAIT, time, x=engine.FIXED)
 
     def wait_until(self, time: Operand) -> None:
         """Sleep until a time, if it is not past."""

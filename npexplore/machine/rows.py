@@ -124,17 +124,22 @@ class Rows:
             if value not in self._registers:
                 raise ModelError(f"{value.name!r} is used outside the loop or branch that computes it")
             return 0, self._registers[value]
-        assert isinstance(value, Function)
-        if value.name in ("add", "sub") and isinstance(value.right, Constant):
-            (constant, register), (more, _) = self.operand(value.left), self.operand(value.right)
-            return constant + (more if value.name == "add" else -more), register
-        if value.name == "add" and isinstance(value.left, Constant):
-            (constant, register), (more, _) = self.operand(value.right), self.operand(value.left)
-            return constant + more, register
-        a, b = self.operand(value.left), self.operand(value.right)
-        number = self.register(Variable(value.name))
-        self.emit(engine.SET, a, b, slot=number, x=SET_OF[value.name])
-        return 0, number
+        offset = _offset(value)
+        if offset is not None:
+            rest, number, sign = offset
+            constant, register = self.operand(rest)
+            return constant + sign * self.operand(number)[0], register
+        a, b, x = self._last(value)
+        register = self.register(Variable("computed"))
+        self.emit(engine.SET, a, b, slot=register, x=x)
+        return 0, register
+
+    def _last(self, value: Operand) -> tuple[tuple[int, int], tuple[int, int], int]:
+        """Return operands and function of the last SET row of an expression; emits the rows before it."""
+        value = expression(value)
+        if not isinstance(value, Function) or _offset(value) is not None:
+            return self.operand(value), (0, 0), engine.ADD
+        return self.operand(value.left), self.operand(value.right), SET_OF[value.name]
 
     def limit(self, variable: Variable, below: int) -> None:
         """Promise that a variable is in [0, below)."""
@@ -221,8 +226,8 @@ class Rows:
         if limit is not None:
             self.limit(variable, limit)
         with self.scope():
-            a = self.operand(value)
-        self.emit(engine.SET, a, slot=self.register(variable), x=engine.ADD)
+            a, b, x = self._last(value)
+        self.emit(engine.SET, a, b, slot=self.register(variable), x=x)
 
     def value_of(self, value: Operand, name: str = "value") -> Expression:
         """Compute an expression now and return what keeps it (a constant or a variable as it is)."""
@@ -239,7 +244,8 @@ class Rows:
         if limit is not None:
             self.limit(variable, limit)
         with self.scope():
-            self.emit(engine.SET, self.operand(value), slot=self.operand(variable)[1], x=engine.ADD)
+            a, b, x = self._last(value)
+            self.emit(engine.SET, a, b, slot=self.operand(variable)[1], x=x)
 
     def draw(self, variable: Variable, below: Operand, source: str) -> None:
         """Draw an integer below a number into a variable's register."""
@@ -260,3 +266,14 @@ class Rows:
         """Increase a counter."""
         with self.scope():
             self.emit(engine.COUNT, (self.counter(place), 0), self.operand(amount))
+
+
+def _offset(value: Expression) -> tuple[Expression, Constant, int] | None:
+    """Return (expression, number, sign) of an expression plus or minus a number, else None."""
+    if not isinstance(value, Function) or value.name not in ("add", "sub"):
+        return None
+    if isinstance(value.right, Constant):
+        return value.left, value.right, 1 if value.name == "add" else -1
+    if isinstance(value.left, Constant) and value.name == "add":
+        return value.right, value.left, 1
+    return None
