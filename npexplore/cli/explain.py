@@ -22,7 +22,7 @@ from npexplore.cli.options import (
     warn_of_idle_knobs,
     workload_options,
 )
-from npexplore.cli.output import emit, facts, json_option, table, warn
+from npexplore.cli.output import emit, facts, json_option, note, table, warn
 from npexplore.errors import InputError
 
 if TYPE_CHECKING:
@@ -54,6 +54,7 @@ def command(
         emit({"mixes": rows}, lambda: table(rows, MIX_COLUMNS), as_json=as_json)
         return 0
     import npexplore.designs as designs
+    from npexplore.study.explaining.equivalent import equivalent
 
     if design is None:
         raise InputError(f"explain needs a DESIGN ({', '.join(designs.DESIGNS)}) or --mixes")
@@ -63,9 +64,12 @@ def command(
         emit({"design": made.name, "knobs": rows}, lambda: table(rows, KNOB_COLUMNS), as_json=as_json)
         return 0
     check_packets(made, packets)
-    load = read_workload(made, trace, mix, packet_bytes, arrivals, rate)
-    explanation = _explain(made, load, seed, seeds, packets, not no_sensitivity)
-    warn_of_idle_knobs(split_settings(settings), [(made, load)])
+    given = read_workload(made, trace, mix, packet_bytes, arrivals, rate, nearest=True)
+    asked, load, told = equivalent(made, given)
+    if told is not None:
+        note(f"{made.name}: {told}")
+    explanation = _explain(made, given, seed, seeds, packets, not no_sensitivity)
+    warn_of_idle_knobs(split_settings(settings), [(asked, load)])
     for name, reason in explanation.refused.items():
         warn(f"no answer by {name}: {reason.removeprefix(f'{name}: ')}")
     if html is not None:
@@ -73,7 +77,7 @@ def command(
 
         Path(html).write_text(explanation_page(explanation), encoding="utf-8")
     emit(explanation.to_dict(), lambda: text(explanation), as_json=as_json)
-    return ending(load)
+    return ending(given)
 
 
 def _explain(

@@ -63,10 +63,12 @@ def set_option(several: bool) -> Callable[[F], F]:
 
 
 def read_workload(
-    design: Design, trace: str | None, mix: str | None, packet_bytes: int | None, arrivals: str | None, rate: str | None
-) -> Workload | None:
+    design: Design, trace: str | None, mix: str | None, packet_bytes: int | None, arrivals: str | None,
+    rate: str | None, nearest: bool = False,
+) -> Workload | None:  # fmt: skip
     """Return the workload that the options describe (None: the design brings its own), telling what is odd about it.
 
+    nearest: also for a design with its own, which is asked as near to it as its knobs can come.
     Raises InputError for options that contradict each other or that this design does not take.
     """
     from npexplore.machine.workload import workload
@@ -74,9 +76,11 @@ def read_workload(
     sources = {"--trace": trace, "--mix": mix, "--packet-bytes": packet_bytes}
     given = [option for option, value in sources.items() if value is not None]
     others = [option for option, value in {"--arrivals": arrivals, "--rate": rate}.items() if value is not None]
-    if design.own is not None:
-        if given or others:
-            raise InputError(f"design {design.name} brings its own workload and takes no {(given + others)[0]}")
+    if design.own is not None and (others or (given and not nearest)):
+        raise InputError(
+            f"design {design.name} brings its own workload and takes no {(others + given)[0]}; set its knobs instead"
+        )
+    if design.own is not None and not given:
         return None
     if len(given) != 1:
         got = " and ".join(given) or "none"

@@ -3,6 +3,7 @@
 import json
 import shutil
 import struct
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -105,7 +106,28 @@ def test_a_design_with_its_own_workload_takes_none(capsys):
     assert found["counted"] == "DRAM bytes"
     status, out, err = run(capsys, "explain", "ixp2400_dram", *QUICK)
     assert (status, out) == (2, "")
-    assert err == "npexplore: design ixp2400_dram brings its own workload and takes no --packet-bytes\n"
+    assert err == (
+        "npexplore: design ixp2400_dram brings its own workload, and has no knob for lengths of packets (packet_bytes "
+        "or frames)\n"
+    )
+    status, out, err = run(capsys, "explain", "soclib", *QUICK, "--arrivals", "poisson", "--rate", "1Mpps")
+    assert (status, out) == (2, "")
+    assert err == "npexplore: design soclib brings its own workload and takes no --arrivals; set its knobs instead\n"
+
+
+def test_a_capture_is_brought_to_a_design_with_its_own_workload(capsys, tmp_path):
+    status, out, err = run(capsys, "explain", "soclib", "--trace", WIKIPEDIA, "--no-sensitivity", "--json")
+    found = json.loads(out)
+    assert status == 0
+    assert "soclib: its own traffic, all packets of 182 bytes\n" in err
+    assert found["knobs"] == {"packet_bytes": 182}
+    assert found["workload"]["note"] == "its own traffic, all packets of 182 bytes"
+    cut = tmp_path / "cut.pcap"
+    cut.write_bytes(Path(WIKIPEDIA).read_bytes()[:5000])
+    status, out, err = run(capsys, "explain", "soclib", "--trace", str(cut), "--no-sensitivity", "--json")
+    assert status == 3  # damaged: what there is counts all the same
+    assert json.loads(out)["workload"]["damage"]
+    assert "packets before it are used" in err
 
 
 def test_a_refused_solver_is_null_and_its_reason_on_stderr(capsys):

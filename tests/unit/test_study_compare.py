@@ -11,6 +11,7 @@ from npexplore.designs import DESIGNS, design
 from npexplore.errors import InputError, UnknownNameError
 from npexplore.machine.workload import Workload
 from npexplore.study.explaining.compare import COLUMNS, clock_of, compare
+from npexplore.study.explaining.equivalent import equivalent
 
 LOAD = npexplore.workload(packet_bytes=64)
 
@@ -44,6 +45,18 @@ def test_a_machine_with_its_own_workload_gets_the_mean_length(table):
     assert row["note"] == "its own traffic, all packets of 64 bytes"
     assert row["rate_pps"] == design("ixp1200").with_(packet_bytes=64).explain(elasticities=False).best.rate_pps
     assert "brings its own workload" in table.set_index("machine").loc["ixp2400_dram"]["refused"]
+
+
+def test_a_machine_with_mixes_of_lengths_gets_the_nearest(table):
+    row = table.set_index("machine").loc["gorilla"]
+    assert row["note"] == "its own traffic, frames 'minimum' with a mean of 50 bytes, the nearest to 64"
+    assert row["bottleneck"] == "engine"  # as many packets as it takes, not the paper's rate of them
+    for bytes_, frames in ((330, "imix"), (1400, "maximum")):
+        made, none, note = equivalent(design("gorilla"), npexplore.workload(packet_bytes=bytes_))
+        assert (made.parameters.frames, none) == (frames, None)
+        assert f"the nearest to {bytes_}" in note
+    rated = npexplore.workload(packet_bytes=64, arrivals="poisson", rate="1Mpps")
+    assert equivalent(design("gorilla"), rated)[0].parameters.rate_mpps == design("gorilla").parameters.rate_mpps
 
 
 def test_lengths_out_of_range_are_told():

@@ -3,8 +3,8 @@
     scaled rate = rate x common clock / own clock        all times of a machine in its own cycles, memories included
 
 Machines count different things as throughput, so `packet_bps`, the bits of packets, stands beside it. A machine that
-brings its own workload gets packets of the mean length, all alike, by its knob `packet_bytes`; what it then is asked
-stands in `note`.
+brings its own workload gets packets of the mean length by its knobs (equivalent.py); what it then is asked stands in
+`note`.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from npexplore.machine.machine import Machine
 from npexplore.machine.parameters import Parameters
 from npexplore.machine.resources import Processor
 from npexplore.machine.workload import Workload
+from npexplore.study.explaining.equivalent import equivalent
 from npexplore.study.explaining.explain import SOLVERS, explain
 
 if TYPE_CHECKING:
     import pandas as pd
 
-OWN_LENGTH = "packet_bytes"  # the knob by which a design with its own workload takes a packet length
 CLOCKS = ("clock_mhz", "me_clock_mhz")
 RATES = (*(f"{solver}_bps" for solver in SOLVERS), "low_bps", "high_bps", "rate_pps", "packet_bps")
 COLUMNS = (
@@ -74,7 +74,7 @@ def one(of: Design | str, load: Workload, seed: int = 1) -> dict[str, Any]:
     try:
         made = design(of) if isinstance(of, str) else of
         row["machine"] = made.name
-        asked, given, row["note"] = _equivalent(made, load)
+        asked, given, row["note"] = equivalent(made, load)
         row["clock_mhz"] = clock_of(asked.machine(), asked.parameters)
         found = explain(asked, given, seed=seed, elasticities=False)
     except NpexploreError as error:
@@ -86,23 +86,6 @@ def one(of: Design | str, load: Workload, seed: int = 1) -> dict[str, Any]:
     row |= {"counted": best.counted, "rate_pps": best.rate_pps, "bottleneck": best.bottleneck}
     row["packet_bps"] = best.rate_pps * 8 * found.workload.mean_packet_bytes
     return row | {"latency_s": best.latency_s.mean, "refused": "; ".join(found.refused.values()) or None}
-
-
-def _equivalent(made: Design, load: Workload) -> tuple[Design, Workload | None, str | None]:
-    """Return the design and workload that come nearest to a load, and what that is where it is not the load itself.
-
-    Raises InputError for a machine that packets of no other length than its own reach.
-    """
-    if made.own is None:
-        return made, load, None
-    parameter = made.parameters.file.parameter.get(OWN_LENGTH)
-    if parameter is None:
-        raise InputError(f"design {made.name} brings its own workload and has no knob {OWN_LENGTH!r}")
-    wanted = round(load.mean_packet_bytes)
-    low = wanted if parameter.min is None else max(wanted, int(parameter.min))
-    length = low if parameter.max is None else min(low, int(parameter.max))
-    why = "" if length == wanted else f", the nearest to the mean of {wanted}"
-    return made.with_(**{OWN_LENGTH: length}), None, f"its own traffic, all packets of {length} bytes{why}"
 
 
 def clock_of(machine: Machine, parameters: Parameters) -> float | None:

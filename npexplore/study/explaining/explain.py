@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,6 +17,7 @@ from npexplore.machine.parameters import Value
 from npexplore.machine.workload import Workload
 from npexplore.solve.prediction import Prediction
 from npexplore.solve.simulate import PACKETS
+from npexplore.study.explaining.equivalent import equivalent
 from npexplore.study.explaining.sensitivity import Sensitivity, sensitivity
 from npexplore.study.explaining.whatif import WhatIf, what_if
 from npexplore.study.explaining.words import CEILING, gain_text, in_words, value_text
@@ -179,9 +180,14 @@ def explain(
 
     seeds: replications of the simulation from `seed` on. elasticities=False leaves the slow part out; changes: also
     what single changes would gain (None: as elasticities). Raises
-    InputError for a design or workload that cannot be; what one solver refuses is in `refused`.
+    InputError for a design or workload that cannot be; what one solver refuses is in `refused`. A design with its own
+    traffic gets what its knobs can have of the workload (equivalent.py), which the note of the answer's workload tells.
     """
+    given = workload
+    design, workload, told = equivalent(design, workload)
     load = design.workload(workload)
+    if given is not None and told is not None:
+        load = replace(load, note=told, damage=given.damage)
     machine = design.machine()
     predictions: dict[str, Prediction] = {}
     refused: dict[str, str] = {}

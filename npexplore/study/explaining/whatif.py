@@ -30,7 +30,10 @@ from npexplore.study.sweeping.asked import asked
 from npexplore.study.sweeping.grid import SweepPoint
 
 KINDS: tuple[Kind, ...] = ("knob", "fact")
-ARRIVING = ("packet_bytes", "load", "gbe_load", "offered_gbps")  # by these names designs take what comes
+ARRIVING = (  # by these names designs take what comes
+    "packet_bytes", "load", "gbe_load", "offered_gbps", "rate_mpps", "frames", "proto", "addresses", "exceptions",
+    "controls", "arrivals", "narrow_share", "narrow_bytes", "access_bytes", "read_share",
+)  # fmt: skip
 LADDER = (1 / 4, 1 / 2, 1.0, 2.0, 4.0, 8.0)
 CONFIRM = 4  # seeds
 CONFIRMED = 8  # changes
