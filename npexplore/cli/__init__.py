@@ -128,6 +128,8 @@ def _describe(error: Exception) -> tuple[str, int]:
             return error.format_message(), 2
         case OSError() if error.filename is not None:
             return f"{os.fsdecode(error.filename)}: {error.strerror}", 2
+        case OSError() if error.errno is not None:  # a full disk, a device that fails: no fault of ours
+            return f"cannot read or write: {error.strerror}", 2
         case _:
             return f"internal error: {type(error).__name__}: {error}; run with --debug", 2
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from npexplore.cli.files import OutputFile
 from npexplore.cli.output import emit, json_option, table, warn
 
 SHOWN = {
@@ -24,11 +25,11 @@ SHOWN = {
     type=click.Path(dir_okay=False),
     help="CSV of your own numbers (docs/studies.md): beside published ones and ours.",
 )
-@click.option("--markdown", type=click.Path(dir_okay=False), help="Also write the table as a Markdown page.")
+@click.option("--markdown", type=OutputFile(), help="Also write the table as a Markdown page.")
 @click.option("--strict", is_flag=True, help="Exit with 1 if a check row is off.")
 @json_option
 def command(
-    designs: tuple[str, ...], seeds: int, results: str | None, markdown: str | None, strict: bool, as_json: bool
+    designs: tuple[str, ...], seeds: int, results: str | None, markdown: Path | None, strict: bool, as_json: bool
 ) -> int:
     """Print the cross-check table; with --strict, status 1 if a check is off."""
     from npexplore.study.checking.check import check
@@ -42,7 +43,7 @@ def command(
         from npexplore.ledger import load
         from npexplore.report.accuracy import accuracy
 
-        Path(markdown).write_text(accuracy(found, load()))
+        markdown.write_text(accuracy(found, load()))
     off = [row["key"] for row in found.rows if row["verdict"] == "off" and row["role"] == "check"]
     if off and (strict or theirs is None):
         warn(f"{len(off)} checks are off; their reasons are in the column `reason` of --json")

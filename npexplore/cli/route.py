@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from npexplore.cli.files import OutputFile
 from npexplore.cli.output import emit, facts, json_option, note, table, warn
 from npexplore.errors import InputError, one_of
 
@@ -34,11 +35,13 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 @click.option("--in", "inputs", metavar="PORT=FILE", multiple=True, help="A capture that comes in by a port; repeats.")
 @click.argument("more", metavar="[PORT=FILE]...", nargs=-1)
 @click.option("--out", metavar="DIR", type=FOLDER, help="Write DIR/PORT.pcap for each port that sends something.")
-@click.option("--drops", metavar="FILE.csv", type=FILE, help="Write dropped packets with reason and clause.")
+@click.option("--drops", metavar="FILE.csv", type=OutputFile(), help="Write dropped packets with reason and clause.")
 @click.option("--profile", metavar="NAME", help="rfc1812 or linux; default: as ROUTER.toml says.")
 @click.option("--any-station", is_flag=True, help="Take frames for other stations too, as in a capture from elsewhere.")
 @click.option("--compare", metavar="DIR", type=FOLDER, help="Compare another router's DIR/PORT.pcap with ours.")
-@click.option("--report", metavar="FILE.html", type=FILE, help="Write an offline page on where the packets went.")
+@click.option(
+    "--report", metavar="FILE.html", type=OutputFile(), help="Write an offline page on where the packets went."
+)
 @click.option("--schema", is_flag=True, help="Print the JSON Schema of ROUTER.toml and do nothing else.")
 @json_option
 def command(

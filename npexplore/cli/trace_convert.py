@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from npexplore.cli.files import OutputFile
 from npexplore.cli.output import note, warn
 from npexplore.errors import InputError, one_of
 
@@ -16,7 +17,7 @@ SUFFIXES = {".parquet": "parquet", ".pcap": "pcap-ns", ".pcapng": "pcapng"}
 
 @click.command("convert")
 @click.argument("source", metavar="IN")
-@click.argument("target", metavar="OUT", type=click.Path(dir_okay=False, path_type=Path))
+@click.argument("target", metavar="OUT", type=OutputFile())
 @click.option(
     "--where", help='Keep the packets an expression holds for: ipv4 and length > 100 and dst in "10.0.0.0/8".'
 )

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from npexplore.cli.files import OutputFile
 from npexplore.cli.output import note, progress, warn
 
 DAMAGED = 3
@@ -14,7 +15,7 @@ DAMAGED = 3
 
 @click.command("report")
 @click.argument("file")
-@click.option("-o", "--out", required=True, type=click.Path(dir_okay=False, path_type=Path), help="HTML file to write.")
+@click.option("-o", "--out", required=True, type=OutputFile(), help="HTML file to write.")
 def command(file: str, out: Path) -> int:
     """Write the statistics of the capture FILE (- is standard input), and what it would do to each machine, as HTML."""
     from npexplore.packets.output import replacing

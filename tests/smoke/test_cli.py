@@ -43,6 +43,11 @@ def raiser(error):
             2,
             "npexplore: a.pcap: No such file or directory\n",
         ),
+        (
+            OSError(28, "No space left on device"),
+            2,
+            "npexplore: cannot read or write: No space left on device\n",
+        ),
         (KeyboardInterrupt(), 130, "npexplore: stopped; finished results are kept\n"),
     ],
 )
@@ -97,6 +102,14 @@ def test_version_starts_without_the_engines():
     )
     done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
     assert done.stdout == f"npexplore {__version__}\n[]\n"
+
+
+def test_the_package_runs_as_a_module():
+    run = subprocess.run([sys.executable, "-m", "npexplore", "--version"], capture_output=True, text=True, timeout=60)
+    assert (run.returncode, run.stdout) == (0, f"npexplore {__version__}\n")
+    run = subprocess.run([sys.executable, "-m", "npexplore", "expain"], capture_output=True, text=True, timeout=60)
+    assert run.returncode == 2
+    assert "nearest: explain" in run.stderr
 
 
 def test_a_reader_that_leaves_causes_no_noise():

@@ -1,0 +1,25 @@
+"""Files that commands write: whether they can be is asked before the work, not after it."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import click
+
+from npexplore.errors import InputError
+
+
+class OutputFile(click.Path):
+    """The path of a file to write, in a folder that exists and takes files; arrives as a Path."""
+
+    def __init__(self) -> None:
+        super().__init__(dir_okay=False, path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """Return the path; raises InputError naming the folder that is missing or takes no files."""
+        path: Path = super().convert(value, param, ctx)  # type: ignore[assignment]
+        if not path.parent.is_dir():
+            raise InputError(f"{path}: cannot be written: there is no folder {path.parent}")
+        if not os.access(path.parent, os.W_OK):
+            raise InputError(f"{path}: cannot be written: folder {path.parent} takes no files")
+        return path

@@ -1,0 +1,53 @@
+"""Output files of commands: refused before the work begins."""
+
+import os
+
+import click
+import pytest
+
+from npexplore.cli import main
+from npexplore.cli.files import OutputFile
+from npexplore.errors import InputError
+from npexplore.paths import share
+
+CAPTURE = str(share("data", "captures", "zeek_wikipedia.pcap"))
+
+
+def test_a_file_in_a_folder_that_takes_files(tmp_path):
+    assert OutputFile().convert(str(tmp_path / "new.html"), None, None) == tmp_path / "new.html"
+
+
+def test_a_missing_folder_is_named(tmp_path):
+    with pytest.raises(InputError, match=r"new\.html: cannot be written: there is no folder .*none"):
+        OutputFile().convert(str(tmp_path / "none" / "new.html"), None, None)
+
+
+def test_a_folder_that_takes_no_files_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "access", lambda path, mode: not (path == tmp_path and mode == os.W_OK))
+    with pytest.raises(InputError, match=r"cannot be written: folder .* takes no files"):
+        OutputFile().convert(str(tmp_path / "new.html"), None, None)
+
+
+def test_a_folder_is_no_file(tmp_path):
+    with pytest.raises(click.BadParameter, match="is a directory"):
+        OutputFile().convert(str(tmp_path), None, None)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["trace", "convert", CAPTURE, "{}.parquet"],
+        ["trace", "report", CAPTURE, "-o", "{}.html"],
+        ["check", "--design", "ixp2400", "--markdown", "{}.md"],
+        ["route", "--config", "office", "--in", f"office={CAPTURE}", "--out", "{}", "--drops", "{}.csv"],
+        ["route", "--config", "office", "--in", f"office={CAPTURE}", "--out", "{}", "--report", "{}.html"],
+    ],
+    ids=["convert", "report", "check", "route drops", "route report"],
+)
+def test_commands_ask_before_they_work(arguments, tmp_path, capsys):
+    target = tmp_path / "none" / "out"
+    assert main([text.format(target) for text in arguments]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert f"cannot be written: there is no folder {target.parent}" in err
+    assert list(tmp_path.iterdir()) == []
