@@ -58,7 +58,7 @@ def delays(p: Parameters) -> dict[str, float]:
     return {
         "integrity2": p.check_cycles, "integrity4": p.check_cycles, "integrity6": p.check_cycles,
         "label_table": p.label_cycles, "lookup4": trie, "lookup6": trie * p.ipv6_delay_ratio,
-        "flow_counter": float(p.lookup_cycles),
+        "flow_counter": float(p.lookup_cycles if p.counter_flush == 1 else p.low_order_cycles),
     }  # fmt: skip
 
 
@@ -173,8 +173,19 @@ def visit(p: Parameters, found: Lowered) -> Callable[[Recorder, str, Mapping[str
         m.qdr.request(requester=m.home, grants=reads, member=m.turn(channels_of(p), f"{name} channel"))
         m.wait.wait(seconds=max(0.0, delay[name] * cycle - most(reads) * read))
 
+    def count(m: Recorder, used: Mapping[str, Operand]) -> None:
+        """A low-order counter; now and then the counters in memory, for which nobody waits."""
+        m.wait.wait(seconds=p.low_order_cycles * cycle)
+        with m.branch(1 / p.counter_flush, "counters are flushed"), m.fork():
+            memory(m, "flow_counter", used["reads"])
+            with m.loop(used["writes"]):
+                m.qdr_write.serve(member=m.turn(channels_of(p), "write channel"))
+
     def call(m: Recorder, name: str, used: Mapping[str, Operand]) -> None:
         reads = used.get("reads", 0)
+        if name == "flow_counter" and p.counter_flush > 1:
+            count(m, used)
+            return
         if name.startswith("integrity"):
             m.wait.wait(seconds=p.check_cycles * cycle)
         elif name == "label_table":

@@ -7,13 +7,14 @@ levels (every lookup reads all of them: the paper provides for that) or of a rea
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
 from npexplore.designs.gorilla_steps import Box, accelerators, engine_program, forward
+from npexplore.designs.gorilla_steps.accelerators import MEMORY
 from npexplore.designs.gorilla_steps.bodies import split
 from npexplore.errors import InputError
 from npexplore.golden.ipv4.addresses import prefix_text
@@ -26,7 +27,7 @@ from npexplore.golden.router.forward import ETHERNET, IPV4_TYPE, Forwarder
 from npexplore.golden.router.records import LabelRecord, PortRecord, RouteRecord, RouterFile
 from npexplore.machine.mixes import load_mix
 from npexplore.machine.parameters import Parameters
-from npexplore.machine.step_programs import Lowered, Trace, lower
+from npexplore.machine.step_programs import Answer, Lowered, Trace, lower
 from npexplore.machine.workload import Workload
 
 FRAME, NETWORK = 64, 64 - ETHERNET  # bytes of a minimum-size frame as the paper counts, and of the packet in it
@@ -133,12 +134,13 @@ def traces(p: Parameters) -> list[Trace]:
     """Run the step program on the frames that the parameters ask for."""
     counting = p.flow_counting == "on"
     both = p.source_lookup == "always" or (p.source_lookup == "with_counting" and counting)
-    return list(_traces(p.proto, counting, both, p.addresses, p.label_tables, p.exceptions, p.controls))
+    chip = p.first_level == "chip"
+    return list(_traces(p.proto, counting, both, p.addresses, p.label_tables, p.exceptions, p.controls, chip))
 
 
 def traces_of(mix: str, counting: bool = False) -> tuple[Trace, ...]:
     """Return what the program does to packets of a mix, destinations alone looked up without counting."""
-    return _traces(mix, counting, counting, "deep", "warm", 0.0, 0.0)
+    return _traces(mix, counting, counting, "deep", "warm", 0.0, 0.0, False)
 
 
 def most_and_fewest_calls() -> tuple[int, int]:
@@ -155,10 +157,13 @@ def most_and_fewest_calls() -> tuple[int, int]:
 
 @lru_cache(maxsize=64)
 def _traces(
-    mix: str, counting: bool, both: bool, addresses: str, labels: str, exceptions: float, controls: float
-) -> tuple[Trace, ...]:
+    mix: str, counting: bool, both: bool, addresses: str, labels: str, exceptions: float, controls: float,
+    chip: bool,
+) -> tuple[Trace, ...]:  # fmt: skip
     tables, rng = box(addresses, both, labels), np.random.default_rng(2)
-    program, units = engine_program(tables, counting=counting), accelerators(tables)
+    program, units = engine_program(tables, counting=counting), dict(accelerators(tables))
+    for name in ("lookup4", "lookup6") if chip else ():
+        units[name] = _without_first_read(units[name])
     found = []
     for k, kind in enumerate(kinds(mix)):
         made = frame(kind, tables, rng, 1 if _every(k, exceptions) else 64)
@@ -166,6 +171,16 @@ def _traces(
             made = made[:12] + IPV4_TYPE + write_packet(0x14000001, 0x0A000001, bytes(NETWORK - 20))
         found.append(forward(program, units, 0, made))
     return tuple(found)
+
+
+def _without_first_read(unit: Callable[..., Answer]) -> Callable[..., Answer]:
+    """Return a lookup whose first level is inside the device: a read of the external memory less."""
+
+    def answer(*given: object) -> Answer:
+        found = unit(*given)
+        return Answer(found.value, {**found.used, MEMORY: max(0, found.used[MEMORY] - 1)})
+
+    return answer
 
 
 def _every(k: int, share: float) -> bool:

@@ -145,6 +145,13 @@ class MultibitTrie(Lpm):
         levels = (self._entries, self._depths, self._strides, self._limit, self._state)
         kernels.paint_many(*levels, self.family.steps(value, self.STRIDES), length, number, order)
 
+    def level(self, number: int) -> NDArray[Any]:
+        """Return a copy of all entries of a level, 0 the first; raises InputError for one that is not there."""
+        if not 0 <= number < len(self._entries):
+            raise InputError(f"level of a trie must be 0 to {len(self._entries) - 1}, got {number}")
+        used = int(self._state[number, kernels.USED]) << self.STRIDES[number]
+        return self._entries[number][:used].copy()
+
     def entry(self, level: int, at: int) -> int:
         """Return an entry as it stands in the memory of a level: a leaf, or a pointer where it is not below `limit`."""
         return int(self._entries[level][at])

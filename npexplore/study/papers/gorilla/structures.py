@@ -6,8 +6,9 @@
     round robin of n             2 (fixed priority) + 2 n two chains, behind a mask and without; mask, choice
 
 by the 6-input LUT (Xilinx UG364). Registers take none. The reorder queue of an engine has a place in registers (or in
-LUTs as memory) for each thread's header, which leaves by words of the scratchpad. A fair arbiter serves in rounds: each port holds its request
-in a register with a way around it. Shares are of the engines' LUTs in Fig. 12, taken as built without either.
+LUTs as memory) for each thread's header, which leaves by words of the scratchpad. A fair arbiter serves in rounds: each
+port holds its request in a register with a way around it. Shares are of the engines' LUTs in Fig. 12, taken as built
+without either.
 """
 
 from __future__ import annotations

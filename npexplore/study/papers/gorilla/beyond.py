@@ -1,0 +1,143 @@
+"""What the paper proposes and did not build: hierarchical flow counting and compressed tables (Secs. 4.2, 4.4).
+
+    counters    a small counter a flow inside the device; each b-th packet the largest one goes to memory
+                after it none exceeds ln(b N) / ln(b / (b - 1))    (Shah, Iyer, Prabhakar, McKeown, IEEE Micro 22(1),
+                2002); a packet may come on top
+    first level one bit an entry that says whether it differs from the one before, one entry a run of alike ones, and
+                a count of runs for each 64 bits                    (Degermark, Brodnik, Carlsson, Pink, SIGCOMM 1997)
+
+Nothing here is held against the paper. An update of counters then takes 3 / b reads, a lookup one read less; that is
+what `budget` counts and what the knobs `counter_flush` and `first_level` of the machine simulate.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from npexplore.designs.gorilla import reads_per_s
+from npexplore.errors import InputError
+from npexplore.golden.flow_counters import COUNTER_BITS, COUNTERS
+from npexplore.golden.lookup import Trie20_4_8
+from npexplore.machine.parameters import Parameters
+from npexplore.study.papers.gorilla.channels import LEVELS, reads
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+WORD_BITS, GROUP = 18, 64
+FLOWS = 1 << 20
+CHOICES = {
+    "as built": (1, "memory"), "low-order counters": (16, "memory"), "compressed first level": (1, "chip"),
+    "both": (16, "chip"),
+}  # fmt: skip
+
+
+@dataclass
+class LargestFirst:
+    """Packet counters of `flows` flows in two levels; each `every`-th packet flushes the largest small counter."""
+
+    flows: int
+    every: int
+    small: npt.NDArray[np.int64] = field(init=False)
+    memory: list[int] = field(init=False)
+    largest: int = 0
+    _packets: int = 0
+
+    def __post_init__(self) -> None:
+        if self.flows < 1 or self.every < 1:
+            raise InputError(f"flows and packets a flush must be 1 or more, got {self.flows} and {self.every}")
+        self.small, self.memory = np.zeros(self.flows, np.int64), [0] * self.flows
+
+    def count(self, flow: int) -> int:
+        """Count a packet; return the reads of the external memory that it causes."""
+        if not 0 <= flow < self.flows:
+            raise InputError(f"flow must be 0 to {self.flows - 1}, got {flow}")
+        self.small[flow] += 1
+        self.largest = max(self.largest, int(self.small[flow]))
+        self._packets += 1
+        if self._packets % self.every:
+            return 0
+        most = int(self.small.argmax())
+        self.memory[most] = (self.memory[most] + int(self.small[most])) % (1 << COUNTER_BITS)
+        self.small[most] = 0
+        return COUNTERS
+
+    def read(self, flow: int) -> int:
+        """Return the packets of a flow."""
+        return (self.memory[flow] + int(self.small[flow])) % (1 << COUNTER_BITS)
+
+
+def largest_small(flows: int, every: int) -> float:
+    """Return what no small counter exceeds, a packet on top of the bound."""
+    return 1.0 if every == 1 else 1 + math.log(every * flows) / math.log(every / (every - 1))
+
+
+def small_bits(flows: int, every: int) -> int:
+    """Return the bits of a small counter."""
+    return math.floor(largest_small(flows, every)).bit_length()
+
+
+@dataclass(frozen=True)
+class CompressedLevel:
+    """A level of a trie as runs of alike entries: bits that begin a run, runs before each group of 64, entries."""
+
+    begins: npt.NDArray[np.bool_]
+    before: npt.NDArray[np.int64]
+    runs: npt.NDArray[np.int64]
+
+    @classmethod
+    def of(cls, entries: npt.NDArray[np.integer]) -> CompressedLevel:
+        """Return a level compressed; entries: what the level has at each index."""
+        if not len(entries):
+            raise InputError("a level to compress must have at least 1 entry")
+        begins = np.concatenate([[True], np.diff(entries) != 0])
+        starts = np.arange(0, len(entries), GROUP)
+        before = np.concatenate([[0], np.cumsum(begins)])[starts]
+        return cls(begins, before.astype(np.int64), np.asarray(entries[begins], np.int64))
+
+    def entry(self, at: int) -> int:
+        """Return the entry at an index: the count before its group, and bits of the group up to it."""
+        group = at // GROUP
+        return int(self.runs[self.before[group] + self.begins[group * GROUP : at + 1].sum() - 1])
+
+    @property
+    def bits(self) -> int:
+        """Bits of memory: of the map, the counts and the runs."""
+        return len(self.begins) + len(self.before) * len(self.runs).bit_length() + WORD_BITS * len(self.runs)
+
+
+def compressed_first_level(trie: Trie20_4_8) -> CompressedLevel:
+    """Return the first level of a trie compressed."""
+    return CompressedLevel.of(trie.level(0))
+
+
+def reads_of(p: Parameters, proto: str, op: str) -> float:
+    """Return the reads of external memory of a packet with the parameters' counters and first level."""
+    levels = LEVELS[proto]
+    lookups = 0 if not levels else 2 if op == "lufc" else 1
+    saved = lookups if p.first_level == "chip" else 0
+    counting = COUNTERS * (1 - 1 / float(p.counter_flush)) if op == "lufc" else 0.0
+    return reads(proto, op) - saved - counting
+
+
+def budget(
+    p: Parameters, rate_pps: float, protocols: Iterable[str] = ("ipv4", "ipv6"), op: str = "lufc"
+) -> pd.DataFrame:
+    """Return the channels that each of CHOICES needs. Columns: traffic, built, reads, channels, most_mpps."""
+    import pandas as pd
+
+    rows = []
+    for proto in protocols:
+        for name, (every, where) in CHOICES.items():
+            each = reads_of(p.with_(counter_flush=every, first_level=where), proto, op)
+            rows.append({
+                "traffic": proto, "built": name, "reads": each, "channels": rate_pps * each / reads_per_s(p),
+                "most_mpps": p.channels * reads_per_s(p) / each / 1e6,
+            })  # fmt: skip
+    return pd.DataFrame(rows)
