@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from npexplore.cli.files import OutputFile
 from npexplore.cli.options import (
     apply_settings,
     check_packets,
@@ -39,14 +40,14 @@ if TYPE_CHECKING:
 @click.option("--seeds", default=1, show_default=True, type=click.IntRange(min=1), help="Replications to simulate.")
 @click.option("--packets", type=click.IntRange(min=1), help="Packets to measure in each; default: as stand for a mix.")
 @click.option("--no-sensitivity", is_flag=True, help="Leave out what each parameter would change (the slow part).")
-@click.option("--html", type=click.Path(dir_okay=False), help="Also write the paragraph and its picture as a page.")
+@click.option("--html", type=OutputFile(), help="Also write the paragraph and its picture as a page.")
 @click.option("--knobs", is_flag=True, help="List what can be set on DESIGN: type, unit, range, default, source.")
 @click.option("--mixes", is_flag=True, help="List the published mixes of packet lengths.")
 @json_option
 def command(
     design: str | None, settings: tuple[str, ...], trace: str | None, mix: str | None, packet_bytes: int | None,
     arrivals: str | None, rate: str | None, seed: int, seeds: int, packets: int | None, no_sensitivity: bool,
-    html: str | None, knobs: bool, mixes: bool, as_json: bool,
+    html: Path | None, knobs: bool, mixes: bool, as_json: bool,
 ) -> int:  # fmt: skip
     """Say how fast DESIGN forwards a workload, what holds it back, how much headroom there is, and what would help."""
     if mixes:
@@ -75,7 +76,7 @@ def command(
     if html is not None:
         from npexplore.report.explanation_page import explanation_page
 
-        Path(html).write_text(explanation_page(explanation), encoding="utf-8")
+        html.write_text(explanation_page(explanation), encoding="utf-8")
     emit(explanation.to_dict(), lambda: text(explanation), as_json=as_json)
     return ending(given)
 

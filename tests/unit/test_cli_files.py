@@ -38,11 +38,12 @@ def test_a_folder_is_no_file(tmp_path):
     [
         ["trace", "convert", CAPTURE, "{}.parquet"],
         ["trace", "report", CAPTURE, "-o", "{}.html"],
+        ["explain", "ixp2400", "--mix", "amp", "--html", "{}.html"],
         ["check", "--design", "ixp2400", "--markdown", "{}.md"],
         ["route", "--config", "office", "--in", f"office={CAPTURE}", "--out", "{}", "--drops", "{}.csv"],
         ["route", "--config", "office", "--in", f"office={CAPTURE}", "--out", "{}", "--report", "{}.html"],
     ],
-    ids=["convert", "report", "check", "route drops", "route report"],
+    ids=["convert", "report", "explain", "check", "route drops", "route report"],
 )
 def test_commands_ask_before_they_work(arguments, tmp_path, capsys):
     target = tmp_path / "none" / "out"
