@@ -28,9 +28,7 @@ from npexplore.designs.soclib import (
 from npexplore.errors import InputError, RefusedError, one_of
 from npexplore.golden.elements import Graph
 from npexplore.machine.parameters import Parameters, Value
-from npexplore.solve.model import build
 from npexplore.solve.queueing.birth_death import steady_state, transient
-from npexplore.solve.simulate import simulate
 from npexplore.study.sweeping.answers import usable_cores
 
 if TYPE_CHECKING:
@@ -60,11 +58,10 @@ def ensemble(
     def runs(point: tuple[str, str, int]) -> list[tuple[object, ...]]:
         name, start, n = point
         at = design.with_(**architectures[name], start=start, processors=n)
-        machine, load, p = at.machine(), at.workload(), at.parameters
-        model = build(machine, load)
+        p = at.parameters
         rows: list[tuple[object, ...]] = []
         for seed in seeds:
-            answer = simulate(machine, load, seed=seed, model=model)
+            answer = at.simulate(seed=seed)
             latency = None if answer.latency_s.mean is None else answer.latency_s.mean * p.clock_mhz * 1e6
             told = words_read(p, answer), bits_per_cycle(p, answer), conflict_cycles(p, answer), latency
             rows.append((*point, seed, *told))
