@@ -9,7 +9,8 @@ router alert label above others is for the router itself, and all else below 16 
 Time to live (RFC 3443 sections 3.4 to 3.6). Incoming: that of the top label; after a pop here, that of the popped label
 in the uniform model, that of what was exposed in the pipe model. Outgoing: one less, written into swapped labels and,
 in the uniform model, into pushed labels and what a pop exposes; pushed labels of the pipe model begin with 255, and
-what a pop exposes keeps its own. Nothing goes on with none left (RFC 3032 section 2.4.2).
+what a pop exposes keeps its own, which is not looked at (section 3.5). Nothing goes on with none left in the top label
+(RFC 3032 section 2.4.2).
 """
 
 from collections.abc import Mapping
