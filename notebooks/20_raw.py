@@ -33,7 +33,8 @@ from npexplore.designs import design
 from npexplore.errors import ModelError, SimulationError
 from npexplore.ledger import load
 from npexplore.ledger.audit import audit
-from npexplore.machine.layouts import checked, load_layout, scaled
+from npexplore.machine.larger_layouts import scaled
+from npexplore.machine.layouts import checked, load_layout
 from npexplore.paths import share
 from npexplore.plot import raw as drawings
 from npexplore.plot import tables, theme

@@ -21,7 +21,8 @@ from npexplore.designs.raw_memory import REQUEST_WORDS, fetch, lines_of, write
 from npexplore.designs.raw_traffic import dressed
 from npexplore.errors import ModelError
 from npexplore.machine.expressions import Operand, ceildiv, expression, maximum
-from npexplore.machine.layouts import Layout, load_layout, scaled
+from npexplore.machine.larger_layouts import scaled
+from npexplore.machine.layouts import Layout, load_layout
 from npexplore.machine.machine import Machine, Pool
 from npexplore.machine.parameters import Parameters
 from npexplore.machine.program import Packet, Recorder

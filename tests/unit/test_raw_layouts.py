@@ -4,6 +4,7 @@ import msgspec
 import pytest
 
 from npexplore.errors import InputError, ModelError, UnknownNameError
+from npexplore.machine.larger_layouts import scaled
 from npexplore.machine.layouts import (
     LineCard,
     Memory,
@@ -13,7 +14,6 @@ from npexplore.machine.layouts import (
     layout_names,
     layout_schema,
     load_layout,
-    scaled,
 )
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from npexplore.errors import ModelError, UnknownNameError
-from npexplore.machine.layouts import scaled
+from npexplore.machine.larger_layouts import scaled
 
 if TYPE_CHECKING:
     import pandas as pd
