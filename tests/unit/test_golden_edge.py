@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 
 import pytest
 from reference import capture_files as make
@@ -12,6 +13,7 @@ from npexplore.errors import InputError
 from npexplore.golden import forward_captures, load_router
 from npexplore.golden.checksum import header_checksum_is_right
 from npexplore.golden.ipv4.header import read_header
+from npexplore.golden.ipv6.header import write_packet as write6
 from npexplore.golden.police import Colour, LeakyBucket, SingleRate, TwoRate
 from npexplore.golden.schedule import SCHEDULERS
 from npexplore.golden.token_rate import TokenRate
@@ -286,3 +288,21 @@ def test_nothing_arrives(tmp_path):
     done = forward_captures(router(tmp_path), {"p0": capture(tmp_path, [])}, out=tmp_path / "out")
     assert done.document()["diffserv"]["classes"] == []
     assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_what_is_not_ipv4_keeps_its_bytes(tmp_path):
+    """Code points are written into headers of IPv4 alone: not into IPv6, nor into a stack that looks like a header."""
+    plain = CONFIG.format(port='rate = "1Mb/s"')
+    config = re.sub(r'(address = "10.(.).0.1/24")', r'\1\naddress6 = "2001:db8:\2::1/64"', plain)
+    config += '[[route]]\nprefix = "::/0"\nvia = "2001:db8:1::2"\n'
+    config += f'[[route]]\nprefix = "20.0.0.0/8"\nvia = "10.1.0.2"\npush = [{0x45000}]\n'
+    (tmp_path / "rules.toml").write_text('[[rule]]\nclass = "EF"\n')
+    (tmp_path / "router.toml").write_text(config + EDGE)
+    six = write6(0x20010DB8 << 96 | 7, 0x2002 << 112, bytes(60), hop_limit=9)
+    frames = [TO_P0[:12] + b"\x86\xdd" + six, frame(17), TO_P0 + packet("10.0.0.7", "30.0.0.1", ttl=9)]
+    forward_captures(load_router(tmp_path / "router.toml"), {"p0": capture(tmp_path, frames)}, out=tmp_path / "out")
+    sent = sorted((data for _, data in read(tmp_path / "out" / "p1.pcap")), key=lambda data: data[12:14])
+    four, other, labelled = (data[14:] for data in sent)
+    assert (four[1], other) == (46 << 2, six[:7] + b"\x08" + six[8:])
+    below = packet("10.0.0.7", "20.0.0.1", protocol=17, ttl=8, payload=bytes(100))
+    assert labelled == bytes([0x45, 0, 1, 8]) + below

@@ -1,7 +1,8 @@
 """Captures through a DiffServ edge: frames that the router sends wait at their ports, are policed, marked, and leave.
 
 A packet's rule is that of its header as it came in; its pieces are policed and queued each, the router's own messages
-by their own headers. What is known of a packet is kept until all have arrived (about 100 bytes each), frames in a
+by their own headers. Rules see headers of IPv4 alone, and code points are written there alone: all else has fields of 0,
+and what leaves below labels keeps its own. What is known of a packet is kept until all have arrived (about 100 bytes each), frames in a
 temporary file. A time stamp that goes back counts as that of the packet before it.
 """
 
@@ -23,6 +24,7 @@ from npexplore.golden.diffserv.link_rate import CHECK
 from npexplore.golden.diffserv.mark import mark_dscps
 from npexplore.golden.ipv4.five_tuple import read_five_tuples
 from npexplore.golden.router.configuration import Router
+from npexplore.golden.router.forward import IPV4_TYPE
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -133,6 +135,11 @@ def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _inner(frames: Packets) -> Packets:
-    """Return the packets in Ethernet frames; of a shorter frame nothing."""
+    """Return the IPv4 packets in Ethernet frames; of a shorter frame or another type nothing."""
     head = np.minimum(frames.length, HEAD)
-    return Packets(frames.buffer, frames.offset + head, frames.length - head)
+    ipv4 = np.flatnonzero(frames.length >= HEAD)
+    at = frames.offset[ipv4] + HEAD
+    ipv4 = ipv4[(frames.buffer[at - 2] == IPV4_TYPE[0]) & (frames.buffer[at - 1] == IPV4_TYPE[1])]
+    length = np.zeros_like(frames.length)
+    length[ipv4] = frames.length[ipv4] - HEAD
+    return Packets(frames.buffer, frames.offset + head, length)
