@@ -1,9 +1,9 @@
 """Captures through a DiffServ edge: frames that the router sends wait at their ports, are policed, marked, and leave.
 
 A packet's rule is that of its header as it came in; its pieces are policed and queued each, the router's own messages
-by their own headers. Rules see headers of IPv4 alone, and code points are written there alone: all else has fields of 0,
-and what leaves below labels keeps its own. What is known of a packet is kept until all have arrived (about 100 bytes each), frames in a
-temporary file. A time stamp that goes back counts as that of the packet before it.
+by their own headers. Rules see headers of IPv4 alone, all else has fields of 0; code points are written there alone.
+What is known of a packet is kept until all have arrived (about 100 bytes each), frames in a temporary file. A time
+stamp that goes back counts as that of the packet before it.
 """
 
 from __future__ import annotations
