@@ -130,8 +130,8 @@ tables.table(went.astype(whole), digits=4)
 # Four numbers are fitted, each to one calibration row: the work of a packet to the words that one processor delivered,
 # the memory accesses to the peak at 8, the cost of a sleeper to the peak at 27, the section under the lock to the peak
 # at 45. **Label** is computed: `calibrated`, `post hoc` if an assumption was chosen by people who knew the row, else
-# `predicted`. The withheld number of conflict cycles is predicted. The shares and the sum of Fig. 7 follow from its
-# cycles, which the model takes over: these rows test the table, not the machine.
+# `predicted`. The withheld number of conflict cycles is predicted. The shares and the sum of Fig. 7 are arithmetic on
+# its cycles, which the model takes over: these rows test the table, not the machine.
 
 # %%
 check = npx.check(["soclib"], seeds=3)

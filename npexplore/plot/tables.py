@@ -134,7 +134,8 @@ def _line(row: Mapping[str, Any], where: Mapping[str, str], others: Sequence[str
     red = f' style="color:{BAD}"' if off else ""
     count = row["prototype_hints"]
     hints = f"<br><small>{count:.0f} hint{'s'[: count != 1]}</small>" if _known(count) else ""
-    label = row["label"] if _known(row["label"]) else "&ndash;"
+    judged = row["verdict"] in ("inside", "close", "off")
+    label = row["label"] if _known(row["label"]) else "arithmetic" if judged else "&ndash;"
     key = escape(row["key"]).replace(".", ".<wbr>")
     return {
         "where": escape(where[row["key"]]),

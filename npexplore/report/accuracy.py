@@ -25,7 +25,8 @@ def accuracy(check: Check, ledger: Iterable[Row]) -> str:
     lines += ["", "Free parameters, fitted to calibration rows:", ""]
     lines += [f"- `{name}`: {len(fitted)} ({', '.join(fitted)})" for name, fitted in check.free_parameters.items()]
     modelled = [row for row in check.rows if row["verdict"] != "not_modelled"]
-    lines += ["", "`hints`: assumptions behind a prediction that stem from a published prototype.", ""]
+    lines += ["", "`hints`: assumptions behind a prediction that stem from a published prototype."]
+    lines += ["`arithmetic`: sums and shares of a table that the model takes over; such rows predict nothing.", ""]
     lines += _table(SHOWN, [[_cell(row, name) for name in SHOWN] for row in modelled])
     lines += ["", "Why predictions are off:", ""]
     lines += [f"- `{row['key']}`: {row['reason']}" for row in modelled if row["verdict"] == "off"]
@@ -51,6 +52,8 @@ def _aim(rms: float | None, worst: float | None) -> str:
 
 def _cell(row: dict[str, Any], name: str) -> str:
     value = row["prototype_hints"] if name == "hints" else row[name]
+    if name == "label" and value is None and row["verdict"] in ("inside", "close", "off"):
+        return "arithmetic"
     if value is None:
         return "withheld" if name == "published" and row["role"] == "withheld" else "-"
     if name == "error":

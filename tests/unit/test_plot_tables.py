@@ -48,6 +48,13 @@ def test_a_cross_check_row_tells_all_solvers_interval_spread_and_label(frame):
         assert part in good
 
 
+def test_a_row_that_is_compared_and_predicts_nothing_is_arithmetic(frame):
+    row = {**frame.to_dict("records")[0], "label": None, "prototype_hints": None}
+    assert "arithmetic" in text(tables.cross_check(pd.DataFrame([row]), {"m.good": "Fig. 1"}))[1]
+    beyond = {**row, "verdict": "not_predictable"}
+    assert "arithmetic" not in text(tables.cross_check(pd.DataFrame([beyond]), {"m.good": "Fig. 1"}))[1]
+
+
 def test_an_interval_of_a_large_number_has_no_more_digits_than_it(frame):
     row = {**frame.to_dict("records")[0], "simulated": 3.726e7, "ci95": (3.715e7, 3.737e7)}
     line = text(tables.cross_check(pd.DataFrame([row]), {"m.good": "Fig. 1"}))[1]

@@ -66,6 +66,18 @@ def test_labels_follow_the_records(table):
     assert rows["ixp2400.fig14.throughput.amp.w64_b4"]["label"] == "post_hoc"  # by the measurement it shares
 
 
+def test_arithmetic_on_what_the_model_takes_over_has_no_label():
+    from npexplore.study.checking.check import _row
+    from npexplore.study.sweeping.points import Predictions
+
+    ledger = load()
+    table = [row for row in ledger if row.key.startswith(("soclib.element.ratio.", "soclib.table."))]
+    assert len(table) == 17
+    for row in table:
+        entry = _row(row, ledger, Predictions())
+        assert (entry["label"], entry["prototype_hints"], entry["verdict"]) == (None, None, "inside")
+
+
 def test_label_moves_with_the_records():
     ledger = load()
     row = ledger["ixp2400.fig9.bandwidth.n30"]

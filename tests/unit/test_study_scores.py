@@ -72,6 +72,11 @@ def test_papers_are_scored_apart(score):
     assert score.loc["steps from version to version", "paper"] == "raw"
 
 
+def test_arithmetic_is_no_prediction_and_is_not_scored():
+    rows = [entry("soclib.element.ratio.paint", 0.0, None), entry("soclib.baseline.throughput", -0.002, "post_hoc")]
+    assert scores(Check(rows, {}), LEDGER)["group"].tolist() == ["one processor, Sec. 4"]
+
+
 @pytest.mark.parametrize("paper", SCORES)
 def test_every_group_finds_rows_to_score(paper):
     rows = [row for row in LEDGER if row.role == "check" and row.key.startswith(f"{paper}.")]

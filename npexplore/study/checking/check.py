@@ -2,6 +2,7 @@
 
 Labels are computed: `calibrated` if a parameter the prediction depends on was fitted to the row (or to the same
 measurement), `post_hoc` if one was chosen after it was seen, else `predicted`. Withheld rows are predicted like others.
+Arithmetic on rows that the model takes over predicts nothing and has no label.
 """
 
 from __future__ import annotations
@@ -149,8 +150,9 @@ def _row(row: Row, ledger: Ledger, predictions: Predictions) -> dict[str, Any]:
         told = design(row.design).parameters.file.reason.get(row.key, "no solver gives this quantity")
         return entry | {"verdict": "not_predictable", "reason": told}
     parameters = _parameters(row, quantity, predictions)
-    entry["label"] = label(row, ledger, parameters)
-    entry["prototype_hints"] = sum("prototype" in p.chosen_after for p in parameters.values())
+    if not quantity.arithmetic:
+        entry["label"] = label(row, ledger, parameters)
+        entry["prototype_hints"] = sum("prototype" in p.chosen_after for p in parameters.values())
     entry["verdict"] = row.verdict(best)
     entry["error"] = None if hidden or isinstance(best, bool) else row.relative_error(best)
     if entry["verdict"] == "off":

@@ -30,7 +30,8 @@ class Quantity:
 
     solver: which solver the design recommends; "exact" quantities follow from the description without contention.
     described: points whose workload or machine is read without any prediction. reads: parameters that the number hangs
-    on beside those of its points' machines.
+    on beside those of its points' machines. arithmetic: sums and shares of rows that the model takes over; nothing is
+    predicted, so that the row has no label and no score.
     """
 
     points: Callable[[Row], list[Point]]
@@ -38,6 +39,7 @@ class Quantity:
     solver: str = "simulation"
     described: Callable[[Row], list[Point]] = lambda row: []
     reads: Callable[[Row], Iterable[str]] = lambda row: ()
+    arithmetic: bool = False
 
 
 def knobs_of(row: Row) -> dict[str, Value]:

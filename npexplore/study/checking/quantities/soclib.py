@@ -6,7 +6,7 @@ for a whole curve, so that peaks of bounds and of simulations are told apart.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from statistics import fmean
 
 from npexplore.designs import design
@@ -129,6 +129,11 @@ def _share(row: Row) -> float:
     )
 
 
+def _of_the_table(number: Callable[[Row], float]) -> Quantity:
+    """Return how a row follows from the cycles of Fig. 7, which the model takes over."""
+    return Quantity(lambda row: [], lambda row, get: number(row), "exact", arithmetic=True)
+
+
 def _mean_time(row: Row, get: Get) -> float:
     found = []
     for p in points(row):
@@ -146,6 +151,6 @@ QUANTITIES: Mapping[str, Quantity] = {
     "processors at knee": Quantity(grid, lambda row, get: float(knee(_curve(row, get)))),
     "processors at collapse": Quantity(grid, lambda row, get: float(collapse(_curve(row, get)))),
     "conflict cycles": Quantity(points, lambda row, get: fmean(conflicts(p, get(p)) for p in points(row))),
-    "service time": Quantity(lambda row: [], lambda row, get: float(sum(_table(row).values())), "exact"),
-    "share of total": Quantity(lambda row: [], lambda row, get: _share(row), "exact"),
+    "service time": _of_the_table(lambda row: float(sum(_table(row).values()))),
+    "share of total": _of_the_table(_share),
 }
