@@ -105,7 +105,10 @@ def read_workloads(
     design: Design, traces: Sequence[str], mixes: Sequence[str], packet_bytes: Sequence[str], arrivals: str | None,
     rates: Sequence[str],
 ) -> list[Workload | None]:  # fmt: skip
-    """Return every workload at every rate that the options describe; raises as read_workload does."""
+    """Return every workload at every rate that the options describe; raises as read_workload does.
+
+    A capture is read once for all its rates.
+    """
     sources: list[dict[str, Any]] = [{"trace": trace} for trace in traces]
     sources += [{"mix": mix} for mix in _listed(mixes)]
     for text in _listed(packet_bytes):
@@ -113,12 +116,14 @@ def read_workloads(
             raise InputError(f"--packet-bytes must be a whole number, got {text!r}")
         sources.append({"packet_bytes": int(text)})
     nothing = {"trace": None, "mix": None, "packet_bytes": None}
-    offered: list[str | None] = [*_listed(rates)] or [None]
-    return [
-        read_workload(design, **{**nothing, **source}, arrivals=arrivals, rate=rate)
-        for source in sources or [nothing]
-        for rate in offered
-    ]
+    first, more = next(iter(_listed(rates)), None), _listed(rates)[1:]
+    found: list[Workload | None] = []
+    for source in sources or [nothing]:
+        load = read_workload(design, **{**nothing, **source}, arrivals=arrivals, rate=first)
+        found.append(load)
+        if load is not None:
+            found += [load.with_arrivals(arrivals or "saturated", rate) for rate in more]
+    return found
 
 
 def _listed(texts: Sequence[str]) -> list[str]:

@@ -1,6 +1,7 @@
 """Sweeps: a row a point, the same on every executor, and a store that loses and repeats nothing."""
 
 import multiprocessing
+import pickle
 import random
 import signal
 import subprocess
@@ -19,9 +20,10 @@ from pandas.testing import assert_frame_equal
 import npexplore
 import npexplore.study.sweeping.identity
 import npexplore.study.sweeping.rows
+from npexplore.designs import design
 from npexplore.errors import InputError, NpexploreError
 from npexplore.machine.workload import workload
-from npexplore.study.sweeping.answers import answer_all
+from npexplore.study.sweeping.answers import answer_all, solved
 from npexplore.study.sweeping.grid import grid
 from npexplore.study.sweeping.identity import code_version
 from npexplore.study.sweeping.store import KEY, Store
@@ -33,6 +35,25 @@ FEW = 200  # packets
 
 def points(**knobs):
     return grid("ixp2400", LOAD, seeds=2, **(knobs or {"banks": (4, 8), "threads": (8, 16)}))
+
+
+def test_rows_of_a_task_are_those_of_its_answers():
+    """Columns of a batch and refusals, in the order of the points, and not a bit off."""
+    loads = [LOAD.with_arrivals("poisson", rate) for rate in ("1Gb/s", "2Gb/s")]
+    several = grid("ixp2400", [LOAD, *loads], solver=("bounds", "queueing"), banks=(2, 4), scheme=("base", "fcb_tb"))
+    several += [
+        *points()[:2],
+        several[0]._replace(
+            design=design("ixp2400").with_(scheme="fcb_tb", threads=64, segments="static", segment_bytes=4096)
+        ),
+    ]
+    found = npexplore.study.sweeping.rows.answered_rows(several, FEW).to_pylist()
+    for row, answer in zip(found, answer_all(several, FEW), strict=True):
+        one = npexplore.study.sweeping.rows.answered(answer)
+        assert {name: value for name, value in row.items() if value is not None} == {
+            name: value for name, value in one.items() if value is not None
+        }
+    assert "scratchpad" in found[-1]["refused"]
 
 
 # ---- grids
@@ -144,6 +165,17 @@ def test_processes_give_the_same_rows():
         assert_frame_equal(sweep(asked, executor=executor, packets=FEW), sweep(asked, workers=1, packets=FEW))
 
 
+def test_a_design_that_was_sent_twice_is_the_same_machine_there():
+    """What a worker made ready for one task serves the next: the copies share their machine file."""
+    one, two = (pickle.loads(pickle.dumps(design("ixp2400").with_(banks=banks))) for banks in (2, 8))
+    assert one.parameters.file is two.parameters.file
+    assert (one.parameters.banks, two.parameters.changed()) == (2, {"banks": 8})
+    again = pickle.loads(pickle.dumps(design("ixp2400").with_(banks=2)))
+    assert again.demands(LOAD) is one.demands(LOAD)
+    other = pickle.loads(pickle.dumps(design("raw")))
+    assert other.parameters.file.name == "raw"
+
+
 def test_a_question_asked_twice_is_answered_once():
     calls = []
     asked = points(banks=(4,))
@@ -205,9 +237,9 @@ def counted(monkeypatch):
 
     def count(asked, packets):
         computed.extend(asked)
-        return answer_all(asked, packets)
+        return solved(asked, packets)
 
-    monkeypatch.setattr("npexplore.study.sweeping.answers.answer_all", count)
+    monkeypatch.setattr("npexplore.study.sweeping.rows.solved", count)
     return computed
 
 

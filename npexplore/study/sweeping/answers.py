@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator, Hashable, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, as_completed, wait
 from contextlib import closing
 from dataclasses import replace
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from npexplore.errors import NpexploreError, one_of
 from npexplore.solve.batch import Answers, Batch, bounds_of, grouped
@@ -21,7 +21,7 @@ from npexplore.solve.simulate import PACKETS
 from npexplore.study.sweeping.executors import Wanted, check_sendable, gone, interrupts, lost, pool, slots, usable_cores
 from npexplore.study.sweeping.grid import SOLVERS, SweepPoint
 
-__all__ = ["Answer", "Refusal", "answer", "answer_all", "answer_points", "answers", "pool", "predict", "usable_cores"]
+__all__ = ["Answer", "Refusal", "answer", "answer_all", "answer_points", "pool", "predict", "run_tasks", "usable_cores"]
 
 ANALYTIC = 32  # analytic points in the first task; later ones take about TASK_S
 MOST_ANALYTIC = 4096
@@ -39,6 +39,7 @@ class Refusal(NamedTuple):
 
 Answer = Prediction | Refusal
 BATCHED: dict[str, Callable[[Batch], Answers]] = {"bounds": bounds_of, "queueing": queueing_of}
+T = TypeVar("T")
 Ended = list[tuple[int, Answer]]  # number of the point, answer
 
 
@@ -61,11 +62,20 @@ def answer(point: SweepPoint, packets: int = PACKETS) -> Answer:
 
 
 def answer_all(points: Sequence[SweepPoint], packets: int) -> list[Answer]:
-    """Return the answers of one task (a function of the module, so that other processes find it).
+    """Return the answers of one task (a function of the module, so that other processes find it)."""
+    found, batches = solved(points, packets)
+    for numbers, answers_ in batches:
+        found.update({k: answers_.prediction(place) for place, k in enumerate(numbers)})
+    return [found[k] for k in range(len(points))]
+
+
+def solved(points: Sequence[SweepPoint], packets: int) -> tuple[dict[int, Answer], list[tuple[list[int], Answers]]]:
+    """Return the answers of one task by number of the point, and those that were found together.
 
     Analytic points of one structure are answered together, by few calls of kernels (solve/batch.py).
     """
     found: dict[int, Answer] = {}
+    batches: list[tuple[list[int], Answers]] = []
     analytic: dict[str, list[tuple[int, Demanded]]] = {}
     known: dict[Hashable, Demanded] = {}
     for number, point in enumerate(points):
@@ -80,12 +90,10 @@ def answer_all(points: Sequence[SweepPoint], packets: int) -> list[Answer]:
         for numbers, batch in grouped([demands for _, demands in members]):
             asked = [members[k][0] for k in numbers]
             try:
-                answers_ = BATCHED[solver](batch)
+                batches.append((asked, BATCHED[solver](batch)))
             except NpexploreError:  # of one of them: each alone
                 found.update({k: answer(points[k], packets) for k in asked})
-            else:
-                found.update({k: answers_.prediction(place) for place, k in enumerate(asked)})
-    return [found[k] for k in range(len(points))]
+    return found, batches
 
 
 def _demanded(point: SweepPoint, known: dict[Hashable, Demanded]) -> Demanded:
@@ -117,20 +125,44 @@ def answer_points(
 
     Raises BrokenExecutor if a worker died, KeyboardInterrupt after Ctrl-C; what was finished then was handed over.
     """
-    with pool(executor, workers) as running, closing(answers(points, running, packets)) as tasks:
-        for task in tasks:
-            ended(task)
+
+    def keep(numbers: list[int], found: list[Answer]) -> None:
+        ended(list(zip(numbers, found, strict=True)))
+
+    run_tasks(points, answer_all, keep, executor=executor, workers=workers, packets=packets)
 
 
-def answers(points: Sequence[SweepPoint], executor: Executor, packets: int = PACKETS) -> Generator[Ended, None, None]:
-    """Yield (number of the point, answer) task by task, as they finish.
+def run_tasks(
+    points: Sequence[SweepPoint],
+    task: Callable[[Sequence[SweepPoint], int], T],
+    ended: Callable[[list[int], T], None],
+    *,
+    executor: Wanted = None,
+    workers: int | None = None,
+    packets: int = PACKETS,
+) -> None:
+    """Run a task over all points, some at a time, and hand the numbers of its points and what it gave to `ended`.
+
+    task: points, packets -> what is wanted of them (a function of a module, so that other processes find it). Raises
+    as `answer_points` does.
+    """
+    with pool(executor, workers) as running, closing(tasks(points, task, running, packets)) as made:
+        for numbers, found in made:
+            ended(numbers, found)
+
+
+def tasks(
+    points: Sequence[SweepPoint], task: Callable[[Sequence[SweepPoint], int], T], executor: Executor,
+    packets: int = PACKETS,
+) -> Generator[tuple[list[int], T], None, None]:  # fmt: skip
+    """Yield (numbers of the points, what the task gave) as they finish.
 
     After Ctrl-C, or when a worker has died, what runs ends and is yielded too, what has not begun is cancelled; then
     KeyboardInterrupt or BrokenExecutor is raised. Ctrl-C never falls into what the caller does with a task.
     """
     if points:
         check_sendable(executor, points[0])
-    todo, running = _Tasks(points), dict[Future[tuple[list[Answer], float]], list[int]]()
+    todo, running = _Tasks(points), dict[Future[tuple[T, float]], list[int]]()
     most, errors = AHEAD * slots(executor), lost()
     dead: BaseException | None = None
     heard = time.monotonic()
@@ -138,7 +170,7 @@ def answers(points: Sequence[SweepPoint], executor: Executor, packets: int = PAC
         try:
             while not (stop.is_set() or dead):
                 while len(running) < most and (numbers := todo.next()):
-                    running[executor.submit(_timed, [points[k] for k in numbers], packets)] = numbers
+                    running[executor.submit(_timed, task, [points[k] for k in numbers], packets)] = numbers
                 if not running:
                     return
                 done = wait(running, LOOK_S, FIRST_COMPLETED).done
@@ -155,14 +187,14 @@ def answers(points: Sequence[SweepPoint], executor: Executor, packets: int = PAC
                         dead = error
                         continue
                     todo.took(numbers, seconds)
-                    yield list(zip(numbers, found, strict=True))
+                    yield numbers, found
         except BrokenExecutor as error:  # nothing more can be submitted
             dead = error
         finally:
             left = [future for future in running if not future.cancel()]
         for future in as_completed(left) if dead is None else [future for future in left if future.done()]:
             if not future.cancelled() and future.exception() is None:
-                yield list(zip(running[future], future.result()[0], strict=True))
+                yield running[future], future.result()[0]
     if stop.is_set():
         raise KeyboardInterrupt
     if dead is not None:
@@ -170,10 +202,12 @@ def answers(points: Sequence[SweepPoint], executor: Executor, packets: int = PAC
         raise BrokenExecutor(gone(executor) or f"a worker died: {said}") from dead
 
 
-def _timed(points: Sequence[SweepPoint], packets: int) -> tuple[list[Answer], float]:
-    """Return the answers of one task and how many seconds it took."""
+def _timed(
+    task: Callable[[Sequence[SweepPoint], int], T], points: Sequence[SweepPoint], packets: int
+) -> tuple[T, float]:
+    """Return what one task gives and how many seconds it took."""
     began = time.perf_counter()
-    found = answer_all(points, packets)
+    found = task(points, packets)
     return found, time.perf_counter() - began
 
 

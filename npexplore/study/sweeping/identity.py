@@ -22,12 +22,10 @@ from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
 
-import msgspec
-
 from npexplore import __version__, syntax
 from npexplore.designs import Design
 from npexplore.machine.machine import Machine
-from npexplore.machine.parameters import MachineFile
+from npexplore.machine.parameters import described
 from npexplore.paths import PACKAGE, share
 
 DESCRIBING = ("designs", "golden")  # subpackages whose imports are followed
@@ -49,29 +47,11 @@ def code_version() -> str:
 
 def model_key(design: Design) -> str:
     """Return the hash of what makes a design answer as it does, its values included (16 hexadecimal digits)."""
-    digest = blake2b(_described(_File(design.parameters.file)), digest_size=8)
+    digest = blake2b(described(design.parameters.file), digest_size=8)
     digest.update(repr(sorted(design.parameters.changed().items())).encode())
     functions = [getattr(design, field.name) for field in fields(design)]
     digest.update(_programs(*(function for function in functions if callable(function))))
     return digest.hexdigest()
-
-
-class _File:
-    """A machine file that is hashed once, told from others by being itself."""
-
-    def __init__(self, file: MachineFile) -> None:
-        self.file = file
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _File) and self.file is other.file
-
-    def __hash__(self) -> int:
-        return id(self.file)
-
-
-@lru_cache(maxsize=64)
-def _described(held: _File) -> bytes:
-    return msgspec.json.encode(held.file, order="deterministic")
 
 
 @lru_cache(maxsize=256)

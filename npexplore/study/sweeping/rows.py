@@ -11,14 +11,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from npexplore.designs import Design
 from npexplore.errors import InputError
 from npexplore.machine.workload import Workload
-from npexplore.study.sweeping.answers import Answer, Refusal
+from npexplore.solve.batch import Answers
+from npexplore.study.sweeping.answers import Answer, Refusal, solved
 from npexplore.study.sweeping.grid import SweepPoint
 from npexplore.study.sweeping.identity import code_version, model_key
+from npexplore.study.sweeping.store import concatenate, tabulate
 
 TEXT, WHOLE, REAL = pa.string(), pa.int64(), pa.float64()
 ASKED = {
@@ -103,6 +106,33 @@ def answered(answer: Answer) -> dict[str, Any]:
         "refused": None,
         **{SHARE + name: share.busy for name, share in answer.utilization.items()},
     }
+
+
+def answered_rows(points: Sequence[SweepPoint], packets: int) -> pa.Table:
+    """Return the answers of one task as rows, in the order of its points: a worker sends columns, no objects."""
+    alone, batches = solved(points, packets)
+    tables = [tabulate([answered(found) for found in alone.values()], SCHEMA)] if alone else []
+    tables += [_batch_rows(answers) for _, answers in batches]
+    order = [*alone, *(k for numbers, _ in batches for k in numbers)]
+    return concatenate(tables).take(np.argsort(order))
+
+
+def _batch_rows(answers: Answers) -> pa.Table:
+    """Return the answers of a batch as rows, equal to those of its points one by one."""
+    names = np.array(answers.names, dtype=object)
+    known = {
+        "throughput_bps": answers.throughput_bps,
+        "counted": [answers.batch.like.machine.counted] * len(answers),
+        "rate_mpps": answers.rate_pps * answers.batch.finished / 1e6,
+        "bottleneck": names[answers.bottleneck],
+        "latency_mean_ns": answers.latency_s * 1e9,
+    }
+    columns = {
+        name: pa.array(known[name], kind) if name in known else pa.nulls(len(answers), kind)
+        for name, kind in ANSWERED.items()
+    }
+    shares = {SHARE + name: pa.array(busy, REAL) for name, busy in answers.utilization.items()}
+    return pa.table({**columns, **shares})
 
 
 def units(points: Sequence[SweepPoint], names: Iterable[str]) -> dict[str, str]:

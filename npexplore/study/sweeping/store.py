@@ -53,6 +53,12 @@ def concatenate(tables: Sequence[pa.Table]) -> pa.Table:
     return pa.concat_tables(tables, promote_options="permissive") if tables else pa.table({})
 
 
+def beside(one: pa.Table, other: pa.Table) -> pa.Table:
+    """Return two tables of as many rows as one, side by side."""
+    names, columns = [*one.column_names, *other.column_names], [*one.columns, *other.columns]
+    return pa.table(columns, names=names)
+
+
 def tabulate(rows: Sequence[Row], schema: Mapping[str, pa.DataType]) -> pa.Table:
     """Return rows as a table, columns in the order in which they appear; `schema` has the types that are fixed."""
     names = list(dict.fromkeys(name for row in rows for name in row))

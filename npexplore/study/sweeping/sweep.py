@@ -21,12 +21,12 @@ import pyarrow as pa
 from npexplore.designs import design
 from npexplore.errors import InputError, NpexploreError, positive
 from npexplore.solve.simulate import PACKETS
-from npexplore.study.sweeping.answers import Ended, answer_points
+from npexplore.study.sweeping.answers import run_tasks
 from npexplore.study.sweeping.executors import Wanted
 from npexplore.study.sweeping.grid import SweepPoint, grid
 from npexplore.study.sweeping.identity import code_version
-from npexplore.study.sweeping.rows import SCHEMA, answered, arranged, questions, units
-from npexplore.study.sweeping.store import KEY, Key, Store, concatenate, key_of, keys_of, tabulate
+from npexplore.study.sweeping.rows import SCHEMA, answered_rows, arranged, questions, units
+from npexplore.study.sweeping.store import KEY, Key, Store, beside, concatenate, key_of, keys_of, tabulate
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -69,9 +69,11 @@ def sweep(
     total = done + len(open_)
     fresh: list[pa.Table] = []
 
-    def keep(ended: Ended) -> None:
+    questions_ = tabulate([rows[k] for k in open_], SCHEMA)
+
+    def keep(numbers: list[int], found: pa.Table) -> None:
         nonlocal done
-        table = tabulate([{**rows[open_[k]], **answered(answer)} for k, answer in ended], SCHEMA)
+        table = beside(questions_.take(numbers), found)
         kept.append(table) if kept is not None else fresh.append(table)
         done += table.num_rows
         report()
@@ -83,7 +85,9 @@ def sweep(
     with kept.writing() if kept is not None else nullcontext():
         report()
         try:
-            answer_points([asked[k] for k in open_], keep, executor=executor, workers=workers, packets=packets)
+            run_tasks(
+                [asked[k] for k in open_], answered_rows, keep, executor=executor, workers=workers, packets=packets
+            )
         except BrokenExecutor as error:
             kept_too = " and kept" if kept is not None else ""
             raise NpexploreError(f"{error}; {done} of {total} points are finished{kept_too}") from error
