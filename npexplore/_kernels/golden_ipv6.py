@@ -241,13 +241,14 @@ def send(buffer: Array, offset: Array, packet: Array, chosen: Array, heads: Arra
             continue
         i = packet[r]
         a = at[r]
-        h = head_size[head[i]]
-        for k in range(h):
-            out[a + k] = heads[head[i], k]
+        j = head[i]
+        for k in range(ETHERNET):
+            out[a + k] = heads[j, k]
         o = offset[i] + ETHERNET
-        for k in range(ETHERNET + 3, h, 4):
-            if out[a + k] == 0:
-                out[a + k] = buffer[o + 7] - 1
+        h = head_size[j]
+        for k in range(ETHERNET, h):
+            entry = heads[j, k]
+            out[a + k] = buffer[o + 7] - 1 if entry == 0 and k & 3 == 1 else entry
         a += h
         n = size[r] - h
         out[a : a + n] = buffer[o : o + n]

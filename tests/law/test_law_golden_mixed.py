@@ -28,7 +28,8 @@ _NEAR = st.builds(lambda net, host: (0x20010DB8 << 96) + (net << 80) + host, _NE
 _FROM, _TOWARDS = st.one_of(st.just(SOURCE), _NEAR, addresses6()), st.one_of(_NEAR, _NEAR, addresses6())
 _SIX = ipv6_packets(source=_FROM, destination=_TOWARDS)
 _NET4 = st.builds(lambda net, host: net << 24 | host, st.sampled_from([10, 20, 21, 22]), st.integers(0, 9))
-_FOUR = ipv4_packets(destination=_NET4)
+_LONG = st.one_of(st.binary(max_size=120), st.sampled_from((255, 256, 268, 269, 276, 277, 600)).map(bytes))
+_FOUR = ipv4_packets(destination=_NET4, payload=_LONG)
 _LABELS = st.one_of(
     st.sampled_from([100, 101, 102, 103, 110, 111, 120, 120, 121, 121, 0, 2, 7, 1]), st.integers(0, 130)
 )
