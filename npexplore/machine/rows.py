@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from copy import copy
+from dataclasses import dataclass, field, fields
+from typing import Self
 
 from npexplore._kernels import engine
 from npexplore.errors import ModelError
@@ -74,6 +76,15 @@ class Rows:
     _below: dict[Variable, int] = field(default_factory=dict)  # variables known to be in [0, limit)
     _registers: dict[Variable, int] = field(default_factory=dict)
     _free: list[int] = field(default_factory=lambda: list(range(engine.REGISTERS - 1, 0, -1)))
+
+    def copied(self) -> Self:
+        """Return a copy to which rows can be added without changing this one."""
+        other = copy(self)
+        for one in fields(self):
+            value = getattr(self, one.name)
+            if isinstance(value, list | dict | set):
+                setattr(other, one.name, copy(value))
+        return other
 
     def new_global(self, value: int = 0) -> int:
         """Return the number of a new global integer."""

@@ -79,9 +79,8 @@ class EngineModel:
 
 def rows_of(rows: list[Row]) -> Integers:
     """Return assembled rows as the engine's array, with labels resolved."""
-    out = np.empty((len(rows), engine.ROW), dtype=np.int64)
+    out = np.array([row.fields for row in rows], dtype=np.int64).reshape(len(rows), engine.ROW)
     for k, row in enumerate(rows):
-        out[k] = row.fields
         if row.target is not None:
             if row.target.row is None:
                 raise ModelError(f"row {k} jumps to a label that was never placed")
@@ -91,17 +90,12 @@ def rows_of(rows: list[Row]) -> Integers:
 
 def build(machine: Machine, workload: Workload) -> EngineModel:
     """Assemble the threads' programs, the source of packets, and the resources of a machine."""
-    compiler, found = MachineCompiler(machine, workload), None
-    with suppress(RefusedError, ModelError):  # demands that depend on chance or on who comes first
-        found = demanded(machine, workload, compiler.pools)
-    model = check_rows(compiler.model(found))
-    if found is not None and workload.arrivals != SATURATED:
-        found.check_freed()
-    return model
+    compiler = MachineCompiler(machine, workload)
+    return compiler.model(workload, compiler.demanded())
 
 
 class MachineCompiler:
-    """Assembles pool after pool, then the source of packets; `model` is the result."""
+    """Assembles pool after pool; `model` adds the source of packets, for the same packets at any rate."""
 
     def __init__(self, machine: Machine, workload: Workload) -> None:
         self.machine, self.workload = machine, workload
@@ -125,9 +119,12 @@ class MachineCompiler:
         for recorded in self.pools:
             with asm.scope():
                 self._pool(recorded)
-        if workload.arrivals != SATURATED:
-            with asm.scope():
-                self._source()
+
+    def demanded(self) -> Demanded | None:
+        """Return what packets ask of each server; None where that depends on chance or on who comes first."""
+        with suppress(RefusedError, ModelError):
+            return demanded(self.machine, self.workload, self.pools)
+        return None
 
     def _rings(self) -> None:
         """Give the receive buffer and every queue room for the packets that fit."""
@@ -247,9 +244,8 @@ class MachineCompiler:
 
         return poll
 
-    def _source(self) -> None:
-        """Append the token that lets packets arrive."""
-        asm, workload = self.asm, self.workload
+    def _source(self, asm: Assembler, workload: Workload) -> Token:
+        """Append what lets packets arrive; return the token that does it."""
         times = 0
         if workload.arrivals == TIMESTAMPS:
             assert workload.t_ns is not None
@@ -262,11 +258,26 @@ class MachineCompiler:
         entry = len(asm.rows)
         columns = asm.block(list(workload.columns))
         self.machine.ingress.emit_source(asm, columns, self.packets, self.rows, self.cursor, workload.process(), times)
-        self.tokens.append(Token(entry, {}, "arrivals"))
+        return Token(entry, {}, "arrivals")
 
-    def model(self, found: Demanded | None) -> EngineModel:
-        """Return the arrays of the event engine; found: what packets demand, where that can be told."""
-        asm = self.asm
+    def model(self, workload: Workload, found: Demanded | None) -> EngineModel:
+        """Return the arrays of the event engine; found: what packets demand, where that can be told.
+
+        The workload may arrive at another rate than the compiler's own, or at other times, in the same way.
+        """
+        asm, tokens = self.asm, self.tokens
+        if workload.arrivals != SATURATED:
+            asm = asm.copied()
+            with asm.scope():
+                tokens = [*tokens, self._source(asm, workload)]
+        model = check_rows(self._arrays(asm, tokens, workload, found))
+        if found is not None and workload.arrivals != SATURATED:
+            found.check_freed()
+        return model
+
+    def _arrays(
+        self, asm: Assembler, tokens: list[Token], workload: Workload, found: Demanded | None
+    ) -> EngineModel:  # fmt: skip
         sources: list[Ingress | BoundedQueue] = [self.machine.ingress, *self.machine.queues().values()]
         return EngineModel(
             rows=rows_of(asm.rows),
@@ -274,20 +285,20 @@ class MachineCompiler:
             servers=asm.servers,
             n_resources=asm.n_resources,
             tick=self.machine.tick,
-            tokens=self.tokens,
+            tokens=tokens,
             tables=asm.tables,
             rings=asm.rings,
             globals=asm.globals,
             counters=asm.counters,
             spare_tokens=64 + 8 * self.machine.threads + asm.spare_tokens,
-            shuffled=None if self.workload.ordered else self.packets,
+            shuffled=None if workload.ordered else self.packets,
             cursor=self.cursor,
             places=[row.place for row in asm.rows],
             classes=self.classes,
             queues={s.name: (self._counts(s), asm.longest[s.name]) for s in sources if s.name in asm.longest},
             idle=[*(number for source in sources for number in self._counts(source)), *asm.at_rest],
-            patience_s=patience(self.machine, self.workload, found),
-            census=self._census(),
+            patience_s=patience(self.machine, workload, found),
+            census=self._census(asm),
             demanded=found,
         )
 
@@ -296,9 +307,9 @@ class MachineCompiler:
         server, number = self.asm.servers[source.packets]
         return range(number, number + server.members)
 
-    def _census(self) -> Census | None:
+    def _census(self, asm: Assembler) -> Census | None:
         """Say how packets inside are counted: by a single pool whose idle threads sleep."""
-        pool, asm, ingress = self.machine.pools[0], self.asm, self.machine.ingress
+        pool, ingress = self.machine.pools[0], self.machine.ingress
         if self.several or (pool.idle == "poll" and self.workload.arrivals != SATURATED):
             return None
         start = pool.count * round(pool.start.latest(pool.count) / asm.tick)

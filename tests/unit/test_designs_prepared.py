@@ -1,5 +1,6 @@
 """Machines are made ready once: answers are those of a machine made anew; what differs is another machine."""
 
+from dataclasses import fields
 from functools import partial
 
 import numpy as np
@@ -53,6 +54,43 @@ def test_what_differs_is_another_machine():
     ):
         assert other is not ready
     assert prepared(made.with_(banks=made.parameters.banks), workload(packet_bytes=64)) is ready
+
+
+def at_rates(name):
+    """Designs and workloads of one design: the same packets at three rates."""
+    made = design(name)
+    if "offered_gbps" in made.parameters.file.parameter:
+        return [(made.with_(offered_gbps=gbps), SHORT) for gbps in (1.0, 2.0, 3.0)]
+    if made.own is None:
+        return [(made, workload(packet_bytes=64, arrivals="poisson", rate=rate)) for rate in (1e5, 2e5, 3e5)]
+    return [(made, None)]
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_packets_at_other_rates_share_programs_and_answer_as_if_made_anew(name):
+    machines = set()
+    for made, load in at_rates(name):
+        ready, fresh = prepared(made, load), build(made.machine(), made.workload(load))
+        own = ready.model()
+        machines.add(id(ready.machine))
+        assert np.array_equal(own.rows, fresh.rows)
+        assert all(np.array_equal(a, b) for a, b in zip(own.tables, fresh.tables, strict=True))
+        for field in fields(fresh):
+            if field.name not in ("rows", "tables", "demanded", "servers"):
+                assert getattr(own, field.name) == getattr(fresh, field.name), field.name
+        assert [n for _, n in own.servers.values()] == [n for _, n in fresh.servers.values()]
+        assert own.demanded.workload.rate_pps == fresh.demanded.workload.rate_pps
+    assert len(machines) == 1
+
+
+def test_what_programs_read_is_not_shared():
+    made = design("raw").with_(offered_gbps=1.0)
+    first = prepared(made, SHORT)
+    first.model()
+    assert prepared(made.with_(offered_gbps=2.0), SHORT).machine is first.machine
+    for other in (made.with_(fifo_depth=8), made.with_(offered_gbps=0.0), made.with_(version="v1")):
+        assert prepared(other, SHORT).machine is not first.machine
+    assert prepared(made, workload(packet_bytes=65)).machine is not first.machine
 
 
 @pytest.mark.parametrize("wrap", [lambda build: partial(build), lambda build: lambda p: build(p)])
