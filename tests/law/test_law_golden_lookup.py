@@ -1,85 +1,129 @@
 """Every lookup structure answers as the linear reference does, after any updates; batches answer as single lookups."""
 
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference.route_tables import addresses_within, bundled_table, largest_table, match
+from reference.route_tables import addresses_within, bundled_table, largest_table, match, match6
 
 from npexplore.golden.ipv4.addresses import mask_of, prefix_text
-from npexplore.golden.lookup import LPMS, LinearLpm
+from npexplore.golden.lookup import LPMS, LPMS6
 from npexplore.golden.lookup.cache import ROUTE_CACHES
+from npexplore.golden.lookup.family import IPV4, IPV6, Family
 from npexplore.golden.lookup.route_table import RouteTable
 from npexplore.testing.strategies import addresses, addresses_near, routing_tables, updates
+from npexplore.testing.strategies6 import addresses6, routing_tables6, updates6
 
-FAST = sorted(set(LPMS) - {"linear"})
+
+class Structures(NamedTuple):
+    """The structures of a family by name, how to draw for them, and a match that tries every length."""
+
+    family: Family
+    kinds: Mapping[str, Any]
+    updates: Any
+    tables: Any
+    addresses: Any
+    match: Callable[[Any, int], int | None]
+
+
+FAMILIES = {
+    "IPv4": Structures(IPV4, LPMS, updates(max_size=20), routing_tables(), addresses(), match),
+    "IPv6": Structures(IPV6, LPMS6, updates6(max_size=20), routing_tables6(), addresses6(), match6),
+}
+ALL = [(of, name) for of, found in FAMILIES.items() for name in sorted(found.kinds)]
+FAST_OF_ALL = [(of, name) for of, name in ALL if name != "linear"]
+FAST = [name for of, name in FAST_OF_ALL if of == "IPv4"]
 
 
 @pytest.fixture(scope="module")
 def tables():
     """One table of each kind for all examples: a table of 2^24 entries is not made anew for each."""
-    return {name: LPMS[name]() for name in FAST}
+    return {(of, name): FAMILIES[of].kinds[name]() for of, name in FAST_OF_ALL}
 
 
 def emptied(table):
-    for value, length, _ in zip(*(column.tolist() for column in table.routes()), strict=True):
-        table.remove(prefix_text(value, length))
+    value, length, _ = table.routes()
+    for row in zip(table.family.numbers(value), length.tolist(), strict=True):
+        table.remove(table.family.prefix_text(*row))
+    return table
+
+
+def changed(table, sequence):
+    for prefix, hop in sequence:
+        table.remove(prefix) if hop is None else table.insert(prefix, hop)
     return table
 
 
 def answers(table, probes):
-    return table.lookup_many(np.array(probes, np.uint32)).tolist()
+    return table.lookup_many(table.family.rows(probes)).tolist()
 
 
-@pytest.mark.parametrize("name", FAST)
+def columns(table):
+    return [column.tolist() for column in table.routes()]
+
+
+@pytest.mark.parametrize(("of", "name"), FAST_OF_ALL)
 @settings(max_examples=30)
-@given(updates(max_size=20), st.lists(addresses(), max_size=20))
-def test_every_structure_answers_as_the_reference(tables, name, sequence, more):
-    table, reference = emptied(tables[name]), LinearLpm()
-    probes = [*addresses_near(sequence), *more]
-    for prefix, hop in sequence:
-        for one in (table, reference):
-            if hop is None:
-                one.remove(prefix)
-            else:
-                one.insert(prefix, hop)
+@given(data=st.data())
+def test_every_structure_answers_as_the_reference(tables, of, name, data):
+    family, kinds, drawn, _, more, _ = FAMILIES[of]
+    sequence = data.draw(drawn)
+    probes = [*addresses_near(sequence, family), *data.draw(st.lists(more, max_size=20))]
+    table = changed(emptied(tables[of, name]), sequence)
+    reference = changed(kinds["linear"](), sequence)
     assert answers(table, probes) == answers(reference, probes)
     assert len(table) == len(reference)
-    assert [column.tolist() for column in table.routes()] == [column.tolist() for column in reference.routes()]
+    assert columns(table) == columns(reference)
 
 
-@pytest.mark.parametrize("name", FAST)
+@pytest.mark.parametrize(("of", "name"), [case for case in FAST_OF_ALL if case[0] == "IPv6"])
 @settings(max_examples=30)
-@given(updates(max_size=20))
-def test_taking_everything_away_leaves_nothing_behind(tables, name, sequence):
-    table = emptied(tables[name])
+@given(data=st.data())
+def test_columns_of_any_routes_build_what_updates_build(tables, of, name, data):
+    """IPv4 tables are too large to be built for each example; `test_columns_build_what_insertions_build` builds one."""
+    sequence = data.draw(FAMILIES[of].updates)
+    table = changed(emptied(tables[of, name]), sequence)
+    built = FAMILIES[of].kinds[name].from_columns(*table.routes())
+    probes = addresses_near(sequence, FAMILIES[of].family)
+    assert answers(built, probes) == answers(table, probes)
+    assert built.nodes == table.nodes
+
+
+@pytest.mark.parametrize(("of", "name"), FAST_OF_ALL)
+@settings(max_examples=30)
+@given(data=st.data())
+def test_taking_everything_away_leaves_nothing_behind(tables, of, name, data):
+    table, sequence = emptied(tables[of, name]), data.draw(FAMILIES[of].updates)
     before = table.nodes
-    for prefix, hop in sequence:
-        table.insert(prefix, hop) if hop is not None else table.remove(prefix)
-    emptied(table)
+    emptied(changed(table, sequence))
     assert table.nodes == before
-    assert set(answers(table, addresses_near(sequence))) == {-1}
+    assert set(answers(table, addresses_near(sequence, FAMILIES[of].family))) == {-1}
 
 
-@pytest.mark.parametrize("name", sorted(LPMS))
-@given(routing_tables(), st.lists(addresses(), max_size=20))
-def test_a_batch_answers_and_reads_as_single_lookups(tables, name, routes, more):
-    table = emptied(tables[name]) if name in tables else LPMS[name]()
-    for prefix, hop in routes:
-        table.insert(prefix, hop)
-    probes = [*addresses_near(routes), *more]
+@pytest.mark.parametrize(("of", "name"), ALL)
+@settings(max_examples=60)
+@given(data=st.data())
+def test_a_batch_answers_and_reads_as_single_lookups(tables, of, name, data):
+    family, kinds, _, drawn, more, _ = FAMILIES[of]
+    routes = data.draw(drawn)
+    table = changed(emptied(tables[of, name]) if (of, name) in tables else kinds[name](), routes)
+    probes = [*addresses_near(routes, family), *data.draw(st.lists(more, max_size=20))]
     assert answers(table, probes) == [-1 if hop is None else hop for hop in map(table.lookup, probes)]
-    reads = table.reads_many(np.array(probes, np.uint32))
+    reads = table.reads_many(family.rows(probes))
     assert [reads.of(row) for row in range(len(probes))] == [table.reads(address) for address in probes]
     assert reads.count.tolist() == [len(table.reads(address)) for address in probes]
 
 
-@given(routing_tables(), st.lists(addresses(), min_size=1))
-def test_linear_reference_agrees_with_trying_every_length(routes, probes):
-    from npexplore.golden.ipv4.addresses import prefix_pair
-
-    table, plain = LinearLpm.from_routes(routes), {prefix_pair(prefix): hop for prefix, hop in routes}
-    assert [table.lookup(address) for address in probes] == [match(plain, address) for address in probes]
+@pytest.mark.parametrize("of", FAMILIES)
+@given(data=st.data())
+def test_linear_reference_agrees_with_trying_every_length(of, data):
+    family, kinds, _, drawn, more, longest = FAMILIES[of]
+    routes, probes = data.draw(drawn), data.draw(st.lists(more, min_size=1))
+    table, plain = kinds["linear"].from_routes(routes), {family.prefix_pair(prefix): hop for prefix, hop in routes}
+    assert [table.lookup(address) for address in probes] == [longest(plain, address) for address in probes]
 
 
 @pytest.mark.parametrize("name", FAST)
