@@ -11,18 +11,13 @@ each frame a marker is sent over a link of its own; when it arrives, all that th
 
 from __future__ import annotations
 
-import ctypes
 import os
 import select
-import shutil
 import socket
 import struct
 import subprocess
-import threading
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from types import TracebackType
-from typing import TypeVar
 
 import numpy as np
 
@@ -30,13 +25,17 @@ from npexplore.errors import InputError
 from npexplore.golden.ipv4.addresses import address_number, address_text, mask_of
 from npexplore.golden.router.configuration import KINDS, Port, PortRecord, Router, RouterFile, resolve
 from npexplore.testing import linux_kernel6
+from npexplore.testing.namespaces import (
+    Result,
+    drain,
+    enter,
+    in_thread,
+    make_namespace,
+    open_link,
+    why_no_namespaces,
+    write_settings,
+)
 
-Result = TypeVar("Result")
-
-NEW_NAMESPACE = 0x4000_0000  # CLONE_NEWNET of clone(2)
-ALL_PROTOCOLS = 3  # ETH_P_ALL of packet(7)
-IGNORE_OUTGOING = 23  # PACKET_IGNORE_OUTGOING of packet(7)
-PACKET_LEVEL = 263  # SOL_PACKET
 MARKER_NETWORK = "198.51.100.252/30"  # TEST-NET-2 (RFC 5737): no configuration may use it
 MARKER_ROUTER, MARKER_TARGET = "198.51.100.253", "198.51.100.254"
 MARKER_MAC = b"\x02\x00\x00\x00\x03\xfe"
@@ -68,7 +67,7 @@ LINK_SETTINGS = {
 
 def why_not() -> str | None:
     """Return why the kernel cannot be asked here, or None if it can: a small router was set up and took a frame."""
-    reason = _why_no_namespaces()
+    reason = why_no_namespaces()
     if reason:
         return reason
     port = PortRecord(name="p", address="10.0.0.1/30", mac="02:00:00:00:00:00", peer_mac="02:00:00:00:01:00")
@@ -78,60 +77,6 @@ def why_not() -> str | None:
     except (InputError, OSError) as error:
         return f"a router in a namespace cannot be set up: {error}"
     return None
-
-
-def _why_no_namespaces() -> str | None:
-    if shutil.which("ip") is None:
-        return "the program ip (iproute2) is not installed"
-    try:
-        _in_thread(_new_namespace)
-    except OSError as error:
-        return f"network namespaces cannot be made: {error.strerror}"
-    return None
-
-
-def _in_thread(work: Callable[[], Result]) -> Result:
-    """Run something in a thread of its own, whose namespace may change; return its result or raise its error."""
-    found: list[Result] = []
-    wrong: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            found.append(work())
-        except BaseException as error:  # handed to the caller, whatever it is
-            wrong.append(error)
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    thread.join()
-    if wrong:
-        raise wrong[0]
-    return found[0]
-
-
-def _new_namespace() -> None:
-    _call("unshare", NEW_NAMESPACE)
-
-
-def _enter(namespace: int) -> None:
-    _call("setns", namespace, NEW_NAMESPACE)
-
-
-def _call(name: str, *arguments: int) -> None:
-    libc = ctypes.CDLL(None, use_errno=True)
-    if getattr(libc, name)(*arguments) != 0:
-        code = ctypes.get_errno()
-        raise OSError(code, os.strerror(code))
-
-
-def _make() -> int:
-    """Make a namespace; return a descriptor that keeps it."""
-
-    def work() -> int:
-        _new_namespace()
-        return os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
-
-    return _in_thread(work)
 
 
 class LinuxKernel:
@@ -148,7 +93,7 @@ class LinuxKernel:
         self._introduced6: set[str] = set()
 
     def __enter__(self) -> LinuxKernel:
-        reason = _why_no_namespaces()
+        reason = why_no_namespaces()
         if reason:
             raise InputError(f"the Linux kernel cannot be asked: {reason}")
         try:
@@ -172,10 +117,10 @@ class LinuxKernel:
 
     def _inside(self, which: int, work: Callable[[], Result]) -> Result:
         def entered() -> Result:
-            _enter(self._namespaces[which])
+            enter(self._namespaces[which])
             return work()
 
-        return _in_thread(entered)
+        return in_thread(entered)
 
     def _ip(self, which: int, commands: Sequence[str]) -> None:
         """Run commands of iproute2 in the router (0) or at the far ends (1)."""
@@ -191,27 +136,27 @@ class LinuxKernel:
     def _set_up(self) -> None:
         # Frames are handled where they are sent: on one core, in the order in which they came.
         os.sched_setaffinity(0, {min(self._cores)})
-        self._namespaces = [_make(), _make()]
+        self._namespaces = [make_namespace(), make_namespace()]
         far = f"/proc/{os.getpid()}/fd/{self._namespaces[1]}"
         ports = [(f"r{p.number} mtu {p.mtu} address {_text(p.mac)}", f"w{p.number}") for p in self.router.ports]
         links = [*ports, (f"mark address {_text(MARKER_MAC)}", "wmark")]
         self._ip(0, [f"link add {near} type veth peer name {end} mtu 65535 netns {far}" for near, end in links])
         self._inside(0, self._configure)
         far_ends = [end for _, end in links]
-        self._inside(1, lambda: _write_settings("ipv6", {"conf/all/disable_ipv6": 1, "conf/default/disable_ipv6": 1}))
+        self._inside(1, lambda: write_settings("ipv6", {"conf/all/disable_ipv6": 1, "conf/default/disable_ipv6": 1}))
         self._ip(1, [f"link set {name} up" for name in far_ends])
         self._ip(0, [*self._commands(), *linux_kernel6.commands(self.router)])
-        self._sockets = [self._inside(1, lambda name=name: _open(name)) for name in far_ends]  # type: ignore[misc]
+        self._sockets = [self._inside(1, lambda name=name: open_link(name)) for name in far_ends]  # type: ignore[misc]
 
     def _configure(self) -> None:
         if self.router.six is None:
-            _write_settings("ipv6", {"conf/all/disable_ipv6": 1, "conf/default/disable_ipv6": 1})
+            write_settings("ipv6", {"conf/all/disable_ipv6": 1, "conf/default/disable_ipv6": 1})
         else:
             links = [f"r{k}" for k, port in enumerate(self.router.six.ports) if port]
-            _write_settings("ipv6", {"conf/mark/disable_ipv6": 1, **linux_kernel6.settings(links)})
-        _write_settings("ipv4", SETTINGS)
+            write_settings("ipv6", {"conf/mark/disable_ipv6": 1, **linux_kernel6.settings(links)})
+        write_settings("ipv4", SETTINGS)
         for link in ("all", "default", "mark", *(f"r{port.number}" for port in self.router.ports)):
-            _write_settings("ipv4", {f"conf/{link}/{name}": value for name, value in LINK_SETTINGS.items()})
+            write_settings("ipv4", {f"conf/{link}/{name}": value for name, value in LINK_SETTINGS.items()})
 
     def _commands(self) -> Iterator[str]:
         for port in self.router.ports:
@@ -271,7 +216,7 @@ class LinuxKernel:
         self._sockets[port].send(frame)
         self._sockets[0].send(marker)
         self._await_marker(marker)
-        drained = [(number, data) for number, handle in enumerate(self._sockets[:-1]) for data in _drain(handle)]
+        drained = [(number, data) for number, handle in enumerate(self._sockets[:-1]) for data in drain(handle)]
         return [row for row in drained if self.router.six is None or row[1][:2] != linux_kernel6.TO_MANY]
 
     def _introduce(self, packet: bytes) -> None:
@@ -316,29 +261,3 @@ class LinuxKernel:
 
 def _text(mac: bytes) -> str:
     return ":".join(f"{byte:02x}" for byte in mac)
-
-
-def _write_settings(family: str, settings: dict[str, int]) -> None:
-    """Write what this kernel has: older ones have some settings for the whole machine only."""
-    for name, value in settings.items():
-        path = Path(f"/proc/sys/net/{family}/{name}")
-        if path.exists():
-            path.write_text(str(value))
-
-
-def _open(name: str) -> socket.socket:
-    handle = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ALL_PROTOCOLS))
-    handle.setsockopt(PACKET_LEVEL, IGNORE_OUTGOING, 1)
-    handle.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 22)
-    handle.bind((name, 0))
-    handle.setblocking(False)
-    return handle
-
-
-def _drain(handle: socket.socket) -> list[bytes]:
-    frames = []
-    while True:
-        try:
-            frames.append(handle.recv(65_536))
-        except BlockingIOError:
-            return frames

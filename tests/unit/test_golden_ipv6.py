@@ -15,7 +15,7 @@ from npexplore.golden.ipv6.extensions import Chain, read_chain
 from npexplore.golden.ipv6.header import ICMP6, read_header, write_packet
 from npexplore.golden.ipv6.hop_limit import decrement_hop_limit
 from npexplore.golden.ipv6.hop_options import HopOptions, read_hop_options
-from npexplore.golden.ipv6.icmp import IcmpError6, checksum, error_for, icmp_error, may_answer
+from npexplore.golden.ipv6.icmp import IcmpError, checksum, error_for, icmp_error, may_answer
 from npexplore.golden.ipv6.scope import Kind, address_kind
 from npexplore.golden.ipv6.validate import validate
 from npexplore.golden.reasons import Reason
@@ -158,14 +158,14 @@ def test_kinds_of_addresses(text, kind):
 
 
 def test_errors_by_reason():
-    assert error_for(R.PACKET_TOO_BIG, mtu=1280) == IcmpError6(2, 0, 1280)
-    assert error_for(R.HOP_OPTION_UNKNOWN, pointer=42) == IcmpError6(4, 2, 42)
-    assert error_for(R.HOP_LIMIT_EXCEEDED, mtu=9, pointer=9) == IcmpError6(3, 0)
+    assert error_for(R.PACKET_TOO_BIG, mtu=1280) == IcmpError(2, 0, 1280)
+    assert error_for(R.HOP_OPTION_UNKNOWN, pointer=42) == IcmpError(4, 2, 42)
+    assert error_for(R.HOP_LIMIT_EXCEEDED, mtu=9, pointer=9) == IcmpError(3, 0)
     assert [error_for(reason) for reason in (R.TRUNCATED6, R.MULTICAST6, R.BLACKHOLE)] == [None] * 3
 
 
 def test_an_error_is_a_packet_that_dpkt_reads_with_a_right_checksum():
-    message = icmp_error(IcmpError6(3, 0), write_packet(A, B, bytes(3000)), B)
+    message = icmp_error(IcmpError(3, 0), write_packet(A, B, bytes(3000)), B)
     assert len(message) == 1280
     theirs = dpkt.ip6.IP6(message)
     assert (theirs.nxt, theirs.icmp6.type, theirs.icmp6.code) == (ICMP6, 3, 0)
@@ -173,7 +173,7 @@ def test_an_error_is_a_packet_that_dpkt_reads_with_a_right_checksum():
     assert checksum(B, A, message[40:]) == 0
 
 
-EXCEEDED, BIG, OPTION = IcmpError6(3, 0), IcmpError6(2, 0), IcmpError6(4, 2)
+EXCEEDED, BIG, OPTION = IcmpError(3, 0), IcmpError(2, 0), IcmpError(4, 2)
 
 
 @pytest.mark.parametrize(

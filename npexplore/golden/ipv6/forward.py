@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from npexplore.golden.ipv4.icmp_limit import TokenBucket
 from npexplore.golden.ipv6.addresses import address_text
 from npexplore.golden.ipv6.header import Header6, read_header
-from npexplore.golden.ipv6.icmp import IcmpError6, error_for, icmp_error, may_answer
+from npexplore.golden.ipv6.icmp import IcmpError, error_for, icmp_error, may_answer
 from npexplore.golden.ipv6.redirect import redirect, redirect_target
 from npexplore.golden.ipv6.scope import Kind, address_kind
 from npexplore.golden.lookup import LPMS6
@@ -158,7 +158,7 @@ class Forwarder6:
     def _may_tell(self, walk: Walk6) -> bool:
         return self.error_limit is None or self.error_limit.allow(walk.time_ns)
 
-    def _answer(self, walk: Walk6, error: IcmpError6, hop: Route6, next_hop: int, source: int) -> None:
+    def _answer(self, walk: Walk6, error: IcmpError, hop: Route6, next_hop: int, source: int) -> None:
         if not self._may_tell(walk):
             return
         destination = walk.header.destination

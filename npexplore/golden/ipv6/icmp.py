@@ -1,8 +1,7 @@
 """ICMPv6 errors (RFC 4443): which one a dropped packet calls for, when to keep silent, its bytes."""
 
-from typing import NamedTuple
-
 from npexplore.golden.checksum import internet_checksum
+from npexplore.golden.ipv4.icmp import IcmpError as IcmpError
 from npexplore.golden.ipv6.extensions import read_chain
 from npexplore.golden.ipv6.header import ICMP6, SMALLEST_MTU, read_header, write_packet
 from npexplore.golden.ipv6.scope import Kind, address_kind
@@ -13,28 +12,20 @@ INFORMATIONAL = 128  # types from here on are no errors (section 2.1)
 REDIRECT = 137
 
 
-class IcmpError6(NamedTuple):
-    """Type, code and the four bytes behind the checksum as a number."""
-
-    type: int
-    code: int
-    rest: int = 0
-
-
-_ERRORS: dict[Reason, IcmpError6] = {
-    Reason.NO_ROUTE6: IcmpError6(UNREACHABLE, 0),
-    Reason.PROHIBITED6: IcmpError6(UNREACHABLE, 1),
-    Reason.BEYOND_SCOPE: IcmpError6(UNREACHABLE, 2),
-    Reason.UNREACHABLE6: IcmpError6(UNREACHABLE, 3),
-    Reason.NO_NEIGHBOUR6: IcmpError6(UNREACHABLE, 3),
-    Reason.PACKET_TOO_BIG: IcmpError6(PACKET_TOO_BIG, 0),
-    Reason.HOP_LIMIT_EXCEEDED: IcmpError6(TIME_EXCEEDED, 0),
-    Reason.HOP_BY_HOP_LATE: IcmpError6(PARAMETER_PROBLEM, 1),
-    Reason.HOP_OPTION_UNKNOWN: IcmpError6(PARAMETER_PROBLEM, 2),
+_ERRORS: dict[Reason, IcmpError] = {
+    Reason.NO_ROUTE6: IcmpError(UNREACHABLE, 0),
+    Reason.PROHIBITED6: IcmpError(UNREACHABLE, 1),
+    Reason.BEYOND_SCOPE: IcmpError(UNREACHABLE, 2),
+    Reason.UNREACHABLE6: IcmpError(UNREACHABLE, 3),
+    Reason.NO_NEIGHBOUR6: IcmpError(UNREACHABLE, 3),
+    Reason.PACKET_TOO_BIG: IcmpError(PACKET_TOO_BIG, 0),
+    Reason.HOP_LIMIT_EXCEEDED: IcmpError(TIME_EXCEEDED, 0),
+    Reason.HOP_BY_HOP_LATE: IcmpError(PARAMETER_PROBLEM, 1),
+    Reason.HOP_OPTION_UNKNOWN: IcmpError(PARAMETER_PROBLEM, 2),
 }
 
 
-def error_for(reason: Reason, *, mtu: int = 0, pointer: int = 0) -> IcmpError6 | None:
+def error_for(reason: Reason, *, mtu: int = 0, pointer: int = 0) -> IcmpError | None:
     """Return the error a drop calls for, None where the packet goes silently.
 
     mtu: of the next link, told with PACKET_TOO_BIG (section 3.2). pointer: offset of the wrong octet, told with
@@ -46,7 +37,7 @@ def error_for(reason: Reason, *, mtu: int = 0, pointer: int = 0) -> IcmpError6 |
     return error._replace(rest={PACKET_TOO_BIG: mtu, PARAMETER_PROBLEM: pointer}.get(error.type, 0))
 
 
-def may_answer(packet: bytes, error: IcmpError6, *, link_multicast: bool = False) -> bool:
+def may_answer(packet: bytes, error: IcmpError, *, link_multicast: bool = False) -> bool:
     """Say whether an error may be sent about a packet (section 2.4 (e)).
 
     Not about an ICMPv6 error or redirect, or what was cut before it told; not about what was for many, unless it is
@@ -63,7 +54,7 @@ def may_answer(packet: bytes, error: IcmpError6, *, link_multicast: bool = False
     return address_kind(header.source) in (Kind.ROUTABLE, Kind.LINK_LOCAL)
 
 
-def icmp_error(error: IcmpError6, packet: bytes, source: int, *, hop_limit: int = 64) -> bytes:
+def icmp_error(error: IcmpError, packet: bytes, source: int, *, hop_limit: int = 64) -> bytes:
     """Return the packet that tells the sender of `packet` about an error; 1,280 bytes at most (section 2.4 (c))."""
     destination = read_header(packet).source
     body = bytes([error.type, error.code, 0, 0]) + error.rest.to_bytes(4, "big") + packet[: SMALLEST_MTU - 48]
