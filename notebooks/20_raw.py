@@ -109,7 +109,7 @@ headline(
 # knows no waiting, and the simulation. 1500-byte packets, saturated:
 
 # %%
-tables.table(tiled.by_solver(("v1", "v2", "v3", "v3d", "v4", "v5", "null"), 1500, packets=2000), digits=3)
+tables.table(tiled.by_solver(("v1", "v2", "v3", "v3d", "v4", "v5", "null"), 1500, 2000, check.predictions), digits=3)
 
 # %% [markdown]
 # *Busiest* is who is taken longest, also while he waits for others: `feed` is the way into a pipeline, held until all
@@ -239,7 +239,7 @@ tables.table(pd.DataFrame(rows, columns=columns, dtype=object))
 # memory network; Version II spreads them over four. All four drawings have the same scale.
 
 # %%
-answers = {name: raw.with_(version=name).simulate(long, packets=2000) for name in ("v1", "v2", "v3", "v4")}
+answers = {name: tiled.saturated(name, 1500, 2000, check.predictions) for name in ("v1", "v2", "v3", "v4")}
 maps = {name: tiled.networks(raw.with_(version=name), answer) for name, answer in answers.items()}
 top = max(load for found in maps.values() for links in found.values() for *ends, load in links if None not in ends)
 drawings.contention(load_layout("v1"), maps["v1"], "Version I: load of links", top)
@@ -396,7 +396,7 @@ headline(
 # %%
 between = found[0][1].between
 rate = {"I": "v1", "II": "v2", "III": "v3", "IV": "v4"}
-short_answers = {name: raw.with_(version=name).simulate(short, packets=2000) for name in rate.values()}
+short_answers = {name: tiled.saturated(name, 64, 2000, check.predictions) for name in rate.values()}
 rows = []
 for name, (low, high) in between.items():
     version, _, size = name.partition(" ")
