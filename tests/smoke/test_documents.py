@@ -72,3 +72,12 @@ def test_every_storey_is_on_the_map():
     text = (ROOT / "docs" / "architecture.md").read_text()
     storeys = {p.name for p in (ROOT / "npexplore").iterdir() if p.is_dir() and (p / "__init__.py").exists()}
     assert {name for name in storeys if f"`{name}/`" not in text} == set()
+
+
+def test_every_room_is_on_the_map_and_no_other():
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    rooms = {p.parent.name for p in (ROOT / "npexplore").rglob("__init__.py") if p.parent != ROOT / "npexplore"}
+    named = set(re.findall(r"`([a-z0-9_]+)/`", text))
+    beside = {p.name for p in ROOT.iterdir() if p.is_dir()}
+    assert rooms - named == set()
+    assert named - rooms - beside == set()
