@@ -62,6 +62,12 @@ def delays(p: Parameters) -> dict[str, float]:
     }  # fmt: skip
 
 
+def mean_delays(p: Parameters) -> dict[str, float]:
+    """Return the same where a cache answers some lookups."""
+    found, hits = delays(p), float(p.cache_hits)
+    return found | {name: hits * p.label_cycles + (1 - hits) * found[name] for name in ("lookup4", "lookup6")}
+
+
 def channels_of(p: Parameters) -> int:
     """Return the channels of the memory: external ones, or as many as memories inside the device make up."""
     return int(p.internal_channels if p.memories == "internal" else p.channels)
@@ -82,7 +88,7 @@ def residence_cycles(p: Parameters, found: Lowered | None = None) -> tuple[float
     """Return a packet's mean cycles in the engine, and with the waits for replies, when nobody else is there."""
     paths = (found or lowered(p)).paths
     issue = sum(path.share * issue_cycles(p, len(path.steps)) for path in paths)
-    return issue, issue + sum(path.share * path.stalls(delays(p)) for path in paths)
+    return issue, issue + sum(path.share * path.stalls(mean_delays(p)) for path in paths)
 
 
 def build(p: Parameters) -> Machine:
@@ -195,6 +201,11 @@ def visit(p: Parameters, found: Lowered) -> Callable[[Recorder, str, Mapping[str
                     memory(m, "lookup4", 1)
             elif reads:
                 memory(m, "lookup4", reads)
+        elif name.startswith("lookup") and p.cache_hits:
+            with m.branch(float(p.cache_hits), "route is cached"):
+                m.wait.wait(seconds=p.label_cycles * cycle)
+            with m.otherwise():
+                memory(m, name, reads)
         else:
             memory(m, name, reads)
         if used.get("writes"):

@@ -83,7 +83,7 @@ def architecture(facts: Any, busy: Mapping[str, float], data: pd.DataFrame) -> D
     """Return the processor with the busy shares of its parts (Fig. 4)."""
     d = Drawing(980, 430, data, label="Pre-processor, clusters of engines, accelerators, post-processor")
     d.block(10, 40, 130, 84, ["Pre-processor", "metadata, split"], load=busy.get("pre"))
-    d.block(10, 280, 130, 84, ["Body buffer", "bodies wait here"])
+    d.block(10, 280, 130, 84, ["Body buffer", f"{facts.body_kib} KiB"], load=busy.get("bodies"))
     d.block(200, 40, 120, 84, ["Balancing", facts.balancing.replace("_", " ")])
     d.arrow((141, 82), (199, 82))
     d.arrow((75, 125), (75, 279))
@@ -169,6 +169,25 @@ def groups(table: pd.DataFrame, *, title: str) -> go.Figure:
     figure.update_layout(barmode="group")
     figure.update_yaxes(title_text="share of the Virtex-7's LUTs", tickformat=".0%")
     figure.update_xaxes(title_text="routers for MPLS, IPv4, both", type="category")
+    return finished(figure, title, 400)
+
+
+def budget(table: pd.DataFrame, limit: float, *, title: str, names: Mapping[str, str]) -> go.Figure:
+    """Return channels needed by traffic and by what is built. Columns: traffic, built, reads, channels."""
+    figure = go.Figure()
+    for number, (built, part) in enumerate(table.groupby("built", sort=False)):
+        figure.add_trace(
+            go.Bar(
+                x=[names.get(t, t) for t in part["traffic"]], y=part["channels"], name=str(built),
+                marker_color=theme.COLORWAY[number], customdata=part[["reads"]], text=part["channels"],
+                texttemplate="%{text:.1f}", textposition="outside",
+                hovertemplate=f"%{{x}}, {built}: %{{y:.2f}} channels, %{{customdata[0]:.2f}} reads<extra></extra>",
+            )
+        )  # fmt: skip
+    figure.add_hline(limit, line={"color": theme.VERMILION, "dash": "dash"})
+    figure.add_annotation(x=0.5, y=limit, yshift=10, text=f"{limit:g} channels fit", showarrow=False)
+    figure.update_layout(barmode="group")
+    figure.update_yaxes(title_text="memory channels", range=[0, 1.15 * float(table["channels"].max())])
     return finished(figure, title, 400)
 
 

@@ -1,5 +1,6 @@
 """Schedulers, reorder queues, arbiters and scratchpads in LUTs and block RAM, against counts by hand."""
 
+import pandas as pd
 import pytest
 
 from npexplore.designs import design
@@ -64,10 +65,12 @@ def test_area_with_what_a_configuration_has():
 
 
 def test_rate_per_area_of_schedulers():
-    table = performance.scheduler_areas(NP, (2,), (32,), boot_us=10, window_us=40)
-    ready = table.set_index("scheduler").loc["ready"]
-    assert ready["mpps_per_area"] == pytest.approx(ready["mpps"] / (100 * ready["lut"]))
-    assert ready["lut"] > table.set_index("scheduler").loc["round_robin", "lut"]
+    rates = pd.DataFrame({"scheduler": ["ready", "round_robin"], "threads": 2, "mpps": [40.0, 30.0]})
+    table = performance.per_area(NP, rates).set_index("scheduler")
+    assert (table["mpps_per_area"] == table["mpps"] / (100 * table["lut"])).all()
+    more = structures.overheads(P.with_(threads=2))["ready"]
+    assert table.loc["ready", "lut"] == pytest.approx((1 + more) * table.loc["round_robin", "lut"])
+    assert table.loc["round_robin", "lut"] == pytest.approx(area.lut_share(P, "v6hx380t", 16, 2))
 
 
 # ---- scratchpads

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 TRAFFIC = ("ipv4", "ipv6", "mpls_1", "mpls_2", "mpls_3", "mpls_4", "mpls_1_ipv4", "mpls_1_ipv6", "ipv4_ipv6")
+FIG13: Mapping[str, Value] = {"clusters": 8, "engines": 2, "rate_mpps": 100.0}
 SIX = ((4, 1), (4, 2), (4, 4), (6, 1), (6, 2), (6, 4))
 
 
@@ -76,8 +77,7 @@ def threads_and_delay(
     import pandas as pd
 
     asked = list(product(delays, schedulers, threads))
-    usual: dict[str, Value] = {"clusters": 8, "engines": 2, "rate_mpps": 100.0, "boot_us": 60.0, "window_us": 300.0}
-    usual |= knobs
+    usual: dict[str, Value] = {**FIG13, "boot_us": 60.0, "window_us": 300.0, **knobs}
     points: list[dict[str, Value]] = [{**usual, "lookup_delay": d, "scheduler": s, "threads": t} for d, s, t in asked]
     rows = []
     for (delay, scheduler, count), knob, answer in zip(asked, points, simulated(design, points), strict=True):
@@ -90,22 +90,17 @@ def threads_and_delay(
     return pd.DataFrame(rows)
 
 
-def scheduler_areas(
-    design: Design, threads: Iterable[int], delays: Iterable[int] = (32, 128),
-    schedulers: Iterable[str] = ("ready", "round_robin"), **knobs: Value,
-) -> pd.DataFrame:  # fmt: skip
-    """Return the table of Fig. 13 with areas (of the Virtex-6 HX380T): what a reorder queue costs and what it brings.
+def per_area(design: Design, table: pd.DataFrame, **knobs: Value) -> pd.DataFrame:
+    """Return a table of `threads_and_delay` with areas: what a reorder queue costs and what it brings.
 
-    Columns: threads, delay, scheduler, mpps, bound_mpps, lut (share), mpps_per_area (Mpps for each per cent).
+    New columns: lut (share of the Virtex-6 HX380T), mpps_per_area (Mpps for each per cent of it).
     """
-    table = threads_and_delay(design, threads, delays, schedulers, **knobs)
-    usual = {"clusters": 8, "engines": 2, **knobs}
-    table["lut"] = [
-        structures.lut_share(design.with_(**usual, scheduler=s, threads=t).parameters, REFERENCE)
-        for s, t in zip(table["scheduler"], table["threads"].tolist(), strict=True)
+    usual = {**FIG13, **knobs}
+    shares = [
+        structures.lut_share(design.with_(**usual, scheduler=s, threads=int(t)).parameters, REFERENCE)
+        for s, t in zip(table["scheduler"], table["threads"], strict=True)
     ]
-    table["mpps_per_area"] = table["mpps"] / (100 * table["lut"])
-    return table
+    return table.assign(lut=shares, mpps_per_area=[m / (100 * x) for m, x in zip(table["mpps"], shares, strict=True)])
 
 
 def compared(design: Design, choices: Mapping[str, Mapping[str, Value]], **knobs: Value) -> pd.DataFrame:
