@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import sys
+from importlib.metadata import packages_distributions
+from keyword import iskeyword
 from pathlib import Path
 
 import click
@@ -39,10 +42,13 @@ def command(name: str, in_python: bool, folder: str, as_json: bool) -> None:
 
 def write(name: str, folder: Path, *, in_python: bool = False) -> list[Path]:
     """Write the files of a new machine and return their paths; raises InputError and then writes nothing."""
-    from npexplore.paths import share
+    from npexplore.paths import PACKAGE, share
 
     if not NAME.fullmatch(name):
         raise InputError(f"the name of a machine must be a-z, then a-z, 0-9 or _, got {name!r}")
+    taken = {PACKAGE.name, *sys.stdlib_module_names, *packages_distributions()} if in_python else set()
+    if name in taken or (in_python and iskeyword(name)):
+        raise InputError(f"{name}.py would hide what Python calls {name!r}; choose another name")
     template = share("models", "template")
     kind = "python" if in_python else "toml"
     sources = [*sorted((template / kind).glob(f"{PLACEHOLDER}.*")), template / f"test_{PLACEHOLDER}.py"]

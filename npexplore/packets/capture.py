@@ -100,7 +100,8 @@ class Capture:
         return "\n".join(f"{name + ':':<15}{value}" for name, value in self.summary().items())
 
     def _repr_html_(self) -> str:
-        rows = (f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in self.summary().items())
+        lines = {**self.summary(), "file": Path(self.path).name}  # a page goes to others, folders are one's own
+        rows = (f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in lines.items())
         return f"<table>{''.join(rows)}</table>"
 
 

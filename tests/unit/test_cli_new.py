@@ -39,8 +39,10 @@ def test_both_kinds_are_one_machine(tmp_path):
 @pytest.mark.parametrize(("options", "ending"), KINDS)
 def test_its_own_test_passes(tmp_path, options, ending):
     assert main(["new", "fresh", "--folder", str(tmp_path), *options]) == 0
-    run = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_fresh.py"]
-    done = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, check=False)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    run = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "../test_fresh.py"]
+    done = subprocess.run(run, cwd=elsewhere, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
     assert "5 passed" in done.stdout
 
@@ -56,6 +58,14 @@ def test_nothing_is_overwritten(tmp_path, capsys):
 def test_a_name_is_one_of_a_python_module(tmp_path, capsys, name):
     assert main(["new", name, "--folder", str(tmp_path)]) == 2
     assert "the name of a machine must be a-z" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["class", "statistics", "numpy", "npexplore"])
+def test_a_python_file_hides_no_other_module(tmp_path, capsys, name):
+    assert main(["new", name, "--folder", str(tmp_path), "--python"]) == 2
+    assert f"{name}.py would hide what Python calls {name!r}" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+    assert main(["new", name, "--folder", str(tmp_path)]) == 0  # a TOML file hides nothing
 
 
 def test_a_folder_that_cannot_be_made_is_told(tmp_path, capsys):

@@ -70,6 +70,13 @@ def test_texts_name_what_matters():
     assert "&lt;stream&gt;" in read_capture(io.BytesIO(make.pcap([])))._repr_html_()
 
 
+def test_a_page_names_no_folder():
+    path = share("data", "captures", "zeek_wikipedia.pcap")
+    html = read_capture(path)._repr_html_()
+    assert "zeek_wikipedia.pcap" in html
+    assert str(path.parent) not in html
+
+
 def test_several_workers_give_the_same_table():
     path = share("data", "captures", "zeek_modbus_modbusBig.pcap.gz")
     one, two = read_capture(path), read_capture(path, workers=2)

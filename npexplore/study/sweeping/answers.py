@@ -23,9 +23,11 @@ from npexplore.study.sweeping.grid import SOLVERS, SweepPoint
 
 __all__ = ["Answer", "Refusal", "answer", "answer_all", "answer_points", "pool", "predict", "run_tasks", "usable_cores"]
 
-ANALYTIC = 32  # analytic points in the first task; later ones take about TASK_S
-MOST_ANALYTIC = 4096
-TASK_S = 0.5
+ANALYTIC = 32  # analytic points in the first task; later ones take about ANALYTIC_S
+MOST = 4096  # points in a task
+ANALYTIC_S = 0.5
+SIMULATED_S = 0.25  # simulations begin alone, later ones take about this: to hand a task to a cluster takes 10 ms
+EVEN = 4  # of the simulations left, each worker's share is cut into so many tasks, so that all end together
 AHEAD = 4  # tasks handed to the executor for each that runs, so that a stopped sweep has little to cancel
 SILENCE_S = 5.0  # without an answer before it is looked whether a cluster is still there
 LOOK_S = 0.2  # between two looks at whether somebody wants to stop
@@ -162,7 +164,7 @@ def tasks(
     """
     if points:
         check_sendable(executor, points[0])
-    todo, running = _Tasks(points), dict[Future[tuple[T, float]], list[int]]()
+    todo, running = _Tasks(points, slots(executor)), dict[Future[tuple[T, float]], list[int]]()
     most, errors = AHEAD * slots(executor), lost()
     dead: BaseException | None = None
     heard = time.monotonic()
@@ -212,29 +214,29 @@ def _timed(
 
 
 class _Tasks:
-    """Splits the points' numbers into tasks: simulations alone, analytic points together, about TASK_S at a time."""
+    """Splits the points' numbers into tasks of one kind, analytic points or simulations, of about equal time."""
 
-    def __init__(self, points: Sequence[SweepPoint]) -> None:
-        self.points, self.at, self.size = points, 0, ANALYTIC
-        self.order = sorted(range(len(points)), key=lambda k: points[k].solver == "simulation")
+    def __init__(self, points: Sequence[SweepPoint], workers: int) -> None:
+        self.points, self.workers, self.at = points, workers, 0
+        self.order = sorted(range(len(points)), key=self._simulated)
+        self.analytic = sum(point.solver != "simulation" for point in points)
+        self.size = {False: ANALYTIC, True: 1}
+
+    def _simulated(self, number: int) -> bool:
+        return self.points[number].solver == "simulation"
 
     def next(self) -> list[int]:
         """Return the next task (empty: there is none)."""
         first = self.at
-        if first == len(self.order):
-            return []
-        if self.points[self.order[first]].solver == "simulation":
-            self.at += 1
-        else:
-            while (
-                self.at < min(first + self.size, len(self.order))
-                and self.points[self.order[self.at]].solver != "simulation"
-            ):
-                self.at += 1
-        return self.order[first : self.at]
+        simulated = first >= self.analytic
+        left = (len(self.order) if simulated else self.analytic) - first
+        even = max(1, left // (EVEN * self.workers)) if simulated else left
+        self.at = first + min(self.size[simulated], even)
+        return self.order[first : self.at] if left else []
 
     def took(self, numbers: list[int], seconds: float) -> None:
-        """Learn from a task how many analytic points the next should have."""
-        if self.points[numbers[0]].solver != "simulation" and len(numbers) == self.size:
-            wanted = self.size * min(4.0, TASK_S / max(seconds, 1e-6))
-            self.size = max(1, min(int(wanted), MOST_ANALYTIC))
+        """Learn from a task how many points the next of its kind should have."""
+        simulated = self._simulated(numbers[0])
+        if len(numbers) == self.size[simulated]:
+            each = (SIMULATED_S if simulated else ANALYTIC_S) / max(seconds, 1e-6)
+            self.size[simulated] = max(1, min(int(len(numbers) * min(4.0, each)), MOST))
