@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from npexplore._kernels import golden_mpls as kernels
 from npexplore.golden.columns import Packets
 from npexplore.golden.mpls.forward import ETHERNET
-from npexplore.golden.mpls.switch import LabelMap, plan_many
+from npexplore.golden.mpls.switch import LabelMap, plan_many, rewrite_rows
 from npexplore.golden.reasons import Reason
 from npexplore.golden.router.configuration import Router
 from npexplore.golden.router.frames import Forwarded, Frames, words_of_macs
@@ -51,10 +51,7 @@ class BatchLabels:
         size = plan.size[rows] + ETHERNET
         at = np.cumsum(size) - size
         out = np.empty(int(size.sum()), np.uint8)
-        kernels.rewrite(
-            below.buffer, below.offset, below.length, rows, *plan, columns.labels, columns.many, columns.uniform,
-            at + ETHERNET, out,
-        )  # fmt: skip
+        rewrite_rows(below, rows, plan, columns, at + ETHERNET, out)
         kernels.heads(packets.buffer, packets.offset, rows, entry, plan.labelled, self._heads, at, out)
         leaves = entry[rows] >= 0
         exposed = going & (entry < 0)

@@ -196,10 +196,7 @@ def switch_many(packets: Packets, known: LabelMap) -> tuple[NDArray[Any], Packet
     size = np.where(plan.reason == 0, plan.size, 0)
     at = np.cumsum(size) - size
     out = np.zeros(int(size.sum()), np.uint8)
-    kernels.rewrite(
-        packets.buffer, packets.offset, packets.length, np.arange(len(packets)), *plan, *columns[1:3], columns.uniform,
-        at, out,
-    )  # fmt: skip
+    rewrite_rows(packets, np.arange(len(packets)), plan, columns, at, out)
     return plan.reason, Packets(out, at, size), plan.entry, plan.labelled, plan.levels
 
 
@@ -223,6 +220,17 @@ def plan_many(packets: Packets, columns: LabelColumns) -> Plan:
     )  # fmt: skip
     kernels.plan(packets.buffer, packets.offset, packets.length, *columns, *plan)
     return plan
+
+
+def rewrite_rows(
+    packets: Packets, rows: NDArray[np.int64], plan: Plan, columns: LabelColumns, at: NDArray[np.int64],
+    out: NDArray[np.uint8],
+) -> None:  # fmt: skip
+    """Do what is planned with some of the packets: write them into out, each at its place."""
+    kernels.rewrite(
+        packets.buffer, packets.offset, packets.length, rows, *plan, columns.labels, columns.many, columns.uniform, at,
+        out,
+    )  # fmt: skip
 
 
 PAIRS = [Pair(switch, switch_many, "label_stacks", "label_maps")]
