@@ -1,5 +1,7 @@
 """Single queues and birth-death chains against Markov chains, transforms worked by hand, and textbook numbers."""
 
+import inspect
+
 import numpy as np
 import pytest
 from scipy.integrate import quad
@@ -7,6 +9,7 @@ from scipy.sparse import diags_array
 from scipy.sparse.linalg import spsolve
 
 from npexplore.errors import InputError, RefusedError, UnknownNameError
+from npexplore.solve import queueing
 from npexplore.solve.queueing import (
     erlang_b,
     ggc,
@@ -277,3 +280,9 @@ def test_refusals_and_unknown_names():
         transient(np.ones(5000), np.ones(5000), 0, [1.0])
     with pytest.raises(UnknownNameError, match="Allen-Cunneen"):
         ggc(0.5, 1.0, 1.0, 1.0, approximation="Allen")
+
+
+@pytest.mark.parametrize("name", [name for name in queueing.__all__ if inspect.isfunction(getattr(queueing, name))])
+def test_signatures_can_be_read(name):
+    """An alias of numpy that is spelled out fills a screen in a notebook's help."""
+    assert "numpy._typing" not in str(inspect.signature(getattr(queueing, name)))

@@ -1,5 +1,7 @@
 """Packets as they arrive: columns in order of time."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,7 +32,7 @@ class Arrivals:
     def of(
         cls, time_ns: ArrayLike, length_bytes: ArrayLike, rule: ArrayLike, port: ArrayLike = 0, *,
         source: ArrayLike = 0, colour: ArrayLike = 0, service_ns: ArrayLike = -1,
-    ) -> "Arrivals":  # fmt: skip
+    ) -> Arrivals:  # fmt: skip
         """Return arrivals; single numbers stand for all packets. Raises InputError."""
         times = ordered_times(time_ns)
         columns = {

@@ -3,6 +3,8 @@
 The two low bits of the octet belong to ECN (RFC 3168 section 5) and stay.
 """
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import ArrayLike
 

@@ -1,5 +1,7 @@
 """Policers over columns of packets, equal to `Policer.police` packet by packet (a law compares)."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 import numpy as np

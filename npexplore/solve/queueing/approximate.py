@@ -4,6 +4,8 @@ Schweitzer (Bard) and Linearizer: `npexplore/_kernels/queueing_approximate.py`. 
 and Shalev-Oren (Operations Research 35, 1987), a server c times as fast and a delay of D (c - 1) / c.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 import numpy as np

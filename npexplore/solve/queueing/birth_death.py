@@ -5,6 +5,8 @@ p(t) = p(0) exp(Q t); the time average over [0, t] is the same integral of a cha
 (Van Loan, IEEE Trans. Automatic Control 23, 1978).
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np

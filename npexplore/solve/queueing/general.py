@@ -8,6 +8,8 @@ Allen and Cunneen: W(GI/G/c) = W(M/M/c) (ca2 + cs2) / 2, for one server Kingman'
 Langenbach-Belz (ITC 8, 1976) multiply by exp(-2 (1 - rho) (1 - ca2)^2 / (3 rho (ca2 + cs2))) where ca2 < 1.
 """
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import ArrayLike
 

@@ -10,6 +10,8 @@ station of the class, or those who cannot be thinking at its best. Asymptotic up
 distributions; all others hold for product form.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -4,6 +4,8 @@ M/M/c: W = C(c, a) / (c mu - lambda), with the Erlang C formula from the recursi
 M/M/c/K and the repairman are birth-death chains. (Kleinrock, Queueing Systems I, 1975, chapter 3.)
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np

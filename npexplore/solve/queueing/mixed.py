@@ -9,6 +9,8 @@ which for a single server is 1 - rho, that is, demands divided by 1 - rho. Given
 number m of open ones has weight C(n+m, m) rho^m / (alpha(1)...alpha(n+m)).
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import replace
 

@@ -5,6 +5,8 @@ LIFO with any. Capacity of a load-dependent station depends on its total number 
 `npexplore/_kernels/queueing_multiclass.py`.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -71,7 +73,7 @@ class ClosedModel:
         names: Sequence[str] | None,
         *,
         empty: bool = False,
-    ) -> "ClosedModel":
+    ) -> ClosedModel:
         """Check the arguments of `multiclass_mva`; `empty` allows a population of zero in every class."""
         axes = ("point", "station", "class")
         table = as_floats("demand", demands)

@@ -6,6 +6,8 @@ product form (BCMP: exponential FIFO, or any service under PS, delay or preempti
 "Parametric analysis of queuing networks", IBM J. Res. Dev. 19, 1975.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 

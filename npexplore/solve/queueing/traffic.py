@@ -4,6 +4,8 @@ Open: lambda_k = gamma_k + sum over i of lambda_i P_ik. Closed: v = v P with v =
 (Jackson, Operations Research 5, 1957; Gordon and Newell, Operations Research 15, 1967.)
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 import numpy as np
