@@ -15,12 +15,12 @@ from npexplore.jit import kernel
 ROW = 12
 OP, A, RA, B, RB, C, RC, TARGET, SLOT, X, Y, Z = range(ROW)
 
-END, TAKE, GIVE, PUT, TRY, ALL, WAIT, SERVE, SET, JUMP, DRAW, FORK, JOIN, DONE, LOAD, COUNT, PUSH, POP, PICK, SHARE = (
-    range(20)
-)
+END, TAKE, GIVE, PUT, TRY, ALL, WAIT, SERVE, SET, JUMP, DRAW, FORK, JOIN, DONE, LOAD, COUNT, PUSH, POP, PICK, SHARE, GRAB = (
+    range(21)
+)  # fmt: skip
 OPERATIONS = (
     "END", "TAKE", "GIVE", "PUT", "TRY", "ALL", "WAIT", "SERVE", "SET", "JUMP", "DRAW", "FORK", "JOIN", "DONE", "LOAD",
-    "COUNT", "PUSH", "POP", "PICK", "SHARE",
+    "COUNT", "PUSH", "POP", "PICK", "SHARE", "GRAB",
 )  # fmt: skip
 
 # ---- durations and draws (x of WAIT, SERVE, DRAW)
@@ -126,9 +126,24 @@ def _sink(heap_time, heap_key, heap_token, n, i, time, key, token):
 
 @kernel(forceinline=True, _nrt=False)
 def _pop(heap_time, heap_key, heap_token, n):
-    """Remove the root of a heap of n entries (the caller has read it)."""
+    """Remove the root of a heap of n entries (the caller has read it).
+
+    The hole goes down along the smaller children, and the last entry up from there: that one is mostly a late one, so
+    that a comparison with it on every level would cost more than it spares.
+    """
     last = n - 1
-    _sink(heap_time, heap_key, heap_token, last, 0, heap_time[last], heap_key[last], heap_token[last])
+    hole, child = 0, 1
+    while child < last:
+        other = child + 1
+        if other < last:
+            t, u = heap_time[child], heap_time[other]
+            child += (u < t) | ((u == t) & (heap_key[other] < heap_key[child]))  # no branch: nobody could foresee it
+        heap_time[hole] = heap_time[child]
+        heap_key[hole] = heap_key[child]
+        heap_token[hole] = heap_token[child]
+        hole = child
+        child = 2 * hole + 1
+    _push(heap_time, heap_key, heap_token, hole, heap_time[last], heap_key[last], heap_token[last])
 
 
 @kernel(forceinline=True, _nrt=False)
@@ -858,6 +873,26 @@ def advance(
                         S[r, S_POOL] += 1
                         S[r, S_MAX_LINE] = max(S[r, S_MAX_LINE], S[r, S_LINE] + S[r, S_POOL])
                     break
+            elif op == GRAB:  # as many of each of the next x rows' resources as all of them have
+                count = P[row, X]
+                units = max(b, 0)
+                for k in range(row + 1, row + 1 + count):
+                    r = P[k, A] + R[token, P[k, RA]]
+                    bad = r < 0 or r >= n_resources
+                    for other in range(row + 1, k):  # each resource once
+                        bad = bad or P[other, A] + R[token, P[other, RA]] == r
+                    if bad:
+                        return _blame(clock, token, k, BAD_OPERAND)
+                    units = min(units, S[r, S_FREE] if S[r, S_LINE] == 0 else np.int64(0))
+                for k in range(row + 1, row + 1 + count):
+                    r = P[k, A] + R[token, P[k, RA]]
+                    _touch(S, r, now)
+                    S[r, S_FREE] -= units
+                    S[r, S_GRANTS] += 1
+                    _record(log, clock, now, r, units, token)
+                if P[row, SLOT] > 0:
+                    R[token, P[row, SLOT]] = units
+                row += 1 + count
             elif op == PUSH or op == POP:  # ring a: columns start, capacity, width, head, count
                 if a < 0 or a >= ring_at.shape[0]:
                     return _blame(clock, token, row, BAD_OPERAND)

@@ -135,6 +135,14 @@ class Assembler(Rows):
                 self.emit(engine.TAKE, a, (1, 0), slot=holds[-1].slot)
         return holds
 
+    def grab(self, variable: Variable, places: Sequence[tuple[int, int]], most: Operand) -> None:
+        """Use up as many units of each semaphore (by its engine number) as all have, at most `most`; keep how many."""
+        with self.scope():
+            limit = self.operand(most)
+        self.emit(engine.GRAB, (0, 0), limit, slot=self.operand(variable)[1], x=len(places))
+        for place in places:
+            self.emit(engine.TAKE, place)
+
     def give(self, hold: Hold) -> None:
         """Give back what is held."""
         self._slots.discard(hold.slot)

@@ -32,7 +32,7 @@ KINDS = {  # how many kinds x of an operation there are
 }
 JUMPING = (engine.JUMP, engine.TRY, engine.FORK)
 HOLDING = (engine.TAKE, engine.TRY, engine.FORK, engine.GIVE)
-WRITING = (engine.SET, engine.DRAW, engine.PICK)
+WRITING = (engine.SET, engine.DRAW, engine.PICK, engine.GRAB)
 UNSHARED = (engine.TAKE, engine.TRY, engine.SERVE, engine.PUT)
 
 
@@ -82,8 +82,8 @@ def _place(model: EngineModel, number: int) -> str:
 
 
 def _members(model: EngineModel, shared: Shared) -> Iterator[int]:
-    """Yield the rows that name what an ALL takes, checking them."""
-    for at in np.flatnonzero(model.rows[:, engine.OP] == engine.ALL).tolist():
+    """Yield the rows that name what an ALL or a GRAB takes, checking them."""
+    for at in np.flatnonzero(np.isin(model.rows[:, engine.OP], (engine.ALL, engine.GRAB))).tolist():
         count = int(model.rows[at, engine.X])
         most = len(model.rows) - at - 1
         if not 1 <= count <= most:

@@ -36,7 +36,7 @@ TABLES = (
 )
 CLASSES = 2
 BLOCKS = (
-    "serve", "serve", "share", "share", "wait", "hold", "hold", "overlap", "attempt", "all", "all", "semaphore",
+    "serve", "serve", "share", "share", "wait", "hold", "hold", "overlap", "attempt", "all", "all", "semaphore", "grab",
     "choose", "repeat", "compute", "compute", "draw", "pick", "load", "message", "spawn", "spawn", "hand over", "join",
     "join", "count", "done", "priority",
 )  # fmt: skip
@@ -161,6 +161,15 @@ class Author:
             self.aim(at)
             self.add("PUT", A=SEMAPHORE, B=self.pick(0, 2))
             self.add("TAKE" if self.careless else "TRY", A=SEMAPHORE, B=1, target=len(self.rows) + 1)
+        elif kind == "grab":
+            members = self.draw(st.lists(st.integers(0, SEMAPHORE), min_size=1, max_size=3, unique=True))
+            most = {"B": self.pick(-1, 2)} if self.pick(0, 3) else {"rb": self.register() if self.careless else 3}
+            self.add("GRAB", **most, slot=3, x=len(members))
+            for number in members:
+                self.add("END", A=number)
+            self.add("WAIT", **self.duration(("A", "B", "C")))
+            for number in members:
+                self.add("PUT", A=number, rb=3)
         elif kind == "choose":
             at = self.add("JUMP", ra=self.register(), rb=self.register(), B=self.pick(-2, 4), x=self.one_of(CONDITIONS))
             self.inside(above, slot, depth)
@@ -281,7 +290,7 @@ class Author:
             self.add(**self.one_of((*values, {"op": "PICK", "A": 12, "B": 3, "x": "SHORTEST"}, {"op": "PICK"})))
         elif kind == "twice":
             first, second, slots = self.one_of(((1, 1, (6, 7)), (1, 2, (7, 7)), (1, 99, (6, 7)), (1, 2, (-1, -1))))
-            self.add("ALL", x=2)
+            self.add(self.one_of(("ALL", "GRAB")), B=1, x=2)
             self.add("END", A=first, B=1, slot=slots[0])
             self.add("END", A=second, B=1, slot=slots[1])
         else:

@@ -404,6 +404,20 @@ class Model:
         self.start_waiting(token, "pool")
         return False
 
+    def op_grab(self, token, row, a, b, c):
+        named = []
+        for i in range(token.row + 1, token.row + 1 + row.x):
+            resource = member(self.resources, int64(self.program[i].A + token.registers[self.program[i].ra]), i)
+            require(resource not in named, row=i)
+            named.append(resource)
+        units = max(0, min([b, *(0 if resource.line else resource.free for resource in named)]))
+        for resource in named:
+            self.take(token, resource, units, -1)
+        if row.slot > 0:
+            token.registers[row.slot] = units
+        token.row += 1 + len(named)
+        return True
+
     def op_wait(self, token, row, a, b, c):
         duration = self.draw(token, row.x, a, b, c)
         require(duration >= 0)

@@ -43,6 +43,7 @@ GOOD = [
     [row(e.SHARE, A=1, B=5, Z=-1), row(e.SHARE, A=1, B=7, Z=-1)],
     [row(e.SERVE, A=0, B=5), row(e.TAKE, A=0, B=1, SLOT=7), row(e.GIVE, SLOT=7)],
     [row(e.ALL, X=1), row(e.TAKE, A=0, B=1, SLOT=0)],
+    [row(e.GRAB, B=9, X=2, SLOT=23), row(e.TAKE, A=0), row(e.TAKE, RA=3)],
     [row(e.SERVE, A=1, RA=3)],  # which one is known while it runs only
     [row(e.JUMP, TARGET=1), row(e.SET, SLOT=23)],
 ]
@@ -61,12 +62,13 @@ def test_good_rows_pass(rows):
         ([row(e.TRY, A=2, B=1)], "(row 0, TRY): 'cpu' is shared"),
         ([row(e.PUT, A=1, B=1)], "(row 0, PUT): 'cpu' is shared"),
         ([row(e.ALL, X=2), row(e.TAKE, A=0), row(e.TAKE, A=1)], "(row 2, TAKE): 'cpu' is shared"),
+        ([row(e.GRAB, X=2), row(e.TAKE, A=0), row(e.TAKE, A=1)], "(row 2, TAKE): 'cpu' is shared"),
         ([row(e.SHARE, A=0)], "(row 0, SHARE): resource 0 must be shared by its discipline"),
         ([row(e.SHARE, A=1), row(e.SHARE, A=1, Z=1)], "'cpu' must name the same speeds, got 1 after 0"),
         ([row(e.SHARE, A=1, Z=1), row(e.SHARE, A=1, Z=-1)], "must name the same speeds, got -1 after 1"),
         ([row(e.SHARE, A=1, Z=2)], "speeds must be one of 1 tables, got table 1"),
         ([row(e.SHARE, A=1, Z=-2)], "speeds must be one of 1 tables, got table 1"),
-        ([row(20)], "(row 0, operation 20): operations must be 0..19, got 20"),
+        ([row(21)], "(row 0, operation 21): operations must be 0..20, got 21"),
         ([row(e.WAIT, X=9)], "(row 0, WAIT): the kind must be 0..8, got 9"),
         ([row(e.SET, X=-1)], f"(row 0, SET): the kind must be 0..{e.BORN}, got -1"),
         ([row(e.PICK, X=4)], "(row 0, PICK): the kind must be 0..3, got 4"),
@@ -78,6 +80,8 @@ def test_good_rows_pass(rows):
         ([row(e.GIVE)], "(row 0, GIVE): the slot must be 0..7, got -1"),
         ([row(e.ALL, X=3), row(e.TAKE)], "(row 0, ALL): the members must be 1..2 rows, got 3"),
         ([row(e.ALL, X=0)], "(row 0, ALL): the members must be 1..1 rows, got 0"),
+        ([row(e.GRAB, X=3), row(e.TAKE)], "(row 0, GRAB): the members must be 1..2 rows, got 3"),
+        ([row(e.GRAB, X=1, SLOT=24), row(e.TAKE)], "(row 0, GRAB): the destination must be a register below 24"),
         ([row(e.ALL, X=1), row(e.TAKE, RA=-1)], "(row 1, TAKE): registers must be 0..23, got -1"),
         ([row(e.ALL, X=1), row(e.TAKE, SLOT=9)], "(row 1, TAKE): the slot must be -1..7, got 9"),
     ],
@@ -121,7 +125,7 @@ def test_every_design_passes(name):
 
 
 ROWS = st.builds(
-    row, st.integers(-1, 21), A=st.integers(0, 3), RA=st.integers(-1, 24), RB=st.integers(0, 24), RC=st.integers(0, 1),
+    row, st.integers(-1, 22), A=st.integers(0, 3), RA=st.integers(-1, 24), RB=st.integers(0, 24), RC=st.integers(0, 1),
     TARGET=st.integers(-1, 3), SLOT=st.integers(-2, 24), X=st.integers(-1, 9), Z=st.integers(-2, 2),
 )  # fmt: skip
 

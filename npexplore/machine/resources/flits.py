@@ -35,26 +35,16 @@ class Burst:
 
     asm: Assembler
     left: Variable
-    size: Variable
+    more: Variable  # words of a burst, without its first
     cycle: int  # ticks
     hop: int = 1  # cycles
 
     def take(self, semaphores: Sequence[Place]) -> None:
         """Wait for one of each, then use up as many of each as all of them have, at most what is left."""
         asm = self.asm
-        _, size = asm.operand(self.size)
-        _, left = asm.operand(self.left)
         for place in semaphores:
             asm.emit(engine.TAKE, place, (1, 0))
-        asm.emit(engine.SET, (-1, left), slot=size, x=engine.ADD)
-        with asm.scope():
-            free = asm.register(Variable("free"))
-            for place in semaphores:
-                asm.emit(engine.SET, place, slot=free, x=engine.FREE)
-                asm.emit(engine.SET, (0, size), (0, free), slot=size, x=engine.MIN)
-        for place in semaphores:
-            asm.emit(engine.TAKE, place, (0, size))
-        asm.emit(engine.SET, (1, size), slot=size, x=engine.ADD)
+        asm.grab(self.more, semaphores, self.left - 1)
 
     def start(self) -> None:
         """Let the first word move."""
@@ -62,11 +52,11 @@ class Burst:
 
     def freed(self, space: Place) -> None:
         """Announce the places that the words leave behind."""
-        self.asm.emit(engine.PUT, space, (0, self.asm.operand(self.size)[1]))
+        self.asm.emit(engine.PUT, space, self.asm.operand(self.more + 1))
 
     def arrive(self, items: Sequence[Place]) -> None:
         """Announce the words ahead, when the first of them is there."""
-        size = (0, self.asm.operand(self.size)[1])
+        size = self.asm.operand(self.more + 1)
         if self.hop == 1:
             for place in items:
                 self.asm.emit(engine.PUT, place, size)
@@ -79,8 +69,8 @@ class Burst:
     def finish(self) -> None:
         """Let the other words move."""
         asm = self.asm
-        asm.wait((self.size - 1) * self.cycle)
-        asm.assign(self.left, self.left - self.size)
+        asm.wait(self.more * self.cycle)
+        asm.assign(self.left, self.left - (self.more + 1))
 
 
 def ticks_of(asm: Assembler, seconds: float) -> int:

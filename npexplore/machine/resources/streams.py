@@ -227,7 +227,7 @@ class StaticStreams(Resource):
             asm.join()
 
     def _burst(self, asm: Assembler, words: Operand) -> Burst:
-        return Burst(asm, fresh(asm, "left", words), fresh(asm, "size", 0), ticks_of(asm, self.cycle), self.hop)
+        return Burst(asm, fresh(asm, "left", words), fresh(asm, "more", 0), ticks_of(asm, self.cycle), self.hop)
 
     def _switch(self, asm: Assembler, path: int, tile: int, words: Operand) -> None:
         """Move the words of one send through a switch, to all its outputs at once."""

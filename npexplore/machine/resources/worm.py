@@ -37,7 +37,7 @@ class Worm:
         self.link = fresh(asm, "link", source)  # the link last crossed, and the FIFO behind it
         self.target = fresh(asm, "target", target)
         self.flits = fresh(asm, "flits", flits)
-        self.burst = Burst(asm, fresh(asm, "left", self.flits), fresh(asm, "size", 0), self.cycle, self.hop)
+        self.burst = Burst(asm, fresh(asm, "left", self.flits), fresh(asm, "more", 0), self.cycle, self.hop)
         self.onward, self.tile, self.input = asm.block(["onward", "tile", "input"])
         self.token, after = Label(), Label()
         at = asm.operand(self.link)[1]
