@@ -526,7 +526,12 @@ tables.table(pd.DataFrame(rows, columns=["traffic", "bounds", "queueing", "simul
 # where it hits, but how often it does is the traffic's choice.
 
 # %%
-drawings.budget(beyond.budget(p, 200e6), p.channels, title="Channels for 200 Mpps with flow counting", names=names)
+drawings.budget(
+    beyond.budget(p, 200e6),
+    p.channels,
+    title="Channels for 200 Mpps with flow counting (dashed: four fit)",
+    names=names,
+)
 
 # %%
 spared = performance.compared(quick, beyond.CHOICES, flow_counting="on")[

@@ -173,7 +173,10 @@ def groups(table: pd.DataFrame, *, title: str) -> go.Figure:
 
 
 def budget(table: pd.DataFrame, limit: float, *, title: str, names: Mapping[str, str]) -> go.Figure:
-    """Return channels needed by traffic and by what is built. Columns: traffic, built, reads, channels."""
+    """Return channels needed by traffic and by what is built, dashed those that there are.
+
+    Columns: traffic, built, reads, channels.
+    """
     figure = go.Figure()
     for number, (built, part) in enumerate(table.groupby("built", sort=False)):
         figure.add_trace(
@@ -185,7 +188,6 @@ def budget(table: pd.DataFrame, limit: float, *, title: str, names: Mapping[str,
             )
         )  # fmt: skip
     figure.add_hline(limit, line={"color": theme.VERMILION, "dash": "dash"})
-    figure.add_annotation(x=0.5, y=limit, yshift=10, text=f"{limit:g} channels fit", showarrow=False)
     figure.update_layout(barmode="group")
     figure.update_yaxes(title_text="memory channels", range=[0, 1.15 * float(table["channels"].max())])
     return finished(figure, title, 400)

@@ -13,7 +13,7 @@ from npexplore.ledger import load
 from npexplore.plot import gorilla as drawings
 from npexplore.study.checking.quantities import QUANTITIES, quantity_of
 from npexplore.study.checking.quantities.base import MissingError
-from npexplore.study.papers.gorilla import claims, performance
+from npexplore.study.papers.gorilla import beyond, claims, performance
 
 NP = design("gorilla").with_(boot_us=10, window_us=20)
 ROWS = [row for row in load().select(roles=("calibration", "check", "withheld")) if row.design == "gorilla"]
@@ -85,6 +85,15 @@ def test_configurations_are_a_table():
     picture = drawings.rates(table, title="t", source=50, names={})
     assert picture.layout.yaxis.type == "category"
     assert list(picture.data[0].y) == ["4-2-1", "4-2-4"]
+
+
+def test_the_budget_is_drawn_as_it_is():
+    table = beyond.budget(NP.parameters, 200e6)
+    picture = drawings.budget(table, 4, title="t", names={"ipv4": "IPv4"})
+    assert [bar.name for bar in picture.data] == list(beyond.CHOICES)
+    assert list(picture.data[0].y) == pytest.approx([6, 10])
+    assert list(picture.data[0].x) == ["IPv4", "ipv6"]
+    assert picture.layout.shapes[0].y0 == 4
 
 
 def test_threads_and_delay():

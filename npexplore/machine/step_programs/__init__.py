@@ -4,6 +4,7 @@ Lavasani, Dennison, Chiou, "Compiling high throughput network processors", FPGA 
 
 language    a program as Python: steps, calls, fields of the header
 compiler    checks dependencies within a step, splits steps, builds the pipeline form
+layout      where fields stand in a thread's words of the scratchpad
 execution   runs a compiled program on a real packet and keeps its trace
 paths       traces become workload columns and a recorded program of the event engine
 """
@@ -11,9 +12,10 @@ paths       traces become workload columns and a recorded program of the event e
 from npexplore.machine.step_programs.compiler import Compiled, Pipeline, Substep, compile_steps, pipeline
 from npexplore.machine.step_programs.execution import Answer, Composite, Context, Trace, execute
 from npexplore.machine.step_programs.language import Call, Field, Step, StepProgram
+from npexplore.machine.step_programs.layout import Scratchpad, scratchpad
 from npexplore.machine.step_programs.paths import Lowered, Path, lower
 
 __all__ = [
-    "Answer", "Call", "Compiled", "Composite", "Context", "Field", "Lowered", "Path", "Pipeline", "Step",
-    "StepProgram", "Substep", "Trace", "compile_steps", "execute", "lower", "pipeline",
+    "Answer", "Call", "Compiled", "Composite", "Context", "Field", "Lowered", "Path", "Pipeline", "Scratchpad",
+    "Step", "StepProgram", "Substep", "Trace", "compile_steps", "execute", "lower", "pipeline", "scratchpad",
 ]  # fmt: skip

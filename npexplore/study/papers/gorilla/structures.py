@@ -21,7 +21,7 @@ from npexplore.designs.gorilla_steps.router import PORTS, WIDTH_BITS
 from npexplore.designs.gorilla_traffic import box, header_words
 from npexplore.golden.flow_counters import FlowCounters
 from npexplore.machine.parameters import Parameters
-from npexplore.machine.step_programs.scratchpad import scratchpad
+from npexplore.machine.step_programs.layout import scratchpad
 from npexplore.study.papers.gorilla.area import REFERENCE, engine_share, scale
 
 MUX_INPUTS, COMPARED_BITS, CHAIN_INPUTS = 4, 3, 5  # of a LUT
