@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
@@ -25,14 +26,18 @@ def decode(text: bytes, kind: type[Any], path: Path) -> Any:
         return msgspec.convert(data, kind)
     except msgspec.ValidationError as error:
         rule, _, place = str(error).partition(" - at `$.")
-        at = f" in {_named('.' + place.rstrip('`'), data, kind)[1:]}" if place else ""
+        where = _named("." + place.rstrip("`"), data, kind)[1:]
+        at = f" in {where}" if place else ""
         if "unknown field" in rule:
-            fields = {name for schema in _structs(kind) for name in schema.__struct_encode_fields__}
-            rule = str(UnknownNameError("key", rule.split("`")[1], fields))
+            unknown = rule.split("`")[1]
+            lacking = [s.__struct_encode_fields__ for s in _structs(kind) if unknown not in s.__struct_encode_fields__]
+            rule = str(UnknownNameError("key", unknown, {name for fields in lacking for name in fields}))
         elif rule.startswith(("Invalid value '", "Invalid enum value '")):
             field = place.rstrip("`").rpartition(".")[2]
             if known := _choices(kind, field):
                 rule = str(UnknownNameError(field, rule.split("'", 1)[1].removesuffix("'"), known))
+        elif "got" not in rule:
+            at += _got(where, data)
         raise InputError(f"{path.name}: {rule[0].lower()}{rule[1:]}{at}") from None
 
 
@@ -50,6 +55,16 @@ def _named(place: str, data: Any, kind: Any) -> str:
             if place.startswith((head + ".", head + "[")) and name in data:
                 return head + _named(place[len(head) :], data[name], field.type)
     return place
+
+
+def _got(place: str, data: Any) -> str:
+    """Return the value at a place such as `port[0].mtu` as words, nothing if it is a table or is not found."""
+    for step in re.findall(r"\[(\d+)\]|([^.\[\]]+)", place):
+        try:
+            data = data[int(step[0])] if step[0] else data[step[1]]
+        except (KeyError, IndexError, TypeError):
+            return ""
+    return "" if isinstance(data, dict | list) else f", got {data!r}"
 
 
 def _choices(kind: Any, field: str) -> list[str]:

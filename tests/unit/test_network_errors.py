@@ -201,7 +201,11 @@ MISTAKES = {
         "station.cpu: rates must be a list of numbers at a station with 1 server",
     ),
     "discipline": ('"ps"', '"pss"', "discipline 'pss' is unknown (nearest: ps) in station.cpu.discipline"),
-    "servers": ("{}\nstation.right", "{ servers = 0 }\nstation.right", "expected `int` >= 1 in station.left.servers"),
+    "servers": (
+        "{}\nstation.right",
+        "{ servers = 0 }\nstation.right",
+        "expected `int` >= 1 in station.left.servers, got 0",
+    ),
     "dropping in a fork": (
         "station.left = {}",
         "station.left = { capacity = 1 }",
