@@ -87,6 +87,8 @@ class Assembler(Rows):
 
     def check_below(self, value: Operand, below: int, subject: str) -> tuple[int, int]:
         """Return the operand of a value; one that might not be in [0, below) is checked while running."""
+        if type(value) is int and 0 <= value < below:
+            return value, 0
         constant, register = self.operand(value)
         limit = self._limit(expression(value))
         if limit is None or limit > below:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -150,7 +151,7 @@ def expression(value: Operand) -> Expression:
         number = float(value)
     except (TypeError, ValueError):
         number = float("nan")
-    if not np.isfinite(number):
+    if not isfinite(number):
         raise ModelError(f"an operand must be a finite number or an expression of packet columns, got {value!r}")
     return Constant(number)
 

@@ -5,8 +5,7 @@ An operand of a row is a constant plus a register; what takes more arithmetic be
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, field, fields
 from typing import Self
@@ -63,6 +62,21 @@ class Row:
     place: str = ""
 
 
+class Scope:
+    """Gives registers back at its end; there are dozens for each visit, so that a generator would cost too much."""
+
+    __slots__ = ("free", "registers", "rows")
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+
+    def __enter__(self) -> None:
+        self.registers, self.free = self.rows._registers.copy(), self.rows._free.copy()
+
+    def __exit__(self, *error: object) -> None:
+        self.rows._registers, self.rows._free = self.registers, self.free
+
+
 @dataclass
 class Rows:
     """Collects rows, globals and counters; gives numbers registers for as long as their scope lasts."""
@@ -103,14 +117,9 @@ class Rows:
             self.counters.append(place)
         return self.counters.index(place)
 
-    @contextmanager
-    def scope(self) -> Iterator[None]:
+    def scope(self) -> Scope:
         """Registers given out inside are free again afterwards."""
-        registers, free = dict(self._registers), list(self._free)
-        try:
-            yield
-        finally:
-            self._registers, self._free = registers, free
+        return Scope(self)
 
     def register(self, variable: Variable) -> int:
         """Give a variable a register (kept until the scope ends) and return its number."""
@@ -126,6 +135,8 @@ class Rows:
 
     def operand(self, value: Operand) -> tuple[int, int]:
         """Return (constant, register) of an expression; emits SET rows where it takes arithmetic."""
+        if type(value) is int:
+            return value, 0
         value = expression(value)
         if isinstance(value, Constant):
             if abs(value.value - round(value.value)) > 1e-9 * max(1.0, abs(value.value)):
