@@ -92,10 +92,11 @@ def command(
             bar.close()
     refused = rows["refused"].dropna()
     for reason, count in refused.value_counts().items():
-        note(f"{count} of {len(rows)} points have no answer: {one_line(str(reason))}")
+        having = "points have" if len(rows) > 1 else "point has"
+        note(f"{count} of {len(rows)} {having} no answer: {one_line(str(reason))}")
     others = pq.read_metadata(out).num_rows - len(rows)
     if others:
-        note(f"{out} also keeps {others} rows of other points, models or versions")
+        note(f"{out} also keeps {others} row{'s'[: others > 1]} of other points, models or versions")
     summary = {"out": str(out), "points": len(rows), "refused": len(refused), "rows_in_file": len(rows) + others}
 
     def text() -> str:

@@ -266,7 +266,7 @@ def test_a_sweep_goes_on_only_if_asked(capsys, tmp_path):
     assert "there is a sweep already; resume it (--resume)" in err
     status, out, err = run(capsys, *sweep(tmp_path, "--set", "banks=8", "--resume"))
     assert status == 0
-    assert "also keeps 1 rows of other points, models or versions" in err
+    assert "also keeps 1 row of other points, models or versions" in err
     assert len(pd.read_parquet(tmp_path / "a.parquet")) == 2
 
 

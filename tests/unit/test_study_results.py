@@ -7,7 +7,7 @@ import pytest
 from npexplore.cli import main
 from npexplore.errors import InputError, UnknownNameError
 from npexplore.ledger import load
-from npexplore.study.checking.check import check
+from npexplore.study.checking.check import ROLES, check
 from npexplore.study.checking.results import read_results
 
 FIG9 = "ixp2400.fig9.bandwidth.n30"
@@ -42,6 +42,14 @@ def test_conditions_find_the_published_row(tmp_path):
     assert result.value == pytest.approx(row.from_si(7e9))
 
 
+def test_of_two_rows_at_one_point_the_one_that_is_predicted_is_compared(tmp_path):
+    """3.2 Gb/s stands in the introduction, too, where an earlier model is cited."""
+    text = "design,mix,quantity,value,unit\nixp2400,dos,throughput,3.2,Gb/s\n"
+    (result,) = read_results(file(tmp_path, text)).listed
+    assert result.row.role in ROLES
+    assert result.row.key != "ixp2400.claim.intro.throughput_64"
+
+
 def test_published_and_unpublished_numbers_are_compared_with_ours(tmp_path):
     text = (
         "design,narrow_share,banks,quantity,value,unit\n"
@@ -68,8 +76,8 @@ HEAD, END = "design,quantity,value,unit\n", "quantity,value,unit\n"
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "mine.csv: needs a line of column names and at least one of numbers, got 0 lines"),
-        ("key,value\n", "got 1 lines"),
+        ("", "mine.csv: needs a line of column names and at least one of numbers, got 0"),
+        ("key,value\n", "at least one of numbers, got 1"),
         ("key,val\na,1\n", "mine.csv:1: needs the columns key,value or design,...,quantity,value,unit; 'design' is"),
         ("key,key\na,1\n", "mine.csv:1: columns must have names of their own, got 'key'"),
         (f"key,value\n{FIG9}\n", "mine.csv:2: must have 2 cells, got 1"),
@@ -84,7 +92,7 @@ HEAD, END = "design,quantity,value,unit\n", "quantity,value,unit\n"
         (f"design,bank,{END}ixp2400,7,throughput,1,Gb/s\n", "mine.csv:2: column 'bank' is unknown (nearest: banks"),
         (HEAD + "ixp2400,throughput,1,Mpps\n", "column 'unit' must measure what Gb/s, Mb/s measures, got 'Mpps'"),
         (f"design,mix,{END}ixp2400,nix,throughput,1,Gb/s\n", "mine.csv:2: column 'mix': 'nix' is unknown"),
-        (HEAD.replace(",", ";"), "got 1 lines"),
+        (HEAD.replace(",", ";"), "at least one of numbers, got 1"),
         (HEAD.replace(",", ";") + "a;b;c;d\n", "got 'design;quantity;value;unit' (commas between columns)"),
         (f"design,banks,{END}ixp2400,99,throughput,1,Gb/s\n", "'banks': knob banks must be in 1..64, got '99'"),
     ],

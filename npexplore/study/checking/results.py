@@ -24,6 +24,7 @@ from npexplore.study.checking.quantities import QUANTITIES
 from npexplore.units import UNITS, factor
 
 FIXED = ("design", "quantity", "value", "unit")
+ASIDE = ("input", "context")  # roles of rows that are not predicted
 OTHERS = ("mix", "resource", "baseline")  # conditions that are no knobs
 
 
@@ -97,7 +98,7 @@ def read_results(path: str | Path, ledger: Ledger | None = None) -> Results:
     except (UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{path}: not a CSV file in UTF-8: {error}") from None
     if len(lines) < 2:
-        raise InputError(f"{name}: needs a line of column names and at least one of numbers, got {len(lines)} lines")
+        raise InputError(f"{name}: needs a line of column names and at least one of numbers, got {len(lines)}")
     head = [column.strip() for column in lines[0][1]]
     for column in head:
         if not column or head.count(column) > 1:
@@ -158,7 +159,8 @@ def _by_conditions(name: str, line: int, row: Mapping[str, str], ledger: Ledger)
     value = _number(place, row["value"])
     given = {column: cell for column, cell in row.items() if column not in FIXED and cell}
     usual = dict(design(of).parameters) if of in DESIGNS else {}  # what a condition is that nobody names
-    for published in ledger.select(design=of, quantity=quantity):
+    candidates = ledger.select(design=of, quantity=quantity)
+    for published in sorted(candidates, key=lambda row: row.role in ASIDE):  # of the same point, one that is predicted
         wanted = {knob: wish for knob, wish in published.conditions.items() if knob != "design"}
         if all(_equal(given.get(k, usual.get(k)), wanted.get(k, usual.get(k))) for k in {*given, *wanted}):
             if UNITS.get(published.unit, ("",))[0] != UNITS[row["unit"]][0]:

@@ -112,9 +112,11 @@ def _tell_of_other_versions(open_: set[Key], held: set[Key], store: str | Path |
     others = [key[at] for key in held if key[at] != here.get(key[:at] + key[at + 1 :], key[at])]
     if others:
         told = ", ".join(sorted(set(others)))
+        one = len(others) == 1
+        theirs = "it stays, and its point is" if one else "they stay, and their points are"
         warnings.warn(
-            f"{store}: {len(others)} rows are of npexplore {told}, here is {code_version()}; they stay, and their "
-            "points are computed again",
+            f"{store}: {len(others)} row{' is' if one else 's are'} of npexplore {told}, here is {code_version()}; "
+            f"{theirs} computed again",
             stacklevel=3,
         )
 
