@@ -3,13 +3,16 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from reference.router_cases6 import MIXED, framed
 
 from npexplore.golden.compare.difference import CLAUSES, first_difference, frame_difference
 from npexplore.golden.compare.masked import without_time
 from npexplore.golden.ipv4.header import with_checksum, write_packet
 from npexplore.golden.ipv4.icmp import IcmpError, icmp_error
+from npexplore.golden.mpls.stack import Label, write_stack
 from npexplore.golden.reasons import Reason
-from npexplore.golden.router.forward import Sent
+from npexplore.golden.router.configuration import resolve
+from npexplore.golden.router.forward import Forwarder, Sent
 
 LINK = bytes.fromhex("020000000100 020000000001 0800")
 PACKET = write_packet(0x0A000009, 0x14000001, bytes(range(40)), identification=7, ttl=9)
@@ -144,3 +147,22 @@ def test_a_frame_too_many_is_explained_by_the_packet_that_it_is():
     assert changed_way.expected == f"none, for {Reason.NO_ROUTE.text}"
     stranger = LINK + write_packet(0x0A000077, 0x14000001, b"one", identification=0)
     assert first_difference([], [(0, stranger)], dropped).expected == "none"
+
+
+def test_a_message_below_labels_is_as_free_as_one_without():
+    golden = Forwarder(resolve(MIXED), lookup="binary_trie")
+    packet = write_packet(0x15000001, 0x14000001, b"data", ttl=1)
+    (told,) = golden.forward(0, framed(packet, b"\x08\0")).sent
+    assert (told.icmp, told.frame[12:14]) == (True, b"\x88\x47")
+    at = 14 + 8
+    renamed = told.frame[:at] + with_checksum(told.frame[at : at + 4] + b"\x12\x34" + told.frame[at + 6 :])
+    assert frame_difference(told, renamed) is None
+    wrong = renamed[: at + 10] + bytes([renamed[at + 10] ^ 1]) + renamed[at + 11 :]
+    assert frame_difference(told, wrong).field == "checksum"
+    relabelled = renamed[:16] + bytes([renamed[16] ^ 0x10]) + renamed[17:]
+    assert frame_difference(told, relabelled).field == "label stack"
+
+
+def test_a_stack_that_looks_like_a_header_of_ipv4_is_none():
+    frame = bytes(12) + b"\x88\x47" + write_stack([Label(0x45000, ttl=9)]) + bytes(60)
+    assert without_time(frame, True) == frame

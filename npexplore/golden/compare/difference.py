@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from npexplore.golden.checksum import internet_checksum
 from npexplore.golden.compare.fields6 import CLAUSES6, fields6, summary6
-from npexplore.golden.compare.masked import without_time
+from npexplore.golden.compare.masked import ipv4_at, without_time
 from npexplore.golden.ipv4.addresses import address_text
 from npexplore.golden.ipv4.header import MF, SHORTEST, Header, read_header
 from npexplore.golden.ipv4.icmp import ICMP
@@ -158,7 +158,7 @@ def _field(expected: Sent, got: bytes) -> tuple[str, str, str] | None:
         return None
     wanted, found = without_time(expected.frame, expected.icmp), without_time(got, expected.icmp)
     if wanted == found:
-        return _sums(expected.frame, got)
+        return _sums(_bare(expected.frame), _bare(got))
     left, right = _read(wanted), _read(found)
     for name, value in left.items():
         if name in right and right[name] != value:
@@ -167,6 +167,12 @@ def _field(expected: Sent, got: bytes) -> tuple[str, str, str] | None:
         return "length", f"{len(wanted)} bytes", f"{len(found)} bytes"
     at = next(at for at, pair in enumerate(zip(wanted, found, strict=True)) if pair[0] != pair[1])
     return "bytes", f"{wanted[at]:#04x} at {at}", f"{found[at]:#04x} at {at}"
+
+
+def _bare(frame: bytes) -> bytes:
+    """Return a frame of IPv4 without the labels above it."""
+    at = ipv4_at(frame)
+    return frame if at is None else frame[:ETHERNET] + frame[at:]
 
 
 def _sums(expected: bytes, got: bytes) -> tuple[str, str, str] | None:

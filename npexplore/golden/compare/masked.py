@@ -1,13 +1,15 @@
 """Frames without what is free: octets in which two routers may differ although both are right.
 
 That is the identification of a message that the router makes itself, the times in a time stamp option, and the
-checksums that cover either.
+checksums that cover either. IPv4 has these, below labels too; IPv6 and label stacks have nothing that is free.
 """
 
 from npexplore.golden.ipv4.header import SHORTEST
 from npexplore.golden.ipv4.icmp import ERROR_TYPES, ICMP
 from npexplore.golden.ipv4.options import END, NOP, TIMESTAMP, TS_ONLY
-from npexplore.golden.router.forward import ETHERNET
+from npexplore.golden.mpls.impose import MPLS_TYPE
+from npexplore.golden.mpls.stack import ENTRY, read_stack
+from npexplore.golden.router.forward import ETHERNET, IPV4_TYPE
 
 ICMP_HEADER = 8
 
@@ -17,9 +19,22 @@ def without_time(frame: bytes, made: bool | None = None) -> bytes:
 
     made: whether the router made this message itself; None: every ICMP error counts as made.
     """
-    out = bytearray(frame)
-    _blot(out, ETHERNET, made)
+    out, at = bytearray(frame), ipv4_at(frame)
+    if at is not None:
+        _blot(out, at, made)
     return bytes(out)
+
+
+def ipv4_at(frame: bytes) -> int | None:
+    """Return where a frame's packet of IPv4 begins, below the labels if there are some; None without one."""
+    kind, packet = frame[12:ETHERNET], frame[ETHERNET:]
+    if kind == IPV4_TYPE:
+        return ETHERNET
+    shape = read_stack(packet)
+    if kind != MPLS_TYPE or shape.reason:
+        return None
+    below = ENTRY * shape.depth
+    return ETHERNET + below if packet[below : below + 1] and packet[below] >> 4 == 4 else None
 
 
 def _blot(out: bytearray, at: int, made: bool | None) -> None:
