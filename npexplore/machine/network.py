@@ -97,7 +97,7 @@ class Network(Record, frozen=True, kw_only=True):
 def load_network(path: str | Path) -> Network:
     """Return a network by name (models/networks) or path; raises InputError with file, place, rule and value."""
     file = Path(path)
-    if file.suffix != ".toml":
+    if file.suffix != ".toml" and not file.is_file():
         folder = share("models", "networks")
         file = folder / f"{path}.toml"
         if not file.exists():

@@ -434,3 +434,9 @@ def test_the_same_seed_gives_the_same_answer_and_another_does_not():
     first, again, other = (solve_network(network, ["simulation"], [seed], 500)[0] for seed in (3, 3, 4))
     assert first == again
     assert first.classes["packets"] != other.classes["packets"]
+
+
+def test_a_file_of_any_name_is_read(tmp_path):
+    path = tmp_path / "mine.net"
+    path.write_text(GOOD)
+    assert load_network(path) == load_network(path.rename(tmp_path / "mine.toml"))
