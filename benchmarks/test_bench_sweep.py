@@ -126,3 +126,12 @@ def test_an_analytic_sweep_beside_its_machines(benchmark):
 
     whole, machines = benchmark.pedantic(measure, rounds=1, iterations=1)
     record(benchmark, points_per_s=len(points) / whole, share_of_machines=machines / whole)
+
+
+def test_an_analytic_sweep_over_rates_of_one_machine(benchmark):
+    """No machine but one is built: what a point costs beside it, from the question to the row of the table."""
+    rates = np.linspace(1e5, 4e6, POINTS // 10)
+    points = npexplore.grid(IXP, [LOAD.with_arrivals("poisson", rate) for rate in rates], solver=("bounds", "queueing"))
+    sweep(points[:4], workers=1)
+    took, _ = benchmark.pedantic(lambda: best(lambda: sweep(points, workers=1), 2), rounds=1, iterations=1)
+    record(benchmark, microseconds_a_point=1e6 * took / len(points))

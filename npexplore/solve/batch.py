@@ -152,7 +152,7 @@ class Batch:
 def grouped(points: Sequence[Demanded], most: int = MOST) -> list[tuple[list[int], Batch]]:
     """Return the points as batches of at most `most`, each with the numbers of its points."""
     alike: dict[Hashable, list[int]] = {}
-    told: dict[Hashable, Hashable] = {}
+    told: dict[Hashable, list[int]] = {}
     for number, point in enumerate(points):
         load = point.workload
         same = (
@@ -161,8 +161,8 @@ def grouped(points: Sequence[Demanded], most: int = MOST) -> list[tuple[list[int
             load.packets_key,
         )  # another rate of the same packets is no other structure
         if same not in told:
-            told[same] = structure(point)
-        alike.setdefault(told[same], []).append(number)
+            told[same] = alike.setdefault(structure(point), [])
+        told[same].append(number)
     parts = [numbers[k : k + most] for numbers in alike.values() for k in range(0, len(numbers), most)]
     return [(numbers, _stacked([points[k] for k in numbers])) for numbers in parts]
 
