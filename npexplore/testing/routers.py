@@ -5,13 +5,17 @@ Needs the extra `test` (hypothesis).
 """
 
 from itertools import accumulate
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
+import msgspec
 from hypothesis import strategies as st
 
 from npexplore.golden.ipv4.addresses import MAX_ADDRESS, address_text, mask_of
+from npexplore.golden.mpls.impose import TtlModel
+from npexplore.golden.mpls.stack import ENTRY, FIRST_FREE, LABELS
 from npexplore.golden.router.configuration import (
     KINDS,
+    SMALLEST_MTU,
     NeighbourRecord,
     PortRecord,
     Profile,
@@ -41,9 +45,12 @@ def arrival_times(*, min_size: int = 0, max_size: int = 100, longest_gap_ns: int
 
 @st.composite
 def router_configurations(
-    draw: Any, *, profile: Profile = "rfc1812", max_ports: int = 4, max_routes: int = 12
+    draw: Any, *, profile: Profile = "rfc1812", max_ports: int = 4, max_routes: int = 12, labels: bool = False
 ) -> Router:
-    """Routers with 1 to `max_ports` ports and routes of all kinds, some within each other and within links."""
+    """Routers with 1 to `max_ports` ports and routes of all kinds, some within each other and within links.
+
+    labels: some routes with a next hop push up to four.
+    """
     ports, hosts = [], []
     for number in range(draw(st.integers(1, max_ports))):
         length = draw(st.sampled_from(_LINKS))
@@ -60,6 +67,7 @@ def router_configurations(
                 peer_mac=f"02:00:00:00:01:{number:02x}",
             )
         )
+    rooms = [min(4, (port.mtu - SMALLEST_MTU) // ENTRY) if labels else 0 for port in ports]
     connected = {resolve_prefix(port.address) for port in ports}
     within = st.builds(
         lambda a, length: f"{address_text(a & mask_of(length))}/{length}", _inside(hosts), st.integers(9, 32)
@@ -68,7 +76,7 @@ def router_configurations(
     routes = []
     for prefix in draw(st.lists(wanted, max_size=max_routes, unique=True)):
         if prefix not in connected:
-            routes.append(draw(_routes(prefix, hosts)))
+            routes.append(draw(_routes(prefix, hosts, rooms)))
     neighbours = [
         NeighbourRecord(address=address_text(host), mac=f"02:00:00:00:02:{k:02x}")
         for k, host in enumerate(draw(st.lists(_inside(hosts), max_size=2, unique=True)))
@@ -87,11 +95,23 @@ def _inside(hosts: list[list[int]]) -> Any:
     return st.sampled_from([host for link in hosts for host in link])
 
 
-def _routes(prefix: str, hosts: list[list[int]]) -> Any:
-    via = _inside(hosts).map(lambda host: RouteRecord(prefix=prefix, via=address_text(host)))
+def _routes(prefix: str, hosts: list[list[int]], rooms: list[int]) -> Any:
+    """Routes of a prefix; by link, `rooms` labels may be pushed on those with a next hop."""
+    next_hops = [(host, most) for link, most in zip(hosts, rooms, strict=True) for host in link]
+    via = st.sampled_from(next_hops).flatmap(lambda drawn: _to_next_hop(prefix, *drawn))
     port = st.integers(0, len(hosts) - 1).map(lambda k: RouteRecord(prefix=prefix, port=f"p{k}"))
     kind: Any = st.sampled_from(KINDS[1:]).map(lambda name: RouteRecord(prefix=prefix, kind=name))  # type: ignore[arg-type]
     return st.one_of(via, via, via, port, kind)
+
+
+def _to_next_hop(prefix: str, host: int, most: int) -> Any:
+    plain = RouteRecord(prefix=prefix, via=address_text(host))
+    stack = st.lists(st.one_of(st.sampled_from((16, 17, 0x45000)), st.integers(FIRST_FREE, LABELS - 1)), max_size=most)
+    pushing = st.builds(
+        lambda push, ttl: msgspec.structs.replace(plain, push=push, ttl=ttl if push else "uniform"),
+        stack, st.sampled_from(get_args(TtlModel)),
+    )  # fmt: skip
+    return pushing if most else st.just(plain)
 
 
 def router_addresses(router: Router) -> st.SearchStrategy[int]:

@@ -59,7 +59,7 @@ def test_batch_equals_reference(profile, rows):
 @pytest.mark.parametrize("profile", PROFILES)
 @given(st.data())
 def test_batch_equals_reference_for_any_router(profile, data):
-    router = data.draw(router_configurations())
+    router = data.draw(router_configurations(labels=data.draw(st.booleans())))
     rows = data.draw(st.lists(frames(router), max_size=4))
     assert_alike(router, profile, [(port, frame, k) for k, (port, frame) in enumerate(rows)])
 

@@ -65,7 +65,7 @@ def test_random_cases_with_a_real_table():
 @settings(max_examples=25)
 @given(st.data())
 def test_any_router_and_frame(data):
-    router = data.draw(router_configurations())
+    router = data.draw(router_configurations(labels=True))
     cases = [("drawn", *data.draw(frames(router))) for _ in range(3)]
     held_to_the_golden_router(router, cases, counting=data.draw(st.booleans()))
 

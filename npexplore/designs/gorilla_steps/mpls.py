@@ -1,7 +1,7 @@
 """The MPLS steps: extract a label, look it up, manipulate it, and back for the next one (Sec. 4.5, RFC 3031, 3032).
 
 What a router does with a stack stands in golden/mpls/switch.py; here the same goes one label at a time, three steps
-each. Below the last label that is popped here is IPv4.
+each. Entropy labels, of which the paper says nothing, are left to the control processor.
 """
 
 from __future__ import annotations
