@@ -9,6 +9,7 @@ import pytest
 from npexplore.designs import design
 from npexplore.designs.gorilla_steps import engine_program
 from npexplore.designs.gorilla_traffic import box
+from npexplore.errors import InputError
 from npexplore.ledger import load
 from npexplore.plot import gorilla as drawings
 from npexplore.study.checking.quantities import QUANTITIES, quantity_of
@@ -100,6 +101,17 @@ def test_threads_and_delay():
     table = performance.threads_and_delay(NP, (1, 4), (32,), ("ready_on_stall",), boot_us=10, window_us=40)
     assert list(table["mpps"]) == pytest.approx(list(table["bound_mpps"]), rel=0.1)
     assert performance.fewest_threads(table)["threads"].tolist() == [4]
+
+
+def test_fixed_priorities_among_clusters_starve_the_last_ones():
+    kinds = {name: {"global_arbiter": name} for name in ("fair", "unfair")}
+    table = performance.fairness(NP, kinds, flow_counting="on", window_us=30).set_index("choice")
+    assert table.loc["fair", "even"] > 0.97 > 0.9 > table.loc["unfair", "even"]
+    assert table.loc["unfair", "slowest_ns"] > 3 * table.loc["unfair", "quickest_ns"]
+    assert table.loc["unfair", "mpps"] < 0.9 * table.loc["fair", "mpps"]
+    for knobs in ({"balancing": "random"}, {"clusters": 7}):
+        with pytest.raises(InputError, match="clusters are told apart"):
+            performance.fairness(NP, kinds, **knobs)
 
 
 def test_updates_of_tables_are_seen_at_the_write_ports():

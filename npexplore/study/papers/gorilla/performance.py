@@ -8,14 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from npexplore.designs import Design
 from npexplore.designs.gorilla import build, residence_cycles
 from npexplore.designs.gorilla_steps import PROTOCOLS
+from npexplore.errors import InputError
 from npexplore.machine.parameters import Value
+from npexplore.machine.workload import CLASS
 from npexplore.solve.prediction import Prediction
+from npexplore.solve.simulate import replicate
 from npexplore.study.papers.gorilla import structures
 from npexplore.study.papers.gorilla.area import REFERENCE, lut_share
 from npexplore.study.sweeping.answers import usable_cores
@@ -123,6 +129,38 @@ def compared(design: Design, choices: Mapping[str, Mapping[str, Value]], **knobs
             "waiting": answer.queue["qdr"].mean + answer.queue.get("qdr.group", answer.queue["qdr"]).mean,
             "at_exit": None if busy is None else busy.busy * float(design.parameters.reorder_places),
         })  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def fairness(design: Design, choices: Mapping[str, Mapping[str, Value]], seed: int = 1, **knobs: Value) -> pd.DataFrame:
+    """Return how evenly clusters are served where headers go to them in turn, as many as are taken.
+
+    Columns: choice, mpps, quickest_ns and slowest_ns (mean time of a packet in the cluster that is quickest, slowest),
+    even (Jain's index of these times: 1 if all are alike). Raises InputError for another balancing, or clusters that
+    the packets of the workload do not go round evenly.
+    """
+    import pandas as pd
+
+    def one(chosen: Mapping[str, Value]) -> Prediction:
+        at = design.with_(**{**knobs, **chosen, "rate_mpps": 0.0})
+        load, clusters = at.workload(), int(at.parameters.clusters)
+        packets = len(load.packet_bytes)
+        if at.parameters.balancing != "in_turn" or packets % clusters:
+            raise InputError(
+                f"clusters are told apart where {packets} packets go round them in turn, got {clusters} clusters and "
+                f"balancing {at.parameters.balancing!r}"
+            )
+        load = replace(load, columns={**load.columns, CLASS: np.arange(packets) % clusters})
+        return replicate(at.machine(), load, [seed], packets=packets)
+
+    rows: list[dict[str, Any]] = []
+    with ThreadPoolExecutor(usable_cores()) as pool:
+        for name, answer in zip(choices, pool.map(one, choices.values()), strict=True):
+            times = np.array([one.latency_s.mean for one in answer.classes.values()], np.float64) * 1e9
+            rows.append({
+                "choice": name, "mpps": answer.rate_pps / 1e6, "quickest_ns": times.min(), "slowest_ns": times.max(),
+                "even": times.sum() ** 2 / (len(times) * np.square(times).sum()),
+            })  # fmt: skip
     return pd.DataFrame(rows)
 
 
