@@ -69,7 +69,7 @@ def text(document: dict[str, Any]) -> str:
         {
             "machine": row["machine"], "MHz": row["clock_mhz"], "packets Mb/s": _scaled(row["packet_bps"], 1e-6),
             "Mpps": _scaled(row["rate_pps"], 1e-6), "bounds Mb/s": _scaled(row["bounds_bps"], 1e-6),
-            "queueing": _scaled(row["queueing_bps"], 1e-6), "simulated": _scaled(row["simulated_bps"], 1e-6),
+            "queueing Mb/s": _scaled(row["queueing_bps"], 1e-6), "simulated Mb/s": _scaled(row["simulated_bps"], 1e-6),
             "counted": row["counted"], "bottleneck": row["bottleneck"], "latency us": _scaled(row["latency_s"], 1e6),
         }
         for row in document["rows"]

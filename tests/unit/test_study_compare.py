@@ -102,6 +102,8 @@ def test_the_command(capsys):
     assert set(document["rows"][0]) == set(COLUMNS)
     assert document["rows"][1]["simulated_bps"] is None
     assert main(["compare", "ixp2400", "--packet-bytes", "64", "--clock-mhz", "100"]) == 0
-    assert "all at 100 MHz" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "all at 100 MHz" in told
+    assert "bounds Mb/s  queueing Mb/s  simulated Mb/s" in told
     assert main(["compare"]) == 2
     assert "compare needs one of --trace FILE" in capsys.readouterr().err
