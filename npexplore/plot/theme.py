@@ -53,7 +53,7 @@ TEMPLATE = go.layout.Template(
         "paper_bgcolor": "white",
         "plot_bgcolor": "white",
         "height": 440,
-        "margin": {"l": 70, "r": 24, "t": 64, "b": 60},
+        "margin": {"l": 70, "r": 30, "t": 64, "b": 60},
         "xaxis": _AXIS,
         "yaxis": _AXIS,
         "legend": {"bgcolor": "rgba(255,255,255,0.8)", "title": {"font": {"size": 13}}},
