@@ -1,5 +1,5 @@
 """Making a machine ready against asking it anew: the walk through a program, turns side by side against one by one; a
-point that was asked before. Ratios of processor time, the best of several rounds in the same run.
+point that was asked before, or at another rate. Ratios of processor time, the best of several rounds in the same run.
 """
 
 import pytest
@@ -46,3 +46,15 @@ def test_a_point_asked_again(benchmark, name):
     anew = seconds(lambda: build(made.machine(), made.workload(given)), ROUNDS)
     record(benchmark, ratio_to_a_new_model=anew / again, new_model_seconds=anew)
     benchmark.pedantic(lambda: made.bounds(given), rounds=1)
+
+
+def test_a_point_at_another_rate(benchmark):
+    """The engine's rows for packets at another rate, their programs kept, against those of a machine made anew."""
+    made, trace = design("raw").with_(version="v3", prefix="short"), workload(mix="raw_trace")
+    rates = iter(range(1, 10 * ROUNDS))
+    prepared(made.with_(offered_gbps=0.5), trace).model()
+    again = seconds(lambda: prepared(made.with_(offered_gbps=next(rates)), trace).model(), ROUNDS)
+    at = made.with_(offered_gbps=0.5)
+    anew = seconds(lambda: build(at.machine(), at.workload(trace)), ROUNDS)
+    record(benchmark, ratio_to_a_new_model=anew / again, new_model_seconds=anew)
+    benchmark.pedantic(lambda: prepared(made.with_(offered_gbps=next(rates)), trace).model(), rounds=1)
