@@ -312,7 +312,11 @@ drawings.chip(scaled(8, ("south", "north"), "static"))
 # long packets lose nothing, because reading limits both, although payloads and replies fill the memory network's links.
 
 # %%
-sizes = [tiled.scaling(64, packets=960), tiled.scaling(1500, sizes=("4x4", "8x8"), packets=4000)]
+done = check.predictions
+sizes = [
+    tiled.scaling(64, packets=960, done=done),
+    tiled.scaling(1500, sizes=("4x4", "8x8"), packets=4000, done=done),
+]
 tables.table(pd.concat(sizes), digits=3)
 
 # %% [markdown]

@@ -3,8 +3,11 @@
 import numpy as np
 import pytest
 
+from npexplore.designs import design
 from npexplore.machine.workload import workload
+from npexplore.study.checking.quantities.raw import at
 from npexplore.study.papers import tiled
+from npexplore.study.sweeping.points import Predictions
 
 
 def test_request_loops_stand_beside_the_roofline_where_there_are_any():
@@ -13,6 +16,32 @@ def test_request_loops_stand_beside_the_roofline_where_there_are_any():
     assert loops["III"] < bound["III"] == pytest.approx(15.5)
     assert loops["III"] == pytest.approx(seen["III"], rel=0.1)
     assert np.isnan(loops["IV"])
+
+
+@pytest.mark.slow
+def test_readings_are_those_of_runs_of_their_own():
+    """Also of alternatives that a version does not read, which are not simulated again."""
+    table, plain = tiled.readings(("v1", "v3"), 64, packets=16).set_index("reading"), design("raw")
+    unread = 0
+    for one in plain.parameters.file.alternative:
+        for version, name in (("v1", "I"), ("v3", "III")):
+            made = plain.with_(version=version)
+            own = made.with_(**one.set).simulate(workload(packet_bytes=64), packets=16)
+            assert table.loc[one.name, name] == own.rate_pps / 1e6, (one.name, version)
+            unread += not set(one.set) & made.depends_on(workload(packet_bytes=64))
+    assert unread
+
+
+def test_what_a_check_has_simulated_is_not_run_again():
+    done = Predictions(seeds=(1,), packets=64, solvers=("simulation",))
+    done.fetch([at("v3", 64)])
+    (known,) = done.found.values()
+    assert tiled.saturated("v3", 64, 64, done) is known
+    assert tiled.saturated("v3", 64, 32, done) is known
+    for own in (tiled.saturated("v3", 64, 65, done), tiled.saturated("v2", 64, 64, done)):
+        assert own is not known
+        assert own.about["packets"] < 100
+    assert tiled.saturated("v3", 64, 64, done, "8x4") is not known
 
 
 @pytest.mark.slow

@@ -95,9 +95,12 @@ def busiest_links(versions: Sequence[str], packet_bytes: int, packets: int = 100
 
 def scaling(
     packet_bytes: int, versions: Sequence[str] = ("v3", "v3d"), sizes: Sequence[str] = ("4x4", "8x4", "8x8"),
-    packets: int = 2000,
+    packets: int = 2000, done: Predictions | None = None,
 ) -> pd.DataFrame:  # fmt: skip
-    """Return Versions III and III.d on more tiles: rates, rate a port, loss of III.d, busiest links of the networks."""
+    """Return Versions III and III.d on more tiles: rates, rate a port, loss of III.d, busiest links of the networks.
+
+    done: what a check has simulated already.
+    """
     import pandas as pd
 
     rows = []
@@ -105,7 +108,7 @@ def scaling(
         first: float | None = None
         for version in versions:
             made = design("raw").with_(version=version, tiles=tiles)
-            answer = made.simulate(workload(packet_bytes=packet_bytes), packets=packets)
+            answer = saturated(version, packet_bytes, packets, done, tiles)
             first = first or answer.rate_pps
             ports = len(version_of(made.parameters)[1].ports)
             loads = {
@@ -148,13 +151,16 @@ def random_sets(versions: Sequence[str], packet_bytes: int, sets: int = 4, packe
     return pd.DataFrame(rows)
 
 
-def saturated(version: str, packet_bytes: int, packets: int = 2000, done: Predictions | None = None) -> Prediction:
+def saturated(
+    version: str, packet_bytes: int, packets: int = 2000, done: Predictions | None = None, tiles: str = "4x4"
+) -> Prediction:
     """Return a version's answer to endless packets of one length: a longer run that a check has done, else its own."""
     if done is not None and done.packets >= packets:
-        found = done.found.get((done.first(at(version, packet_bytes)), "simulation", done.seeds[0]))
+        found = done.found.get((done.first(at(version, packet_bytes, tiles=tiles)), "simulation", done.seeds[0]))
         if found is not None:
             return found
-    return design("raw").with_(version=version).simulate(workload(packet_bytes=packet_bytes), packets=packets)
+    made = design("raw").with_(version=version, tiles=tiles)
+    return made.simulate(workload(packet_bytes=packet_bytes), packets=packets)
 
 
 def by_solver(
