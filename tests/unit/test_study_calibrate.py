@@ -134,12 +134,15 @@ def test_the_command(capsys):
     assert main([*arguments, "--no-profile", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["values"]["hash_ns"] == pytest.approx(147.98, rel=0.02)
+    assert document["units"] == {"hash_ns": "ns"}
     assert set(document) == {
-        "design", "free", "values", "score", "evaluation_score", "rows", "admissible", "profile", "starts",
+        "design", "units", "free", "values", "score", "evaluation_score", "rows", "admissible", "profile", "starts",
         "fit_seeds", "evaluation_seeds",
     }  # fmt: skip
     assert main(["calibrate", "ixp2400", "--free", "hash_ns=140,148", "--packets", "300"]) == 0
-    assert "score %" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "score %" in said
+    assert said.splitlines()[0].split() == ["parameter", "fitted", "unit", "admissible"]
     key = next(row.key for row in load() if row.role == "check")
     assert main([*arguments, "--row", key]) == 2
     assert "a model may read only input and calibration rows" in capsys.readouterr().err
