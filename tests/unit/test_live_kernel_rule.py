@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from npexplore.testing import linux_kernel
+from npexplore.testing import linux_kernel, namespaces
 
 ROOT = Path(__file__).parents[2]
 SUITE = """
@@ -44,8 +44,8 @@ def test_a_machine_that_forbids_namespaces_says_so(monkeypatch):
     def forbidden():
         raise PermissionError(1, "Operation not permitted")
 
-    monkeypatch.setattr(linux_kernel.shutil, "which", lambda name: "/sbin/ip")
-    monkeypatch.setattr(linux_kernel, "_new_namespace", forbidden)
+    monkeypatch.setattr(namespaces.shutil, "which", lambda name: "/sbin/ip")
+    monkeypatch.setattr(namespaces, "_new_namespace", forbidden)
     assert linux_kernel.why_not() == "network namespaces cannot be made: Operation not permitted"
 
 
@@ -53,9 +53,9 @@ def test_a_machine_whose_settings_cannot_be_written_says_so(monkeypatch):
     def read_only(family, settings):
         raise OSError(30, "Read-only file system", f"/proc/sys/net/{family}")
 
-    monkeypatch.setattr(linux_kernel, "_why_no_namespaces", lambda: None)
-    monkeypatch.setattr(linux_kernel, "_make", lambda: os.open(os.devnull, os.O_RDONLY))
+    monkeypatch.setattr(linux_kernel, "why_no_namespaces", lambda: None)
+    monkeypatch.setattr(linux_kernel, "make_namespace", lambda: os.open(os.devnull, os.O_RDONLY))
     monkeypatch.setattr(linux_kernel.LinuxKernel, "_ip", lambda *args: None)
     monkeypatch.setattr(linux_kernel.LinuxKernel, "_inside", lambda self, which, work: work())
-    monkeypatch.setattr(linux_kernel, "_write_settings", read_only)
+    monkeypatch.setattr(linux_kernel, "write_settings", read_only)
     assert "cannot be set up: [Errno 30] Read-only file system" in linux_kernel.why_not()
