@@ -94,7 +94,7 @@ drawings.dram(steps, dram.parameters)
 # %%
 check = npx.check(["ixp2400", "ixp2400_dram"], seeds=3, packets=8192, alternatives=True)
 judged = check.frame()
-tables.table(pd.crosstab(judged["role"], judged["verdict"], margins=True, margins_name="in all").reset_index())
+tables.verdicts(judged)
 
 # %% [markdown]
 # All rows (the table scrolls), in the order of the study:

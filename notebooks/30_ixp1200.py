@@ -119,7 +119,7 @@ tables.table(edge.matching(example, packet))
 check = npx.check(["ixp1200"], seeds=2)
 simulations = Simulations.of(check.predictions)
 judged = check.frame()
-tables.table(pd.crosstab(judged["role"], judged["verdict"], margins=True, margins_name="in all").reset_index())
+tables.verdicts(judged)
 
 # %%
 tables.scores(scores(check, ledger))

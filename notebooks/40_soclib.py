@@ -136,7 +136,7 @@ tables.table(went.astype(whole), digits=4)
 # %%
 check = npx.check(["soclib"], seeds=3)
 judged = check.frame()
-tables.table(pd.crosstab(judged["role"], judged["verdict"], margins=True, margins_name="in all").reset_index())
+tables.verdicts(judged)
 
 # %%
 tables.cross_check(judged, {row.key: row.where for row in ledger})

@@ -179,7 +179,7 @@ drawings.flow(
 # %%
 check = npx.check(["gorilla"], seeds=1)
 judged = check.frame()
-tables.table(pd.crosstab(judged["role"], judged["verdict"], margins=True, margins_name="in all").reset_index())
+tables.verdicts(judged)
 
 # %%
 tables.cross_check(judged, {row.key: row.where for row in ledger})

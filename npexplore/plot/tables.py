@@ -92,6 +92,16 @@ def cross_check(frame: pd.DataFrame, where: Mapping[str, str], *, height: int | 
     return Table(frame, cells.drop(columns=empty), left=left, height=height)
 
 
+def verdicts(frame: pd.DataFrame) -> Table:
+    """Return how many rows of each role a cross-check found inside, close, off and so on."""
+    import pandas as pd
+
+    said = frame["verdict"].str.replace("_", " ")
+    return table(
+        pd.crosstab(frame["role"], said, margins=True, margins_name="in all").rename_axis(columns=None).reset_index()
+    )
+
+
 def scores(frame: pd.DataFrame) -> Table:
     """Return what study.scores found, a group a line; what misses its aim is red."""
     import pandas as pd

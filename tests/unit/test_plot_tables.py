@@ -97,6 +97,15 @@ def test_a_withheld_row_shows_its_prediction_and_no_number(frame):
     assert "50.00" in hidden
 
 
+def test_verdicts_are_counted_for_each_role_in_words(frame):
+    frame = pd.concat([frame, frame[:1].assign(verdict="not_predictable", key="m.odd")])
+    head, check, withheld, total = text(tables.verdicts(frame))
+    assert head.split() == ["role", "close", "not", "predictable", "off", "withheld", "in", "all"]
+    assert check.split() == ["check", "1", "1", "1", "0", "3"]
+    assert withheld.split() == ["withheld", "0", "0", "0", "1", "1"]
+    assert total.split() == ["in", "all", "1", "1", "1", "1", "4"]
+
+
 def test_a_score_beyond_its_aim_is_red():
     frame = pd.DataFrame({"group": ["good", "bad"], "rms": 2.0, "worst": [-4.0, -7.0], "worst_key": ["a", "b"]})
     frame = frame.assign(rows=3, post_hoc=[0, 2], aim_rms=3, aim_worst=6, unit="%", claims=[0, 4], held=[0, 3])
