@@ -24,7 +24,7 @@ import plotly.express as px
 
 import npexplore as npx
 from npexplore.paths import share
-from npexplore.plot import theme
+from npexplore.plot import tables, theme
 from npexplore.report import headline
 
 theme.use()
@@ -136,8 +136,10 @@ figure.update_xaxes(dtick="D2").update_yaxes(rangemode="tozero")
 
 # %%
 at_full = waiting[waiting.length_bytes == 1500].set_index("packets wait").gbps
-headline("1500-byte packets through one channel of memory", at_full["in memory, other group"], "Gb/s")
-at_full.to_frame("1500-byte packets (Gb/s)").round(1)
+headline("1500-byte packets through one channel of memory", float(at_full["in memory, other group"]), "Gb/s")
+
+# %%
+tables.table(at_full.rename("1500-byte packets (Gb/s)").reset_index(), digits=3)
 
 # %% [markdown]
 # ## Credits and the way to the host
