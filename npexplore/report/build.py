@@ -79,7 +79,8 @@ async def _all(
 
     def listen() -> None:
         with suppress(NotImplementedError, RuntimeError):  # no signals here: then Ctrl-C ends the process
-            loop.add_signal_handler(signal.SIGINT, stop)
+            for number in (signal.SIGINT, signal.SIGTERM):
+                loop.add_signal_handler(number, stop)
 
     async def one(notebook: Notebook) -> Run:
         run = known[notebook.name]

@@ -114,7 +114,8 @@ time.sleep(600)
 """
 
 
-def test_a_report_that_is_stopped_keeps_what_is_finished_and_leaves_no_kernel_behind(tmp_path):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "terminated"])
+def test_a_report_that_is_stopped_keeps_what_is_finished_and_leaves_no_kernel_behind(tmp_path, number):
     places = [tmp_path / f"kernel{k}" for k in range(2)]
     (tmp_path / "00_good.py").write_text(GOOD)
     for k, place in enumerate(places):
@@ -132,7 +133,7 @@ build(find_notebooks(Path({str(tmp_path)!r})), Path({str(tmp_path / "out")!r}))
             and (tmp_path / "out/00_good.html").exists()
         )
     )
-    running.send_signal(signal.SIGINT)
+    running.send_signal(number)
     _, said = running.communicate(timeout=60)
     assert running.returncode != 0
     assert said.rstrip().endswith("KeyboardInterrupt")
