@@ -22,7 +22,7 @@ from npexplore.designs import design
 from npexplore.machine.expressions import Variable
 from npexplore.machine.machine import Machine, Pool
 from npexplore.machine.resources import FifoServer
-from npexplore.machine.resources.base import Hold, Resource, Server, Uses
+from npexplore.machine.resources.base import Hold, OwnFaces, Server, Uses
 from npexplore.machine.resources.ingress import Ingress
 from npexplore.machine.workload import Workload, workload
 from npexplore.solve.simulate import simulate
@@ -35,7 +35,7 @@ FIRST = "import npexplore as n; print(n.design('ixp2400').simulate(n.workload(mi
 LOAD = Workload("64 bytes", {"packet_bytes": np.array([64])})
 
 
-class Exponential(Resource):
+class Exponential(OwnFaces):
     """A server with exponential visits."""
 
     VISITS = {"serve": ()}  # noqa: RUF012
@@ -48,14 +48,14 @@ class Exponential(Resource):
         return [Server(self.name, units=self.units)]
 
     def uses(self, method, values):
-        return Uses(self.mean, [Hold(self.name, self.mean)])
+        return Uses(self.mean, [Hold(self.name, self.mean, squares=np.float64(2 * self.mean**2))])
 
     def emit(self, method, operands, asm):
         mean = asm.operand(asm.ticks(self.mean))
         asm.emit(engine.SERVE, (asm.number(self.name), 0), mean, x=engine.EXPONENTIAL, source=self.name)
 
 
-class Banks(Resource):
+class Banks(OwnFaces):
     """One of some alike servers at random, a constant time."""
 
     VISITS = {"serve": ()}  # noqa: RUF012

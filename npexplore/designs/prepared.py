@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from npexplore.machine.machine import Machine
 from npexplore.machine.parameters import Parameters, Value
 from npexplore.machine.workload import Workload
-from npexplore.solve.bounds import Demanded, demanded
+from npexplore.solve.demanded import Demanded, demanded
 
 if TYPE_CHECKING:
     from npexplore.designs.base import Design

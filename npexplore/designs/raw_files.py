@@ -13,12 +13,12 @@ import numpy as np
 
 from npexplore.machine.assembler import HANDED_ON, Assembler
 from npexplore.machine.expressions import Expression, Values
-from npexplore.machine.resources.base import Ends, Resource, Server, Uses, count_of
+from npexplore.machine.resources.base import Ends, OwnFaces, Server, Uses, count_of
 
 NUMBER = "number"  # column: 0, 1, ... in the order of the files
 
 
-class Trace(Resource):
+class Trace(OwnFaces):
     """Keeps the time at which each of `packets` numbered packets came by; `begin` is the global of number 0."""
 
     VISITS: ClassVar[Mapping[str, tuple[str, ...]]] = {"note": ("number",)}
@@ -43,7 +43,7 @@ class Trace(Resource):
         asm.write(operands["number"] + self.begin, asm.now())
 
 
-class Discard(Resource):
+class Discard(OwnFaces):
     """Where a packet ends that is not forwarded; counted as a drop of its name."""
 
     VISITS: ClassVar[Mapping[str, tuple[str, ...]]] = {"drop": ()}

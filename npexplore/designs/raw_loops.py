@@ -19,7 +19,8 @@ from npexplore.errors import RefusedError
 from npexplore.machine.expressions import Variable, evaluate
 from npexplore.machine.machine import Machine
 from npexplore.machine.workload import Workload
-from npexplore.solve.bounds import bounds, demanded
+from npexplore.solve.bounds import bounds
+from npexplore.solve.demanded import demanded
 from npexplore.solve.prediction import Latency, Prediction, Utilization
 from npexplore.solve.queueing import mva
 from npexplore.solve.queueing.inputs import Floats

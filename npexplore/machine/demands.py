@@ -13,14 +13,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
 from npexplore.errors import ModelError
 from npexplore.machine.expressions import Condition, Values, Variable, evaluate, holds
 from npexplore.machine.holding import Holding
-from npexplore.machine.program import (
-    HOME,
+from npexplore.machine.lone import LONGEST_LOOP, uses_of
+from npexplore.machine.program import HOME
+from npexplore.machine.resources.base import Server, Uses
+from npexplore.machine.sections import Chain, Demand, Open, Path, Section, Sections, TurnsDifferError, without
+from npexplore.machine.tree import (
     Body,
     Branch,
     Draw,
@@ -35,10 +39,7 @@ from npexplore.machine.program import (
     Turn,
     Visit,
 )
-from npexplore.machine.resources.base import Resource, Server
-from npexplore.machine.sections import Chain, Demand, Open, Path, Section, Sections, TurnsDifferError, without
 
-LONGEST_LOOP = 100_000
 AT_ONCE = 4096  # turns of loops x distinct packets that are gone through together
 Known = dict[Variable, Values | None]
 
@@ -47,18 +48,19 @@ Known = dict[Variable, Values | None]
 class Demands:
     """Demands of one program: by server name, the delay at no server, and the latency without contention.
 
-    sections: servers held from a visit, or take, to another. spent: by what is held and the server ("" for none), the
-    seconds not also spent at a server inside it. handed: by queue, for each put the shares of packets and the operands.
+    sections: servers held over other visits or times. spent, overlap, aside: as in machine/sections.py.
+    handed: by queue, for each put the shares of packets and the operands.
     """
 
     servers: dict[str, Demand] = field(default_factory=dict)
     counts: dict[str, float] = field(default_factory=dict)
-    delay: float = 0.0
     latency: float = 0.0
     side_by_side: bool = False  # whether the program forks or runs parts in parallel
     sections: dict[str, Section] = field(default_factory=dict)
     untied: set[str] = field(default_factory=set)  # servers whose units are not given as they are taken: no demand
     spent: dict[tuple[Chain, str], float] = field(default_factory=dict)
+    overlap: dict[Chain, float] = field(default_factory=dict)
+    aside: dict[str, float] = field(default_factory=dict)
     handed: dict[str, list[tuple[Values, dict[str, Values | None]]]] = field(default_factory=dict)
     freed: float = 0.0  # bytes that leave the receive buffer (nan: depends on chance)
     clock: Values = field(default_factory=lambda: np.zeros(0))  # of each distinct packet: its latency x its share
@@ -67,6 +69,12 @@ class Demands:
         """Return the seconds per packet at the most loaded member of a server."""
         demand = self.servers[server]
         return demand.largest(members)
+
+    def own(self, server: str) -> float:
+        """Return the seconds per packet at a server and at no other one held inside it ("": at none at all)."""
+        return sum(
+            seconds for (chain, name), seconds in self.spent.items() if (name or (chain[-1] if chain else "")) == server
+        )
 
 
 def demands(body: Body, columns: Mapping[Variable, Values | None], weights: Values, at_once: int = AT_ONCE) -> Demands:
@@ -86,20 +94,20 @@ def _demands(body: Body, columns: Mapping[Variable, Values | None], weights: Val
     walk, path = _Walk(at_once), Path(shares, np.zeros_like(shares))
     walk.body(body, {**columns, HOME: None}, path)
     walk.sections.settle(path)
-    result = walk.result
+    result, found = walk.result, walk.sections
     result.clock, result.latency = path.clock, float(np.sum(path.clock))
-    by_server = walk.sections.by_server
-    result.sections = {name: section for name, section in by_server.items() if not section.untied}
-    result.untied = by_server.keys() - result.sections.keys()
+    result.sections = {name: section for name, section in found.by_server.items() if not section.untied}
+    result.untied = found.by_server.keys() - result.sections.keys()
     for name, section in result.sections.items():
         result.servers.setdefault(name, Demand()).merge(section.demand)
-    result.spent = without(walk.sections.spent, result.untied)
-    for (chain, server), seconds in result.spent.items():
-        if server or chain:
-            result.servers[server or chain[-1]].inner += seconds
-        else:
-            result.delay += seconds
+    result.spent = without(found.spent, result.untied)
+    result.overlap = {chain: s for (chain, _), s in without(_apart(found.overlap), result.untied).items()}
+    result.aside = {name: seconds for name, seconds in found.aside.items() if name and name not in result.untied}
     return result
+
+
+def _apart(overlap: dict[Chain, float]) -> dict[tuple[Chain, str], float]:
+    return {(chain, ""): seconds for chain, seconds in overlap.items()}
 
 
 class _Walk:
@@ -108,7 +116,6 @@ class _Walk:
     def __init__(self, at_once: int) -> None:
         self.at_once = at_once
         self.result = Demands()
-        self.visited: dict[str, dict[str, Server]] = {}  # by resource, the servers that its visits may use
         self.sections = Sections()
         self.held: dict[Holding, Open] = {}
 
@@ -134,8 +141,10 @@ class _Walk:
             for body, side in zip((step.then, step.otherwise), sides, strict=True):
                 self.body(body, dict(known), side)
             path.rejoin(sides)
-        elif isinstance(step, Fork | Parallel):
-            self.side_by_side(step, known, path)
+        elif isinstance(step, Fork):
+            self.fork(step, known, path)
+        elif isinstance(step, Parallel):
+            self.parallel(step, known, path)
         elif isinstance(step, Take):
             self.take(step, known, path)
         elif isinstance(step, Give):
@@ -144,6 +153,8 @@ class _Walk:
             self.sections.end(path, begun, base, server.members, f"give of {server.name!r}")
         else:
             assert isinstance(step, Priority)
+
+    # ---- blocks
 
     def loop(self, step: Loop, known: Known, path: Path) -> None:
         count = evaluate(step.count, known)
@@ -175,30 +186,36 @@ class _Walk:
         self.body(step.body, side_by_side, inside)
         path.after(inside, begun)
 
-    def side_by_side(self, step: Fork | Parallel, known: Known, path: Path) -> None:
-        """Forks and parallel parts start at the clock of the packet; it goes on at once, or with the last part."""
+    def fork(self, step: Fork, known: Known, path: Path) -> None:
+        """Work that goes on by itself: with what it took along it keeps others from that, else it is aside."""
         self.result.side_by_side = True
-        if isinstance(step, Fork):
-            open_: tuple[Open, ...] = ()
-            if step.moved is not None:
-                before, after = step.moved
-                self.held[after] = moved = self.held[before]
-                open_ = (moved,)
-                self.sections.by_server[moved.server].outlives = True
-                self.sections.close(path, path.open.index(moved))
-                for other in path.open:
-                    self.sections.cross(moved.server, other.server)
-            strand = path.strand(True, open_)
-            self.body(step.body, dict(known), strand, base=0)
-            self.sections.tie(path, strand, parallel=False)
-            return
-        ends = [path.clock]
+        opened: list[Open] = []
+        for before, after in step.moved:
+            self.held[after] = moved = self.held[before]
+            self.sections.by_server[moved.server].outlives = True
+            self.sections.close(path, path.open.index(moved))
+            opened.append(moved)
+        around = opened[0].around if opened else ()
+        strand = path.strand(True, (*around, *opened), aside=not opened)
+        spent = self.sections.total
+        self.body(step.body, dict(known), strand, base=len(around))
+        self.sections.tie(path, strand, parallel=False)
+        self.sections.overlaps(tuple(one.server for one in around), self.sections.total - spent)
+
+    def parallel(self, step: Parallel, known: Known, path: Path) -> None:
+        """Parts start at the clock of the packet, which goes on with the last."""
+        self.result.side_by_side = True
+        spent, begun, ends = self.sections.total, float(path.clock.sum()), [path.clock]
         for part in step.bodies:
             strand = path.strand(False, path.open)
             self.body(part, dict(known), strand)
             self.sections.tie(path, strand, parallel=True)
             ends.append(strand.clock)
         path.clock = np.maximum.reduce(ends)
+        longest = float(path.clock.sum()) - begun
+        self.sections.overlaps(path.chain, self.sections.total - spent - longest)
+
+    # ---- holding
 
     def take(self, step: Take, known: Known, path: Path) -> None:
         live = path.live
@@ -215,54 +232,62 @@ class _Walk:
                     raise ModelError(f"{place}: two holdings of one take_all must be of different members")
             self.sections.begin(path, begun, server.members, (1, server.units), place)
 
+    # ---- visits
+
     def visit(self, step: Visit, known: Known, path: Path, base: int) -> None:
+        """Add what a visit uses, and what it leaves open."""
         values = {name: evaluate(value, known) for name, value in step.operands.items()}
-        uses = step.resource.uses(step.method, values)
-        if step.result is not None:
-            known[step.result] = uses.result
-        weights, result = path.weights, self.result
-        place, live = f"{step.resource.name}.{step.method}", path.live
-        if ((uses.latency < 0) & live).any():
-            raise ModelError(f"{place} takes a negative time for some packets of this workload")
-        sizes = self.servers(step.resource)
-        for hold in uses.holds:
-            demand = result.servers.setdefault(hold.server, Demand())
-            seconds = weights * hold.seconds
-            total = demand.add(seconds, hold.member, live, sizes[hold.server].members, f"{place}: {hold.server}")
-            demand.visits += _sum(path, hold.visits)
-            inner = total if hold.inner is None else _sum(path, hold.inner)
-            self.sections.spend(path, hold.server, inner)
-        result.side_by_side |= uses.aside
+        if len(path.clock) == 1:  # numbers are quicker, and remembered
+            values = {name: v[0] if type(v) is np.ndarray and v.ndim else v for name, v in values.items()}
+        uses, place = uses_of(step.resource, step.method, values, path.live), f"{step.resource.name}.{step.method}"
+        sections = self.sections
+        sizes = step.resource.reached
+        self.occupied(uses, sizes, path, place)
+        for (chain, server), seconds in uses.spent.items():
+            sections.spend(path, server, _sum(path, seconds), chain)
+        for server, seconds in uses.beside.items():
+            sections.beside(server, _sum(path, seconds))
+        for chain, seconds in uses.overlap.items():
+            if not path.aside:
+                sections.overlaps(path.chain + chain, _sum(path, seconds))
+        path.clock = path.clock + path.weights * uses.latency
         if uses.frees is not None:
-            result.freed += _sum(path, uses.frees)
+            self.result.freed += _sum(path, uses.frees)
         if uses.hands_on:
             if path.turns > 1:
                 raise TurnsDifferError
-            result.handed.setdefault(step.resource.name, []).append((weights, values))
+            self.result.handed.setdefault(step.resource.name, []).append((path.weights, values))
         for name, amount in uses.counts.items():
             if amount is None:
                 raise ModelError(f"{place}: the amount of {name} must not depend on a random choice")
-            result.counts[name] = result.counts.get(name, 0.0) + _sum(path, amount)
-        self.sections.spend(path, "", _sum(path, uses.delay))
-        path.clock = path.clock + weights * uses.latency
+            self.result.counts[name] = self.result.counts.get(name, 0.0) + _sum(path, amount)
         for one in uses.opens:
-            server, begun = sizes[one.server], Open(one.server, one.server, one.units, one.member)
-            self.sections.begin(path, begun, server.members, (0, server.units), place)
+            begun = Open(one.server, one.server, one.units, one.member)
+            sections.begin(path, begun, sizes[one.server].members, (0, sizes[one.server].units), place)
         for one in uses.closes:
             ended = Open(one.server, one.server, one.units, one.member)
-            self.sections.end(path, ended, base, sizes[one.server].members, place)
+            sections.end(path, ended, base, sizes[one.server].members, place)
+        if step.result is not None:
+            known[step.result] = uses.result
 
-    def servers(self, resource: Resource) -> dict[str, Server]:
-        """Return the servers that visits to a resource may use, by name."""
-        if resource.name not in self.visited:
-            both = (resource, *resource.visited())
-            self.visited[resource.name] = {server.name: server for one in both for server in one.servers()}
-        return self.visited[resource.name]
+    def occupied(self, uses: Uses, sizes: dict[str, Server], path: Path, place: str) -> None:
+        """Add the times that servers are occupied, and what is held inside the visit."""
+        for hold in uses.holds:
+            demand, server = self.result.servers.setdefault(hold.server, Demand()), sizes[hold.server]
+            demand.add(path.weights * hold.seconds, hold.member, path.live, server.members, f"{place}: {hold.server}")
+            demand.visits += _sum(path, hold.visits)
+            demand.squares += _sum(path, hold.squares)
+            if hold.units is not None:
+                self.sections.inside(hold.server, hold.units, hold, path)
 
 
-def _sum(path: Path, values: Values | float) -> float:
+def _sum(path: Path, values: Any) -> float:
     """Return the sum over packets of values (shape n, or one for all) by their shares."""
-    return float(path.total * values) if np.ndim(values) == 0 else float((path.weights * values).sum())
+    return (
+        float((path.weights * values).sum())
+        if type(values) is np.ndarray and values.ndim
+        else path.total * float(values)
+    )
 
 
 def _share(condition: Condition | float, known: Known) -> Values:

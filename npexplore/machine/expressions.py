@@ -123,6 +123,18 @@ class Variable(Expression):
 
 
 @dataclass(frozen=True, eq=False)
+class Moment(Variable):
+    """A time on the clock: seconds for demands, ticks for the engine."""
+
+
+@dataclass(frozen=True, eq=False)
+class Home(Expression):
+    """The member of a server that the running thread lives on; for solvers without threads any of them."""
+
+    server: str
+
+
+@dataclass(frozen=True, eq=False)
 class Function(Expression):
     """One of FUNCTIONS applied to two expressions."""
 
@@ -200,19 +212,31 @@ def scaled(a: Operand, factor: float) -> Expression:
     return function("right", a * round(factor * 65536) + 32768, 16)
 
 
+def bound(value: Operand, names: Mapping[Variable, Operand]) -> Expression:
+    """Return an expression with some variables replaced by what they stand for, numbers worked out."""
+    if isinstance(value, Variable):
+        return expression(names[value]) if value in names else value
+    if not isinstance(value, Function):
+        return expression(value)
+    left, right = bound(value.left, names), bound(value.right, names)
+    return value if left is value.left and right is value.right else function(value.name, left, right)
+
+
 def evaluate(value: Operand, environment: Environment) -> Values | None:
     """Return the values of an expression; None if it depends on a random choice (a variable whose value is None).
 
     Raises ModelError for a variable that has no value where it is used.
     """
-    value = expression(value)
-    if isinstance(value, Constant):
-        return np.float64(value.value)  # type: ignore[return-value]
     if isinstance(value, Variable):
         if value not in environment:
             raise ModelError(f"{value.name!r} is used outside the loop or branch that computes it")
         return environment[value]
-    assert isinstance(value, Function)
+    if isinstance(value, Home):
+        return None
+    if not isinstance(value, Function):
+        number = expression(value)
+        assert isinstance(number, Constant)
+        return np.float64(number.value)  # type: ignore[return-value]
     left, right = evaluate(value.left, environment), evaluate(value.right, environment)
     if left is None or right is None:
         return None

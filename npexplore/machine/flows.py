@@ -5,8 +5,9 @@ A pool sees the packets that the pools before it put into its queue, with the sa
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +20,7 @@ from npexplore.machine.pools import visits
 from npexplore.machine.sections import Demand
 
 NUMBER = "number of the distinct packet"  # a column that all pools hand on
+K = TypeVar("K", bound=Hashable)
 Arrived = tuple[Values, dict[str, Values | None]]  # shares of packets, and their columns (None: left to chance)
 
 
@@ -106,13 +108,17 @@ def _behind(before: Values | None, more: Values | None, live: npt.NDArray[np.boo
 
 def _sum(total: Demands, part: Demands) -> Demands:
     for name, demand in part.servers.items():
-        kept = total.servers.setdefault(name, Demand())
-        kept.merge(demand)
-        kept.inner += demand.inner
-    for name, amount in part.counts.items():
-        total.counts[name] = total.counts.get(name, 0.0) + amount
-    total.delay += part.delay
+        total.servers.setdefault(name, Demand()).merge(demand)
+    _add(total.counts, part.counts)
+    _add(total.spent, part.spent)
+    _add(total.overlap, part.overlap)
+    _add(total.aside, part.aside)
     total.freed += part.freed
     total.latency += part.latency
     total.side_by_side |= part.side_by_side
     return total
+
+
+def _add(table: dict[K, float], more: Mapping[K, float]) -> None:
+    for key, amount in more.items():
+        table[key] = table.get(key, 0.0) + amount

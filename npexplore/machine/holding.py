@@ -31,6 +31,7 @@ class Holding:
     units: Expression = field(default_factory=lambda: Constant(1.0))
     key: Expression = field(default_factory=lambda: Constant(0.0))
     state: str = "held"
+    loose: bool = False  # the engine gives its units back by number, not by who has them
 
     def end(self, state: str, block: Sequence[object]) -> None:
         """Note that it is given or moved into a fork; raises ModelError if it cannot be, here."""
@@ -49,13 +50,14 @@ class Holdings:
     """The holdings that are open while a program is recorded, over the servers of its resources."""
 
     resources: Mapping[str, Resource]
+    roles: tuple[str, ...] = ("queue", "limit")  # of the servers that can be held
     open: list[Holding] = field(default_factory=list)
 
     @cached_property
     def servers(self) -> dict[str, Server]:
         """Return what can be held: servers with units that belong to whoever took them."""
         found = [server for resource in self.resources.values() for server in resource.servers()]
-        return {s.name: s for s in found if s.role in ("queue", "limit") and s.units > 0 and s.discipline != "shared"}
+        return {s.name: s for s in found if s.role in self.roles and s.units > 0 and s.discipline != "shared"}
 
     def take(
         self,

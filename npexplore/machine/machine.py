@@ -8,6 +8,7 @@ from typing import Any
 
 from npexplore.errors import ModelError, NpexploreError, UnknownNameError, one_of, positive
 from npexplore.machine.expressions import Variable
+from npexplore.machine.lone import check_polls
 from npexplore.machine.pools import Pool, Start, visits
 from npexplore.machine.program import Body, Recorder, record
 from npexplore.machine.resources.base import Resource, Server, count_of, time_of
@@ -126,6 +127,7 @@ class Machine:
             columns = {name: Variable(name) for name in dict.fromkeys([*workload, *carried])}
             body = self.record(columns, pool)
             for visit, aside in visits(body):
+                check_polls(visit.resource, visit.method, visit.operands)
                 what = f"{visit.resource.name}.{visit.method}"
                 if aside and visit.resource.ends(visit.method) != "never":
                     raise ModelError(

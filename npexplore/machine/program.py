@@ -47,6 +47,7 @@ __all__ = [
 
 PRIORITY, LOWEST = 8, 15  # of a packet when it begins, and the last to go
 HOME = Variable("home")  # the member of its pool's home that a thread lives on; 0 without one
+THREAD = Variable("thread")  # the number of a thread
 
 
 class Packet:
@@ -94,7 +95,7 @@ class Recorder:
     body: Body = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self._holdings = Holdings(self.resources)
+        self._holdings = self._holdable()
         self._place = "the program"
         self._ranked = False  # whether a priority was set
 
@@ -102,6 +103,9 @@ class Recorder:
     def home(self) -> Variable:
         """The member of the pool's home that the thread lives on (for solvers without threads: any of them)."""
         return HOME
+
+    def _holdable(self) -> Holdings:
+        return Holdings(self.resources)
 
     def __getattr__(self, name: str) -> _Calls:
         if name.startswith("_"):
@@ -166,20 +170,25 @@ class Recorder:
             yield
 
     @contextmanager
-    def fork(self, held: Holding | None = None) -> Iterator[Holding | None]:
+    def fork(self, *held: Holding | None) -> Iterator[Any]:
         """Record work that goes on by itself; the packet does not wait for it.
 
-        held: what the fork takes along, and gives; it yields the holding under its new name.
+        held: what the fork takes along (but None), and gives; it yields the holding under its new name (several: a
+        list of them).
         """
         step = Fork([])
-        if held is not None:
-            self._holdings.end(held, "moved into a fork", self.body)
-            step.moved = (held, replace(held, block=step.body, place="a fork", state="held"))
+        for one in held:
+            if one is None:
+                continue
+            self._holdings.end(one, "moved into a fork", self.body)
+            one.loose = len(step.moved) > 0  # the engine hands over the first as it is
+            step.moved.append((one, replace(one, block=step.body, place="a fork", state="held")))
         self.body.append(step)
-        outer, self._holdings.open = self._holdings.open, [] if step.moved is None else [step.moved[1]]
+        inside = [after for _, after in step.moved]
+        outer, self._holdings.open = self._holdings.open, list(inside)
         try:
             with self._into(step.body, "a fork"):
-                yield None if step.moved is None else step.moved[1]
+                yield inside[0] if len(inside) == 1 else inside or None
         finally:
             self._holdings.open = outer
 

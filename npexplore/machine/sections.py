@@ -18,10 +18,12 @@ import numpy.typing as npt
 
 from npexplore.errors import ModelError
 from npexplore.machine.expressions import Values
+from npexplore.machine.resources.base import Hold
 
 Chain = tuple[str, ...]  # servers held, in the order they were taken
 Flags = npt.NDArray[np.bool_]
 SMALL = 1e-9
+TINY = 1e-18  # seconds that are rounding
 
 
 class TurnsDifferError(Exception):
@@ -30,11 +32,11 @@ class TurnsDifferError(Exception):
 
 @dataclass
 class Demand:
-    """Per packet: seconds occupied, the part not spent at an inner server, visits, and each member's seconds."""
+    """Per packet: seconds occupied, visits, the sum of their squared times, and each member's seconds."""
 
     seconds: float = 0.0
-    inner: float = 0.0
     visits: float = 0.0
+    squares: float = 0.0
     members: dict[int, float] = field(default_factory=dict)
     spread: float = 0.0  # seconds that fall evenly on all members
     chosen: float = 0.0  # seconds that go to whichever member has the least to do
@@ -45,6 +47,9 @@ class Demand:
         self.seconds += total
         if member is None:
             self.spread += total
+            return total
+        if members == 1 and type(member) is not np.ndarray and member == 0:
+            self.members[0] = self.members.get(0, 0.0) + total
             return total
         if np.isnan(member).any():
             self.chosen += total
@@ -59,6 +64,13 @@ class Demand:
             self.members[number] = self.members.get(number, 0.0) + shares[number]
         return total
 
+    @property
+    def scv(self) -> float:
+        """Return the squared coefficient of variation of the time of a visit."""
+        if not self.seconds > 0:
+            return 1.0
+        return max(self.visits * self.squares / self.seconds**2 - 1.0, 0.0)
+
     def largest(self, members: int) -> float:
         """Return the seconds at the most loaded member; what can be chosen goes where there is room."""
         fixed = self.spread / members + max(self.members.values(), default=0.0)
@@ -68,6 +80,7 @@ class Demand:
         """Add another demand."""
         self.seconds += other.seconds
         self.visits += other.visits
+        self.squares += other.squares
         self.spread += other.spread
         self.chosen += other.chosen
         for number, share in other.members.items():
@@ -87,6 +100,7 @@ class Section:
     scattered: bool = False  # taken and given in different blocks, or by some packets only
     outlives: bool = False  # taken or given by forked work, so that one thread may have several
     untied: bool = False  # what is taken is not what is given: the time between is not known
+    in_visits: bool = True  # held inside visits only, never by a program
 
 
 @dataclass(eq=False)
@@ -97,6 +111,8 @@ class Open:
     key: object
     units: Values
     member: Values | None
+    around: tuple[Open, ...] = ()  # what was held when it was taken
+    clock: Values | None = None  # of the packets at that moment, weighted
 
 
 @dataclass
@@ -104,6 +120,7 @@ class Path:
     """How far work has come: shares of packets, weighted time and units held (shape n each), what is open.
 
     turns: how many turns of loops stand side by side, each with n / turns packets. live: packets that come along.
+    aside: whether this is forked work that holds nothing of the packet's, which goes on without it.
     """
 
     weights: Values
@@ -112,6 +129,7 @@ class Path:
     open: tuple[Open, ...] = ()
     forked: bool = False
     turns: int = 1
+    aside: bool = False
     live: Flags = field(init=False)
     total: float = field(init=False)  # of the shares
 
@@ -127,7 +145,7 @@ class Path:
     def where(self, share: Values) -> Path:
         """Return the path of a share of the packets (shape n, or one probability)."""
         units = {name: held * share for name, held in self.units.items()}
-        return Path(self.weights * share, self.clock * share, units, self.open, self.forked, self.turns)
+        return Path(self.weights * share, self.clock * share, units, self.open, self.forked, self.turns, self.aside)
 
     def side_by_side(self, goes_on: Values) -> Path:
         """Return the path of turns that start here; goes_on: who takes part in each (0 or 1, shape turns x n)."""
@@ -137,7 +155,7 @@ class Path:
             return (values * goes_on).ravel()
 
         units = {name: each(held) for name, held in self.units.items()}
-        return Path(each(self.weights), each(self.clock), units, self.open, self.forked, self.turns * turns)
+        return Path(each(self.weights), each(self.clock), units, self.open, self.forked, self.turns * turns, self.aside)
 
     def after(self, turns: Path, begun: Path) -> None:
         """Go on behind turns that stood side by side; each must give back as much as it takes."""
@@ -154,28 +172,68 @@ class Path:
         nothing = np.zeros_like(self.clock)
         self.units = {name: np.sum([part.units.get(name, nothing) for part in parts], axis=0) for name in names}
 
-    def strand(self, forked: bool, open_: tuple[Open, ...]) -> Path:
+    def strand(self, forked: bool, open_: tuple[Open, ...], aside: bool = False) -> Path:
         """Return the path of work that starts here and goes on side by side."""
-        return Path(self.weights, self.clock, dict(self.units), open_, forked or self.forked, self.turns)
+        away = aside or self.aside
+        return Path(self.weights, self.clock, dict(self.units), open_, forked or self.forked, self.turns, away)
 
 
 @dataclass
 class Sections:
-    """Sections by server, and where time is spent: (servers held, server or "" for none) -> seconds per packet."""
+    """Sections by server, and where time is spent: (servers held, server or "" for none) -> seconds per packet.
+
+    overlap: by what is held, the seconds of `spent` that pass while the packet, or others of its own, go on: of work
+    that took a holding along, of parallel parts but the longest. aside: by server, the seconds of forked work that has
+    nothing of the packet's; they are not among those spent.
+    """
 
     by_server: dict[str, Section] = field(default_factory=dict)
     spent: dict[tuple[Chain, str], float] = field(default_factory=dict)
+    overlap: dict[Chain, float] = field(default_factory=dict)
+    aside: dict[str, float] = field(default_factory=dict)
+    total: float = 0.0  # of all seconds spent, without those that overlap
 
-    def spend(self, path: Path, server: str, seconds: float) -> None:
+    def spend(self, path: Path, server: str, seconds: float, limit: tuple[str, ...] = ()) -> None:
         """Note time at a server ("" for none) that is not also spent at a server inside it."""
+        if not seconds:
+            return
+        chain = path.chain + limit
+        if path.aside:
+            self.beside(server or (chain[-1] if chain else ""), seconds)
+            return
+        self.total += seconds
+        self.spent[chain, server] = self.spent.get((chain, server), 0.0) + seconds
+
+    def beside(self, server: str, seconds: float) -> None:
+        """Note time of forked work that has nothing of the packet's."""
         if seconds:
-            place = path.chain, server
-            self.spent[place] = self.spent.get(place, 0.0) + seconds
+            self.aside[server] = self.aside.get(server, 0.0) + seconds
+
+    def inside(self, server: str, units: Values, hold: Hold, path: Path) -> None:
+        """Note what a visit holds over other things, from its take to its give."""
+        kept = self.by_server.setdefault(server, Section())
+        if not path.total:
+            return
+        taken = np.broadcast_to(units, path.live.shape)
+        seen = taken[path.live]
+        kept.least, kept.most = min(kept.least, float(seen.min())), max(kept.most, float(seen.max()))
+        kept.at_a_time = max(kept.at_a_time, float(seen.max()))
+        kept.in_all += float(np.where(path.live, taken, 0.0).reshape(path.turns, -1).max(axis=1).sum())
+        kept.outlives |= hold.outlives
+        kept.crossed |= hold.crossed
+
+    def overlaps(self, chain: Chain, seconds: float) -> None:
+        """Note that seconds were spent while others of the same packet were."""
+        if abs(seconds) > TINY:
+            self.total -= seconds
+            self.overlap[chain] = self.overlap.get(chain, 0.0) + seconds
 
     def begin(self, path: Path, section: Open, members: int, allowed: tuple[int, int], place: str) -> None:
         """Take units, as many as are allowed (least and most)."""
         least, most = allowed
         kept, live = self.by_server.setdefault(section.server, Section()), path.live
+        kept.in_visits = False
+        section.around, section.clock = path.open, path.clock
         units = np.broadcast_to(section.units, live.shape)
         taken = units[live]
         outside = taken[(taken < least) | (taken > most)]
@@ -202,6 +260,9 @@ class Sections:
         """Give units; what was opened in this block stands in `path.open` from `base` on."""
         kept, live = self.by_server.setdefault(section.server, Section()), path.live
         kept.demand.add(section.units * path.clock, section.member, live, members, f"{place}: {section.server}")
+        if section.clock is not None and section.clock.shape == path.clock.shape:
+            held = section.units * (path.clock - section.clock)
+            kept.demand.squares += float((held[live] ** 2 / path.weights[live]).sum())
         kept.outlives |= path.forked
         path.units[section.server] = path.units.get(section.server, 0.0) - section.units * path.weights
         kept.untied |= bool((path.units[section.server] < -SMALL).any())

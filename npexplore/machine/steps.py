@@ -1,131 +1,324 @@
-"""Recorded steps become rows of the event engine: visits, loops, branches, choices, forks, parallel parts."""
+"""Recorded steps become rows of the event engine: visits, times, blocks, choices, holds, forks, parallel parts."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 from npexplore._kernels import engine
 from npexplore.errors import ModelError
+from npexplore.machine.arrivals import duration, sleep
 from npexplore.machine.assembler import Assembler
-from npexplore.machine.expressions import Condition, Operand, Variable
-from npexplore.machine.program import (
+from npexplore.machine.choices import choose
+from npexplore.machine.distributions import Distribution
+from npexplore.machine.expressions import (
+    Condition,
+    Constant,
+    Expression,
+    Function,
+    Home,
+    Moment,
+    Operand,
+    Variable,
+    bound,
+    expression,
+    function,
+    scaled,
+)
+from npexplore.machine.resources.base import OwnFaces
+from npexplore.machine.rows import PROBABILITY_STEPS, Label
+from npexplore.machine.tree import (
     Body,
     Branch,
+    Choose,
+    Contended,
+    Count,
     Draw,
     Fork,
     Give,
     Let,
+    Line,
     Loop,
+    Now,
     Parallel,
+    Poll,
     Priority,
+    Recall,
+    Remember,
+    Serve,
+    Step,
     Take,
     Turn,
+    Units,
+    Until,
     Visit,
+    Wait,
+    Window,
+    Within,
 )
-from npexplore.machine.rows import PROBABILITY_STEPS, Label
+from npexplore.machine.visits import recorded
 
 OPPOSITE = {"lt": "ge", "le": "gt", "eq": "ne", "ne": "eq", "ge": "lt", "gt": "le"}
 
 
 def steps(asm: Assembler, body: Body) -> None:
     """Emit recorded steps."""
-    with asm.scope():
-        for step in body:
-            _step(asm, step)
+    _Emitter(asm).body(body)
 
 
-def _step(asm: Assembler, step: object) -> None:
-    if isinstance(step, Visit):
-        asm.place_name = f"{step.resource.name}.{step.method}"
-        if step.result is not None:
-            asm.register(step.result)
+@dataclass
+class _Emitter:
+    """Emits steps; inside a visit `names` has what its operands, and what was computed from them, stand for."""
+
+    asm: Assembler
+    names: dict[Variable, Operand] = field(default_factory=dict)
+    in_visit: bool = False
+
+    def body(self, body: Body) -> None:
+        """Emit a block: what it keeps in registers is forgotten at its end."""
+        with self.asm.scope():
+            for step in body:
+                self.step(step)
+
+    def of(self, value: Operand) -> Expression:
+        """Return an expression with what variables of the visit stand for."""
+        if isinstance(value, Home):
+            return expression(self.asm.home(value.server))
+        return bound(value, self.names)
+
+    def ticks(self, time: Operand) -> Expression:
+        """Return a time in ticks, each term of a sum rounded by itself; moments are in ticks already."""
+        value, tick = expression(time), self.asm.tick
+        if isinstance(value, Moment):
+            return self.of(value)
+        if isinstance(value, Function):
+            if value.name in ("add", "sub", "min", "max"):
+                return function(value.name, self.ticks(value.left), self.ticks(value.right))
+            for number, other in ((value.right, value.left), (value.left, value.right)):
+                if value.name == "mul" and isinstance(number, Constant):
+                    return scaled(self.of(other), number.value / tick)
+        return scaled(self.of(value), 1.0 / tick)
+
+    def step(self, step: Step) -> None:
+        """Emit one step."""
+        asm = self.asm
+        match step:
+            case Visit():
+                self.visit(step)
+            case Serve():
+                self.serve(step)
+            case Wait(seconds):
+                if isinstance(seconds, Distribution):
+                    sleep(asm, seconds, asm.place_name)
+                else:
+                    asm.wait(self.ticks(seconds))
+            case Let():
+                self.let(step)
+            case Draw(variable, below, source):
+                asm.draw(variable, self.of(below), source)
+            case Turn(variable, below):
+                asm.fetch_add(variable, asm.new_global(), 1)
+                _, number = asm.operand(variable)
+                asm.emit(engine.SET, (0, number), (below, 0), slot=number, x=engine.MOD)
+                asm.limit(variable, below)
+            case Loop():
+                self.loop(step)
+            case Branch():
+                self.branch(step)
+            case Take():
+                self.take(step)
+            case Give(holding):
+                with self.place(f"give of {holding.name}"):
+                    if holding.loose:
+                        assert holding.server is not None
+                        asm.put(holding.server.name, self.of(holding.units), self.of(holding.member))
+                    else:
+                        asm.give(asm.kept(holding))
+            case Priority(value):
+                with asm.scope():
+                    asm.emit(engine.SET, asm.operand(self.of(value)), slot=0, x=engine.PRIORITY)
+            case Fork():
+                self.fork(step)
+            case Parallel(bodies):
+                for body in bodies:
+                    with asm.fork(mode=engine.JOINED):
+                        self.body(body)
+                asm.join()
+            case Units():
+                self.units(step)
+            case Poll():
+                self.poll(step)
+            case Until(moment):
+                asm.wait_until(self.ticks(moment))
+            case Window(period, length):
+                asm.wait_window(round(period / asm.tick), round(length / asm.tick))
+            case Now(variable):
+                self.names[variable] = asm.now()
+            case Recall(variable, word, members, member):
+                self.names[variable] = asm.read(self.word(word, members, member))
+            case Remember(word, members, member, moment):
+                asm.write(self.word(word, members, member), self.ticks(moment))
+            case Line(variable, server, member):
+                self.names[variable] = asm.line(server.name, self.of(member))
+            case Choose():
+                key = None if step.key is None else self.of(step.key)
+                counter = None if step.counter is None else asm.shared_global(step.counter)
+                self.names[step.variable] = choose(asm, step.server, step.members, step.policy, key, counter)
+            case Within(value, below, subject, simulated):
+                if simulated:
+                    asm.check_below(self.of(value), below, subject)
+            case Count(name, amount, where, simulated):
+                if simulated:
+                    assert where is None
+                    asm.count(name, self.of(amount))
+            case Contended(emit):
+                emit(asm, self.of)
+            case _:
+                raise ModelError(f"step {step!r} is unknown to the assembler")
+
+    def word(self, word: str, members: int, member: Expression) -> Expression:
+        """Return the number of the global that keeps a member's word."""
+        return expression(self.of(member) + self.asm.shared_global(word, members))
+
+    def place(self, name: str) -> _Place:
+        """Say in messages where rows stand; inside a visit that is the visit."""
+        return _Place(self.asm, self.asm.place_name if self.in_visit else name)
+
+    # ---- visits and servers
+
+    def visit(self, step: Visit) -> None:
+        """Emit a visit of a resource."""
+        asm, resource = self.asm, step.resource
+        with _Place(asm, f"{resource.name}.{step.method}"):
+            if step.result is not None:
+                asm.register(step.result)
+            with asm.scope():
+                operands = {name: self.of(value) for name, value in step.operands.items()}
+                if isinstance(resource, OwnFaces):
+                    result = resource.emit(step.method, operands, asm)
+                else:
+                    made = recorded(resource, step.method, step.operands)
+                    inside = _Emitter(asm, {made.operands[name]: value for name, value in operands.items()}, True)
+                    for one in made.body:
+                        inside.step(one)
+                    result = None if made.result is None else inside.of(made.result)
+                if step.result is not None and result is not None:
+                    asm.assign(step.result, result)
+
+    def serve(self, step: Serve) -> None:
+        """SERVE at a server, or SHARE it with everybody there."""
+        asm, server, member = self.asm, step.server, self.of(step.member)
+        if isinstance(step.seconds, Distribution):
+            kind, a, b, c = duration(asm, step.seconds)
+            with asm.scope():
+                place = asm.at(server.name, member)
+                asm.emit(engine.SERVE, place, (a, 0), (b, 0), x=kind, y=c, source=f"{server.name}.service")
+        elif server.discipline == "shared":
+            asm.share(server.name, self.ticks(step.seconds), member)
+        else:
+            asm.serve(server.name, self.ticks(step.seconds), member)
+
+    def take(self, step: Take) -> None:
+        """TAKE units of one server, or of all at once."""
+        asm = self.asm
+        with self.place(f"take of {', '.join(holding.name for holding in step.holdings)}"):
+            parts: list[tuple[str, Operand]] = []
+            for holding in step.holdings:
+                assert holding.server is not None
+                parts.append((holding.server.name, self.of(holding.member)))
+            first = step.holdings[0]
+            if first.loose:
+                asm.consume(parts[0][0], self.of(first.units), parts[0][1])
+            elif len(parts) == 1:
+                asm.keep(first, asm.take(*parts[0], self.of(first.units), self.of(first.key)))
+            else:
+                for holding, held in zip(step.holdings, asm.take_all(parts), strict=True):
+                    asm.keep(holding, held)
+
+    def units(self, step: Units) -> None:
+        """Take or give units across visits: anybody's, or those of who has taken them."""
+        asm, name, member = self.asm, step.server.name, self.of(step.member)
+        if step.server.role == "pool":
+            (asm.put if step.given else asm.consume)(name, self.of(step.units), member)
+        elif step.given:
+            asm.give(asm.kept(name))
+        else:
+            asm.keep(name, asm.take(name, member, self.of(step.units)))
+
+    def poll(self, step: Poll) -> None:
+        """Look until TRY finds a unit."""
+        asm, again, taken, done = self.asm, Label(), Label(), Label()
+        asm.place(again)
+        self.body(step.look)
+        asm.keep(step.server.name, asm.try_take(step.server.name, otherwise=taken))
+        asm.jump(done)
+        asm.place(taken)
+        self.body(step.between)
+        asm.jump(again)
+        asm.place(done)
+
+    def fork(self, step: Fork) -> None:
+        """FORK work that goes on by itself, with the first of what it takes along; the rest is given by number."""
+        asm = self.asm
+        with asm.fork(asm.kept(step.moved[0][0]) if step.moved else None) as held:
+            if held is not None:
+                asm.keep(step.moved[0][1], held)
+            self.body(step.body)
+
+    def let(self, step: Let) -> None:
+        """Keep a value; inside a visit what is there already needs no register of its own."""
+        value = self.ticks(step.value) if isinstance(step.variable, Moment) else self.of(step.value)
+        if self.in_visit and not isinstance(value, Function):
+            self.names[step.variable] = value
+        else:
+            self.asm.let(step.variable, value)
+
+    # ---- blocks
+
+    def loop(self, step: Loop) -> None:
+        """Count turns from 0."""
+        asm, begin, after = self.asm, Label(), Label()
         with asm.scope():
-            result = step.resource.emit(step.method, step.operands, asm)
-            if step.result is not None and result is not None:
-                asm.assign(step.result, result)
-        asm.place_name = ""
-    elif isinstance(step, Let):
-        asm.let(step.variable, step.value)
-    elif isinstance(step, Draw):
-        asm.draw(step.variable, step.below, step.source)
-    elif isinstance(step, Turn):
-        asm.fetch_add(step.variable, asm.new_global(), 1)
-        _, number = asm.operand(step.variable)
-        asm.emit(engine.SET, (0, number), (step.below, 0), slot=number, x=engine.MOD)
-        asm.limit(step.variable, step.below)
-    elif isinstance(step, Loop):
-        _loop(asm, step)
-    elif isinstance(step, Branch):
-        _branch(asm, step)
-    elif isinstance(step, Take):
-        _take(asm, step)
-    elif isinstance(step, Give):
-        asm.place_name = f"give of {step.holding.name}"
-        asm.give(asm.kept(step.holding))
-        asm.place_name = ""
-    elif isinstance(step, Priority):
+            count = Variable("count")
+            asm.let(count, self.of(step.count))
+            asm.let(step.index, 0)
+            asm.jump(after, step.index >= count)
+            asm.place(begin)
+            self.body(step.body)
+            _, number = asm.operand(step.index)
+            asm.emit(engine.SET, (0, number), (1, 0), slot=number, x=engine.ADD)
+            asm.jump(begin, step.index < count)
+            asm.place(after)
+
+    def branch(self, step: Branch) -> None:
+        """Jump where the condition does not hold."""
+        asm, otherwise, after = self.asm, Label(), Label()
         with asm.scope():
-            asm.emit(engine.SET, asm.operand(step.value), slot=0, x=engine.PRIORITY)
-    elif isinstance(step, Fork) and step.moved is not None:
-        before, after = step.moved
-        with asm.fork(asm.kept(before)) as held:
-            assert held is not None
-            asm.keep(after, held)
-            steps(asm, step.body)
-    elif isinstance(step, Fork):
-        with asm.fork():
-            steps(asm, step.body)
-    elif isinstance(step, Parallel):
-        for body in step.bodies:
-            with asm.fork(mode=engine.JOINED):
-                steps(asm, body)
-        asm.join()
-    else:
-        raise ModelError(f"step {step!r} is unknown to the assembler")
+            if isinstance(step.condition, Condition):
+                left, right = self.of(step.condition.left), self.of(step.condition.right)
+                asm.jump(otherwise, Condition(OPPOSITE[step.condition.name], left, right))
+            else:
+                chance = Variable("chance")
+                asm.draw(chance, PROBABILITY_STEPS, step.source)
+                asm.jump(otherwise, chance >= round(step.condition * PROBABILITY_STEPS))
+        self.body(step.then)
+        if step.otherwise:
+            asm.jump(after)
+        asm.place(otherwise)
+        if step.otherwise:
+            self.body(step.otherwise)
+            asm.place(after)
 
 
-def _take(asm: Assembler, step: Take) -> None:
-    asm.place_name = f"take of {', '.join(holding.name for holding in step.holdings)}"
-    parts: list[tuple[str, Operand]] = []
-    for holding in step.holdings:
-        assert holding.server is not None
-        parts.append((holding.server.name, holding.member))
-    if len(parts) == 1:
-        first = step.holdings[0]
-        asm.keep(first, asm.take(*parts[0], first.units, first.key))
-    else:
-        for holding, held in zip(step.holdings, asm.take_all(parts), strict=True):
-            asm.keep(holding, held)
-    asm.place_name = ""
+class _Place:
+    """While it lasts rows belong to a visit, or to a word of the program, in messages."""
 
+    __slots__ = ("asm", "name", "outer")
 
-def _loop(asm: Assembler, step: Loop) -> None:
-    begin, after = Label(), Label()
-    with asm.scope():
-        count = Variable("count")
-        asm.let(count, step.count)
-        asm.let(step.index, 0)
-        asm.jump(after, step.index >= count)
-        asm.place(begin)
-        steps(asm, step.body)
-        _, number = asm.operand(step.index)
-        asm.emit(engine.SET, (0, number), (1, 0), slot=number, x=engine.ADD)
-        asm.jump(begin, step.index < count)
-        asm.place(after)
+    def __init__(self, asm: Assembler, name: str) -> None:
+        self.asm, self.name = asm, name
 
+    def __enter__(self) -> None:
+        self.outer, self.asm.place_name = self.asm.place_name, self.name
 
-def _branch(asm: Assembler, step: Branch) -> None:
-    otherwise, after = Label(), Label()
-    if isinstance(step.condition, Condition):
-        condition = step.condition
-        asm.jump(otherwise, Condition(OPPOSITE[condition.name], condition.left, condition.right))
-    else:
-        with asm.scope():
-            chance = Variable("chance")
-            asm.draw(chance, PROBABILITY_STEPS, step.source)
-            asm.jump(otherwise, chance >= round(step.condition * PROBABILITY_STEPS))
-    steps(asm, step.then)
-    if step.otherwise:
-        asm.jump(after)
-    asm.place(otherwise)
-    if step.otherwise:
-        steps(asm, step.otherwise)
-        asm.place(after)
+    def __exit__(self, *error: object) -> None:
+        self.asm.place_name = self.outer

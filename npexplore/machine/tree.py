@@ -1,20 +1,23 @@
-"""The tree of steps that a recorded program becomes: visits, loops, branches, choices, forks, holds.
+"""The tree of steps that a recorded program, or a visit of a resource, becomes: loops, branches, forks, holds, times.
 
-The recorder (machine/program.py) makes it; demands (machine/demands.py) and rows of the event engine (machine/steps.py)
-are read from it.
+Recorders (machine/program.py, machine/visits.py) make it; demands (machine/demands.py) and rows of the event engine
+(machine/steps.py) are read from it. What stands from Serve to Contended is recorded inside visits alone.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 from npexplore.errors import ModelError, UnknownNameError
-from npexplore.machine.expressions import Condition, Expression, Operand, Variable, expression
+from npexplore.machine.distributions import Time
+from npexplore.machine.expressions import Condition, Expression, Moment, Operand, Variable, expression
 from npexplore.machine.holding import Holding
 
 if TYPE_CHECKING:
-    from npexplore.machine.resources.base import Resource
+    from npexplore.machine.assembler import Assembler
+    from npexplore.machine.resources.base import Resource, Server
 
 Body: TypeAlias = "list[Step]"
 
@@ -27,6 +30,133 @@ class Visit:
     method: str
     operands: dict[str, Expression]
     result: Variable | None = None
+
+
+@dataclass
+class Serve:
+    """Queue for one unit of a server, keep it for a time in seconds (or a random one), give it back."""
+
+    server: Server
+    seconds: Expression | Time
+    member: Expression
+
+
+@dataclass
+class Wait:
+    """Let a time in seconds (or a random one) pass."""
+
+    seconds: Expression | Time
+
+
+@dataclass
+class Until:
+    """Let time pass until a moment, if that is not past."""
+
+    moment: Expression
+
+
+@dataclass
+class Window:
+    """If now lies in the first `length_s` of a period, wait for its end; nobody counts on it who meets nobody."""
+
+    period_s: float
+    length_s: float
+
+
+@dataclass
+class Now:
+    """Keep the present time."""
+
+    variable: Moment
+
+
+@dataclass
+class Recall:
+    """Keep what was remembered last under a word (of one of `members`); `alone`: what a packet without others finds."""
+
+    variable: Moment
+    word: str
+    members: int
+    member: Expression
+    alone: float
+
+
+@dataclass
+class Remember:
+    """Write a moment down under a word."""
+
+    word: str
+    members: int
+    member: Expression
+    moment: Expression
+
+
+@dataclass
+class Line:
+    """Keep how many wait at a server: nobody, for a packet without others."""
+
+    variable: Variable
+    server: Server
+    member: Expression
+
+
+@dataclass
+class Choose:
+    """Keep a member of a server, chosen by a policy (machine/resources/balancer.py)."""
+
+    variable: Variable
+    server: str
+    members: int
+    policy: str
+    key: Expression | None
+    counter: str | None
+
+
+@dataclass
+class Within:
+    """Refuse a value that is not in [0, below); `simulated`: also while the engine runs."""
+
+    value: Expression
+    below: int
+    subject: str
+    simulated: bool
+
+
+@dataclass
+class Count:
+    """Add to an amount per packet, where a condition holds; `simulated`: also while the engine runs."""
+
+    name: str
+    amount: Expression
+    where: Condition | None
+    simulated: bool
+
+
+@dataclass
+class Units:
+    """Take units of a server that another visit, or anybody, gives back (`given`: give them back)."""
+
+    server: Server
+    units: Expression
+    member: Expression
+    given: bool
+
+
+@dataclass
+class Poll:
+    """Look, with something between two looks, until a look finds a unit of the server free; another visit gives it."""
+
+    server: Server
+    look: Body
+    between: Body
+
+
+@dataclass
+class Contended:
+    """What others decide: rows of the engine alone, and the steps of a packet that meets nobody."""
+
+    emit: Callable[[Assembler, Callable[[Operand], Expression]], None]
+    alone: Body
 
 
 @dataclass
@@ -76,10 +206,10 @@ class Turn:
 
 @dataclass
 class Fork:
-    """Work that goes on by itself and may outlive the packet; it may take a holding of the packet along."""
+    """Work that goes on by itself and may outlive the packet; it may take holdings of the packet along."""
 
     body: Body
-    moved: tuple[Holding, Holding] | None = None  # as the packet knew it, as the fork knows it
+    moved: list[tuple[Holding, Holding]] = field(default_factory=list)  # as the packet knew it, as the fork knows it
 
 
 @dataclass
@@ -110,7 +240,10 @@ class Priority:
     value: Expression
 
 
-Step: TypeAlias = "Visit | Loop | Branch | Let | Draw | Turn | Fork | Parallel | Take | Give | Priority"
+Step: TypeAlias = (
+    "Visit | Loop | Branch | Let | Draw | Turn | Fork | Parallel | Take | Give | Priority | Serve | Wait | Until"
+    " | Window | Now | Recall | Remember | Line | Choose | Within | Count | Units | Poll | Contended"
+)
 
 
 def visit(resource: Resource, method: str, **operands: Operand) -> Visit:

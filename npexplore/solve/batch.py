@@ -1,6 +1,4 @@
-"""Many points of one structure at once: their demands as arrays with an axis of points, and bounds of all of them.
-
-    ceiling_k = units_k / D_k          X <= min( min_k ceiling_k , N / (Z + sum of latencies) )       (solve/bounds.py)
+"""Many points of one structure at once, or one: their demands as arrays with an axis of points, and solvers' answers.
 
 Points have one structure if the same servers, of the same sizes and roles, are visited under the same holds by as many
 threads, and packets arrive in the same way; then only numbers differ. solve/network.py answers a batch by queueing.
@@ -15,11 +13,11 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from npexplore.errors import InputError, ModelError, RefusedError
+from npexplore.errors import InputError
 from npexplore.machine.resources.base import Server
 from npexplore.machine.sections import Chain
 from npexplore.solve.batch_structure import made_once, offered, structure
-from npexplore.solve.bounds import Demanded
+from npexplore.solve.demanded import Demanded, ceilings
 from npexplore.solve.prediction import NEARLY_FULL, Latency, Prediction, Utilization
 
 Floats = npt.NDArray[np.float64]
@@ -32,18 +30,21 @@ MOST = 2048  # points at once: more would leave the cache
 class Batch:
     """Demands of P points of one structure, of which `like` is one: names, sizes, roles and holds hold for all.
 
-    Per packet of the workload, arrays (P,) unless it is said otherwise. By server: seconds, `inner` ones not also spent
-    at a server inside, visits, `largest` at the most loaded member, seconds at each of its `members` (P, members).
-    spent: by (servers held, server or "" for none). residence: by pool. offered: packets a second, or infinite.
+    Per packet of the workload, arrays (P,) unless it is said otherwise. By server: seconds, visits, squared coefficient
+    of variation of a visit's time (`scv`), seconds `largest` at the most loaded member and at each of its `members`
+    (P, members), those of work `aside`. spent: by (servers held, server or "" for none), overlap: by servers held
+    (machine/sections.py). residence: by pool. offered: packets a second, or infinite.
     """
 
     like: Demanded
     seconds: Mapping[str, Floats]
-    inner: Mapping[str, Floats]
     visits: Mapping[str, Floats]
+    scv: Mapping[str, Floats]
     largest: Mapping[str, Floats]
     members: Mapping[str, Floats]
     spent: Mapping[tuple[Chain, str], Floats]
+    overlap: Mapping[Chain, Floats]
+    aside: Mapping[str, Floats]
     residence: Mapping[str, Floats]
     counts: Mapping[str, Floats]
     latency: Floats
@@ -70,69 +71,15 @@ class Batch:
             return {name: values[rows] for name, values in table.items()}
 
         return replace(
-            self, seconds=each(self.seconds), inner=each(self.inner), visits=each(self.visits),
-            largest=each(self.largest), members=each(self.members), spent=each(self.spent),
+            self, seconds=each(self.seconds), visits=each(self.visits), scv=each(self.scv), largest=each(self.largest),
+            members=each(self.members), spent=each(self.spent), overlap=each(self.overlap), aside=each(self.aside),
             residence=each(self.residence), counts=each(self.counts), latency=self.latency[rows],
             finished=self.finished[rows], counted_bits=self.counted_bits[rows],
         )  # fmt: skip
 
-    def scaled(self, factors: Mapping[str, npt.ArrayLike], offered: npt.ArrayLike | None = None) -> Batch:
-        """Return the points with all visits to some servers taking `factors` times as long (P,), all else the same.
-
-        One point becomes as many as there are factors. offered: their packets a second. Raises RefusedError where
-        demands do not follow from those of the servers (side by side work, sections, several pools).
-        """
-        demands = self.like.demands
-        if demands.side_by_side or demands.sections or len(self.residence) != 1:
-            raise RefusedError("only a program of one pool, without side by side work or sections, can be scaled")
-        rows = {name: np.atleast_1d(np.asarray(row, dtype=np.float64)) for name, row in factors.items()}
-        for name in rows:
-            if name not in self.seconds:
-                raise InputError(f"{self.like.machine.name} has no demand at a server {name!r}")
-        loads = self.offered if offered is None else np.atleast_1d(np.asarray(offered, dtype=np.float64))
-        shape = np.broadcast_shapes(self.latency.shape, loads.shape, *(row.shape for row in rows.values()))
-
-        def wide(values: Floats, name: str = "") -> Floats:
-            return np.broadcast_to(values * rows[name] if name in rows else values, shape)
-
-        def by_server(table: Mapping[str, Floats]) -> dict[str, Floats]:
-            return {name: wide(values, name) for name, values in table.items()}
-
-        longer = sum(
-            (values * (rows[name] - 1.0) for (_, name), values in self.spent.items() if name in rows),
-            np.zeros(shape),
-        )
-        return replace(
-            self,
-            seconds=by_server(self.seconds),
-            inner=by_server(self.inner),
-            visits={name: wide(values) for name, values in self.visits.items()},
-            largest=by_server(self.largest),
-            members={
-                name: np.broadcast_to(table * rows[name][:, None] if name in rows else table, (*shape, table.shape[1]))
-                for name, table in self.members.items()
-            },
-            spent={place: wide(values, place[1]) for place, values in self.spent.items()},
-            residence={name: wide(values) + longer for name, values in self.residence.items()},
-            counts={name: wide(values) for name, values in self.counts.items()},
-            latency=wide(self.latency) + longer,
-            finished=wide(self.finished),
-            counted_bits=wide(self.counted_bits),
-            offered=np.broadcast_to(loads, shape),
-        )
-
     def ceilings(self) -> dict[str, Floats]:
         """Return the packets a second (P,) that each server alone, and the threads of each pool, would allow."""
-        found = {
-            name: self.like.servers[name].units / self.largest[name]
-            for name in self.like.servers
-            if name in self.seconds and np.all(self.seconds[name] > 0)
-        }
-        pools = self.like.machine.pools
-        for pool in pools:
-            if np.all(self.residence[pool.name] > 0):
-                found["threads" if len(pools) == 1 else f"threads.{pool.name}"] = pool.count / self.residence[pool.name]
-        return found
+        return ceilings(self.like.machine, self.like.servers, self.largest, self.residence)
 
     def busiest(self, rate_pps: Floats) -> dict[str, Floats]:
         """Return the utilization law's share (P,) of the most loaded member of each server."""
@@ -196,11 +143,13 @@ def _columns(points: Sequence[Demanded]) -> Batch:
     return Batch(
         like,
         seconds={k: column([d.servers[k].seconds for d in demands]) for k in names},
-        inner={k: column([d.servers[k].inner for d in demands]) for k in names},
         visits={k: column([d.servers[k].visits for d in demands]) for k in names},
+        scv={k: column([d.servers[k].scv for d in demands]) for k in names},
         largest={k: column([d.largest(k, servers[k].members) for d in demands]) for k in names},
         members={k: members(k) for k in names},
         spent={k: column([d.spent[k] for d in demands]) for k in like.demands.spent},
+        overlap={k: column([d.overlap[k] for d in demands]) for k in like.demands.overlap},
+        aside={k: column([d.aside[k] for d in demands]) for k in like.demands.aside},
         residence={k: column([point.residence[k] for point in points]) for k in like.residence},
         counts={k: column([d.counts[k] for d in demands]) for k in like.demands.counts},
         latency=column([d.latency for d in demands]),
@@ -253,23 +202,6 @@ class Answers:
             approximation=self.approximation,
             about={name: float(value[point]) for name, value in self.about.items()},
         )
-
-
-def bounds_of(batch: Batch) -> Answers:
-    """Return the upper bound at every point, and which server sets it; raises ModelError as solve/bounds.py does."""
-    ceilings = batch.ceilings()
-    if not ceilings:
-        raise ModelError(f"{batch.like.machine.name}: the program takes no time at any resource")
-    table = np.stack(list(ceilings.values()))
-    number = np.argmin(table, axis=0)
-    rate = np.min(table, axis=0)
-    slower = batch.offered < rate
-    rate = np.where(slower, batch.offered, rate)
-    return Answers(
-        "bounds", batch, rate, (*ceilings, "arrivals"), np.where(slower, len(ceilings), number),
-        batch.utilization(rate), batch.latency, "upper bound; latency without contention",
-        {"ceiling_pps." + name: values for name, values in ceilings.items()},
-    )  # fmt: skip
 
 
 def bottlenecks(

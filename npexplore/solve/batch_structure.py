@@ -6,7 +6,7 @@ from collections.abc import Hashable
 
 import numpy as np
 
-from npexplore.solve.bounds import Demanded, offered_rate
+from npexplore.solve.demanded import Demanded, offered_rate
 
 
 def made_once(point: Demanded) -> Hashable:
@@ -26,7 +26,7 @@ def structure(point: Demanded) -> Hashable:
     """Return what the points of a batch must have in common."""
     demands, machine = point.demands, point.machine
     sections = [
-        (name, s.scattered, s.outlives, s.least, s.most, s.at_a_time, s.in_all, frozenset(s.crossed))
+        (name, s.in_visits, s.scattered, s.outlives, s.least, s.most, s.at_a_time, s.in_all, frozenset(s.crossed))
         for name, s in demands.sections.items()
     ]
     ingress = machine.ingress
@@ -39,6 +39,7 @@ def structure(point: Demanded) -> Hashable:
         tuple((k, d.seconds > 0, d.spread + d.chosen > 0, tuple(m for m, s in d.members.items() if s > 0))
               for k, d in demands.servers.items()),
         tuple((place, seconds > 0) for place, seconds in demands.spent.items()),
+        tuple(demands.overlap), tuple(demands.aside),
         tuple(demands.counts),
     )  # fmt: skip
 

@@ -18,7 +18,7 @@ from npexplore._kernels import engine
 from npexplore.errors import SimulationError
 from npexplore.machine.machine import Machine
 from npexplore.machine.workload import Workload
-from npexplore.solve.bounds import Demanded
+from npexplore.solve.demanded import Demanded
 from npexplore.solve.model import EngineModel
 from npexplore.solve.state import Snapshot
 

@@ -4,25 +4,30 @@ A server held over other stations limits how many packets are in their sub-netwo
 sub-network's throughput alone for 1..limit customers: flow-equivalent service (Chandy, Herzog and Woo, IBM J. Res. Dev.
 19, 1975). Held while only time passes, it is a station that serves so long; a hold for which nobody ever waits is left
 out. Every station is reached under the same holds always: else, and where holds overlap without one inside the other,
-the answer is refused. All points of a batch, which have one structure, are solved at once.
+the answer is refused, but for holds inside a visit of a resource (a bank, over the buses of its memory): these are
+stations beside those that they are held over, with all of their time, and what is counted twice is taken off the time
+away from stations, as is work that the packet leaves behind (queueing/overlap.py). Forked work that holds nothing of
+the packet's slows whom it meets as an open load. All points of a batch, which have one structure, are solved at once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from npexplore.errors import RefusedError
 from npexplore.machine.resources.base import Server
-from npexplore.machine.sections import Chain, Section, without
+from npexplore.machine.sections import Chain, Section
 from npexplore.solve.batch import Batch
-from npexplore.solve.queueing.mva import Mva, flow_equivalent, mva
+from npexplore.solve.queueing.mva import flow_equivalent, mva
+from npexplore.solve.queueing.residual import Residual, residual
 
 Floats = npt.NDArray[np.float64]
+ROUNDING = 1e-12
+Spent = dict[tuple[Chain, str], Floats]
 
 
 @dataclass(frozen=True)
@@ -32,6 +37,14 @@ class Station:
     name: str
     seconds: Floats
     capacity: Floats
+    scv: Floats | float = 1.0  # of the time of a visit
+
+
+class _CrossedError(Exception):
+    """A station is reached under other holds too, some of which stand inside visits."""
+
+    def __init__(self, names: list[str]) -> None:
+        self.names = names
 
 
 @dataclass
@@ -42,36 +55,118 @@ class Levels:
     customers: int
     groups: list[str] = field(default_factory=list)  # what became a flow-equivalent station
     handed_over: list[str] = field(default_factory=list)  # stations that get slower with those who wait
+    overlaps: bool = False  # whether some time was counted twice
+    residual: bool = False  # whether service that is not exponential, or overlap, was met
+    slowed: dict[str, Floats] = field(default_factory=dict)  # by server, how many times longer visits take
 
     def __post_init__(self) -> None:
         like = self.batch.like
         self.servers: Mapping[str, Server] = like.servers
         self.sections: Mapping[str, Section] = like.demands.sections
-        idle = {name for name in self.sections if self._nobody_waits(name)}
-        self._spent: dict[tuple[Chain, str], Any] = without(cast(Any, self.batch.spent), idle)  # arrays (P,)
-        self._home: dict[str, Chain] = {}  # of each station that is visited
-        self._around: dict[str, Chain] = {}  # of each server or group that is held
-        for name in [name for name in self.sections if name not in idle]:
-            self._check(name, idle)
-        for (chain, name), seconds in self._spent.items():
-            server = self.servers.get(name)
-            if np.all(seconds <= 0) or (server is not None and server.role != "queue"):
-                continue
-            inside = chain if server is None or server.group is None else (*chain, server.group)
-            for depth, held in enumerate(inside):
-                self._note(self._around, held, inside[:depth])
-            if server is not None:
-                self._note(self._home, name, inside)
+        self.idle = {name for name in self.sections if self._nobody_waits(name)}
+        self._spent: Spent = {}
+        self._overlap: dict[Chain, Floats] = {}
+        for (chain, name), seconds in self.batch.spent.items():
+            self._add(self._spent, (self._without(chain, self.idle), name), seconds)
+        for chain, seconds in self.batch.overlap.items():
+            self._add(self._overlap, self._without(chain, self.idle), seconds)
+        for name in self.sections:
+            if name not in self.idle and self._flat(name):
+                self._flatten(name)
+        self._at_once()
+        while not self._placed():
+            self._at_once()
+
+    @staticmethod
+    def _without(chain: Chain, names: set[str]) -> Chain:
+        return tuple(name for name in chain if name not in names)
+
+    @staticmethod
+    def _add(table: dict, key: object, seconds: Floats) -> None:  # type: ignore[type-arg]
+        table[key] = table[key] + seconds if key in table else seconds
 
     def _nobody_waits(self, name: str) -> bool:
         server, section = self.servers[name], self.sections[name]
+        if server.role == "hidden":
+            return True
         needed = section.in_all if section.scattered else section.at_a_time
         return server.members == 1 and not section.outlives and self.customers * needed <= server.units
 
-    def _check(self, name: str, idle: set[str]) -> None:
+    # ---- who is held around whom
+
+    def _flat(self, name: str) -> bool:
+        """Say whether a hold inside visits is no limit of a sub-network: one of several members, or of mixed sizes."""
+        server, section = self.servers[name], self.sections[name]
+        if not section.in_visits or server.role == "pool":
+            return False
+        over = any(name in chain[:-1] or (name in chain and inside) for chain, inside in self._spent)
+        uneven = section.scattered or section.crossed - self.idle or section.least != section.most
+        return over and (server.members > 1 or bool(uneven))
+
+    def _at_once(self) -> None:
+        """Count a server held while only time passes as one that is visited."""
+        over = {name for chain, server in self._spent for name in (chain if server else chain[:-1])}
+        spent: Spent = {}
+        for (chain, server), seconds in self._spent.items():
+            leaf = chain and not server and chain[-1] not in over and self._one_unit(chain[-1])
+            self._add(spent, (chain[:-1], chain[-1]) if leaf else (chain, server), seconds)
+        self._spent = spent
+
+    def _one_unit(self, name: str) -> bool:
+        section = self.sections.get(name)
+        return section is None or (section.most == 1 and not section.crossed - self.idle and not section.scattered)
+
+    def _flatten(self, name: str) -> None:
+        """Let a server be a station beside those that it is held over, each with the time at itself alone.
+
+        Where it is the scarcest of them, nobody waits inside: the time there is then its own.
+        """
+        points, ceilings = len(self.batch), self.batch.ceilings()
+        inside = {server for chain, server in self._spent if name in chain and server in ceilings}
+        least = np.min([np.full(points, np.inf), *(ceilings[server] for server in inside)], axis=0)
+        scarcest = ceilings[name] <= least
+        spent: Spent = {}
+        overlap: dict[Chain, Floats] = {}
+        for (chain, server), seconds in self._spent.items():
+            if name not in chain:
+                self._add(spent, (chain, server), seconds)
+                continue
+            home, rest = chain[: chain.index(name)], self._without(chain, {name})
+            own = (chain[-1] == name and not server) | scarcest
+            self._add(spent, (home, name), np.where(own, seconds, 0.0))
+            self._add(spent, (rest, server), np.where(own, 0.0, seconds))
+        for chain, seconds in self._overlap.items():
+            self._add(overlap, self._without(chain, {name}), seconds)
+        self._spent, self._overlap = spent, overlap
+
+    def _placed(self) -> bool:
+        """Note what is held around every station; flatten a hold in the way, and say that the rest is to be done."""
+        self._home: dict[str, Chain] = {}  # of each station that is visited
+        self._around: dict[str, Chain] = {}  # of each server or group that is held
+        held = {name for chain, _ in self._spent for name in chain}
+        for name in [
+            name for name, s in self.sections.items() if name in held or not (s.in_visits or name in self.idle)
+        ]:
+            self._check(name)
+        try:
+            for (chain, name), seconds in self._spent.items():
+                server = self.servers.get(name)
+                if np.all(seconds <= 0) or (server is not None and server.role == "hidden"):
+                    continue
+                for depth, one in enumerate(chain):
+                    self._note(self._around, one, chain[:depth])
+                if server is not None:
+                    self._note(self._home, name, chain)
+        except _CrossedError as error:
+            for name in error.names:
+                self._flatten(name)
+            return False
+        return True
+
+    def _check(self, name: str) -> None:
         """Refuse a hold that is no limit of a sub-network."""
         server, section = self.servers[name], self.sections[name]
-        for other in sorted(section.crossed - idle):
+        for other in sorted(section.crossed - self.idle):
             raise RefusedError(f"queueing: {name!r} is held over a part of {other!r}, neither inside the other")
         if server.unsolvable:
             raise RefusedError(f"queueing: {name!r} {server.unsolvable}")
@@ -80,52 +175,64 @@ class Levels:
         if section.least != section.most or section.at_a_time > section.most:
             raise RefusedError(f"queueing: packets hold different numbers of units of {name!r}")
 
-    @staticmethod
-    def _note(places: dict[str, Chain], name: str, chain: Chain) -> None:
-        """Keep what is held around a name; refuse one that is reached under other holds too."""
-        if places.setdefault(name, chain) != chain:
-            held = " and ".join(repr(h) for h in sorted(set(places[name]) ^ set(chain)) or sorted(set(chain)))
-            raise RefusedError(f"queueing: {held} is held over {name!r}, which packets also visit without")
+    def _note(self, places: dict[str, Chain], name: str, chain: Chain) -> None:
+        """Keep what is held around a name; one that is reached under other holds too is refused, or they give way."""
+        if places.setdefault(name, chain) == chain:
+            return
+        holds = sorted(set(places[name]) ^ set(chain)) or sorted(set(chain))
+        if all(one in self.sections and self.sections[one].in_visits for one in holds):
+            raise _CrossedError(holds)
+        held = " and ".join(repr(one) for one in holds)
+        raise RefusedError(f"queueing: {held} is held over {name!r}, which packets also visit without")
 
-    def solve(self) -> tuple[list[Station], Mva]:
-        """Return the outermost stations and their network with all customers."""
-        stations, seconds, rates, think = self._network(())
-        names = [station.name for station in stations]
-        return stations, mva(seconds, self.customers, think, rates, names=names)
+    # ---- answers
+
+    def solve(self) -> tuple[list[Station], Residual]:
+        """Return the outermost stations and their network with 1.. all customers."""
+        return self._solved((), self.customers)
 
     def curve(self, most: int, chain: Chain = ()) -> Floats:
         """Return the throughput (P, most) of what is reached under these holds with 1..most customers."""
-        stations, seconds, rates, think = self._network(chain)
-        names = [station.name for station in stations]
-        varying = None if rates is None else rates[:, :, :most]
-        return flow_equivalent(seconds, most, varying, think, names=names)
+        return self._solved(chain, most)[1].throughput
 
-    def _network(self, chain: Chain) -> tuple[list[Station], Floats, Floats | None, Floats]:
-        """Return stations with their seconds (P, K), rates (1 or P, K, M; None: single servers) and think time (P,)."""
+    def _solved(self, chain: Chain, most: int) -> tuple[list[Station], Residual]:
         stations, points = self._stations(chain), len(self.batch)
         levels = max((station.capacity.shape[1] for station in stations), default=1)
         own = max((len(station.capacity) for station in stations), default=1)
-        seconds, rates = np.empty((points, len(stations))), np.ones((own, len(stations), levels))
+        seconds, scv = np.empty((points, len(stations))), np.empty((points, len(stations)))
+        rates = np.ones((own, len(stations), levels))
         for k, station in enumerate(stations):
             given = station.capacity.shape[1]
-            seconds[:, k] = station.seconds
+            seconds[:, k], scv[:, k] = station.seconds, station.scv
             rates[:, k, :given], rates[:, k, given:] = station.capacity, station.capacity[:, -1:]
-        think = np.broadcast_to(self._spent.get((chain, ""), 0.0), (points,))
-        return stations, seconds, None if levels == 1 else rates, think
+        nothing = np.zeros(points)
+        twice = self._overlap.get(chain, nothing)
+        self.overlaps |= bool(np.any(twice > 0))
+        think = self._spent.get((chain, ""), nothing) - twice
+        think = np.where(np.abs(think) < ROUNDING * (seconds.sum(axis=1) + twice), 0.0, think)
+        if np.any(think < 0) or np.any(((scv < 1.0 - ROUNDING) | (scv > 1.0 + ROUNDING)) & (seconds > 0)):
+            self.residual = True
+            return stations, residual(seconds, most, think, rates, scv)
+        names = [station.name for station in stations]
+        exact = mva(seconds, most, think, None if levels == 1 else rates, names=names)
+        curve = flow_equivalent(seconds, most, None if levels == 1 else rates[:, :, :most], think, names=names)
+        return stations, Residual(curve, exact.queue_length)
 
     def _stations(self, chain: Chain) -> list[Station]:
         held = [name for name, around in self._around.items() if around == chain]
         visited = [name for name, home in self._home.items() if home == chain and name not in held]
-        plain = [station for name in visited for station in self._plain(name, self.servers[name].units)]
+        plain = [station for name in visited for station in self._plain(name, self.servers[name].units, (chain, name))]
         return plain + [station for name in held for station in self._held(name, (*chain, name))]
 
-    def _plain(self, name: str, units: int) -> list[Station]:
-        """One station a member."""
-        server, seconds = self.servers[name], self.batch.members[name]
-        inner, total = self.batch.inner[name], self.batch.seconds[name]
+    def _plain(self, name: str, units: int, place: tuple[Chain, str]) -> list[Station]:
+        """One station a member, with the time that is spent at a place; longer where forked work is in the way."""
+        server, own = self.servers[name], self._spent.get(place, np.zeros(len(self.batch)))
+        share = own / self.batch.seconds[name] * self.slowed.get(name, 1.0)
+        seconds = self.batch.members[name] * share[:, None]
         capacity = np.arange(1.0, min(units, self.customers) + 1)[None, :]
+        scv = self.batch.scv[name] if units == 1 and server.discipline != "shared" else 1.0  # sharing minds no spread
         return [
-            Station(name if server.members == 1 else f"{name}[{member}]", seconds[:, member] * inner / total, capacity)
+            Station(name if server.members == 1 else f"{name}[{member}]", seconds[:, member], capacity, scv)
             for member in range(server.members)
             if np.any(seconds[:, member] > 0)
         ]
@@ -138,29 +245,15 @@ class Levels:
         if name in self._home and (content or self._home[name] != inside[:-1] or (section and section.most > 1)):
             raise RefusedError(f"queueing: {name!r} is held over other work, and also visited")
         if not content:
-            found = self._plain(name, limit)
+            found = self._plain(name, limit, (inside, ""))
         elif server.members > 1:
             over = sorted(n for places in (self._home, self._around) for n, at in places.items() if at == inside)
             raise RefusedError(f"queueing: members of {name!r} are held over {', '.join(over)}")
         else:
             self.groups.append(name)
-            flow = np.minimum(self.curve(limit, inside), self._ceiling(inside)[:, None])
+            flow = self.curve(limit, inside)
             found = [Station(name, 1.0 / flow[:, 0], flow / flow[:, :1])]
         return [self._handing_over(station, server, limit) for station in found]
-
-    def _ceiling(self, inside: Chain) -> Floats:
-        """Return the least throughput (P,) that a server under these holds allows, all its time counted.
-
-        Of what shares one server's time (a bank and the bus that its data take) stations keep only what is their own,
-        so that no time is waited for twice; that a server is busy all the time is nevertheless the limit.
-        """
-        ceilings = self.batch.ceilings()
-        below = [name for name, home in self._home.items() if home[: len(inside)] == inside and name in ceilings]
-        return (
-            np.asarray(np.min([ceilings[name] for name in below], axis=0))
-            if below
-            else np.full(len(self.batch), np.inf)
-        )
 
     def _handing_over(self, station: Station, server: Server, limit: int) -> Station:
         """The capacity of a server that takes longer the more wait for it."""

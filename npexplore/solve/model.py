@@ -15,13 +15,13 @@ from npexplore.machine.assembler import OWN, Assembler, Label, Row
 from npexplore.machine.expressions import Variable, round_up
 from npexplore.machine.machine import Machine, Recorded
 from npexplore.machine.pools import Pool, depends, ends
-from npexplore.machine.program import HOME, visit
+from npexplore.machine.program import HOME, THREAD, visit
 from npexplore.machine.resources.base import Server
 from npexplore.machine.resources.ingress import SATURATED, TIMESTAMPS, Ingress
 from npexplore.machine.resources.queue import BoundedQueue
 from npexplore.machine.steps import steps
 from npexplore.machine.workload import CLASS, Workload
-from npexplore.solve.bounds import Demanded, demanded
+from npexplore.solve.demanded import Demanded, demanded
 from npexplore.solve.patience import patience
 from npexplore.solve.rows_check import check_rows
 
@@ -162,9 +162,9 @@ class MachineCompiler:
         asm.limit(home, members)
         own_number = 0
         if self.numbered:
-            asm.thread = Variable("thread")
-            own_number = asm.register(asm.thread)
-            asm.limit(asm.thread, machine.threads)
+            asm.thread = THREAD
+            own_number = asm.register(THREAD)
+            asm.limit(THREAD, machine.threads)
         leaves = ends(recorded.body)
         asm.own = Variable("own") if depends(recorded.body) else None
         if asm.own is not None:
@@ -236,9 +236,7 @@ class MachineCompiler:
         """Return what emits one empty look: the thread's home is kept for a time, then the flag answers."""
 
         def poll() -> None:
-            look = visit(self.machine.resources[str(pool.home)], "compute", cycles=pool.poll_cycles)
-            with self.asm.scope():
-                look.resource.emit(look.method, look.operands, self.asm)
+            steps(self.asm, [visit(self.machine.resources[str(pool.home)], "compute", cycles=pool.poll_cycles)])
             if pool.poll_wait_s:
                 self.asm.wait(self.asm.ticks(pool.poll_wait_s))
 

@@ -9,18 +9,23 @@ birth-death chain. All points of a batch (solve/batch.py) are answered by the sa
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import numpy.typing as npt
 
-from npexplore.errors import ModelError, RefusedError
+from npexplore.errors import ModelError, RefusedError, SimulationError
 from npexplore.machine.machine import Machine
 from npexplore.machine.workload import Workload
 from npexplore.solve.batch import Answers, Batch, bottlenecks
-from npexplore.solve.bounds import Demanded, demanded
-from npexplore.solve.levels import Levels
+from npexplore.solve.demanded import Demanded, demanded
+from npexplore.solve.levels import Levels, Station
 from npexplore.solve.prediction import Prediction
+from npexplore.solve.queueing.residual import Residual
 
 Floats = npt.NDArray[np.float64]
+ROUNDS = 40  # of bisection for an open load
+SLACK = 1e-9  # what rounding may do
 
 
 def queueing(machine: Machine, workload: Workload, given: Demanded | None = None) -> Prediction:
@@ -43,15 +48,15 @@ def queueing_of(batch: Batch) -> Answers:
     d, points = batch.like, len(batch)
     machine, workload = d.machine, d.workload
     check_describable(machine, workload)
-    if not batch.ceilings():
+    ceilings = batch.ceilings()
+    if not ceilings:
         raise ModelError(f"{machine.name}: the program takes no time at any resource")
     threads = machine.threads
     levels = Levels(batch, threads)
+    stations, solved, rate = beside(levels, ceilings)
     about: dict[str, Floats] = {}
     slower: dict[str, Floats] = {}  # what stations take longer for those who wait, as shares of time
     if workload.arrivals == "saturated":
-        stations, solved = levels.solve()
-        rate = solved.throughput
         latency = threads / rate
         for number, name in enumerate(station.name for station in stations):
             if name in levels.handed_over:
@@ -61,7 +66,9 @@ def queueing_of(batch: Batch) -> Answers:
     else:
         cell = machine.ingress.cell_bytes
         places = threads + int(machine.ingress.capacity / float(np.mean(-(-workload.packet_bytes // cell) * cell)))
-        rate, latency, about["loss"] = finite_queues(batch.offered, levels.curve(threads), places)
+        curve = np.minimum(levels.curve(threads), rate[:, None])
+        rate, latency, about["loss"] = finite_queues(batch.offered, curve, places)
+    refuse_above(rate, ceilings, machine.name)
     utilization, busiest = batch.utilization(rate), batch.busiest(rate)
     for name, longer in slower.items():
         busiest[name] = busiest[name] + longer
@@ -75,15 +82,50 @@ def queueing_of(batch: Batch) -> Answers:
     return Answers("queueing", batch, rate, names, number_of, utilization, latency, _approximation(d, levels), about)
 
 
+def beside(levels: Levels, ceilings: Mapping[str, Floats]) -> tuple[list[Station], Residual, Floats]:
+    """Return stations, network and throughput (P,) where forked work, which nobody waits for, is an open load.
+
+    It slows packets at servers that both visit by 1 / (1 - X a), a its seconds per packet; a server that only such work
+    visits lets packets wait once it is full: then X is its ceiling.
+    """
+    stations, solved = levels.solve()
+    rate, batch = solved.throughput[:, -1], levels.batch
+    if not batch.aside:
+        return stations, solved, rate
+    most = np.min([np.full_like(rate, np.inf), *(ceilings[name] for name in batch.aside if name in ceilings)], axis=0)
+    shares = {name: batch.aside[name] / batch.seconds[name] for name in batch.aside}
+    low, high = np.zeros_like(rate), np.minimum(rate, most)
+    for _ in range(ROUNDS if any(np.any(share < 1 - 1e-12) for share in shares.values()) else 0):
+        middle = (low + high) / 2
+        levels.slowed = {name: 1.0 / (1.0 - middle / ceilings[name] * share) for name, share in shares.items()}
+        stations, solved = levels.solve()
+        slow = solved.throughput[:, -1] < middle
+        low, high = np.where(slow, low, middle), np.where(slow, middle, high)
+    return stations, solved, high
+
+
+def refuse_above(rate: Floats, ceilings: Mapping[str, Floats], name: str) -> None:
+    """Raise SimulationError where a rate (P,) is above what a server, or the threads, would allow."""
+    for resource, ceiling in ceilings.items():
+        above = rate > ceiling * (1 + SLACK)
+        if above.any():
+            raise SimulationError(
+                "law", f"{name}: queueing gives {rate[above][0]:.9g} packets a second, above the "
+                f"{ceiling[above][0]:.9g} that {resource} alone allows",
+            )  # fmt: skip
+
+
 def _approximation(d: Demanded, levels: Levels) -> str:
     """Name what was assumed."""
-    named = "product form (exponential service)"
+    named = "residual-time MVA" if levels.residual else "product form (exponential service)"
     if levels.groups:
         named += f", flow-equivalent station for {', '.join(levels.groups)}"
     if levels.handed_over:
         named += f", load-dependent station for {', '.join(levels.handed_over)}"
-    if d.demands.side_by_side:
-        named += ", side by side work taken one after the other"
+    if levels.overlaps:
+        named += ", time that overlaps as a surrogate delay"
+    if levels.batch.aside:
+        named += f", open load of forked work at {', '.join(levels.batch.aside)}"
     own = {server.name for server in d.machine.ingress.servers()}
     seen = {*own, *d.demands.servers}
     unseen = [s.name for s in d.servers.values() if s.role == "hidden" and s.name not in seen]

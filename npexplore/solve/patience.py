@@ -8,7 +8,7 @@ from __future__ import annotations
 from npexplore.machine.distributions import Batch, OnOff
 from npexplore.machine.machine import Machine
 from npexplore.machine.workload import Workload
-from npexplore.solve.bounds import Demanded
+from npexplore.solve.demanded import Demanded
 
 LATENCIES = 1000.0
 LEAST_S = 1e-3

@@ -19,7 +19,8 @@ from npexplore.machine.machine import Machine
 from npexplore.machine.mixes import SEQUENCE
 from npexplore.machine.workload import CLASS, Workload
 from npexplore.solve import laws
-from npexplore.solve.bounds import offered_rate
+from npexplore.solve.bounds import busy_shares
+from npexplore.solve.demanded import offered_rate
 from npexplore.solve.intervals import interval, quantiles, ratio_interval
 from npexplore.solve.model import EngineModel, build, threads_of
 from npexplore.solve.prediction import ClassOfPackets, Latency, Prediction, Queue, Utilization, bottleneck
@@ -200,7 +201,7 @@ def _without_looks(
     homes, found = {pool.home for pool in machine.pools if pool.idle == "poll"}, model.demanded
     if not homes or found is None:
         return busiest
-    by_law = found.busiest(rate_pps / found.finished)
+    by_law = busy_shares(found, rate_pps / found.finished)
     return {name: min(share, by_law.get(name, 0.0)) if name in homes else share for name, share in busiest.items()}
 
 

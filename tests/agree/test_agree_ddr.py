@@ -102,16 +102,16 @@ def test_one_read_outstanding_is_one_over_its_latency(part, page, clocks):
 
 
 def test_few_outstanding_reads_lie_between():
-    """More outstanding reads give more, up to the roofline; the product form, which waits for precharges, is low."""
-    rates, low = [], []
+    """More outstanding reads give more, up to the roofline; queueing knows constant service and is a little high."""
+    rates, near = [], []
     for threads in (1, 2, 3, 4, 6, 8, 16):
         made = stream(controller(slots=16), threads=threads)
         answer = simulate(made, LOAD, packets=16_000)
         assert answer.rate_pps <= bounds(made, LOAD).rate_pps * 1.001
         rates.append(answer.rate_pps)
-        low.append(queueing(made, LOAD).rate_pps / answer.rate_pps)
+        near.append(queueing(made, LOAD).rate_pps / answer.rate_pps)
     assert np.all(np.diff(rates) > 0)
-    assert all(0.6 < ratio < 1 for ratio in low)
+    assert all(1 < ratio < 1.1 for ratio in near)
 
 
 @pytest.mark.parametrize("load", [0.3, 0.6, 0.8, 0.9])

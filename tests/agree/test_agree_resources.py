@@ -19,7 +19,7 @@ from npexplore.machine.resources import (
     ReorderQueue,
     TokenChannel,
 )
-from npexplore.machine.resources.base import Hold, Resource, Server, Uses
+from npexplore.machine.resources.base import Hold, OwnFaces, Server, Uses
 from npexplore.machine.workload import Workload
 from npexplore.solve.bounds import bounds
 from npexplore.solve.network import queueing
@@ -59,7 +59,8 @@ def test_accelerator_is_bounded_by_interval_threads_and_window(threads, window):
     limit, answer = bounds(made, LOAD), simulate(made, LOAD, packets=4000)
     assert limit.rate_pps == pytest.approx(expected)
     assert answer.rate_pps == pytest.approx(expected, rel=2e-3)
-    assert answer.bottleneck == limit.bottleneck or threads / 40 == pytest.approx(expected / 1e9)
+    tie = window == 5  # 5 / 40 ns is one an interval
+    assert answer.bottleneck == limit.bottleneck or tie or threads / 40 == pytest.approx(expected / 1e9)
 
 
 def test_order_of_replies_costs_what_the_slowest_before_takes():
@@ -199,7 +200,7 @@ def test_two_packets_in_order_do_two_thirds_more_than_one():
 # ---- balancer
 
 
-class Engines(Resource):
+class Engines(OwnFaces):
     """Exponential servers, one of which is named."""
 
     VISITS: ClassVar = {"serve": ("member",)}
@@ -212,7 +213,10 @@ class Engines(Resource):
         return [Server(self.name, self.members)]
 
     def uses(self, method, values):
-        return Uses(np.asarray(self.mean), [Hold(self.name, np.asarray(self.mean), member=values["member"])])
+        return Uses(
+            np.asarray(self.mean),
+            [Hold(self.name, np.asarray(self.mean), member=values["member"], squares=np.asarray(2 * self.mean**2))],
+        )
 
     def emit(self, method, operands, asm):
         with asm.scope():
@@ -276,7 +280,7 @@ def test_a_skewed_key_is_a_bottleneck_and_bounds_say_so():
     made, load = machine(resources, program, 16), packets(*[64] * 4, key=[0, 0, 4, 7])
     assert bounds(made, load).rate_pps == pytest.approx(1 / (0.75 * 12 * NS))
     assert simulate(made, load, packets=4000).rate_pps == pytest.approx(1 / (0.75 * 12 * NS), rel=5e-3)
-    assert queueing(made, load).rate_pps < 1 / (0.75 * 12 * NS)
+    assert queueing(made, load).rate_pps == pytest.approx(1 / (0.75 * 12 * NS), rel=5e-3)
 
 
 # ---- processor

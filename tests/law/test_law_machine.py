@@ -260,7 +260,7 @@ def test_one_thread_takes_the_time_that_demands_tell(steps, rows, options, proce
     expected = {n: d.seconds for n, d in found.servers.items() if d.seconds > 0}
     assert busy(made, seen, found) == pytest.approx(expected, rel=1e-6)
     assert seen.counts == pytest.approx({name: found.counts.get(name, 0) for name in seen.counts}, rel=1e-9)
-    assert found.delay <= found.latency * (1 + 1e-12) or found.side_by_side
+    assert sum(found.spent.values()) - sum(found.overlap.values()) == pytest.approx(found.latency)
 
 
 HELD = {  # each with its own end behind the loops, if it has one
@@ -328,7 +328,7 @@ def assert_same(a, b):
     assert list(a.servers) == list(b.servers)
     for name, demand in a.servers.items():
         other = b.servers[name]
-        for one in ("seconds", "inner", "visits", "spread", "chosen", "members"):
+        for one in ("seconds", "squares", "visits", "spread", "chosen", "members"):
             assert getattr(demand, one) == pytest.approx(getattr(other, one), rel=1e-9, abs=1e-18), (name, one)
     for name, section in a.sections.items():
         other = b.sections[name]
@@ -339,7 +339,7 @@ def assert_same(a, b):
     assert (a.untied, a.sections.keys(), a.side_by_side) == (b.untied, b.sections.keys(), b.side_by_side)
     for name, puts in a.handed.items():
         assert [weights.tolist() for weights, _ in puts] == [weights.tolist() for weights, _ in b.handed[name]]
-    for one in ("counts", "spent", "delay", "latency", "freed"):
+    for one in ("counts", "spent", "overlap", "aside", "latency", "freed"):
         assert getattr(a, one) == pytest.approx(getattr(b, one), rel=1e-9, abs=1e-18), one
 
 
@@ -352,7 +352,7 @@ def test_packets_beside_change_nothing(steps, rows):
     alone = [demands(body, {v: column[[k]] for v, column in columns.items()}, np.ones(1)) for k in range(len(rows))]
     assert together.clock == pytest.approx(np.concatenate([each.clock for each in alone]), rel=1e-9)
     for name, demand in together.servers.items():
-        for one in ("seconds", "inner", "visits"):
+        for one in ("seconds", "squares", "visits"):
             parts_of = [getattr(each.servers[name], one) for each in alone if name in each.servers]
             assert getattr(demand, one) == pytest.approx(sum(parts_of), rel=1e-9, abs=1e-18), (name, one)
 

@@ -14,7 +14,7 @@ from reference.small_machines import machine
 
 from npexplore._kernels import engine
 from npexplore.machine.resources import Mesh, StaticStreams
-from npexplore.machine.resources.base import Resource, Uses
+from npexplore.machine.resources.base import OwnFaces, Uses
 from npexplore.machine.workload import Workload
 from npexplore.solve.model import build
 from npexplore.solve.run import FOREVER
@@ -25,7 +25,7 @@ CLOCK, TICKS = 1e9, 1000  # a cycle is 1 ns, 1000 ticks
 BEGIN = 2000  # cycles: all threads wait for a packet by then
 
 
-class Clock(Resource):
+class Clock(OwnFaces):
     """Writes down when a packet comes by."""
 
     VISITS = {"note": ("place",)}  # noqa: RUF012

@@ -12,7 +12,8 @@ from npexplore._kernels import engine
 from npexplore.designs import design, design_names
 from npexplore.machine.resources import Accelerator, BufferPool, Delay, FifoServer, Processor, WordMemory
 from npexplore.machine.workload import Workload, workload
-from npexplore.solve.bounds import bounds, demanded
+from npexplore.solve.bounds import bounds, busy_shares
+from npexplore.solve.demanded import demanded
 from npexplore.solve.intervals import bin_middle
 from npexplore.solve.model import build
 from npexplore.solve.run import run
@@ -138,7 +139,7 @@ def test_utilization_law_of_designs(name):
     spread = 0.02 + 2 * (high - low) / answer.rate_pps
     for server in ("me", "hash", "msf", "scratch", "dram.bus", "dram.command"):
         if server in demands.demands.servers:
-            expected = demands.utilization(answer.rate_pps)[server].busy
+            expected = busy_shares(demands, answer.rate_pps)[server]
             assert answer.utilization[server].busy == pytest.approx(expected, rel=spread), server
 
 

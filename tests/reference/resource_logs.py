@@ -4,16 +4,16 @@ from typing import ClassVar
 
 import numpy as np
 
-from npexplore.machine.resources.base import Resource, Server, Uses
+from npexplore.machine.resources.base import OwnFaces, Server, Uses
 from npexplore.solve.model import build
 from npexplore.solve.run import run
 
 
-class Mark(Resource):
+class Mark(OwnFaces):
     """A place in a program: passing it leaves a row in the log and takes no time."""
 
     VISITS: ClassVar = {"see": ("member",)}
-    OPTIONAL: ClassVar = frozenset({"member"})
+    OPTIONAL: ClassVar = {"member": 0}
 
     def __init__(self, name, members=1):
         super().__init__(name)

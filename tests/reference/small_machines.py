@@ -32,7 +32,7 @@ from npexplore.machine.resources import (
     TokenChannel,
     WordMemory,
 )
-from npexplore.machine.resources.base import Hold, Resource, Server, Uses
+from npexplore.machine.resources.base import Hold, OwnFaces, Resource, Server, Uses
 from npexplore.machine.resources.ingress import Ingress
 from npexplore.machine.resources.matrix import SwitchMatrix
 from npexplore.machine.resources.mesh import Mesh
@@ -56,7 +56,7 @@ OPTIONS = [
 ]
 
 
-class Exponential(Resource):
+class Exponential(OwnFaces):
     """A server whose visits last an exponential time: product form, so that queueing theory is exact."""
 
     VISITS: ClassVar = {"serve": ()}
@@ -69,7 +69,7 @@ class Exponential(Resource):
         return [Server(self.name, units=self.units, members=self.members)]
 
     def uses(self, method, values):
-        return Uses(self.mean, [Hold(self.name, self.mean)])
+        return Uses(self.mean, [Hold(self.name, self.mean, squares=np.float64(2 * self.mean**2))])
 
     def emit(self, method, operands, asm):
         place = asm.number(self.name)
@@ -82,7 +82,7 @@ class Exponential(Resource):
         )
 
 
-class Probe(Resource):
+class Probe(OwnFaces):
     """Counts a value: what the engine computed against what demands computed."""
 
     VISITS: ClassVar = {"see": ("value",)}

@@ -71,7 +71,7 @@ def test_errors_name_what_cannot_be():
         SwitchMatrix("net", 4, 1 * NS, arity=1)
     with pytest.raises(ModelError, match="net: thinning must be at most the arity of 2, got 3"):
         SwitchMatrix("net", 4, 1 * NS, arity=2, thinning=3)
-    with pytest.raises(ModelError, match=r"net has ports 0\.\.3, got target \[?4"):
+    with pytest.raises(ModelError, match=r"net has ports 0\.\.3, got 4"):
         bounds(machine([SwitchMatrix("net", 4, 1 * NS)], lambda m, p: m.net.send(source=0, target=4, words=1)), LOAD)
 
 

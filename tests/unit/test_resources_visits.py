@@ -1,10 +1,11 @@
 """Every visit of every listed kind: latency by hand, the same in one thread's simulation, servers as it says."""
 
-import numpy as np
 import pytest
 from reference.small_machines import CASES, NS, QUIET, busy, machine, packets, solo, told
 
 from npexplore.errors import ModelError
+from npexplore.machine.lone import lone
+from npexplore.machine.program import visit
 from npexplore.machine.resources import KINDS, BufferPool, Delay, FifoServer, Processor, WordMemory
 from npexplore.machine.resources.base import count_of, rate_of, time_of
 from npexplore.solve.simulate import simulate
@@ -32,8 +33,9 @@ def test_listed_means_tested():
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_latency_is_the_one_by_hand(case):
-    values = {name: np.float64(value) for name, value in case.operands.items()}
-    assert float(case.resource.uses(case.method, values).latency) == pytest.approx(case.latency_ns * NS, rel=1e-12)
+    assert float(lone(visit(case.resource, case.method, **case.operands)).latency) == pytest.approx(
+        case.latency_ns * NS, rel=1e-12
+    )
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
@@ -55,12 +57,11 @@ def test_servers_are_busy_as_long_as_the_visit_says(case):
 def test_what_a_visit_uses_is_declared(case):
     visited = [case.resource, *case.resource.visited()]
     declared = {server.name for resource in visited for server in resource.servers()}
-    values = {name: np.float64(value) for name, value in case.operands.items()}
-    uses = case.resource.uses(case.method, values)
+    uses = lone(visit(case.resource, case.method, **case.operands))
     assert {hold.server for hold in uses.holds} <= declared
-    for hold in uses.holds:
-        inner = hold.seconds if hold.inner is None else hold.inner
-        assert -1e-18 <= float(inner) <= float(hold.seconds) * (1 + 1e-12)
+    assert {server for _, server in uses.spent if server} <= declared
+    spent = sum(float(s) for s in uses.spent.values()) - sum(float(s) for s in uses.overlap.values())
+    assert spent == pytest.approx(float(uses.latency), rel=1e-9, abs=1e-18)
 
 
 def test_channels_are_used_in_turn():

@@ -10,7 +10,8 @@ from npexplore._kernels import engine
 from npexplore.errors import InputError, RefusedError, SimulationError
 from npexplore.machine.resources import BufferPool, Delay, FifoServer
 from npexplore.machine.workload import Workload, workload
-from npexplore.solve.bounds import bounds, demanded, offered_rate
+from npexplore.solve.bounds import bounds, busy_shares
+from npexplore.solve.demanded import demanded, offered_rate
 from npexplore.solve.intervals import bin_middle, interval, quantiles
 from npexplore.solve.model import build
 from npexplore.solve.network import finite_queue, queueing
@@ -301,12 +302,12 @@ def test_queueing_names_what_it_assumes_and_leaves_out():
 
     answer = queueing(machine([SERVER, dram(queue_limit=3), BufferPool("buffers", 3)], program, threads=4), LOAD)
     for words in (
-        "product form", "flow-equivalent station for buffers, dram.slots", "no waiting for dram.queue",
-        "side by side work taken one after the other",
+        "residual-time MVA", "flow-equivalent station for buffers, dram.queue",
+        "time that overlaps as a surrogate delay",
     ):  # fmt: skip
         assert words in answer.approximation
     assert not answer.exact
-    assert queueing(serving(), LOAD).approximation == "product form (exponential service)"
+    assert queueing(serving(), LOAD).approximation == "residual-time MVA"
 
 
 def test_queueing_without_any_server():
@@ -329,7 +330,7 @@ def test_utilization_is_the_mean_over_members():
         m.dram.read(bytes=64, bank=packet.bank)
 
     d = demanded(machine([dram()], program), packets(64, 64, bank=[0, 1]))
-    assert d.busiest(1e6)["dram.bank"] == pytest.approx(2 * d.utilization(1e6)["dram.bank"].busy)
+    assert busy_shares(d, 1e6)["dram.bank"] == pytest.approx(2 * 1e6 * d.demands.servers["dram.bank"].seconds / 4)
 
 
 # ---- random streams

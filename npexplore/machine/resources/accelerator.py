@@ -6,20 +6,16 @@ With replies in order a quicker request waits for those before it: reply_n = max
 window bounds the requests that are in flight, from their acceptance to their reply.
 """
 
-from collections.abc import Mapping
-
-import numpy as np
-
-from npexplore.machine.assembler import Assembler
-from npexplore.machine.expressions import Expression, Values, maximum
-from npexplore.machine.resources.base import Hold, Resource, Server, Uses, check_member, count_of, known, time_of
+from npexplore.machine.expressions import maximum
+from npexplore.machine.resources.base import Resource, Server, check_member, count_of, time_of
+from npexplore.machine.visits import Operands, VisitRecorder
 
 
 class Accelerator(Resource):
     """`members` alike pipelines; `call(words)` takes longer by `word_s` a word (words read by a lookup: early exit)."""
 
     VISITS = {"call": ("words", "member")}
-    OPTIONAL = frozenset({"words", "member"})
+    OPTIONAL = {"words": 0, "member": 0}
 
     def __init__(
         self, name: str, interval_s: float, latency_s: float, word_s: float = 0.0, in_order: bool = False,
@@ -34,35 +30,25 @@ class Accelerator(Resource):
         self.members = count_of(f"{name}: members", members)
 
     def servers(self) -> list[Server]:
-        """The first stage of each pipeline; with a window its places, as a station of so many servers."""
+        """The first stage of each pipeline; with a window its places, held around it."""
         note = "replies out of order" if self.in_order and self.word else None
         stage = Server(self.name, self.members, approximation=note)
-        return [stage, *([Server(f"{self.name}.window", self.members, self.window)] if self.window else [])]
+        return [
+            stage,
+            *([Server(f"{self.name}.window", self.members, self.window, role="limit")] if self.window else []),
+        ]
 
-    def uses(self, method: str, values: Mapping[str, Values | None]) -> Uses:
-        """The interval at the first stage, the rest of the latency nowhere or in the window."""
-        check_member(self, method, values, self.members)
-        words = known(self, method, "words", values) if "words" in values else np.asarray(0.0)
-        rest, member = self.rest + words * self.word, values.get("member")
-        stage = Hold(self.name, np.asarray(self.interval), member=member)
-        if self.window is None:
-            return Uses(self.interval + rest, [stage], delay=rest)
-        window = Hold(f"{self.name}.window", self.interval + rest, rest, member=member)
-        return Uses(self.interval + rest, [window, stage])
-
-    def emit(self, method: str, operands: Mapping[str, Expression], asm: Assembler) -> None:
-        """A place of the window, SERVE the first stage, WAIT for the latency or until the reply before has left."""
-        check_member(self, method, operands, self.members)
-        member = operands.get("member", 0)
-        rest = asm.ticks(operands.get("words", 0), self.word) + asm.ticks(self.rest)
-        place = asm.take(f"{self.name}.window", member) if self.window else None
-        asm.serve(self.name, asm.ticks(self.interval), member=member)
+    def act(self, m: VisitRecorder, visit: str, v: Operands) -> None:
+        """The interval at the first stage, then the rest of the latency, or until the reply before has left."""
+        check_member(self, visit, v, self.members)
+        place = m.take("window", member=v.member) if self.window else None
+        m.serve(self.name, self.interval, v.member)
+        rest = v.words * self.word + self.rest
         if self.in_order:
-            last = asm.shared_global(f"{self.name}.reply", self.members) + member
-            reply = asm.value_of(maximum(asm.now() + rest, asm.read(last)))
-            asm.write(last, reply)
-            asm.wait_until(reply)
+            reply = m.moment(maximum(m.now() + rest, m.recall("reply", v.member, self.members)))
+            m.remember("reply", reply, v.member, self.members)
+            m.until(reply)
         else:
-            asm.wait(rest)
+            m.wait(rest)
         if place is not None:
-            asm.give(place)
+            m.give(place)

@@ -9,12 +9,9 @@ front of the arbiter, which chooses among groups. Gorilla (Sec. 4.5.2): fair one
 from collections.abc import Mapping
 from typing import Literal, get_args
 
-import numpy as np
-
 from npexplore.errors import ModelError, one_of
-from npexplore.machine.assembler import Assembler
-from npexplore.machine.expressions import Expression, Values
-from npexplore.machine.resources.base import Hold, Resource, Server, Uses, check_member, count_of, known, time_of
+from npexplore.machine.resources.base import Resource, Server, check_member, count_of, time_of
+from npexplore.machine.visits import Operands, VisitRecorder
 
 Discipline = Literal["fair", "fixed", "first_come"]
 LINE: Mapping[str, Literal["cyclic", "keyed", "fifo"]] = {"fair": "cyclic", "fixed": "keyed", "first_come": "fifo"}
@@ -27,7 +24,8 @@ class Arbiter(Resource):
     """
 
     VISITS = {"request": ("requester", "grants", "member")}
-    OPTIONAL = frozenset({"grants", "member"})
+    OPTIONAL = {"grants": 1, "member": 0}
+    CHANCE = frozenset({"requester", "member"})
 
     def __init__(
         self, name: str, requesters: int, interval_s: float, latency_s: float | None = None,
@@ -54,29 +52,18 @@ class Arbiter(Resource):
         places = Server(f"{self.name}.group", self.members * self.groups, 1, LINE[self.within], "hidden")
         return [grants, places] if self.groups > 1 else [grants]
 
-    def uses(self, method: str, values: Mapping[str, Values | None]) -> Uses:
-        """An interval of the arbiter for each grant, the rest of the latency nowhere."""
-        check_member(self, method, values, self.members)
-        if values["requester"] is not None:
-            asked = known(self, method, "requester", values)
-            if np.any((asked < 0) | (asked >= self.requesters)):
-                raise ModelError(f"{self.name} has requesters 0..{self.requesters - 1}, got {np.ravel(asked).tolist()}")
-        grants = known(self, method, "grants", values) if "grants" in values else np.asarray(1.0)
-        interval, rest = self.interval * grants, np.asarray(self.rest)
-        return Uses(interval + rest, [Hold(self.name, interval, member=values.get("member"))], delay=rest)
-
-    def emit(self, method: str, operands: Mapping[str, Expression], asm: Assembler) -> None:
-        """TAKE the group's place, TAKE the arbiter by number, give the place on; keep the arbiter for the interval."""
-        check_member(self, method, operands, self.members)
-        member, requester = operands.get("member", 0), asm.value_of(operands["requester"])
-        asm.check_below(requester, self.requesters, f"{self.name} has requesters")
+    def act(self, m: VisitRecorder, visit: str, v: Operands) -> None:
+        """The group's place, then the arbiter by number, for an interval a grant; the rest passes behind it."""
+        check_member(self, visit, v, self.members)
+        requester = m.let(v.requester)
+        m.within(requester, self.requesters, f"{self.name} has requesters")
         if self.groups > 1:
-            group = asm.value_of(requester // (self.requesters // self.groups))
-            place = asm.take(f"{self.name}.group", group + member * self.groups, key=requester + 1)
-            hold = asm.take(self.name, member, key=group + 1)
-            asm.give(place)
+            group = m.let(requester // (self.requesters // self.groups))
+            place = m.take("group", member=group + v.member * self.groups, key=requester + 1)
+            held = m.take(self.name, member=v.member, key=group + 1)
+            m.give(place)
         else:
-            hold = asm.take(self.name, member, key=requester + 1)
-        asm.wait(asm.ticks(operands.get("grants", 1), self.interval))
-        asm.give(hold)
-        asm.wait(asm.ticks(self.rest))
+            held = m.take(self.name, member=v.member, key=requester + 1)
+        m.wait(v.grants * self.interval)
+        m.give(held)
+        m.wait(self.rest)

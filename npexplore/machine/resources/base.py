@@ -1,15 +1,18 @@
-"""What a resource kind is: the visits it offers, the servers it consists of, and three faces of a visit.
+"""What a resource kind is: the visits it offers, the servers it consists of, and what happens in a visit, once.
 
-uses(method, values)        how long a visit occupies each server, without contention (bounds; array per packet)
-servers()                   what each server is for a queueing solver: queue, delay, or a limit on a group
-emit(method, operands, asm) which primitives of the event engine a visit is made of
+servers()           what each server is for a queueing solver: a queue, a limit, a pool, or hidden
+act(m, visit, v)    the visit, recorded with the words of machine/visits.py; demands and engine rows are derived from it
+
+Where a visit's time depends on what others do at the same time (worms of a mesh, a controller that schedules), no
+record of a lone visit tells it: such a kind has two faces of its own (`OwnFaces`), and says why.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
@@ -19,6 +22,7 @@ from npexplore.machine.expressions import Expression, Operand, Values
 
 if TYPE_CHECKING:
     from npexplore.machine.assembler import Assembler
+    from npexplore.machine.visits import Operands, Visited, VisitRecorder
 
 LEAST_LOADED = np.float64("nan")  # a member that is chosen by how much each has to do
 
@@ -30,7 +34,7 @@ Role = Literal["queue", "limit", "pool", "hidden"]
 class Server:
     """One engine resource, or `members` alike ones (banks, engines), each with `units` places.
 
-    role: "queue" is a station with a line; "limit" admits at most `units` packets into the stations of its `group`
+    role: "queue" is a station with a line; "limit" admits so many into what is visited while its units are held
     (controller slots); "pool" is units that anybody may give back (buffers); "hidden" is modelled by the event engine
     only (semaphores).
     """
@@ -40,7 +44,6 @@ class Server:
     units: int = 1
     discipline: Literal["fifo", "keyed", "cyclic", "shared"] = "fifo"
     role: Role = "queue"
-    group: str | None = None
     start: int | None = None  # free units at time 0, if not all of them
     wake_s: float = 0.0  # a service that ends while others wait takes so much longer,
     per_waiter_s: float = 0.0  # and so much for each of them
@@ -60,6 +63,10 @@ class Hold:
     inner: Values | None = None  # None: all of it
     visits: Values | float = 1.0
     member: Values | None = None  # which member; None: all alike; LEAST_LOADED
+    squares: Values | None = None  # the sum of the squared times of visits (None: they are alike)
+    units: Values | None = None  # taken and held over other things (None: only served)
+    outlives: bool = False  # whether forked work gives it
+    crossed: set[str] = field(default_factory=set)  # held over an overlapping time, neither inside the other
 
 
 @dataclass
@@ -87,7 +94,12 @@ class Uses:
     result: Values | None = None  # the number that the visit gives (None: depends on the order of packets or on chance)
     hands_on: bool = False  # whether the packet goes on to the pool of threads behind this resource
     frees: Values | None = None  # bytes that leave the receive buffer (nan: depends on chance)
-    aside: bool = False  # whether some of the holds go on beside the packet, which does not wait for them
+    aside: bool = False  # whether the holds go on beside the packet, which does not wait for them
+    limit: str | None = None  # the server that admits so many into all the others
+    # where time is spent, as in machine/sections.py; of a kind with faces of its own they follow from the rest
+    spent: dict[tuple[tuple[str, ...], str], Values] = field(default_factory=dict)
+    overlap: dict[tuple[str, ...], Values] = field(default_factory=dict)
+    beside: dict[str, Values] = field(default_factory=dict)  # by server, of forked work that has nothing of the packet
 
 
 class Resource(ABC):
@@ -95,14 +107,22 @@ class Resource(ABC):
 
     VISITS: ClassVar[Mapping[str, tuple[str, ...]]] = {}  # operands of each visit
     SECTIONS: ClassVar[Mapping[str, str]] = {}  # visits that open a section: the one that closes it, in the same block
-    OPTIONAL: ClassVar[frozenset[str]] = frozenset()  # operands that may be left out
-    RESULTS: ClassVar[frozenset[str]] = frozenset()  # visits that give the program a number (`emit` returns it)
-    numbered = False  # whether visits ask for the number of the thread (`asm.thread`)
+    OPTIONAL: ClassVar[Mapping[str, float]] = {}  # operands that may be left out, and what they are then
+    CHANCE: ClassVar[frozenset[str]] = frozenset({"member"})  # operands that a random choice may decide
+    RESULTS: ClassVar[frozenset[str]] = frozenset()  # visits that give the program a number (`act` returns it)
+    numbered = False  # whether visits ask for the number of the thread
 
     def __init__(self, name: str) -> None:
-        if not name.isidentifier():
+        if not all(part.isidentifier() for part in name.split(".")):
             raise ModelError(f"name of a resource must be an identifier, got {name!r}")
         self.name = name
+        self.recorded: dict[tuple[str, frozenset[str]], Visited] = {}  # filled by machine/visits.py
+        self.alone: dict[object, Uses] = {}  # filled by machine/lone.py
+
+    @cached_property
+    def reached(self) -> dict[str, Server]:
+        """The servers that visits may use, its own and those of resources that they visit, by name."""
+        return {server.name: server for one in (self, *self.visited()) for server in one.servers()}
 
     def visited(self) -> list[Resource]:
         """Return the other resources that visits to this one visit in turn; none by default."""
@@ -117,6 +137,21 @@ class Resource(ABC):
         """Return the servers this resource consists of; their names begin with the resource's name."""
 
     @abstractmethod
+    def act(self, m: VisitRecorder, visit: str, v: Operands) -> Operand | None:
+        """Record what happens in a visit with operands `v`; return its result, if it has one."""
+
+    def emit_idle(self, asm: Assembler) -> None:  # noqa: B027
+        """Append what a thread does before it waits for a packet; nothing by default (asked of numbered ones)."""
+
+
+class OwnFaces(Resource):
+    """A kind whose visits last as long as others let them: what one occupies, and its engine rows, stand apart."""
+
+    def act(self, m: VisitRecorder, visit: str, v: Operands) -> Operand | None:
+        """Refuse: there is no record of such a visit."""
+        raise ModelError(f"{self.name}.{visit} cannot be part of another visit: it has no record of its own")
+
+    @abstractmethod
     def uses(self, method: str, values: Mapping[str, Values | None]) -> Uses:
         """Return what a visit occupies; `values` holds the operands (None: depends on a random choice).
 
@@ -127,11 +162,8 @@ class Resource(ABC):
     def emit(self, method: str, operands: Mapping[str, Expression], asm: Assembler) -> Operand | None:
         """Append the engine operations of a visit; return its result, if it has one."""
 
-    def emit_idle(self, asm: Assembler) -> None:  # noqa: B027
-        """Append what a thread does before it waits for a packet; nothing by default (asked of numbered ones)."""
 
-
-def check_member(resource: Resource, method: str, given: Mapping[str, object], members: int) -> None:
+def check_member(resource: Resource, method: str, given: Container[str], members: int) -> None:
     """Raise ModelError if a visit to one of several members does not say to which."""
     if members > 1 and "member" not in given:
         raise ModelError(f"{resource.name}.{method} needs the operand 'member': there are {members}")

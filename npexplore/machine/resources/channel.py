@@ -8,17 +8,15 @@ QDR memory with 300 M transactions/s behind logic at 100 MHz passes 3 callers a 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from fractions import Fraction
 from typing import Literal
 
-import numpy as np
-
 from npexplore.errors import ModelError, one_of
 from npexplore.machine.assembler import Assembler
-from npexplore.machine.expressions import Constant, Expression, Operand, Values, Variable, ceildiv, maximum
-from npexplore.machine.resources.base import Hold, Resource, Server, Uses, check_member, count_of, known, rate_of
+from npexplore.machine.expressions import Operand, Variable, ceildiv, maximum
+from npexplore.machine.resources.base import Resource, Server, check_member, count_of, rate_of
 from npexplore.machine.rows import Label
+from npexplore.machine.visits import Operands, VisitRecorder
 
 STEPS = 1000  # times are exact fractions of a tick with denominators up to this: 10/3 ns is no whole number of ticks
 
@@ -27,7 +25,7 @@ class TokenChannel(Resource):
     """`members` alike channels of `rate_hz` tokens a second; `clock_hz` is the caller's clock, for aligned edges."""
 
     VISITS = {"take": ("tokens", "member")}
-    OPTIONAL = frozenset({"tokens", "member"})
+    OPTIONAL = {"tokens": 1, "member": 0}
 
     def __init__(
         self, name: str, rate_hz: float, depth: int = 1, edge: Literal["free", "aligned"] = "free",
@@ -47,18 +45,23 @@ class TokenChannel(Resource):
         tokens = Server(f"{self.name}.tokens", self.members, self.depth, role="hidden")
         return [Server(self.name, self.members, approximation=note), tokens]
 
-    def uses(self, method: str, values: Mapping[str, Values | None]) -> Uses:
-        """The time of making the tokens; the caller waits for those that were not saved, not for an edge."""
-        check_member(self, method, values, self.members)
-        tokens = known(self, method, "tokens", values) if "tokens" in values else np.asarray(1.0)
-        made = Hold(self.name, tokens / self.rate, member=values.get("member"))
-        return Uses(np.maximum(tokens - self.depth, 0) / self.rate, [made])
+    def act(self, m: VisitRecorder, visit: str, v: Operands) -> None:
+        """Tokens that were saved cost no time; each takes its time to make, and who needs more waits for them."""
+        check_member(self, visit, v, self.members)
 
-    def emit(self, method: str, operands: Mapping[str, Expression], asm: Assembler) -> None:
+        def alone() -> None:
+            m.wait(maximum(v.tokens - self.depth, 0) * (1 / self.rate))
+            held = m.take(self.name, member=v.member)
+            with m.fork(held) as made:
+                m.wait(v.tokens * (1 / self.rate))
+                m.give(made)
+
+        m.contended(lambda asm, of: self._emit(asm, of(v.tokens), of(v.member)), alone)
+
+    def _emit(self, asm: Assembler, tokens: Operand, number: Operand) -> None:
         """For each token: consume it, and let a forked token make the next one; at edges, if aligned."""
-        check_member(self, method, operands, self.members)
-        tokens, again, after = operands.get("tokens", Constant(1)), Label(), Label()
-        member = asm.value_of(operands.get("member", 0))
+        again, after = Label(), Label()
+        member = asm.value_of(number)
         asm.spare_tokens += self.depth * self.members
         left = Variable("tokens left")
         asm.let(left, tokens)

@@ -20,7 +20,7 @@ from npexplore.errors import ModelError, one_of
 from npexplore.machine.assembler import Assembler
 from npexplore.machine.expressions import Constant, Expression, Operand, Values, Variable, ceildiv, maximum
 from npexplore.machine.resources.address_map import AddressMap
-from npexplore.machine.resources.base import Hold, Resource, Server, Uses, count_of, known
+from npexplore.machine.resources.base import Hold, OwnFaces, Server, Uses, count_of, known
 from npexplore.machine.resources.ddr_commands import Access
 from npexplore.machine.resources.dram_timing import DramTiming
 
@@ -46,7 +46,7 @@ class WriteBuffer:
             )
 
 
-class DdrController(Resource):
+class DdrController(OwnFaces):
     """`channels` alike channels of `banks` banks behind a bus of `bus_bytes`; `slots` accesses at once in a channel.
 
     Visits name a `bank` (counted over all channels) and, with open pages, its `row`; or with an `address_map` an
@@ -58,7 +58,7 @@ class DdrController(Resource):
     """
 
     VISITS = {"read": ("bytes", "bank", "row", "address"), "write": ("bytes", "bank", "row", "address")}
-    OPTIONAL = frozenset({"bank", "row", "address"})
+    OPTIONAL = {"bank": 0, "row": 0, "address": 0}
 
     def __init__(
         self, name: str, timing: DramTiming, banks: int, bus_bytes: int, slots: int, burst_length: int = 8, *,
@@ -108,16 +108,16 @@ class DdrController(Resource):
         """Slots, banks, row commands (tRRD), window of four (tFAW), command bus, data bus; the rest for the engine."""
         name, members, inside = self.name, self.channels, f"{self.name}.slots"
         servers = [
-            Server(inside, members=members, units=self.slots, role="limit", group=inside),
-            Server(f"{name}.bank", members=self.banks * members, group=inside),
-            Server(f"{name}.command", members=members, discipline="keyed", group=inside),
+            Server(inside, members=members, units=self.slots, role="limit"),
+            Server(f"{name}.bank", members=self.banks * members),
+            Server(f"{name}.command", members=members, discipline="keyed"),
             Server(f"{name}.column", members=members, role="hidden"),
-            Server(f"{name}.bus", members=members, group=inside),
+            Server(f"{name}.bus", members=members),
         ]
         if self.rows_apart:
-            servers.append(Server(f"{name}.activate", members=members, group=inside))
+            servers.append(Server(f"{name}.activate", members=members))
         if self.window:
-            servers.append(Server(f"{name}.window", members=members, units=4, group=inside))
+            servers.append(Server(f"{name}.window", members=members, units=4))
         if self.timing.t_rfc:
             servers.append(Server(f"{name}.quiet", members=members, units=self.banks, role="hidden"))
         if self.write_buffer is not None:
@@ -191,7 +191,7 @@ class DdrController(Resource):
             holds.append(Hold(f"{name}.quiet", issued, nothing, member=channel))
         if self.write_buffer is not None and read:
             holds.append(Hold(f"{name}.turn", issued, nothing, member=channel))
-        return Uses(nothing if posted else latency, holds, counts=counts)
+        return Uses(nothing if posted else latency, holds, counts=counts, aside=posted, limit=f"{name}.slots")
 
     def emit(self, method: str, operands: Mapping[str, Expression], asm: Assembler) -> None:
         """The access as engine operations; a posted write goes on by itself."""

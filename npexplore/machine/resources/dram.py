@@ -10,18 +10,14 @@ resource usage model of Wang (2005) as in the Petri net of the IXP2400 paper, Se
 (no tRRD, tFAW, turn-around); ddr_controller.py has all rules of a part.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args, get_type_hints
 
-import numpy as np
-
 from npexplore.errors import one_of
-from npexplore.machine.assembler import Assembler
-from npexplore.machine.assembler import Hold as Held
-from npexplore.machine.expressions import Expression, Values, Variable, ceildiv, maximum
-from npexplore.machine.resources.base import Hold, Resource, Server, Uses, count_of, known, rate_of, time_of
+from npexplore.machine.expressions import ceildiv, maximum
+from npexplore.machine.resources.base import Resource, Server, count_of, rate_of, time_of
 from npexplore.machine.resources.dram_timing import DramTiming
+from npexplore.machine.visits import Operands, VisitRecorder
 
 
 @dataclass(frozen=True)
@@ -53,6 +49,7 @@ class Dram(Resource):
     """
 
     VISITS = {"read": ("bytes", "bank"), "write": ("bytes", "bank")}
+    CHANCE = frozenset({"bank"})
 
     def __init__(
         self, name: str, timing: DramTiming, banks: int, bus_bytes_per_s: float, overhead_bytes: float, slots: int,
@@ -73,99 +70,64 @@ class Dram(Resource):
 
     def servers(self) -> list[Server]:
         """Controller slots, banks, command bus, I/O gating, data bus; with back pressure the queue in front."""
-        inside = f"{self.name}.slots"
         gating: Literal["hidden", "queue"] = "hidden" if self.options.gating == "with_bus" else "queue"
         servers = [
-            Server(inside, units=self.slots, role="limit", group=inside),
-            Server(f"{self.name}.bank", members=self.banks, group=inside),
-            Server(f"{self.name}.command", group=inside),
-            Server(f"{self.name}.gating", role=gating, group=inside),
-            Server(f"{self.name}.bus", group=inside),
+            Server(f"{self.name}.slots", units=self.slots, role="limit"),
+            Server(f"{self.name}.bank", members=self.banks),
+            Server(f"{self.name}.command"),
+            Server(f"{self.name}.gating", role=gating),
+            Server(f"{self.name}.bus"),
         ]
         if self.queue_limit is not None:
-            servers.append(Server(f"{self.name}.queue", units=self.queue_limit, role="hidden"))
+            servers.append(Server(f"{self.name}.queue", units=self.queue_limit, role="limit"))
         return servers
 
-    def _early(self, method: str) -> bool:
-        return method == "write" and self.options.writes == "bus_first"
+    def act(self, m: VisitRecorder, visit: str, v: Operands) -> None:
+        """One access; the bank's precharge goes on by itself and takes the bank along."""
+        t, o, read = self.timing, self.options, visit == "read"
+        early = not read and o.writes == "bus_first"
+        size = ceildiv(v.bytes, self.quantum) * self.quantum
+        moved = size * self.byte
+        bus = moved + self.overhead
 
-    def uses(self, method: str, values: Mapping[str, Values | None]) -> Uses:
-        """What one access that meets nobody occupies: slot, bank, commands, gating, bus."""
-        t, name, apart = self.timing, self.name, self.options.gating != "with_bus" or self._early(method)
-        moved = np.ceil(known(self, method, "bytes", values) / self.quantum) * self.quantum
-        bus = self.overhead + moved * self.byte
-        gating = moved * self.byte if self.options.gating == "before_bus" else bus
-        column = 2 * t.t_ck + t.t_rcd + (t.t_cl if method == "read" else t.t_wl)
-        through = column + (gating if apart else bus)
-        open_for = np.maximum(through + (0.0 if method == "read" else t.t_wr), t.t_ck + t.t_ras)
-        bank = open_for + t.t_ck + t.t_rp
-        latency = through + bus if apart else through
-        on_bus = 3 if self.options.precharge_command == "on_bus" else 2
-        commands = np.broadcast_to(np.float64(on_bus * t.t_ck), np.shape(bank))
-        nothing = np.zeros_like(bank)
-        return Uses(
-            latency,
-            [
-                Hold(f"{name}.slots", latency, nothing),
-                Hold(f"{name}.bank", bank, bank - commands - (gating if apart else bus), member=values["bank"]),
-                Hold(f"{name}.command", commands, visits=on_bus),
-                Hold(f"{name}.gating", gating if apart else bus, gating if apart else nothing),
-                Hold(f"{name}.bus", bus),
-            ],
-            counts={
-                f"{name}.bytes": moved,
-                f"{name}.accesses": np.ones_like(moved),
-                f"{name}.narrow": np.float64(1) * (moved < self.wide),
-            },
-        )
+        def precharge() -> None:
+            with m.fork(bank) as held:
+                m.until(row if read else maximum(row, m.now() + t.t_wr))
+                if o.precharge_command == "on_bus":
+                    m.serve("command", t.t_ck)
+                    m.wait(t.t_rp)
+                else:
+                    m.wait(t.t_ck + t.t_rp)
+                m.give(held)
 
-    def emit(self, method: str, operands: Mapping[str, Expression], asm: Assembler) -> None:
-        """The access as engine operations; the bank's precharge is a forked token that takes the bank along."""
-        t, name, bank, early = self.timing, self.name, operands["bank"], self._early(method)
-        size = ceildiv(operands["bytes"], self.quantum)
-        bytes_time = asm.ticks(size, self.quantum * self.byte)
-        bus_time = bytes_time + asm.ticks(self.overhead)
-        request = asm.take(f"{name}.queue") if self.queue_limit is not None else None
-        if self.options.admission == "together" and not early:
-            slot, held = asm.take_all([(f"{name}.slots", 0), (f"{name}.bank", bank)])
+        request = m.take("queue") if self.queue_limit is not None else None
+        if o.admission == "together" and not early:
+            slot, bank = m.take_all(("slots", 0), ("bank", v.bank))
         else:
-            slot = asm.take(f"{name}.slots")
+            slot = m.take("slots")
             if early:
-                asm.serve(f"{name}.bus", bus_time)
-            held = asm.take(f"{name}.bank", bank)
+                m.serve("bus", bus)
+            bank = m.take("bank", member=v.bank)
         if t.t_rfc:
-            asm.wait_window(round(t.t_refi / asm.tick), round(t.t_rfc / asm.tick))
-        asm.serve(f"{name}.command", asm.ticks(t.t_ck))
-        ready = Variable("precharge_from")
-        asm.let(ready, asm.now() + asm.ticks(t.t_ras))
-        asm.wait(asm.ticks(t.t_rcd))
-        asm.serve(f"{name}.command", asm.ticks(t.t_ck))
-        asm.wait(asm.ticks(t.t_cl if method == "read" else t.t_wl))
-        if self.options.gating == "with_bus" and not early:
-            gate, bus = asm.take(f"{name}.gating"), asm.take(f"{name}.bus")
-            asm.wait(bus_time)
-            asm.give(bus)
-            asm.give(gate)
-            self._precharge(method, asm, held, ready)
+            m.window(t.t_refi, t.t_rfc)
+        m.serve("command", t.t_ck)
+        row = m.moment(m.now() + t.t_ras)
+        m.wait(t.t_rcd)
+        m.serve("command", t.t_ck)
+        m.wait(t.t_cl if read else t.t_wl)
+        if o.gating == "with_bus" and not early:
+            gating, wires = m.take("gating"), m.take("bus")
+            m.wait(bus)
+            m.give(wires, gating)
+            precharge()
         else:
-            asm.serve(f"{name}.gating", bytes_time if self.options.gating == "before_bus" else bus_time)
-            self._precharge(method, asm, held, ready)
+            m.serve("gating", moved if o.gating == "before_bus" else bus)
+            precharge()
             if not early:
-                asm.serve(f"{name}.bus", bus_time)
-        asm.give(slot)
+                m.serve("bus", bus)
+        m.give(slot)
         if request is not None:
-            asm.give(request)
-        asm.count(f"{name}.bytes", size * self.quantum)
-
-    def _precharge(self, method: str, asm: Assembler, held: Held, ready: Variable) -> None:
-        t = self.timing
-        with asm.fork(held) as bank:
-            recovered: Expression = ready if method == "read" else maximum(ready, asm.now() + asm.ticks(t.t_wr))
-            asm.wait_until(recovered)
-            if self.options.precharge_command == "on_bus":
-                asm.serve(f"{self.name}.command", asm.ticks(t.t_ck))
-                asm.wait(asm.ticks(t.t_rp))
-            else:
-                asm.wait(asm.ticks(t.t_ck + t.t_rp))
-            assert bank is not None
-            asm.give(bank)
+            m.give(request)
+        m.count("bytes", size)
+        m.count("accesses", simulated=False)
+        m.count("narrow", where=size < self.wide, simulated=False)

@@ -13,14 +13,14 @@ from npexplore.machine.arrivals import let_arrive
 from npexplore.machine.assembler import Assembler
 from npexplore.machine.distributions import Arrivals
 from npexplore.machine.expressions import Expression, Values, Variable, round_up
-from npexplore.machine.resources.base import Resource, Server, Uses, count_of
+from npexplore.machine.resources.base import OwnFaces, Server, Uses, count_of
 from npexplore.machine.resources.queue import OVER, append, await_packet
 from npexplore.machine.rows import Label
 
 SATURATED, TIMESTAMPS = "saturated", "timestamps"
 
 
-class Ingress(Resource):
+class Ingress(OwnFaces):
     """A receive buffer of `capacity_bytes`, filled in cells of `cell_bytes`."""
 
     VISITS = {"free": ("bytes",)}

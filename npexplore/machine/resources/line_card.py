@@ -7,27 +7,14 @@ waits for the wire and for the packet to leave (no buffer), or only for room in 
 itself; without room the sender waits (stall) or the packet is lost (drop): later sends and puts do nothing for it.
 """
 
-from collections.abc import Mapping
 from typing import Literal, get_args
-
-import numpy as np
 
 from npexplore.errors import ModelError, one_of
 from npexplore.machine.assembler import LOST, Assembler
-from npexplore.machine.expressions import Expression, Operand, Values, ceildiv
-from npexplore.machine.resources.base import (
-    Ends,
-    Hold,
-    Resource,
-    Server,
-    Uses,
-    check_member,
-    count_of,
-    known,
-    rate_of,
-    time_of,
-)
+from npexplore.machine.expressions import Operand, ceildiv
+from npexplore.machine.resources.base import Ends, Resource, Server, check_member, count_of, rate_of, time_of
 from npexplore.machine.rows import Label
+from npexplore.machine.visits import Operands, VisitRecorder
 
 WhenFull = Literal["stall", "drop"]
 
@@ -36,7 +23,7 @@ class LineCard(Resource):
     """`ports` alike cards; `half_duplex`: both directions share one wire. `gap_bytes` pass between packets."""
 
     VISITS = {"receive": ("bytes", "member"), "send": ("bytes", "member")}
-    OPTIONAL = frozenset({"member"})
+    OPTIONAL = {"member": 0}
 
     def __init__(
         self, name: str, bytes_per_s: float, ports: int = 1, word_bytes: int = 1, gap_bytes: float = 0.0,
@@ -72,38 +59,42 @@ class LineCard(Resource):
         """Say that a packet may be lost for want of room."""
         return "sometimes" if self._aside(method) and self.when_full == "drop" else "never"
 
-    def uses(self, method: str, values: Mapping[str, Values | None]) -> Uses:
+    def act(self, m: VisitRecorder, visit: str, v: Operands) -> None:
         """The wire for the words of a packet; from a buffer it sends beside the packet's thread."""
-        check_member(self, method, values, self.ports)
-        size = known(self, method, "bytes", values)
-        if self.buffer is not None and method == "send" and self.when_full == "stall" and np.any(size > self.buffer):
-            raise ModelError(f"{self.name}: {np.max(size):g} bytes never fit into the buffer of {self.buffer}")
-        seconds = np.ceil(size / self.word) * self.word * self.byte + self.gap
-        hold = Hold(self._wire(method), seconds, member=values.get("member"))
-        return Uses(0.0 * seconds if self._aside(method) else seconds, [hold], aside=self._aside(method))
+        check_member(self, visit, v, self.ports)
+        wire, time = self._wire(visit), ceildiv(v.bytes, self.word) * self.word * self.byte + self.gap
 
-    def emit(self, method: str, operands: Mapping[str, Expression], asm: Assembler) -> None:
-        """SERVE the wire, or take room and let a forked token serve it."""
-        check_member(self, method, operands, self.ports)
-        size, member = operands["bytes"], operands.get("member", 0)
+        def alone() -> None:
+            with m.fork():
+                m.serve(wire, time, v.member)
+
+        if not self._aside(visit):
+            m.serve(wire, time, v.member)
+            return
+        if self.when_full == "stall":
+            m.within(
+                v.bytes,
+                int(self.buffer or 0) + 1,
+                f"{self.name}: {{got:g}} bytes never fit into the buffer of {self.buffer}",
+                simulated=False,
+            )
+        m.contended(lambda asm, of: self._send(asm, of(v.bytes), of(v.member)), alone)
+
+    def _send(self, asm: Assembler, size: Operand, member: Operand) -> None:
+        """Take room and let a forked token serve the wire; without room wait, or lose the packet."""
+        lost, after = Label(), Label()
         time = asm.ticks(ceildiv(size, self.word) * self.word, self.byte) + asm.ticks(self.gap)
-        if not self._aside(method):
-            asm.serve(self._wire(method), time, member)
-        elif self.when_full == "stall":
+        if self.when_full == "stall":
             asm.consume(self._room, size, member)
-            self._send(asm, time, size, member)
         else:
-            lost, after = Label(), Label()
             asm.unless_lost(after)
             asm.try_consume(self._room, size, lost, member)
-            self._send(asm, time, size, member)
+        with asm.fork():
+            asm.serve(self._wire("send"), time, member)
+            asm.put(self._room, size, member)
+        if self.when_full == "drop":
             asm.jump(after)
             asm.place(lost)
             asm.count(f"drop.{self.name}")
             asm.end_packet(LOST)
-            asm.place(after)
-
-    def _send(self, asm: Assembler, time: Operand, size: Operand, member: Operand) -> None:
-        with asm.fork():
-            asm.serve(self._wire("send"), time, member)
-            asm.put(self._room, size, member)
+        asm.place(after)

@@ -9,18 +9,15 @@ A scheduler that scans the sleepers at each hand-over (`per waiter`) is Mutek's,
 Routing Applications", Sec. 4: throughput collapses when hand-over takes longer than the rest of the section.
 """
 
-from collections.abc import Mapping
+from contextlib import nullcontext
 from typing import Literal, get_args
 
-import numpy as np
-
 from npexplore.errors import ModelError, one_of
-from npexplore.machine.assembler import Assembler, Label
-from npexplore.machine.assembler import Hold as Held
-from npexplore.machine.expressions import Expression, Operand, Values, Variable, evaluate, expression, minimum
-from npexplore.machine.program import Visit
-from npexplore.machine.resources.base import Resource, Section, Server, Uses, count_of, rate_of
+from npexplore.machine.expressions import Operand, minimum
+from npexplore.machine.resources.base import Resource, Server, count_of, rate_of
 from npexplore.machine.resources.processor import Processor
+from npexplore.machine.tree import Visit
+from npexplore.machine.visits import Operands, VisitRecorder
 
 Kind = Literal["suspend", "spin"]
 
@@ -58,8 +55,6 @@ class Lock(Resource):
             raise ModelError(f"{name}: nobody is woken by a spin lock; wake_cycles and waiter_cycles are of suspend")
         if kind == "suspend" and gap_cycles:
             raise ModelError(f"{name}: nobody polls a lock that suspends; gap_cycles is of spin, got {gap_cycles!r}")
-        if kind == "spin" and self.gap == 0 and not np.any(self._seen().latency > 0):
-            raise ModelError(f"{name}: polls must take time, at the memory or as gap_cycles")
 
     def visited(self) -> list[Resource]:
         """The memory of polls or of sleepers, and the processor."""
@@ -73,91 +68,39 @@ class Lock(Resource):
             return [Server(self.name, unsolvable=f"{why} those who wait, in {self.memory.resource.name}")]
         return [Server(self.name, wake_s=self.wake * self.cycle, per_waiter_s=self.waiter * self.cycle)]
 
-    # ---- what operations cost: cycles and visits to the memory
+    def act(self, m: VisitRecorder, visit: str, v: Operands) -> None:
+        """Acquire: costs, then the lock, or polls until it is free; release: costs while it is still held."""
 
-    def _spent(self, cycles: int) -> Uses:
-        if self.processor is not None and cycles:
-            return self.processor.uses("compute", {"cycles": np.asarray(float(cycles))})
-        seconds: Values = np.asarray(cycles * self.cycle)
-        return Uses(seconds, delay=seconds)
-
-    def _seen(self) -> Uses:
-        if self.kind != "spin" or self.memory is None:
-            return Uses(np.asarray(0.0))
-        return self.memory.resource.uses(
-            self.memory.method, {name: evaluate(value, {}) for name, value in self.memory.operands.items()}
-        )
-
-    def uses(self, method: str, values: Mapping[str, Values | None]) -> Uses:
-        """The costs without waiters; the lock is held from the end of acquire to the end of release."""
-        begins = method == "acquire"
-        spent, seen, section = self._spent(self.acquire if begins else self.release), self._seen(), [Section(self.name)]
-        return Uses(
-            spent.latency + seen.latency, [*spent.holds, *seen.holds], spent.delay + seen.delay, seen.counts,
-            opens=section if begins else [], closes=[] if begins else section,
-        )  # fmt: skip
-
-    def _spend(self, cycles: Operand, asm: Assembler) -> None:
-        with asm.scope():
+        def spend(cycles: Operand) -> None:
             if self.processor is not None:
-                self.processor.emit("compute", {"cycles": expression(cycles)}, asm)
+                m.visit(self.processor, "compute", cycles=cycles)
             else:
-                asm.wait(asm.ticks(cycles, self.cycle))
+                m.wait(cycles * self.cycle)
 
-    def _see(self, asm: Assembler) -> None:
-        if self.memory is not None:
-            with asm.scope():
-                self.memory.resource.emit(self.memory.method, self.memory.operands, asm)
+        def look() -> None:
+            if self.memory is not None:
+                m.go(self.memory)
 
-    def emit(self, method: str, operands: Mapping[str, Expression], asm: Assembler) -> None:
-        """TAKE, or poll with TRY; before GIVE the costs of the release."""
-        if method == "acquire":
+        if visit == "acquire":
             if self.acquire:
-                self._spend(self.acquire, asm)
-            asm.keep(self.name, self._poll(asm) if self.kind == "spin" else asm.take(self.name))
+                spend(self.acquire)
+            if self.kind == "suspend":
+                m.open(self.name)
+            else:
+                m.poll(self.name, look, lambda: spend(self.gap) if self.gap else None)
             return
         if self.kind == "spin":
             if self.release:
-                self._spend(self.release, asm)
-            self._see(asm)
-        else:
-            self._hand_over(asm)
-        asm.give(asm.kept(self.name))
-
-    def _poll(self, asm: Assembler) -> Held:
-        """Look at the lock until it is free."""
-        again, taken, done = Label(), Label(), Label()
-        asm.place(again)
-        self._see(asm)
-        held = asm.try_take(self.name, otherwise=taken)
-        asm.jump(done)
-        asm.place(taken)
-        if self.gap:
-            self._spend(self.gap, asm)
-        asm.jump(again)
-        asm.place(done)
-        return held
-
-    def _hand_over(self, asm: Assembler) -> None:
-        """The cycles of a release, and of finding and waking one of those who wait now."""
-        if not (self.wake or self.waiter or self.memory):
+                spend(self.release)
+            look()
+        elif not (self.wake or self.waiter or self.memory):
             if self.release:
-                self._spend(self.release, asm)
-            return
-        nobody = Label()
-        with asm.scope():
-            waiting = asm.line(self.name)
-            if not self.release:
-                asm.jump(nobody, waiting == 0)
-            if self.memory is not None:
-                again, seen = Label(), Label()
-                left = Variable("sleepers")
-                asm.let(left, waiting)
-                asm.place(again)
-                asm.jump(seen, left == 0)
-                self._see(asm)
-                asm.assign(left, left - 1)
-                asm.jump(again)
-                asm.place(seen)
-            self._spend(waiting * self.waiter + minimum(waiting, 1) * self.wake + self.release, asm)
-            asm.place(nobody)
+                spend(self.release)
+        else:
+            waiting = m.line(self.name)
+            with nullcontext() if self.release else m.branch(waiting > 0):
+                if self.memory is not None:
+                    with m.loop(waiting):
+                        look()
+                spend(waiting * self.waiter + minimum(waiting, 1) * self.wake + self.release)
+        m.close(self.name)

@@ -8,15 +8,11 @@ A crossbar is a tree of one switch. A tree with thinning 1 has as many links at 
 Trans. Computers C-34(10), 1985); a thinner one saves links and gets full at its top.
 """
 
-from collections.abc import Iterator, Mapping
-
-import numpy as np
+from collections.abc import Iterator
 
 from npexplore.errors import ModelError
-from npexplore.machine.assembler import Assembler
-from npexplore.machine.expressions import Condition, Expression, Values, expression
-from npexplore.machine.resources.base import Hold, Resource, Server, Uses, count_of, known, time_of
-from npexplore.machine.rows import Label
+from npexplore.machine.resources.base import Resource, Server, count_of, time_of
+from npexplore.machine.visits import Operands, VisitRecorder
 
 
 class SwitchMatrix(Resource):
@@ -59,35 +55,15 @@ class SwitchMatrix(Resource):
         trunk = {self.arity**level: (self.arity // self.thinning) ** level for level in range(self.levels)}
         return [Server(name, -(-self.ports // below), max(1, trunk[below])) for name, below in self._links()]
 
-    def uses(self, method: str, values: Mapping[str, Values | None]) -> Uses:
-        """The message's time on each link of its way, the switches nowhere; raises ModelError for no port."""
-        source, target, words = (known(self, method, name, values) for name in self.VISITS[method])
-        for name, port in (("source", source), ("target", target)):
-            if np.any((port < 0) | (port >= self.ports)):
-                raise ModelError(f"{self.name} has ports 0..{self.ports - 1}, got {name} {np.ravel(port).tolist()}")
-        holds, passed = [], np.asarray(0.0)
-        for server, below in self._links():
-            there = np.asarray(source // below != target // below, dtype=np.float64)
-            seconds = there * words * self.word
-            port = source if server.startswith(f"{self.name}.up") else target
-            holds.append(Hold(server, seconds, visits=there, member=port // below))
-            passed = passed + there
-        delay = np.maximum(passed - 1, 0) * self.hop
-        return Uses(sum((np.asarray(hold.seconds) for hold in holds), delay), holds, delay=delay)
-
-    def emit(self, method: str, operands: Mapping[str, Expression], asm: Assembler) -> None:
-        """SERVE one link after the other, WAIT at each switch between two; links of no use are jumped over."""
-        source, target = (expression(asm.value_of(operands[name])) for name in ("source", "target"))
+    def act(self, m: VisitRecorder, visit: str, v: Operands) -> None:
+        """One link after the other, a switch between two; links that the way does not need are left out."""
+        source, target = m.let(v.source), m.let(v.target)
         for port in (source, target):
-            asm.check_below(port, self.ports, f"{self.name} has ports")
-        time, first = asm.ticks(operands["words"], self.word), True
-        for server, below in self._links():
-            elsewhere = Label()
-            with asm.scope():
-                asm.jump(elsewhere, Condition("eq", source // below, target // below))
-                if not first and self.hop:
-                    asm.wait(asm.ticks(self.hop))
-                up = server.startswith(f"{self.name}.up")
-                asm.serve(server, time, member=(source if up else target) // below)
-            asm.place(elsewhere)
-            first = False
+            m.within(port, self.ports, f"{self.name} has ports")
+        for number, (server, below) in enumerate(self._links()):
+            with m.branch(source // below != target // below):
+                if number:
+                    m.wait(self.hop)
+                m.serve(
+                    server, v.words * self.word, (source if server.startswith(f"{self.name}.up") else target) // below
+                )

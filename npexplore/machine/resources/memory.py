@@ -5,15 +5,11 @@
 The caller goes on `latency` after its words have passed (Denning's demand counts only what is occupied).
 """
 
-from collections.abc import Mapping
-
-import numpy as np
-
 from npexplore.errors import ModelError, one_of
-from npexplore.machine.assembler import Assembler
-from npexplore.machine.expressions import Expression, Values, ceildiv
-from npexplore.machine.resources.balancer import POLICIES, Policy, check_key, choose
-from npexplore.machine.resources.base import LEAST_LOADED, Hold, Resource, Server, Uses, count_of, known, time_of
+from npexplore.machine.choices import POLICIES, Policy, check_key
+from npexplore.machine.expressions import ceildiv
+from npexplore.machine.resources.base import Resource, Server, count_of, time_of
+from npexplore.machine.visits import Operands, VisitRecorder
 
 
 class WordMemory(Resource):
@@ -24,7 +20,8 @@ class WordMemory(Resource):
     """
 
     VISITS = {"read": ("bytes", "address"), "write": ("bytes", "address")}
-    OPTIONAL = frozenset({"address"})
+    OPTIONAL = {"address": 0}
+    CHANCE = frozenset({"address"})
 
     def __init__(
         self, name: str, word_bytes: int, word_s: float, command_s: float = 0.0, latency_s: float = 0.0,
@@ -53,24 +50,10 @@ class WordMemory(Resource):
             return [Server(self._port(method), members=self.channels) for method in self.VISITS]
         return [Server(self.name, members=self.channels)]
 
-    def uses(self, method: str, values: Mapping[str, Values | None]) -> Uses:
-        """The words at the port of the channel that the address chooses, the latency nowhere."""
-        check_key(f"{self.name}.{method}", self.select, values, "address")
-        bursts = -(-known(self, method, "bytes", values) // self.burst_bytes)
-        seconds = self.command + bursts * (self.burst * self.word)
-        address = values.get("address")
-        channel: Values | None = np.asarray(LEAST_LOADED) if self.select == "shortest" else None
-        channel = channel if address is None else address // self.interleave % self.channels
-        port = Hold(self._port(method), seconds, member=channel)
-        return Uses(seconds + self.latency, [port], delay=np.asarray(self.latency))
-
-    def emit(self, method: str, operands: Mapping[str, Expression], asm: Assembler) -> None:
-        """SERVE the port of a channel, then sleep for the latency."""
-        check_key(f"{self.name}.{method}", self.select, operands, "address")
-        port = self._port(method)
-        bursts = ceildiv(operands["bytes"], self.burst_bytes)
-        time = asm.ticks(bursts, self.burst * self.word) + asm.ticks(self.command)
-        key = operands["address"] // self.interleave if self.select == "key" else None
-        asm.serve(port, time, member=choose(asm, port, self.select, key))
-        if self.latency:
-            asm.wait(asm.ticks(self.latency))
+    def act(self, m: VisitRecorder, visit: str, v: Operands) -> None:
+        """The words at the port of a channel, then the latency."""
+        check_key(f"{self.name}.{visit}", self.select, v, "address")
+        port, key = self._port(visit), v.address // self.interleave if "address" in v else None
+        words = ceildiv(v.bytes, self.burst_bytes) * (self.burst * self.word)
+        m.serve(port, words + self.command, m.choose(port, self.channels, self.select, key))
+        m.wait(self.latency)

@@ -18,7 +18,7 @@ import numpy as np
 from npexplore.errors import ModelError, one_of
 from npexplore.machine.assembler import Assembler
 from npexplore.machine.expressions import Expression, Values
-from npexplore.machine.resources.base import Hold, Resource, Server, Uses, count_of, known, rate_of
+from npexplore.machine.resources.base import Hold, OwnFaces, Server, Uses, count_of, known, rate_of
 from npexplore.machine.resources.flits import cycles_for, ticks_of
 from npexplore.machine.resources.grid import Grid, Link
 from npexplore.machine.resources.worm import Worm
@@ -29,7 +29,7 @@ STORED = "messages stored and forwarded link by link, without back pressure"
 MOST_HEADS = 64  # heads in one FIFO, and callers that wait for an arrival, that tokens are kept for
 
 
-class Mesh(Resource):
+class Mesh(OwnFaces):
     """One network; several independent ones are several meshes.
 
     ports: tiles that have an extra terminal each; these follow the tiles' own in number. arbitration: among waiting

@@ -4,13 +4,8 @@ Demand of a packet = sum of buffers x the time it has them: packets under way ar
 Anybody may give buffers back, some now and some later.
 """
 
-from collections.abc import Mapping
-
-import numpy as np
-
-from npexplore.machine.assembler import Assembler
-from npexplore.machine.expressions import Expression, Values
-from npexplore.machine.resources.base import Resource, Section, Server, Uses, count_of, known
+from npexplore.machine.resources.base import Resource, Server, count_of
+from npexplore.machine.visits import Operands, VisitRecorder
 
 
 class BufferPool(Resource):
@@ -26,15 +21,6 @@ class BufferPool(Resource):
         """The buffers."""
         return [Server(self.name, units=self.count, role="pool")]
 
-    def uses(self, method: str, values: Mapping[str, Values | None]) -> Uses:
+    def act(self, m: VisitRecorder, visit: str, v: Operands) -> None:
         """Buffers are a packet's own from a take to a give."""
-        section = [Section(self.name, known(self, method, "count", values))]
-        nothing: Values = np.float64(0.0)  # type: ignore[assignment]
-        return Uses(nothing, opens=section) if method == "take" else Uses(nothing, closes=section)
-
-    def emit(self, method: str, operands: Mapping[str, Expression], asm: Assembler) -> None:
-        """Wait for buffers, or give them back."""
-        if method == "take":
-            asm.consume(self.name, operands["count"])
-        else:
-            asm.put(self.name, operands["count"])
+        (m.open if visit == "take" else m.close)(self.name, v.count)

@@ -13,14 +13,14 @@ Thread k has number k among all threads; each belongs to one engine; the first t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Literal, get_args
 
 from npexplore.errors import ModelError, one_of
 from npexplore.machine.assembler import Assembler
-from npexplore.machine.expressions import Expression, Values
-from npexplore.machine.resources.base import Hold, Resource, Server, Uses, count_of, known, rate_of, time_of
+from npexplore.machine.program import THREAD
+from npexplore.machine.resources.base import Resource, Server, count_of, rate_of, time_of
 from npexplore.machine.resources.turns import Turns
+from npexplore.machine.visits import Operands, VisitRecorder
 
 Discipline = Literal["ready_on_stall", "ready_round_robin", "strict_round_robin", "ready_every_cycle"]
 
@@ -60,27 +60,19 @@ class Processor(Resource):
         note = "threads in the order in which they are ready"
         return [Server(self.name, self.engines, approximation=note), self.turns.server()]
 
-    def uses(self, method: str, values: Mapping[str, Values | None]) -> Uses:
-        """A visit keeps the thread's own engine for its cycles."""
-        seconds = known(self, method, "cycles", values) * self.cycle * self.pipeline + self.switch
-        return Uses(seconds, [Hold(self.name, seconds)])
-
-    def emit(self, method: str, operands: Mapping[str, Expression], asm: Assembler) -> None:
-        """SERVE or SHARE the engine that the thread belongs to, or hold it in the order of threads."""
-        time = asm.ticks(operands["cycles"], self.cycle * self.pipeline) + asm.ticks(self.switch)
-        home = asm.home(self.name)
-        if self.discipline == "ready_every_cycle":
-            asm.share(self.name, time, member=home)
-        elif self.discipline == "ready_round_robin":
-            hold = asm.take(self.name, home, key=asm.thread + 1)
-            asm.wait(time)
-            asm.give(hold)
-        else:
-            if self.turns is not None:
-                self.turns.emit_await(asm)
-            asm.serve(self.name, time, member=home)
-            if self.turns is not None:
-                self.turns.emit_pass(asm)
+    def act(self, m: VisitRecorder, visit: str, v: Operands) -> None:
+        """A visit keeps the thread's own engine for its cycles, in the order of the discipline."""
+        time, home = v.cycles * (self.cycle * self.pipeline) + self.switch, m.home_of(self.name)
+        if self.discipline == "ready_round_robin":
+            held = m.take(self.name, member=home, key=THREAD + 1)
+            m.wait(time)
+            m.give(held)
+            return
+        if self.turns is not None:
+            m.contended(self.turns.emit_await)
+        m.serve(self.name, time, home)
+        if self.turns is not None:
+            m.contended(self.turns.emit_pass)
 
     def emit_idle(self, asm: Assembler) -> None:
         """A thread that waits for a packet passes its turn on and is left out until it computes again."""

@@ -16,9 +16,9 @@ import numpy as np
 from npexplore._kernels import engine
 from npexplore.errors import ModelError, one_of
 from npexplore.machine.assembler import HANDED_ON, Assembler
+from npexplore.machine.choices import choose
 from npexplore.machine.expressions import Constant, Expression, Operand, Values, Variable, expression, maximum
-from npexplore.machine.resources.balancer import choose
-from npexplore.machine.resources.base import Ends, Resource, Server, Uses, count_of, time_of
+from npexplore.machine.resources.base import Ends, OwnFaces, Server, Uses, count_of, time_of
 from npexplore.machine.rows import Label
 
 Unit = Literal["packets", "bytes"]
@@ -26,7 +26,7 @@ WhenFull = Literal["stall", "drop", "credits"]
 Select = Literal["in_turn", "random", "shortest"]
 
 
-class BoundedQueue(Resource):
+class BoundedQueue(OwnFaces):
     """At most `capacity` packets (or bytes of packets) wait here, in each of `members`, for the pool that gets from it.
 
     carries: more numbers than the workload's columns that go along; `put` asks for them as operands, and the getting
@@ -89,7 +89,7 @@ class BoundedQueue(Resource):
         units = 1 if self.unit == "packets" else values["packet_bytes"]
         lost, after = Label(), Label()
         asm.unless_lost(after)
-        member = asm.value_of(choose(asm, f"{self.name}.room", self.select))
+        member = asm.value_of(choose(asm, f"{self.name}.room", self.members, self.select))
         if self.when_full == "drop":
             asm.try_consume(f"{self.name}.room", units, lost, member)
         else:

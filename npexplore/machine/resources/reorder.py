@@ -14,15 +14,15 @@ import numpy as np
 
 from npexplore.machine.assembler import Assembler
 from npexplore.machine.expressions import Expression, Operand, Values, Variable
-from npexplore.machine.resources.base import Resource, Section, Server, Uses, check_member, count_of
+from npexplore.machine.resources.base import OwnFaces, Section, Server, Uses, check_member, count_of
 from npexplore.machine.rows import Label
 
 
-class ReorderQueue(Resource):
+class ReorderQueue(OwnFaces):
     """`members` alike queues of `places` each; busy places are the occupancy in the statistics."""
 
     VISITS = {"enter": ("member",), "leave": ("ticket", "member")}
-    OPTIONAL = frozenset({"member"})
+    OPTIONAL = {"member": 0}
     RESULTS = frozenset({"enter"})
 
     def __init__(self, name: str, places: int, members: int = 1) -> None:

@@ -18,7 +18,7 @@ from npexplore._kernels import engine
 from npexplore.errors import ModelError
 from npexplore.machine.assembler import Assembler, Label
 from npexplore.machine.expressions import Constant, Expression, Operand, Values
-from npexplore.machine.resources.base import Hold, Resource, Server, Uses, count_of, known, rate_of
+from npexplore.machine.resources.base import Hold, OwnFaces, Server, Uses, count_of, known, rate_of
 from npexplore.machine.resources.flits import Burst, fresh, ticks_of
 from npexplore.machine.resources.grid import Grid, Link
 
@@ -85,7 +85,7 @@ def refuse_crossings(grid: Grid, trees: Sequence[Tree], shared_tiles: bool) -> N
                 raise ModelError(f"{grid.name}: paths {other} and {number} both {words} {what}; streams must not cross")
 
 
-class StaticStreams(Resource):
+class StaticStreams(OwnFaces):
     """One static network. paths: for each its routes, each a list of tiles from the path's source to a target.
 
     shared_tiles: switches may serve several paths, each as if it were alone (links and ports still belong to one).

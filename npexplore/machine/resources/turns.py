@@ -36,7 +36,7 @@ class Turns:
         """Return the first of the engine's flags: one for every thread, which stays 0 for those of other engines."""
         return asm.home(self.name) * self.threads + asm.shared_global(f"{self.name}.flags", self.engines * self.threads)
 
-    def emit_await(self, asm: Assembler) -> None:
+    def emit_await(self, asm: Assembler, *_: object) -> None:
         """Wait for the turn; take it from a thread that has no packet. Raises ModelError in work that outlives it."""
         if asm.outlives:
             raise ModelError(f"{self.name}: with strict turns forked work cannot compute, its thread may have no turn")
@@ -54,7 +54,7 @@ class Turns:
         asm.write(self._turn(asm), asm.thread)
         asm.place(go)
 
-    def emit_pass(self, asm: Assembler) -> None:
+    def emit_pass(self, asm: Assembler, *_: object) -> None:
         """Give the turn to the next thread that has a packet, and wake it if it waits for it."""
         last, after = asm.shared_global(f"{self.name}.last"), Label()
         with asm.scope():

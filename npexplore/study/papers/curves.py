@@ -12,7 +12,9 @@ import numpy as np
 
 from npexplore.designs import Design
 from npexplore.ledger import Row
+from npexplore.machine.lone import lone
 from npexplore.machine.parameters import Value
+from npexplore.machine.tree import visit
 from npexplore.machine.workload import Workload
 from npexplore.solve.timeline import timeline
 from npexplore.study.explaining.explain import assumptions
@@ -164,13 +166,11 @@ def access_steps(design: Design, access_bytes: int) -> pd.DataFrame:
     import pandas as pd
 
     dram = design.machine().resources["dram"]
-    size = np.array([float(access_bytes)])
-    table = {
-        f"{method}_ns": {
-            h.server: 1e9 * float(h.seconds[0]) for h in dram.uses(method, {"bytes": size, "bank": None}).holds
-        }
-        for method in ("read", "write")
-    }
+    table = {}
+    for method in ("read", "write"):
+        holds = lone(visit(dram, method, bytes=access_bytes, bank=0)).holds
+        occupied = {s.name: sum(1e9 * float(h.seconds) for h in holds if h.server == s.name) for s in dram.servers()}
+        table[f"{method}_ns"] = {name: ns for name, ns in occupied.items() if ns}
     return pd.DataFrame(table).rename_axis("server").reset_index()
 
 

@@ -15,6 +15,7 @@ from npexplore.golden.ipv4.addresses import address_text
 from npexplore.golden.ipv4.five_tuple import FIELDS, FiveTuple, five_tuple
 from npexplore.ledger import Ledger
 from npexplore.machine.parameters import Value
+from npexplore.solve.bounds import busy_shares
 from npexplore.study.checking.quantities.ixp1200 import RULES, TABLES, active, fits
 from npexplore.study.sweeping.simulations import Simulations
 
@@ -58,7 +59,7 @@ def simulated(
     found = (simulations or Simulations())(made for _, made in points)
     rows = []
     for (told, made), answer in zip(points, found, strict=True):
-        shares = made.demands().busiest(answer.rate_pps)
+        shares = busy_shares(made.demands(), answer.rate_pps)
         rows.append({
             **told,
             "rate_kpps": answer.rate_pps / 1e3,

@@ -1,0 +1,46 @@
+"""Choosing one of alike servers: in turn, at random, by a key (a static hash, an address), or the shortest line.
+
+in_turn: visits mod n    random: uniform below n    key: key mod n    shortest: least line less free units
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from typing import Literal, get_args
+
+from npexplore._kernels import engine
+from npexplore.errors import ModelError, UnknownNameError
+from npexplore.machine.assembler import Assembler
+from npexplore.machine.expressions import Operand, Variable
+
+Policy = Literal["in_turn", "random", "key", "shortest"]
+POLICIES: tuple[str, ...] = get_args(Policy)
+
+
+def choose(
+    asm: Assembler, server: str, members: int, policy: str, key: Operand | None = None, counter: int | None = None
+) -> Operand:
+    """Emit the choice of a member of a server; counter: the global of in_turn, one of its own each visit if None."""
+    if server not in asm.servers:
+        raise UnknownNameError("server to choose a member of", server, asm.servers)
+    if asm.servers[server][0].members != members:
+        raise ModelError(f"{server} has {asm.servers[server][0].members} members, got {members} to choose from")
+    if members == 1:
+        return 0
+    if policy == "in_turn":
+        return asm.in_turn(server, members, counter)
+    if policy == "shortest":
+        return asm.pick(server, engine.SHORTEST, last=counter)
+    if policy == "random":
+        member = Variable(f"{server} at random")
+        asm.draw(member, members, f"{server}.balance")
+        return member
+    assert key is not None
+    return asm.value_of(key % members)
+
+
+def check_key(subject: str, policy: str, given: Container[str], operand: str = "key") -> None:
+    """Raise ModelError if a choice by key lacks it, or another choice has one."""
+    if (policy == "key") != (operand in given):
+        verb = "needs" if policy == "key" else "has no"
+        raise ModelError(f"{subject} {verb} operand {operand!r} with policy {policy!r}")

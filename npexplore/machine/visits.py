@@ -1,0 +1,259 @@
+"""The recorder of visits: what happens in a visit of a resource, recorded once, becomes a tree of steps.
+
+    def act(self, m, visit, v):                        # a port with a latency
+        m.serve(self.name, ceildiv(v.bytes, 4) * self.word, member=v.member)
+        m.wait(self.latency)
+
+It has the words of programs and those below, which speak of servers by name ("bus" or "dram.bus"), of times in seconds
+and of moments. Every term of a sum of times is rounded to whole ticks by itself. The record has the operands as
+variables; demands (machine/demands.py) and rows (machine/steps.py) put each visit's own in their place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from npexplore.errors import ModelError, UnknownNameError
+from npexplore.machine.distributions import Distribution, Time
+from npexplore.machine.expressions import (
+    Condition,
+    Constant,
+    Expression,
+    Home,
+    Moment,
+    Operand,
+    Variable,
+    expression,
+)
+from npexplore.machine.holding import Holding, Holdings
+from npexplore.machine.program import Recorder
+from npexplore.machine.tree import (
+    Body,
+    Choose,
+    Contended,
+    Count,
+    Let,
+    Line,
+    Now,
+    Poll,
+    Recall,
+    Remember,
+    Serve,
+    Units,
+    Until,
+    Visit,
+    Wait,
+    Window,
+    Within,
+    visit,
+)
+
+if TYPE_CHECKING:
+    from npexplore.machine.assembler import Assembler
+    from npexplore.machine.resources.base import Resource, Server
+
+
+class Operands:
+    """`v` of a recorded visit: its operands by name; one that was left out is the number that its kind gives it."""
+
+    def __init__(self, what: str, given: Mapping[str, Variable], otherwise: Mapping[str, float]) -> None:
+        self._what, self._given, self._otherwise = what, given, otherwise
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._given
+
+    def __iter__(self) -> Any:
+        return iter(self._given)
+
+    def __getattr__(self, name: str) -> Expression:
+        if name in self._given:
+            return self._given[name]
+        if name in self._otherwise:
+            return Constant(self._otherwise[name])
+        raise UnknownNameError(f"operand of {self._what}", name, [*self._given, *self._otherwise])
+
+
+@dataclass(frozen=True)
+class Visited:
+    """A recorded visit: variables that stand for its operands, its steps, the number that it gives."""
+
+    operands: Mapping[str, Variable]
+    body: Body
+    result: Expression | None
+
+
+@dataclass
+class VisitRecorder(Recorder):
+    """`m` of `act`: the recorder's words, and those that only resources need."""
+
+    def _holdable(self) -> Holdings:
+        return Holdings(self.resources, ("queue", "limit", "hidden"))
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._own, own = next(iter(self.resources.items()))
+        self._servers = own.reached
+
+    def server(self, name: str) -> Server:
+        """Return a server by its name, or by what stands behind the resource's own; raises UnknownNameError."""
+        for full in (f"{self._own}.{name}", name):
+            if full in self._servers:
+                return self._servers[full]
+        raise UnknownNameError(f"server of {self._own}", name, self._servers)
+
+    def _word(self, name: str) -> str:
+        return f"{self._own}.{name}"
+
+    # ---- times
+
+    def serve(self, server: str, seconds: Operand | Time, member: Operand = 0) -> None:
+        """Record that the packet waits for a unit of a server, keeps it for a time, and gives it back."""
+        self.body.append(Serve(self.server(server), _time(seconds), expression(member)))
+
+    def wait(self, seconds: Operand | Time) -> None:
+        """Record that a time passes."""
+        self.body.append(Wait(_time(seconds)))
+
+    def until(self, moment: Expression) -> None:
+        """Record that the packet goes on at a moment, or at once if that is past."""
+        self.body.append(Until(moment))
+
+    def window(self, period_s: float, length_s: float) -> None:
+        """Record that nobody goes on in the first `length_s` of each period (refresh)."""
+        if not 0 <= length_s < period_s:
+            raise ModelError(f"{self._own}: a window must be shorter than its period of {period_s!r}, got {length_s!r}")
+        self.body.append(Window(period_s, length_s))
+
+    def now(self) -> Moment:
+        """Record that the present time is kept."""
+        step = Now(Moment("now"))
+        self.body.append(step)
+        return step.variable
+
+    def moment(self, value: Expression) -> Moment:
+        """Record that a moment, computed from others and times, is kept."""
+        variable = Moment("moment")
+        self.body.append(Let(variable, value))
+        return variable
+
+    def recall(self, word: str, member: Operand = 0, members: int = 1, alone: float = 0.0) -> Moment:
+        """Record the reading of what was remembered last; `alone`: what a packet that meets nobody finds."""
+        step = Recall(Moment(word), self._word(word), members, expression(member), alone)
+        self.body.append(step)
+        return step.variable
+
+    def remember(self, word: str, moment: Expression, member: Operand = 0, members: int = 1) -> None:
+        """Record that a moment is written down for those who come later."""
+        self.body.append(Remember(self._word(word), members, expression(member), moment))
+
+    # ---- servers
+
+    def take(
+        self, server: str, *, member: Operand | None = None, units: Operand = 1, key: Operand | None = None
+    ) -> Holding:
+        """Record that the packet waits for units of a server and holds them until `give`.
+
+        key: who goes first (of a line that is first come first served: nobody).
+        """
+        found = self.server(server)
+        return super().take(found.name, member=member, units=units, key=None if found.discipline == "fifo" else key)
+
+    def take_all(self, *parts: tuple[str, Operand]) -> list[Holding]:
+        """Record that the packet waits until a unit of every (server, member) is free, and takes all or none."""
+        return super().take_all(*((self.server(server).name, member) for server, member in parts))
+
+    def home_of(self, server: str) -> Home:
+        """Return the member of a server that the running thread lives on."""
+        return Home(self.server(server).name)
+
+    def open(self, server: str, units: Operand = 1, member: Operand = 0) -> None:
+        """Record that units are taken that another visit gives back with `close`."""
+        self.body.append(Units(self.server(server), expression(units), expression(member), given=False))
+
+    def close(self, server: str, units: Operand = 1, member: Operand = 0) -> None:
+        """Record that units are given back that a visit took with `open`."""
+        self.body.append(Units(self.server(server), expression(units), expression(member), given=True))
+
+    def poll(self, server: str, look: Callable[[], None], between: Callable[[], None]) -> None:
+        """Record looks, with something between two of them, until one finds a unit free, which is then taken."""
+        step = Poll(self.server(server), [], [])
+        for part, body in ((look, step.look), (between, step.between)):
+            with self._into(body, "a look"):
+                part()
+        self.body.append(step)
+
+    def line(self, server: str, member: Operand = 0) -> Variable:
+        """Record a look at how many wait for a server."""
+        step = Line(Variable("waiting"), self.server(server), expression(member))
+        self.body.append(step)
+        return step.variable
+
+    def choose(
+        self, server: str, members: int, policy: str, key: Operand | None = None, counter: str | None = None
+    ) -> Expression:
+        """Record the choice of one of a server's members (machine/resources/balancer.py); it may be somebody else's.
+
+        counter: a name under which all visits take turns together (None: each place in a program by itself).
+        """
+        if members == 1 and counter is None:
+            return Constant(0)
+        word = None if counter is None else self._word(counter)
+        step = Choose(Variable("chosen"), server, members, policy, None if key is None else expression(key), word)
+        self.body.append(step)
+        return step.variable
+
+    # ---- the rest
+
+    def visit(self, resource: Resource, method: str, **operands: Operand) -> None:
+        """Record a visit of another resource."""
+        self._visit(visit(resource, method, **operands))
+
+    def go(self, other: Visit) -> None:
+        """Record a visit that was described before, with numbers as operands."""
+        self._visit(visit(other.resource, other.method, **other.operands))
+
+    def within(self, value: Operand, below: int, subject: str, *, simulated: bool = True) -> None:
+        """Record that a value outside [0, below) is refused, and ends a simulation: "SUBJECT 0..n, got ..."."""
+        self.body.append(Within(expression(value), below, subject, simulated))
+
+    def count(self, name: str, amount: Operand = 1, *, where: Condition | None = None, simulated: bool = True) -> None:
+        """Record an amount that adds up, where a condition holds; not `simulated`: only per packet, for bounds."""
+        self.body.append(Count(self._word(name), expression(amount), where, simulated))
+
+    def contended(
+        self,
+        emit: Callable[[Assembler, Callable[[Operand], Expression]], None],
+        alone: Callable[[], None] | None = None,
+    ) -> None:
+        """Record what only others decide: `alone` is for who meets nobody, `emit` appends the engine's rows.
+
+        It gets the assembler, and the function that tells what an operand stands for.
+        """
+        step = Contended(emit, [])
+        self.body.append(step)
+        with self._into(step.alone, "a packet alone"):
+            if alone is not None:
+                alone()
+
+
+def recorded(resource: Resource, method: str, operands: Iterable[str]) -> Visited:
+    """Return the record of a visit of a resource: one for all visits with operands of these names."""
+    key = (method, frozenset(operands))
+    found = resource.recorded.get(key)
+    if found is None:
+        found = resource.recorded[key] = _record(resource, method, key[1])
+    return found
+
+
+def _record(resource: Resource, method: str, names: Container[str]) -> Visited:
+    operands = {name: Variable(f"{resource.name}.{name}") for name in resource.VISITS[method] if name in names}
+    m = VisitRecorder({one.name: one for one in (resource, *resource.visited())})
+    result = resource.act(m, method, Operands(f"{resource.name}.{method}", operands, resource.OPTIONAL))
+    m._holdings.leave(m.body)
+    return Visited(operands, m.body, None if result is None else expression(result))
+
+
+def _time(seconds: Operand | Time) -> Expression | Time:
+    return seconds if isinstance(seconds, Distribution) else expression(seconds)
