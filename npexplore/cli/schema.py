@@ -18,7 +18,7 @@ SCHEMAS = {
     "part": ("npexplore.machine.resources.dram_timing:dram_parts_schema", "parts", "DRAM parts by speed grade"),
     "mix": ("npexplore.machine.mixes:mix_schema", "mixes", "lengths of packets, with shares"),
     "layout": ("npexplore.machine.layouts:layout_schema", "raw", "who sits on which tile of a chip, and streams"),
-    "network": ("npexplore.machine.network:network_schema", "networks", "stations, classes and routes for solve"),
+    "network": ("npexplore.networks.description:network_schema", "networks", "stations, classes and routes for solve"),
     "router": (
         "npexplore.golden.router.configuration:router_schema",
         "routers",

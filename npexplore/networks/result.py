@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from npexplore.machine.network import Network
+from npexplore.networks.description import Network
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,10 @@ import numpy as np
 
 from npexplore._kernels import engine
 from npexplore.errors import InputError, RefusedError, SimulationError
-from npexplore.machine.network import Network
+from npexplore.networks.description import Network
+from npexplore.networks.program import NetworkCompiler
+from npexplore.networks.result import ClassResult, NetworkResult, StationResult, busiest, refusal
 from npexplore.solve.intervals import interval, quantiles
-from npexplore.solve.network_program import NetworkCompiler
-from npexplore.solve.network_result import ClassResult, NetworkResult, StationResult, busiest, refusal
 from npexplore.solve.run import Run, run
 from npexplore.solve.state import Snapshot
 

@@ -18,8 +18,8 @@ from npexplore.machine.arrivals import duration, let_arrive, sleep
 from npexplore.machine.assembler import PROBABILITY_STEPS, Assembler, Label
 from npexplore.machine.distributions import Batch
 from npexplore.machine.expressions import Variable
-from npexplore.machine.network import IN, OUT, CustomerClass, Network, Station
 from npexplore.machine.resources.base import Server
+from npexplore.networks.description import IN, OUT, CustomerClass, Network, Station
 from npexplore.solve.model import EngineModel, Token, rows_of
 from npexplore.solve.rows_check import check_rows
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from npexplore.networks.result import ClassResult, NetworkResult, StationResult, busiest
+from npexplore.networks.traffic import Traffic
 from npexplore.solve import queueing
-from npexplore.solve.network_result import ClassResult, NetworkResult, StationResult, busiest
-from npexplore.solve.network_traffic import Traffic
 
 
 def solve_bounds(flows: Traffic) -> NetworkResult:

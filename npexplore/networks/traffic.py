@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from npexplore.errors import InputError
-from npexplore.machine.network import IN, OUT, Network
+from npexplore.networks.description import IN, OUT, Network
 from npexplore.solve import queueing
 from npexplore.solve.queueing.inputs import Booleans, Floats
 

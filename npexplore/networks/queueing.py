@@ -14,10 +14,10 @@ import numpy as np
 
 from npexplore.errors import RefusedError
 from npexplore.machine.distributions import Exponential, Poisson
-from npexplore.machine.network import IN, OUT, Station
+from npexplore.networks.description import IN, OUT, Station
+from npexplore.networks.result import ClassResult, NetworkResult, StationResult, busiest, refusal
+from npexplore.networks.traffic import Traffic
 from npexplore.solve import queueing
-from npexplore.solve.network_result import ClassResult, NetworkResult, StationResult, busiest, refusal
-from npexplore.solve.network_traffic import Traffic
 from npexplore.solve.queueing.inputs import Floats, Ints
 
 SHARES = (0.5, 0.95, 0.99)

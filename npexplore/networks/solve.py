@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from npexplore.errors import one_of
-from npexplore.machine.network import Network
-from npexplore.solve.network_bounds import solve_bounds
-from npexplore.solve.network_queueing import solve_queueing
-from npexplore.solve.network_result import NetworkResult
-from npexplore.solve.network_simulation import CUSTOMERS, simulate_network
-from npexplore.solve.network_traffic import refuse_unstable, traffic
+from npexplore.networks.bounds import solve_bounds
+from npexplore.networks.description import Network
+from npexplore.networks.queueing import solve_queueing
+from npexplore.networks.result import NetworkResult
+from npexplore.networks.simulation import CUSTOMERS, simulate_network
+from npexplore.networks.traffic import refuse_unstable, traffic
 
 METHODS = ("bounds", "queueing", "simulation")
 
