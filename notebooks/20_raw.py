@@ -30,11 +30,11 @@ import pandas as pd
 
 import npexplore as npx
 from npexplore.designs import design
+from npexplore.designs.raw.larger_layouts import scaled
+from npexplore.designs.raw.layouts import checked, load_layout
 from npexplore.errors import ModelError, SimulationError
 from npexplore.ledger import load
 from npexplore.ledger.audit import audit
-from npexplore.machine.larger_layouts import scaled
-from npexplore.machine.layouts import checked, load_layout
 from npexplore.paths import share
 from npexplore.plot import raw as drawings
 from npexplore.plot import tables, theme

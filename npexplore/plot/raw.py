@@ -9,7 +9,7 @@ from typing import Any
 import plotly.graph_objects as go
 from plotly.colors import sample_colorscale
 
-from npexplore.machine.layouts import Layout
+from npexplore.designs.raw.layouts import Layout
 from npexplore.plot import theme
 
 TINTS = ("#F3F4F6", "#CFE3F2", "#F6DCCB", "#CDEBE0", "#F2DFEA")  # no owner, stages 1 to 4

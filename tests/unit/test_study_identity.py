@@ -45,7 +45,7 @@ def files_of(made):
 
 def test_imported_parts_of_a_design_count():
     assert {"designs/ixp2400.py", "designs/ixp2400_dram.py"} <= files_of(design("ixp2400_dram"))
-    assert {"designs/raw.py", "designs/raw_chip.py", "designs/raw_traffic.py"} <= files_of(design("raw"))
+    assert {"designs/raw/design.py", "designs/raw/chip.py", "designs/raw/traffic.py"} <= files_of(design("raw"))
     needed = {"designs/ixp1200_load.py", "golden/classify/linear.py", "golden/lookup/dir24_8.py", "golden/work.py"}
     assert needed <= files_of(design("ixp1200"))
     assert not any(name.startswith(("machine/", "solve/")) for name in files_of(design("ixp1200")))

@@ -21,8 +21,8 @@ import numpy.typing as npt
 
 from npexplore._kernels import engine
 from npexplore.designs import Design
-from npexplore.designs.raw_files import NUMBER, Discard, Trace
-from npexplore.designs.raw_traffic import LOOKUP, OUTPUT, PIPELINE, lookup_cycles, table_misses
+from npexplore.designs.raw.files import NUMBER, Discard, Trace
+from npexplore.designs.raw.traffic import LOOKUP, OUTPUT, PIPELINE, lookup_cycles, table_misses
 from npexplore.errors import InputError, SimulationError
 from npexplore.golden.captures.replay import Replay
 from npexplore.golden.checksum import update_checksums_rfc1141

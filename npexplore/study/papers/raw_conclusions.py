@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from npexplore.designs.raw.larger_layouts import scaled
 from npexplore.errors import ModelError, UnknownNameError
-from npexplore.machine.larger_layouts import scaled
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from npexplore.designs import Design, design
-from npexplore.designs.raw import version_of
-from npexplore.designs.raw_chip import Chip
-from npexplore.designs.raw_traffic import LOOKUP, PIPELINE, lookup_cycles, published
+from npexplore.designs.raw.chip import Chip
+from npexplore.designs.raw.design import version_of
+from npexplore.designs.raw.traffic import LOOKUP, PIPELINE, lookup_cycles, published
 from npexplore.errors import RefusedError
 from npexplore.machine.resources import Mesh, StaticStreams
 from npexplore.machine.workload import Workload, workload

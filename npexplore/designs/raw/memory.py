@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from npexplore.designs.raw_chip import Chip
+from npexplore.designs.raw.chip import Chip
 from npexplore.machine.expressions import Operand, Variable, ceildiv, maximum
 from npexplore.machine.machine import Machine, Pool
 from npexplore.machine.program import Packet, Recorder

@@ -1,4 +1,4 @@
-"""Layouts of larger tiled chips: RAW's Versions III and III.d with a pipeline for each column of tiles.
+"""Layouts of larger RAW chips: Versions III and III.d with a pipeline for each column of tiles.
 
     ports = columns x bands <= 2 x rows      (a packet buffer for each row's two ends)
 
@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
+from npexplore.designs.raw.layouts import Layout, LayoutFile, LineCard, Memory, Pipeline, Stream, checked
 from npexplore.errors import ModelError
-from npexplore.machine.layouts import Layout, LayoutFile, LineCard, Memory, Pipeline, Stream, checked
 
 
 def scaled(

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from npexplore.designs.raw_chip import MESSAGE_WORDS, Chip
-from npexplore.designs.raw_memory import lines_of, lines_to_read, reading
+from npexplore.designs.raw.chip import MESSAGE_WORDS, Chip
+from npexplore.designs.raw.memory import lines_of, lines_to_read, reading
 from npexplore.errors import RefusedError
 from npexplore.machine.expressions import Variable, evaluate
 from npexplore.machine.machine import Machine

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
+from npexplore.designs.raw.layouts import Layout, Pipeline
 from npexplore.errors import ModelError
 from npexplore.machine.expressions import Operand
-from npexplore.machine.layouts import Layout, Pipeline
 from npexplore.machine.parameters import Parameters
 from npexplore.machine.resources import (
     BoundedQueue,

@@ -15,14 +15,14 @@ from functools import partial
 from typing import Literal
 
 from npexplore.designs.base import Design
-from npexplore.designs.raw_chip import MESSAGE_WORDS, Chip, Version, numbered
-from npexplore.designs.raw_files import NUMBER
-from npexplore.designs.raw_memory import REQUEST_WORDS, fetch, lines_of, write
-from npexplore.designs.raw_traffic import dressed
+from npexplore.designs.raw.chip import MESSAGE_WORDS, Chip, Version, numbered
+from npexplore.designs.raw.files import NUMBER
+from npexplore.designs.raw.larger_layouts import scaled
+from npexplore.designs.raw.layouts import Layout, load_layout
+from npexplore.designs.raw.memory import REQUEST_WORDS, fetch, lines_of, write
+from npexplore.designs.raw.traffic import dressed
 from npexplore.errors import ModelError
 from npexplore.machine.expressions import Operand, ceildiv, expression, maximum
-from npexplore.machine.larger_layouts import scaled
-from npexplore.machine.layouts import Layout, load_layout
 from npexplore.machine.machine import Machine, Pool
 from npexplore.machine.parameters import Parameters
 from npexplore.machine.program import Packet, Recorder
@@ -235,10 +235,10 @@ def dress(p: Parameters, load: Workload) -> Workload:
 
 
 def loops(p: Parameters, load: Workload) -> Prediction:
-    """Return the rate of the line cards' closed request loops (designs/raw_loops.py)."""
-    from npexplore.designs import raw_loops
+    """Return the rate of the line cards' closed request loops (designs/raw/loops.py)."""
+    from npexplore.designs.raw import loops as request_loops
 
-    return raw_loops.loops(Chip(p, *version_of(p)), build(p), load)
+    return request_loops.loops(Chip(p, *version_of(p)), build(p), load)
 
 
 def raw() -> Design:

@@ -1,4 +1,4 @@
-"""Layouts of a tiled chip as data (models/raw/*.toml): who sits on which tile and which pins, and which streams exist.
+"""Layouts of the RAW chip as data (models/raw/*.toml): who sits on which tile and which pins, and which streams exist.
 
     tile     belongs to one stage of one pipeline;     pins: one device, or the two directions of a line card
     stream   a tree of neighbouring tiles from its port's line card to stages, a memory, or the line card out
