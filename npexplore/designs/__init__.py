@@ -41,7 +41,7 @@ DESIGNS: dict[str, Callable[[], Design]] = {
     "ixp1200": partial(_listed, "ixp1200", "npexplore.designs.ixp1200"),
     "raw": partial(_listed, "raw", "npexplore.designs.raw.design"),
     "soclib": partial(_listed, "soclib", "npexplore.designs.soclib"),
-    "gorilla": partial(_listed, "gorilla", "npexplore.designs.gorilla"),
+    "gorilla": partial(_listed, "gorilla", "npexplore.designs.gorilla.design"),
     "smartnic": partial(described, "smartnic"),
 }
 

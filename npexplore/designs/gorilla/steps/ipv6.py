@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from npexplore.designs.gorilla_steps.outcome import fail
+from npexplore.designs.gorilla.steps.outcome import fail
 from npexplore.golden.ipv6.extensions import CHAINED
 from npexplore.golden.ipv6.header import SHORTEST, read_header
 from npexplore.golden.ipv6.hop_limit import decrement_hop_limit
@@ -16,7 +16,7 @@ from npexplore.golden.reasons import Reason
 from npexplore.machine.step_programs import Call, Context, Field, StepProgram
 
 if TYPE_CHECKING:
-    from npexplore.designs.gorilla_steps.router import Box
+    from npexplore.designs.gorilla.steps.router import Box
 
 HEADER_BITS, ADDRESSES_BITS, HOP_BITS = 320, 256, 64
 

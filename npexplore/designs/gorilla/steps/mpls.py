@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from npexplore.designs.gorilla_steps.outcome import fail
+from npexplore.designs.gorilla.steps.outcome import fail
 from npexplore.golden.mpls.forward import IPV6_TYPE, MPLS_TYPE, link_fault
 from npexplore.golden.mpls.stack import (
     ENTROPY_INDICATOR,
@@ -27,7 +27,7 @@ from npexplore.golden.router.forward import IPV4_TYPE
 from npexplore.machine.step_programs import Call, Context, Field, StepProgram
 
 if TYPE_CHECKING:
-    from npexplore.designs.gorilla_steps.router import Box
+    from npexplore.designs.gorilla.steps.router import Box
 
 LABEL_BITS, IPV4 = 8 * ENTRY, 4
 

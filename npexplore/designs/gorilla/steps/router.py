@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from npexplore.designs.gorilla_steps import ipv4, ipv6, mpls
-from npexplore.designs.gorilla_steps.accelerators import flow_counter, header_check, label_table, lookup
-from npexplore.designs.gorilla_steps.outcome import TYPES, fail
+from npexplore.designs.gorilla.steps import ipv4, ipv6, mpls
+from npexplore.designs.gorilla.steps.accelerators import flow_counter, header_check, label_table, lookup
+from npexplore.designs.gorilla.steps.outcome import TYPES, fail
 from npexplore.errors import ModelError, one_of
 from npexplore.golden.flow_counters import FlowCounters
 from npexplore.golden.ipv6.forward import Forwarder6

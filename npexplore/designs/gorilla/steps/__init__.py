@@ -6,8 +6,8 @@ accelerators  trie lookups as step programs over a memory, label tables, flow co
 bodies        pre- and post-processor: split, body buffer, recombination in arrival order
 """
 
-from npexplore.designs.gorilla_steps.accelerators import flow_counter, header_check, label_table, lookup, trie_program
-from npexplore.designs.gorilla_steps.router import (
+from npexplore.designs.gorilla.steps.accelerators import flow_counter, header_check, label_table, lookup, trie_program
+from npexplore.designs.gorilla.steps.router import (
     PROTOCOLS,
     Box,
     accelerators,

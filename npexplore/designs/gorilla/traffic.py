@@ -13,9 +13,9 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from npexplore.designs.gorilla_steps import Box, accelerators, engine_program, forward
-from npexplore.designs.gorilla_steps.accelerators import MEMORY
-from npexplore.designs.gorilla_steps.bodies import split
+from npexplore.designs.gorilla.steps import Box, accelerators, engine_program, forward
+from npexplore.designs.gorilla.steps.accelerators import MEMORY
+from npexplore.designs.gorilla.steps.bodies import split
 from npexplore.errors import InputError
 from npexplore.golden.ipv4.addresses import prefix_text
 from npexplore.golden.ipv4.header import write_packet

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from npexplore.designs.gorilla_steps.outcome import fail
+from npexplore.designs.gorilla.steps.outcome import fail
 from npexplore.golden.ipv4.delivery import delivery, destination_kind
 from npexplore.golden.ipv4.header import read_header
 from npexplore.golden.ipv4.martians import martian
@@ -17,7 +17,7 @@ from npexplore.golden.router.stages import reaches
 from npexplore.machine.step_programs import Call, Context, Field, StepProgram
 
 if TYPE_CHECKING:
-    from npexplore.designs.gorilla_steps.router import Box
+    from npexplore.designs.gorilla.steps.router import Box
 
 HEADER_BITS, ADDRESSES_BITS = 160, 64
 SHORTEST = 20

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from npexplore.designs.base import Design
-from npexplore.designs.gorilla_traffic import FRAME, WORD, header_words, lowered, traffic
+from npexplore.designs.gorilla.traffic import FRAME, WORD, header_words, lowered, traffic
 from npexplore.errors import ModelError
 from npexplore.machine.expressions import Expression, Operand
 from npexplore.machine.machine import Machine, Pool, Start
