@@ -40,7 +40,7 @@ DESIGNS: dict[str, Callable[[], Design]] = {
     "ixp2400_dram": partial(_listed, "ixp2400_dram", "npexplore.designs.ixp2400_dram"),
     "ixp1200": partial(_listed, "ixp1200", "npexplore.designs.ixp1200"),
     "raw": partial(_listed, "raw", "npexplore.designs.raw.design"),
-    "soclib": partial(_listed, "soclib", "npexplore.designs.soclib"),
+    "soclib": partial(_listed, "soclib", "npexplore.designs.soclib.design"),
     "gorilla": partial(_listed, "gorilla", "npexplore.designs.gorilla.design"),
     "smartnic": partial(described, "smartnic"),
 }

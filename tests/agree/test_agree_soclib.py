@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from npexplore.designs import design
-from npexplore.designs.soclib import alone_cycles, bits_per_cycle, conflict_cycles, section_cycles, words_read
+from npexplore.designs.soclib.design import bits_per_cycle, conflict_cycles, words_read
+from npexplore.designs.soclib.unit import alone_cycles, section_cycles
 from npexplore.machine.pools import Start
 from npexplore.machine.resources import Lock
 from npexplore.machine.workload import workload

@@ -3,7 +3,8 @@
 import pytest
 
 from npexplore.designs import design
-from npexplore.designs.soclib import packet_words, words_read
+from npexplore.designs.soclib.design import words_read
+from npexplore.designs.soclib.unit import packet_words
 from npexplore.errors import UnknownNameError
 from npexplore.ledger import facts, load
 from npexplore.paths import share

@@ -17,14 +17,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from npexplore.designs import Design
-from npexplore.designs.soclib import (
-    alone_cycles,
-    bits_per_cycle,
-    conflict_cycles,
-    element_cycles,
-    section_cycles,
-    words_read,
-)
+from npexplore.designs.soclib.design import bits_per_cycle, conflict_cycles, words_read
+from npexplore.designs.soclib.unit import alone_cycles, element_cycles, section_cycles
 from npexplore.errors import InputError, RefusedError, one_of
 from npexplore.golden.elements import Graph
 from npexplore.machine.parameters import Parameters, Value

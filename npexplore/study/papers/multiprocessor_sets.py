@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from npexplore.designs import Design, design
-from npexplore.designs.soclib import alone_cycles, bits_per_cycle, conflict_cycles, packet_words
+from npexplore.designs.soclib.design import bits_per_cycle, conflict_cycles
+from npexplore.designs.soclib.unit import alone_cycles, packet_words
 from npexplore.ledger import Facts, facts
 from npexplore.machine.parameters import Value
 from npexplore.paths import share

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from npexplore.designs.soclib_unit import SHORT, WORD_BYTES, Unit, cycle_s, element_cycles, packet_words
+from npexplore.designs.soclib.unit import SHORT, WORD_BYTES, Unit, cycle_s, element_cycles, packet_words
 from npexplore.machine.machine import Pool, Start
 from npexplore.machine.parameters import Parameters
 from npexplore.machine.program import Packet, Recorder

@@ -11,17 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from npexplore.designs.base import Design
-from npexplore.designs.soclib_router import build_router
-from npexplore.designs.soclib_unit import (
-    ELEMENTS,
-    WORD_BYTES,
-    Unit,
-    alone_cycles,
-    cycle_s,
-    element_cycles,
-    packet_words,
-    section_cycles,
-)
+from npexplore.designs.soclib.router import build_router
+from npexplore.designs.soclib.unit import WORD_BYTES, Unit, alone_cycles, cycle_s, element_cycles, packet_words
 from npexplore.errors import ModelError
 from npexplore.machine.expressions import Operand
 from npexplore.machine.machine import Machine, Pool, Start
@@ -32,8 +23,6 @@ from npexplore.machine.resources.base import Resource
 from npexplore.machine.resources.ingress import Ingress
 from npexplore.machine.workload import Workload, workload
 from npexplore.solve.prediction import Prediction
-
-__all__ = ["ELEMENTS", "alone_cycles", "element_cycles", "packet_words", "section_cycles", "soclib"]
 
 TICKS_A_CYCLE = 16
 
