@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from npexplore.designs.base import Design
-from npexplore.designs.ixp1200_load import STEP, TABLES, constant_work, cycles, own_workload, receivers_of
+from npexplore.designs.ixp1200.load import STEP, TABLES, constant_work, cycles, own_workload, receivers_of
 from npexplore.errors import ModelError
 from npexplore.golden.work import Work
 from npexplore.machine.expressions import ceildiv
