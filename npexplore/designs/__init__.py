@@ -36,8 +36,8 @@ def _listed(name: str, module: str) -> Design:
 
 
 DESIGNS: dict[str, Callable[[], Design]] = {
-    "ixp2400": partial(_listed, "ixp2400", "npexplore.designs.ixp2400"),
-    "ixp2400_dram": partial(_listed, "ixp2400_dram", "npexplore.designs.ixp2400_dram"),
+    "ixp2400": partial(_listed, "ixp2400", "npexplore.designs.ixp2400.design"),
+    "ixp2400_dram": partial(_listed, "ixp2400_dram", "npexplore.designs.ixp2400.dram"),
     "ixp1200": partial(_listed, "ixp1200", "npexplore.designs.ixp1200.design"),
     "raw": partial(_listed, "raw", "npexplore.designs.raw.design"),
     "soclib": partial(_listed, "soclib", "npexplore.designs.soclib.design"),

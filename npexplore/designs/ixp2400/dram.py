@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from npexplore.designs.base import Design
-from npexplore.designs.ixp2400 import dram
+from npexplore.designs.ixp2400.design import dram
 from npexplore.machine.machine import Machine, Pool
 from npexplore.machine.parameters import Parameters
 from npexplore.machine.program import Packet, Recorder
