@@ -1,4 +1,4 @@
-"""Drawings of a tiled chip: who sits on which tile, line cards and memories at the pins, streams, loads of links."""
+"""Drawings of the RAW chip: who sits on which tile, line cards and memories at the pins, streams, loads of links."""
 
 from __future__ import annotations
 

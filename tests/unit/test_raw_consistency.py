@@ -3,7 +3,7 @@
 import pytest
 
 from npexplore.errors import InputError
-from npexplore.study.papers.consistency import READINGS, Relation, consistent, readings, relations
+from npexplore.study.papers.raw.consistency import READINGS, Relation, consistent, readings, relations
 
 
 def test_a_chain_that_fits_leaves_ranges():
