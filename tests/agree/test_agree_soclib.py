@@ -12,7 +12,7 @@ from npexplore.machine.workload import workload
 from npexplore.solve.network import queueing
 from npexplore.solve.queueing.birth_death import transient
 from npexplore.solve.simulate import simulate
-from npexplore.study.papers.multiprocessor import ARCHITECTURES, LockChain, ensemble, two_states
+from npexplore.study.papers.soclib.performance import ARCHITECTURES, LockChain, ensemble, two_states
 from tests.reference.small_machines import NS, Exponential, machine
 
 NPU = design("soclib")

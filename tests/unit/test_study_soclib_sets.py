@@ -8,7 +8,7 @@ from npexplore.designs.soclib.unit import packet_words
 from npexplore.errors import UnknownNameError
 from npexplore.ledger import facts, load
 from npexplore.paths import share
-from npexplore.study.papers import multiprocessor_sets as sets
+from npexplore.study.papers.soclib import sets
 
 RECORDED = sets.load_sets()
 PRINTED = {name: int(facts()[row].point) for name, row in sets.ROWS.items()}

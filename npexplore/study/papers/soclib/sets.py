@@ -22,7 +22,7 @@ from npexplore.designs.soclib.unit import alone_cycles, packet_words
 from npexplore.ledger import Facts, facts
 from npexplore.machine.parameters import Value
 from npexplore.paths import share
-from npexplore.study.papers.multiprocessor import ARCHITECTURES
+from npexplore.study.papers.soclib.performance import ARCHITECTURES
 from npexplore.study.sweeping.answers import usable_cores
 from npexplore.toml import Record, decode
 
@@ -87,7 +87,7 @@ def written(sets: Sequence[ParameterSet]) -> str:
         return f'"{value}"' if isinstance(value, str) else str(value)
 
     head = """# Sets of parameters that the calibration rows of the SoCLIB multiprocessor admit, found by
-# study/papers/multiprocessor_sets.py; those without exp3.peak.cpus were not fitted to the spin lock's peak.
+# study/papers/soclib/sets.py; those without exp3.peak.cpus were not fitted to the spin lock's peak.
 
 design = "soclib"
 about = "what the paper does not print drawn at random, the rest fitted to the words of one processor and to the peaks"
