@@ -24,7 +24,7 @@ def machine(demands: pd.DataFrame, facts: Any) -> Drawing:
 
     Full is at the machine's upper bound; two engines or directions in a block are added up.
 
-    demands: table of study.papers.curves.demands. facts: the design's parameters.
+    demands: table of study.papers.tables.demands. facts: the design's parameters.
     """
     d = Drawing(940, 460, demands, label="IXP1200 block drawing: StrongARM, microengines, memory units, IX bus")
     known = demands.set_index("server")
