@@ -19,8 +19,8 @@ from npexplore.machine.assembler import Assembler
 from npexplore.machine.expressions import Variable
 from npexplore.machine.resources.base import Server
 from npexplore.machine.rows import Label
+from npexplore.networks.simulation import BATCHES, WARM_UP, simulate_network
 from npexplore.solve.model import EngineModel, Token, rows_of
-from npexplore.solve.network_simulation import BATCHES, WARM_UP, simulate_network
 from npexplore.solve.rows_check import check_rows
 from npexplore.solve.run import run
 

@@ -12,7 +12,7 @@ import simpy
 from reference.timing import best, record
 
 from npexplore.designs import design
-from npexplore.designs.gorilla_traffic import lowered
+from npexplore.designs.gorilla.traffic import lowered
 
 PACKETS = int(os.environ.get("NPEXPLORE_BENCH_PACKETS", "400_000"))
 FEWER = 40

@@ -7,7 +7,7 @@ import simpy
 from reference.timing import best, record, seconds
 
 from npexplore.designs import design
-from npexplore.designs.soclib import words_read
+from npexplore.designs.soclib.design import words_read
 from npexplore.solve.model import build
 from npexplore.solve.simulate import simulate
 

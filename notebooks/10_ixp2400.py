@@ -39,7 +39,8 @@ from npexplore.plot.timeline import time_lines
 from npexplore.report import headline
 from npexplore.study.checking.scores import scores
 from npexplore.study.explaining.explain import explain
-from npexplore.study.papers import curves as data
+from npexplore.study.papers import ixp2400 as study
+from npexplore.study.papers import tables as data
 
 theme.use()
 ledger = load()
@@ -70,7 +71,7 @@ drawings.machine(demands, machine.parameters)
 # packet*; the last one is rarely full, and what is shorter than a cell becomes a **narrow** DRAM access. *(Fig. 2)*
 
 # %%
-cut = data.cells((40, 64, 150, 240), machine.parameters.cell_bytes)
+cut = study.cells((40, 64, 150, 240), machine.parameters.cell_bytes)
 drawings.cells((40, 64, 150, 240), machine.parameters.cell_bytes, cut)
 
 # %% [markdown]
@@ -79,7 +80,7 @@ drawings.cells((40, 64, 150, 240), machine.parameters.cell_bytes, cut)
 # 64-byte access that meets nobody. *(Figs. 3 and 4)*
 
 # %%
-steps = data.access_steps(dram, 64)
+steps = study.access_steps(dram, 64)
 drawings.dram(steps, dram.parameters)
 
 # %% [markdown]
@@ -188,12 +189,12 @@ tables.cross_check(fig9, {row.key: row.where for row in ledger}, height=None)
 lanes = {f"dram.bank {k}": f"bank {k}" for k in range(4)}
 lanes |= {"dram.command": "command bus", "dram.gating": "gating", "dram.bus": "data bus"}
 in_turn = dram.with_(pattern="in_turn", refresh="off")
-wide = data.accesses(in_turn, start_s=4e-6, length_s=4e-7)
-short = data.accesses(in_turn.with_(access_bytes=24), start_s=4e-6, length_s=4e-7)
+wide = study.accesses(in_turn, start_s=4e-6, length_s=4e-7)
+short = study.accesses(in_turn.with_(access_bytes=24), start_s=4e-6, length_s=4e-7)
 time_lines(
     {
-        f"Wide: 64 bytes, bus busy {data.busy_share(wide, 'dram.bus', 400):.0%}": wide,
-        f"Narrow: 24 bytes, bus busy {data.busy_share(short, 'dram.bus', 400):.0%}": short,
+        f"Wide: 64 bytes, bus busy {study.busy_share(wide, 'dram.bus', 400):.0%}": wide,
+        f"Narrow: 24 bytes, bus busy {study.busy_share(short, 'dram.bus', 400):.0%}": short,
     },
     lanes, length_ns=400, title="Six accesses in flight, banks in turn",
 )  # fmt: skip
@@ -226,7 +227,7 @@ curves(
 
 # %%
 by_scheme = {name: machine.with_(scheme=name) for name in schemes}
-against_length = data.narrow_share(by_scheme, range(40, 401, 8))
+against_length = study.narrow_share(by_scheme, range(40, 401, 8))
 curves(
     against_length, "packet_bytes", "narrow_share", "scheme", title="Narrow accesses against packet length",
     x_title="packet length (bytes)", y_title="share of narrow accesses", step=True, percent=True, names=schemes,

@@ -30,18 +30,19 @@ import pandas as pd
 
 import npexplore as npx
 from npexplore.designs import design
+from npexplore.designs.raw.larger_layouts import scaled
+from npexplore.designs.raw.layouts import checked, load_layout
 from npexplore.errors import ModelError, SimulationError
 from npexplore.ledger import load
 from npexplore.ledger.audit import audit
-from npexplore.machine.larger_layouts import scaled
-from npexplore.machine.layouts import checked, load_layout
 from npexplore.paths import share
 from npexplore.plot import raw as drawings
 from npexplore.plot import tables, theme
 from npexplore.plot.curves import curves
 from npexplore.report import headline
-from npexplore.study.papers import consistency, line_cards, tiled
-from npexplore.study.papers.raw_conclusions import conclusions
+from npexplore.study.papers.raw import consistency, line_cards
+from npexplore.study.papers.raw import performance as study
+from npexplore.study.papers.raw.conclusions import conclusions
 
 theme.use()
 ledger = load()
@@ -110,7 +111,7 @@ headline(
 
 # %%
 tables.table(
-    tiled.by_solver(("v1", "v2", "v3", "v3d", "v4", "v5", "null"), 1500, packets=2000, done=check.predictions), digits=3
+    study.by_solver(("v1", "v2", "v3", "v3d", "v4", "v5", "null"), 1500, packets=2000, done=check.predictions), digits=3
 )
 
 # %% [markdown]
@@ -131,7 +132,7 @@ def against(table, packets, unit, title):
     words = {"gbps": "Gb/s", "mpps": "Mpps"}[unit]
     figure = curves(
         table, x, y, "design_version", title=title, x_title=f"offered ({words})", y_title=f"forwarded ({words})",
-        names=tiled.NAMES, hover=("bottleneck",),
+        names=study.NAMES, hover=("bottleneck",),
     )  # fmt: skip
     top = float(table[x].max())
     figure.add_scatter(x=[0, top], y=[0, top], mode="lines", line={"color": theme.GREY, "dash": "dash"}, name="y = x")
@@ -148,22 +149,22 @@ def against(table, packets, unit, title):
 
 # %%
 gbps = (4, 7, 8, 9, 10, 11, 12, 15, 17)
-long_curves = tiled.offered(("v1", "v2", "v3", "v4"), long, gbps, packets=320)
+long_curves = study.offered(("v1", "v2", "v3", "v4"), long, gbps, packets=320)
 against(long_curves, 1500, "gbps", "1500-byte packets: throughput")
 
 # %%
-tables.table(tiled.loss_free(long_curves), digits=3)
+tables.table(study.loss_free(long_curves), digits=3)
 
 # %% [markdown]
 # ### 64-byte packets, Versions I to IV *(Figs. 4, 6, 8, 10)*
 
 # %%
 gbps = (1, 2, 2.5, 3, 3.25, 3.5, 3.75, 4, 4.25, 4.5, 4.75, 5, 5.5, 6)
-short_curves = tiled.offered(("v1", "v2", "v3", "v4"), short, gbps)
+short_curves = study.offered(("v1", "v2", "v3", "v4"), short, gbps)
 against(short_curves, 64, "mpps", "64-byte packets: forwarding rate")
 
 # %%
-tables.table(tiled.loss_free(short_curves), digits=3)
+tables.table(study.loss_free(short_curves), digits=3)
 
 # %% [markdown]
 # ### Two or four line cards *(Figs. 11, 12)*
@@ -174,11 +175,11 @@ tables.table(tiled.loss_free(short_curves), digits=3)
 # pipeline then takes the 150 cycles of a lookup a packet instead of three stages in a row.
 
 # %%
-cards = tiled.offered(("v3", "v5"), long, (4, 7, 8, 10, 11, 12, 14), packets=320)
+cards = study.offered(("v3", "v5"), long, (4, 7, 8, 10, 11, 12, 14), packets=320)
 against(cards, 1500, "gbps", "Version III with four line cards, V with two: 1500 bytes")
 
 # %%
-cards_short = tiled.offered(("v3", "v5"), short, (1, 2, 3, 4, 4.5, 5, 6))
+cards_short = study.offered(("v3", "v5"), short, (1, 2, 3, 4, 4.5, 5, 6))
 against(cards_short, 64, "mpps", "Version III with four line cards, V with two: 64 bytes")
 
 # %%
@@ -196,11 +197,11 @@ tables.table(pd.DataFrame(rows, columns=columns), digits=3)
 # ### Without static networks *(Figs. 13, 14)*
 
 # %%
-dynamic = tiled.offered(("v3", "v3d"), long, (4, 8, 10, 11, 12, 14), packets=320)
+dynamic = study.offered(("v3", "v3d"), long, (4, 8, 10, 11, 12, 14), packets=320)
 against(dynamic, 1500, "gbps", "III and III.d: 1500 bytes")
 
 # %%
-dynamic_short = tiled.offered(("v3", "v3d"), short, (1, 2, 3, 3.5, 4, 4.5, 5, 6))
+dynamic_short = study.offered(("v3", "v3d"), short, (1, 2, 3, 3.5, 4, 4.5, 5, 6))
 against(dynamic_short, 64, "mpps", "III and III.d: 64 bytes")
 
 # %% [markdown]
@@ -209,7 +210,7 @@ against(dynamic_short, 64, "mpps", "III and III.d: 64 bytes")
 # The trace itself is not published; the lengths here have its mean of 128 bytes. The null router only moves packets.
 
 # %%
-of_trace = tiled.offered(
+of_trace = study.offered(
     ("v1", "v2", "v3", "v4", "null"), trace, (2, 4, 6, 7, 8, 9, 10, 11, 12, 13, 14, 16), packets=3000
 )
 against(of_trace, 0, "gbps", "Trace with a mean of 128 bytes: throughput")
@@ -228,7 +229,7 @@ for row in ledger:
     if row.key.startswith("raw.") and row.where in ("Table 1", "Table 2") and row.key.endswith(".cycles"):
         model = known["simulated"].get(row.key) if row.key in known.index else None
         cycles = row.point
-        printed, right = tiled.latencies([cycles], raw.parameters.clock_mhz)[0][1:] if cycles else (None, None)
+        printed, right = study.latencies([cycles], raw.parameters.clock_mhz)[0][1:] if cycles else (None, None)
         numbers = (None if n is None or n != n else round(n) for n in (cycles, model, printed, right))
         rows.append((row.where, row.key.removeprefix("raw.").removesuffix(".cycles"), *numbers))
 columns = ["where", "what", "cycles, printed", "cycles, predicted", "ns as printed", "ns corrected"]
@@ -241,8 +242,8 @@ tables.table(pd.DataFrame(rows, columns=columns, dtype=object))
 # memory network; Version II spreads them over four. All four drawings have the same scale.
 
 # %%
-answers = {name: tiled.saturated(name, 1500, packets=2000, done=check.predictions) for name in ("v1", "v2", "v3", "v4")}
-maps = {name: tiled.networks(raw.with_(version=name), answer) for name, answer in answers.items()}
+answers = {name: study.saturated(name, 1500, packets=2000, done=check.predictions) for name in ("v1", "v2", "v3", "v4")}
+maps = {name: study.networks(raw.with_(version=name), answer) for name, answer in answers.items()}
 top = max(load for found in maps.values() for links in found.values() for *ends, load in links if None not in ends)
 drawings.contention(load_layout("v1"), maps["v1"], "Version I: load of links", top)
 
@@ -263,7 +264,7 @@ drawings.contention(load_layout("v4"), maps["v4"], "Version IV: load of links", 
 # %%
 parts = {"lines on request": "reads", "a DRAM port": "dram", "lines in": "wire.in"}
 busy = [
-    (tiled.NAMES[name], answer.throughput_bps / 1e9,
+    (study.NAMES[name], answer.throughput_bps / 1e9,
      *(max((100 * u.busy for s, u in answer.utilization.items() if s.startswith(part)), default=None)
        for part in parts.values()),
      max(100 * load for links in maps[name].values() for *ends, load in links if None not in ends))
@@ -314,8 +315,8 @@ drawings.chip(scaled(8, ("south", "north"), "static"))
 # %%
 done = check.predictions
 sizes = [
-    tiled.scaling(64, packets=960, done=done),
-    tiled.scaling(1500, sizes=("4x4", "8x8"), packets=4000, done=done),
+    study.scaling(64, packets=960, done=done),
+    study.scaling(1500, sizes=("4x4", "8x8"), packets=4000, done=done),
 ]
 tables.table(pd.concat(sizes), digits=3)
 
@@ -356,7 +357,7 @@ tables.table(pd.DataFrame(played, columns=columns), digits=3)
 # even and lookups miss. All rates are in Mpps.
 
 # %%
-sets = [tiled.random_sets(("v1", "v2", "v3", "v4"), 64), tiled.random_sets(("v3", "v4"), 1500, packets=1600)]
+sets = [study.random_sets(("v1", "v2", "v3", "v4"), 64), study.random_sets(("v3", "v4"), 1500, packets=1600)]
 tables.table(pd.concat(sets), digits=4)
 
 # %% [markdown]
@@ -370,7 +371,7 @@ queues = npx.sweep(npx.grid(raw, long, queue_packets=(1, 2, 4, 8, 16, 32)), pack
 queues = queues.assign(throughput_gbps=queues["throughput_bps"] / 1e9)
 curves(
     queues, "queue_packets", "throughput_gbps", "design_version", title="Version III, 1500 bytes: the queue of stage 4",
-    x_title="headers queued", y_title="throughput (Gb/s)", names=tiled.NAMES, log_x=True,
+    x_title="headers queued", y_title="throughput (Gb/s)", names=study.NAMES, log_x=True,
     x_values=(1, 2, 4, 8, 16, 32),
 )  # fmt: skip
 
@@ -403,7 +404,7 @@ headline(
 # %%
 between = found[0][1].between
 rate = {"I": "v1", "II": "v2", "III": "v3", "IV": "v4"}
-short_answers = {name: tiled.saturated(name, 64, packets=2000, done=check.predictions) for name in rate.values()}
+short_answers = {name: study.saturated(name, 64, packets=2000, done=check.predictions) for name in rate.values()}
 rows = []
 for name, (low, high) in between.items():
     version, _, size = name.partition(" ")
@@ -443,7 +444,7 @@ tables.table(findings[columns], digits=4, height=460)
 
 # %%
 tables.table(
-    pd.concat([tiled.readings(("v1", "v2", "v3", "v3d", "v5"), size, packets=480) for size in (64, 1500)]), digits=3
+    pd.concat([study.readings(("v1", "v2", "v3", "v3d", "v5"), size, packets=480) for size in (64, 1500)]), digits=3
 )
 
 # %% [markdown]

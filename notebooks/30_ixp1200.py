@@ -39,10 +39,10 @@ from npexplore.plot.comparison import comparison
 from npexplore.plot.curves import curves, levels
 from npexplore.report import headline
 from npexplore.study.checking.scores import scores
-from npexplore.study.papers import curves as data
-from npexplore.study.papers import diffserv
-from npexplore.study.papers import ixp1200 as edge
-from npexplore.study.papers import ixp1200_remedies as remedy
+from npexplore.study.papers import tables as data
+from npexplore.study.papers.ixp1200 import diffserv
+from npexplore.study.papers.ixp1200 import performance as edge
+from npexplore.study.papers.ixp1200 import remedies as remedy
 from npexplore.study.sweeping.simulations import Simulations
 
 theme.use()

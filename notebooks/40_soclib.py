@@ -36,9 +36,9 @@ from npexplore.plot import soclib as drawings
 from npexplore.plot import tables, theme
 from npexplore.plot.curves import curves
 from npexplore.report import headline
-from npexplore.study.papers import curves as data
-from npexplore.study.papers import multiprocessor as study
-from npexplore.study.papers import multiprocessor_sets as study_sets
+from npexplore.study.papers import tables as data
+from npexplore.study.papers.soclib import performance as study
+from npexplore.study.papers.soclib import sets as study_sets
 
 theme.use()
 ledger = load()

@@ -28,8 +28,8 @@ import pandas as pd
 
 import npexplore as npx
 from npexplore.designs import design
-from npexplore.designs.gorilla_steps import engine_program, trie_program
-from npexplore.designs.gorilla_traffic import box
+from npexplore.designs.gorilla.steps import engine_program, trie_program
+from npexplore.designs.gorilla.traffic import box
 from npexplore.golden.lookup import Trie20_4_8
 from npexplore.ledger import facts, load
 from npexplore.ledger.audit import audit

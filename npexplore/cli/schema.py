@@ -17,8 +17,8 @@ SCHEMAS = {
     "machine": ("npexplore.machine.described.schema:machine_schema", "machines", "a machine: parameters, resources"),
     "part": ("npexplore.machine.resources.dram_timing:dram_parts_schema", "parts", "DRAM parts by speed grade"),
     "mix": ("npexplore.machine.mixes:mix_schema", "mixes", "lengths of packets, with shares"),
-    "layout": ("npexplore.machine.layouts:layout_schema", "raw", "who sits on which tile of a chip, and streams"),
-    "network": ("npexplore.machine.network:network_schema", "networks", "stations, classes and routes for solve"),
+    "layout": ("npexplore.designs.raw.layouts:layout_schema", "raw", "who sits on which tile of a chip, and streams"),
+    "network": ("npexplore.networks.description:network_schema", "networks", "stations, classes and routes for solve"),
     "router": (
         "npexplore.golden.router.configuration:router_schema",
         "routers",

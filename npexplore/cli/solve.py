@@ -14,7 +14,7 @@ from npexplore.cli.output import emit, json_option, table
 from npexplore.errors import InputError, one_of
 
 if TYPE_CHECKING:
-    from npexplore.solve.network_result import NetworkResult
+    from npexplore.networks.result import NetworkResult
 
 ALL = "all"
 
@@ -30,9 +30,9 @@ def command(model: Path | None, method: str, seeds: int, customers: int | None, 
     """Solve your own network of stations, MODEL.toml, or a worked example by its name, such as mm1."""
     from tqdm import tqdm
 
-    from npexplore.machine.network import load_network, network_schema
-    from npexplore.solve.network_simulation import CUSTOMERS
-    from npexplore.solve.networks import METHODS, solve_network
+    from npexplore.networks.description import load_network, network_schema
+    from npexplore.networks.simulation import CUSTOMERS
+    from npexplore.networks.solve import METHODS, solve_network
 
     if schema:
         print(json.dumps(network_schema(), indent=2))

@@ -29,19 +29,19 @@ def described(name: str | Path) -> Design:
     return made
 
 
-def _listed(module: str) -> Design:
-    """Return the design that a module makes by a function of its own name; only then is it imported."""
-    made: Design = getattr(import_module(module), module.rpartition(".")[2])()
+def _listed(name: str, module: str) -> Design:
+    """Return the design that a module makes by a function of the design's name; only then is it imported."""
+    made: Design = getattr(import_module(module), name)()
     return made
 
 
 DESIGNS: dict[str, Callable[[], Design]] = {
-    "ixp2400": partial(_listed, "npexplore.designs.ixp2400"),
-    "ixp2400_dram": partial(_listed, "npexplore.designs.ixp2400_dram"),
-    "ixp1200": partial(_listed, "npexplore.designs.ixp1200"),
-    "raw": partial(_listed, "npexplore.designs.raw"),
-    "soclib": partial(_listed, "npexplore.designs.soclib"),
-    "gorilla": partial(_listed, "npexplore.designs.gorilla"),
+    "ixp2400": partial(_listed, "ixp2400", "npexplore.designs.ixp2400.design"),
+    "ixp2400_dram": partial(_listed, "ixp2400_dram", "npexplore.designs.ixp2400.dram"),
+    "ixp1200": partial(_listed, "ixp1200", "npexplore.designs.ixp1200.design"),
+    "raw": partial(_listed, "raw", "npexplore.designs.raw.design"),
+    "soclib": partial(_listed, "soclib", "npexplore.designs.soclib.design"),
+    "gorilla": partial(_listed, "gorilla", "npexplore.designs.gorilla.design"),
     "smartnic": partial(described, "smartnic"),
 }
 

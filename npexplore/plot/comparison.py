@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def comparison(
     rows: pd.DataFrame, label: Callable[[Any], str], *, panels: Sequence[tuple[str, str]], title: str
 ) -> go.Figure:
-    """Return one dot plot a panel; the rows of a cross-check (study.papers.curves.compared) are its lines.
+    """Return one dot plot a panel; the rows of a cross-check (study.papers.tables.compared) are its lines.
 
     label: a row's name on the vertical axis. panels: (query on the rows, title of its axis), side by side.
     """

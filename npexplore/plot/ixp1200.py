@@ -24,7 +24,7 @@ def machine(demands: pd.DataFrame, facts: Any) -> Drawing:
 
     Full is at the machine's upper bound; two engines or directions in a block are added up.
 
-    demands: table of study.papers.curves.demands. facts: the design's parameters.
+    demands: table of study.papers.tables.demands. facts: the design's parameters.
     """
     d = Drawing(940, 460, demands, label="IXP1200 block drawing: StrongARM, microengines, memory units, IX bus")
     known = demands.set_index("server")
@@ -134,7 +134,7 @@ def test_bed(data: pd.DataFrame) -> Drawing:
 def bottlenecks(table: pd.DataFrame, *, title: str) -> go.Figure:
     """Return a map of what binds: threads across, rules down, colour for the full resource, shares as text.
 
-    table: columns of study.ixp1200.over_threads.
+    table: columns of study.papers.ixp1200.performance.over_threads.
     """
     rules = sorted(table["rules"].unique(), reverse=True)
     columns = list(table["configuration"].unique())
@@ -164,7 +164,7 @@ def bottlenecks(table: pd.DataFrame, *, title: str) -> go.Figure:
 def remedies(table: pd.DataFrame, *, title: str) -> go.Figure:
     """Return what remedies gain, ranked, a panel for each number of rules, and what binds then.
 
-    table: of study.ixp1200_remedies.remedies.
+    table: of study.papers.ixp1200.remedies.remedies.
     """
     wanted = list(table["rules"].unique())
     names = ["1 rule" if n == 1 else f"{n} rules" for n in wanted]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def machine(demands: pd.DataFrame, facts: Any) -> Drawing:
     """Return the block drawing, each block shaded by how near it is to its limit at the machine's upper bound.
 
-    demands: table of study.papers.curves.demands. facts: the design's parameters.
+    demands: table of study.papers.tables.demands. facts: the design's parameters.
     """
     d = Drawing(940, 470, demands, label="IXP2400 block drawing: media interface, microengines, memories, demands")
     known = demands.set_index("server")
@@ -62,7 +62,7 @@ def machine(demands: pd.DataFrame, facts: Any) -> Drawing:
 def cells(sizes: tuple[int, ...], cell_bytes: int, data: pd.DataFrame) -> Drawing:
     """Return packets cut into cells, each with its start-of-packet and end-of-packet bits.
 
-    data: columns packet_bytes, cell, bytes, sop, eop (study.papers.curves.cells).
+    data: columns packet_bytes, cell, bytes, sop, eop (study.papers.ixp2400.cells).
     """
     scale, height = 3.0, 92
     width = 130 + max(-(-size // cell_bytes) for size in sizes) * (cell_bytes * scale + 14)

@@ -1,4 +1,4 @@
-"""Drawings of a tiled chip: who sits on which tile, line cards and memories at the pins, streams, loads of links."""
+"""Drawings of the RAW chip: who sits on which tile, line cards and memories at the pins, streams, loads of links."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import plotly.graph_objects as go
 from plotly.colors import sample_colorscale
 
-from npexplore.machine.layouts import Layout
+from npexplore.designs.raw.layouts import Layout
 from npexplore.plot import theme
 
 TINTS = ("#F3F4F6", "#CFE3F2", "#F6DCCB", "#CDEBE0", "#F2DFEA")  # no owner, stages 1 to 4

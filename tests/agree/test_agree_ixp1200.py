@@ -6,7 +6,7 @@ Check and withheld rows are judged by `npexplore check`; nothing here reads them
 import pytest
 
 from npexplore.designs import design
-from npexplore.designs.ixp1200 import measured
+from npexplore.designs.ixp1200.design import measured
 from npexplore.ledger import facts
 from npexplore.study.checking.quantities import quantity_of
 from npexplore.study.checking.quantities.ixp1200 import RULES, fits

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from reference.network_truths import FEATURES, all_networks, value
 
-from npexplore.solve.networks import solve_network
+from npexplore.networks.solve import solve_network
 
 SEEDS = 200
 CUSTOMERS = 40_000

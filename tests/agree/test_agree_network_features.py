@@ -7,8 +7,8 @@ import pytest
 from reference.network_truths import FEATURES, feature, value
 from scipy.special import stdtrit
 
-from npexplore.machine.network import load_network
-from npexplore.solve.networks import solve_network
+from npexplore.networks.description import load_network
+from npexplore.networks.solve import solve_network
 
 SEEDS = range(1, 9)
 CUSTOMERS = 40_000

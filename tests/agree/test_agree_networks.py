@@ -6,8 +6,8 @@ Simulations must lie within four standard errors and 3 % of the truth; exact ans
 import pytest
 from reference.network_truths import EXAMPLES, example, value
 
+from npexplore.networks.solve import solve_network
 from npexplore.paths import share
-from npexplore.solve.networks import solve_network
 
 SEEDS = range(1, 9)
 CUSTOMERS = 40_000

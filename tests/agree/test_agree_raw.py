@@ -4,7 +4,7 @@ import pytest
 
 from npexplore.designs import design
 from npexplore.machine.workload import workload
-from npexplore.study.papers.tiled import loss_free, offered
+from npexplore.study.papers.raw.performance import loss_free, offered
 
 RAW = design("raw")
 SHORT, LONG = workload(packet_bytes=64), workload(packet_bytes=1500)

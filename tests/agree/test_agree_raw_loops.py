@@ -3,10 +3,10 @@
 import pytest
 
 from npexplore.designs import design
-from npexplore.designs.raw import version_of
-from npexplore.designs.raw_chip import Chip
-from npexplore.designs.raw_loops import line_rates
-from npexplore.designs.raw_memory import lines_to_read, reading
+from npexplore.designs.raw.chip import Chip
+from npexplore.designs.raw.design import version_of
+from npexplore.designs.raw.loops import line_rates
+from npexplore.designs.raw.memory import lines_to_read, reading
 from npexplore.errors import RefusedError
 from npexplore.machine.workload import workload
 from npexplore.solve.simulate import simulate

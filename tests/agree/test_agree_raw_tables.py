@@ -6,12 +6,12 @@ import pytest
 from npexplore.designs import design
 from npexplore.machine.workload import workload
 from npexplore.study.checking.quantities.raw import at
-from npexplore.study.papers import tiled
+from npexplore.study.papers.raw import performance
 from npexplore.study.sweeping.points import Predictions
 
 
 def test_request_loops_stand_beside_the_roofline_where_there_are_any():
-    table = tiled.by_solver(("v3", "v4"), 1500, packets=320).set_index("version")
+    table = performance.by_solver(("v3", "v4"), 1500, packets=320).set_index("version")
     bound, loops, seen = (table[f"{name}, Gb/s"] for name in ("bound", "request loops", "simulated"))
     assert loops["III"] < bound["III"] == pytest.approx(15.5)
     assert loops["III"] == pytest.approx(seen["III"], rel=0.1)
@@ -21,7 +21,7 @@ def test_request_loops_stand_beside_the_roofline_where_there_are_any():
 @pytest.mark.slow
 def test_readings_are_those_of_runs_of_their_own():
     """Also of alternatives that a version does not read, which are not simulated again."""
-    table, plain = tiled.readings(("v1", "v3"), 64, packets=16).set_index("reading"), design("raw")
+    table, plain = performance.readings(("v1", "v3"), 64, packets=16).set_index("reading"), design("raw")
     unread = 0
     for one in plain.parameters.file.alternative:
         for version, name in (("v1", "I"), ("v3", "III")):
@@ -36,17 +36,17 @@ def test_what_a_check_has_simulated_is_not_run_again():
     done = Predictions(seeds=(1,), packets=64, solvers=("simulation",))
     done.fetch([at("v3", 64)])
     (known,) = done.found.values()
-    assert tiled.saturated("v3", 64, 64, done) is known
-    assert tiled.saturated("v3", 64, 32, done) is known
-    for own in (tiled.saturated("v3", 64, 65, done), tiled.saturated("v2", 64, 64, done)):
+    assert performance.saturated("v3", 64, 64, done) is known
+    assert performance.saturated("v3", 64, 32, done) is known
+    for own in (performance.saturated("v3", 64, 65, done), performance.saturated("v2", 64, 64, done)):
         assert own is not known
         assert own.about["packets"] < 100
-    assert tiled.saturated("v3", 64, 64, done, "8x4") is not known
+    assert performance.saturated("v3", 64, 64, done, "8x4") is not known
 
 
 @pytest.mark.slow
 def test_random_sets_are_uneven_and_hit_the_cache():
-    row = tiled.random_sets(("v3",), 64, packets=1600).iloc[0]
+    row = performance.random_sets(("v3",), 64, packets=1600).iloc[0]
     assert 25 < row["busiest card, %"] < 40
     assert row["hits, %"] > 80
     assert row["even, tables in memory"] < row["least"] <= row["mean, Mpps"] <= row["most"]
@@ -55,6 +55,6 @@ def test_random_sets_are_uneven_and_hit_the_cache():
 
 def test_nothing_is_forwarded_that_was_not_offered():
     """Packets of the trace are unequal: bits a second of a short run are no measure."""
-    table = tiled.offered(("null",), workload(mix="raw_trace"), (4.0, 8.0), packets=1000)
+    table = performance.offered(("null",), workload(mix="raw_trace"), (4.0, 8.0), packets=1000)
     assert (table["forwarded_gbps"] <= table["offered_gbps"] * 1.01).all()
     assert table["forwarded_gbps"].to_numpy() == pytest.approx(table["offered_gbps"].to_numpy(), rel=0.02)

@@ -4,14 +4,15 @@ import numpy as np
 import pytest
 
 from npexplore.designs import design
-from npexplore.designs.soclib import alone_cycles, bits_per_cycle, conflict_cycles, section_cycles, words_read
+from npexplore.designs.soclib.design import bits_per_cycle, conflict_cycles, words_read
+from npexplore.designs.soclib.unit import alone_cycles, section_cycles
 from npexplore.machine.pools import Start
 from npexplore.machine.resources import Lock
 from npexplore.machine.workload import workload
 from npexplore.solve.network import queueing
 from npexplore.solve.queueing.birth_death import transient
 from npexplore.solve.simulate import simulate
-from npexplore.study.papers.multiprocessor import ARCHITECTURES, LockChain, ensemble, two_states
+from npexplore.study.papers.soclib.performance import ARCHITECTURES, LockChain, ensemble, two_states
 from tests.reference.small_machines import NS, Exponential, machine
 
 NPU = design("soclib")

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from reference.closed_chains import closed_chain, product_form
 from scipy.special import stdtrit
 
-from npexplore.machine.network import Network
-from npexplore.solve.network_simulation import simulate_network
+from npexplore.networks.description import Network
+from npexplore.networks.simulation import simulate_network
 from npexplore.solve.queueing import mixed_network, multiclass_mva, mva
 
 SEEDS = range(8)

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from reference.gorilla_packets import KINDS
 from reference.router_cases6 import MIXED, named_cases6
 
-from npexplore.designs.gorilla_steps import Box, accelerators, engine_program, forward
-from npexplore.designs.gorilla_steps.bodies import BodyBuffer, PostProcessor, recombine, split, stand_in
+from npexplore.designs.gorilla.steps import Box, accelerators, engine_program, forward
+from npexplore.designs.gorilla.steps.bodies import BodyBuffer, PostProcessor, recombine, split, stand_in
 from npexplore.errors import InputError
 from npexplore.golden.router.configuration import resolve
 from npexplore.golden.router.forward import Forwarder

@@ -8,7 +8,7 @@ from reference.router_cases import named_cases
 from reference.router_cases6 import MIXED, named_cases6
 from reference.router_random import random_cases, random_router
 
-from npexplore.designs.gorilla_steps import Box, accelerators, engine_program, forward, lookup
+from npexplore.designs.gorilla.steps import Box, accelerators, engine_program, forward, lookup
 from npexplore.golden.ipv4.header import read_header
 from npexplore.golden.lookup import SixLevelTrie, Trie20_4_8
 from npexplore.golden.router.configuration import resolve

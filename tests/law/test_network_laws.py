@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import stdtrit
 
-from npexplore.machine.network import Network
-from npexplore.solve.networks import solve_network
+from npexplore.networks.description import Network
+from npexplore.networks.solve import solve_network
 
 SEEDS = range(1, 9)
 means = st.sampled_from((0.3, 0.5, 1.0, 2.0))

@@ -8,7 +8,7 @@ import pytest
 from npexplore.designs import design
 from npexplore.errors import InputError
 from npexplore.paths import share
-from npexplore.study.papers.line_cards import check, play
+from npexplore.study.papers.raw.line_cards import check, play
 
 RAW = design("raw")
 CAPTURES = {

@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 from scipy.optimize import brentq
 
-from npexplore.machine.network import Network, load_network
+from npexplore.networks.description import Network, load_network
 from npexplore.paths import share
 
 # ---- chains

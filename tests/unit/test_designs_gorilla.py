@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from npexplore.designs import design
-from npexplore.designs.gorilla import delays, issue_cycles, residence_cycles
-from npexplore.designs.gorilla_steps import PROTOCOLS
-from npexplore.designs.gorilla_traffic import MIXES, header_words, lowered, most_and_fewest_calls, traces_of
+from npexplore.designs.gorilla.design import delays, issue_cycles, residence_cycles
+from npexplore.designs.gorilla.steps import PROTOCOLS
+from npexplore.designs.gorilla.traffic import MIXES, header_words, lowered, most_and_fewest_calls, traces_of
 from npexplore.errors import InputError, ModelError
 from npexplore.ledger import facts
 from npexplore.study.papers.gorilla import area, channels, storage, storage6, virtual_routers
@@ -171,7 +171,7 @@ def test_labels_that_the_clusters_table_misses_read_the_memory():
 
 
 def _traces(p):
-    from npexplore.designs.gorilla_traffic import traces
+    from npexplore.designs.gorilla.traffic import traces
 
     return traces(p)
 

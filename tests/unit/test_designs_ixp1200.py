@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from npexplore.designs import design
-from npexplore.designs.ixp1200_load import classifier, constant_work, packet_rate, receivers_of
+from npexplore.designs.ixp1200.load import classifier, constant_work, packet_rate, receivers_of
 from npexplore.errors import InputError, ModelError
 from npexplore.golden.classify.rule_generator import headers_within
 

@@ -5,9 +5,9 @@ import pytest
 
 from npexplore._kernels import engine
 from npexplore.designs import design
-from npexplore.designs.raw import VERSIONS
-from npexplore.designs.raw_chip import numbered
-from npexplore.designs.raw_traffic import published
+from npexplore.designs.raw.chip import numbered
+from npexplore.designs.raw.design import VERSIONS
+from npexplore.designs.raw.traffic import published
 from npexplore.errors import ModelError, SimulationError
 from npexplore.machine.workload import workload
 from npexplore.solve.model import build

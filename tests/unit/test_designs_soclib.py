@@ -3,15 +3,8 @@
 import pytest
 
 from npexplore.designs import design
-from npexplore.designs.soclib import (
-    alone_cycles,
-    bits_per_cycle,
-    element_cycles,
-    packet_words,
-    processors_of_stages,
-    stages,
-    words_read,
-)
+from npexplore.designs.soclib.design import bits_per_cycle, processors_of_stages, stages, words_read
+from npexplore.designs.soclib.unit import alone_cycles, element_cycles, packet_words
 from npexplore.errors import ModelError
 from npexplore.study.checking.quantities import MissingError
 from npexplore.study.checking.quantities.soclib import collapse, knee, peak

@@ -3,9 +3,9 @@
 import pytest
 
 from npexplore.designs import design
-from npexplore.designs.soclib import alone_cycles, bits_per_cycle
-from npexplore.designs.soclib_router import matrix_words, short_bursts
-from npexplore.designs.soclib_unit import Unit, levels, ports, section_cycles
+from npexplore.designs.soclib.design import bits_per_cycle
+from npexplore.designs.soclib.router import matrix_words, short_bursts
+from npexplore.designs.soclib.unit import Unit, alone_cycles, levels, ports, section_cycles
 from npexplore.errors import RefusedError
 
 NPU = design("soclib").with_(memory="distributed")

@@ -7,9 +7,9 @@ import pytest
 
 from npexplore.cli import main
 from npexplore.errors import InputError, UnknownNameError
-from npexplore.machine.network import load_network, network_schema
+from npexplore.networks.description import load_network, network_schema
+from npexplore.networks.solve import solve_network
 from npexplore.paths import share
-from npexplore.solve.networks import solve_network
 
 GOOD = """
 name = "good"

@@ -10,7 +10,8 @@ from npexplore.machine.workload import workload
 from npexplore.plot import ixp2400, theme
 from npexplore.plot.drawing import Drawing, shade
 from npexplore.plot.timeline import time_lines
-from npexplore.study.papers import curves
+from npexplore.study.papers import ixp2400 as study
+from npexplore.study.papers import tables
 
 MACHINE = design("ixp2400")
 AMP = workload(mix="amp")
@@ -37,7 +38,7 @@ def test_shade_grows_with_the_load():
 
 
 def test_the_machine_tells_every_demand_and_its_own_size():
-    demands = curves.demands(MACHINE, AMP)
+    demands = tables.demands(MACHINE, AMP)
     told = " | ".join(words(ixp2400.machine(demands, MACHINE.parameters)))
     bus = demands.set_index("server").loc["dram.bus"]
     assert f"{bus.ns_per_packet:,.4g} ns a packet" in told
@@ -46,12 +47,12 @@ def test_the_machine_tells_every_demand_and_its_own_size():
 
 
 def test_a_part_the_scheme_does_not_use_is_marked():
-    demands = curves.demands(MACHINE.with_(scheme="fcb_tb"), workload(packet_bytes=64))
+    demands = tables.demands(MACHINE.with_(scheme="fcb_tb"), workload(packet_bytes=64))
     assert "not used" in words(ixp2400.machine(demands, MACHINE.parameters))
 
 
 def test_cells_carry_their_bits():
-    cut = curves.cells((40, 150), 64)
+    cut = study.cells((40, 150), 64)
     told = words(ixp2400.cells((40, 150), 64, cut))
     assert told.count("SOP 1   EOP 1") == 1
     assert [told.count(text) for text in ("SOP 1   EOP 0", "SOP 0   EOP 0", "SOP 0   EOP 1", "22 bytes")] == [1] * 4
@@ -59,7 +60,7 @@ def test_cells_carry_their_bits():
 
 def test_the_dram_tells_how_long_each_part_is_held():
     alone = design("ixp2400_dram")
-    steps = curves.access_steps(alone, 64).set_index("server")
+    steps = study.access_steps(alone, 64).set_index("server")
     told = " | ".join(words(ixp2400.dram(steps.reset_index(), alone.parameters)))
     assert f"read {steps.loc['dram.bank', 'read_ns']:.3g} ns" in told
     assert f"write {steps.loc['dram.bus', 'write_ns']:.3g} ns" in told

@@ -3,11 +3,11 @@
 import pytest
 
 from npexplore.designs import design
-from npexplore.machine.larger_layouts import scaled
-from npexplore.machine.layouts import layout_names, load_layout
+from npexplore.designs.raw.larger_layouts import scaled
+from npexplore.designs.raw.layouts import layout_names, load_layout
 from npexplore.machine.workload import workload
 from npexplore.plot import raw as drawings
-from npexplore.study.papers.tiled import networks
+from npexplore.study.papers.raw.performance import networks
 
 
 @pytest.mark.parametrize("layout", [*map(load_layout, layout_names()), scaled(8)], ids=lambda layout: layout.file.name)

@@ -7,7 +7,7 @@ from npexplore.designs import design
 from npexplore.golden.elements import Graph
 from npexplore.paths import share
 from npexplore.plot import soclib
-from npexplore.study.papers import multiprocessor as study
+from npexplore.study.papers.soclib import performance as study
 
 NPU = design("soclib")
 GRAPH = Graph.load(share("models", "graphs", "soclib_ipv4.click"))

@@ -4,7 +4,7 @@ import pytest
 
 from npexplore.errors import UnknownNameError
 from npexplore.ledger import load
-from npexplore.study.papers.raw_conclusions import CONCLUSIONS, conclusions, crossing_free, interval_text
+from npexplore.study.papers.raw.conclusions import CONCLUSIONS, conclusions, crossing_free, interval_text
 
 
 def rows(**values):

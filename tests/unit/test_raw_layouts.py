@@ -3,9 +3,8 @@
 import msgspec
 import pytest
 
-from npexplore.errors import InputError, ModelError, UnknownNameError
-from npexplore.machine.larger_layouts import scaled
-from npexplore.machine.layouts import (
+from npexplore.designs.raw.larger_layouts import scaled
+from npexplore.designs.raw.layouts import (
     LineCard,
     Memory,
     Pipeline,
@@ -15,6 +14,7 @@ from npexplore.machine.layouts import (
     layout_schema,
     load_layout,
 )
+from npexplore.errors import InputError, ModelError, UnknownNameError
 
 
 def changed(name="v2", **parts):

@@ -28,19 +28,33 @@ heavy = {"pandas", "pyarrow", "plotly", "scipy.stats", "jinja2", "dpkt", "nbconv
 sys.exit(f"imported {heavy}" if heavy else 0)
 """
 
+DESIGN = """
+import sys
+import npexplore
+npexplore.design(sys.argv[1]).machine()
+print(*{name.split(".")[2] for name in sys.modules if name.startswith("npexplore.designs.")} - {"base", "prepared"})
+"""
+
 
 def run(script, *args):
     done = subprocess.run([sys.executable, "-c", script, *args], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def test_every_module_can_come_first():
-    paths = [p for storey in ("machine", "designs", "solve") for p in sorted((ROOT / storey).rglob("*.py"))]
+    paths = [p for storey in ("machine", "designs", "networks", "solve") for p in sorted((ROOT / storey).rglob("*.py"))]
     names = [
         ".".join(("npexplore", *p.relative_to(ROOT).with_suffix("").parts)).removesuffix(".__init__") for p in paths
     ]
     assert "npexplore.machine.assembler" in names
     run(EACH_FIRST, *names)
+
+
+@pytest.mark.parametrize("name", npexplore.design_names())
+def test_a_design_loads_one_machine(name):
+    told_in_toml = npexplore.design(name).parameters.file.pool
+    assert run(DESIGN, name).split() == ([] if told_in_toml else [name.removesuffix("_dram")])
 
 
 def test_an_answer_needs_no_table_or_plot_package():

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from npexplore.designs import design
-from npexplore.designs.gorilla_steps import engine_program
-from npexplore.designs.gorilla_traffic import box
+from npexplore.designs.gorilla.steps import engine_program
+from npexplore.designs.gorilla.traffic import box
 from npexplore.errors import InputError
 from npexplore.ledger import load
 from npexplore.plot import gorilla as drawings

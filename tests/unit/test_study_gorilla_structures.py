@@ -4,8 +4,8 @@ import pandas as pd
 import pytest
 
 from npexplore.designs import design
-from npexplore.designs.gorilla_steps import PROTOCOLS, engine_program
-from npexplore.designs.gorilla_traffic import box
+from npexplore.designs.gorilla.steps import PROTOCOLS, engine_program
+from npexplore.designs.gorilla.traffic import box
 from npexplore.errors import InputError, UnknownNameError
 from npexplore.machine.step_programs.layout import scratchpad
 from npexplore.study.papers.gorilla import area, performance, structures

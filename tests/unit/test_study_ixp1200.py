@@ -10,7 +10,7 @@ from npexplore.ledger import load
 from npexplore.paths import share
 from npexplore.study.checking.check import FIELDS, check
 from npexplore.study.checking.quantities import ixp1200, quantity_of
-from npexplore.study.papers import diffserv
+from npexplore.study.papers.ixp1200 import diffserv
 
 LEDGER = load()
 RULES = np.array(ixp1200.RULES, dtype=float)

@@ -11,7 +11,7 @@ from npexplore.ledger import load
 from npexplore.packets import read_capture
 from npexplore.packets.statistics import destination_locality, flow_locality, flow_table
 from npexplore.paths import share
-from npexplore.study.papers import diffserv, ixp1200, ixp1200_remedies
+from npexplore.study.papers.ixp1200 import diffserv, performance, remedies
 from npexplore.study.sweeping import simulations
 from npexplore.study.sweeping.points import Point, Predictions
 from npexplore.study.sweeping.simulations import Simulations, key_of
@@ -63,26 +63,26 @@ def test_the_hit_ratio_of_a_cache_is_the_locality_of_flows():
     assert found.distinct == len(flows)
     assert found.references == flows["packets"].sum()
     assert found.hit_ratio(len(flows)) == pytest.approx(1 - len(flows) / flows["packets"].sum())
-    turns = ixp1200_remedies.in_turn(50, rounds=10)
+    turns = remedies.in_turn(50, rounds=10)
     assert [turns.hit_ratio(size) for size in (1, 49, 50)] == [0, 0, pytest.approx(0.9)]
 
 
 def test_hit_ratios_grow_with_the_cache():
-    sources = {"turn": ixp1200_remedies.in_turn(4, rounds=5)}
-    table = ixp1200_remedies.hit_ratios(sources, (1, 2, 4, 8))
+    sources = {"turn": remedies.in_turn(4, rounds=5)}
+    table = remedies.hit_ratios(sources, (1, 2, 4, 8))
     assert table["hit"].tolist() == [0, 0, 0.8, 0.8]
-    assert ixp1200_remedies.cached(sources, 4) == {"cache of 4: turn": {"cache_hit": 0.8}}
+    assert remedies.cached(sources, 4) == {"cache of 4: turn": {"cache_hit": 0.8}}
     routes = {"web": read_capture(share("data", "captures", "zeek_wikipedia.pcap")).columns}
-    hit = ixp1200_remedies.cached({}, 16, routes)["16 routes: web"]["route_cache_hit"]
+    hit = remedies.cached({}, 16, routes)["16 routes: web"]["route_cache_hit"]
     assert hit == pytest.approx(destination_locality(routes["web"]).hit_ratio(16), abs=0.1)
     assert hit > flow_locality(routes["web"]).hit_ratio(16)  # a host is asked for by several flows
 
 
 def test_every_remedy_stands_beside_the_published_machine():
     few = IXP1200.with_(**ONE)
-    sources = {"turn": ixp1200_remedies.in_turn(4, rounds=5), "never": ixp1200_remedies.in_turn(40)}
-    table = ixp1200_remedies.remedies(few, sources, rules=(512,)).set_index("remedy")
-    assert set(table.index) == {*ixp1200_remedies.REMEDIES, "cache of 16: turn", "cache of 16: never"}
+    sources = {"turn": remedies.in_turn(4, rounds=5), "never": remedies.in_turn(40)}
+    table = remedies.remedies(few, sources, rules=(512,)).set_index("remedy")
+    assert set(table.index) == {*remedies.REMEDIES, "cache of 16: turn", "cache of 16: never"}
     assert table.loc["as published", "gain"] == table.loc["cache of 16: never", "gain"] == 0
     assert table.loc["cache of 16: turn", "gain"] > 1
     assert (table["gain"] > -0.02).all()
@@ -94,11 +94,11 @@ def test_every_remedy_stands_beside_the_published_machine():
 
 @pytest.mark.slow
 def test_structures_stand_beside_the_numbers_that_were_printed(monkeypatch):
-    monkeypatch.setattr(ixp1200, "CASES", {name: {**case, **ONE} for name, case in ixp1200.CASES.items()})
-    monkeypatch.setattr(ixp1200, "OTHERS", {"as fitted": {}})
-    table = ixp1200.structures(IXP1200)
+    monkeypatch.setattr(performance, "CASES", {name: {**case, **ONE} for name, case in performance.CASES.items()})
+    monkeypatch.setattr(performance, "OTHERS", {"as fitted": {}})
+    table = performance.structures(IXP1200)
     assert len(table) == 1 + len(IXP1200.parameters.file.alternative)
-    both = ixp1200.beside_published(table, LEDGER).set_index("structure")
+    both = performance.beside_published(table, LEDGER).set_index("structure")
     assert both.loc["published", "all_many"] == LEDGER["ixp1200.diffserv.throughput.min"].point
     assert both.loc["published", "ls_sram"] == pytest.approx(0.551)
     assert both.loc["scheduler looks at its ports", "ls_me2"] > both.loc["as fitted", "ls_me2"]
@@ -107,7 +107,7 @@ def test_structures_stand_beside_the_numbers_that_were_printed(monkeypatch):
 
 
 def test_pairs_of_roles_that_fit_are_those_that_a_machine_takes():
-    table = ixp1200.role_pairs(IXP1200).set_index("roles")
+    table = performance.role_pairs(IXP1200).set_index("roles")
     choices = IXP1200.parameters.file.parameter["engine_roles"].choices
     for roles in choices:
         made = IXP1200.with_(engine_roles=roles)

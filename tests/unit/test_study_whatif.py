@@ -45,6 +45,14 @@ def test_changes_stand_in_order_and_only_beyond_the_noise(threads_bound):
     assert "back_pressure" in threads_bound.without_effect
 
 
+def test_equal_gains_stand_in_the_order_of_the_file(threads_bound):
+    file = design("ixp2400").parameters.file.parameter
+    tried = [(name, choice) for name, parameter in file.items() for choice in parameter.choices or [None]]
+    found = [(-c.gain, tried.index((c.knob, c.value if file[c.knob].choices else None))) for c in threads_bound.changes]
+    assert len({gain for gain, _ in found}) < len(found)
+    assert found == sorted(found)
+
+
 def test_a_machine_bound_by_a_fitted_number_gains_by_no_change():
     found = what_if(SLOW_HASH, LOAD)
     assert found.gains == ()

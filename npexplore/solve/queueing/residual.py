@@ -8,8 +8,8 @@
 c_k is the squared coefficient of variation of service: who is met in service stays for D_k (1 + c_k) / 2 (Reiser 1979).
 a_k are capacities with j customers. Z may be negative, a surrogate delay (Jacobson and Lazowska, CACM 25, 1982): time
 that stations count and that the customer does not spend, since its work there goes on without it or stands at two of
-them at once. Exact for exponential service and Z >= 0; else an approximation. Where no capacity falls, no customer more makes a
-network slower; and none is faster than its slowest station: X(n) <= max a_k / D_k.
+them at once. Exact for exponential service and Z >= 0; else an approximation. Where no capacity falls, no customer more
+makes a network slower; and none is faster than its slowest station: X(n) <= max a_k / D_k.
 """
 
 from __future__ import annotations

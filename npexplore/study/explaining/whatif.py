@@ -119,7 +119,7 @@ def what_if(
             impossible[f"{change[0]}={change[1]}"] = getattr(answer, "reason", "no packet finishes")
             continue
         rates[change], after[change] = rate, answer.bottleneck
-    alone = {change for change in rates if _single(design, *change)}
+    alone = [change for change in rates if _single(design, *change)]
     effect = sorted((c for c in alone if abs(rates[c] / now - 1) > WORTH), key=lambda c: -rates[c])
     best = [change for change in effect if rates[change] > now][:CONFIRMED] if solver == "simulation" else []
     intervals = _confirmed(design, workload, best, tried, range(seed, seed + CONFIRM), executor, workers)

@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from statistics import fmean
 
 from npexplore.designs import design
-from npexplore.designs.gorilla_steps import PROTOCOLS
-from npexplore.designs.gorilla_traffic import FRAME, most_and_fewest_calls, traces_of
+from npexplore.designs.gorilla.steps import PROTOCOLS
+from npexplore.designs.gorilla.traffic import FRAME, most_and_fewest_calls, traces_of
 from npexplore.golden.flow_counters import BURST, COUNTER_BITS, COUNTERS, WORD_BITS
 from npexplore.ledger import Row, facts
 from npexplore.machine.parameters import Parameters, Value

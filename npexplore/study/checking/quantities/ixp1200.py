@@ -17,7 +17,7 @@ from npexplore.ledger import Row
 from npexplore.machine.parameters import Value
 from npexplore.solve.prediction import Prediction
 from npexplore.study.checking.quantities.base import Conditions, Get, MissingError, Quantity, knobs_of, throughput
-from npexplore.study.papers import diffserv
+from npexplore.study.papers.ixp1200 import diffserv
 from npexplore.study.sweeping.lossfree import bisect
 from npexplore.study.sweeping.points import Point
 

@@ -9,7 +9,7 @@ from statistics import fmean
 import numpy as np
 
 from npexplore.designs import design
-from npexplore.designs.ixp2400 import scratch_bytes_needed
+from npexplore.designs.ixp2400.design import scratch_bytes_needed
 from npexplore.ledger import Row
 from npexplore.machine.mixes import load_mix
 from npexplore.solve.prediction import Prediction

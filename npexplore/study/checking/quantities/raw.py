@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from statistics import fmean
 
 from npexplore.designs import design
-from npexplore.designs.raw_traffic import lookup_cycles
+from npexplore.designs.raw.traffic import lookup_cycles
 from npexplore.ledger import Row
 from npexplore.machine.parameters import Parameters
 from npexplore.solve.prediction import Prediction

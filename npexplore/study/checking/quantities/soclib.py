@@ -10,14 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from statistics import fmean
 
 from npexplore.designs import design
-from npexplore.designs.soclib import (
-    ELEMENTS,
-    bits_per_cycle,
-    conflict_cycles,
-    element_cycles,
-    packet_words,
-    words_read,
-)
+from npexplore.designs.soclib.design import bits_per_cycle, conflict_cycles, words_read
+from npexplore.designs.soclib.unit import ELEMENTS, element_cycles, packet_words
 from npexplore.ledger import Row
 from npexplore.machine.parameters import Parameters
 from npexplore.solve.prediction import Prediction

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 
-from npexplore.designs.gorilla_steps import PROTOCOLS, engine_program
-from npexplore.designs.gorilla_traffic import box
+from npexplore.designs.gorilla.steps import PROTOCOLS, engine_program
+from npexplore.designs.gorilla.traffic import box
 from npexplore.errors import one_of
 from npexplore.machine.parameters import Parameters
 

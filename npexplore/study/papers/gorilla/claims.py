@@ -17,8 +17,8 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from npexplore.designs import design
-from npexplore.designs.gorilla import residence_cycles
-from npexplore.designs.gorilla_traffic import lowered
+from npexplore.designs.gorilla.design import residence_cycles
+from npexplore.designs.gorilla.traffic import lowered
 from npexplore.ledger import Ledger, facts, load
 from npexplore.machine.parameters import Parameters, Value
 from npexplore.machine.step_programs import Lowered

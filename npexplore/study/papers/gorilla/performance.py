@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from npexplore.designs import Design
-from npexplore.designs.gorilla import build, residence_cycles
-from npexplore.designs.gorilla_steps import PROTOCOLS
+from npexplore.designs.gorilla.design import build, residence_cycles
+from npexplore.designs.gorilla.steps import PROTOCOLS
 from npexplore.errors import InputError
 from npexplore.machine.parameters import Value
 from npexplore.machine.workload import CLASS
@@ -180,7 +180,7 @@ def waits(design: Design) -> pd.DataFrame:
     """Return each traffic's steps, calls, issue and residence cycles, reads: visits and demands from the program."""
     import pandas as pd
 
-    from npexplore.designs.gorilla_traffic import lowered, traces
+    from npexplore.designs.gorilla.traffic import lowered, traces
 
     rows = []
     for proto in TRAFFIC:

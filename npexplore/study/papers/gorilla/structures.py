@@ -16,9 +16,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from npexplore.designs.gorilla_steps import PROTOCOLS, engine_program
-from npexplore.designs.gorilla_steps.router import PORTS, WIDTH_BITS
-from npexplore.designs.gorilla_traffic import box, header_words
+from npexplore.designs.gorilla.steps import PROTOCOLS, engine_program
+from npexplore.designs.gorilla.steps.router import PORTS, WIDTH_BITS
+from npexplore.designs.gorilla.traffic import box, header_words
 from npexplore.golden.flow_counters import FlowCounters
 from npexplore.machine.parameters import Parameters
 from npexplore.machine.step_programs.layout import scratchpad

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from npexplore.designs import Design
-from npexplore.designs.gorilla import residence_cycles
+from npexplore.designs.gorilla.design import residence_cycles
 from npexplore.errors import InputError
 from npexplore.study.papers.gorilla.area import engine_share, scale
 

@@ -1,0 +1,6 @@
+"""Gorilla, network processors in an FPGA.
+
+design   clusters of engines, arbiters, memory channels, body buffer, reorder queue
+steps    the router as a step program: what an engine and its accelerators do with a packet
+traffic  a router's tables, frames of each kind, and the steps that they take
+"""

@@ -1,0 +1,301 @@
+"""Gorilla, network processors in an FPGA: clusters of multithreaded engines that run one step program (Secs. 3, 4).
+
+Pre-processor: a packet's body goes to the body buffer, its header gets a place in the order of arrival and goes to a
+cluster's FIFO. A thread of the cluster takes it and executes steps, `request + edit` cycles each, with the engine;
+where a step calls accelerators the thread waits and the engine goes to another. Calls go through local arbiters to the
+cluster's label table, or through two levels of arbiters to a channel of QDR memory, which gives a read each memory
+clock. Post-processor: headers leave in order of arrival and meet their bodies, whose room is free again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from npexplore.designs.base import Design
+from npexplore.designs.gorilla.traffic import FRAME, WORD, header_words, lowered, traffic
+from npexplore.errors import ModelError
+from npexplore.machine.expressions import Expression, Operand
+from npexplore.machine.machine import Machine, Pool, Start
+from npexplore.machine.parameters import Parameters
+from npexplore.machine.program import Packet, Recorder
+from npexplore.machine.resources import (
+    Arbiter,
+    BoundedQueue,
+    BufferPool,
+    Delay,
+    FifoServer,
+    Processor,
+    ReorderQueue,
+)
+from npexplore.machine.resources.arbiter import Discipline as Order
+from npexplore.machine.resources.base import Resource
+from npexplore.machine.resources.ingress import Ingress
+from npexplore.machine.resources.processor import Discipline
+from npexplore.machine.step_programs import Lowered
+from npexplore.machine.step_programs.paths import End
+
+TICKS_A_CYCLE = 3000  # a read of the memory takes 1000 (QDRII) or 500 (QDRII+)
+SCHEDULERS: Mapping[str, Discipline] = {
+    "ready": "ready_every_cycle", "ready_on_stall": "ready_on_stall", "round_robin": "strict_round_robin",
+    "packet_end": "ready_on_stall",
+}  # fmt: skip
+ARBITERS: Mapping[str, Order] = {"fair": "fair", "unfair": "fixed", "first_come": "first_come"}
+
+
+def cycle_s(p: Parameters) -> float:
+    """Return the length of a cycle of the core."""
+    return 1e-6 / float(p.core_mhz)
+
+
+def reads_per_s(p: Parameters) -> float:
+    """Return the reads a second of a channel: one each clock (QDRII), or the announced rate (QDRII+)."""
+    return 1e6 * float(p.qdr_mhz if p.memory == "qdrii" else p.qdriiplus_mops)
+
+
+def delays(p: Parameters) -> dict[str, float]:
+    """Return by accelerator the cycles that a call takes when nobody else is there."""
+    trie = float(p.lookup_delay or p.lookup_cycles)
+    return {
+        "integrity2": p.check_cycles, "integrity4": p.check_cycles, "integrity6": p.check_cycles,
+        "label_table": p.label_cycles, "lookup4": trie, "lookup6": trie * p.ipv6_delay_ratio,
+        "flow_counter": float(p.lookup_cycles if p.counter_flush == 1 else p.low_order_cycles),
+    }  # fmt: skip
+
+
+def mean_delays(p: Parameters) -> dict[str, float]:
+    """Return the same where a cache answers some lookups."""
+    found, hits = delays(p), float(p.cache_hits)
+    return found | {name: hits * p.label_cycles + (1 - hits) * found[name] for name in ("lookup4", "lookup6")}
+
+
+def channels_of(p: Parameters) -> int:
+    """Return the channels of the memory: external ones, or as many as memories inside the device make up."""
+    return int(p.internal_channels if p.memories == "internal" else p.channels)
+
+
+def overhead(p: Parameters) -> float:
+    """Return the engine's cycles beside steps: fewer where headers are shorter, which are moved in and out."""
+    spared = header_words("all") - header_words(str(p.protocols))
+    return float(p.overhead_cycles - 2 * spared * p.word_cycles)
+
+
+def issue_cycles(p: Parameters, steps: int) -> float:
+    """Return the engine's cycles for a packet that executes so many steps."""
+    return overhead(p) + float(steps * (p.request_cycles + p.edit_cycles))
+
+
+def residence_cycles(p: Parameters, found: Lowered | None = None) -> tuple[float, float]:
+    """Return a packet's mean cycles in the engine, and with the waits for replies, when nobody else is there."""
+    paths = (found or lowered(p)).paths
+    issue = sum(path.share * issue_cycles(p, len(path.steps)) for path in paths)
+    return issue, issue + sum(path.share * path.stalls(mean_delays(p)) for path in paths)
+
+
+def build(p: Parameters) -> Machine:
+    """Return the machine; raises ModelError where parameters contradict each other."""
+    cycle, found = cycle_s(p), lowered(p)
+    if p.protocols == "ipv4" and p.proto != "ipv4":
+        raise ModelError(f"a processor for IPv4 alone takes no other traffic: proto must be ipv4, got {p.proto!r}")
+    count, threads = p.clusters * p.engines, p.clusters * p.engines * p.threads
+    ideal = p.balancing == "ideal"
+    if p.when_full == "drop" and p.reorder == "on" and not ideal:
+        raise ModelError("headers that a full FIFO drops never leave in order: when_full=drop needs reorder=off")
+    resources: list[Resource] = [
+        Delay("wait"),
+        engine(p, threads + (0 if ideal else 1)),
+        Arbiter(
+            "labels", p.engines, cycle, p.label_cycles * cycle, ARBITERS[p.local_arbiter], members=p.clusters
+        ),
+        Arbiter(
+            "qdr", count, 1 / reads_per_s(p), discipline=ARBITERS[p.global_arbiter], groups=p.clusters,
+            within=ARBITERS[p.local_arbiter] if p.clusters > 1 else None, members=channels_of(p),
+        ),
+        FifoServer("qdr_write", 1 / reads_per_s(p), members=channels_of(p)),
+    ]  # fmt: skip
+    start = Start("random", cycle * max(1.0, residence_cycles(p, found)[1]))
+    work = found.record(compute(p), visit(p, found), _end(p))
+    if ideal:
+        pools = [Pool("engine", threads, _alone(p, work), home="engine", start=start)]
+    else:
+        resources += [
+            FifoServer("pre", cycle / p.lanes),
+            FifoServer("post", cycle / p.lanes),
+            BufferPool("bodies", body_words(p)),
+            BoundedQueue(
+                "fifo", p.fifo_packets, when_full=p.when_full, carries=("ticket",), members=p.clusters,
+                select=p.balancing,
+            ),
+        ]  # fmt: skip
+        if p.reorder == "on":
+            resources.append(ReorderQueue("order", p.reorder_places))
+        pools = [
+            Pool("pre", 1, _split(p)),
+            Pool("engine", threads, _in_order(p, work), home="engine", gets="fifo", start=start),
+        ]
+    return Machine(
+        p.file.name, pools, Ingress("receive", p.buffer_packets * FRAME, FRAME),
+        {resource.name: resource for resource in resources}, counted="64-byte frames", cell_bytes=FRAME,
+        tick=cycle / TICKS_A_CYCLE, facts=p, window_s=p.window_us * 1e-6, boot_s=p.boot_us * 1e-6,
+    )  # fmt: skip
+
+
+def body_words(p: Parameters) -> int:
+    """Return the words of the scratchpad's width that the body buffer has."""
+    return int(p.body_kib) * 1024 // WORD
+
+
+def engine(p: Parameters, threads: int) -> Processor:
+    """Return the engines with their thread scheduler."""
+    strict = threads if p.scheduler == "round_robin" else None
+    return Processor(
+        "engine", p.clusters * p.engines, p.core_mhz * 1e6, discipline=SCHEDULERS[p.scheduler], threads=strict
+    )
+
+
+def compute(p: Parameters) -> Callable[[Recorder, int, int, bool], None]:
+    """Return what the engine does between two waits: steps, and at the begin of a packet what moves its header."""
+
+    def run(m: Recorder, requests: int, edits: int, first: bool) -> None:
+        cycles = requests * p.request_cycles + edits * p.edit_cycles + (overhead(p) if first else 0.0)
+        if p.scheduler == "packet_end":
+            m.wait.wait(seconds=cycles * cycle_s(p))  # the thread holds its engine all along
+        else:
+            m.engine.compute(cycles=cycles)
+
+    return run
+
+
+def visit(p: Parameters, found: Lowered) -> Callable[[Recorder, str, Mapping[str, Operand]], None]:
+    """Return what a thread waits for where a step calls an accelerator."""
+    cycle, delay, read = cycle_s(p), delays(p), 1 / reads_per_s(p)
+
+    def most(amount: Operand) -> float:
+        if not isinstance(amount, Expression):
+            return float(amount)
+        return float(found.columns[amount.name].max())  # type: ignore[attr-defined]
+
+    def memory(m: Recorder, name: str, reads: Operand) -> None:
+        """A channel in turn, as many reads as it takes, then what is left of the delay."""
+        m.qdr.request(requester=m.home, grants=reads, member=m.turn(channels_of(p), f"{name} channel"))
+        m.wait.wait(seconds=max(0.0, delay[name] * cycle - most(reads) * read))
+
+    def count(m: Recorder, used: Mapping[str, Operand]) -> None:
+        """A low-order counter; now and then the counters in memory, for which nobody waits."""
+        m.wait.wait(seconds=p.low_order_cycles * cycle)
+        with m.branch(1 / p.counter_flush, "counters are flushed"), m.fork():
+            memory(m, "flow_counter", used["reads"])
+            with m.loop(used["writes"]):
+                m.qdr_write.serve(member=m.turn(channels_of(p), "write channel"))
+
+    def call(m: Recorder, name: str, used: Mapping[str, Operand]) -> None:
+        reads = used.get("reads", 0)
+        if name == "flow_counter" and p.counter_flush > 1:
+            count(m, used)
+            return
+        if name.startswith("integrity"):
+            m.wait.wait(seconds=p.check_cycles * cycle)
+        elif name == "label_table":
+            m.labels.request(requester=m.home % p.engines, member=m.home // p.engines)
+            if isinstance(reads, Expression):
+                with m.branch(reads > 0, "label miss"):
+                    memory(m, "lookup4", 1)
+            elif reads:
+                memory(m, "lookup4", reads)
+        elif name.startswith("lookup") and p.cache_hits:
+            with m.branch(float(p.cache_hits), "route is cached"):
+                m.wait.wait(seconds=p.label_cycles * cycle)
+            with m.otherwise():
+                memory(m, name, reads)
+        else:
+            memory(m, name, reads)
+        if used.get("writes"):
+            with m.fork(), m.loop(used["writes"]):
+                m.qdr_write.serve(member=m.turn(channels_of(p), "write channel"))
+
+    return call
+
+
+def _end(p: Parameters) -> End:
+    """Return what happens behind the last step: a control packet has the tables written through the data path.
+
+    The thread waits until its words are written: more of them than the channels take hold packets back.
+    """
+
+    def end(m: Recorder, step: str) -> None:
+        if step == "control" and p.update_writes:
+            with m.loop(p.update_writes):
+                m.qdr_write.serve(member=m.turn(channels_of(p), "update channel"))
+
+    return end
+
+
+def _held(p: Parameters, work: Callable[[Recorder, Packet], None]) -> Callable[[Recorder, Packet], None]:
+    """Return the work of a thread that keeps its engine to the end of its packet, if the scheduler says so."""
+    if p.scheduler != "packet_end":
+        return work
+
+    def keep(m: Recorder, packet: Packet) -> None:
+        held = m.take("engine", member=m.home)
+        work(m, packet)
+        m.give(held)
+
+    return keep
+
+
+def _alone(p: Parameters, work: Callable[[Recorder, Packet], None]) -> Callable[[Recorder, Packet], None]:
+    """Return the program where any free thread takes the next header."""
+    inner = _held(p, work)
+
+    def program(m: Recorder, packet: Packet) -> None:
+        m.receive.free(bytes=_units(p, packet) * FRAME)
+        inner(m, packet)
+
+    return program
+
+
+def _units(p: Parameters, packet: Packet) -> Operand:
+    """Return the 64-byte units of a frame."""
+    return 1 if p.frames == "minimum" else packet.units
+
+
+def _through(units: Operand, m: Recorder, serve: Callable[[], None]) -> None:
+    """Move a frame through the pre- or post-processor, unit by unit."""
+    if isinstance(units, int) and units == 1:
+        serve()
+    else:
+        with m.loop(units):
+            serve()
+
+
+def _split(p: Parameters) -> Callable[[Recorder, Packet], None]:
+    """Return the pre-processor: a body to the buffer, a header to a cluster's FIFO with its place in the order."""
+
+    def program(m: Recorder, packet: Packet) -> None:
+        units = _units(p, packet)
+        _through(units, m, m.pre.serve)
+        m.bodies.take(count=packet.body_words)
+        m.receive.free(bytes=units * FRAME)
+        ticket: Operand = m.order.enter() if p.reorder == "on" else 0
+        m.fifo.put(ticket=ticket)
+
+    return program
+
+
+def _in_order(p: Parameters, work: Callable[[Recorder, Packet], None]) -> Callable[[Recorder, Packet], None]:
+    """Return the program of a thread; the post-processor lets packets out in order while the thread goes on."""
+    inner = _held(p, work)
+
+    def program(m: Recorder, packet: Packet) -> None:
+        inner(m, packet)
+        with m.fork():
+            if p.reorder == "on":
+                m.order.leave(ticket=packet.ticket)
+            _through(_units(p, packet), m, m.post.serve)
+            m.bodies.give(count=packet.body_words)
+
+    return program
+
+
+def gorilla() -> Design:
+    """Return Gorilla with its published parameters, as 16-6-4 at 200 Mpps of IPv4."""
+    return Design.of("gorilla", build, traffic)

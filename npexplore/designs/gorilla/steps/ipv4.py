@@ -1,0 +1,93 @@
+"""The IPv4 steps (Fig. 2 of the paper): extract and check the header, look both addresses up, modify."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from npexplore.designs.gorilla.steps.outcome import fail
+from npexplore.golden.ipv4.delivery import delivery, destination_kind
+from npexplore.golden.ipv4.header import read_header
+from npexplore.golden.ipv4.martians import martian
+from npexplore.golden.ipv4.redirect import redirects
+from npexplore.golden.ipv4.ttl import decrement_ttl
+from npexplore.golden.ipv4.validate import validate
+from npexplore.golden.reasons import Reason
+from npexplore.golden.router.forward import NO_SUCH_ROUTE, UNICAST, broadcast_of
+from npexplore.golden.router.stages import reaches
+from npexplore.machine.step_programs import Call, Context, Field, StepProgram
+
+if TYPE_CHECKING:
+    from npexplore.designs.gorilla.steps.router import Box
+
+HEADER_BITS, ADDRESSES_BITS = 160, 64
+SHORTEST = 20
+
+
+def ipv4_steps(box: Box, counting: bool) -> StepProgram:
+    """Return the IPv4 steps of a router; `counting` puts the flow counter behind the lookup."""
+    router = box.ipv4
+    program = StepProgram(
+        "ipv4", "ipv4_extract",
+        [Field("ipv4_header", HEADER_BITS, lambda c: c.packet),
+         Field("ipv4_addresses", ADDRESSES_BITS, lambda c: (c.header.destination, c.header.source))],
+    )  # fmt: skip
+
+    @program.step(["ipv4_header"], [Call("header_ok", "integrity4", ["ipv4_header"])], ["ipv4_check"])
+    def ipv4_extract(c: Context) -> str:
+        if not c.header_ok:
+            c.header = read_header(c.packet)
+            c.packet = c.packet[: c.header.total_length]
+        return "ipv4_check"
+
+    @program.step(goes=["ipv4_lookup", "exception", "control"])
+    def ipv4_check(c: Context) -> str:
+        """Judge what the header says; options and packets for the router itself are left to the control processor."""
+        if c.header_ok:
+            return fail(c, c.header_ok)
+        if broadcast_of(router.links, c.header.source):
+            return fail(c, Reason.MARTIAN_SOURCE)
+        reason = martian(c.header.source, c.header.destination, router.martians)
+        if reason:
+            return fail(c, reason)
+        if c.header.header_length > SHORTEST or router.router.policy.reverse_path:
+            return "control"
+        reason = delivery(destination_kind(c.header.destination, router.links), c.link_broadcast)
+        if reason is Reason.LOCAL_DELIVERY:
+            return "control"
+        if reason:
+            return "control" if router.router.policy.directed_broadcasts else fail(c, reason)
+        c.destination, c.source = c.header.destination, c.header.source
+        c.both = box.source_lookup
+        return "ipv4_lookup"
+
+    @program.step(
+        ["ipv4_addresses"],
+        [Call("da_class", "lookup4", ["destination"]), Call("sa_class", "lookup4", ["source"], when="both")],
+        ["flow_count"] if counting else ["ipv4_modify"],
+    )
+    def ipv4_lookup(c: Context) -> str:
+        c.flow, c.after = box.flow_of(c.sa_class, c.da_class), "ipv4_modify"
+        return "flow_count" if counting else "ipv4_modify"
+
+    @program.step(["ipv4_addresses"], goes=["emit", "exception", "control"])
+    def ipv4_modify(c: Context) -> str:
+        if c.da_class is None:
+            return fail(c, Reason.NO_ROUTE)
+        hop = router.hops[c.da_class]
+        if hop.kind != UNICAST:
+            return fail(c, NO_SUCH_ROUTE[hop.kind])
+        reason, c.packet = decrement_ttl(c.packet)
+        if reason:
+            return fail(c, reason)
+        next_hop = hop.via or c.destination
+        if c.header.total_length > router.room(hop) or not reaches(router, hop.port, next_hop):
+            return "control"
+        if not hop.stack and redirects(c.port, hop.port, c.header.source, next_hop, False, router.links):
+            return "control"
+        c.out = hop.port, router.framed(hop, next_hop, c.packet)
+        return "emit"
+
+    return program
+
+
+INTEGRITY = {"integrity4": validate}

@@ -1,0 +1,100 @@
+"""The MPLS steps: extract a label, look it up, manipulate it, and back for the next one (Sec. 4.5, RFC 3031, 3032).
+
+What a router does with a stack stands in golden/mpls/switch.py; here the same goes one label at a time, three steps
+each. Entropy labels, of which the paper says nothing, are left to the control processor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from npexplore.designs.gorilla.steps.outcome import fail
+from npexplore.golden.mpls.forward import IPV6_TYPE, MPLS_TYPE, link_fault
+from npexplore.golden.mpls.stack import (
+    ENTROPY_INDICATOR,
+    ENTRY,
+    EXPLICIT_NULL4,
+    EXPLICIT_NULL6,
+    FIRST_FREE,
+    ROUTER_ALERT,
+    label_at,
+    read_stack,
+)
+from npexplore.golden.mpls.switch import HERE, NULL, is_ip, swapped, with_ttl
+from npexplore.golden.reasons import Reason, by_code
+from npexplore.golden.router.forward import IPV4_TYPE
+from npexplore.machine.step_programs import Call, Context, Field, StepProgram
+
+if TYPE_CHECKING:
+    from npexplore.designs.gorilla.steps.router import Box
+
+LABEL_BITS, IPV4 = 8 * ENTRY, 4
+
+
+def mpls_steps(box: Box, counting: bool, below: Sequence[str] = ("ipv4",)) -> StepProgram:
+    """Return the MPLS steps of a router; `below` are the protocols whose steps go on below the last label."""
+    inner = [f"{name}_extract" for name in below]
+    program = StepProgram("mpls", "mpls_extract", [Field("label_entry", LABEL_BITS, lambda c: c.packet)])
+
+    @program.step(["label_entry"], goes=["mpls_lookup", "exception", "control"])
+    def mpls_extract(c: Context) -> str:
+        if not hasattr(c, "handed"):  # the first label
+            reason = link_fault(box.ipv4.router.ports[c.port].mac, c.frame) or by_code(read_stack(c.packet).reason)
+            if reason:
+                return fail(c, reason)
+            c.handed = None
+        c.top = label_at(c.packet, 0)
+        if c.top.label == ENTROPY_INDICATOR and not c.top.bottom:
+            return "control"
+        c.ttl = c.top.ttl if c.handed is None else c.handed
+        c.label, c.null = c.top.label, c.top.label in (EXPLICIT_NULL4, EXPLICIT_NULL6)
+        c.looked_up = not c.null
+        if c.ttl <= 1:
+            return fail(c, Reason.LABEL_TTL_EXPIRED)
+        if c.label == ROUTER_ALERT and not c.top.bottom:
+            return fail(c, Reason.LABEL_ALERT)
+        if c.label < FIRST_FREE and not c.null:
+            return fail(c, Reason.LABEL_RESERVED)
+        return "mpls_lookup"
+
+    @program.step(
+        ["label_entry"], [Call("entry", "label_table", ["label"], when="looked_up")],
+        ["flow_count", "mpls_modify"] if counting else ["mpls_modify"],
+    )  # fmt: skip
+    def mpls_lookup(c: Context) -> str:
+        c.entry = NULL if c.null else c.entry
+        c.flow, c.after = box.flow_of_label(c.label), "mpls_modify"
+        leaves = c.entry is not None and c.entry.port != HERE
+        return "flow_count" if counting and leaves else "mpls_modify"
+
+    @program.step(["label_entry"], goes=["mpls_extract", *inner, "emit", "exception", "control"])
+    def mpls_modify(c: Context) -> str:
+        if c.entry is None:
+            return fail(c, Reason.LABEL_UNKNOWN)
+        below = c.packet[ENTRY:]
+        if c.entry.labels:
+            return _sent(box, c, MPLS_TYPE, swapped(c.top, c.entry, c.ttl) + below)
+        if c.top.bottom and not is_ip(below, c.label):
+            return fail(c, Reason.NOT_IP_BELOW)
+        if c.entry.port != HERE:
+            exposed = with_ttl(below, c.ttl - 1, not c.top.bottom) if c.entry.uniform else below
+            kind = MPLS_TYPE if not c.top.bottom else IPV4_TYPE if exposed[0] >> 4 == IPV4 else IPV6_TYPE
+            return _sent(box, c, kind, exposed)
+        if not c.top.bottom:
+            c.handed, c.packet = c.ttl if c.entry.uniform else None, below
+            return "mpls_extract"
+        c.packet = with_ttl(below, c.ttl, False) if c.entry.uniform else below
+        step = "ipv4_extract" if c.packet[0] >> 4 == IPV4 else "ipv6_extract"
+        return step if step in inner else "control"
+
+    return program
+
+
+def _sent(box: Box, c: Context, kind: bytes, packet: bytes) -> str:
+    """Keep the frame that leaves by the entry's port, if the link carries it."""
+    port = box.ipv4.router.ports[c.entry.port]
+    if len(packet) > port.mtu:
+        return fail(c, Reason.LABELLED_TOO_BIG)
+    c.out = port.number, c.entry.mac + port.mac + kind + packet
+    return "emit"

@@ -1,0 +1,193 @@
+"""The router's program: steps that all protocols share (Fig. 1), and the protocols' own, for any set of protocols.
+
+    dispatch -> ethernet -> protocol -> [flow_count] -> emit        exception: dropped;   control: to the processor
+
+Compiled for a scratchpad of 128 bits, IPv4 has 10 steps, IPv6 12 and MPLS with IPv4 inside 13, as section 4 says; flow
+counting adds one (section 4.5).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from npexplore.designs.gorilla.steps import ipv4, ipv6, mpls
+from npexplore.designs.gorilla.steps.accelerators import flow_counter, header_check, label_table, lookup
+from npexplore.designs.gorilla.steps.outcome import TYPES, fail
+from npexplore.errors import ModelError, one_of
+from npexplore.golden.flow_counters import FlowCounters
+from npexplore.golden.ipv6.forward import Forwarder6
+from npexplore.golden.lookup.multibit import MultibitTrie
+from npexplore.golden.mpls.label_cache import LabelCache, LabelTable
+from npexplore.golden.mpls.switch import LabelMap
+from npexplore.golden.reasons import Reason
+from npexplore.golden.router.forward import ETHERNET, Forwarder
+from npexplore.machine.step_programs import (
+    Answer,
+    Call,
+    Compiled,
+    Context,
+    Field,
+    StepProgram,
+    Trace,
+    compile_steps,
+    execute,
+)
+
+PROTOCOLS = ("ipv4", "ipv6", "mpls")
+LABELS = "labels"  # MPLS alone, without the IPv4 below it
+ORDER = (  # of the text: forward, but for labels that go round
+    "dispatch", "ethernet", "mpls_extract", "mpls_lookup", "mpls_modify", "ipv4_extract", "ipv4_check", "ipv6_extract",
+    "ipv6_check", "ipv4_lookup", "ipv6_lookup", "flow_count", "ipv4_modify", "ipv6_modify", "control", "exception",
+    "emit",
+)  # fmt: skip
+WIDTH_BITS = 128
+PORTS = {"lookup4": 2, "lookup6": 2}  # lookupx and lookupy of Fig. 2
+
+
+@dataclass
+class Box:
+    """What a router's program needs of the world: the golden router with its tables, label cache, counters.
+
+    ipv4: the golden router, whose table is a trie. source_lookup: whether source addresses are looked up too, which
+    counting needs. label_sets: of a cluster's label table.
+    """
+
+    ipv4: Forwarder
+    source_lookup: bool = False
+    label_sets: int = 64
+    counters: FlowCounters = field(default_factory=FlowCounters)
+
+    def __post_init__(self) -> None:
+        table = LabelTable()
+        for label, number in (self.labels.number if self.labels is not None else {}).items():
+            table.bind(label, number)
+        self.label_cache = LabelCache(table, sets=self.label_sets)
+
+    @property
+    def ipv6(self) -> Forwarder6 | None:
+        """The golden router's IPv6, if it has it."""
+        return self.ipv4.six
+
+    @property
+    def labels(self) -> LabelMap | None:
+        """The golden router's label map, if it has one."""
+        return self.ipv4.router.labels
+
+    def flow_of(self, source: int | None, destination: int | None) -> tuple[int, int]:
+        """Return a flow: classes of destination and source (section 4.3); the last class stands for no route."""
+        none = (1 << self.counters.class_bits) - 1
+        return none if destination is None else destination % none, none if source is None else source % none
+
+    def flow_of_label(self, label: int) -> tuple[int, int]:
+        """Return the flow that a label stands for: its upper and lower bits."""
+        bits = self.counters.class_bits
+        return label >> bits & (1 << bits) - 1, label & (1 << bits) - 1
+
+
+def router_program(box: Box, protocols: Sequence[str] = PROTOCOLS, counting: bool = False) -> StepProgram:
+    """Return the program of a router of some protocols (mpls brings the IPv4 below the labels, `labels` does not).
+
+    Raises UnknownNameError for a protocol, ModelError without one.
+    """
+    chosen = [one_of("protocol", name, (*PROTOCOLS, LABELS)) for name in protocols]
+    if not chosen:
+        raise ModelError("a router program needs at least one protocol, got none")
+    program = StepProgram(
+        "+".join(chosen), "dispatch",
+        [Field("metadata", 32, lambda c: c.port), Field("ethernet_header", 8 * ETHERNET, lambda c: c)],
+    )  # fmt: skip
+    layer3 = ["mpls" if name == LABELS else name for name in chosen]
+    first = {name: f"{name}_extract" for name in layer3}
+
+    @program.step(["metadata"], goes=["ethernet"])
+    def dispatch(c: Context) -> str:
+        """Layer 2: there is one, Ethernet."""
+        return "ethernet"
+
+    @program.step(
+        ["ethernet_header"], [Call("frame_ok", "integrity2", ["ethernet_header"])], [*first.values(), "exception"]
+    )
+    def ethernet(c: Context) -> str:
+        name = TYPES.get(c.frame[12:14], "")
+        if name not in first:
+            return fail(c, Reason.NOT_IPV4)
+        if c.frame_ok:
+            return fail(c, c.frame_ok)
+        c.link_broadcast, c.packet = bool(c.frame[0] & 1), c.frame[ETHERNET:]
+        return first[name]
+
+    parts = []
+    if "ipv4" in chosen or "mpls" in chosen:
+        parts.append(ipv4.ipv4_steps(box, counting))
+    if "ipv6" in chosen:
+        parts.append(ipv6.ipv6_steps(box, counting))
+    if "mpls" in layer3:
+        inner = [name for name in ("ipv4", "ipv6") if f"{name}_extract" in first.values() or name == "ipv4"]
+        parts.append(mpls.mpls_steps(box, counting, inner if "mpls" in chosen else ()))
+    joined = program.with_steps(*parts)
+    if counting:
+        after = [f"{name}_modify" for name in PROTOCOLS if f"{name}_modify" in joined.steps]
+
+        @joined.step(calls=[Call("count", "flow_counter", ["flow"])], goes=after)
+        def flow_count(c: Context) -> str:
+            return str(c.after)
+
+    @joined.step()
+    def control(c: Context) -> None:
+        """Hand the packet to the control processor."""
+        c.left_to_control = True
+
+    @joined.step()
+    def exception(c: Context) -> None:
+        """Drop the packet with its reason."""
+
+    @joined.step()
+    def emit(c: Context) -> None:
+        """Hand the header to the post-processor."""
+        c.sent = c.out
+
+    order = [name for name in ORDER if name in joined.steps]
+    joined.steps = {name: joined.steps[name] for name in order}
+    return joined
+
+
+def engine_program(
+    box: Box, protocols: Sequence[str] = PROTOCOLS, counting: bool = False, width_bits: int = WIDTH_BITS
+) -> Compiled:
+    """Return the compiled program of an engine."""
+    return compile_steps(router_program(box, protocols, counting), width_bits, PORTS)
+
+
+def accelerators(box: Box) -> Mapping[str, Callable[..., Answer]]:
+    """Return the accelerators of a router over its tables."""
+    assert isinstance(box.ipv4.lpm, MultibitTrie)
+    made: dict[str, Callable[..., Answer]] = {
+        "integrity2": header_check(lambda c: _frame_fault(box.ipv4, c)),
+        "lookup4": lookup(box.ipv4.lpm),
+        "flow_counter": flow_counter(box.counters),
+        **{name: header_check(check) for name, check in {**ipv4.INTEGRITY, **ipv6.INTEGRITY}.items()},
+    }
+    if box.ipv6 is not None:
+        assert isinstance(box.ipv6.lpm, MultibitTrie)
+        made["lookup6"] = lookup(box.ipv6.lpm)
+    if box.labels is not None:
+        made["label_table"] = label_table(box.label_cache, box.labels)
+    return made
+
+
+def _frame_fault(router: Forwarder, c: Any) -> Reason:
+    """Return why a frame is not for this router."""
+    own = (c.frame[:1] and c.frame[0] & 1) or c.frame[:6] == router.router.ports[c.port].mac
+    return Reason.NONE if own else Reason.OTHER_STATION
+
+
+def forward(compiled: Compiled, units: Mapping[str, Callable[..., Answer]], port: int, frame: bytes) -> Trace:
+    """Run a frame that came in by a port through the program; the context tells what became of it.
+
+    sent: (port, frame) or None; reason: why it was dropped; left_to_control: whether the processor decides.
+    """
+    return execute(
+        compiled, units, port=port, frame=frame, sent=None, reason=Reason.NONE, left_to_control=False,
+    )  # fmt: skip

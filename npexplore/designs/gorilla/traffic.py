@@ -1,0 +1,226 @@
+"""Packets for Gorilla: a router's tables, minimum-size frames of each kind, and what the step program does to them.
+
+The paper's traffic: minimum-size IPv4 packets of CAIDA traces, the same turned into IPv6, MPLS packets with one to four
+labels, and mixes (Sec. 4.5). Traces are not published: addresses are drawn anew, in routes as long as the trie has
+levels (every lookup reads all of them: the paper provides for that) or of a real table's lengths.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from npexplore.designs.gorilla.steps import Box, accelerators, engine_program, forward
+from npexplore.designs.gorilla.steps.accelerators import MEMORY
+from npexplore.designs.gorilla.steps.bodies import split
+from npexplore.errors import InputError
+from npexplore.golden.ipv4.addresses import prefix_text
+from npexplore.golden.ipv4.header import write_packet
+from npexplore.golden.ipv6 import addresses as addresses6
+from npexplore.golden.ipv6 import header as header6
+from npexplore.golden.mpls.switch import HERE
+from npexplore.golden.router.configuration import resolve
+from npexplore.golden.router.forward import ETHERNET, IPV4_TYPE, Forwarder
+from npexplore.golden.router.records import LabelRecord, PortRecord, RouteRecord, RouterFile
+from npexplore.machine.mixes import load_mix
+from npexplore.machine.parameters import Parameters
+from npexplore.machine.step_programs import Answer, Lowered, Trace, lower
+from npexplore.machine.workload import Workload
+
+FRAME, NETWORK = 64, 64 - ETHERNET  # bytes of a minimum-size frame as the paper counts, and of the packet in it
+CHECK, LARGEST, WORD = 4, 1518, 16  # frame check, the largest frame, the scratchpad's width in bytes
+PORTS, ROWS, ROUTES, LABELS = 4, 240, 64, 16
+FAR6 = 0x2002  # first bits of what is routed beyond the links
+PEER = bytes.fromhex("020000000100")
+MIXES: Mapping[str, Sequence[str]] = {
+    "ipv4": ("ipv4",), "ipv6": ("ipv6",), "mpls": ("mpls_1",), "mpls_1": ("mpls_1",), "mpls_2": ("mpls_2",),
+    "mpls_3": ("mpls_3",), "mpls_4": ("mpls_4",), "mpls_1_ipv4": ("mpls_1", "ipv4"),
+    "mpls_1_ipv6": ("mpls_1", "ipv6"), "ipv4_ipv6": ("ipv4", "ipv6"), "all": ("ipv4", "ipv6", "mpls_1", "mpls_4"),
+}  # fmt: skip
+LONGEST = ("ipv4", "ipv6", "mpls_4")
+METADATA = 4  # bytes: the 32 bits that the first step reads
+MAC = 6
+
+
+def _mac(port: int) -> bytes:
+    return bytes([2, 0, 0, 0, 0, port])
+
+
+def box(addresses: str = "deep", source_lookup: bool = False, labels: str = "warm") -> Box:
+    """Return the tables of a router with four ports.
+
+    addresses: routes as long as the tries are deep (every lookup reads all levels), or of mixed lengths. labels: a
+    cluster's table has them from the beginning (warm), or has a single set and misses most (cold).
+    """
+    rng, deep = np.random.default_rng(1), addresses == "deep"
+    ports = [
+        PortRecord(
+            name=f"p{k}", address=f"10.{k}.0.1/24", address6=f"2001:db8:{k}::1/64", mac=_mac(k).hex(":"),
+            peer_mac=(PEER[:-1] + bytes([k])).hex(":"),
+        )
+        for k in range(PORTS)
+    ]  # fmt: skip
+    routes = []
+    for k in range(ROUTES):
+        length = 32 if deep else int(rng.integers(16, 25))
+        value = int(rng.integers(20 << 24, 120 << 24)) >> (32 - length) << (32 - length)
+        routes.append(RouteRecord(prefix=prefix_text(value, length), via=f"10.{k % PORTS}.0.2"))
+        length = 64 if deep else int(rng.choice([29, 32, 40, 48, 48]))
+        wide = (FAR6 << 112 | int(rng.integers(0, 1 << 48)) << 64) >> (128 - length) << (128 - length)
+        routes.append(RouteRecord(prefix=addresses6.prefix_text(wide, length), via=f"2001:db8:{k % PORTS}::2"))
+    record = RouterFile(port=ports, route=routes, label=_labels(rng))
+    made = Box(Forwarder(resolve(record), lookup="trie20_4_8"), source_lookup, 64 if labels == "warm" else 1)
+    assert made.labels is not None
+    for label in made.labels.number if labels == "warm" else ():
+        made.label_cache.look_up(label)
+    return made
+
+
+def _labels(rng: np.random.Generator) -> list[LabelRecord]:
+    """Return labels that are popped and looked below (even ones) and labels that are swapped."""
+    chosen = rng.choice(np.arange(16, 1 << 20), LABELS, replace=False).tolist()
+    return [
+        LabelRecord(label=label, labels=[1000 + k], via=f"10.{k // 2 % PORTS}.0.2")
+        if k % 2
+        else LabelRecord(label=label)
+        for k, label in enumerate(chosen)
+    ]
+
+
+def frame(kind: str, tables: Box, rng: np.random.Generator, ttl: int = 64) -> bytes:
+    """Return a minimum-size frame of a kind of traffic (ipv4, ipv6, mpls_1 .. mpls_4), to port 0 of the router."""
+    head = _mac(0) + PEER
+    value, length, _ = tables.ipv4.lpm.routes()
+    routed = [k for k in range(len(value)) if int(value[k]) >> 24 != 10]  # not the links
+
+    def address() -> int:
+        k = routed[int(rng.integers(len(routed)))]
+        return int(value[k]) | int(rng.integers(0, 1 << (32 - int(length[k]))))
+
+    packet = write_packet(address(), address(), bytes(NETWORK - 20), ttl=ttl)
+    if kind == "ipv4":
+        return head + IPV4_TYPE + packet
+    if kind == "ipv6":
+        assert tables.ipv6 is not None
+        far = [route for route in tables.ipv6.six.routes if route.value >> 112 == FAR6]
+        source, to = (far[int(rng.integers(len(far)))].value | 1 for _ in range(2))
+        return head + b"\x86\xdd" + header6.write_packet(source, to, bytes(NETWORK - header6.SHORTEST), hop_limit=ttl)
+    depth = int(kind.removeprefix("mpls_") or 1)
+    return head + b"\x88\x47" + _stack(tables, rng, depth, ttl) + packet[: NETWORK - 4 * depth]
+
+
+def _stack(tables: Box, rng: np.random.Generator, depth: int, ttl: int) -> bytes:
+    """Return a stack of labels that are popped, but for the last one, which is swapped."""
+    assert tables.labels is not None
+    entries = {label: tables.labels.entries[number] for label, number in tables.labels.number.items()}
+    pops = [label for label, entry in entries.items() if entry.port == HERE]
+    swaps = [label for label, entry in entries.items() if entry.port != HERE]
+    chosen = [int(rng.choice(pops)) for _ in range(depth - 1)] + [int(rng.choice(swaps))]
+    words = [label << 12 | (k == depth - 1) << 8 | ttl for k, label in enumerate(chosen)]
+    return b"".join(word.to_bytes(4, "big") for word in words)
+
+
+def kinds(mix: str) -> list[str]:
+    """Return the kind of each of ROWS packets of a mix, interleaved one by one."""
+    if mix not in MIXES:
+        raise InputError(f"traffic must be one of {', '.join(MIXES)}, got {mix!r}")
+    return [MIXES[mix][k % len(MIXES[mix])] for k in range(ROWS)]
+
+
+def traces(p: Parameters) -> list[Trace]:
+    """Run the step program on the frames that the parameters ask for."""
+    counting = p.flow_counting == "on"
+    both = p.source_lookup == "always" or (p.source_lookup == "with_counting" and counting)
+    chip = p.first_level == "chip"
+    return list(_traces(p.proto, counting, both, p.addresses, p.label_tables, p.exceptions, p.controls, chip))
+
+
+def traces_of(mix: str, counting: bool = False) -> tuple[Trace, ...]:
+    """Return what the program does to packets of a mix, destinations alone looked up without counting."""
+    return _traces(mix, counting, counting, "deep", "warm", 0.0, 0.0, False)
+
+
+def most_and_fewest_calls() -> tuple[int, int]:
+    """Return the fewest and the most accelerator calls of a packet, over all traffic, with and without counting.
+
+    The fewest are those of a frame that is of no protocol the router knows.
+    """
+    found = [len(t.calls) for mix in MIXES for counting in (False, True) for t in traces_of(mix, counting)[:8]]
+    tables = box()
+    unknown = _mac(0) + PEER + b"\x88\xcc" + bytes(NETWORK)  # LLDP
+    alone = forward(engine_program(tables), accelerators(tables), 0, unknown)
+    return min(*found, len(alone.calls)), max(found)
+
+
+@lru_cache(maxsize=64)
+def _traces(
+    mix: str, counting: bool, both: bool, addresses: str, labels: str, exceptions: float, controls: float,
+    chip: bool,
+) -> tuple[Trace, ...]:  # fmt: skip
+    tables, rng = box(addresses, both, labels), np.random.default_rng(2)
+    program, units = engine_program(tables, counting=counting), dict(accelerators(tables))
+    for name in ("lookup4", "lookup6") if chip else ():
+        units[name] = _without_first_read(units[name])
+    found = []
+    for k, kind in enumerate(kinds(mix)):
+        made = frame(kind, tables, rng, 1 if _every(k, exceptions) else 64)
+        if _every(k + 2, controls):
+            made = made[:12] + IPV4_TYPE + write_packet(0x14000001, 0x0A000001, bytes(NETWORK - 20))
+        found.append(forward(program, units, 0, made))
+    return tuple(found)
+
+
+def _without_first_read(unit: Callable[..., Answer]) -> Callable[..., Answer]:
+    """Return a lookup whose first level is inside the device: a read of the external memory less."""
+
+    def answer(*given: object) -> Answer:
+        found = unit(*given)
+        return Answer(found.value, {**found.used, MEMORY: max(0, found.used[MEMORY] - 1)})
+
+    return answer
+
+
+def _every(k: int, share: float) -> bool:
+    """Say whether packet k is one of an even share."""
+    return int((k + 1) * share) > int(k * share)
+
+
+@lru_cache
+def header_bytes(kind: str) -> int:
+    """Return the bytes of a frame of a kind of traffic that go with the header; the others are its body."""
+    return len(split(frame(kind, box(), np.random.default_rng(2)))[0])
+
+
+@lru_cache
+def header_words(protocols: str) -> int:
+    """Return the words of the scratchpad that the longest headers and their metadata take, of `all` or one protocol."""
+    longest = max(header_bytes(kind) for kind in (MIXES["ipv4"] if protocols == "ipv4" else LONGEST))
+    return -(-(METADATA + longest) // WORD)
+
+
+def frame_bytes(p: Parameters) -> npt.NDArray[np.int64]:
+    """Return the bytes of each of ROWS frames, frame check and all, at random from the mix of testers or all alike."""
+    if p.frames != "imix":
+        return np.full(ROWS, LARGEST if p.frames == "maximum" else FRAME, np.int64)
+    lengths = load_mix("imix_ethernet").lengths(ROWS)
+    return np.random.default_rng(3).permutation(lengths) + ETHERNET + CHECK
+
+
+def lowered(p: Parameters) -> Lowered:
+    """Return the paths of the traffic that the parameters ask for."""
+    return lower(traces(p))
+
+
+def traffic(p: Parameters) -> Workload:
+    """Return the workload: what the program does to each packet, at the offered rate (0: as fast as they are taken)."""
+    found, sizes = lowered(p), frame_bytes(p)
+    bodies = sizes - np.array([header_bytes(kind) for kind in kinds(p.proto)])
+    columns = {"packet_bytes": sizes - ETHERNET, "body_words": -(-bodies // WORD), **found.columns}
+    if p.frames != "minimum":
+        columns["units"] = -(-sizes // FRAME)
+    named = f"{FRAME}-byte" if p.frames == "minimum" else str(p.frames)
+    load = Workload(f"{p.proto}, {named} frames", columns)
+    return load.with_arrivals(p.arrivals, p.rate_mpps * 1e6) if p.rate_mpps else load

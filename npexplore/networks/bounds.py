@@ -1,0 +1,44 @@
+"""Asymptotic bounds of a network file: throughput from above, response from below, and the station that is full first.
+
+Closed class: X <= min(N / (D + Z), min_k c_k / D_k), D the service of a pass without waiting (of a fork its longest
+branch), c_k the most work a second of station k (Denning and Buzen, Computing Surveys 10, 1978). Open: X <= rate.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from npexplore.networks.result import ClassResult, NetworkResult, StationResult, busiest
+from npexplore.networks.traffic import Traffic
+from npexplore.solve import queueing
+
+
+def solve_bounds(flows: Traffic) -> NetworkResult:
+    """Bound each class for itself; the utilizations are those at the bounds, 1 at most.
+
+    The bottleneck is the station with the largest of them; a station's mean response is the service without waiting.
+    """
+    queueing_only = ~flows.delay[:, None]
+    pass_s = flows.path * flows.mean / flows.fastest[:, None]
+    share = flows.demands / flows.fullest[:, None]  # of each station, by one pass a second
+    with np.errstate(divide="ignore"):
+        upper = np.minimum(np.where(flows.rate > 0, flows.rate, np.inf), 1 / share.max(axis=0))
+    closed = flows.population > 0
+    if closed.any():
+        away = flows.think_time + (pass_s * ~queueing_only).sum(axis=0)
+        servers = [1 if s.discipline == "delay" else s.servers for s in flows.network.station.values()]
+        bounds = queueing.multiclass_asymptotic_bounds(
+            (pass_s * queueing_only)[:, closed], flows.population[closed], away[closed], servers
+        )
+        upper[closed] = np.minimum(upper[closed], bounds.upper[0])
+    stations = {}
+    for k, name in enumerate(flows.network.station):
+        visits = float(upper @ flows.visits[k])
+        stay = float(upper @ flows.demands[k]) / flows.fastest[k] / visits if visits else None
+        busy = None if flows.delay[k] else min(float(upper @ share[k]), 1.0)
+        stations[name] = StationResult(utilization=busy, throughput=visits, mean_response=stay)
+    classes = {
+        name: ClassResult(float(upper[r]), float(pass_s[:, r].sum())) for r, name in enumerate(flows.network.classes)
+    }
+    how = "asymptotic bounds: throughput from above, response from below"
+    return NetworkResult("bounds", False, stations, classes, how, bottleneck=busiest(stations))

@@ -1,0 +1,158 @@
+"""Simulation of a network file: means over the time after the warm-up, with 95 % intervals.
+
+Numbers at stations are time integrals; response = number / throughput (Little). One seed: batch means with Student's t,
+few and long batches (Schmeiser, Operations Research 30, 1982: more than 10 to 30 gain next to nothing, and means of
+short ones are neither normal nor independent); several: replications, t over the seeds.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from npexplore._kernels import engine
+from npexplore.errors import InputError, RefusedError, SimulationError
+from npexplore.networks.description import Network
+from npexplore.networks.program import NetworkCompiler
+from npexplore.networks.result import ClassResult, NetworkResult, StationResult, busiest, refusal
+from npexplore.solve.intervals import interval, quantiles
+from npexplore.solve.run import Run, run
+from npexplore.solve.state import Snapshot
+
+BATCHES, WARM_UP = 10, 1  # kept, and cut before them
+CUSTOMERS = 200_000  # passes measured a seed
+GROWTH = 0.02  # of the customers that come: fewer may stay behind by chance
+STALLED = 1e6  # mean times without any pass end a run
+Numbers = dict[str, float]
+
+
+def simulate_network(
+    network: Network,
+    seeds: Sequence[int] = (1, 2, 3, 4, 5),
+    customers: int = CUSTOMERS,
+    progress: Callable[[int], None] | None = None,
+) -> NetworkResult:
+    """Simulate with each seed until so many passes from `in` to `out` are measured after the warm-up.
+
+    A network that cannot be run (blocked for ever, unstable beyond the room for customers) is refused with the reason.
+    Raises InputError for no seeds or too few customers; `progress` is called with the seed of every finished run.
+    """
+    if not seeds or customers < BATCHES:
+        raise InputError(f"a simulation needs a seed and {BATCHES} customers, got {len(seeds)} and {customers}")
+    try:
+        model = NetworkCompiler(network).model()
+        thinking = any(c.think_time for c in network.classes.values())
+        goal = (2 if thinking else 1) * customers * (BATCHES + WARM_UP) // BATCHES
+        runs = []
+        for seed in seeds:
+            runs.append(run(model, seed, goal, BATCHES + WARM_UP, stall_s=STALLED * longest_time(network)))
+            if progress is not None:
+                progress(seed)
+            _refuse_overflow(runs[-1])
+            _refuse_growing(network, runs[-1])
+    except (RefusedError, SimulationError) as error:
+        return refusal(network, "simulation", str(error))
+    return _result(network, runs)
+
+
+def _refuse_overflow(one: Run) -> None:
+    """Raise RefusedError where a time integral of units may have left 64 bits."""
+    most = max(server.units for server, _ in one.model.servers.values())
+    if one.snapshots[-1].now * most >= 1 << 63:
+        raise RefusedError("times differ too much from the shortest of the file for one clock")
+
+
+def _refuse_growing(network: Network, one: Run) -> None:
+    """Raise RefusedError where clearly fewer customers of a class leave than come: the network has no steady state."""
+    a, b = one.snapshots[WARM_UP], one.snapshots[-1]
+    lost = dict(zip(one.model.counters, b.counters - a.counters, strict=True))
+    for number, (name, customers) in enumerate(network.classes.items()):
+        if customers.arrivals is None:
+            continue
+        come = customers.arrivals.rate * (b.now - a.now) * one.model.tick
+        left = float((b.done - a.done)[number, engine.D_COUNT]) + float(lost.get(f"lost.{name}", 0))
+        if come - left > GROWTH * come + 6 * (customers.arrivals.dispersion() * come) ** 0.5:
+            raise RefusedError(f"no steady state: of {come:.0f} customers of class {name!r} that came, {left:.0f} left")
+
+
+def longest_time(network: Network) -> float:
+    """Return the longest of all mean times: of service, thinking, and between arrivals."""
+    times = [time.moments()[0] for c in network.classes.values() for time in c.service.values()]
+    times += [c.think_time.moments()[0] for c in network.classes.values() if c.think_time]
+    return max(times + [1 / c.arrivals.rate for c in network.classes.values() if c.arrivals])
+
+
+def _result(network: Network, runs: list[Run]) -> NetworkResult:
+    whole = [_numbers(network, one, one.snapshots[WARM_UP], one.snapshots[-1]) for one in runs]
+    means = {name: float(np.mean([numbers[name] for numbers in whole])) for name in whole[0]}
+    samples: Sequence[Numbers] = whole
+    if len(runs) == 1:
+        pairs = itertools.pairwise(runs[0].snapshots[WARM_UP:])
+        samples = [_numbers(network, runs[0], a, b) for a, b in pairs if b.now > a.now]
+    ci95 = {}
+    for name in means:
+        values = np.array([sample[name] for sample in samples])
+        values = values[np.isfinite(values)]
+        if len(values) > 1 and np.isfinite(means[name]):
+            low, high = interval(values)
+            ci95[name] = means[name] - (high - low) / 2, means[name] + (high - low) / 2
+    stations = {}
+    for name, station in network.station.items():
+        fields = _fields(means, f"stations.{name}.")
+        if station.rates:
+            fields["mean_wait"] = None
+        if station.discipline == "delay":
+            fields["utilization"] = None
+        stations[name] = StationResult(**fields)
+    classes = {}
+    tick = runs[0].model.tick
+    for number, name in enumerate(network.classes):
+        histogram = sum(one.snapshots[-1].histogram[number] - one.snapshots[WARM_UP].histogram[number] for one in runs)
+        p50, p95, p99 = quantiles(np.asarray(histogram), (0.5, 0.95, 0.99), tick)
+        classes[name] = ClassResult(**_fields(means, f"classes.{name}."), p50=p50, p95=p95, p99=p99)
+    known = {f"stations.{s}.{field}" for s in stations for field, v in vars(stations[s]).items() if v is None}
+    ci95 = {name: span for name, span in ci95.items() if name not in known}
+    how = f"{len(runs)} replications" if len(runs) > 1 else "batch means"
+    return NetworkResult(
+        "simulation", False, stations, classes, f"simulation; {how} with Student's t", None, ci95, busiest(stations)
+    )
+
+
+def _fields(means: Mapping[str, float], prefix: str) -> dict[str, float | None]:
+    found = {name.removeprefix(prefix): value for name, value in means.items() if name.startswith(prefix)}
+    return {name: value if np.isfinite(value) else None for name, value in found.items()}
+
+
+def _numbers(network: Network, one: Run, a: Snapshot, b: Snapshot) -> Numbers:
+    """Return all means between two snapshots by dotted name; NaN where nobody came."""
+    model, span = one.model, b.now - a.now
+    seconds = span * model.tick
+    counts = dict(zip(model.counters, b.counters - a.counters, strict=True))
+    free, waiting = b.integral_free - a.integral_free, b.integral_line - a.integral_line
+    found: Numbers = {}
+    for name, station in network.station.items():
+        server, number = model.servers[name]
+        busy = server.units - free[number] / span
+        line = waiting[number] / span
+        visits = float(b.grants[number] - a.grants[number])
+        per_visit = span * model.tick / visits if visits else np.nan
+        response, work = (busy + line) * per_visit, counts.get(f"work.{name}", 0) * model.tick
+        shared = station.progressive
+        found |= {
+            f"stations.{name}.utilization": work / seconds / station.fullest if shared else busy / server.units,
+            f"stations.{name}.throughput": visits / seconds,
+            f"stations.{name}.mean_number": busy + line,
+            f"stations.{name}.mean_wait": response - work / visits if shared and visits else line * per_visit,
+            f"stations.{name}.mean_response": response,
+        }
+    done = b.done - a.done
+    for number, name in enumerate(network.classes):
+        passes, lost = float(done[number, engine.D_COUNT]), float(counts.get(f"lost.{name}", 0))
+        found |= {
+            f"classes.{name}.throughput": passes / seconds,
+            f"classes.{name}.mean_response": done[number, engine.D_LATENCY] * model.tick / passes if passes else np.nan,
+            f"classes.{name}.loss": lost / (passes + lost) if passes + lost else np.nan,
+        }
+    return found

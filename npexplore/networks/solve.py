@@ -1,0 +1,39 @@
+"""Answers a network file by the solvers asked for: bounds, queueing, simulation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from npexplore.errors import one_of
+from npexplore.networks.bounds import solve_bounds
+from npexplore.networks.description import Network
+from npexplore.networks.queueing import solve_queueing
+from npexplore.networks.result import NetworkResult
+from npexplore.networks.simulation import CUSTOMERS, simulate_network
+from npexplore.networks.traffic import refuse_unstable, traffic
+
+METHODS = ("bounds", "queueing", "simulation")
+
+
+def solve_network(
+    network: Network,
+    methods: Sequence[str] = METHODS,
+    seeds: Sequence[int] = (1, 2, 3, 4, 5),
+    customers: int = CUSTOMERS,
+    progress: Callable[[int], None] | None = None,
+) -> list[NetworkResult]:
+    """Return one answer a method, in the order asked for.
+
+    customers: passes that each seed's simulation measures; `progress` is called with each seed that is done.
+    Raises UnknownNameError for a method, InputError for an unstable network or one that customers cannot leave.
+    """
+    for method in methods:
+        one_of("method", method, METHODS)
+    flows = traffic(network)
+    refuse_unstable(flows)
+    solvers: dict[str, Callable[[], NetworkResult]] = {
+        "bounds": lambda: solve_bounds(flows),
+        "queueing": lambda: solve_queueing(flows),
+        "simulation": lambda: simulate_network(network, seeds, customers, progress),
+    }
+    return [solvers[method]() for method in methods]

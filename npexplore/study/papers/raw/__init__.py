@@ -1,0 +1,7 @@
+"""Tables behind the RAW paper: rates and loads, its conclusions, its printed numbers together, whole captures.
+
+performance  offered against forwarded, loads of links, larger chips, readings
+conclusions  the seven conclusions, each as a claim
+consistency  which readings of printed numbers can be true together
+line_cards   captures go through the tiles and are compared with the golden router
+"""

@@ -1,0 +1,213 @@
+"""The RAW router's curves and maps as tables: offered against forwarded, loads of links, claims; nothing here draws."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from npexplore.designs import Design, design
+from npexplore.designs.raw.chip import Chip
+from npexplore.designs.raw.design import version_of
+from npexplore.designs.raw.traffic import LOOKUP, PIPELINE, lookup_cycles, published
+from npexplore.errors import RefusedError
+from npexplore.machine.resources import Mesh, StaticStreams
+from npexplore.machine.workload import Workload, workload
+from npexplore.solve.link_loads import link_loads
+from npexplore.solve.prediction import Prediction
+from npexplore.study.checking.quantities.raw import at
+from npexplore.study.sweeping.grid import grid
+from npexplore.study.sweeping.points import Predictions
+from npexplore.study.sweeping.sweep import sweep
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+LOSS_FREE = 0.98  # forwarded over offered: below it the line cards stall
+NAMES = {
+    "v1": "I", "v2": "II", "v3": "III", "v3d": "III.d", "v4": "IV", "v5": "V: two line cards", "null": "null router",
+}  # fmt: skip
+
+
+def offered(versions: Sequence[str], load: Workload, gbps: Sequence[float], packets: int = 1000) -> pd.DataFrame:
+    """Return forwarded rates where line cards offer packets periodically; the trace has routes of 24 bits.
+
+    Gb/s are packets a second times the mean length: a short run of unequal packets then compares with what is offered.
+    """
+    made = design("raw").with_(prefix="short" if load.name.startswith("raw_trace") else "long")
+    table = sweep(grid(made, load, version=list(versions), offered_gbps=list(gbps)), packets=packets)
+    bits = 8 * load.mean_packet_bytes
+    return table.assign(
+        forwarded_gbps=table["rate_mpps"] * bits / 1e3, forwarded_mpps=table["rate_mpps"],
+        offered_mpps=table["offered_gbps"] * 1e3 / bits,
+    )  # fmt: skip
+
+
+def loss_free(curves: pd.DataFrame) -> pd.DataFrame:
+    """Return for each version the highest offered rate that is still forwarded, and the most that is ever forwarded."""
+    import pandas as pd
+
+    rows = []
+    for version, curve in curves.groupby("design_version", sort=False):
+        passed = curve[curve["forwarded_mpps"] >= LOSS_FREE * curve["offered_mpps"]]
+        top = curve.iloc[-1]
+        rows.append({
+            "version": NAMES.get(str(version), str(version)),
+            "MLFFR, Mpps": passed["offered_mpps"].max(), "MLFFR, Gb/s": passed["offered_gbps"].max(),
+            "most, Mpps": curve["forwarded_mpps"].max(), "most, Gb/s": curve["forwarded_gbps"].max(),
+            "at the highest load, Gb/s": top["forwarded_gbps"],
+        })  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def networks(made: Design, answer: Prediction) -> dict[str, list[tuple[int | None, int | None, float]]]:
+    """Return the loads of links by network in a prediction of the RAW router."""
+    found: dict[str, dict[tuple[int | None, int | None], float]] = {}
+    for resource in Chip(made.parameters, *version_of(made.parameters)).resources():
+        if not isinstance(resource, Mesh | StaticStreams):
+            continue
+        name = {"gdn": "general dynamic network", "mdn": "memory dynamic network"}.get(
+            resource.name, f"static network {resource.name[6:7]}"
+        )
+        links = found.setdefault(name, {})
+        for link in link_loads(resource, answer):
+            links[link.source, link.target] = links.get((link.source, link.target), 0.0) + link.load
+    return {name: [(a, b, load) for (a, b), load in links.items()] for name, links in found.items()}
+
+
+def busiest_links(versions: Sequence[str], packet_bytes: int, packets: int = 1000) -> pd.DataFrame:
+    """Return for each version and network the busiest link between tiles."""
+    import pandas as pd
+
+    rows = []
+    for version in versions:
+        made = design("raw").with_(version=version)
+        answer = made.simulate(workload(packet_bytes=packet_bytes), packets=packets)
+        for name, links in networks(made, answer).items():
+            a, b, load = max(
+                ((a, b, x) for a, b, x in links if a is not None and b is not None), key=lambda item: item[2]
+            )
+            rows.append((NAMES[version], name, f"{a} to {b}", load, answer.throughput_bps / 1e9))
+    return pd.DataFrame(rows, columns=["version", "network", "busiest link", "load", "throughput, Gb/s"])
+
+
+def scaling(
+    packet_bytes: int, versions: Sequence[str] = ("v3", "v3d"), sizes: Sequence[str] = ("4x4", "8x4", "8x8"),
+    packets: int = 2000, done: Predictions | None = None,
+) -> pd.DataFrame:  # fmt: skip
+    """Return Versions III and III.d on more tiles: rates, rate a port, loss of III.d, busiest links of the networks.
+
+    done: what a check has simulated already.
+    """
+    import pandas as pd
+
+    rows = []
+    for tiles in sizes:
+        first: float | None = None
+        for version in versions:
+            made = design("raw").with_(version=version, tiles=tiles)
+            answer = saturated(version, packet_bytes, packets, done, tiles)
+            first = first or answer.rate_pps
+            ports = len(version_of(made.parameters)[1].ports)
+            loads = {
+                f"busiest link, {name}": max(x for a, b, x in links if a is not None and b is not None)
+                for name, links in networks(made, answer).items() if "dynamic" in name
+            }  # fmt: skip
+            rows.append({
+                "tiles": tiles, "version": NAMES[version], "bytes": packet_bytes, "ports": ports,
+                "Mpps": answer.rate_pps / 1e6, "Gb/s": answer.throughput_bps / 1e9,
+                "Mpps a port": answer.rate_pps / 1e6 / ports, "loss, %": 100 * (1 - answer.rate_pps / first), **loads,
+            })  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def random_sets(versions: Sequence[str], packet_bytes: int, sets: int = 4, packets: int = 2000) -> pd.DataFrame:
+    """Return rates with the study's random traffic: mean and spread over sets of 4,000 packets, beside even traffic.
+
+    busiest card: the share of packets that come by it; with 128 addresses behind random cards it is above a quarter.
+    hit: share of lookups that the golden table's reads find in the tile's cache.
+    """
+    import pandas as pd
+
+    rows = []
+    for version in versions:
+        made = design("raw").with_(version=version)
+        found, card, hits = [], [], []
+        for seed in range(1, sets + 1):
+            load = published(made.parameters, seed, packet_bytes)
+            answer = made.simulate(load, seed, packets=packets)
+            found.append(answer.rate_pps / 1e6)
+            card.append(np.bincount(load.columns[PIPELINE]).max() / len(load.packet_bytes))
+            hits.append(np.mean(load.columns[LOOKUP] == lookup_cycles(made.parameters, "long", "hit")))
+        even = [made.with_(cache=cache).simulate(workload(packet_bytes=packet_bytes), packets=packets).rate_pps / 1e6
+                for cache in ("hit", "miss")]  # fmt: skip
+        rows.append({
+            "version": NAMES[version], "bytes": packet_bytes, "mean, Mpps": np.mean(found), "least": min(found),
+            "most": max(found), "busiest card, %": 100 * np.mean(card), "hits, %": 100 * np.mean(hits),
+            "even, tables in the cache": even[0], "even, tables in memory": even[1],
+        })  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def saturated(
+    version: str, packet_bytes: int, packets: int = 2000, done: Predictions | None = None, tiles: str = "4x4"
+) -> Prediction:
+    """Return a version's answer to endless packets of one length: a longer run that a check has done, else its own."""
+    if done is not None and done.packets >= packets:
+        found = done.found.get((done.first(at(version, packet_bytes, tiles=tiles)), "simulation", done.seeds[0]))
+        if found is not None:
+            return found
+    made = design("raw").with_(version=version, tiles=tiles)
+    return made.simulate(workload(packet_bytes=packet_bytes), packets=packets)
+
+
+def by_solver(
+    versions: Sequence[str], packet_bytes: int, packets: int = 2000, done: Predictions | None = None
+) -> pd.DataFrame:
+    """Return throughput by bounds, closed request loops (where packets wait in memory), simulation, and what binds.
+
+    done: what a check has simulated already.
+    """
+    import pandas as pd
+
+    rows = []
+    for version in versions:
+        made, load = design("raw").with_(version=version), workload(packet_bytes=packet_bytes)
+        roof, seen, loops = made.bounds(load), saturated(version, packet_bytes, packets, done), float("nan")
+        with suppress(RefusedError):
+            loops = made.queueing(load).throughput_bps
+        rates = (rate / 1e9 for rate in (roof.throughput_bps, loops, seen.throughput_bps))
+        rows.append((NAMES[version], *rates, roof.bottleneck, seen.bottleneck))
+    columns = ["version", "bound, Gb/s", "request loops, Gb/s", "simulated, Gb/s", "bound by", "simulated: busiest"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def readings(versions: Sequence[str], packet_bytes: int, packets: int = 640) -> pd.DataFrame:
+    """Return the rate of each version (Mpps) as it is and with each named alternative of the machine file.
+
+    An alternative that changes nothing a version reads is not simulated again: it has the rate of the version as it is.
+    """
+    import pandas as pd
+
+    plain, load = design("raw"), workload(packet_bytes=packet_bytes)
+    made = {version: plain.with_(version=version) for version in versions}
+    hangs_on = {version: one.depends_on(load) for version, one in made.items()}
+    as_it_is = {version: one.simulate(load, packets=packets).rate_pps / 1e6 for version, one in made.items()}
+    rows = [("as it is", packet_bytes, *as_it_is.values())]
+    for alternative in plain.parameters.file.alternative:
+        rates = dict(as_it_is)
+        for version, one in made.items():
+            if any(
+                one.parameters[name] != value for name, value in alternative.set.items() if name in hangs_on[version]
+            ):
+                other = one.with_(**alternative.set)
+                rates[version] = other.simulate(load, packets=packets).rate_pps / 1e6
+        rows.append((alternative.name, packet_bytes, *rates.values()))
+    return pd.DataFrame(rows, columns=["reading", "bytes", *(NAMES[version] for version in versions)])
+
+
+def latencies(cycles: Sequence[float], clock_mhz: float) -> list[tuple[float, float, float]]:
+    """Return (cycles, nanoseconds as printed: cycles x 0.425, nanoseconds: cycles / 0.425)."""
+    return [(c, round(c * clock_mhz / 1e3), float(np.round(c / clock_mhz * 1e3))) for c in cycles]

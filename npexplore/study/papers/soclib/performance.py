@@ -1,0 +1,222 @@
+"""Throughput of the SoCLIB architectures against processors: ensembles, the lock as a chain, what moves the peak.
+
+    sleepers: a birth-death chain, births (n - j) / Z, deaths 1 / (S + c (j - 1))     (j tasks at the lock, n in all)
+
+Z are the cycles between two sections, S a section, c what each sleeper adds to a hand-over. Where births exceed deaths
+for many sleepers and not for few, two states last long: which of them a finite window sees depends on the start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from npexplore.designs import Design
+from npexplore.designs.soclib.design import bits_per_cycle, conflict_cycles, words_read
+from npexplore.designs.soclib.unit import alone_cycles, element_cycles, section_cycles
+from npexplore.errors import InputError, RefusedError, one_of
+from npexplore.golden.elements import Graph
+from npexplore.machine.parameters import Parameters, Value
+from npexplore.solve.queueing.birth_death import steady_state, transient
+from npexplore.study.sweeping.answers import usable_cores
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Floats = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
+ARCHITECTURES: Mapping[str, Mapping[str, Value]] = {
+    "one bank, mutex": {"memory": "shared", "lock": "mutex"},
+    "distributed, mutex": {"memory": "distributed", "lock": "mutex"},
+    "distributed, spin": {"memory": "distributed", "lock": "spin"},
+}
+STARTS = ("simultaneous", "staggered")
+
+
+def ensemble(
+    design: Design, processors: Iterable[int], architectures: Mapping[str, Mapping[str, Value]] = ARCHITECTURES,
+    starts: Sequence[str] = STARTS, seeds: Sequence[int] = (1, 2, 3),
+) -> pd.DataFrame:  # fmt: skip
+    """Simulate every architecture with every number of processors, start and seed.
+
+    Columns: architecture, start, processors, seed, words, throughput (bit/cycle), conflict_cycles, latency_cycles.
+    """
+    import pandas as pd
+
+    asked = list(product(architectures, starts, processors))
+
+    def runs(point: tuple[str, str, int]) -> list[tuple[object, ...]]:
+        name, start, n = point
+        at = design.with_(**architectures[name], start=start, processors=n)
+        p = at.parameters
+        rows: list[tuple[object, ...]] = []
+        for seed in seeds:
+            answer = at.simulate(seed=seed)
+            latency = None if answer.latency_s.mean is None else answer.latency_s.mean * p.clock_mhz * 1e6
+            told = words_read(p, answer), bits_per_cycle(p, answer), conflict_cycles(p, answer), latency
+            rows.append((*point, seed, *told))
+        return rows
+
+    with ThreadPoolExecutor(usable_cores()) as pool:
+        rows = [row for found in pool.map(runs, asked) for row in found]
+    columns = [
+        "architecture",
+        "start",
+        "processors",
+        "seed",
+        "words",
+        "throughput",
+        "conflict_cycles",
+        "latency_cycles",
+    ]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def spread(runs: pd.DataFrame, value: str = "throughput", by: Sequence[str] = ("architecture",)) -> pd.DataFrame:
+    """Return mean, lowest and highest `value` over seeds and starts: columns `by`, processors, VALUE, low, high."""
+    found = runs.groupby([*by, "processors"], sort=False)[value].agg(["mean", "min", "max"]).reset_index()
+    return found.rename(columns={"mean": value, "min": "low", "max": "high"})
+
+
+def peaks(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return by architecture the peak of every run over processors: where it is lowest, at the median, and highest."""
+    curve = runs.sort_values("throughput").groupby(["architecture", "start", "seed"], sort=False).tail(1)
+    found = curve.groupby("architecture", sort=False)[["processors", "throughput"]].agg(["min", "median", "max"])
+    found.columns = [f"{name} {what}" for name, what in found.columns]
+    return found.reset_index()
+
+
+def efficiency(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return speed-up over one processor of the same architecture, and speed-up over the number of processors."""
+    mean = spread(runs)
+    one = mean[mean["processors"] == 1].set_index("architecture")["throughput"]
+    speed_up = mean["throughput"] / mean["architecture"].map(one)
+    return mean.assign(speed_up=speed_up, efficiency=speed_up / mean["processors"])
+
+
+def analytic(
+    design: Design, processors: Iterable[int], architectures: Mapping[str, Mapping[str, Value]] = ARCHITECTURES
+) -> pd.DataFrame:  # fmt: skip
+    """Return bounds and queueing (where it answers): columns architecture, solver, processors, throughput."""
+    import pandas as pd
+
+    rows = []
+    for name, n in product(architectures, processors):
+        at = design.with_(**architectures[name], processors=n)
+        for solver in ("bounds", "queueing"):
+            try:
+                answer = at.bounds() if solver == "bounds" else at.queueing()
+            except RefusedError:
+                continue
+            rows.append((name, solver, n, bits_per_cycle(at.parameters, answer)))
+    return pd.DataFrame(rows, columns=["architecture", "solver", "processors", "throughput"])
+
+
+def highest(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return the highest mean of each curve of an ensemble: columns change, processors_at_peak, throughput_at_peak."""
+    mean = spread(runs)
+    top = mean.loc[mean.groupby("architecture", sort=False)["throughput"].idxmax()]
+    return top[["architecture", "processors", "throughput"]].rename(
+        columns={"architecture": "change", "processors": "processors_at_peak", "throughput": "throughput_at_peak"}
+    )
+
+
+def what_moves(
+    design: Design, changes: Mapping[str, Mapping[str, Value]], processors: Sequence[int], seeds: Sequence[int] = (1,),
+) -> pd.DataFrame:  # fmt: skip
+    """Return where variants of one design are fastest, started together (columns as `highest`)."""
+    return highest(ensemble(design, processors, changes, starts=("simultaneous",), seeds=seeds))
+
+
+@dataclass(frozen=True)
+class LockChain:
+    """The mutex as a birth-death chain over the tasks at it; rates are per cycle."""
+
+    births: Floats
+    deaths: Floats
+    packet_bits: float
+
+    @staticmethod
+    def of(p: Parameters) -> LockChain:
+        """Return the chain of a design's parameters (a segment each, mutex); two sections a packet."""
+        n, section = int(p.processors), float(section_cycles(p))
+        between = (alone_cycles(p) - 2 * section) / 2
+        j = np.arange(n, dtype=np.float64)
+        deaths = 1.0 / (section + p.wake_cycles * (j > 0) + p.waiter_cycles * j)
+        return LockChain((n - j) / between, deaths, 8.0 * float(p.packet_bytes))
+
+    def throughput(self, share: Floats) -> float:
+        """Return bits per cycle for the shares of time spent with 0..n tasks at the lock."""
+        return float(share[1:] @ self.deaths) / 2 * self.packet_bits
+
+    def steady(self) -> float:
+        """Return the throughput of an endless run."""
+        return self.throughput(steady_state(self.births, self.deaths))
+
+    def within(self, cycles: float, at_lock: int) -> float:
+        """Return the mean throughput of a window that begins with so many tasks at the lock."""
+        return self.throughput(transient(self.births, self.deaths, at_lock, [cycles]).average[0])
+
+    def rests(self) -> list[tuple[int, str]]:
+        """Return where births and deaths balance: (tasks at the lock, stable or unstable)."""
+        drift = np.append(self.births[1:], 0.0) - self.deaths  # with 1..n tasks there
+        before = np.append(self.births[0], drift[:-1])
+        turns = [(k + 1, "stable" if drift[k] < 0 else "unstable") for k in range(len(drift))]
+        return [turn for turn, a, b in zip(turns, before, drift, strict=True) if (a > 0) != (b > 0)]
+
+
+def two_states(design: Design, processors: Iterable[int]) -> pd.DataFrame:
+    """Return the chain's answers: columns processors, endless, from_empty, from_full, rests (as text)."""
+    import pandas as pd
+
+    rows = []
+    for n in processors:
+        p = design.with_(**ARCHITECTURES["distributed, mutex"], processors=n).parameters
+        chain, window = LockChain.of(p), float(p.window_cycles - p.boot_cycles)
+        told = ", ".join(f"{j} ({kind})" for j, kind in chain.rests())
+        rows.append((n, chain.steady(), chain.within(window, 0), chain.within(window, n), told))
+    return pd.DataFrame(rows, columns=["processors", "endless", "from_empty", "from_full", "rests"])
+
+
+def elements(design: Design) -> pd.DataFrame:
+    """Return the timed elements in their order: columns element, cycles, share (of the longest way)."""
+    import pandas as pd
+
+    cycles = element_cycles(design.parameters)
+    total = sum(cycles.values())
+    rows = [(name, n, n / total) for name, n in cycles.items()]
+    return pd.DataFrame(rows, columns=["element", "cycles", "share"])
+
+
+def ways(design: Design, graph: Graph, frames: Iterable[tuple[str, bytes]] | None = None) -> pd.DataFrame:
+    """Return the ways through a graph at the table's prices; with frames (device, bytes), those that they went.
+
+    Columns: way, exit, elements, cycles, packets, share (of the packets). The way is its first and its last elements.
+    """
+    import pandas as pd
+
+    prices = element_cycles(design.parameters)
+    found = graph.ways(prices) if frames is None else graph.traffic(frames, prices)
+    total = sum(way.packets for way in found)
+    rows = [
+        (
+            " → ".join(way.path if len(way.path) <= 4 else [way.path[0], "...", *way.path[-3:]]), way.exit,
+            len(way.path), way.cycles, way.packets, way.packets / total if total else None,
+        )
+        for way in found
+    ]  # fmt: skip
+    return pd.DataFrame(rows, columns=["way", "exit", "elements", "cycles", "packets", "share"])
+
+
+def way_of(design: Design, graph: Graph, entry: str, left: str) -> list[tuple[str, float]]:
+    """Return (element class, cycles) along the dearest way from an entry's device to an exit; raises InputError."""
+    prices = element_cycles(design.parameters)
+    first = graph.entries()[one_of("device", entry, graph.entries())]
+    found = [way for way in graph.ways(prices) if way.path[0] == first and way.exit == left]
+    if not found:
+        raise InputError(f"no way leads from {entry!r} to the exit {left!r}")
+    return [(graph.elements[name].kind, graph.cycles([name], prices)) for name in found[0].path]

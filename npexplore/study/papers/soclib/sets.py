@@ -1,0 +1,239 @@
+"""Sets of parameters of the SoCLIB unit that meet its calibration rows, and what each of them predicts.
+
+    compute  = cycles of a packet that the words of one processor leave, less all that is assumed
+    accesses, cycles a sleeper, section: halved until throughput is highest with 8, with 27, with 45 (spin) processors
+
+What the paper does not print is drawn at random (`RANGES`); a draw is kept if the peaks are met within one processor.
+Only calibration rows are read. `blind` sets leave the spin lock's row out: what they say of it is predicted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from npexplore.designs import Design, design
+from npexplore.designs.soclib.design import bits_per_cycle, conflict_cycles
+from npexplore.designs.soclib.unit import alone_cycles, packet_words
+from npexplore.ledger import Facts, facts
+from npexplore.machine.parameters import Value
+from npexplore.paths import share
+from npexplore.study.papers.soclib.performance import ARCHITECTURES
+from npexplore.study.sweeping.answers import usable_cores
+from npexplore.toml import Record, decode
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ROWS = {"one bank, mutex": "soclib.exp1.peak.cpus", "distributed, mutex": "soclib.exp2.peak.cpus",
+        "distributed, spin": "soclib.exp3.peak.cpus"}  # fmt: skip
+WORDS = "soclib.baseline.words"
+RANGES: Mapping[str, Sequence[Value]] = {
+    "latency_cycles": range(1, 9),
+    "bank_cycles": (1, 2, 3),
+    "global_cycles": (1, 2, 3),
+    "global_accesses": range(10, 61, 5),
+    "section_accesses": range(0, 21, 5),
+    "gap_cycles": range(10, 61, 5),
+    "wake_cycles": (0, 50, 100, 200),
+    "bursts": (12, 24, 48),
+    "jitter": (0.03, 0.06, 0.12, 0.2),
+    "start": ("simultaneous", "staggered"),
+}
+SECTIONS = range(401)  # cycles of work under the lock: drawn where the spin lock's row is left out
+AROUND = range(-4, 5)  # processors about a printed peak at which throughput is looked at
+SLACK = 1  # processors by which a peak may be missed
+BEYOND = (28, 29, 30, 32, 34, 36, 40)  # processors with which a fall behind 27 is looked for
+STEEP = 0.9  # of proportional growth: less is behind the peak of a spin lock
+
+
+class ParameterSet(Record, frozen=True, kw_only=True):
+    """One set, and the rows that it was fitted to."""
+
+    fitted_to: list[str]
+    set: dict[str, Value]
+
+    @property
+    def blind(self) -> bool:
+        """Say whether the peak of spin locks is predicted."""
+        return ROWS["distributed, spin"] not in self.fitted_to
+
+
+class SetFile(Record, frozen=True, kw_only=True):
+    """Schema of models/sets/*.toml."""
+
+    design: str
+    about: str
+    set: list[ParameterSet]
+
+
+def load_sets() -> list[ParameterSet]:
+    """Return the recorded sets of the SoCLIB unit; raises InputError, or UnknownNameError for no parameter of it."""
+    path = share("models", "sets", "soclib.toml")
+    file: SetFile = decode(path.read_bytes(), SetFile, path)
+    for one in file.set:
+        design(file.design).with_(**one.set)
+    return file.set
+
+
+def written(sets: Sequence[ParameterSet]) -> str:
+    """Return sets as the text of models/sets/soclib.toml."""
+
+    def told(value: Value) -> str:
+        return f'"{value}"' if isinstance(value, str) else str(value)
+
+    head = """# Sets of parameters that the calibration rows of the SoCLIB multiprocessor admit, found by
+# study/papers/soclib/sets.py; those without exp3.peak.cpus were not fitted to the spin lock's peak.
+
+design = "soclib"
+about = "what the paper does not print drawn at random, the rest fitted to the words of one processor and to the peaks"
+"""
+    entries = [
+        f"\n[[set]]\nfitted_to = [{', '.join(told(row) for row in one.fitted_to)}]\n"
+        f"set = {{ {', '.join(f'{name} = {told(value)}' for name, value in one.set.items())} }}\n"
+        for one in sets
+    ]
+    return head + "".join(entries)
+
+
+# ---- the search
+
+
+def throughput(at: Design, architecture: str, processors: int, seeds: Sequence[int]) -> float:
+    """Return the mean bits per cycle over seeds."""
+    made = at.with_(**ARCHITECTURES[architecture], processors=processors)
+    return fmean(bits_per_cycle(made.parameters, made.simulate(seed=seed)) for seed in seeds)
+
+
+def peak(at: Design, architecture: str, printed: int, seeds: Sequence[int]) -> int:
+    """Return with how many processors throughput is highest, among those about a printed number."""
+    counts = [printed + more for more in AROUND if printed + more > 0]
+    return max(counts, key=lambda n: throughput(at, architecture, n, seeds))
+
+
+def with_words(at: Design, known: Facts) -> Design | None:
+    """Return a design whose one processor delivers the printed words, None if too little is left for work."""
+    p = at.parameters
+    point = known[WORDS].point
+    assert point is not None
+    one = at.with_(**ARCHITECTURES["one bank, mutex"], processors=1).parameters
+    cycles = (p.window_cycles - p.boot_cycles) * packet_words(p) / point
+    left = round(cycles - (alone_cycles(one) - p.compute_cycles))
+    return at.with_(compute_cycles=left) if left > 0 else None
+
+
+def fitted(assumed: Mapping[str, Value], blind: bool, seeds: Sequence[int] = (1,)) -> dict[str, Value] | None:
+    """Return the assumed values with the fitted ones, None where no values meet the rows; reads calibration alone."""
+    known = facts()
+    printed = {name: int(known[row].point or 0) for name, row in ROWS.items()}
+    at = design("soclib").with_(**assumed)
+    bank = int(at.parameters.bank_cycles)
+    steps: list[tuple[str, str, int, int]] = [
+        ("waiter_cycles", "distributed, mutex", 0, 800), ("memory_accesses", "one bank, mutex", 2000, 12_000 // bank),
+    ]  # fmt: skip
+    if not blind:
+        steps.insert(0, ("section_cycles", "distributed, spin", 0, 600))
+    names = [name for name, *_ in steps]
+    at = at.with_(memory_accesses=6600 // bank)
+    for name, architecture, low, high in steps:
+        made = _halved(at, name, architecture, low, high, printed[architecture], known, seeds)
+        if made is None:
+            return None
+        at = made
+    exact = with_words(at, known)
+    if exact is None:
+        return None
+    for _, architecture, *_ in steps:
+        if abs(peak(exact, architecture, printed[architecture], (1, 2, 3)) - printed[architecture]) > SLACK:
+            return None
+    return {**assumed, **{name: exact.parameters[name] for name in ("compute_cycles", *names)}}
+
+
+def _halved(
+    at: Design, name: str, architecture: str, low: int, high: int, printed: int, known: Facts, seeds: Sequence[int]
+) -> Design | None:
+    """Return the design with a value that puts the peak where it is printed: the larger it is, the earlier the peak."""
+    while low <= high:
+        middle = (low + high) // 2
+        made = with_words(at.with_(**{name: middle}), known)
+        if made is None:
+            high = middle - 1
+            continue
+        found = peak(made, architecture, printed, seeds)
+        if found == printed:
+            return made
+        low, high = (middle + 1, high) if found > printed else (low, middle - 1)
+    return None
+
+
+def search(draws: int, seed: int, blind: bool, note: Callable[[str], None] = lambda text: None) -> list[ParameterSet]:
+    """Return the sets that some random draws lead to, in the order of the draws."""
+    rng = np.random.default_rng(seed)
+    asked = []
+    for _ in range(draws):
+        values = {name: choices[int(rng.integers(len(choices)))] for name, choices in RANGES.items()}
+        asked.append(values | ({"section_cycles": SECTIONS[int(rng.integers(len(SECTIONS)))]} if blind else {}))
+
+    def one(assumed: dict[str, Value]) -> dict[str, Value] | None:
+        found = fitted(assumed, blind)
+        note("kept" if found else "no values meet the rows")
+        return found
+
+    rows = [WORDS, *(row for name, row in ROWS.items() if not blind or name != "distributed, spin")]
+    with ThreadPoolExecutor(usable_cores()) as pool:
+        return [ParameterSet(fitted_to=rows, set=found) for found in pool.map(one, asked) if found]
+
+
+# ---- what the sets predict
+
+
+def spin_peak(at: Design, seed: int = 1, least: int = 24, most: int = 72) -> tuple[int, float]:
+    """Return with how many processors throughput of spin locks is highest, and the throughput, by halving.
+
+    `most` stands for itself and all that is beyond.
+    """
+    found = {least: throughput(at, "distributed, spin", least, (seed,))}
+    low, high = least, most + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        found[middle] = throughput(at, "distributed, spin", middle, (seed,))
+        grows = found[middle] > STEEP * found[least] / least * middle
+        low, high = (middle, high) if grows else (low, middle)
+    best = max(found, key=lambda n: found[n])
+    return best, found[best]
+
+
+def predictions(sets: Sequence[ParameterSet], seed: int = 1) -> pd.DataFrame:
+    """Return what each set predicts: one row a set. Mutexes: the mean of three seeds; spin locks: one run.
+
+    Columns: set, blind, mutex_at_27, fall_at (first of BEYOND with less than half of it), conflicts_at_28 (million
+    cycles), spin_over_mutex (largest difference up to 24 processors), spin_peak, spin_at_peak, and
+    faster_than_one (throughput of a processor at that peak over that of one alone).
+    """
+    import pandas as pd
+
+    def one(k: int) -> tuple[object, ...]:
+        at = design("soclib").with_(**sets[k].set)
+
+        def mutex(n: int) -> float:
+            return throughput(at, "distributed, mutex", n, (seed, seed + 1, seed + 2))
+
+        rates = {n: mutex(n) for n in (8, 16, 24, 27)}
+        fall = next((n for n in BEYOND if mutex(n) < rates[27] / 2), None)
+        made = at.with_(**ARCHITECTURES["distributed, mutex"], processors=28)
+        runs = [conflict_cycles(made.parameters, made.simulate(seed=seed + more)) or 0.0 for more in range(3)]
+        conflicts = fmean(runs)
+        apart = max(abs(throughput(at, "distributed, spin", n, (seed,)) / rates[n] - 1) for n in (8, 16, 24))
+        top, best = spin_peak(at, seed)
+        alone = throughput(at, "distributed, spin", 1, (seed,))
+        return k + 1, sets[k].blind, rates[27], fall, conflicts / 1e6, apart, top, best, best / top / alone
+
+    with ThreadPoolExecutor(usable_cores()) as pool:
+        rows = list(pool.map(one, range(len(sets))))
+    columns = ["set", "blind", "mutex_at_27", "fall_at", "conflicts_at_28", "spin_over_mutex", "spin_peak",
+               "spin_at_peak", "faster_than_one"]  # fmt: skip
+    return pd.DataFrame(rows, columns=columns)

@@ -1,0 +1,89 @@
+"""Recorded parameter sets of the SoCLIB unit: they meet the rows that they name, and only those were read."""
+
+import pytest
+
+from npexplore.designs import design
+from npexplore.designs.soclib.design import words_read
+from npexplore.designs.soclib.unit import packet_words
+from npexplore.errors import UnknownNameError
+from npexplore.ledger import facts, load
+from npexplore.paths import share
+from npexplore.study.papers.soclib import sets
+
+RECORDED = sets.load_sets()
+PRINTED = {name: int(facts()[row].point) for name, row in sets.ROWS.items()}
+
+
+def test_sets_of_both_kinds_are_recorded():
+    assert {one.blind for one in RECORDED} == {True, False}
+    assert len(RECORDED) >= 8
+
+
+def test_only_calibration_rows_were_fitted_to():
+    roles = {row.key: row.role for row in load()}
+    assert {roles[row] for one in RECORDED for row in one.fitted_to} == {"calibration"}
+    assert {roles[row] for row in [sets.WORDS, *sets.ROWS.values()]} == {"calibration"}
+
+
+def test_the_file_is_what_would_be_written():
+    assert sets.written(RECORDED) == share("models", "sets", "soclib.toml").read_text()
+
+
+@pytest.mark.parametrize("k", range(len(RECORDED)))
+def test_each_set_delivers_the_words_of_one_processor(k):
+    one = design("soclib").with_(**RECORDED[k].set)
+    assert words_read(one.parameters, one.bounds()) == pytest.approx(689, rel=1e-3)
+    spread = words_read(one.parameters, one.simulate())
+    assert spread == pytest.approx(689, abs=2 * packet_words(one.parameters))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("k", range(len(RECORDED)))
+def test_each_set_meets_the_peaks_that_it_was_fitted_to(k):
+    at = design("soclib").with_(**RECORDED[k].set)
+    for name, row in sets.ROWS.items():
+        if row in RECORDED[k].fitted_to:
+            assert abs(sets.peak(at, name, PRINTED[name], (1, 2, 3)) - PRINTED[name]) <= sets.SLACK
+
+
+def test_too_much_assumed_leaves_no_work():
+    at = design("soclib").with_(memory_accesses=20_000)
+    assert sets.with_words(at, facts()) is None
+    assert sets.with_words(design("soclib"), facts()).parameters.compute_cycles == pytest.approx(19505, abs=60)
+
+
+@pytest.mark.slow
+def test_halving_finds_the_peak_of_spin_locks():
+    at = design("soclib")
+    rates = {n: sets.throughput(at, "distributed, spin", n, (1,)) for n in range(40, 52)}
+    best, rate = sets.spin_peak(at)
+    assert (best, rate) == (max(rates, key=rates.get), max(rates.values()))
+
+
+def test_a_peak_beyond_the_last_count_is_told_by_it():
+    best, rate = sets.spin_peak(design("soclib"), least=8, most=16)
+    assert best == 16
+    assert rate == pytest.approx(16 / 8 * sets.throughput(design("soclib"), "distributed, spin", 8, (1,)), rel=0.05)
+
+
+def test_predictions_are_one_row_a_set():
+    table = sets.predictions(RECORDED[:1])
+    assert list(table["set"]) == [1]
+    assert table["mutex_at_27"].between(0.2, 0.31).all()
+    assert (table["faster_than_one"] < 1).all()
+
+
+def test_sets_name_parameters_that_are_there(monkeypatch, tmp_path):
+    (tmp_path / "models" / "sets").mkdir(parents=True)
+    text = 'design = "soclib"\nabout = "x"\n[[set]]\nfitted_to = []\nset = { waiter_cycle = 3 }\n'
+    (tmp_path / "models" / "sets" / "soclib.toml").write_text(text)
+    monkeypatch.setattr(sets, "share", lambda *parts: tmp_path.joinpath(*parts))
+    with pytest.raises(UnknownNameError, match="waiter_cycle"):
+        sets.load_sets()
+
+
+@pytest.mark.slow
+def test_the_search_finds_the_recorded_sets_again():
+    found = sets.search(2, 7, blind=True)
+    assert found == [one for one in RECORDED if one.blind][: len(found)]
+    assert len(found) == 1
