@@ -118,7 +118,8 @@ def _completed(uses: Uses, place: str, live: Value) -> Uses:
         hold.squares = hold.seconds**2 / np.maximum(hold.visits, TINY) if hold.squares is None else hold.squares
         total = total + inner
         if uses.aside:
-            uses.beside[hold.server] = uses.beside.get(hold.server, 0.0) + inner
+            full = hold.seconds if hold.server == uses.limit else inner
+            uses.beside[hold.server] = uses.beside.get(hold.server, 0.0) + full
         else:
             uses.spent[limit, hold.server] = uses.spent.get((limit, hold.server), 0.0) + inner
     if not uses.aside:

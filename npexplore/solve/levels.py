@@ -150,12 +150,11 @@ class Levels:
             self._check(name)
         try:
             for (chain, name), seconds in self._spent.items():
-                server = self.servers.get(name)
-                if np.all(seconds <= 0) or (server is not None and server.role == "hidden"):
+                if np.all(seconds <= 0):
                     continue
                 for depth, one in enumerate(chain):
                     self._note(self._around, one, chain[:depth])
-                if server is not None:
+                if name:
                     self._note(self._home, name, chain)
         except _CrossedError as error:
             for name in error.names:

@@ -1,0 +1,145 @@
+"""What solvers derive from one record of a visit agrees, for every listed kind with random parameters and visits.
+
+one thread       simulated latency and busy times = the demands' (>= where a visit may meet what the last one left)
+any threads      busy time of a server >= packets x demand, latency >= the demands'
+queueing         <= bounds; with one thread, and nothing that goes on beside the packet, = bounds
+simulation       <= bounds, but for the packets under way at the ends of its window
+"""
+
+import itertools
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reference.random_kinds import DRAW, drawn
+from reference.small_machines import NS, QUIET, TICK, machine, packets, told
+
+from npexplore._kernels import engine
+from npexplore.errors import RefusedError
+from npexplore.machine.resources import Delay
+from npexplore.solve.batch import Batch
+from npexplore.solve.bounds import bounds
+from npexplore.solve.demanded import demanded
+from npexplore.solve.levels import Levels
+from npexplore.solve.model import build
+from npexplore.solve.network import queueing
+from npexplore.solve.run import run
+
+LOAD = packets(64)
+SEEDS = st.integers(0, 10**9)
+PACKETS = 150
+
+
+def made_of(parts, visits, threads, quiet):
+    """A machine whose threads make the visits in this order, all left behind being over between two if `quiet`."""
+
+    def program(m, packet):
+        for part in visits:
+            part.act(m)
+            m.think.wait(seconds=QUIET if quiet else 5 * NS)
+
+    resources = [Delay("think"), *itertools.chain.from_iterable(part.resources for part in parts)]
+    home = next((part.home for part in parts if part.home is not None), None)
+    return machine(resources, program, threads, home)
+
+
+def measured(made, rounds=PACKETS):
+    """Latency and busy seconds per packet, packets a second, and the span in seconds, of a run without its start."""
+    model = build(made, LOAD)
+    shots = run(model, 7, 2 * rounds, 2).snapshots
+    first, last = shots[1], shots[-1]
+    finished, ticks = int((last.done - first.done)[0, engine.D_COUNT]), last.now - first.now
+    busy = {}
+    for name, (server, number) in model.servers.items():
+        part = slice(number, number + server.members)
+        free = int((last.integral_free - first.integral_free)[part].sum())
+        busy[name] = (server.units * server.members * ticks - free) * TICK / finished
+    latency = int((last.done - first.done)[0, engine.D_LATENCY]) * TICK / finished
+    return latency, busy, finished / (ticks * TICK), ticks * TICK
+
+
+def shown(made, found):
+    """Servers whose time the demands tell."""
+    hidden = {server.name for server in made.servers().values() if server.role == "hidden"}
+    return {name: demand.seconds for name, demand in found.servers.items() if name not in hidden}
+
+
+def alone(kind, seed):
+    """One thread, one visit at a time: the demands and the run of a visit."""
+    part = drawn(kind, random.Random(seed))
+    if part.last:
+        return None
+    made = made_of([part], [part], 1, quiet=True)
+    return part, made, told(made, LOAD), measured(made, 12)
+
+
+def holds_alone(kind, seed):
+    """The law of one thread; False where it is broken."""
+    case = alone(kind, seed)
+    if case is None or case[0].varies:
+        return True
+    _, made, found, (latency, busy, *_) = case
+    exact = abs(latency - found.latency) <= 1e-9 * latency + 12 * TICK
+    told_times = shown(made, found)
+    return exact and all(
+        abs(busy[name] - seconds) <= 1e-6 * seconds + 12 * TICK
+        for name, seconds in told_times.items() if not made.servers()[name].kept_waiting
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", sorted(DRAW))
+@settings(max_examples=40)
+@given(seed=SEEDS)
+def test_a_lone_visit_takes_what_its_demands_tell(kind, seed):
+    assert holds_alone(kind, seed)
+
+
+MIXES = st.lists(st.sampled_from(sorted(set(DRAW) - {"queue", "mesh", "streams"})), min_size=1, max_size=3)
+
+
+def mixed(kinds, seed):
+    """Resources of some kinds, and a few visits to them in random order."""
+    r = random.Random(seed)
+    parts = [drawn(kind, r, name) for kind, name in zip(kinds, "abc", strict=False)]
+    homes = [part for part in parts if part.home is not None]
+    for extra in homes[1:]:
+        parts.remove(extra)
+    return parts, r.choices(parts, k=r.randint(1, 4))
+
+
+@settings(max_examples=150)
+@given(kinds=MIXES, seed=SEEDS, threads=st.integers(1, 16))
+def test_busy_times_latencies_and_rates_keep_to_the_demands(kinds, seed, threads):
+    parts, visits = mixed(kinds, seed)
+    made = made_of(parts, visits, threads, quiet=False)
+    found, limit = told(made, LOAD), bounds(made, LOAD)
+    latency, busy, rate, span = measured(made)
+    under_way = 2 * threads / PACKETS
+    assert rate <= limit.rate_pps * (1 + 1e-9) + 2 * threads / span
+    if any(part.varies for part in parts):  # a row hit is the least that an access may take
+        return
+    assert latency >= found.latency * (1 - 1e-6) - 50 * TICK
+    for name, seconds in shown(made, found).items():
+        assert busy[name] >= seconds * (1 - 1e-6 - 2 * under_way) - 50 * TICK, name
+
+
+@settings(max_examples=250)
+@given(kinds=MIXES, seed=SEEDS, threads=st.integers(1, 16))
+def test_queueing_stays_below_the_roofline_and_meets_it_with_one_thread(kinds, seed, threads):
+    """`queueing` raises where it is above; what it says is no clamp's: the network's own throughput is looked at."""
+    parts, visits = mixed(kinds, seed)
+    made = made_of(parts, visits, threads, quiet=False)
+    batch = Batch.of([demanded(made, LOAD)])
+    limit = min(float(rates[0]) for rates in batch.ceilings().values())
+    try:
+        answer = queueing(made, LOAD)
+        levels = Levels(batch, threads)
+        _, solved = levels.solve()
+    except RefusedError:
+        return
+    assert answer.rate_pps <= limit * (1 + 1e-9)
+    if not batch.aside:  # what nobody waits for has no station
+        assert float(solved.throughput[0, -1]) <= limit * (1 + 1e-9)
+    if threads == 1 and not batch.aside and not batch.overlap:
+        assert answer.rate_pps == pytest.approx(limit, rel=1e-9)
