@@ -122,7 +122,8 @@ class Levels:
         Where it is the scarcest of them, nobody waits inside: the time there is then its own.
         """
         points, ceilings = len(self.batch), self.batch.ceilings()
-        inside = {server for chain, server in self._spent if name in chain and server in ceilings}
+        under = [(*chain[chain.index(name) + 1 :], server) for chain, server in self._spent if name in chain]
+        inside = {server for servers in under for server in servers if server in ceilings}
         least = np.min([np.full(points, np.inf), *(ceilings[server] for server in inside)], axis=0)
         scarcest = ceilings[name] <= least
         spent: Spent = {}
@@ -156,6 +157,9 @@ class Levels:
                     self._note(self._around, one, chain[:depth])
                 if name:
                     self._note(self._home, name, chain)
+            both = [name for name in self._home if name in self._around and name in self.sections]
+            if any(self.sections[name].in_visits for name in both):
+                raise _CrossedError([name for name in both if self.sections[name].in_visits])
         except _CrossedError as error:
             for name in error.names:
                 self._flatten(name)

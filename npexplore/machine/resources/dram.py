@@ -70,12 +70,11 @@ class Dram(Resource):
 
     def servers(self) -> list[Server]:
         """Controller slots, banks, command bus, I/O gating, data bus; with back pressure the queue in front."""
-        gating: Literal["hidden", "queue"] = "hidden" if self.options.gating == "with_bus" else "queue"
         servers = [
             Server(f"{self.name}.slots", units=self.slots, role="limit"),
             Server(f"{self.name}.bank", members=self.banks),
             Server(f"{self.name}.command"),
-            Server(f"{self.name}.gating", role=gating),
+            Server(f"{self.name}.gating"),
             Server(f"{self.name}.bus"),
         ]
         if self.queue_limit is not None:
