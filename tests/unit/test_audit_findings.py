@@ -53,9 +53,10 @@ def test_known_findings(found, paper, name, verdict, printed, recomputed):
 
 
 def test_withheld_numbers_are_recomputed_where_the_others_are_printed(found):
-    finding = found["ixp2400_buffering", "improvement-product-frg"]
-    assert (finding.verdict, finding.printed) == ("undecidable", None)
-    assert finding.recomputed == pytest.approx(100 * (1.1065 * 1.0654 * 1.0494 - 1))
+    finding = found["raw_router", "null-over-iv-on-the-trace"]
+    assert (finding.verdict, finding.printed, finding.recomputed) == ("undecidable", 1, None)
+    finding = found["soclib_npu", "conflicts-within-the-window"]
+    assert (finding.verdict, finding.printed, finding.recomputed) == ("undecidable", None, 56e6)
 
 
 def test_identities_have_names_of_their_own():
