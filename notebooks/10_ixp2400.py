@@ -459,14 +459,16 @@ tables.table(findings["verdict"].value_counts().rename("identities").reset_index
 
 # %%
 tables.table(
-    findings.query("verdict == 'inconsistent'")[["id", "formula", "printed", "recomputed", "unit", "explanation"]],
+    findings.query("verdict == 'inconsistent'")[
+        ["id", "formula", "printed", "recomputed", "unit", "reading", "explanation"]
+    ],
     digits=4,
 )
 
 # %%
 tables.table(
     findings.query("verdict != 'inconsistent'")[
-        ["id", "formula", "printed", "recomputed", "unit", "verdict", "explanation"]
+        ["id", "formula", "printed", "recomputed", "unit", "verdict", "reading", "explanation"]
     ],
     digits=4,
     height=420,

@@ -569,5 +569,5 @@ findings = pd.DataFrame([{name: getattr(x, name) for name in x.__struct_fields__
 tables.table(findings["verdict"].value_counts().rename("identities").reset_index())
 
 # %%
-shown = ["id", "formula", "printed", "recomputed", "unit", "explanation"]
+shown = ["id", "formula", "printed", "recomputed", "unit", "reading", "explanation"]
 tables.table(findings.query("verdict == 'inconsistent'")[shown], digits=4)
