@@ -120,7 +120,7 @@ figure.update_yaxes(rangemode="tozero")
 #
 # Every published number is one row of the ledger, with its place in the paper, its unit and the interval that its
 # rounding leaves open. Its **role** says who may read it: models see *input* and *calibration* rows only; *check* rows
-# wait for a prediction; *withheld* ones are predicted before their values are known.
+# wait for a prediction; *withheld* ones are predicted before their values are known, *blind* ones were.
 
 # %%
 ledger = npx.published()

@@ -431,7 +431,7 @@ tables.table(left.assign(**{"model is": told}), digits=4)
 
 # %%
 findings = pd.DataFrame([{name: getattr(f, name) for name in f.__struct_fields__} for f in audit(["raw_router"])])
-columns = ["id", "formula", "printed", "recomputed", "unit", "verdict", "note"]
+columns = ["id", "formula", "printed", "recomputed", "unit", "verdict", "reading", "note"]
 findings = findings.rename(columns={"explanation": "note"}).fillna({"note": "", "unit": ""})
 findings = findings.sort_values("verdict", key=lambda v: v != "inconsistent", kind="stable")
 tables.table(findings[columns], digits=4, height=460)

@@ -358,4 +358,6 @@ found = pd.DataFrame([{name: getattr(f, name) for name in f.__struct_fields__} f
 tables.table(pd.crosstab(found["paper"], found["verdict"]).reset_index())
 
 # %%
-tables.table(found.query("verdict == 'inconsistent'")[["id", "formula", "printed", "recomputed", "explanation"]])
+tables.table(
+    found.query("verdict == 'inconsistent'")[["id", "formula", "printed", "recomputed", "reading", "explanation"]]
+)

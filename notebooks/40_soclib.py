@@ -481,6 +481,8 @@ tables.table(findings["verdict"].value_counts().rename("identities").reset_index
 
 # %%
 tables.table(
-    findings.query("verdict == 'inconsistent'")[["id", "formula", "printed", "recomputed", "unit", "explanation"]],
+    findings.query("verdict == 'inconsistent'")[
+        ["id", "formula", "printed", "recomputed", "unit", "reading", "explanation"]
+    ],
     digits=4,
 )

@@ -20,7 +20,7 @@ def command(papers: tuple[str, ...], as_json: bool) -> None:
         columns = ("verdict", "paper", "id", "printed", "recomputed", "unit")
         rows = [{name: getattr(finding, name) for name in columns} for finding in findings]
         wrong = [finding for finding in findings if finding.verdict == "inconsistent"]
-        notes = [f"{f.paper}: {f.id}\n  {f.formula}\n  {f.explanation}" for f in wrong]
+        notes = [f"{f.paper}: {f.id}\n  {f.formula}\n  Assumed: {f.reading}\n  {f.explanation}" for f in wrong]
         counts = Counter(finding.verdict for finding in findings)
         summary = ", ".join(f"{counts[name]} {name}" for name in ("consistent", "inconsistent", "undecidable"))
         return "\n\n".join([table(rows, columns), *notes, summary])

@@ -13,7 +13,7 @@ from npexplore.cli.output import emit, json_option, table, warn
 
 SHOWN = {
     "key": "key", "published": "published", "unit": "unit", "bounds": "bounds", "queueing": "queueing",
-    "simulated": "simulated", "error": "error", "label": "label", "verdict": "verdict",
+    "simulated": "simulated", "frozen": "frozen", "error": "error", "label": "label", "verdict": "verdict",
 }  # fmt: skip
 
 

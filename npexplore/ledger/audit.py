@@ -26,7 +26,7 @@ UNEXPLAINED = "No choice of values inside the printed intervals satisfies the fo
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
-    """One identity with its outcome.
+    """One identity with its outcome; `reading` is what it assumes.
 
     `printed` and `recomputed` are the two sides at the printed points, `low` and `high` the ends of the right side's
     interval, all in `unit` (SI base units where the left side is an expression); null where a number is held back.
@@ -34,6 +34,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
     paper: str
     id: str
+    reading: str
     formula: str
     keys: tuple[str, ...]
     printed: float | None
@@ -88,6 +89,7 @@ def judge(identity: Identity, ledger: Ledger) -> Finding:
     return Finding(
         paper=identity.paper,
         id=identity.id,
+        reading=identity.reading,
         formula=identity.formula.replace("{", "").replace("}", ""),
         keys=tuple(row.key for row in rows.values()),
         printed=shown(printed.middle if printed else None),

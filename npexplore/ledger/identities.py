@@ -20,7 +20,7 @@ from npexplore.ledger.intervals import Interval, largest, mean, smallest
 
 _RELATION = re.compile(r"(<=|>=|!=|=)")
 _KEY = re.compile(r"\{([^{}]+)\}")
-_FIELDS = ("id", "formula", "explanation", "remark", "each", "within")
+_FIELDS = ("id", "reading", "formula", "explanation", "remark", "each", "within")
 _OPERATORS: dict[type[ast.operator], Callable[[Interval, Interval], Interval]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -37,14 +37,15 @@ _FUNCTIONS: dict[str, Callable[..., Interval]] = {
 
 
 class Identity(msgspec.Struct, frozen=True, kw_only=True):
-    """One formula; `explanation` is for when it fails, `remark` for when it holds, `within` narrows the left side.
+    """One formula with its reading: what it assumes of the printed words.
 
-    `within` replaces the left key's interval by its point and this relative margin, where the ledger's interval was
-    set wide by hand.
+    `explanation` is for when it fails, `remark` for when it holds. `within` replaces the left key's interval by its
+    point and this relative margin, where the ledger's interval was set wide by hand.
     """
 
     paper: str
     id: str
+    reading: str
     formula: str
     explanation: str | None
     remark: str | None
@@ -108,8 +109,8 @@ def read(file: Path) -> Iterator[Identity]:
         place = f"{file.name}: identity {entry.get('id', number)!r}"
         for field in entry:
             one_of(f"{place}: field", field, _FIELDS)
-        if len(_RELATION.findall(entry.get("formula", ""))) != 1 or not entry.get("id"):
-            raise InputError(f"{place}: must have an id and a formula with one of = <= >= !=, got {entry!r}")
+        if len(_RELATION.findall(entry.get("formula", ""))) != 1 or not (entry.get("id") and entry.get("reading")):
+            raise InputError(f"{place}: must have an id, a reading and a formula with one of = <= >= !=, got {entry!r}")
         for words in entry.get("each", [{}]):
             yield _identity(file.stem, entry, words)
 
@@ -124,6 +125,7 @@ def _identity(paper: str, entry: Mapping[str, Any], words: Mapping[str, object])
     return Identity(
         paper=paper,
         id=fill("id") or "",
+        reading=fill("reading") or "",
         formula=fill("formula") or "",
         explanation=fill("explanation"),
         remark=fill("remark"),

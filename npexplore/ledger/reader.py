@@ -1,13 +1,17 @@
-"""Reading data/published/*.csv into the ledger; a fault is one line that names file, line, column, rule and value."""
+"""Reading data/published/*.csv into the ledger: a file a paper, and frozen.csv.
+
+A fault is one line that names file, line, column, rule and value.
+"""
 
 import csv
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from npexplore.errors import InputError, one_of
+from npexplore.ledger import frozen
 from npexplore.ledger.records import COLUMNS, Knobs, Row, parse_row
 from npexplore.ledger.table import Facts, Ledger
 from npexplore.paths import share
@@ -37,11 +41,13 @@ def _installed() -> Ledger:
 
 
 def _read(folder: Path) -> Ledger:
-    files = sorted(folder.glob("*.csv"))
+    files = sorted(file for file in folder.glob("*.csv") if file.name != frozen.FILE)
     if not files:
         raise InputError(f"{folder}: a ledger folder must hold CSV files, got none")
     knobs = _knobs(folder / "knobs.toml")
-    return Ledger(row for file in files for row in _rows(file, knobs))
+    before = folder / frozen.FILE
+    lines = cells(before, frozen.COLUMNS) if before.exists() else ()
+    return Ledger(frozen.joined((row for file in files for row in _rows(file, knobs)), lines))
 
 
 def _knobs(file: Path) -> Mapping[str, Knobs]:
@@ -58,6 +64,17 @@ def _knobs(file: Path) -> Mapping[str, Knobs]:
 
 def _rows(file: Path, knobs: Mapping[str, Knobs]) -> Iterator[Row]:
     """Yield the records of one file; its keys all start with one prefix, which knobs.toml has a table for."""
+    prefix = None
+    for place, line, row in cells(file, COLUMNS):
+        head = row["key"].split(".", 1)[0]
+        prefix = prefix or one_of(f"{place}: key prefix", head, knobs)
+        if head != prefix:
+            raise InputError(f"{place}: column 'key' must start with '{prefix}.', got {row['key']!r}")
+        yield parse_row(row, knobs[prefix], file.stem, place, line)
+
+
+def cells(file: Path, columns: Sequence[str]) -> Iterator[tuple[str, int, dict[str, str]]]:
+    """Yield (place, line, cells by column) of a CSV file that must have just these columns; raises InputError."""
     try:
         with file.open(encoding="utf-8", newline="") as stream:
             lines = [(reader.line_num, cells) for reader in [csv.reader(stream, strict=True)] for cells in reader]
@@ -67,18 +84,12 @@ def _rows(file: Path, knobs: Mapping[str, Knobs]) -> Iterator[Row]:
         raise InputError(f"{file.name}: must start with the column names, got an empty file")
     header = lines[0][1]
     for name in header:
-        one_of(f"{file.name}:1: column", name, COLUMNS)
-    if sorted(header) != sorted(COLUMNS):
-        missing = [c for c in COLUMNS if c not in header] or header
-        raise InputError(f"{file.name}:1: must have each of the {len(COLUMNS)} columns once, got {missing} wrong")
-    prefix = None
-    for line, cells in lines[1:]:
+        one_of(f"{file.name}:1: column", name, columns)
+    if sorted(header) != sorted(columns):
+        missing = [c for c in columns if c not in header] or header
+        raise InputError(f"{file.name}:1: must have each of the {len(columns)} columns once, got {missing} wrong")
+    for line, row in lines[1:]:
         place = f"{file.name}:{line}"
-        if len(cells) != len(header):
-            raise InputError(f"{place}: must have {len(header)} cells, got {len(cells)}")
-        row = dict(zip(header, cells, strict=True))
-        head = row["key"].split(".", 1)[0]
-        prefix = prefix or one_of(f"{place}: key prefix", head, knobs)
-        if head != prefix:
-            raise InputError(f"{place}: column 'key' must start with '{prefix}.', got {row['key']!r}")
-        yield parse_row(row, knobs[prefix], file.stem, place, line)
+        if len(row) != len(header):
+            raise InputError(f"{place}: must have {len(header)} cells, got {len(row)}")
+        yield place, line, dict(zip(header, row, strict=True))

@@ -17,7 +17,7 @@ from npexplore import units
 from npexplore.errors import InputError, UnknownNameError, one_of
 
 KINDS = ("number", "bound", "ordinal", "shape", "text")
-ROLES = ("input", "calibration", "check", "withheld", "context")
+ROLES = ("input", "calibration", "check", "withheld", "blind", "context")
 READABLE = ("input", "calibration")  # the roles a model may obtain
 CLOSE = 0.05
 
@@ -34,6 +34,16 @@ def _read_only(values: dict[str, str | float]) -> MappingProxyType[str, str | fl
 
 # Rows travel to worker processes; pickle does not know how to send a read-only view.
 copyreg.pickle(MappingProxyType, lambda view: (_read_only, (dict(view),)))
+
+
+class Frozen(msgspec.Struct, frozen=True, kw_only=True):
+    """What was predicted for a blind row before its value was known: `predicted` in `unit`, by `solver` at `commit`."""
+
+    predicted: float
+    unit: str
+    solver: str
+    label: str
+    commit: str
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,6 +64,15 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     note: str
     paper: str
     line: int
+    frozen: Frozen | None = None
+
+    @property
+    def frozen_value(self) -> float | None:
+        """The frozen prediction in the row's unit, None unless the row is blind."""
+        if self.frozen is None:
+            return None
+        same = self.frozen.unit == self.unit
+        return self.frozen.predicted if same else self.from_si(self.frozen.predicted * units.factor(self.frozen.unit))
 
     @property
     def design(self) -> str:
@@ -109,7 +128,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
         return "close" if any(end is not None and abs(x - end) <= CLOSE * abs(end) for end in ends) else "off"
 
 
-COLUMNS = Row.__struct_fields__[:-2]  # as they stand in the files; `paper` and `line` say where that is
+COLUMNS = Row.__struct_fields__[:-3]  # as they stand in the files; `paper` and `line` say where that is
 
 
 def parse_conditions(text: str, knobs: Knobs, place: str) -> Mapping[str, str | float]:
@@ -125,7 +144,7 @@ def parse_conditions(text: str, knobs: Knobs, place: str) -> Mapping[str, str | 
         if knobs[base]:
             found[name] = "|".join(one_of(f"{place}: {name}", word, knobs[base]) for word in value.split("|"))
         else:
-            found[name] = value if _RANGE.fullmatch(value) else _number(value, f"{place}: {name}")
+            found[name] = value if _RANGE.fullmatch(value) else finite(value, f"{place}: {name}")
     return _read_only(found)
 
 
@@ -136,9 +155,14 @@ def parse_row(cells: Mapping[str, str], knobs: Knobs, paper: str, place: str, li
     for column in ("where", "quantity"):
         if not cells[column]:
             raise InputError(f"{place}: column {column!r} must not be empty (row {cells['key']!r})")
-    point, lo, hi = (_number(cells[c], f"{place}: column {c!r}") if cells[c] else None for c in ("point", "lo", "hi"))
+    point, lo, hi = (finite(cells[c], f"{place}: column {c!r}") if cells[c] else None for c in ("point", "lo", "hi"))
     row = Row(
-        **{name: cells[name] for name in ("key", "where", "quantity", "value", "unit", "note")},
+        key=cells["key"],
+        where=cells["where"],
+        quantity=cells["quantity"],
+        value=cells["value"],
+        unit=cells["unit"],
+        note=cells["note"],
         kind=one_of(f"{place}: column 'kind'", cells["kind"], KINDS),
         role=one_of(f"{place}: column 'role'", cells["role"], ROLES),
         point=point,
@@ -172,13 +196,16 @@ def _fault(row: Row) -> str | None:
         return f"a number must have point, lo and hi, got {(point, lo, hi)!r}"
     if row.kind == "bound" and lo is None and hi is None:
         return "a bound must have lo or hi, got neither"
-    if row.kind == "number" and row.point is not None and not row.inside(row.point):
+    if row.role == "blind" and not row.numeric:
+        return f"a blind row must be a number or have an interval, got kind {row.kind!r}"
+    met = row.kind == "number" or (row.kind == "bound" and row.value[0] not in "<>")  # a bound like <4 is not reached
+    if met and point is not None and not row.inside(point):
         return f"column 'point' must lie in lo..hi, got {point!r} outside {lo!r}..{hi!r}"
     return None
 
 
-def _number(text: str, place: str) -> float:
-    """Return a finite int or float, or raise InputError."""
+def finite(text: str, place: str) -> float:
+    """Return the int or float that a cell holds; raises InputError, which starts with `place`, unless it is finite."""
     try:
         number = int(text) if re.fullmatch(r"-?\d+", text) else float(text)
     except ValueError:

@@ -85,14 +85,15 @@ class Ledger:
         return Facts(self)
 
     def frame(self) -> "pd.DataFrame":
-        """Return the rows as a table with CONTRACT's columns and `paper`; conditions as text."""
+        """Return the rows as a table with CONTRACT's columns, `paper` and `frozen` (in `unit`); conditions as text."""
         import pandas as pd
 
-        columns = (*COLUMNS, "paper")
+        columns = (*COLUMNS, "paper", "frozen")
         data = {c: [getattr(row, c) for row in self] for c in columns}
+        data["frozen"] = [row.frozen_value for row in self]
         data["conditions"] = [";".join(f"{k}={v}" for k, v in row.conditions.items()) for row in self]
         frame = pd.DataFrame(data, columns=columns)
-        return frame.astype(dict.fromkeys(("point", "lo", "hi"), "float64"))
+        return frame.astype(dict.fromkeys(("point", "lo", "hi", "frozen"), "float64"))
 
     def _check_same(self, row: Row) -> None:
         """Follow same_as once around: it must end, at the same measurement, and never join a model's rows to others."""
@@ -107,9 +108,10 @@ class Ledger:
             if other.key in seen:
                 raise InputError(f"{place} must not lead in a circle, got {' -> '.join([*sorted(seen), other.key])}")
             seen.add(other.key)
-        if row.readable != other.readable or (row.role == "withheld") != (other.role == "withheld"):
+        if _side(row) != _side(other):
             got = f"{row.role!r} -> {other.role!r} ({other.key!r})"
-            raise InputError(f"{place} must join readable rows to readable and withheld ones to withheld, got {got}")
+            rule = "must join readable rows to readable, withheld ones to withheld and blind ones to blind"
+            raise InputError(f"{place} {rule}, got {got}")
         if not _agree(row, other):
             raise InputError(
                 f"{place} must print the same measurement, got {row.value!r} {row.unit} "
@@ -153,6 +155,11 @@ class Facts:
 
 def _place(row: Row) -> str:
     return f"{row.paper}.csv:{row.line}"
+
+
+def _side(row: Row) -> str:
+    """Who may know the row's measurement, and since when: rows of two sides never print the same one."""
+    return "readable" if row.readable else row.role if row.role in ("withheld", "blind") else "unreadable"
 
 
 def _agree(row: Row, other: Row) -> bool:

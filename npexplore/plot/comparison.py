@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from npexplore.plot import theme
-from npexplore.plot.curves import RING, finished, legend_once
+from npexplore.plot.curves import FROZEN, RING, WITHHELD, finished, legend_once
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,6 +44,7 @@ def _traces(part: pd.DataFrame) -> list[go.Scatter]:
     half = [(float(pair[1]) - float(pair[0])) / 2 if isinstance(pair, tuple | list) else 0.0 for pair in part["ci95"]]
     half = [h for h, known in zip(half, part["simulated"].notna(), strict=True) if known]
     known, hidden = part[part["point"].notna()], simulated[simulated["role"] == "withheld"]
+    blind = part.dropna(subset=["frozen"])
     return [
         go.Scatter(
             x=[x for row in bracket.itertuples() for x in (row.queueing, row.bounds, None)],
@@ -59,8 +60,12 @@ def _traces(part: pd.DataFrame) -> list[go.Scatter]:
             "<br>%{customdata[0]}<extra></extra>",
         ),
         go.Scatter(
-            x=hidden["simulated"], y=hidden["line"], mode="markers", name="withheld: predicted only",
+            x=hidden["simulated"], y=hidden["line"], mode="markers", name=WITHHELD,
             hoverinfo="skip", marker=RING,
+        ),
+        go.Scatter(
+            x=blind["frozen"], y=blind["line"], mode="markers", name=FROZEN, marker=RING,
+            hovertemplate="%{y}<br>predicted before the value was known: %{x:.4g}<extra></extra>",
         ),
         go.Scatter(
             x=known["point"], y=known["line"], mode="markers", name="published",

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "star")
 FORMATS = {"%": ":.1%"}
-# Around a prediction of a number that is held back.
+# Around a prediction of a number that is held back, or was when it was predicted.
+WITHHELD, FROZEN = "withheld: predicted only", "blind: predicted before the value was known"
 RING = {"symbol": "circle-open", "color": theme.ORIGIN["simulated"], "size": 19, "line": {"width": 1.6}}
 # Ticks of a logarithmic axis: 1, 2, 5 in every decade that somebody may see.
 LOG_TICKS = [digit * 10.0**k for k in range(-4, 6) for digit in (1, 2, 5)]
@@ -26,7 +27,7 @@ def curves(
     table: pd.DataFrame, x: str, y: str, series: str, *, title: str, x_title: str, y_title: str,
     panel: str | None = None, panel_names: Mapping[Any, str] | None = None, names: Mapping[Any, str] | None = None,
     colours: Mapping[Any, str] | None = None, band: tuple[str, str] | None = None, hover: Sequence[str] = (),
-    published: pd.DataFrame | None = None, withheld: pd.DataFrame | None = None,
+    published: pd.DataFrame | None = None, withheld: pd.DataFrame | None = None, frozen: pd.DataFrame | None = None,
     log_x: bool = False, percent: bool = False, step: bool = False,
     x_values: Sequence[float] | None = None, height: int = 440,
 ) -> go.Figure:  # fmt: skip
@@ -34,7 +35,8 @@ def curves(
 
     band: columns of the interval drawn around each line. hover: further columns told under the pointer. published: a
     table with columns x, y (and panel), hover text in `key`, drawn as black diamonds. withheld: the same for
-    predictions of numbers that are not published, drawn as rings. percent: y is a share of 1.
+    predictions of numbers that are kept back, drawn as rings; frozen: for those made before the number was known.
+    percent: y is a share of 1.
     """
     panels = list(table[panel].unique()) if panel else [None]
     heads = [str((panel_names or {}).get(value, value)) for value in panels] if panel else None
@@ -63,11 +65,12 @@ def curves(
         if published is not None:
             chosen = published if panel is None else published[published[panel] == of_panel]
             figure.add_trace(printed(chosen, x, y, percent=percent), 1, column)
-        if withheld is not None:
-            figure.add_trace(
-                go.Scatter(x=withheld[x], y=withheld[y], mode="markers", name="withheld: predicted only",
-                           hoverinfo="skip", marker=RING), 1, column,
-            )  # fmt: skip
+        for name, rings in ((WITHHELD, withheld), (FROZEN, frozen)):
+            if rings is not None:
+                figure.add_trace(
+                    go.Scatter(x=rings[x], y=rings[y], mode="markers", name=name, hoverinfo="skip", marker=RING),
+                    1, column,
+                )  # fmt: skip
     figure.update_xaxes(title_text=x_title)
     figure.update_yaxes(rangemode="tozero", tickformat=".0%" if percent else None)
     figure.update_yaxes(title_text=y_title, col=1)

@@ -80,14 +80,15 @@ def cross_check(frame: pd.DataFrame, where: Mapping[str, str], *, height: int | 
     """Return the cross-check: one line a published number, three solvers, error, label, verdict, spread, reason.
 
     frame: `Check.frame()`. where: place in the paper by key. The spread is that of the structure alternatives. What no
-    row has (a solver that does not apply, alternatives nobody asked for) has no column.
+    row has (a solver that does not apply, alternatives nobody asked for, frozen predictions) has no column. Error and
+    verdict of a blind row are those of its frozen prediction.
     """
     import pandas as pd
 
     others = [name for name in frame.columns if name.startswith("alternative: ")]
     rows = [_line(row, where, others) for row in frame.to_dict("records")]
     cells = pd.DataFrame(rows)
-    empty = [name for name in ("queueing", "other structures") if (cells[name] == "&ndash;").all()]
+    empty = [name for name in ("queueing", "other structures", "frozen") if (cells[name] == "&ndash;").all()]
     left = ("where", "what", "label", "verdict")
     return Table(frame, cells.drop(columns=empty), left=left, height=height)
 
@@ -154,6 +155,7 @@ def _line(row: Mapping[str, Any], where: Mapping[str, str], others: Sequence[str
         "bounds": number(_settled(row["bounds"])),
         "queueing": number(_settled(row["queueing"])),
         "simulated": _with_interval(row["simulated"], row["ci95"]),
+        "frozen": number(row.get("frozen")),
         "error": f"<span{red}>{100 * row['error']:+.1f}&nbsp;%</span>" if _known(row["error"]) else "&ndash;",
         "other structures": _span(spread),
         "label": str(label).replace("_", " ") + hints,

@@ -9,7 +9,7 @@ from npexplore.ledger import Row
 from npexplore.study.checking.check import Check
 from npexplore.study.checking.scores import scores
 
-SHOWN = ("key", "published", "unit", "bounds", "queueing", "simulated", "error", "label", "hints", "verdict")
+SHOWN = ("key", "published", "unit", "bounds", "queueing", "simulated", "frozen", "error", "label", "hints", "verdict")
 
 
 def accuracy(check: Check, ledger: Iterable[Row]) -> str:
@@ -26,6 +26,7 @@ def accuracy(check: Check, ledger: Iterable[Row]) -> str:
     lines += [f"- `{name}`: {len(fitted)} ({', '.join(fitted)})" for name, fitted in check.free_parameters.items()]
     modelled = [row for row in check.rows if row["verdict"] != "not_modelled"]
     lines += ["", "`hints`: assumptions behind a prediction that stem from a published prototype."]
+    lines += ["`frozen`: what was predicted for a blind row before its value was known; it is judged by that."]
     lines += ["`arithmetic`: sums and shares of a table that the model takes over; such rows predict nothing.", ""]
     lines += _table(SHOWN, [[_cell(row, name) for name in SHOWN] for row in modelled])
     lines += ["", "Why predictions are off:", ""]

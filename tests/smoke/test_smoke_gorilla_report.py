@@ -28,5 +28,5 @@ def test_every_figure_of_the_study_is_on_the_page(html):
 
 def test_misses_stand_in_the_table_with_their_reasons(html):
     assert html.count(">off</b>") >= 5
-    assert "4.5 reads for a counter" in html
+    assert "a third of the four channels" in html
     assert "inconsistent" in html

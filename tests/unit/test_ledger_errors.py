@@ -45,8 +45,18 @@ BAD = {
     "no point": (changed(point=""), "a number must have point, lo and hi, got (None, 6.245, 6.255)"),
     "no interval": (changed(kind="bound", lo="", hi=""), "a bound must have lo or hi, got neither"),
     "outside": (changed(point="7"), "column 'point' must lie in lo..hi, got 7 outside 6.245..6.255"),
+    "outside a band": (
+        changed(kind="bound", point="7"),
+        "column 'point' must lie in lo..hi, got 7 outside 6.245..6.255",
+    ),
     "crossed": (changed(lo="6.3"), "column 'lo' must not exceed 'hi', got 6.3 > 6.255"),
     "withheld": (changed(role="withheld"), "a withheld row must leave value, point, lo and hi empty, got '6.25'"),
+    "crossed band": (changed(kind="bound", point="", hi="6.2"), "column 'lo' must not exceed 'hi', got 6.245 > 6.2"),
+    "blind words": (
+        changed(role="blind", kind="shape", value="linear", point="", lo="", hi=""),
+        "a blind row must be a number or have an interval, got kind 'shape'",
+    ),
+    "not frozen": (changed(role="blind"), "a blind row must have a frozen prediction in frozen.csv, got none"),
     "knob": (changed(conditions="shceme=base"), "knob 'shceme' is unknown (nearest: scheme)"),
     "baseline knob": (changed(conditions="baseline_bank=4"), "knob 'baseline_bank' is unknown"),
     "word": (changed(conditions="scheme=bast"), "scheme 'bast' is unknown (nearest: base)"),
@@ -133,13 +143,77 @@ def test_same_as_must_not_go_in_circles(folder):
             "must print the same measurement, got '6.25' Gb/s against '6.3' Gb/s",
         ),
         ({"unit": "s"}, "must print the same measurement"),
-        ({"role": "calibration"}, "must join readable rows to readable and withheld ones to withheld"),
+        ({"role": "calibration"}, "must join readable rows to readable, withheld ones to withheld and blind ones to"),
         ({"role": "withheld", "value": "", "point": "", "lo": "", "hi": ""}, "must join readable rows to readable"),
     ],
 )
 def test_same_as_joins_only_one_measurement_of_one_side(folder, other, message):
     with pytest.raises(InputError, match=message):
         load(folder(changed(same_as="toy.other"), changed(key="toy.other", **other)))
+
+
+def test_a_bound_that_is_not_reached_stands_beside_its_band(folder):
+    assert load(folder(changed(kind="bound", value="<7", point="7")))["toy.rate"].point == 7
+
+
+BLIND = changed(role="blind")
+FROZEN = "key,predicted,unit,solver,label,commit"
+FORETOLD = "toy.rate,6.1,Gb/s,simulated,predicted,beb66cb"
+
+
+@pytest.fixture
+def frozen(folder):
+    def write(*lines, row=BLIND, header=FROZEN):
+        folder(row, changed(key="toy.seen"))
+        return folder(*lines, header=header, name="frozen.csv")
+
+    return write
+
+
+def test_a_blind_row_has_its_frozen_prediction_in_its_own_unit(frozen):
+    assert load(frozen(FORETOLD))["toy.rate"].frozen_value == 6.1
+    other = load(frozen(FORETOLD.replace("6.1,Gb/s", "6100,Mb/s")))["toy.rate"]
+    assert (other.frozen.predicted, other.frozen_value) == (6100, pytest.approx(6.1))
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (
+            FORETOLD.replace("toy.rate", "toy.seen"),
+            "column 'key' must name a blind row, got 'toy.seen' with role 'check'",
+        ),
+        (FORETOLD.replace("toy.rate", "toy.rats"), "column 'key' 'toy.rats' is unknown (nearest: toy.rate)"),
+        (FORETOLD.replace("Gb/s", "s"), "column 'unit' must measure what Gb/s measures, got 's' (row 'toy.rate')"),
+        (FORETOLD.replace("Gb/s", "Gbps"), "column 'unit' 'Gbps' is unknown (nearest: Gb/s"),
+        (FORETOLD.replace("6.1", "inf"), "column 'predicted' must be a finite number, got 'inf'"),
+        (FORETOLD.replace("simulated", "simulation"), "column 'solver' 'simulation' is unknown (nearest: simulated)"),
+        (FORETOLD.replace("predicted", "calibrated"), "column 'label' 'calibrated' is unknown"),
+        (FORETOLD.replace("beb66cb", "HEAD"), "column 'commit' must be 7 to 40 hexadecimal digits, got 'HEAD'"),
+        (FORETOLD + ",more", "must have 6 cells, got 7"),
+    ],
+)
+def test_a_bad_frozen_prediction_is_one_line_with_its_place(frozen, line, message):
+    with pytest.raises(InputError) as error:
+        load(frozen(line))
+    assert str(error.value).startswith("frozen.csv:2: ")
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_a_prediction_is_frozen_once(frozen):
+    with pytest.raises(InputError, match=r"^frozen.csv:3: column 'key' must be unique, got 'toy.rate' twice"):
+        load(frozen(FORETOLD, FORETOLD))
+
+
+def test_frozen_predictions_have_their_columns(frozen):
+    with pytest.raises(InputError, match=r"^frozen.csv:1: column 'value' is unknown"):
+        load(frozen(FORETOLD, header=FROZEN.replace("predicted", "value")))
+
+
+def test_a_value_that_is_known_from_elsewhere_is_not_blind(frozen):
+    with pytest.raises(InputError, match=r"must join readable rows to readable, withheld .* got 'blind' -> 'check'"):
+        load(frozen(FORETOLD, row=changed(role="blind", same_as="toy.seen")))
 
 
 def test_same_as_converts_units(folder):

@@ -11,14 +11,16 @@ from npexplore.ledger import COLUMNS, KINDS, ROLES, load, published
 from npexplore.paths import share
 
 ROWS = {"gorilla": 213, "ixp1200_diffserv": 165, "ixp2400_buffering": 166, "raw_router": 132, "soclib_npu": 83}
-WITHHELD = {"gorilla": 10, "ixp1200_diffserv": 9, "ixp2400_buffering": 16, "raw_router": 7, "soclib_npu": 1}
+WITHHELD = {"ixp1200_diffserv": 9, "raw_router": 7, "soclib_npu": 1}
+BLIND = {"gorilla": 10, "ixp2400_buffering": 16}
 
 
 @pytest.mark.parametrize("paper", ROWS)
 def test_each_paper_is_there_in_full(paper):
     rows = load().select(paper=paper)
     assert len(rows) == ROWS[paper]
-    assert sum(row.role == "withheld" for row in rows) == WITHHELD[paper]
+    for role, count in (("withheld", WITHHELD), ("blind", BLIND)):
+        assert sum(row.role == role for row in rows) == count.get(paper, 0)
 
 
 @pytest.mark.parametrize("paper", ROWS)
@@ -83,12 +85,24 @@ def test_select_combines_its_filters():
 
 def test_table_has_a_row_a_number_and_floats():
     frame = published()
-    assert list(frame.columns) == [*COLUMNS, "paper"]
+    assert list(frame.columns) == [*COLUMNS, "paper", "frozen"]
     assert len(frame) == sum(ROWS.values())
-    assert all(frame[column].dtype == "float64" for column in ("point", "lo", "hi"))
+    assert all(frame[column].dtype == "float64" for column in ("point", "lo", "hi", "frozen"))
     row = frame.set_index("key").loc["ixp2400.fig9.bandwidth.n30"]
     assert (row.point, row.conditions) == (9.33, "design=ixp2400_dram;narrow_share=0.3;banks=4")
-    assert pd.isna(frame.set_index("key").loc["ixp2400.fig9.bandwidth.n40", "point"])
+    assert pd.isna(row.frozen)
+    assert pd.isna(frame.set_index("key").loc["raw.trace.throughput.v4", "point"])
+
+
+def test_blind_rows_stand_beside_their_frozen_predictions():
+    row = load()["ixp2400.fig14.throughput.frg.w128_b4"]
+    assert (row.point, row.lo, row.hi) == (8228, 8227.5, 8228.5)
+    assert (row.frozen.solver, row.frozen.label, row.frozen.commit) == ("simulated", "predicted", "beb66cb")
+    assert row.frozen_value == pytest.approx(8447.2, abs=0.1)
+    assert row.relative_error(row.frozen_value) == pytest.approx(0.0266, abs=1e-4)
+    frame = published().set_index("key")
+    assert frame.loc[row.key, "frozen"] == row.frozen_value
+    assert set(frame.index[frame["frozen"].notna()]) == {row.key for row in load().select(roles=["blind"])}
 
 
 def test_every_listed_knob_is_used_by_a_row():

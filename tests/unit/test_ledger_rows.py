@@ -16,7 +16,8 @@ UPPER = load()["ixp2400.dram_validation.error"]  # at most 4 %
 BAND = load()["ixp2400.claim.real_over_dos"]  # almost twice
 REACHES = load()["gorilla.perf.ipv4.16-6-2.nofc"]  # ordinal with an interval
 SHAPE = load()["ixp1200.fig6.rm.shape"]
-WITHHELD = load()["ixp2400.fig9.bandwidth.n40"]
+WITHHELD = load()["raw.trace.throughput.v4"]
+BLIND = load()["ixp2400.fig9.bandwidth.n40"]  # 8.96 Gb/s, once withheld
 
 
 @pytest.mark.parametrize(
@@ -45,6 +46,9 @@ WITHHELD = load()["ixp2400.fig9.bandwidth.n40"]
         (SHAPE, True, "inside"),
         (SHAPE, False, "off"),
         (WITHHELD, 9.0, "withheld"),
+        (BLIND, 8.96, "inside"),
+        (BLIND, 9.4, "close"),
+        (BLIND, 9.5, "off"),
     ],
 )
 def test_verdicts(row, x, verdict):
@@ -68,7 +72,7 @@ def test_a_claim_is_not_judged_by_a_number():
 
 
 def test_a_withheld_row_has_no_inside():
-    with pytest.raises(InputError, match=r"'ixp2400.fig9.bandwidth.n40' \(withheld, number\) has no interval"):
+    with pytest.raises(InputError, match=r"'raw.trace.throughput.v4' \(withheld, number\) has no interval"):
         WITHHELD.inside(9.0)
 
 

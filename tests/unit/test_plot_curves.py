@@ -5,7 +5,7 @@ import pytest
 
 from npexplore.plot import theme
 from npexplore.plot.comparison import comparison
-from npexplore.plot.curves import curves, finished, levels
+from npexplore.plot.curves import FROZEN, WITHHELD, curves, finished, levels
 from npexplore.plot.elasticity import elasticities
 from npexplore.plot.roofline import roofline
 from npexplore.study.explaining.sensitivity import Elasticity, Sensitivity
@@ -63,8 +63,12 @@ def test_withheld_points_are_rings_and_levels_are_lines_across(table):
     amp = table[table["mix"] == "amp"]
     hidden = pd.DataFrame({"threads": [2], "gbps": [2.0]})
     figure = curves(amp, "threads", "gbps", "scheme", withheld=hidden, title="t", x_title="x", y_title="y")
-    (ring,) = named(figure, "withheld: predicted only")
+    (ring,) = named(figure, WITHHELD)
     assert (list(ring.x), ring.marker.symbol) == ([2], "circle-open")
+    (before,) = named(
+        curves(amp, "threads", "gbps", "scheme", frozen=hidden, title="t", x_title="x", y_title="y"), FROZEN
+    )
+    assert (list(before.y), before.marker.symbol) == ([2.0], "circle-open")
     levels(figure, (1, 2, 4), pd.DataFrame({"gbps": [3.0], "label": ["printed"]}), "gbps", "label")
     (line,) = named(figure, "printed")
     assert (list(line.x), list(line.y)) == ([1, 4], [3.0, 3.0])
@@ -81,23 +85,25 @@ def test_every_figure_has_title_axes_and_a_legend_outside_the_plot(table):
 @pytest.fixture
 def rows():
     return pd.DataFrame({
-        "key": ["a", "b"], "role": ["check", "withheld"], "label": ["predicted"] * 2, "verdict": ["close", "withheld"],
-        "quantity": ["throughput"] * 2, "mix": ["amp", "psc"], "bounds": [12.0, 13.0], "queueing": [9.0, 8.0],
-        "simulated": [10.5, 11.0], "ci95": [(10.0, 11.0), (10.8, 11.2)], "point": [10.0, None],
+        "key": ["a", "b", "c"], "role": ["check", "withheld", "blind"], "label": ["predicted"] * 3,
+        "verdict": ["close", "withheld", "close"], "quantity": ["throughput"] * 3, "mix": ["amp", "psc", "frg"],
+        "bounds": [12.0, 13.0, None], "queueing": [9.0, 8.0, None], "simulated": [10.5, 11.0, 9.0],
+        "ci95": [(10.0, 11.0), (10.8, 11.2), None], "point": [10.0, None, 9.5], "frozen": [None, None, 9.3],
     })  # fmt: skip
 
 
 def test_a_comparison_has_bracket_prediction_and_the_printed_number_only_where_it_is_known(rows):
     figure = comparison(rows, lambda row: row.mix.upper(), panels=[("quantity == 'throughput'", "Gb/s")], title="t")
-    (bracket,), (dots,), (ring,), (printed,) = (
+    (bracket,), (dots,), (ring,), (before,), (printed,) = (
         named(figure, name)
-        for name in ("queueing to bounds", "simulated, 95 % interval", "withheld: predicted only", "published")
+        for name in ("queueing to bounds", "simulated, 95 % interval", WITHHELD, FROZEN, "published")
     )
     assert list(bracket.x) == [9.0, 12.0, None, 8.0, 13.0, None]
-    assert list(dots.error_x.array) == pytest.approx([0.5, 0.2])
+    assert list(dots.error_x.array) == pytest.approx([0.5, 0.2, 0.0])
     assert (list(ring.x), list(ring.y)) == ([11.0], ["PSC"])
-    assert (list(printed.x), list(printed.y)) == ([10.0], ["AMP"])
-    assert list(figure.layout.yaxis.categoryarray) == ["PSC", "AMP"]
+    assert (list(before.x), list(before.y)) == ([9.3], ["FRG"])
+    assert (list(printed.x), list(printed.y)) == ([10.0, 9.5], ["AMP", "FRG"])
+    assert list(figure.layout.yaxis.categoryarray) == ["FRG", "PSC", "AMP"]
 
 
 def test_each_mark_is_named_once_even_if_the_first_panel_has_none_of_it(rows):
@@ -105,7 +111,7 @@ def test_each_mark_is_named_once_even_if_the_first_panel_has_none_of_it(rows):
     figure = comparison(rows, lambda row: row.mix, panels=panels, title="t")
     shown = [trace.name for trace in figure.data if trace.showlegend]
     assert sorted(shown) == sorted(set(shown))
-    assert "withheld: predicted only" in shown
+    assert WITHHELD in shown
 
 
 def test_the_roofline_names_what_binds_and_leaves_out_what_never_does():

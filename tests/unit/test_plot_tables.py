@@ -37,11 +37,14 @@ def frame():
          "error": 1.0, "verdict": "off", "reason": "because <x>", "alternative: a": 200.0, "alternative: b": 200.0},
         {**common, "key": "m.hidden", "role": "withheld", "published": None, "simulated": 50.0, "ci95": None,
          "error": None, "verdict": "withheld", "reason": None, "alternative: a": None, "alternative: b": None},
+        {**common, "key": "m.blind", "role": "blind", "published": "60", "simulated": 59.0, "ci95": None,
+         "frozen": 57.0, "error": -0.05, "verdict": "close", "reason": None, "alternative: a": None,
+         "alternative: b": None},
     ])  # fmt: skip
 
 
 def test_a_cross_check_row_tells_all_solvers_interval_spread_and_label(frame):
-    head, good, *_ = text(tables.cross_check(frame, {"m.good": "Fig. 1", "m.bad": "Fig. 1", "m.hidden": "Fig. 2"}))
+    head, good, *_ = text(tables.cross_check(frame, dict.fromkeys(frame["key"], "Fig. 1")))
     assert "simulated" in head
     for part in ("Fig. 1", "throughput", "3210 Mb/s", "3,300", "2,900", "3,200", "&plusmn;&thinsp;10", "-0.3&nbsp;%",
                  "3,100&nbsp;to 3,250", "predicted", "2 hints", "close"):  # fmt: skip
@@ -92,18 +95,26 @@ def test_a_miss_is_red_and_has_its_reason_below(frame):
 
 
 def test_a_withheld_row_shows_its_prediction_and_no_number(frame):
-    *_, hidden = text(tables.cross_check(frame, dict.fromkeys(frame["key"], "Fig. 1")))
+    *_, hidden, _ = text(tables.cross_check(frame, dict.fromkeys(frame["key"], "Fig. 1")))
     assert hidden.count("withheld") == 2
     assert "50.00" in hidden
 
 
+def test_a_blind_row_shows_what_was_predicted_before_beside_what_is_today(frame):
+    *_, blind = text(tables.cross_check(frame, dict.fromkeys(frame["key"], "Fig. 1")))
+    assert all(part in blind for part in ("60 Mb/s", "59.00", "57.00", "-5.0&nbsp;%"))
+    head, *_ = text(tables.cross_check(frame.drop(columns="frozen"), dict.fromkeys(frame["key"], "Fig. 1")))
+    assert "frozen" not in head
+
+
 def test_verdicts_are_counted_for_each_role_in_words(frame):
     frame = pd.concat([frame, frame[:1].assign(verdict="not_predictable", key="m.odd")])
-    head, check, withheld, total = text(tables.verdicts(frame))
+    head, blind, check, withheld, total = text(tables.verdicts(frame))
     assert head.split() == ["role", "close", "not", "predictable", "off", "withheld", "in", "all"]
+    assert blind.split() == ["blind", "1", "0", "0", "0", "1"]
     assert check.split() == ["check", "1", "1", "1", "0", "3"]
     assert withheld.split() == ["withheld", "0", "0", "0", "1", "1"]
-    assert total.split() == ["in", "all", "1", "1", "1", "1", "4"]
+    assert total.split() == ["in", "all", "2", "1", "1", "1", "5"]
 
 
 def test_a_score_beyond_its_aim_is_red():

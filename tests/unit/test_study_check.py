@@ -10,7 +10,7 @@ from npexplore.designs import DESIGNS
 from npexplore.errors import UnknownNameError
 from npexplore.ledger import load
 from npexplore.paths import share
-from npexplore.study.checking.check import FIELDS, check, label
+from npexplore.study.checking.check import FIELDS, ROLES, check, label
 from npexplore.study.checking.quantities import QUANTITIES, quantity_of
 
 VERDICTS = {"inside", "close", "off", "withheld", "not_predictable", "not_modelled"}
@@ -32,16 +32,28 @@ def test_every_row_has_exactly_the_contract_fields(table):
 
 
 def test_every_row_of_the_paper_that_is_no_input_or_context_is_listed(table):
-    wanted = {row.key for row in load().select(paper="ixp2400", roles=("calibration", "check", "withheld"))}
+    wanted = {row.key for row in load().select(paper="ixp2400", roles=ROLES)}
     assert set(rows_by_key(table)) == wanted
 
 
-def test_withheld_rows_are_predicted_and_show_no_published_number(table):
-    hidden = [row for row in table.rows if row["role"] == "withheld"]
+def test_blind_rows_are_judged_by_their_frozen_predictions_beside_todays(table):
+    blind = [row for row in table.rows if row["role"] == "blind"]
+    assert len(blind) == 16
+    for row in blind:
+        printed = load()[row["key"]]
+        assert row["frozen"] == printed.frozen_value
+        assert row["verdict"] == printed.verdict(row["frozen"])
+        assert row["error"] == printed.relative_error(row["frozen"])
+        assert row["simulated"] not in (None, row["frozen"])
+    assert all(row["frozen"] is None for row in table.rows if row["role"] != "blind")
+
+
+def test_withheld_rows_are_predicted_and_show_no_published_number():
+    hidden = [row for row in check(["raw"], seeds=2, packets=200).rows if row["role"] == "withheld"]
     assert hidden
     for row in hidden:
         assert row["verdict"] == "withheld"
-        assert row["simulated"] is not None
+        assert row["simulated"] is not None or row["best"] == "bounds"
         assert (row["published"], row["point"], row["lo"], row["hi"], row["error"]) == (None,) * 5
 
 
@@ -101,18 +113,18 @@ def test_free_parameters_are_counted(table):
 
 
 def test_no_prediction_moves_when_every_hidden_value_changes(tmp_path: Path, table):
-    """All check and context values tripled: only the comparison changes."""
+    """All check, blind and context values tripled: only the comparison changes."""
     folder = tmp_path / "published"
     folder.mkdir()
     for file in share("data", "published").iterdir():
-        if file.suffix != ".csv":
+        if file.suffix != ".csv" or file.name == "frozen.csv":
             if file.is_file():
                 (folder / file.name).write_bytes(file.read_bytes())
             continue
         with open(file, newline="") as source:
             rows = list(csv.DictReader(source))
         for row in rows:
-            if row["role"] in ("check", "context"):
+            if row["role"] in ("check", "blind", "context"):
                 for column in ("point", "lo", "hi"):
                     if row[column] and row["kind"] in ("number", "bound"):
                         row[column] = repr(float(row[column]) * 3 + 1)
@@ -153,7 +165,7 @@ def test_errors_count_each_measurement_once(table):
 
 
 def test_every_quantity_of_the_modelled_designs_has_a_rule():
-    rows = [row for row in load().select(roles=("calibration", "check", "withheld")) if row.design in QUANTITIES]
+    rows = [row for row in load().select(roles=ROLES) if row.design in QUANTITIES]
     assert set(QUANTITIES) <= {row.design for row in rows}
     assert [row.key for row in rows if quantity_of(row) is None] == []
 

@@ -12,12 +12,13 @@ from npexplore.designs.gorilla.traffic import box
 from npexplore.errors import InputError
 from npexplore.ledger import load
 from npexplore.plot import gorilla as drawings
+from npexplore.study.checking.check import ROLES
 from npexplore.study.checking.quantities import QUANTITIES, quantity_of
 from npexplore.study.checking.quantities.base import MissingError
 from npexplore.study.papers.gorilla import beyond, claims, performance
 
 NP = design("gorilla").with_(boot_us=10, window_us=20)
-ROWS = [row for row in load().select(roles=("calibration", "check", "withheld")) if row.design == "gorilla"]
+ROWS = [row for row in load().select(roles=ROLES) if row.design == "gorilla"]
 
 
 def test_every_row_has_a_rule_and_what_is_not_predicted_a_reason():

@@ -8,7 +8,7 @@ import pytest
 from npexplore.designs import design
 from npexplore.ledger import load
 from npexplore.paths import share
-from npexplore.study.checking.check import FIELDS, check
+from npexplore.study.checking.check import FIELDS, ROLES, check
 from npexplore.study.checking.quantities import ixp1200, quantity_of
 from npexplore.study.papers.ixp1200 import diffserv
 
@@ -72,7 +72,7 @@ def test_modelled_receivers_cannot_fill_the_limit_of_expedited_forwarding():
 def test_check_of_every_row_and_no_hidden_value_moves_a_prediction(tmp_path):
     """One seed pair, twice: the second time with all check and context values tripled."""
     table = {row["key"]: row for row in check(["ixp1200"], seeds=2).rows}
-    assert set(table) == {row.key for row in LEDGER.select(paper="ixp1200", roles=("calibration", "check", "withheld"))}
+    assert set(table) == {row.key for row in LEDGER.select(paper="ixp1200", roles=ROLES)}
     assert all(tuple(row) == FIELDS for row in table.values())
     assert all(row["reason"] != "no explanation found yet" for row in table.values())
     assert all(row["simulated"] is not None for row in table.values() if row["verdict"] == "withheld")

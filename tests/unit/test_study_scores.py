@@ -30,7 +30,7 @@ def score():
         entry("ixp2400.fig15.throughput.w64_b4", -0.04, "post_hoc"),
         entry("ixp2400.fig15.throughput.w128_b4", 0.5),  # calibration
         entry(DOUBLE, 0.5),
-        entry("ixp2400.fig14.throughput.amp.w64_b8", None),  # withheld
+        entry("ixp2400.fig14.throughput.amp.w64_b8", None),  # blind
         entry("ixp2400.fig13.bus.amp", 0.5),  # printed in Fig. 12 too
         entry("ixp2400.fig12.bus.amp.base", 0.02),
         entry("ixp2400.improvement.hb.amp", -0.1),

@@ -1,7 +1,8 @@
-"""Published against predicted: one row a published number that is a calibration, a check, or withheld.
+"""Published against predicted: one row a published number that is a calibration, a check, withheld or blind.
 
 Labels are computed: `calibrated` if a parameter the prediction depends on was fitted to the row (or to the same
-measurement), `post_hoc` if one was chosen after it was seen, else `predicted`. Withheld rows are predicted like others.
+measurement), `post_hoc` if one was chosen after it was seen, else `predicted`. Withheld rows are predicted like others;
+verdict and error of a blind row are those of its frozen prediction, beside today's.
 Arithmetic on rows that the model takes over predicts nothing and has no label.
 """
 
@@ -30,10 +31,11 @@ from npexplore.study.sweeping.points import Point, Predictions
 if TYPE_CHECKING:
     import pandas as pd
 
-ROLES = ("calibration", "check", "withheld")
+ROLES = ("calibration", "check", "withheld", "blind")
 FIELDS = (
     "key", "role", "kind", "quantity", "unit", "published", "point", "lo", "hi", "bounds", "queueing", "simulated",
     "ci95", "best", "error", "label", "prototype_hints", "verdict", "reason", "same_as",
+    "frozen",
 )  # fmt: skip
 
 
@@ -136,7 +138,7 @@ def _row(row: Row, ledger: Ledger, predictions: Predictions) -> dict[str, Any]:
     entry.update(
         key=row.key, role=row.role, kind=row.kind, quantity=row.quantity, unit=row.unit, same_as=row.same_as,
         published=None if hidden else row.value, point=None if hidden else row.point,
-        lo=None if hidden else row.lo, hi=None if hidden else row.hi,
+        lo=None if hidden else row.lo, hi=None if hidden else row.hi, frozen=row.frozen_value,
     )  # fmt: skip
     if row.design not in DESIGNS:
         return entry | {"verdict": "not_modelled", "reason": f"no model of {row.design} yet"}
@@ -153,8 +155,9 @@ def _row(row: Row, ledger: Ledger, predictions: Predictions) -> dict[str, Any]:
     if not quantity.arithmetic:
         entry["label"] = label(row, ledger, parameters)
         entry["prototype_hints"] = sum("prototype" in p.chosen_after for p in parameters.values())
-    entry["verdict"] = row.verdict(best)
-    entry["error"] = None if hidden or isinstance(best, bool) else row.relative_error(best)
+    judged = best if row.frozen_value is None else row.frozen_value
+    entry["verdict"] = row.verdict(judged)
+    entry["error"] = None if hidden or isinstance(judged, bool) else row.relative_error(judged)
     if entry["verdict"] == "off":
         reasons = design(row.design).parameters.file.reason
         entry["reason"] = reasons.get(

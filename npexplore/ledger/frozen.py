@@ -1,0 +1,61 @@
+"""Frozen predictions (data/published/frozen.csv): what was predicted for the blind rows before their values were known.
+
+Every blind row has one and every one a blind row, so that no value turns blind that was known when it was predicted.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+import msgspec
+
+from npexplore import units
+from npexplore.errors import InputError, one_of
+from npexplore.ledger.records import Frozen, Row, finite
+
+FILE = "frozen.csv"
+COLUMNS = ("key", *Frozen.__struct_fields__)
+SOLVERS = ("bounds", "queueing", "simulated")
+LABELS = ("predicted", "post_hoc", "arithmetic")  # of a row that nobody could have fitted to
+
+_COMMIT = re.compile(r"[0-9a-f]{7,40}")
+
+
+def joined(rows: Iterable[Row], lines: Iterable[tuple[str, int, Mapping[str, str]]]) -> Iterator[Row]:
+    """Yield the rows, the blind ones with their frozen predictions; raises InputError, which names file and line.
+
+    lines: (place, number, cells by column) of the frozen predictions.
+    """
+    known = list(rows)
+    blind = {row.key: row for row in known if row.role == "blind"}
+    others = {row.key: row.role for row in known if row.role != "blind"}
+    found: dict[str, Frozen] = {}
+    for place, _, cells in lines:
+        key = cells["key"]
+        if key in others:
+            raise InputError(f"{place}: column 'key' must name a blind row, got {key!r} with role {others[key]!r}")
+        one_of(f"{place}: column 'key'", key, blind)
+        if key in found:
+            raise InputError(f"{place}: column 'key' must be unique, got {key!r} twice")
+        found[key] = _frozen(place, cells, blind[key])
+    for row in known:
+        if row.role == "blind" and row.key not in found:
+            rule = f"a blind row must have a frozen prediction in {FILE}, got none"
+            raise InputError(f"{row.paper}.csv:{row.line}: {rule} (row {row.key!r})")
+        yield msgspec.structs.replace(row, frozen=found[row.key]) if row.role == "blind" else row
+
+
+def _frozen(place: str, cells: Mapping[str, str], row: Row) -> Frozen:
+    unit = one_of(f"{place}: column 'unit'", cells["unit"], units.UNITS)
+    if units.UNITS[unit][0] != units.UNITS[row.unit][0]:
+        raise InputError(
+            f"{place}: column 'unit' must measure what {row.unit} measures, got {unit!r} (row {row.key!r})"
+        )
+    if not _COMMIT.fullmatch(cells["commit"]):
+        raise InputError(f"{place}: column 'commit' must be 7 to 40 hexadecimal digits, got {cells['commit']!r}")
+    return Frozen(
+        predicted=finite(cells["predicted"], f"{place}: column 'predicted'"),
+        unit=unit,
+        solver=one_of(f"{place}: column 'solver'", cells["solver"], SOLVERS),
+        label=one_of(f"{place}: column 'label'", cells["label"], LABELS),
+        commit=cells["commit"],
+    )
