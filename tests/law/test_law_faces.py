@@ -8,6 +8,7 @@ simulation       <= bounds, but for the packets under way at the ends of its win
 
 import itertools
 import random
+from dataclasses import fields
 
 import pytest
 from hypothesis import given, settings
@@ -17,7 +18,10 @@ from reference.small_machines import NS, QUIET, TICK, machine, packets, told
 
 from npexplore._kernels import engine
 from npexplore.errors import RefusedError
+from npexplore.machine.assembler import Assembler
+from npexplore.machine.lone import STEPS, _Lone
 from npexplore.machine.resources import Delay
+from npexplore.machine.tree import Wait
 from npexplore.solve.batch import Batch
 from npexplore.solve.bounds import bounds
 from npexplore.solve.demanded import demanded
@@ -79,13 +83,17 @@ def holds_alone(kind, seed):
     case = alone(kind, seed)
     if case is None or case[0].varies:
         return True
-    _, made, found, (latency, busy, *_) = case
+    _, made, found, seen = case
+    return agrees(made, found, seen)
+
+
+def agrees(made, found, seen):
+    """Whether a run of one thread took what the demands tell."""
+    latency, busy, *_ = seen
     exact = abs(latency - found.latency) <= 1e-9 * latency + 12 * TICK
-    told_times = shown(made, found)
-    return exact and all(
-        abs(busy[name] - seconds) <= 1e-6 * seconds + 12 * TICK
-        for name, seconds in told_times.items() if not made.servers()[name].kept_waiting
-    )  # fmt: skip
+    visible = {name for name, server in made.servers().items() if server.role != "hidden" and not server.kept_waiting}
+    times = {name: found.servers[name].seconds if name in found.servers else 0.0 for name in visible - found.untied}
+    return exact and all(abs(busy[name] - seconds) <= 1e-6 * seconds + 12 * TICK for name, seconds in times.items())
 
 
 @pytest.mark.parametrize("kind", sorted(DRAW))
@@ -93,6 +101,91 @@ def holds_alone(kind, seed):
 @given(seed=SEEDS)
 def test_a_lone_visit_takes_what_its_demands_tell(kind, seed):
     assert holds_alone(kind, seed)
+
+
+def numbers_of(part):
+    """Every number that a kind keeps of its own, or of its DRAM part, as (owner, name)."""
+    resource = part.resources[0]
+    own = [(resource, name) for name, value in vars(resource).items() if isinstance(value, float) and value]
+    rules = getattr(resource, "timing", None)
+    return own + [(rules, field.name) for field in fields(rules) if getattr(rules, field.name)] if rules else own
+
+
+@pytest.mark.parametrize("kind", sorted(set(DRAW) - {"queue"}))
+def test_a_number_that_one_side_has_wrong_is_seen(kind):
+    """Demands with one number 7 % larger against the run without: whatever moves the demands at all breaks the law."""
+    seen_at_all, tried = 0, 0
+    for seed in range(12):
+        part, made, found, seen = alone(kind, seed)
+        if part.varies:
+            continue
+        for owner, name in numbers_of(part):
+            right = getattr(owner, name)
+            object.__setattr__(owner, name, right * 1.07)
+            part.resources[0].alone.clear(), part.resources[0].recorded.clear()
+            wrong = told(made_of([part], [part], 1, quiet=True), LOAD)
+            object.__setattr__(owner, name, right)
+            part.resources[0].alone.clear(), part.resources[0].recorded.clear()
+            tried += 1
+            if abs(wrong.latency - found.latency) < 20 * TICK and all(
+                abs(wrong.servers[one].seconds - demand.seconds) < 20 * TICK for one, demand in found.servers.items()
+            ):
+                continue  # it does not bind in this visit
+            seen_at_all += 1
+            assert not agrees(made, wrong, seen), (seed, name)
+    assert seen_at_all or not tried or kind in ("reorder", "pool", "balancer")
+
+
+FAULTS = {
+    "time that passes": (_Lone, "wait", lambda right: lambda self, step, known, way: None),
+    "a server that is not occupied": (_Lone, "occupy", lambda right: forgetful(right)),
+    "a longer hold": (_Lone, "occupy", lambda right: scaled(right, 1.02)),
+    "a shorter hold": (_Lone, "occupy", lambda right: scaled(right, 0.98)),
+    "rows that wait longer": (Assembler, "wait", lambda right: lambda self, ticks: right(self, ticks + 400)),
+    "rows that serve longer": (Assembler, "serve", lambda right: lambda self, server, ticks, member=0, key=0: right(
+        self, server, ticks + 400, member, key)),
+}  # fmt: skip
+
+
+def forgetful(right):
+    """Occupies nothing, and says nothing of it."""
+
+    def occupy(self, way, server, seconds, member, spread=0.0):
+        hold = right(self, way, server, seconds, member, spread)
+        self.uses.holds.remove(hold)
+        return hold
+
+    return occupy
+
+
+def scaled(right, factor):
+    def occupy(self, way, server, seconds, member, spread=0.0):
+        return right(self, way, server, seconds * factor, member, spread)
+
+    return occupy
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_of_either_side_is_seen_on_every_kind_it_can_touch(fault, monkeypatch):
+    owner, name, make = FAULTS[fault]
+    right, touched = getattr(owner, name), []
+    wrong = make(right)
+
+    def counting(self, *given, **named):
+        touched.append(name)
+        return wrong(self, *given, **named)
+
+    monkeypatch.setattr(owner, name, counting)
+    if owner is _Lone:
+        monkeypatch.setitem(STEPS, Wait, _Lone.wait)
+    for kind in sorted(DRAW):
+        broken, met = 0, 0
+        for seed in range(12):
+            del touched[:]
+            if not holds_alone(kind, seed):
+                broken += 1
+            met += len(touched) > 3  # the long waits of the program itself are one or two
+        assert broken or not met or kind == "queue", kind
 
 
 MIXES = st.lists(st.sampled_from(sorted(set(DRAW) - {"queue", "mesh", "streams"})), min_size=1, max_size=3)
