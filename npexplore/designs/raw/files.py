@@ -21,6 +21,7 @@ NUMBER = "number"  # column: 0, 1, ... in the order of the files
 class Trace(OwnFaces):
     """Keeps the time at which each of `packets` numbered packets came by; `begin` is the global of number 0."""
 
+    WHY: ClassVar[str] = "it writes the run's time down"
     VISITS: ClassVar[Mapping[str, tuple[str, ...]]] = {"note": ("number",)}
 
     def __init__(self, name: str, packets: int) -> None:
@@ -46,6 +47,7 @@ class Trace(OwnFaces):
 class Discard(OwnFaces):
     """Where a packet ends that is not forwarded; counted as a drop of its name."""
 
+    WHY: ClassVar[str] = "the packet ends here"
     VISITS: ClassVar[Mapping[str, tuple[str, ...]]] = {"drop": ()}
 
     def servers(self) -> list[Server]:

@@ -147,6 +147,8 @@ class Resource(ABC):
 class OwnFaces(Resource):
     """A kind whose visits last as long as others let them: what one occupies, and its engine rows, stand apart."""
 
+    WHY: ClassVar[str] = ""  # what others decide, in one line
+
     def act(self, m: VisitRecorder, visit: str, v: Operands) -> Operand | None:
         """Refuse: there is no record of such a visit."""
         raise ModelError(f"{self.name}.{visit} cannot be part of another visit: it has no record of its own")

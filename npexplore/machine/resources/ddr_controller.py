@@ -57,6 +57,7 @@ class DdrController(OwnFaces):
     For bounds and queueing an access to an open page is a row hit (the most that is possible).
     """
 
+    WHY = "commands go when the rules that all accesses share allow it"
     VISITS = {"read": ("bytes", "bank", "row", "address"), "write": ("bytes", "bank", "row", "address")}
     OPTIONAL = {"bank": 0, "row": 0, "address": 0}
 

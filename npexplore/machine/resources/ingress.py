@@ -23,6 +23,7 @@ SATURATED, TIMESTAMPS = "saturated", "timestamps"
 class Ingress(OwnFaces):
     """A receive buffer of `capacity_bytes`, filled in cells of `cell_bytes`."""
 
+    WHY = "packets come by themselves, into room that others free"
     VISITS = {"free": ("bytes",)}
 
     def __init__(self, name: str, capacity_bytes: int, cell_bytes: int) -> None:

@@ -40,6 +40,7 @@ class Mesh(OwnFaces):
     A program that does not read what comes takes the exit: held = m.take("NAME.out3"), until m.give(held).
     """
 
+    WHY = "worms hold and wait for each other link by link"
     VISITS = {"send": ("source", "target", "words"), "deliver": ("source", "target", "words")}
 
     def __init__(

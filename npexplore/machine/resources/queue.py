@@ -33,6 +33,7 @@ class BoundedQueue(OwnFaces):
     pool sees them as columns of the packet (one called packet_bytes replaces the length).
     """
 
+    WHY = "room comes back when another pool gets a packet"
     VISITS: Mapping[str, tuple[str, ...]] = {"put": ()}  # type: ignore[misc]
 
     def __init__(

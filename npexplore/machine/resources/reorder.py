@@ -21,6 +21,7 @@ from npexplore.machine.rows import Label
 class ReorderQueue(OwnFaces):
     """`members` alike queues of `places` each; busy places are the occupancy in the statistics."""
 
+    WHY = "a ticket leaves when all earlier ones have left"
     VISITS = {"enter": ("member",), "leave": ("ticket", "member")}
     OPTIONAL = {"member": 0}
     RESULTS = frozenset({"enter"})

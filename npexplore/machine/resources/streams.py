@@ -93,6 +93,7 @@ class StaticStreams(OwnFaces):
     stream(path, words): the same with all targets reading at once; the caller goes on when the last has read all.
     """
 
+    WHY = "a switch moves a word only when all its outputs have room"
     VISITS = {"send": ("path", "words"), "receive": ("tile", "words"), "stream": ("path", "words")}
 
     def __init__(
