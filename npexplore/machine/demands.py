@@ -10,7 +10,7 @@ loops that take more than they give, or hand packets on: these turn by turn, eac
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -22,7 +22,7 @@ from npexplore.machine.expressions import Condition, Values, Variable, evaluate,
 from npexplore.machine.holding import Holding
 from npexplore.machine.lone import LONGEST_LOOP, uses_of
 from npexplore.machine.program import HOME
-from npexplore.machine.resources.base import Server, Uses
+from npexplore.machine.resources.base import OwnFaces, Resource, Server, Uses
 from npexplore.machine.sections import Chain, Demand, Open, Path, Section, Sections, TurnsDifferError, without
 from npexplore.machine.tree import (
     Body,
@@ -40,7 +40,8 @@ from npexplore.machine.tree import (
     Visit,
 )
 
-AT_ONCE = 4096  # turns of loops x distinct packets that are gone through together
+FEW, MOST_DISTINCT = 64, 65535
+AT_ONCE = 8192  # turns of loops x distinct packets that are gone through together
 Known = dict[Variable, Values | None]
 
 
@@ -239,18 +240,18 @@ class _Walk:
         values = {name: evaluate(value, known) for name, value in step.operands.items()}
         if len(path.clock) == 1:  # numbers are quicker, and remembered
             values = {name: v[0] if type(v) is np.ndarray and v.ndim else v for name, v in values.items()}
-        uses, place = uses_of(step.resource, step.method, values, path.live), f"{step.resource.name}.{step.method}"
-        sections = self.sections
-        sizes = step.resource.reached
-        self.occupied(uses, sizes, path, place)
+        place, sections, sizes = f"{step.resource.name}.{step.method}", self.sections, step.resource.reached
+        asked, seen, each = _distinct(step.resource, values, path)
+        uses = uses_of(step.resource, step.method, asked, seen.live)
+        self.occupied(uses, sizes, seen, place)
         for (chain, server), seconds in uses.spent.items():
-            sections.spend(path, server, _sum(path, seconds), chain)
+            sections.spend(path, server, _sum(seen, seconds), chain)
         for server, seconds in uses.beside.items():
-            sections.beside(server, _sum(path, seconds))
+            sections.beside(server, _sum(seen, seconds))
         for chain, seconds in uses.overlap.items():
             if not path.aside:
-                sections.overlaps(path.chain + chain, _sum(path, seconds))
-        path.clock = path.clock + path.weights * uses.latency
+                sections.overlaps(path.chain + chain, _sum(seen, seconds))
+        path.clock = path.clock + path.weights * each(uses.latency)
         if uses.frees is not None:
             self.result.freed += _sum(path, uses.frees)
         if uses.hands_on:
@@ -260,15 +261,15 @@ class _Walk:
         for name, amount in uses.counts.items():
             if amount is None:
                 raise ModelError(f"{place}: the amount of {name} must not depend on a random choice")
-            self.result.counts[name] = self.result.counts.get(name, 0.0) + _sum(path, amount)
+            self.result.counts[name] = self.result.counts.get(name, 0.0) + _sum(seen, amount)
         for one in uses.opens:
-            begun = Open(one.server, one.server, one.units, one.member)
+            begun = Open(one.server, one.server, each(one.units), each(one.member))
             sections.begin(path, begun, sizes[one.server].members, (0, sizes[one.server].units), place)
         for one in uses.closes:
-            ended = Open(one.server, one.server, one.units, one.member)
+            ended = Open(one.server, one.server, each(one.units), each(one.member))
             sections.end(path, ended, base, sizes[one.server].members, place)
         if step.result is not None:
-            known[step.result] = uses.result
+            known[step.result] = each(uses.result)
 
     def occupied(self, uses: Uses, sizes: dict[str, Server], path: Path, place: str) -> None:
         """Add the times that servers are occupied, and what is held inside the visit."""
@@ -279,6 +280,32 @@ class _Walk:
             demand.squares += _sum(path, hold.squares)
             if hold.units is not None:
                 self.sections.inside(hold.server, hold.units, hold, path)
+
+
+def _distinct(
+    resource: Resource, values: dict[str, Values | None], path: Path
+) -> tuple[dict[str, Values | None], Path, Callable[[Any], Any]]:
+    """Return the distinct operands of many packets with their shares, and what gives each packet its own again.
+
+    Where one operand alone differs between packets, and is a small whole number (bytes), few of them are distinct.
+    """
+    arrays = [(name, value) for name, value in values.items() if type(value) is np.ndarray and value.ndim]
+    if len(arrays) != 1 or len(path.clock) < FEW or isinstance(resource, OwnFaces):
+        return values, path, lambda own: own
+    name, value = arrays[0]
+    number = np.where(path.live, value, 0.0).astype(np.int64)
+    if number.min() < 0 or number.max() > MOST_DISTINCT or (path.live & (number != value)).any():
+        return values, path, lambda own: own
+    present = np.zeros(int(number.max()) + 1, dtype=np.bool_)
+    present[number] = True
+    at = (np.cumsum(present) - 1)[number]
+    distinct = np.flatnonzero(present).astype(np.float64)
+    shares: Values = np.bincount(at, path.weights, len(distinct)).astype(np.float64)
+
+    def each(own: Any) -> Any:
+        return own[at] if type(own) is np.ndarray and own.ndim else own
+
+    return {**values, name: distinct}, Path(shares, np.zeros_like(shares)), each
 
 
 def _sum(path: Path, values: Any) -> float:

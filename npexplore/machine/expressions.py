@@ -227,6 +227,8 @@ def evaluate(value: Operand, environment: Environment) -> Values | None:
 
     Raises ModelError for a variable that has no value where it is used.
     """
+    if type(value) is Constant:
+        return np.float64(value.value)  # type: ignore[return-value]
     if isinstance(value, Variable):
         if value not in environment:
             raise ModelError(f"{value.name!r} is used outside the loop or branch that computes it")

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from npexplore.errors import ModelError
-from npexplore.machine.distributions import Distribution, Time
-from npexplore.machine.expressions import Condition, Expression, Values, Variable, evaluate, holds
+from npexplore.machine.distributions import Time
+from npexplore.machine.expressions import Condition, Constant, Expression, Values, Variable, evaluate, holds
 from npexplore.machine.holding import Holding
 from npexplore.machine.program import HOME, THREAD
 from npexplore.machine.resources.base import LEAST_LOADED, Hold, OwnFaces, Resource, Section, Server, Uses
@@ -152,11 +152,11 @@ class _Way:
     open: tuple[_Held, ...] = ()
     share: Value = ALL
     aside: bool = False
+    chain: Chain = ()  # the names of what is held
 
-    @property
-    def chain(self) -> Chain:
-        """What is held, in the order in which it was taken."""
-        return tuple(held.server.name for held in self.open)
+    def hold(self, open_: tuple[_Held, ...]) -> None:
+        """Hold this from here on, in the order in which it was taken."""
+        self.open, self.chain = open_, tuple(held.server.name for held in open_)
 
 
 class _Lone:
@@ -181,6 +181,8 @@ class _Lone:
 
     def seconds(self, time: Expression | Time, known: Known, way: _Way) -> Value:
         """Return a time, the mean of a random one; raises ModelError for one left to chance, or negative."""
+        if type(time) is Constant and time.value >= 0:
+            return time.value
         if not isinstance(time, Expression):
             return time.moments()[0]
         value = evaluate(time, known)
@@ -212,7 +214,7 @@ class _Lone:
 
     def serve(self, step: Serve, known: Known, way: _Way) -> None:
         seconds = self.seconds(step.seconds, known, way)
-        spread = step.seconds.moments()[1] if isinstance(step.seconds, Distribution) else 0.0
+        spread = 0.0 if isinstance(step.seconds, Expression) else step.seconds.moments()[1]
         self.occupy(way, step.server.name, seconds, evaluate(step.member, known), spread)
         self.spend(way, step.server.name, seconds)
         way.clock = way.clock + seconds
@@ -241,7 +243,7 @@ class _Lone:
                 raise ModelError(f"{self.place}: units of {server.name} must be in 1..{server.units}, got {got:g}")
             made = _Held(server, units, evaluate(holding.member, known), way.clock, way.open)
             self.held[holding] = made
-            way.open = (*way.open, made)
+            way.hold((*way.open, made))
 
     def give(self, step: Give, known: Known, way: _Way) -> None:
         self.released(self.held[step.holding], way)
@@ -253,7 +255,7 @@ class _Lone:
             for later in way.open[at + 1 :]:
                 held.crossed.add(later.server.name)
                 later.crossed.add(held.server.name)
-            way.open = way.open[:at] + way.open[at + 1 :]
+            way.hold(way.open[:at] + way.open[at + 1 :])
         hold = self.occupy(way, held.server.name, held.units * (way.clock - held.since), held.member)
         hold.units, hold.outlives, hold.crossed = held.units, held.outlives, held.crossed
 
@@ -264,10 +266,11 @@ class _Lone:
             self.held[after] = held = self.held[before]
             held.outlives = True
             at = way.open.index(held)
-            way.open = way.open[:at] + way.open[at + 1 :]
+            way.hold(way.open[:at] + way.open[at + 1 :])
             moved.append(held)
         around = moved[0].around if moved else ()
-        strand = _Way(way.clock, (*around, *moved), way.share, aside=way.aside or not moved)
+        strand = _Way(way.clock, share=way.share, aside=way.aside or not moved)
+        strand.hold((*around, *moved))
         begun = self.total
         self.body(step.body, dict(known), strand)
         if not strand.aside:
