@@ -43,7 +43,9 @@ def address_pairs() -> st.SearchStrategy[tuple[int, int]]:
 
 def martian_lists() -> st.SearchStrategy[tuple[Martians]]:
     """The list of a profile."""
-    return st.sampled_from(list(PROFILES)).map(lambda profile: (martian_list(profile),))
+    return st.sampled_from([profile.ipv4.martians for profile in PROFILES.values()]).map(
+        lambda name: (martian_list(name),)
+    )
 
 
 def link_tables() -> st.SearchStrategy[tuple[Links]]:
