@@ -1,4 +1,4 @@
-"""Plain packets through the router: what a packet without options needs, over many frames at once.
+"""Plain packets through the router, over many frames at once: those of IPv4 as they come, those of both families on.
 
 Frames lie in `buffer` (uint8) at offset, length bytes each; `words` is the buffer as overlapping words of 4 bytes in the
 machine's order. A packet's verdict is a code of golden/reasons.py, GO, or SLOW: one for the reference. Nothing that may
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from npexplore.jit import kernel
 
 Array = NDArray[Any]
+Layout = tuple[int, int, int, int]
 # codes of golden/reasons.py (a test compares them)
 NONE, NOT_IPV4, TOO_SHORT, BAD_VERSION, BAD_HEADER_LENGTH, HEADER_CUT = 0, 1, 2, 3, 4, 5
 BAD_TOTAL_LENGTH, TRUNCATED, BAD_CHECKSUM, MARTIAN_SOURCE, MARTIAN_DESTINATION = 6, 7, 8, 9, 10
@@ -137,16 +138,46 @@ def arrive(buffer: Array, words: Array, offset: Array, length: Array, in_port: A
 
 
 @kernel()
+def _place(rows: Array, word: Array, i: int) -> int:
+    """Return which of the sorted rows (k, words) equals row i of word, -1 for none."""
+    low, high = 0, len(rows)
+    while low < high:
+        middle = (low + high) // 2
+        k = 0
+        while k < rows.shape[1] and rows[middle, k] == word[i, k]:
+            k += 1
+        if k == rows.shape[1]:
+            return middle
+        if rows[middle, k] < word[i, k]:
+            low = middle + 1
+        else:
+            high = middle
+    return -1
+
+
+@kernel()
+def _near(buffer: Array, o: int, p: int, link: Array, link_mask: Array) -> bool:
+    for k in range(link.shape[1]):
+        if (buffer[o + k] ^ link[p, k]) & link_mask[p, k] != 0:
+            return False
+    return True
+
+
+@kernel()
 def settle(buffer: Array, offset: Array, in_port: Array, destination: Array, hop: Array, hop_kind: Array, hop_port: Array,
-           hop_attached: Array, hop_room: Array, head_size: Array, link: Array, link_mask: Array, neighbour: Array,
-           any_sender: bool, verdict: Array, out_port: Array, head: Array, out_size: Array) -> None:  # fmt: skip
+           hop_attached: Array, hop_open: Array, hop_room: Array, head_size: Array, link: Array, link_mask: Array,
+           neighbour: Array, any_sender: bool, header: Layout, verdict: Array, out_port: Array, head: Array,
+           out_size: Array) -> None:  # fmt: skip
     """Finish what is GO: NONE with out_port, head (row of the frame heads) and out_size (bytes), a reason, or SLOW.
 
-    hop: the number of each destination's route, -1 for none; hop_kind, hop_port by that number, hop_attached where the
-    destination itself is the next hop, hop_room: the longest packet that may go there. neighbour (uint32, sorted)
-    have a head for each port, behind those of the hops.
-    any_sender: may one outside the link's network be told of a better hop, too?
+    destination (n, words); hop: the number of each one's route, -1 for none; hop_kind, hop_port by that number,
+    hop_attached where the destination itself is the next hop, hop_open where anybody else than a neighbour may be,
+    hop_room: the longest packet that may go there. link, link_mask (ports, bytes): the networks of the ports' links.
+    neighbour (k, words), sorted: have a head for each port, behind those of the hops. any_sender: may one outside the
+    link's network be told of a better hop, too? header: where the source, the length and the time to live stand, and
+    how many bytes the length does not count.
     """
+    source_at, length_at, ttl_at, uncounted = header
     for i in range(len(offset)):
         if verdict[i] != GO:
             continue
@@ -159,16 +190,13 @@ def settle(buffer: Array, offset: Array, in_port: Array, destination: Array, hop
             continue
         o = offset[i] + ETHERNET
         p = hop_port[h]
-        back = p == in_port[i] and (any_sender or (_number(buffer, o + 12) ^ link[p]) & link_mask[p] == 0)
-        total = np.int64(buffer[o + 2]) << 8 | np.int64(buffer[o + 3])
-        if back or buffer[o + 8] <= 1 or total > hop_room[h]:
+        back = p == in_port[i] and (any_sender or _near(buffer, o + source_at, p, link, link_mask))
+        total = uncounted + (np.int64(buffer[o + length_at]) << 8 | np.int64(buffer[o + length_at + 1]))
+        at = _place(neighbour, destination, i) if hop_attached[h] else -1
+        if back or buffer[o + ttl_at] <= 1 or total > hop_room[h] or (at < 0 and not hop_open[h]):
             verdict[i] = SLOW
             continue
-        row = np.int64(h)
-        if hop_attached[h] and len(neighbour):
-            at = np.searchsorted(neighbour, destination[i])
-            if at < len(neighbour) and neighbour[at] == destination[i]:
-                row = len(hop_kind) + p * len(neighbour) + at
+        row = np.int64(h) if at < 0 else len(hop_kind) + p * len(neighbour) + at
         verdict[i] = NONE
         out_port[i] = p
         head[i] = row
@@ -177,10 +205,11 @@ def settle(buffer: Array, offset: Array, in_port: Array, destination: Array, hop
 
 @kernel()
 def send(buffer: Array, offset: Array, packet: Array, chosen: Array, heads: Array, head_size: Array, head: Array,
-         at: Array, size: Array, out: Array) -> None:  # fmt: skip
-    """Write the frames of chosen rows into out at `at`, size bytes each: a new head, one less to live, its checksum.
+         at: Array, size: Array, ttl_at: int, summed: bool, out: Array) -> None:  # fmt: skip
+    """Write the frames of chosen rows into out at `at`, size bytes each: a new head, one less to live.
 
     A head (head_size bytes) is that of Ethernet and labels behind it; one with 0 to live gets as much as the packet.
+    summed: the header has a checksum.
     """
     for r in range(len(packet)):
         if not chosen[r]:
@@ -194,16 +223,16 @@ def send(buffer: Array, offset: Array, packet: Array, chosen: Array, heads: Arra
         h = head_size[j]
         for k in range(ETHERNET, h):
             entry = heads[j, k]
-            out[a + k] = buffer[o + 8] - 1 if entry == 0 and k & 3 == 1 else entry
+            out[a + k] = buffer[o + ttl_at] - 1 if entry == 0 and k & 3 == 1 else entry
         a += h
         n = size[r] - h
         out[a : a + n] = buffer[o : o + n]
-        # RFC 1624 equation 3, where a word becomes less by 0x100: ~m + m' = 0xfeff
-        out[a + 8] -= 1
-        c = ((np.int64(out[a + 10]) << 8 | np.int64(out[a + 11])) ^ 0xFFFF) + 0xFEFF
-        c = ((c & 0xFFFF) + (c >> 16)) ^ 0xFFFF
-        out[a + 10] = c >> 8
-        out[a + 11] = c & 0xFF
+        out[a + ttl_at] -= 1
+        if summed:  # RFC 1624 equation 3, where a word becomes less by 0x100: ~m + m' = 0xfeff
+            c = ((np.int64(out[a + 10]) << 8 | np.int64(out[a + 11])) ^ 0xFFFF) + 0xFEFF
+            c = ((c & 0xFFFF) + (c >> 16)) ^ 0xFFFF
+            out[a + 10] = c >> 8
+            out[a + 11] = c & 0xFF
 
 
 @kernel()

@@ -1,4 +1,4 @@
-"""IPv6 headers of many packets: fields, validation, extension headers, hop limit; and packets on their whole way.
+"""IPv6 headers of many packets: fields, validation, extension headers, hop limit; and frames as they come.
 
 Packets lie in `buffer` (uint8) at offset, length bytes each; addresses are two uint64 a row, the upper word first.
 """
@@ -12,13 +12,12 @@ from npexplore.jit import kernel
 
 Array = NDArray[Any]
 # codes of golden/reasons.py (a test compares them)
-NONE, BLACKHOLE, LOCAL_DELIVERY, OTHER_STATION = 0, 21, 17, 28
+NONE, LOCAL_DELIVERY, OTHER_STATION = 0, 17, 28
 TOO_SHORT6, BAD_VERSION6, TRUNCATED6, MARTIAN_SOURCE6, MARTIAN_DESTINATION6 = 30, 31, 32, 33, 34
 EXTENSION_CUT, HOP_BY_HOP_LATE, MULTICAST6, LINK_LOCAL_DESTINATION, HOP_LIMIT_EXCEEDED = 35, 36, 39, 40, 44
 JUMBOGRAM = 57
 GO, SLOW = 254, 255
 ETHERNET, SHORTEST = 14, 40
-UNICAST_ROUTE, BLACKHOLE_ROUTE = 0, 1  # places in KINDS of the router's configuration
 ROUTABLE, UNSPECIFIED, LOOPBACK, LINK_LOCAL, MANY = 0, 1, 2, 3, 4  # golden/ipv6/scope.py
 HOP_BY_HOP, FRAGMENT, AUTHENTICATION = 0, 44, 51
 
@@ -190,66 +189,3 @@ def arrive(buffer: Array, words: Array, offset: Array, length: Array, in_port: A
         if code == GO:
             destination[i, 0] = high
             destination[i, 1] = low
-
-
-@kernel()
-def settle(buffer: Array, offset: Array, in_port: Array, destination: Array, hop: Array, hop_kind: Array, hop_port: Array,
-           hop_plain: Array, hop_room: Array, head_size: Array, link: Array, link_mask: Array, verdict: Array,
-           out_port: Array, head: Array, out_size: Array) -> None:  # fmt: skip
-    """Finish what is GO: NONE with out_port, head (row of the frame heads) and out_size (bytes), a reason, or SLOW.
-
-    hop: the number of each destination's route, -1 for none; hop_plain: does one frame head serve all its packets?
-    hop_room: the longest packet that may go there. link, link_mask (ports, 2): the networks of the ports' links; what
-    goes back to one from there may call for a redirect.
-    """
-    for i in range(len(offset)):
-        if verdict[i] != GO:
-            continue
-        h = hop[i]
-        if h < 0:
-            verdict[i] = SLOW
-            continue
-        if hop_kind[h] != UNICAST_ROUTE:
-            verdict[i] = BLACKHOLE if hop_kind[h] == BLACKHOLE_ROUTE else SLOW
-            continue
-        o = offset[i] + ETHERNET
-        size = SHORTEST + (np.int64(buffer[o + 4]) << 8 | np.int64(buffer[o + 5]))
-        p = hop_port[h]
-        back = (
-            p == in_port[i]
-            and (_word(buffer, o + 8) ^ link[p, 0]) & link_mask[p, 0] == np.uint64(0)
-            and (_word(buffer, o + 16) ^ link[p, 1]) & link_mask[p, 1] == np.uint64(0)
-        )
-        if back or not hop_plain[h] or buffer[o + 7] <= 1 or size > hop_room[h]:
-            verdict[i] = SLOW
-            continue
-        verdict[i] = NONE
-        out_port[i] = p
-        head[i] = h
-        out_size[i] = head_size[h] + size
-
-
-@kernel()
-def send(buffer: Array, offset: Array, packet: Array, chosen: Array, heads: Array, head_size: Array, head: Array,
-         at: Array, size: Array, out: Array) -> None:  # fmt: skip
-    """Write the frames of chosen rows into out at `at`, size bytes each: a new head, one hop less.
-
-    A head (head_size bytes) is that of Ethernet and labels behind it; one with 0 to live gets as much as the packet.
-    """
-    for r in range(len(packet)):
-        if not chosen[r]:
-            continue
-        i = packet[r]
-        a = at[r]
-        j = head[i]
-        for k in range(ETHERNET):
-            out[a + k] = heads[j, k]
-        o = offset[i] + ETHERNET
-        h = head_size[j]
-        for k in range(ETHERNET, h):
-            entry = heads[j, k]
-            out[a + k] = buffer[o + 7] - 1 if entry == 0 and k & 3 == 1 else entry
-        a += h
-        n = size[r] - h
-        out[a : a + n] = buffer[o : o + n]
-        out[a + 7] -= 1

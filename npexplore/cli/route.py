@@ -14,7 +14,7 @@ import click
 
 from npexplore.cli.files import OutputFile
 from npexplore.cli.output import emit, facts, json_option, note, table, warn
-from npexplore.errors import InputError, one_of
+from npexplore.errors import InputError
 
 if TYPE_CHECKING:
     from npexplore.golden.captures.routed import Routed
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from npexplore.golden.router.configuration import Router
 
 DIFFERS, DAMAGED = 1, 3
-PROFILES = ("rfc1812", "linux")
 DIFFSERV_COLUMNS = (
     "port", "class", "offered", "sent", "policed", "queue_full", "early", "sent_bps", "delay_mean_ns", "delay_p99_ns",
 )  # fmt: skip
@@ -65,8 +64,6 @@ def command(
         return 0
     if config is None or not inputs or (out is None and compare is None):
         raise InputError("route needs --config ROUTER.toml, --in PORT=FILE, and --out DIR or --compare DIR")
-    if profile is not None:
-        one_of("profile", profile, PROFILES)
     if out is not None and compare is not None and out.resolve() == compare.resolve():
         raise InputError(f"--out and --compare must be two folders, got {out} for both")
     from npexplore.golden.captures.routed import forward_captures

@@ -17,8 +17,10 @@ from typing import NamedTuple
 
 from npexplore.golden.compare.difference import frame_difference
 from npexplore.golden.reasons import Reason
-from npexplore.golden.router.configuration import Profile, Router
-from npexplore.golden.router.forward import Forwarder, Outcome, Sent
+from npexplore.golden.router.configuration import Router
+from npexplore.golden.router.forward import Forwarder
+from npexplore.golden.router.rules import Profile
+from npexplore.golden.router.walk import Outcome, Sent
 from npexplore.testing.captures import cases_for
 from npexplore.testing.oracles import as_router, compare
 
@@ -38,7 +40,9 @@ class Bench:
     ordered: frames of a port come in the order in which they were caused; False: in any.
     """
 
-    def __init__(self, router: Router | str | Path, *, profile: Profile | None = None, ordered: bool = True) -> None:
+    def __init__(
+        self, router: Router | str | Path, *, profile: Profile | str | None = None, ordered: bool = True
+    ) -> None:
         self.router = as_router(router)
         self.golden = Forwarder(self.router, profile=profile)
         self.ordered = ordered

@@ -15,8 +15,10 @@ from hypothesis import given
 
 from npexplore.errors import InputError
 from npexplore.golden.compare.difference import Difference, first_difference
-from npexplore.golden.router.configuration import Profile, Router
-from npexplore.golden.router.forward import Forwarder, Outcome
+from npexplore.golden.router.configuration import Router
+from npexplore.golden.router.forward import Forwarder
+from npexplore.golden.router.rules import Profile
+from npexplore.golden.router.walk import Outcome
 from npexplore.packets.frames import read_frames, write_frames
 from npexplore.testing.oracles import CounterexampleError, as_router, compare, example_settings
 from npexplore.testing.routers import frames as frames_for
@@ -88,7 +90,7 @@ def check_captures(
     command: Sequence[str],
     router: Router | str | Path,
     *,
-    profile: Profile | None = None,
+    profile: Profile | str | None = None,
     count: int = 1000,
     timeout_s: float = 60,
 ) -> None:

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from npexplore.golden.ipv4.delivery import Destination, Links
 from npexplore.golden.ipv4.martians import Martians, martian_list
 from npexplore.golden.mpls.switch import HERE, LabelEntry, LabelMap
+from npexplore.golden.router.profiles import PROFILES
 from npexplore.testing.strategies import addresses, ipv4_packets
 from npexplore.testing.strategies6 import addresses6 as numbers6
 from npexplore.testing.strategies6 import ipv6_packets
@@ -42,7 +43,9 @@ def address_pairs() -> st.SearchStrategy[tuple[int, int]]:
 
 def martian_lists() -> st.SearchStrategy[tuple[Martians]]:
     """The list of a profile."""
-    return st.sampled_from(("rfc1812", "linux")).map(lambda profile: (martian_list(profile),))
+    return st.sampled_from([profile.ipv4.martians for profile in PROFILES.values()]).map(
+        lambda name: (martian_list(name),)
+    )
 
 
 def link_tables() -> st.SearchStrategy[tuple[Links]]:

@@ -22,8 +22,10 @@ from types import TracebackType
 import numpy as np
 
 from npexplore.errors import InputError
+from npexplore.golden.ethernet import IPV6_TYPE
 from npexplore.golden.ipv4.addresses import address_number, address_text, mask_of
-from npexplore.golden.router.configuration import KINDS, Port, PortRecord, Router, RouterFile, resolve
+from npexplore.golden.router.configuration import KINDS, PortRecord, Router, RouterFile, resolve
+from npexplore.golden.router.ports import Port
 from npexplore.testing import linux_kernel6
 from npexplore.testing.namespaces import (
     Result,
@@ -208,7 +210,7 @@ class LinuxKernel:
         longest = self.router.ports[port].mtu + LINK_HEADER
         if not LINK_HEADER <= len(frame) <= longest:
             raise InputError(f"port {port} takes frames of {LINK_HEADER} to {longest} bytes, got {len(frame)}")
-        if frame[12:LINK_HEADER] == linux_kernel6.IPV6_TYPE:
+        if frame[12:LINK_HEADER] == IPV6_TYPE:
             self._introduce6(frame, port)
         else:
             self._introduce(frame[LINK_HEADER:])

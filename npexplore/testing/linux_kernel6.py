@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from npexplore.golden.ethernet import IPV6_TYPE
 from npexplore.golden.ipv6.addresses import address_text, mask_of
 from npexplore.golden.ipv6.header import SHORTEST
 from npexplore.golden.ipv6.scope import Kind, address_kind
 from npexplore.golden.router.configuration import KINDS, Router
 
-IPV6_TYPE = b"\x86\xdd"
 TO_MANY = b"\x33\x33"  # the first bytes of multicast MAC addresses (RFC 2464 section 7)
 SETTINGS6 = {"icmp/ratelimit": 0, "auto_flowlabels": 0, "flowlabel_reflect": 0}
 LINK_SETTINGS6 = {

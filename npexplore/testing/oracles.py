@@ -20,8 +20,10 @@ from msgspec.structs import replace
 from npexplore.golden.compare.difference import Difference, first_difference, frame_difference, summary
 from npexplore.golden.ipv4.addresses import address_text
 from npexplore.golden.lookup import LinearLpm
-from npexplore.golden.router.configuration import Profile, Router, load_router
-from npexplore.golden.router.forward import Forwarder, Outcome
+from npexplore.golden.router.configuration import Router, load_router
+from npexplore.golden.router.forward import Forwarder
+from npexplore.golden.router.rules import Profile
+from npexplore.golden.router.walk import Outcome
 from npexplore.testing.routers import frames as frames_for
 from npexplore.testing.strategies import Update, addresses_near, updates
 
@@ -96,7 +98,7 @@ def check_router(
     forward: Forward,
     router: Router | str | Path,
     *,
-    profile: Profile | None = None,
+    profile: Profile | str | None = None,
     cases: st.SearchStrategy[tuple[int, bytes]] | None = None,
     max_examples: int = 1000,
 ) -> int:

@@ -18,7 +18,7 @@ from npexplore.golden.router.configuration import (
     SMALLEST_MTU,
     NeighbourRecord,
     PortRecord,
-    Profile,
+    ProfileName,
     Router,
     RouteRecord,
     RouterFile,
@@ -45,7 +45,7 @@ def arrival_times(*, min_size: int = 0, max_size: int = 100, longest_gap_ns: int
 
 @st.composite
 def router_configurations(
-    draw: Any, *, profile: Profile = "rfc1812", max_ports: int = 4, max_routes: int = 12, labels: bool = False
+    draw: Any, *, profile: ProfileName = "rfc1812", max_ports: int = 4, max_routes: int = 12, labels: bool = False
 ) -> Router:
     """Routers with 1 to `max_ports` ports and routes of all kinds, some within each other and within links.
 

@@ -14,6 +14,7 @@ with driver.instrumented("npexplore.golden"):
     from npexplore.golden.router.batch import BatchForwarder, Frames
     from npexplore.golden.router.configuration import resolve
     from npexplore.golden.router.forward import Forwarder
+    from npexplore.golden.router.profiles import PROFILES
 from reference.forward_laws6 import assert_sound_mixed
 from reference.router_cases6 import MIXED
 
@@ -21,7 +22,7 @@ LARGEST = 2000
 RIGHT_SUM = 0x80
 ROUTER = resolve(MIXED)
 OPEN = replace(ROUTER, ports=tuple(replace(port, listed_only=False) for port in ROUTER.ports))
-ROUTERS = [(ROUTER, "rfc1812"), (OPEN, "linux")]
+ROUTERS = [(ROUTER if profile.switches else OPEN, name) for name, profile in PROFILES.items()]
 GOLDEN = [
     (router, Forwarder(router, profile=name, lookup="linear"), BatchForwarder(router, profile=name, lookup="linear"))
     for router, name in ROUTERS

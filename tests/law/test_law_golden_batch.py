@@ -17,11 +17,11 @@ from npexplore.golden.lookup import LPMS
 from npexplore.golden.reasons import Reason
 from npexplore.golden.router.batch import BatchForwarder, Frames
 from npexplore.golden.router.configuration import KINDS, RouteRecord, resolve
-from npexplore.golden.router.forward import Forwarder, profiles
+from npexplore.golden.router.forward import Forwarder
+from npexplore.golden.router.profiles import PROFILES
 from npexplore.testing.routers import frames, router_configurations
 
 ROUTER = resolve(NAMED)
-PROFILES = sorted(profiles())
 # every kind of address that a router of these links and routes may meet
 NOTABLE = [
     "0.0.0.0", "0.0.0.1", "10.0.0.0", "10.0.0.1", "10.0.0.2", "10.0.0.9", "10.0.0.255", "10.1.0.1", "10.1.0.2",
@@ -98,7 +98,7 @@ def test_errors_are_limited_in_the_order_of_packets():
 @pytest.mark.parametrize("profile", PROFILES)
 def test_plain_packets_go_by_the_kernels_alone(profile, monkeypatch):
     batch = BatchForwarder(ROUTER, profile=profile)
-    monkeypatch.setattr(batch.reference, "forward", None)
+    monkeypatch.setattr(batch.reference, "decide", None)
     head = ROUTER.ports[0].mac + ROUTER.ports[0].peer_mac + b"\x08\x00"
     good = [packet("172.16.0.9", f"20.0.0.{k}", ttl=k, payload=bytes(k)) for k in range(2, 200)]
     bad = [packet("172.16.0.9", address) for address in ("224.0.0.5", "255.255.255.255", "127.0.0.1", "30.0.0.1")]
@@ -153,4 +153,4 @@ def test_a_sender_far_off_that_is_routed_to_the_port_alone_counts_as_the_profile
     router = resolve(msgspec.structs.replace(NAMED, route=[*NAMED.route, everything]))
     head = router.ports[0].mac + router.ports[0].peer_mac + b"\x08\x00"
     made = assert_alike(router, profile, [(0, head + packet("192.0.2.1", "24.0.0.1"), 0)])
-    assert made.icmp.tolist() == [True, False][profile != "linux" :]
+    assert made.icmp.tolist() == [True, False][not PROFILES[profile].ipv4.any_sender :]

@@ -11,11 +11,11 @@ from npexplore.golden.ipv4.options import NOP, read_options
 from npexplore.golden.lookup import LPMS
 from npexplore.golden.reasons import Reason
 from npexplore.golden.router.configuration import RouteColumns, Router
-from npexplore.golden.router.forward import Forwarder, profiles
+from npexplore.golden.router.forward import Forwarder
+from npexplore.golden.router.profiles import PROFILES
 from npexplore.testing import frames, router_configurations
 from npexplore.testing.strategies import malformed
 
-PROFILES = sorted(profiles())
 usual = settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
 
@@ -85,7 +85,9 @@ def test_later_pieces_carry_copied_options_alone(data):
 
 @pytest.mark.slow
 @usual
-@given(data=st.data(), profile=st.sampled_from(PROFILES), lookup=st.sampled_from(sorted(set(LPMS) - {"linear"})))
+@given(
+    data=st.data(), profile=st.sampled_from(sorted(PROFILES)), lookup=st.sampled_from(sorted(set(LPMS) - {"linear"}))
+)
 def test_any_lookup_structure_and_any_order_of_routes_give_the_same(data, profile, lookup):
     router, cases = draw_case(data, valid=True)
     kept = len(router.ports)

@@ -2,26 +2,29 @@
 
 import dataclasses
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference.router_cases6 import MIXED, SOURCE, framed, named_cases6
+from reference.router_cases6 import MIXED, SOURCE, framed, named_cases6, six
 
+from npexplore.golden.ipv4.header import write_packet
 from npexplore.golden.ipv4.icmp_limit import TokenBucket
-from npexplore.golden.ipv6.stages import STAGES6
-from npexplore.golden.mpls.forward import STAGES
+from npexplore.golden.mpls.stages import LABELLED
 from npexplore.golden.reasons import Reason
 from npexplore.golden.router.batch import BatchForwarder, Frames
 from npexplore.golden.router.configuration import resolve
 from npexplore.golden.router.forward import Forwarder
+from npexplore.golden.router.profiles import PROFILES
+from npexplore.golden.router.records import NeighbourRecord
 from npexplore.testing.strategies import ipv4_packets
 from npexplore.testing.strategies6 import addresses6, ipv6_packets, label_stacks
 
 ROUTER = resolve(MIXED)
-PROFILES = ("rfc1812", "linux")
 CASES = named_cases6()
 UNLISTED = tuple(dataclasses.replace(port, listed_only=False) for port in ROUTER.ports)
-ROUTERS = {"rfc1812": ROUTER, "linux": dataclasses.replace(ROUTER, ports=UNLISTED)}
+OPEN = dataclasses.replace(ROUTER, ports=UNLISTED)
+ROUTERS = {name: ROUTER if profile.switches else OPEN for name, profile in PROFILES.items()}
 
 _NETS = st.sampled_from([0, 1, 2, 3, 0xA, 0xB, 0xC, 0xD, 0xE, 0xF, 0x10, 0x11, 0x12, 0x99])
 _NEAR = st.builds(lambda net, host: (0x20010DB8 << 96) + (net << 80) + host, _NETS, st.integers(0, 12))
@@ -49,8 +52,8 @@ def frames(draw):
     return port, framed(packet, kind, port, draw(_TO))
 
 
-def assert_alike(profile, rows, limit=lambda: None):
-    router = ROUTERS[profile]
+def assert_alike(profile, rows, limit=lambda: None, router=None):
+    router = router or ROUTERS[profile]
     reference = Forwarder(router, profile=profile, lookup="binary_trie", error_limit=limit())
     batch = BatchForwarder(router, profile=profile, lookup="binary_trie", error_limit=limit())
     made = batch.forward(Frames.of(rows))
@@ -77,6 +80,17 @@ def test_batch_equals_reference_on_the_named_cases(profile):
     assert_alike(profile, [(port, frame, 0) for _, port, frame, _ in CASES])
 
 
+def test_a_profile_of_ones_own_has_the_rules_of_each_family_that_it_names():
+    rfc, linux = PROFILES["rfc1812"], PROFILES["linux"]
+    rows = [(port, frame, 0) for _, port, frame, _ in CASES]
+    ipv6 = [row for row, (_, frame, _) in enumerate(rows) if frame[12:14] == b"\x86\xdd"]
+    found = []
+    for profile in (rfc, linux, rfc._replace(name="mine", ipv6=linux.ipv6), linux._replace(name="mine", ipv6=rfc.ipv6)):
+        made = assert_alike(profile, rows, router=OPEN)
+        found.append([made[row] for row in ipv6])
+    assert found[0] == found[3] != found[1] == found[2]
+
+
 def test_errors_are_limited_by_protocol_and_in_order():
     rows = [(port, frame, k * 10**8) for k, (_, port, frame, _) in enumerate(CASES * 2)]
     unlimited = assert_alike("rfc1812", rows)
@@ -91,18 +105,18 @@ def test_named_cases_leave_for_their_reasons(name, port, frame, reason):
 
 
 def test_a_case_leaves_for_every_declared_reason():
-    declared = {reason for stages in STAGES6.values() for stage in stages for reason in stage.exits}
-    declared |= {reason for _, _, reasons in STAGES for reason in reasons}
+    stages = [stage for rules in (LABELLED, *(one.ipv6 for one in PROFILES.values())) for stage in rules.stages]
+    declared = {reason for stage in stages for reason in stage.exits}
     assert declared <= {case[3] for case in CASES}
     assert {reason for reason in Reason if reason >= Reason.TOO_SHORT6} <= declared
-    assert all("RFC" in stage.clause for stages in STAGES6.values() for stage in stages)
+    assert all("RFC" in stage.clause for stage in stages)
 
 
 def test_plain_packets_go_by_the_kernels_alone(monkeypatch):
     batch = BatchForwarder(ROUTER)
     monkeypatch.setattr(batch.reference, "decide", None)
-    monkeypatch.setattr(batch.reference.six, "decide", None)
     plain = {"plain", "padding", "longer prefix", "host route", "link-local next hop", "destination options", "swap",
+             "by a port", "on a link", "neighbour with a MAC address", "somebody there",
              "push two", "pop to a port", "pop here, IPv6", "pop here, IPv4", "four labels", "blackhole",
              "push two, uniform", "push above explicit null", "push, as long as the link", "push four",
              "push, short pipe", "pop here and push", "entropy label", "upstream label"}  # fmt: skip
@@ -110,6 +124,25 @@ def test_plain_packets_go_by_the_kernels_alone(monkeypatch):
     rows = [(port, frame, 0) for name, port, frame, _ in CASES if name in plain]
     made = batch.forward(Frames.of(rows))
     assert made.reason.tolist() == [int(reason) for name, _, _, reason in CASES if name in plain]
+
+
+@pytest.mark.parametrize("listed_only", [False, True])
+@given(listed=st.sets(st.integers(2, 20), max_size=12))
+def test_every_neighbour_is_found_among_any_others(listed_only, listed):
+    """Hosts of a link, some with a MAC address of their own, as IPv4 and IPv6 destinations."""
+    records = [
+        NeighbourRecord(address=text.format(host), mac=f"02:00:00:00:03:{host:02x}")
+        for host in listed
+        for text in ("10.1.0.{}", "2001:db8:1::{:x}")
+    ]
+    ports = [msgspec.structs.replace(port, listed_only=listed_only and port.name == "p1") for port in MIXED.port]
+    router = resolve(msgspec.structs.replace(MIXED, port=ports, neighbour=records))
+    four = [framed(write_packet(0x14000001, 0x0A010000 + host), b"\x08\0") for host in range(2, 21)]
+    rows = [(0, frame, 0) for frame in (*four, *(framed(six((0x20010DB80001 << 80) + host)) for host in range(2, 21)))]
+    sent = [outcome.sent[-1] for outcome in assert_alike("rfc1812", rows, router=router) if not outcome.reason]
+    own = [one.frame[5] for one in sent if one.frame[:5] == b"\2\0\0\0\3"]
+    assert own == [*sorted(listed), *sorted(listed)]
+    assert len(sent) == (len(own) if listed_only else len(rows))
 
 
 def test_a_router_without_ipv6_and_labels_knows_neither():

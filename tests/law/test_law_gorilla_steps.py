@@ -9,10 +9,11 @@ from reference.router_cases6 import MIXED, named_cases6
 from reference.router_random import random_cases, random_router
 
 from npexplore.designs.gorilla.steps import Box, accelerators, engine_program, forward, lookup
+from npexplore.golden.ethernet import ETHERNET
 from npexplore.golden.ipv4.header import read_header
 from npexplore.golden.lookup import SixLevelTrie, Trie20_4_8
 from npexplore.golden.router.configuration import resolve
-from npexplore.golden.router.forward import ETHERNET, Forwarder
+from npexplore.golden.router.forward import Forwarder
 from npexplore.machine.step_programs import lower
 from npexplore.testing.routers import frames, router_configurations
 from npexplore.testing.strategies import addresses, routing_tables

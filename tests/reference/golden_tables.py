@@ -18,24 +18,20 @@ def rows(head, lines):
 
 def stages():
     """Return the stages of each profile in order, then those of IPv6 and of labelled frames."""
-    from npexplore.golden.ipv6.stages import STAGES6
-    from npexplore.golden.mpls.forward import STAGES
-    from npexplore.golden.router.forward import profiles
+    from npexplore.golden.mpls.stages import LABELLED
+    from npexplore.golden.router.profiles import PROFILES
 
-    def told(found):
-        return [(stage.name, stage.clause, stage.reads, stage.exits) for stage in found]
-
-    tables = {f"Profile `{name}`": told(profile.stages) for name, profile in profiles().items()}
-    tables |= {f"Profile `{name}`, IPv6": told(found) for name, found in STAGES6.items()}
-    tables["Labelled frames, both profiles"] = [(name, clause, ("packet",), exits) for name, clause, exits in STAGES]
+    tables = {f"Profile `{name}`": profile.ipv4 for name, profile in PROFILES.items()}
+    tables |= {f"Profile `{name}`, IPv6": profile.ipv6 for name, profile in PROFILES.items()}
+    tables["Labelled frames, all profiles"] = LABELLED
     parts = []
-    for title, found in tables.items():
+    for title, rules in tables.items():
         lines = [
             [
-                f"{number}. {name}", clause, ", ".join(f"`{field}`" for field in reads),
-                ", ".join(f"`{reason.name}`" for reason in exits) or "none",
+                f"{number}. {stage.name}", stage.clause, ", ".join(f"`{field}`" for field in stage.reads),
+                ", ".join(f"`{reason.name}`" for reason in stage.exits) or "none",
             ]
-            for number, (name, clause, reads, exits) in enumerate(found, 1)
+            for number, stage in enumerate(rules.stages, 1)
         ]  # fmt: skip
         parts.append(f"{title}:\n\n" + rows(["stage", "clause", "reads", "packets may leave for"], lines))
     return "\n\n".join(parts)
@@ -45,16 +41,17 @@ def reasons():
     """Return the reasons with their clauses and the stages that may give them."""
     from npexplore.golden.ipv4.icmp import error_for
     from npexplore.golden.ipv6.icmp import error_for as error_for6
-    from npexplore.golden.ipv6.stages import STAGES6
-    from npexplore.golden.mpls.forward import STAGES
+    from npexplore.golden.mpls.stages import LABELLED
     from npexplore.golden.reasons import Reason
-    from npexplore.golden.router.forward import profiles
+    from npexplore.golden.router.profiles import PROFILES
 
     places = {
-        name: [(stage.name, stage.exits) for stage in profile.stages]
-        + [(f"IPv6 {stage.name}", stage.exits) for stage in STAGES6[name]]
-        + [(f"MPLS {stage}", exits) for stage, _, exits in STAGES]
-        for name, profile in profiles().items()
+        name: [
+            (f"{family}{stage.name}", stage.exits)
+            for family, rules in (("", profile.ipv4), ("IPv6 ", profile.ipv6), ("MPLS ", LABELLED))
+            for stage in rules.stages
+        ]
+        for name, profile in PROFILES.items()
     }
     lines = []
     for reason in Reason:
@@ -65,7 +62,7 @@ def reasons():
         told = f"{error.type}/{error.code}" if error else ""
         where = [", ".join(found[name]) or "none" for name in found]
         lines.append([str(int(reason)), f"`{reason.name}`", reason.text, reason.clause, told, *where])
-    return rows(["code", "reason", "what it means", "clause", "ICMP", "stages, rfc1812", "stages, linux"], lines)
+    return rows(["code", "reason", "what it means", "clause", "ICMP", *(f"stages, {name}" for name in PROFILES)], lines)
 
 
 def outcome(made):

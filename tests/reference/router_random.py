@@ -154,7 +154,7 @@ class Maker:
         if way < 0.3:
             return self.sources.lost()
         if way < 0.45:
-            hop = self.table.route(destination)
+            hop = self.table.ipv4.route(destination)
             if hop is not None and hop.kind == 0:
                 return self.special() if self.chance(0.8) else self.routed()
         return self.sources.far()
@@ -173,7 +173,7 @@ class Maker:
     def length(self, destination, port, options):
         """Return how long the payload is: often around what the next link can carry."""
         longest = MTUS[port] - 20 - len(options)
-        hop = self.table.route(destination)
+        hop = self.table.ipv4.route(destination)
         if self.chance(0.3) and hop is not None and hop.kind == 0:
             mtu = MTUS[hop.port]
             times = self.pick((1, 1, 1, 2, 3))

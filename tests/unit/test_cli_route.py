@@ -16,6 +16,7 @@ from npexplore.cli import main
 from npexplore.golden import forward_captures, load_router
 from npexplore.golden.reasons import Reason
 from npexplore.golden.router.forward import Forwarder
+from npexplore.golden.router.profiles import PROFILES
 from npexplore.packets.scan import CaptureScan
 from npexplore.paths import share
 from npexplore.plot import theme
@@ -126,7 +127,7 @@ def test_named_cases_come_out_as_the_reference_sends_them(tmp_path):
         mine = [(0, k, data, None) for k, (_, number, data) in enumerate(cases) if number == port.number]
         captures[port.name] = tmp_path / f"{port.name}.in"
         captures[port.name].write_bytes(make.pcap(mine, magic=make.NS))
-    for profile in ("rfc1812", "linux"):
+    for profile in PROFILES:
         reference = Forwarder(router, profile=profile)
         expected = {port.name: [] for port in router.ports}
         reasons = []
@@ -215,7 +216,7 @@ def test_a_capture_that_is_mostly_for_other_stations_hints_at_the_option(tmp_pat
 def test_profile_of_the_command_line_wins(tmp_path, config, document):
     source = "10.0.0.255"  # a broadcast address of the link: no source for RFC 1812, forwarded by nobody there
     capture = write(tmp_path / "in.pcap", [frame(src=source)])
-    for profile in ("rfc1812", "linux"):
+    for profile in PROFILES:
         _, found = document(
             "--config", config, "--in", f"p0={capture}", "--out", tmp_path / "o", "--profile", profile
         )  # fmt: skip

@@ -12,7 +12,8 @@ from npexplore.golden.ipv4.icmp import IcmpError, icmp_error
 from npexplore.golden.mpls.stack import Label, write_stack
 from npexplore.golden.reasons import Reason
 from npexplore.golden.router.configuration import resolve
-from npexplore.golden.router.forward import Forwarder, Sent
+from npexplore.golden.router.forward import Forwarder
+from npexplore.golden.router.walk import Sent
 
 LINK = bytes.fromhex("020000000100 020000000001 0800")
 PACKET = write_packet(0x0A000009, 0x14000001, bytes(range(40)), identification=7, ttl=9)

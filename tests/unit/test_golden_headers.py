@@ -25,6 +25,7 @@ from npexplore.golden.ipv4.redirect import redirects
 from npexplore.golden.ipv4.ttl import decrement_ttl, decrement_ttls
 from npexplore.golden.ipv4.validate import validate, validate_many
 from npexplore.golden.reasons import Reason
+from npexplore.golden.router.profiles import PROFILES
 
 PACKET = write_packet(0x0A000001, 0x14000001, b"payload!", identification=0x1234, ttl=9)
 
@@ -210,9 +211,10 @@ def test_the_kernel_profile_forwards_class_e():
 
 
 def test_every_martian_prefix_has_its_clause():
-    for profile in ("rfc1812", "linux"):
-        assert len(martian_list(profile).prefixes) >= 4
-        assert [row for row in martian_list(profile).prefixes if not row.clause.startswith("RFC ")] == []
+    for profile in PROFILES.values():
+        prefixes = martian_list(profile.ipv4.martians).prefixes
+        assert len(prefixes) >= 4
+        assert [row for row in prefixes if not row.clause.startswith("RFC ")] == []
 
 
 LINKS = Links((0x0A000001, 0x0A010001, 0x0A020000), (24, 8, 31))

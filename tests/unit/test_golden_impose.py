@@ -100,7 +100,7 @@ def test_without_a_stack_nothing_is_put_in_front():
 
 def test_explanations_name_the_labels():
     assert GOLDEN.explain(TO_TWO) == "21.0.0.2 goes out by p1 via 10.1.0.2, below labels 16 17"
-    text = GOLDEN.six.explain(a("2001:db8:11::1"))
+    text = GOLDEN.ipv6.explain(a("2001:db8:11::1"))
     assert text == "2001:db8:11::1 goes out by p0 via fe80::9, below labels 24 2"
 
 

@@ -89,8 +89,8 @@ def test_who_is_not_listed_is_not_there(tmp_path):
 def test_messages_are_limited(tmp_path):
     on = Forwarder(router(tmp_path, "[policy]\nicmp_per_second = 1\nicmp_burst = 2"))
     assert [len(asked(on, INSIDE, 0x63000001).sent) for _ in range(3)] == [1, 1, 0]
-    assert Forwarder(router(tmp_path)).error_limit is None
-    assert Forwarder(router(tmp_path, "[policy]\nicmp_per_second = 7")).error_limit.burst == 7
+    assert Forwarder(router(tmp_path)).ipv4.error_limit is None
+    assert Forwarder(router(tmp_path, "[policy]\nicmp_per_second = 7")).ipv4.error_limit.burst == 7
 
 
 @pytest.mark.parametrize(

@@ -1,16 +1,21 @@
 """Every reason that a stage may give is given to some packet, and stages give no other; nothing malformed raises."""
 
 import dataclasses
+from typing import get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from reference.router_cases import named_cases, packet, record, route, stamp
 
+from npexplore.errors import InputError
 from npexplore.golden.reasons import Reason
 from npexplore.golden.router.batch import BatchForwarder, Frames
-from npexplore.golden.router.forward import Forwarder, Walk, profiles
+from npexplore.golden.router.configuration import ProfileName
+from npexplore.golden.router.forward import Forwarder
 from npexplore.golden.router.policy import Policy
+from npexplore.golden.router.profiles import PROFILES
+from npexplore.golden.router.walk import Walk
 
 ROUTER, CASES = named_cases()
 NARROW = dataclasses.replace(ROUTER, ports=tuple(dataclasses.replace(port, mtu=60) for port in ROUTER.ports))
@@ -18,7 +23,6 @@ HEAD = ROUTER.ports[0].mac + ROUTER.ports[0].peer_mac + b"\x08\x00"
 EMPTY = tuple(dataclasses.replace(port, listed_only=True) for port in ROUTER.ports)
 LISTED = dataclasses.replace(ROUTER, ports=EMPTY, neighbours={})
 FILTER = dataclasses.replace(ROUTER, policy=Policy(reverse_path=True))
-PROFILES = profiles()
 # what the named cases do not have: a link below IPv4's smallest MTU under a header of 60 bytes, and switches
 MORE = [
     (NARROW, HEAD + packet("172.16.0.9", "20.0.0.1", options=b"\x01" * 40, payload=bytes(8)), list(PROFILES)),
@@ -26,15 +30,15 @@ MORE = [
     (FILTER, HEAD + packet("20.0.0.1", "172.16.0.9"), ["rfc1812"]),
 ]
 EXITS = [
-    (name, reason) for name, profile in PROFILES.items() for reason in {r for s in profile.stages for r in s.exits}
+    (name, reason) for name, profile in PROFILES.items() for reason in {r for s in profile.ipv4.stages for r in s.exits}
 ]
 
 
 def left_by(forwarder, port, frame):
     """Return the stage and reason by which a packet leaves; None if it is sent."""
-    walk = Walk(port, frame, 0)
-    for stage in forwarder.profile.stages:
-        reason = stage.run(forwarder, walk)
+    walk = Walk(port, frame, 0, forwarder.ipv4.read)
+    for stage in forwarder.profile.ipv4.stages:
+        reason = stage.run(forwarder.ipv4, walk)
         if reason:
             return stage, reason
     return None
@@ -61,6 +65,12 @@ def found():
 @pytest.mark.parametrize(("profile", "reason"), EXITS, ids=lambda value: getattr(value, "name", value))
 def test_a_packet_leaves_for_every_declared_reason(found, profile, reason):
     assert reason in found[profile]
+
+
+def test_the_profiles_that_a_configuration_may_name_are_those_that_are_listed():
+    assert get_args(ProfileName) == tuple(PROFILES) == tuple(profile.name for profile in PROFILES.values())
+    with pytest.raises(InputError, match="nearest: linux"):
+        Forwarder(ROUTER, profile="linus")
 
 
 def test_every_reason_of_ipv4_belongs_to_a_stage():

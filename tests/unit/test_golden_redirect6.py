@@ -8,7 +8,8 @@ from npexplore.golden.ipv6.redirect import redirect_target
 from npexplore.golden.reasons import Reason
 from npexplore.golden.router.configuration import resolve
 from npexplore.golden.router.forward import Forwarder
-from npexplore.golden.router.six import Port6, Route6
+from npexplore.golden.router.ports import Port6
+from npexplore.golden.router.routes import Hop
 
 ROUTER = resolve(MIXED)
 GOLDEN = Forwarder(ROUTER, lookup="binary_trie")
@@ -33,7 +34,7 @@ ROUTER_NEXT, GLOBAL = a("fe80::9"), a("2001:db8::9")
     ],
 )
 def test_who_is_told_of_what(link, port, via, stack, source, destination, target):
-    assert redirect_target(0, link, Route6(0, 0, 0, port, via, stack), source, destination) == target
+    assert redirect_target(0, link, Hop(0, port, via, stack), source, destination) == target
 
 
 def words(data):

@@ -10,8 +10,8 @@ from npexplore.golden.ipv6.addresses import address_number, address_text
 from npexplore.golden.mpls.switch import HERE, LabelEntry
 from npexplore.golden.router.configuration import load_router, resolve
 from npexplore.golden.router.forward import Forwarder
+from npexplore.golden.router.ports import link_local
 from npexplore.golden.router.records import LabelRecord, NeighbourRecord, PortRecord, RouteRecord, RouterFile
-from npexplore.golden.router.six import link_local
 
 PORT = PortRecord(
     name="p", address="10.0.0.1/24", address6="2001:db8::1/64", mac="02:00:00:00:00:01", peer_mac="02:00:00:00:00:02"
@@ -32,13 +32,13 @@ def test_a_port_has_a_link_local_address_of_its_mac():
 def test_the_example_has_all_three():
     found = load_router("multiservice")
     golden = Forwarder(found, lookup="binary_trie")
-    assert golden.six.explain(address_number("2001:db8:a::1")) == "2001:db8:a::1 goes out by left via 2001:db8:0:2::9"
-    assert golden.six.explain(address_number("2001:db8:0:3::7")) == "2001:db8:0:3::7 goes out by right, on its link"
+    assert golden.ipv6.explain(address_number("2001:db8:a::1")) == "2001:db8:a::1 goes out by left via 2001:db8:0:2::9"
+    assert golden.ipv6.explain(address_number("2001:db8:0:3::7")) == "2001:db8:0:3::7 goes out by right, on its link"
     assert len(found.labels.entries) == 4
 
 
 def test_explanations():
-    six = Forwarder(resolve(MIXED), lookup="binary_trie").six
+    six = Forwarder(resolve(MIXED), lookup="binary_trie").ipv6
     assert six.explain(address_number("2002::1")) == "2002::1 has no route"
     assert six.explain(address_number("2001:db8:d::1")) == "2001:db8:d::1 is in a route of kind blackhole"
 
@@ -117,7 +117,8 @@ def test_wrong_routes_are_refused(route, why):
         ({"label": 3}, "16 to"),
         ({"label": 16, "labels": [1 << 20], "port": "p"}, "16 to"),
         ({"label": 16, "labels": [17]}, "by a port"),
-        ({"label": 16, "via": "10.0.0.1"}, "on no link"),
+        ({"label": 16, "via": "10.0.0.1"}, "the router itself"),
+        ({"label": 16, "via": "10.0.0.255"}, "no host's"),
         ({"label": 16, "via": "11.0.0.1"}, "on no link"),
         ({"label": 16, "via": "10.0.0.9", "port": "q"}, "on no link"),
         ({"label": 16, "via": "10.0.0"}, "must be IPv4"),
@@ -139,6 +140,24 @@ def test_a_label_stands_once_and_its_port_is_known():
 def test_neighbours_are_on_a_link():
     with pytest.raises(InputError, match="on the link of a port"):
         router(neighbour=[NeighbourRecord(address="2001:db9::1", mac="02:00:00:00:00:09")])
+
+
+@pytest.mark.parametrize(
+    ("addresses", "why"),
+    [
+        (["2001:db8::1"], r"neighbour\[0\]: address 2001:db8::1 is the router itself"),
+        (["2001:db8::"], "is the router itself"),  # whoever routes on the link
+        (["2001:db8::9", "2001:db8::9"], r"neighbour\[1\]: 2001:db8::9 has a MAC address already"),
+    ],
+)
+def test_neighbours_are_others_and_named_once(addresses, why):
+    with pytest.raises(InputError, match=why):
+        router(neighbour=[NeighbourRecord(address=address, mac="02:00:00:00:00:09") for address in addresses])
+
+
+def test_a_link_of_two_addresses_has_two_nodes():
+    port = msgspec.structs.replace(PORT, address6="2001:db8::1/127")
+    assert router(port, route=[RouteRecord(prefix="::/0", via="2001:db8::")]).six.routes[1].via == 0x20010DB8 << 96
 
 
 DIFFERENCES = [

@@ -17,13 +17,14 @@ from npexplore.designs.gorilla.steps import Box, accelerators, engine_program, f
 from npexplore.designs.gorilla.steps.accelerators import MEMORY
 from npexplore.designs.gorilla.steps.bodies import split
 from npexplore.errors import InputError
+from npexplore.golden.ethernet import ETHERNET, IPV4_TYPE
 from npexplore.golden.ipv4.addresses import prefix_text
 from npexplore.golden.ipv4.header import write_packet
 from npexplore.golden.ipv6 import addresses as addresses6
 from npexplore.golden.ipv6 import header as header6
 from npexplore.golden.mpls.switch import HERE
 from npexplore.golden.router.configuration import resolve
-from npexplore.golden.router.forward import ETHERNET, IPV4_TYPE, Forwarder
+from npexplore.golden.router.forward import Forwarder
 from npexplore.golden.router.records import LabelRecord, PortRecord, RouteRecord, RouterFile
 from npexplore.machine.mixes import load_mix
 from npexplore.machine.parameters import Parameters
@@ -104,8 +105,9 @@ def frame(kind: str, tables: Box, rng: np.random.Generator, ttl: int = 64) -> by
     if kind == "ipv4":
         return head + IPV4_TYPE + packet
     if kind == "ipv6":
-        assert tables.ipv6 is not None
-        far = [route for route in tables.ipv6.six.routes if route.value >> 112 == FAR6]
+        six = tables.golden.router.six
+        assert six is not None
+        far = [route for route in six.routes if route.value >> 112 == FAR6]
         source, to = (far[int(rng.integers(len(far)))].value | 1 for _ in range(2))
         return head + b"\x86\xdd" + header6.write_packet(source, to, bytes(NETWORK - header6.SHORTEST), hop_limit=ttl)
     depth = int(kind.removeprefix("mpls_") or 1)

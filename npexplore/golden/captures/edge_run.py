@@ -22,9 +22,9 @@ from npexplore.golden.diffserv import Arrivals, Fate, Outcome, simulate
 from npexplore.golden.diffserv.edge import HEAD, SHORTEST, Edge
 from npexplore.golden.diffserv.link_rate import CHECK
 from npexplore.golden.diffserv.mark import mark_dscps
+from npexplore.golden.ethernet import IPV4_TYPE
 from npexplore.golden.ipv4.five_tuple import read_five_tuples
 from npexplore.golden.router.configuration import Router
-from npexplore.golden.router.forward import IPV4_TYPE
 
 if TYPE_CHECKING:
     import pandas as pd

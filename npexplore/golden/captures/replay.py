@@ -20,17 +20,17 @@ from numpy.typing import NDArray
 from npexplore._kernels import golden_forward as kernels
 from npexplore.errors import InputError, UnknownNameError
 from npexplore.golden.columns import Packets
+from npexplore.golden.ethernet import ETHERNET, IPV4_TYPE, IPV6_TYPE
 from npexplore.golden.ipv4.icmp_limit import TokenBucket
 from npexplore.golden.router.batch import BatchForwarder, Forwarded, Frames
 from npexplore.golden.router.configuration import Router
-from npexplore.golden.router.forward import ETHERNET, IPV4_TYPE
+from npexplore.golden.router.rules import Profile
 from npexplore.packets.links import link_format
 from npexplore.packets.merging import Part, merged
 from npexplore.packets.scan import CaptureScan
 
 NO_TIME = np.iinfo(np.int64).min
 ETHERNET_LINK = 1
-IPV6_TYPE = b"\x86\xdd"
 RAW_LINKS = (12, 14, 101, 228)  # packets without a link header
 Capture = str | Path | BinaryIO
 
@@ -63,8 +63,8 @@ class Replay:
     """
 
     def __init__(
-        self, router: Router, inputs: Mapping[str, Capture], *, profile: str | None = None, lookup: str = "dir24_8",
-        error_limit: TokenBucket | None = None, any_station: bool = False,
+        self, router: Router, inputs: Mapping[str, Capture], *, profile: Profile | str | None = None,
+        lookup: str = "dir24_8", error_limit: TokenBucket | None = None, any_station: bool = False,
     ) -> None:  # fmt: skip
         numbers = {port.name: port.number for port in router.ports}
         for name in inputs:

@@ -16,6 +16,7 @@ from npexplore.golden.captures.spool import Spool
 from npexplore.golden.captures.tally import Tally
 from npexplore.golden.compare.comparison import Comparison, Verdict
 from npexplore.golden.router.configuration import Router
+from npexplore.golden.router.rules import Profile
 
 
 class Sink(Protocol):
@@ -71,7 +72,8 @@ class Routed:
 
 def forward_captures(
     router: Router, inputs: Mapping[str, Capture], *, out: str | Path | None = None, drops: str | Path | None = None,
-    compare: str | Path | None = None, profile: str | None = None, lookup: str = "dir24_8", any_station: bool = False,
+    compare: str | Path | None = None, profile: Profile | str | None = None, lookup: str = "dir24_8",
+    any_station: bool = False,
 ) -> Routed:  # fmt: skip
     """Send captures through the router, one for each port that has packets coming in, in order of time.
 

@@ -17,7 +17,7 @@ from npexplore.golden.captures.replay import ETHERNET_LINK, Step
 from npexplore.golden.compare.difference import AHEAD, Difference, first_difference, frame_difference
 from npexplore.golden.reasons import Reason
 from npexplore.golden.router.configuration import Router
-from npexplore.golden.router.forward import Sent
+from npexplore.golden.router.walk import Sent
 from npexplore.packets.links import link_format
 from npexplore.packets.scan import CaptureScan
 

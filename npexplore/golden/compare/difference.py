@@ -14,11 +14,12 @@ from typing import NamedTuple
 from npexplore.golden.checksum import internet_checksum
 from npexplore.golden.compare.fields6 import CLAUSES6, fields6, summary6
 from npexplore.golden.compare.masked import ipv4_at, without_time
+from npexplore.golden.ethernet import ETHERNET
 from npexplore.golden.ipv4.addresses import address_text
 from npexplore.golden.ipv4.header import MF, SHORTEST, Header, read_header
 from npexplore.golden.ipv4.icmp import ICMP
 from npexplore.golden.reasons import Reason
-from npexplore.golden.router.forward import ETHERNET, Sent
+from npexplore.golden.router.walk import Sent
 
 ICMP_HEADER = 8
 SHORTEST_FRAME = 60  # bytes on Ethernet without the check sequence (IEEE 802.3 clause 3.2.8)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from npexplore.golden.ethernet import IPV6_TYPE, MPLS_TYPE
 from npexplore.golden.ipv6.addresses import address_text
 from npexplore.golden.ipv6.header import SHORTEST, read_header
-from npexplore.golden.mpls.forward import IPV6_TYPE, MPLS_TYPE
 from npexplore.golden.mpls.stack import ENTRY, label_at, read_stack
 
 # field -> who decides it in a packet that passes, and in a message that the router makes

@@ -4,12 +4,11 @@ That is the identification of a message that the router makes itself, the times 
 checksums that cover either. IPv4 has these, below labels too; IPv6 and label stacks have nothing that is free.
 """
 
+from npexplore.golden.ethernet import ETHERNET, IPV4_TYPE, MPLS_TYPE
 from npexplore.golden.ipv4.header import SHORTEST
 from npexplore.golden.ipv4.icmp import ERROR_TYPES, ICMP
 from npexplore.golden.ipv4.options import END, NOP, TIMESTAMP, TS_ONLY
-from npexplore.golden.mpls.impose import MPLS_TYPE
 from npexplore.golden.mpls.stack import ENTRY, read_stack
-from npexplore.golden.router.forward import ETHERNET, IPV4_TYPE
 
 ICMP_HEADER = 8
 

@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from npexplore.errors import InputError, one_of, told_at
 from npexplore.golden.classify import Classifier, LinearSearch, RangeMatcher
@@ -29,11 +28,9 @@ from npexplore.golden.diffserv.records import (
     SingleRateRecord,
 )  # fmt: skip
 from npexplore.golden.police import Colour, LeakyBucket, Policer, SingleRate, TwoRate
+from npexplore.golden.router.ports import Port
 from npexplore.golden.schedule import SCHEDULERS, halving_quanta
 from npexplore.golden.token_rate import TokenRate
-
-if TYPE_CHECKING:
-    from npexplore.golden.router.configuration import Port
 
 HEAD = 14  # bytes of an Ethernet header
 SHORTEST = 64  # of a frame with its check sequence

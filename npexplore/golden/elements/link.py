@@ -7,7 +7,7 @@ from dataclasses import replace
 from npexplore.errors import InputError
 from npexplore.golden.elements.base import ANY, Element, Out, Pack, address, number
 from npexplore.golden.reasons import Reason
-from npexplore.golden.router.configuration import mac_bytes
+from npexplore.golden.router.ports import mac_bytes
 
 SWITCH_HEADER = 8  # bytes; `Strip(8)` takes them off again
 BROADCAST = b"\xff" * 6

@@ -34,6 +34,13 @@ class Links:
         """Return whether an address lies in the network of a port."""
         return (address ^ self.address[port]) & mask_of(self.length[port]) == 0
 
+    def is_broadcast(self, address: int) -> bool:
+        """Say whether an address is a broadcast of an attached network (RFC 1812 section 4.2.2.11 (d))."""
+        return any(
+            length < 31 and self.has(port, address) and address | mask_of(length) == MAX_ADDRESS
+            for port, length in enumerate(self.length)
+        )
+
 
 def destination_kind(destination: int, links: Links) -> Destination:
     """Return whom a destination means. Networks of 31 and 32 bits have no broadcast addresses (RFC 3021 section 2)."""

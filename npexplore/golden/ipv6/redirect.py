@@ -9,14 +9,15 @@ push. Multicast destinations, packets that the link broadcast and those for the 
 from npexplore.golden.ipv6.header import ICMP6, SMALLEST_MTU, read_header, write_packet
 from npexplore.golden.ipv6.icmp import REDIRECT, checksum
 from npexplore.golden.ipv6.scope import Kind, address_kind
-from npexplore.golden.router.six import Port6, Route6
+from npexplore.golden.router.ports import Port6
+from npexplore.golden.router.routes import Hop
 
 HOP_LIMIT = 255  # so that a host knows that it comes from its own link (section 8.1)
 TARGET_MAC, REDIRECTED = 2, 4  # options (section 4.6)
 FIXED = 40 + 40 + 8  # bytes of the IPv6 header, of the message in front of its options, of the target's MAC address
 
 
-def redirect_target(in_port: int, link: Port6 | None, hop: Route6, source: int, destination: int) -> int | None:
+def redirect_target(in_port: int, link: Port6 | None, hop: Hop, source: int, destination: int) -> int | None:
     """Return the better first hop that the sender is told of, None where it is told nothing.
 
     link: the IPv6 side of the port that the packet came by; hop: its route.

@@ -26,21 +26,12 @@ from npexplore.golden.linux.options import (
     without_uncopied,
 )
 from npexplore.golden.linux.routes import MULTICAST, attached, not_a_host, port_of, reply_route
-from npexplore.golden.mpls.impose import typed
 from npexplore.golden.reasons import Reason
-from npexplore.golden.router.forward import (
-    IPV4_TYPE,
-    NO_SUCH_ROUTE,
-    UNICAST,
-    Forwarder,
-    Hop,
-    Profile,
-    Sent,
-    Stage,
-    Walk,
-    broadcast_of,
-)
+from npexplore.golden.router.routes import Hop
+from npexplore.golden.router.rules import Rules, Rules4, Stage
+from npexplore.golden.router.sides import UNICAST, Side4
 from npexplore.golden.router.stages import LINK, VALID
+from npexplore.golden.router.walk import Sent, Walk4
 
 R = Reason
 QUIET_ICMP = frozenset({1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12})  # types about which the kernel sends no error
@@ -50,66 +41,66 @@ LAST_PLACE = 0x1FFF
 HERE, AWAY, MANY = Destination.LOCAL, Destination.ELSEWHERE, Destination.DIRECTED_BROADCAST
 
 
-def route_input(router: Forwarder, walk: Walk, source: int, target: int) -> tuple[Reason, Destination, Hop | None]:
+def route_input(side: Side4, walk: Walk4, source: int, target: int) -> tuple[Reason, Destination, Hop | None]:
     """Return what the kernel's input routing says: a silent end, or the kind of destination and its route."""
     if target >> 28 == MULTICAST:
         return R.MULTICAST, Destination.MULTICAST, None
     if target == MAX_ADDRESS or source == target == 0:
         return R.LIMITED_BROADCAST, Destination.LIMITED_BROADCAST, None
-    reason = martian(source, target, router.martians)
+    reason = martian(source, target, side.martians)
     if reason:
         return reason, AWAY, None
-    if target in router.own or broadcast_of(router.links, target):
-        kind = HERE if target in router.own else MANY
-        return (R.MARTIAN_SOURCE if source in router.own else R.NONE), kind, None
-    hop = router.route(target)
+    if target in side.own or side.links.is_broadcast(target):
+        kind = HERE if target in side.own else MANY
+        return (R.MARTIAN_SOURCE if source in side.own else R.NONE), kind, None
+    hop = side.route(target)
     if hop is not None and hop.kind == UNICAST:
-        same = hop.port == walk.port and broadcast_of(router.links, source)
-        if source in router.own or same:
+        same = hop.port == walk.port and side.links.is_broadcast(source)
+        if source in side.own or same:
             return R.MARTIAN_SOURCE, AWAY, hop
     return R.NONE, AWAY, hop
 
 
-def look_up(router: Forwarder, walk: Walk) -> Reason:
+def look_up(side: Side4, walk: Walk4) -> Reason:
     """Route the destination; a missing route is told later, after the options."""
     header = walk.header
     walk.target = header.destination
-    reason, walk.kind, walk.hop = route_input(router, walk, header.source, header.destination)
+    reason, walk.kind, walk.hop = route_input(side, walk, header.source, header.destination)
     return reason
 
 
-def options(router: Forwarder, walk: Walk) -> Reason:
+def options(side: Side4, walk: Walk4) -> Reason:
     """Check the options on arrival; let a source route lead on."""
     walk.options = KernelOptions()
     length = walk.header.header_length
     if length == FULL_HEADER:
         return R.NONE
     header = bytearray(walk.packet[:length])
-    stamps = partial(not_a_host, router)
-    walk.options = compile_options(header, _address_towards(router, walk), stamps, _milliseconds(walk))
+    stamps = partial(not_a_host, side)
+    walk.options = compile_options(header, _address_towards(side, walk), stamps, _milliseconds(walk))
     walk.packet = bytes(header) + walk.packet[length:]
     if walk.options.pointer is not None:
         walk.pointer = walk.options.pointer
         return R.BAD_OPTION
-    return _source_route(router, walk) if walk.options.route else R.NONE
+    return _source_route(side, walk) if walk.options.route else R.NONE
 
 
-def _address_towards(router: Forwarder, walk: Walk) -> int:
+def _address_towards(side: Side4, walk: Walk4) -> int:
     """Return the router's address that is recorded on arrival: the one meant, else the one towards the source."""
     if walk.kind is HERE:
         return walk.header.destination
-    own = port_of(router, walk.header.source)
+    own = port_of(side, walk.header.source)
     if own is not None:
-        return router.links.address[own]
-    back = router.route(walk.header.source)
-    return router.links.address[back.port if back is not None and back.kind == UNICAST else walk.port]
+        return side.links.address[own]
+    back = side.route(walk.header.source)
+    return side.links.address[back.port if back is not None and back.kind == UNICAST else walk.port]
 
 
-def _milliseconds(walk: Walk) -> int:
+def _milliseconds(walk: Walk4) -> int:
     return walk.time_ns // 1_000_000 % 86_400_000
 
 
-def _source_route(router: Forwarder, walk: Walk) -> Reason:
+def _source_route(side: Side4, walk: Walk4) -> Reason:
     if walk.link_broadcast:
         return R.LINK_BROADCAST
     if walk.kind is not HERE:
@@ -125,7 +116,7 @@ def _source_route(router: Forwarder, walk: Walk) -> Reason:
             walk.pointer = at + 2
             return R.BAD_OPTION
         stop = int.from_bytes(walk.packet[at + pointer - 1 : at + pointer + 3], "big")
-        reason, kind, hop = route_input(router, walk, walk.header.source, stop)
+        reason, kind, hop = route_input(side, walk, walk.header.source, stop)
         if reason or kind is MANY or (kind is AWAY and (hop is None or hop.kind != UNICAST)):
             return R.SOURCE_ROUTE_LOST
         if kind is not HERE:
@@ -136,41 +127,37 @@ def _source_route(router: Forwarder, walk: Walk) -> Reason:
     return R.NONE
 
 
-def deliver(router: Forwarder, walk: Walk) -> Reason:
+def deliver(side: Side4, walk: Walk4) -> Reason:
     """Keep what is for the router; tell of missing routes; forward nothing that the link layer broadcast."""
     if walk.kind is HERE:
         return R.LOCAL_DELIVERY
     if walk.kind is MANY:
         return R.DIRECTED_BROADCAST
-    if walk.hop is None:
-        return R.NO_ROUTE
-    if walk.hop.kind != UNICAST:
-        return NO_SUCH_ROUTE[walk.hop.kind]
-    return R.LINK_BROADCAST if walk.link_broadcast else R.NONE
+    return side.refusal(walk.hop) or (R.LINK_BROADCAST if walk.link_broadcast else R.NONE)
 
 
-def time_to_live(router: Forwarder, walk: Walk) -> Reason:
+def time_to_live(side: Side4, walk: Walk4) -> Reason:
     """Look at the time to live; it is counted down when nothing else is in the way."""
     return R.TTL_EXPIRED if walk.header.ttl <= 1 else R.NONE
 
 
-def strict_route(router: Forwarder, walk: Walk) -> Reason:
+def strict_route(side: Side4, walk: Walk4) -> Reason:
     """Let a strict source route take no detour over a gateway."""
     assert walk.hop is not None
     return R.SOURCE_ROUTE_FAILED if walk.options.strict and walk.hop.via else R.NONE
 
 
-def fit(router: Forwarder, walk: Walk) -> Reason:
+def fit(side: Side4, walk: Walk4) -> Reason:
     """Refuse what is too long and must not be cut; else count down, redirect, finish the options and cut."""
     assert walk.hop is not None
-    port = router.router.ports[walk.hop.port]
-    header, room = walk.header, router.room(walk.hop)
+    port = side.router.ports[walk.hop.port]
+    header, room = walk.header, side.room(walk.hop)
     if header.total_length > room and header.flags & DF:
         walk.mtu = room
         return R.FRAGMENTATION_NEEDED
     _, walk.packet = decrement_ttl(walk.packet)
-    if walk.hop.port == walk.port and not walk.options.route and attached(router, walk.port, header.source):
-        send_error(router, walk, redirect_to(walk.next_hop))
+    if walk.hop.port == walk.port and not walk.options.route and attached(side, walk.port, header.source):
+        send_error(side, walk, redirect_to(walk.next_hop))
     head = bytearray(walk.packet[: header.header_length])
     finish_options(head, walk.options, port.address)
     packet = with_checksum(bytes(head) + walk.packet[len(head) :])
@@ -201,14 +188,14 @@ def cut(packet: bytes, mtu: int) -> tuple[bytes, ...]:
     return tuple(out)
 
 
-def tell(router: Forwarder, walk: Walk, reason: Reason) -> None:
+def tell(side: Side4, walk: Walk4, reason: Reason) -> None:
     """Send the ICMP error that a reason calls for, if the kernel sends one."""
     error = error_for(reason, mtu=walk.mtu, pointer=walk.pointer)
     if error is not None:
-        send_error(router, walk, error)
+        send_error(side, walk, error)
 
 
-def silent(router: Forwarder, walk: Walk) -> bool:
+def silent(side: Side4, walk: Walk4) -> bool:
     """Say whether the kernel sends no error about a packet."""
     header = walk.header
     if walk.link_broadcast or walk.kind not in (HERE, AWAY) or header.fragment_offset:
@@ -219,22 +206,21 @@ def silent(router: Forwarder, walk: Walk) -> bool:
     return not kind or kind[0] > LAST_ICMP or kind[0] in QUIET_ICMP
 
 
-def send_error(router: Forwarder, walk: Walk, error: IcmpError) -> None:
+def send_error(side: Side4, walk: Walk4, error: IcmpError) -> None:
     """Send an ICMP error about the packet as it stands, its options along with it."""
-    if silent(router, walk):
+    if silent(side, walk):
         return
     found: KernelOptions = walk.options or KernelOptions()
     target, _ = reply_destination(walk.packet, found)
     local = walk.kind is HERE and walk.options is not None and walk.options.hit is None
-    hop, mac = reply_route(router, target, walk.header.destination if local else None)
-    if hop is None or (router.error_limit is not None and not router.error_limit.allow(walk.time_ns)):
+    hop, mac = reply_route(side, target, walk.header.destination if local else None)
+    if hop is None or not side.may_tell(walk.time_ns):
         return
-    port = router.router.ports[hop.port]
-    source = walk.header.destination if local else port.address
-    options = echo_options(walk.packet, found, partial(not_a_host, router), source, _milliseconds(walk))
+    source = walk.header.destination if local else side.router.ports[hop.port].address
+    options = echo_options(walk.packet, found, partial(not_a_host, side), source, _milliseconds(walk))
     if options is None:
         return
-    room = min(router.room(hop), LONGEST) - FULL_HEADER - len(options) - 8
+    room = min(side.room(hop), LONGEST) - FULL_HEADER - len(options) - 8
     if room <= FULL_HEADER:
         return
     body = bytes([error.type, error.code, 0, 0]) + error.rest.to_bytes(4, "big") + walk.packet[:room]
@@ -243,12 +229,10 @@ def send_error(router: Forwarder, walk: Walk, error: IcmpError) -> None:
         source, target, body, options=options, tos=walk.header.tos & 0x1E | INTERNETWORK_CONTROL,
         ttl=1 if target >> 28 == MULTICAST else 64, protocol=ICMP,
     )  # fmt: skip
-    mac = router.router.mac_of(hop.port, hop.via or target) if mac is None else mac
-    walk.sent.append(Sent(hop.port, mac + port.mac + typed(message, hop.stack, IPV4_TYPE), icmp=True))
+    walk.sent.append(Sent(hop.port, side.framed(hop, hop.via or target, message, mac), icmp=True))
 
 
-LINUX = Profile(
-    "linux",
+LINUX: Rules4 = Rules(
     (
         LINK,
         VALID,
@@ -274,8 +258,5 @@ LINUX = Profile(
             "fragment", "RFC 1812 section 4.2.2.7", ("packet", "hop"), (R.FRAGMENTATION_NEEDED, R.MTU_TOO_SMALL), fit,
         ),
     ),
-    "linux",
-    tell,
-    many_first=True,
-    switches=False,
+    tell, martians="linux", many_first=True, any_sender=True,
 )  # fmt: skip

@@ -29,6 +29,7 @@ class Family:
     kind: type[np.unsignedinteger]
     number: Callable[[Any], int]
     prefix_pair: Callable[[Any], tuple[int, int]]
+    text: Callable[[int], str]
     prefix_text: Callable[[int, int], str]
     prefix_columns: Callable[[Iterable[Any]], tuple[Column, NDArray[np.uint8]]]
     column: Callable[[Any], Column]
@@ -78,10 +79,10 @@ class Family:
 
 
 IPV4 = Family(
-    "IPv4", 32, 1, np.uint32, four.address_number, four.prefix_pair, four.prefix_text, four.prefix_columns,
-    four.address_column,
+    "IPv4", 32, 1, np.uint32, four.address_number, four.prefix_pair, four.address_text, four.prefix_text,
+    four.prefix_columns, four.address_column,
 )  # fmt: skip
 IPV6 = Family(
-    "IPv6", six.BITS, 2, np.uint64, six.address_number, six.prefix_pair, six.prefix_text, six.prefix_columns,
-    six.address_column,
+    "IPv6", six.BITS, 2, np.uint64, six.address_number, six.prefix_pair, six.address_text, six.prefix_text,
+    six.prefix_columns, six.address_column,
 )  # fmt: skip

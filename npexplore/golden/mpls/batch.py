@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from npexplore._kernels import golden_mpls as kernels
 from npexplore.golden.columns import Packets
-from npexplore.golden.mpls.forward import ETHERNET
+from npexplore.golden.ethernet import ETHERNET
 from npexplore.golden.mpls.switch import LabelMap, plan_many, rewrite_rows
 from npexplore.golden.reasons import Reason
 from npexplore.golden.router.configuration import Router
@@ -26,7 +26,7 @@ class LabelledMany(NamedTuple):
 
 
 class BatchLabels:
-    """Decides columns of labelled frames, as `forward_labelled` does."""
+    """Decides columns of labelled frames, as the rules of labelled frames do."""
 
     def __init__(self, router: Router, known: LabelMap) -> None:
         self._mac = words_of_macs(router.ports)

@@ -9,10 +9,10 @@ already. The traffic class is 0.
 from collections.abc import Sequence
 from typing import Literal
 
+from npexplore.golden.ethernet import MPLS_TYPE
 from npexplore.golden.mpls.stack import ENTRY, MOST, Label, label_at, write_stack
 
 TtlModel = Literal["uniform", "pipe", "short-pipe"]
-MPLS_TYPE = b"\x88\x47"  # RFC 5332 section 4: the top label is the receiver's own
 COPY = 0  # a time to live that stands for the packet's
 HOP_LIMIT, TTL = 7, 8  # where IPv6 and IPv4 have theirs
 

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from npexplore.golden.columns import Packets
-
-if TYPE_CHECKING:
-    from npexplore.golden.router.configuration import Port
-    from npexplore.golden.router.forward import Outcome, Sent
+from npexplore.golden.router.ports import Port
+from npexplore.golden.router.walk import Outcome, Sent
 
 # packet (cause), whether kernels write it, where, how long, into what
 Write = Callable[

@@ -10,7 +10,7 @@ from npexplore.golden.mpls.impose import TtlModel
 from npexplore.golden.router.policy import OFF, Policy
 from npexplore.toml import Record
 
-Profile = Literal["rfc1812", "linux"]
+ProfileName = Literal["rfc1812", "linux"]  # those of golden/router/profiles.py
 RouteKind = Literal["unicast", "blackhole", "unreachable", "prohibit"]
 KINDS: tuple[str, ...] = get_args(RouteKind)
 
@@ -81,7 +81,7 @@ class DiffservRecord(Record, frozen=True, kw_only=True):
 class RouterFile(Record, frozen=True, kw_only=True):
     """Schema of ROUTER.toml. The order of the ports gives them their numbers."""
 
-    profile: Profile = "rfc1812"
+    profile: ProfileName = "rfc1812"
     port: list[PortRecord]
     neighbour: list[NeighbourRecord] = msgspec.field(default_factory=list)
     route: list[RouteRecord] = msgspec.field(default_factory=list)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from npexplore.golden.ethernet import ETHERNET
 from npexplore.golden.ipv4.delivery import Destination, delivery, destination_kind
 from npexplore.golden.ipv4.fragment import fragment
 from npexplore.golden.ipv4.icmp import IcmpError, error_for, icmp_error, redirect_to, silence
@@ -17,33 +20,24 @@ from npexplore.golden.ipv4.redirect import redirects
 from npexplore.golden.ipv4.ttl import decrement_ttl
 from npexplore.golden.ipv4.validate import validate
 from npexplore.golden.reasons import Reason
-from npexplore.golden.router.forward import (
-    ETHERNET,
-    IPV4_TYPE,
-    NO_SUCH_ROUTE,
-    UNICAST,
-    Forwarder,
-    Profile,
-    Sent,
-    Stage,
-    Walk,
-    broadcast_of,
-)
+from npexplore.golden.router.rules import Rules, Rules4, Stage
+from npexplore.golden.router.sides import UNICAST, Side, Side4
+from npexplore.golden.router.walk import Sent, Walk, Walk4
 
 
-def link(router: Forwarder, walk: Walk) -> Reason:
-    """Take the packet out of its frame: only IPv4, and only frames that are for this router."""
+def link(side: Side, walk: Walk[Any]) -> Reason:
+    """Take the packet out of its frame, if it is of the side's family and for this router or for many."""
     frame = walk.frame
-    if len(frame) < ETHERNET or frame[12:14] != IPV4_TYPE:
+    if frame[12:ETHERNET] != side.frame_type:
         return Reason.NOT_IPV4
     walk.link_broadcast = bool(frame[0] & 1)
-    if not walk.link_broadcast and frame[:6] != router.router.ports[walk.port].mac:
+    if not walk.link_broadcast and frame[:6] != side.router.ports[walk.port].mac:
         return Reason.OTHER_STATION
     walk.packet = frame[ETHERNET:]
     return Reason.NONE
 
 
-def valid(router: Forwarder, walk: Walk) -> Reason:
+def valid(side: Side4, walk: Walk4) -> Reason:
     """Check the header; cut off what the link added behind the packet."""
     reason = validate(walk.packet)
     if not reason:
@@ -51,24 +45,24 @@ def valid(router: Forwarder, walk: Walk) -> Reason:
     return reason
 
 
-def martians(router: Forwarder, walk: Walk) -> Reason:
+def martians(side: Side4, walk: Walk4) -> Reason:
     """Refuse addresses that cannot be."""
     header = walk.header
-    if broadcast_of(router.links, header.source):
+    if side.links.is_broadcast(header.source):
         return Reason.MARTIAN_SOURCE
-    return martian(header.source, header.destination, router.martians)
+    return martian(header.source, header.destination, side.martians)
 
 
-def reverse_path(router: Forwarder, walk: Walk) -> Reason:
+def reverse_path(side: Side4, walk: Walk4) -> Reason:
     """Believe a source only by the port that packets to it leave by, where that is switched on."""
-    if not router.router.policy.reverse_path:
+    if not side.router.policy.reverse_path:
         return Reason.NONE
-    back = router.route(walk.header.source)
+    back = side.route(walk.header.source)
     believed = back is not None and back.kind == UNICAST and back.port == walk.port
     return Reason.NONE if believed else Reason.REVERSE_PATH
 
 
-def options(router: Forwarder, walk: Walk) -> Reason:
+def options(side: Side4, walk: Walk4) -> Reason:
     """Read the options; the first fault ends the way."""
     walk.options = read_options(walk.packet)
     if walk.options.pointer is None:
@@ -77,12 +71,12 @@ def options(router: Forwarder, walk: Walk) -> Reason:
     return Reason.BAD_OPTION
 
 
-def deliver(router: Forwarder, walk: Walk) -> Reason:
+def deliver(side: Side4, walk: Walk4) -> Reason:
     """Keep what is for the router or for many; a source route that is not at its end leads on."""
     destination = walk.header.destination
-    walk.kind = destination_kind(destination, router.links)
-    here = destination == router.router.ports[walk.port].broadcast  # its link has seen it already
-    directed = router.router.policy.directed_broadcasts and not here
+    walk.kind = destination_kind(destination, side.links)
+    here = destination == side.router.ports[walk.port].broadcast  # its link has seen it already
+    directed = side.router.policy.directed_broadcasts and not here
     reason = delivery(walk.kind, walk.link_broadcast, directed)
     walk.target = destination
     if reason is not Reason.LOCAL_DELIVERY:
@@ -93,58 +87,56 @@ def deliver(router: Forwarder, walk: Walk) -> Reason:
     if route.next_hop is None:
         walk.pointer = route.pointer or 0
         return Reason.BAD_OPTION
-    kind = destination_kind(route.next_hop, router.links)
-    if kind is not Destination.ELSEWHERE or martian(walk.header.source, route.next_hop, router.martians):
+    kind = destination_kind(route.next_hop, side.links)
+    if kind is not Destination.ELSEWHERE or martian(walk.header.source, route.next_hop, side.martians):
         return Reason.SOURCE_ROUTE_FAILED
     walk.target, walk.follow, walk.kind = route.next_hop, True, kind
     return Reason.NONE
 
 
-def look_up(router: Forwarder, walk: Walk) -> Reason:
+def look_up(side: Side4, walk: Walk4) -> Reason:
     """Find the route of the destination, or of the next address of its source route."""
-    walk.hop = router.route(walk.target)
-    if walk.hop is None:
-        return Reason.SOURCE_ROUTE_FAILED if walk.follow else Reason.NO_ROUTE
-    if walk.hop.kind != UNICAST:
-        return Reason.SOURCE_ROUTE_FAILED if walk.follow else NO_SUCH_ROUTE[walk.hop.kind]
+    walk.hop = side.route(walk.target)
+    if refused := side.refusal(walk.hop):
+        return Reason.SOURCE_ROUTE_FAILED if walk.follow else refused
     strict = walk.options.find(STRICT_ROUTE) is not None
-    return Reason.SOURCE_ROUTE_FAILED if strict and walk.hop.via else Reason.NONE
+    return Reason.SOURCE_ROUTE_FAILED if strict and walk.hop and walk.hop.via else Reason.NONE
 
 
-def time_to_live(router: Forwarder, walk: Walk) -> Reason:
+def time_to_live(side: Side4, walk: Walk4) -> Reason:
     """One less to live."""
     reason, packet = decrement_ttl(walk.packet)
     if not reason:
-        walk.redirect = wants_redirect(router, walk)
+        walk.redirect = wants_redirect(side, walk)
         walk.out = (packet,)
     return reason
 
 
-def wants_redirect(router: Forwarder, walk: Walk) -> bool:
+def wants_redirect(side: Side4, walk: Walk4) -> bool:
     """Say whether the sender should be told of a better first hop; it could not put the labels of a route itself."""
     assert walk.hop is not None
     if walk.hop.stack:
         return False
     routed = walk.options.find(LOOSE_ROUTE, STRICT_ROUTE) is not None
-    return redirects(walk.port, walk.hop.port, walk.header.source, walk.next_hop, routed, router.links)
+    return redirects(walk.port, walk.hop.port, walk.header.source, walk.next_hop, routed, side.links)
 
 
-def write_options(router: Forwarder, walk: Walk) -> Reason:
+def write_options(side: Side4, walk: Walk4) -> Reason:
     """Record the route, stamp the time, let the source route take its step."""
     assert walk.hop is not None
     if walk.options.options:
-        address = router.router.ports[walk.hop.port].address
+        address = side.router.ports[walk.hop.port].address
         time_ms = walk.time_ns // 1_000_000
         walk.out = (
-            forward_options(walk.out[0], walk.options, address, router.own, time_ms, follow=walk.follow),
+            forward_options(walk.out[0], walk.options, address, side.own, time_ms, follow=walk.follow),
         )  # fmt: skip
     return Reason.NONE
 
 
-def fit(router: Forwarder, walk: Walk) -> Reason:
+def fit(side: Side4, walk: Walk4) -> Reason:
     """Cut the packet into pieces that the link can carry."""
     assert walk.hop is not None
-    made = fragment(walk.out[0], router.room(walk.hop))
+    made = fragment(walk.out[0], side.room(walk.hop))
     if made.reason:
         walk.mtu = made.mtu
         return made.reason
@@ -152,44 +144,39 @@ def fit(router: Forwarder, walk: Walk) -> Reason:
     return Reason.NONE
 
 
-def neighbour(router: Forwarder, walk: Walk) -> Reason:
+def neighbour(side: Side4, walk: Walk4) -> Reason:
     """Find the next hop on its link; then the packet is sure to leave, and a redirect may be sent."""
     assert walk.hop is not None
-    if not reaches(router, walk.hop.port, walk.next_hop):
+    if not side.reaches(walk.hop.port, walk.next_hop):
         return Reason.NO_NEIGHBOUR
     if walk.redirect:
-        send_error(router, walk, redirect_to(walk.next_hop))
+        send_error(side, walk, redirect_to(walk.next_hop))
     return Reason.NONE
 
 
-def reaches(router: Forwarder, port: int, address: int) -> bool:
-    """Say whether a frame to an address of a link finds somebody: one host, or all of them."""
-    return address == router.router.ports[port].broadcast or router.router.has_neighbour(port, address)
-
-
-def tell(router: Forwarder, walk: Walk, reason: Reason) -> None:
+def tell(side: Side4, walk: Walk4, reason: Reason) -> None:
     """Send the ICMP error that a reason calls for, if one may be sent."""
     error = error_for(reason, mtu=walk.mtu, pointer=walk.pointer)
     if error is not None:
-        send_error(router, walk, error)
+        send_error(side, walk, error)
 
 
-def send_error(router: Forwarder, walk: Walk, error: IcmpError) -> None:
+def send_error(side: Side4, walk: Walk4, error: IcmpError) -> None:
     """Send an ICMP error about the packet as it came, by the way its source is routed."""
     packet = walk.packet
-    if silence(packet, router.links, router.martians, link_broadcast=walk.link_broadcast):
+    if silence(packet, side.links, side.martians, link_broadcast=walk.link_broadcast):
         return
     draft = icmp_error(error, packet, 0)
     target = int.from_bytes(draft[16:20], "big")
-    hop = router.route(target)
-    if hop is None or hop.kind != UNICAST or not reaches(router, hop.port, hop.via or target):
+    hop = side.route(target)
+    if hop is None or hop.kind != UNICAST or not side.reaches(hop.port, hop.via or target):
         return
-    if router.error_limit is not None and not router.error_limit.allow(walk.time_ns):
+    if not side.may_tell(walk.time_ns):
         return
-    port = router.router.ports[hop.port]
+    port = side.router.ports[hop.port]
     message = icmp_error(error, packet, port.address)
-    for piece in fragment(message, router.room(hop)).packets:
-        walk.sent.append(Sent(hop.port, router.framed(hop, hop.via or target, piece), icmp=True))
+    for piece in fragment(message, side.room(hop)).packets:
+        walk.sent.append(Sent(hop.port, side.framed(hop, hop.via or target, piece), icmp=True))
 
 
 R = Reason
@@ -199,8 +186,7 @@ VALID = Stage(
     (R.TOO_SHORT, R.BAD_VERSION, R.BAD_HEADER_LENGTH, R.HEADER_CUT, R.BAD_TOTAL_LENGTH, R.TRUNCATED, R.BAD_CHECKSUM),
     valid,
 )  # fmt: skip
-RFC1812 = Profile(
-    "rfc1812",
+RFC1812: Rules4 = Rules(
     (
         LINK,
         VALID,
@@ -230,6 +216,5 @@ RFC1812 = Profile(
         ),
         Stage("neighbour", "RFC 1812 section 5.2.1.2", ("hop",), (R.NO_NEIGHBOUR,), neighbour),
     ),
-    "rfc1812",
     tell,
 )  # fmt: skip

@@ -13,8 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from npexplore.errors import InputError
+from npexplore.golden.ethernet import ETHERNET
 from npexplore.golden.mpls.stack import ENTRY, read_stack
-from npexplore.golden.router.forward import ETHERNET
 from npexplore.machine.resources.base import count_of
 
 TYPES4, TYPES6, MPLS = b"\x08\x00", b"\x86\xdd", b"\x88\x47"

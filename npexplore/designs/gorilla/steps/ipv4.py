@@ -12,8 +12,6 @@ from npexplore.golden.ipv4.redirect import redirects
 from npexplore.golden.ipv4.ttl import decrement_ttl
 from npexplore.golden.ipv4.validate import validate
 from npexplore.golden.reasons import Reason
-from npexplore.golden.router.forward import NO_SUCH_ROUTE, UNICAST, broadcast_of
-from npexplore.golden.router.stages import reaches
 from npexplore.machine.step_programs import Call, Context, Field, StepProgram
 
 if TYPE_CHECKING:
@@ -44,7 +42,7 @@ def ipv4_steps(box: Box, counting: bool) -> StepProgram:
         """Judge what the header says; options and packets for the router itself are left to the control processor."""
         if c.header_ok:
             return fail(c, c.header_ok)
-        if broadcast_of(router.links, c.header.source):
+        if router.links.is_broadcast(c.header.source):
             return fail(c, Reason.MARTIAN_SOURCE)
         reason = martian(c.header.source, c.header.destination, router.martians)
         if reason:
@@ -71,16 +69,14 @@ def ipv4_steps(box: Box, counting: bool) -> StepProgram:
 
     @program.step(["ipv4_addresses"], goes=["emit", "exception", "control"])
     def ipv4_modify(c: Context) -> str:
-        if c.da_class is None:
-            return fail(c, Reason.NO_ROUTE)
-        hop = router.hops[c.da_class]
-        if hop.kind != UNICAST:
-            return fail(c, NO_SUCH_ROUTE[hop.kind])
+        hop = None if c.da_class is None else router.hops[c.da_class]
+        if hop is None or router.refusal(hop):
+            return fail(c, router.refusal(hop))
         reason, c.packet = decrement_ttl(c.packet)
         if reason:
             return fail(c, reason)
         next_hop = hop.via or c.destination
-        if c.header.total_length > router.room(hop) or not reaches(router, hop.port, next_hop):
+        if c.header.total_length > router.room(hop) or not router.reaches(hop.port, next_hop):
             return "control"
         if not hop.stack and redirects(c.port, hop.port, c.header.source, next_hop, False, router.links):
             return "control"

@@ -10,7 +10,6 @@ from npexplore.golden.ipv6.header import SHORTEST, read_header
 from npexplore.golden.ipv6.hop_limit import decrement_hop_limit
 from npexplore.golden.ipv6.redirect import redirect_target
 from npexplore.golden.ipv6.scope import Kind, address_kind, martian
-from npexplore.golden.ipv6.stages import NO_SUCH_ROUTE
 from npexplore.golden.ipv6.validate import validate
 from npexplore.golden.reasons import Reason
 from npexplore.machine.step_programs import Call, Context, Field, StepProgram
@@ -73,20 +72,18 @@ def ipv6_steps(box: Box, counting: bool) -> StepProgram:
     def ipv6_modify(c: Context) -> str:
         router = box.ipv6
         assert router is not None
-        if c.da_class is None:
-            return fail(c, Reason.NO_ROUTE6)
-        hop = router.hops[c.da_class]
-        if hop.kind:
-            return fail(c, NO_SUCH_ROUTE[hop.kind])
+        hop = None if c.da_class is None else router.hops[c.da_class]
+        if hop is None or router.refusal(hop):
+            return fail(c, router.refusal(hop))
         reason, c.packet = decrement_hop_limit(c.packet)
         if not reason and hop.port != c.port and address_kind(c.source) is Kind.LINK_LOCAL:
             reason = Reason.BEYOND_SCOPE
         if reason:
             return fail(c, reason)
         next_hop = hop.via or c.destination
-        if len(c.packet) > router.room(hop) or not router.has_neighbour(hop.port, next_hop):
+        if len(c.packet) > router.room(hop) or not router.reaches(hop.port, next_hop):
             return "control"
-        if redirect_target(c.port, router.six.ports[c.port], hop, c.source, c.destination) is not None:
+        if redirect_target(c.port, router.ports[c.port], hop, c.source, c.destination) is not None:
             return "control"
         c.out = hop.port, router.framed(hop, next_hop, c.packet)
         return "emit"

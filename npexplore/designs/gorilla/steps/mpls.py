@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from npexplore.designs.gorilla.steps.outcome import fail
-from npexplore.golden.mpls.forward import IPV6_TYPE, MPLS_TYPE, link_fault
+from npexplore.golden.ethernet import IPV4_TYPE, IPV6_TYPE, MPLS_TYPE
 from npexplore.golden.mpls.stack import (
     ENTROPY_INDICATOR,
     ENTRY,
@@ -21,9 +21,9 @@ from npexplore.golden.mpls.stack import (
     label_at,
     read_stack,
 )
+from npexplore.golden.mpls.stages import link_fault
 from npexplore.golden.mpls.switch import HERE, NULL, is_ip, swapped, with_ttl
 from npexplore.golden.reasons import Reason, by_code
-from npexplore.golden.router.forward import IPV4_TYPE
 from npexplore.machine.step_programs import Call, Context, Field, StepProgram
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def mpls_steps(box: Box, counting: bool, below: Sequence[str] = ("ipv4",)) -> St
     @program.step(["label_entry"], goes=["mpls_lookup", "exception", "control"])
     def mpls_extract(c: Context) -> str:
         if not hasattr(c, "handed"):  # the first label
-            reason = link_fault(box.ipv4.router.ports[c.port].mac, c.frame) or by_code(read_stack(c.packet).reason)
+            reason = link_fault(box.golden.router.ports[c.port].mac, c.frame) or by_code(read_stack(c.packet).reason)
             if reason:
                 return fail(c, reason)
             c.handed = None
@@ -93,7 +93,7 @@ def mpls_steps(box: Box, counting: bool, below: Sequence[str] = ("ipv4",)) -> St
 
 def _sent(box: Box, c: Context, kind: bytes, packet: bytes) -> str:
     """Keep the frame that leaves by the entry's port, if the link carries it."""
-    port = box.ipv4.router.ports[c.entry.port]
+    port = box.golden.router.ports[c.entry.port]
     if len(packet) > port.mtu:
         return fail(c, Reason.LABELLED_TOO_BIG)
     c.out = port.number, c.entry.mac + port.mac + kind + packet

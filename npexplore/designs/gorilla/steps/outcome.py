@@ -1,8 +1,7 @@
 """How a step says what becomes of a frame; the frame types it tells apart."""
 
-from npexplore.golden.mpls.forward import IPV6_TYPE, MPLS_TYPE, UPSTREAM_TYPE
+from npexplore.golden.ethernet import IPV4_TYPE, IPV6_TYPE, MPLS_TYPE, UPSTREAM_TYPE
 from npexplore.golden.reasons import Reason
-from npexplore.golden.router.forward import IPV4_TYPE
 from npexplore.machine.step_programs import Context
 
 TYPES = {IPV4_TYPE: "ipv4", IPV6_TYPE: "ipv6", MPLS_TYPE: "mpls", UPSTREAM_TYPE: "mpls"}

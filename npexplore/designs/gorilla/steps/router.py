@@ -16,13 +16,14 @@ from npexplore.designs.gorilla.steps import ipv4, ipv6, mpls
 from npexplore.designs.gorilla.steps.accelerators import flow_counter, header_check, label_table, lookup
 from npexplore.designs.gorilla.steps.outcome import TYPES, fail
 from npexplore.errors import ModelError, one_of
+from npexplore.golden.ethernet import ETHERNET
 from npexplore.golden.flow_counters import FlowCounters
-from npexplore.golden.ipv6.forward import Forwarder6
 from npexplore.golden.lookup.multibit import MultibitTrie
 from npexplore.golden.mpls.label_cache import LabelCache, LabelTable
 from npexplore.golden.mpls.switch import LabelMap
 from npexplore.golden.reasons import Reason
-from npexplore.golden.router.forward import ETHERNET, Forwarder
+from npexplore.golden.router.forward import Forwarder
+from npexplore.golden.router.sides import Side4, Side6
 from npexplore.machine.step_programs import (
     Answer,
     Call,
@@ -50,11 +51,11 @@ PORTS = {"lookup4": 2, "lookup6": 2}  # lookupx and lookupy of Fig. 2
 class Box:
     """What a router's program needs of the world: the golden router with its tables, label cache, counters.
 
-    ipv4: the golden router, whose table is a trie. source_lookup: whether source addresses are looked up too, which
+    golden: the golden router, whose tables are tries. source_lookup: whether source addresses are looked up too, which
     counting needs. label_sets: of a cluster's label table.
     """
 
-    ipv4: Forwarder
+    golden: Forwarder
     source_lookup: bool = False
     label_sets: int = 64
     counters: FlowCounters = field(default_factory=FlowCounters)
@@ -66,14 +67,19 @@ class Box:
         self.label_cache = LabelCache(table, sets=self.label_sets)
 
     @property
-    def ipv6(self) -> Forwarder6 | None:
+    def ipv4(self) -> Side4:
+        """The golden router's IPv4."""
+        return self.golden.ipv4
+
+    @property
+    def ipv6(self) -> Side6 | None:
         """The golden router's IPv6, if it has it."""
-        return self.ipv4.six
+        return self.golden.ipv6
 
     @property
     def labels(self) -> LabelMap | None:
         """The golden router's label map, if it has one."""
-        return self.ipv4.router.labels
+        return self.golden.router.labels
 
     def flow_of(self, source: int | None, destination: int | None) -> tuple[int, int]:
         """Return a flow: classes of destination and source (section 4.3); the last class stands for no route."""
@@ -164,7 +170,7 @@ def accelerators(box: Box) -> Mapping[str, Callable[..., Answer]]:
     """Return the accelerators of a router over its tables."""
     assert isinstance(box.ipv4.lpm, MultibitTrie)
     made: dict[str, Callable[..., Answer]] = {
-        "integrity2": header_check(lambda c: _frame_fault(box.ipv4, c)),
+        "integrity2": header_check(lambda c: _frame_fault(box.golden, c)),
         "lookup4": lookup(box.ipv4.lpm),
         "flow_counter": flow_counter(box.counters),
         **{name: header_check(check) for name, check in {**ipv4.INTEGRITY, **ipv6.INTEGRITY}.items()},

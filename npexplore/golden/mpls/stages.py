@@ -1,0 +1,75 @@
+"""Labelled frames through a router: link, stack and label map, size; IP that comes out below goes on by its own rules.
+
+RFC 3032 section 4.1: frames of type 0x8847. Those of type 0x8848 begin with a label that the sender chose (RFC 5332
+section 4), for which this router has no map. No ICMP message is sent about labelled frames: what is wrong with a stack
+is not the doing of whoever sent the packet below it.
+"""
+
+from __future__ import annotations
+
+from npexplore.golden.ethernet import ETHERNET, IPV4_TYPE, IPV6_TYPE, MPLS_TYPE, UPSTREAM_TYPE
+from npexplore.golden.mpls.switch import switch
+from npexplore.golden.reasons import Reason, by_code
+from npexplore.golden.router.rules import Rules, Rules4, Stage
+from npexplore.golden.router.sides import Side4
+from npexplore.golden.router.walk import Sent, Walk4
+
+
+def link_fault(mac: bytes, frame: bytes) -> Reason:
+    """Return why a labelled frame that came in by a port with this address is not looked into."""
+    many = frame[0] & 1
+    if not many and frame[:6] != mac:
+        return Reason.OTHER_STATION
+    if frame[12:ETHERNET] == UPSTREAM_TYPE:
+        return Reason.LABEL_UPSTREAM
+    return Reason.LINK_BROADCAST if many else Reason.NONE
+
+
+def link(side: Side4, walk: Walk4) -> Reason:
+    """Take the stack out of its frame."""
+    walk.packet = walk.frame[ETHERNET:]
+    return link_fault(side.router.ports[walk.port].mac, walk.frame)
+
+
+def labels(side: Side4, walk: Walk4) -> Reason:
+    """Do what the label map says: the frame leaves by the entry's port, or IP below the stack is looked at here."""
+    known = side.router.labels
+    assert known is not None
+    made = switch(walk.packet, known)
+    if made.reason:
+        return by_code(made.reason)
+    kind = MPLS_TYPE if made.labels else IPV6_TYPE if made.packet[0] >> 4 == 6 else IPV4_TYPE
+    if made.entry < 0:
+        walk.exposed = walk.frame[:12] + kind + made.packet
+    else:
+        entry = known.entries[made.entry]
+        walk.sent.append(Sent(entry.port, entry.mac + side.router.ports[entry.port].mac + kind + made.packet))
+    return Reason.NONE
+
+
+def fit(side: Side4, walk: Walk4) -> Reason:
+    """See that the link carries what leaves; nothing is cut (RFC 3032 section 3.4 allows it)."""
+    if all(len(sent.frame) - ETHERNET <= side.router.ports[sent.port].mtu for sent in walk.sent):
+        return Reason.NONE
+    walk.sent.clear()
+    return Reason.LABELLED_TOO_BIG
+
+
+R = Reason
+LABELLED: Rules4 = Rules(
+    (
+        Stage(
+            "link", "RFC 3032 section 4", ("frame", "port"), (R.OTHER_STATION, R.LABEL_UPSTREAM, R.LINK_BROADCAST), link
+        ),
+        Stage(
+            "labels", "RFC 3032 section 2, RFC 3443", ("packet",),
+            (
+                R.LABEL_CUT, R.NO_BOTTOM, R.LABEL_TTL_EXPIRED, R.LABEL_ALERT, R.LABEL_RESERVED, R.LABEL_UNKNOWN,
+                R.NOT_IP_BELOW,
+            ),
+            labels,
+        ),
+        Stage("size", "RFC 3032 section 3", ("packet",), (R.LABELLED_TOO_BIG,), fit),
+    ),
+    lambda side, walk, reason: None,
+)  # fmt: skip

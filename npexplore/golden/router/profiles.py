@@ -1,0 +1,21 @@
+"""The profiles: whose rules the router follows. A profile that is listed is tested."""
+
+from npexplore.errors import one_of
+from npexplore.golden.ipv6.stages import RFC8200
+from npexplore.golden.linux.stages import LINUX
+from npexplore.golden.linux.stages6 import LINUX6
+from npexplore.golden.router.rules import Profile
+from npexplore.golden.router.stages import RFC1812
+
+PROFILES: dict[str, Profile] = {
+    profile.name: profile
+    for profile in (
+        Profile("rfc1812", RFC1812, RFC8200),
+        Profile("linux", LINUX, LINUX6, switches=False),
+    )
+}
+
+
+def profile_of(profile: Profile | str) -> Profile:
+    """Return a profile by its name; raises UnknownNameError."""
+    return profile if isinstance(profile, Profile) else PROFILES[one_of("profile", profile, PROFILES)]

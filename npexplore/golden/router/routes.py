@@ -1,0 +1,151 @@
+"""Routes in numbers, of IPv4 as columns and of IPv6 as rows: where they lead, and the labels that they push.
+
+A next hop lies on the link of a port; one that is link-local needs its port beside it. Pushing is the map from classes
+of packets to labels (RFC 3031 section 3.11): such a route has a next hop, and its link must carry the smallest MTU of
+the protocol below the labels, so that RFC 3032 section 3.5 never has to cut a packet of IPv6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from npexplore.errors import InputError, told_at
+from npexplore.golden.ipv6.header import SMALLEST_MTU as SMALLEST_MTU6
+from npexplore.golden.ipv6.scope import Kind, address_kind
+from npexplore.golden.lookup.family import IPV4, IPV6, Family
+from npexplore.golden.mpls.impose import prepared_stack
+from npexplore.golden.mpls.stack import ENTRY, EXPLICIT_NULL4, EXPLICIT_NULL6, FIRST_FREE, check_outgoing
+from npexplore.golden.router.ports import SMALLEST_MTU, Interface, Port, named_port
+from npexplore.golden.router.records import KINDS, RouteRecord
+
+NO_PORT = -1
+Placed = Iterable[tuple[str, RouteRecord]]  # records with the place that they come from
+_BELOW_LABELS = {IPV4: (SMALLEST_MTU, EXPLICIT_NULL4), IPV6: (SMALLEST_MTU6, EXPLICIT_NULL6)}  # what must be left; null
+
+
+class Hop(NamedTuple):
+    """Where a route leads: its kind (index of KINDS), the port, the next hop's address (0: the destination itself).
+
+    stack: the labels that it pushes (golden/mpls/impose.py).
+    """
+
+    kind: int
+    port: int
+    via: int
+    stack: bytes = b""
+
+
+class Route(NamedTuple):
+    """A prefix (value, length), and where it leads, as of `Hop`."""
+
+    value: int
+    length: int
+    kind: int
+    port: int
+    via: int
+    stack: bytes = b""
+
+
+@dataclass(frozen=True)
+class RouteColumns:
+    """Routes as columns: prefix (value, length), kind (index of KINDS), port, next hop (0: the destination itself).
+
+    stack: the place in Router.stacks of the labels that a route pushes; None: none does.
+    """
+
+    value: NDArray[np.uint32]
+    length: NDArray[np.uint8]
+    kind: NDArray[np.uint8]
+    port: NDArray[np.int16]
+    via: NDArray[np.uint32]
+    stack: NDArray[np.int32] | None = None
+
+    def __len__(self) -> int:
+        return len(self.value)
+
+    @classmethod
+    def of(cls, routes: Iterable[Route]) -> tuple[RouteColumns, tuple[bytes, ...]]:
+        """Return routes as columns, with the stacks that they push; the first one is empty."""
+        stacks = {b"": 0}
+        rows = [(*route[:5], stacks.setdefault(route.stack, len(stacks))) for route in routes]
+        columns = np.array(rows, dtype=np.int64).reshape(-1, 6).T
+        types = (np.uint32, np.uint8, np.uint8, np.int16, np.uint32, np.int32)
+        return cls(*(column.astype(kind) for column, kind in zip(columns, types, strict=True))), tuple(stacks)
+
+
+def resolve_routes(
+    records: Placed, ports: Sequence[Port], links: Sequence[Interface | None], family: Family
+) -> list[Route]:
+    """Return the routes to the links' networks, then those of the records; raises InputError naming the place."""
+    routes = [Route(link.network, link.length, 0, k, 0) for k, link in enumerate(links) if link]
+    return routes + [_route(place, record, ports, links, family) for place, record in records]
+
+
+def _route(
+    place: str, record: RouteRecord, ports: Sequence[Port], links: Sequence[Interface | None], family: Family
+) -> Route:
+    with told_at(place):
+        prefix = family.prefix_pair(record.prefix)
+    if record.kind != "unicast":
+        if record.via is not None or record.port is not None or record.push:
+            raise InputError(f"{place}: a route of kind {record.kind} has neither via nor port, and pushes nothing")
+        return Route(*prefix, KINDS.index(record.kind), NO_PORT, 0)
+    port = None if record.port is None else named_port(place, record.port, ports)
+    via = 0
+    if record.via is not None:
+        port, via = next_hop(place, record.via, port, ports, links, family)
+    elif port is None:
+        raise InputError(f"{place}: {family.prefix_text(*prefix)} needs via or port, or a kind other than unicast")
+    elif links[port.number] is None:
+        raise InputError(f"{place}: port {port.name!r} has no address6")
+    return Route(*prefix, 0, port.number, via, _pushed(place, record, port.mtu, *_BELOW_LABELS[family]))
+
+
+def next_hop(
+    place: str, text: str, port: Port | None, ports: Sequence[Port], links: Sequence[Interface | None], family: Family
+) -> tuple[Port, int]:
+    """Return a next hop's port (the one that is named, if any) and its address; raises InputError naming the place."""
+    with told_at(place):
+        via = family.number(text)
+    if family is IPV6 and address_kind(via) is Kind.LINK_LOCAL:
+        if port is None or links[port.number] is None:
+            raise InputError(f"{place}: link-local next hop {text} needs a port with address6 beside it")
+        return port, via
+    for reached, link in zip(ports, links, strict=True):
+        if link and link.on_link(via) and port in (None, reached):
+            if fault := link.not_a_neighbour(via):
+                raise InputError(f"{place}: next hop {text} {fault}")
+            return reached, via
+    there = [(one.name, link) for one, link in zip(ports, links, strict=True) if link]
+    known = ", ".join(f"{name} {family.prefix_text(link.network, link.length)}" for name, link in there)
+    raise InputError(f"{place}: next hop {text} is on no link that it may use (links: {known})")
+
+
+def _pushed(place: str, route: RouteRecord, mtu: int, smallest: int, null: int) -> bytes:
+    """Return the stack that a route pushes (`impose`), empty without.
+
+    mtu: of the port it goes out by; smallest: what must be left below the labels; null: the explicit null of the
+    route's protocol, the only one that may stand at the bottom (RFC 3032 section 2.1).
+    """
+    if not route.push:
+        if route.ttl != "uniform":
+            raise InputError(f"{place}: ttl is of the labels that a route pushes; push is missing")
+        return b""
+    if route.via is None:
+        raise InputError(f"{place}: a route that pushes labels needs via: their next hop (RFC 3031 section 3.10)")
+    with told_at(place):
+        for label in route.push:
+            check_outgoing(label)
+    if route.push[-1] < FIRST_FREE and route.push[-1] != null:
+        raise InputError(f"{place}: explicit null at the bottom must be {null} for this prefix, got {route.push[-1]}")
+    left = mtu - ENTRY * len(route.push)
+    if left < smallest:
+        raise InputError(
+            f"{place}: {len(route.push)} labels leave {left} bytes of the link's MTU of {mtu}, needed are {smallest}"
+        )
+    return prepared_stack(route.push, route.ttl)

@@ -1,0 +1,92 @@
+"""No module imports itself by way of others, even where imports inside functions and those for types alone count."""
+
+import ast
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+import npexplore
+
+ROOT = Path(npexplore.__file__).parent
+STEPS = "npexplore.designs.gorilla.steps"
+# the imports that close a circle, and why they stay; all of them are for types, or inside the function that needs them
+LISTED = {
+    ("npexplore.designs.base", "npexplore"): "a design explains itself; studies stand above it: by their public name",
+    ("npexplore.designs.base", "npexplore.study.explaining.explain"): "the type of that explanation",
+    ("npexplore.designs.prepared", "npexplore.designs.base"): "the type of what it makes ready, which asks it to",
+    (f"{STEPS}.ipv4", f"{STEPS}.router"): "the type of the box that its steps ask",
+    (f"{STEPS}.ipv6", f"{STEPS}.router"): "the type of the box that its steps ask",
+    (f"{STEPS}.mpls", f"{STEPS}.router"): "the type of the box that its steps ask",
+    ("npexplore.machine.resources.base", "npexplore.machine.assembler"): "the type of what its rows are put into",
+    ("npexplore.machine.resources.base", "npexplore.machine.visits"): "the types of what a visit is recorded with",
+    ("npexplore.machine.resources.ddr_commands", "npexplore.machine.resources.ddr_controller"): "the controller's type",
+    ("npexplore.machine.step_programs.language", "npexplore.machine.step_programs.execution"): "a context's type",
+    ("npexplore.machine.workload", "npexplore.machine.mixes"): "a workload is made by the name of a mix, too",
+    ("npexplore.solve.prediction", "npexplore.plot.prediction"): "a prediction draws itself",
+    ("npexplore.solve.rows_check", "npexplore.solve.model"): "the type of the model whose rows it checks",
+    ("npexplore.study.checking.check", "npexplore"): "a record of a check carries the version",
+    ("npexplore.study.explaining.explain", "npexplore.plot.explanation"): "an explanation draws itself",
+    ("npexplore.study.explaining.words", "npexplore.study.explaining.explain"): "the type of what it puts into words",
+    ("npexplore.study.sweeping.identity", "npexplore"): "the identity of a result carries the version",
+}
+
+
+def imports():
+    """Return the modules of the package, each with those it imports anywhere in its text."""
+    files = {
+        ".".join(("npexplore", *path.relative_to(ROOT).with_suffix("").parts)).removesuffix(".__init__"): path
+        for path in ROOT.rglob("*.py")
+    }
+    graph = {}
+    for name, path in files.items():
+        named = set()
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                named |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                assert not node.level, f"{name} imports relatively"
+                inside = {f"{node.module}.{alias.name}" for alias in node.names}
+                named |= inside if inside <= files.keys() else {node.module, *inside}
+        graph[name] = named & files.keys() - {name}
+    return graph
+
+
+GRAPH = imports()
+LEFT = {name: {to for to in others if (name, to) not in LISTED} for name, others in GRAPH.items()}
+
+
+def circle(graph):
+    """Return the modules of a circle, each imports the next; none if there is none."""
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return list(reversed(error.args[1]))
+    return []
+
+
+def leads(start, end):
+    """Say whether a module imports another one by way of any others, without the listed imports."""
+    seen, waiting = set(), {start}
+    while waiting:
+        seen |= waiting
+        waiting = {to for name in waiting for to in LEFT[name]} - seen
+    return end in seen
+
+
+def test_no_module_imports_itself_by_way_of_others():
+    assert circle(LEFT) == []
+
+
+@pytest.mark.parametrize("listed", LISTED, ids=" imports ".join)
+def test_a_listed_import_is_there_and_closes_a_circle(listed):
+    name, to = listed
+    assert to in GRAPH[name], "it is gone: strike it from the list"
+    assert leads(to, name), "it closes no circle any more: strike it from the list"
+
+
+def test_imports_for_types_and_inside_functions_count():
+    assert "npexplore.golden.diffserv.edge" in GRAPH["npexplore.golden.router.configuration"]
+    assert "npexplore.plot.prediction" in GRAPH["npexplore.solve.prediction"]
+    low, high = "npexplore.golden.router.sides", "npexplore.golden.linux.stages6"
+    assert {low, high} <= set(circle(LEFT | {low: LEFT[low] | {high}}))
