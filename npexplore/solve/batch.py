@@ -13,7 +13,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from npexplore.errors import InputError
+from npexplore.errors import InputError, RefusedError
 from npexplore.machine.resources.base import Server
 from npexplore.machine.sections import Chain
 from npexplore.solve.batch_structure import made_once, offered, structure
@@ -76,6 +76,56 @@ class Batch:
             residence=each(self.residence), counts=each(self.counts), latency=self.latency[rows],
             finished=self.finished[rows], counted_bits=self.counted_bits[rows],
         )  # fmt: skip
+
+    def scaled(self, factors: Mapping[str, npt.ArrayLike], offered: npt.ArrayLike | None = None) -> Batch:
+        """Return the points with all visits to some servers taking `factors` times as long (P,), all else the same.
+
+        One point becomes as many as there are factors. offered: their packets a second. Raises RefusedError where
+        demands do not follow from those of the servers (side by side work, holds of a program, several pools).
+        """
+        demands = self.like.demands
+        held = any(not section.in_visits for section in demands.sections.values())
+        if demands.side_by_side or held or len(self.residence) != 1:
+            raise RefusedError("only a program of one pool, without side by side work or sections, can be scaled")
+        rows = {name: np.atleast_1d(np.asarray(row, dtype=np.float64)) for name, row in factors.items()}
+        for name in rows:
+            if name not in self.seconds:
+                raise InputError(f"{self.like.machine.name} has no demand at a server {name!r}")
+        loads = self.offered if offered is None else np.atleast_1d(np.asarray(offered, dtype=np.float64))
+        shape = np.broadcast_shapes(self.latency.shape, loads.shape, *(row.shape for row in rows.values()))
+
+        extra = {place: seconds * (rows[place[1]] - 1.0) for place, seconds in self.spent.items() if place[1] in rows}
+        for (chain, _), seconds in extra.items():  # who is held meanwhile is held for longer
+            for name in chain:
+                rows[name] = rows.get(name, np.ones(1)) + seconds / self.seconds[name]
+        longer = sum(extra.values(), np.zeros(shape))
+
+        def wide(values: Floats, name: str = "") -> Floats:
+            return np.broadcast_to(values * rows[name] if name in rows else values, shape)
+
+        def by_server(table: Mapping[str, Floats]) -> dict[str, Floats]:
+            return {name: wide(values, name) for name, values in table.items()}
+
+        return replace(
+            self,
+            seconds=by_server(self.seconds),
+            visits={name: wide(values) for name, values in self.visits.items()},
+            largest=by_server(self.largest),
+            members={
+                name: np.broadcast_to(table * rows[name][:, None] if name in rows else table, (*shape, table.shape[1]))
+                for name, table in self.members.items()
+            },
+            spent={place: wide(values + extra.get(place, 0.0)) for place, values in self.spent.items()},
+            overlap={chain: wide(values) for chain, values in self.overlap.items()},
+            aside={name: wide(values) for name, values in self.aside.items()},
+            scv={name: wide(values) for name, values in self.scv.items()},
+            residence={name: wide(values) + longer for name, values in self.residence.items()},
+            counts={name: wide(values) for name, values in self.counts.items()},
+            latency=wide(self.latency) + longer,
+            finished=wide(self.finished),
+            counted_bits=wide(self.counted_bits),
+            offered=np.broadcast_to(loads, shape),
+        )
 
     def ceilings(self) -> dict[str, Floats]:
         """Return the packets a second (P,) that each server alone, and the threads of each pool, would allow."""

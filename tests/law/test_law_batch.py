@@ -1,4 +1,4 @@
-"""Points answered together are points answered one by one, to the last bit."""
+"""Points answered together are points answered one by one, to the last bit; scaled demands are those of the machine."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,8 @@ from npexplore.errors import InputError, NpexploreError, RefusedError
 from npexplore.machine.workload import workload
 from npexplore.solve.batch import MOST, Batch, grouped
 from npexplore.solve.batch_structure import structure
-from npexplore.solve.network import finite_queue, finite_queues
+from npexplore.solve.bounds import bounds_of
+from npexplore.solve.network import finite_queue, finite_queues, queueing_of
 from npexplore.solve.queueing import flow_equivalent, mva
 from npexplore.study.sweeping import answers
 from npexplore.study.sweeping.answers import Refusal, answer, answer_all
@@ -70,6 +71,43 @@ def test_points_of_one_structure_are_one_batch_of_limited_size():
         Batch.of([slow, more])
     with pytest.raises(InputError, match="at least one point"):
         Batch.of([])
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.lists(st.floats(0.1, 10.0), min_size=1, max_size=5))
+def test_scaled_demands_are_those_of_a_machine_that_takes_so_long(factors):
+    design = npexplore.design("ixp2400")
+    batch = Batch.of([design.demands(SMALL)]).scaled({"hash": factors})
+    base = float(design.parameters["hash_ns"])
+    for solve, alone in ((bounds_of, "bounds"), (queueing_of, "queueing")):
+        found = solve(batch)
+        for place, factor in enumerate(factors):
+            expected = getattr(design.with_(hash_ns=base * factor), alone)(SMALL)
+            got = found.prediction(place)
+            assert got.throughput_bps == pytest.approx(expected.throughput_bps, rel=1e-9)
+            assert got.latency_s.mean == pytest.approx(expected.latency_s.mean, rel=1e-9)
+            assert {k: u.busy for k, u in got.utilization.items()} == pytest.approx(
+                {k: u.busy for k, u in expected.utilization.items()}, rel=1e-9
+            )
+
+
+def test_scaled_loads_are_offered_loads():
+    design = npexplore.design("ixp2400")
+    rates = [1e5, 1e6, 5e6]
+    load = SMALL.with_arrivals("poisson", 1.0)
+    batch = Batch.of([design.demands(load)]).scaled({}, offered=rates)
+    for solve, alone in ((bounds_of, design.bounds), (queueing_of, design.queueing)):
+        found = solve(batch)
+        assert [found.prediction(k) for k in range(3)] == [alone(load.with_arrivals("poisson", rate)) for rate in rates]
+
+
+def test_what_cannot_be_scaled_is_refused():
+    batch = Batch.of([npexplore.design("ixp2400").demands(SMALL)])
+    with pytest.raises(InputError, match="ixp2400 has no demand at a server 'hahs'"):
+        batch.scaled({"hahs": 2.0})
+    raw = npexplore.design("raw")
+    with pytest.raises(RefusedError, match="only a program of one pool"):
+        Batch.of([raw.demands(SMALL)]).scaled({})
 
 
 @given(st.lists(st.tuples(st.floats(0.01, 10), st.floats(0.01, 10)), min_size=1, max_size=4), st.integers(1, 40))

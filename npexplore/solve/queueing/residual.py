@@ -43,14 +43,16 @@ def residual(demands: Floats, population: int, think_time: Floats, rates: Floats
     rising = bool((np.diff(rates, axis=2) >= 0).all())
     extra = demands * (scv - 1.0) / 2
     levels = np.minimum(np.arange(N), rates.shape[2] - 1)
-    # seconds of a customer at a load-dependent station with j = 1..N there, (P, L, N), and their probabilities 0..N
-    longer = np.broadcast_to(demands[:, varying, None] / rates[:, varying][:, :, levels], (P, len(varying), N))
-    p = np.zeros((P, len(varying), N + 1))
-    p[:, :, 0] = 1.0
+    # of load-dependent stations: seconds between two that leave with j = 1..N there, probabilities of 0..N (N, P, L)
+    apart = np.ascontiguousarray(np.moveaxis(demands[:, varying, None] / rates[:, varying][:, :, levels], 2, 0))
+    stays = np.arange(1.0, N + 1)[:, None, None] * apart
+    p = np.zeros((N + 1, P, len(varying)))
+    p[0] = 1.0
     found, queue, x, best = np.empty((P, N)), np.zeros((P, K)), np.zeros(P), np.zeros(P)
     for n in range(1, N + 1):
         residence = demands * (1.0 + queue + x[:, None] * extra)
-        residence[:, varying] = (np.arange(1.0, n + 1) * longer[:, :, :n] * p[:, :, :n]).sum(axis=2)
+        if len(varying):
+            residence[:, varying] = (stays[:n] * p[:n]).sum(axis=0)
         total = away + residence.sum(axis=1)
         over = n * slowest > total  # the slowest station takes the rest
         residence[points[over], worst[over]] += n * slowest[over] - total[over]
@@ -59,7 +61,8 @@ def residual(demands: Floats, population: int, think_time: Floats, rates: Floats
         best = np.maximum(best, x) if rising else x
         found[:, n - 1] = best
         if len(varying):
-            p[:, :, 1 : n + 1] = x[:, None, None] * longer[:, :, :n] * p[:, :, :n]
-            p[:, :, 0] = np.maximum(1.0 - p[:, :, 1 : n + 1].sum(axis=2), 0.0)
-            p /= p.sum(axis=2, keepdims=True)
+            p[1 : n + 1] = x[:, None] * apart[:n] * p[:n]
+            busy = p[1 : n + 1].sum(axis=0)
+            p[0] = np.maximum(1.0 - busy, 0.0)
+            p[1 : n + 1] /= np.maximum(busy, 1.0)
     return Residual(found, queue)
