@@ -108,7 +108,7 @@ class VisitRecorder(Recorder):
         for full in (f"{self._own}.{name}", name):
             if full in self._servers:
                 return self._servers[full]
-        raise UnknownNameError(f"server of {self._own}", name, self._servers)
+        raise UnknownNameError(f"server of {self._own}", name, [n.removeprefix(f"{self._own}.") for n in self._servers])
 
     def _word(self, name: str) -> str:
         return f"{self._own}.{name}"
