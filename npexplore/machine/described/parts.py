@@ -7,6 +7,7 @@ ordinary resource: its visits are recorded from their lines with the words of ma
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from keyword import iskeyword
 from typing import Any
 
 from npexplore.errors import InputError, ModelError, NpexploreError, UnknownNameError, one_of
@@ -29,12 +30,9 @@ class Given:
 
     def __init__(self, subject: str) -> None:
         self._subject = subject
-        self._values: dict[str, Value] = {}
 
     def __getattr__(self, name: str) -> Value:
-        if name not in self._values:
-            raise UnknownNameError(self._subject, name, self._values)
-        return self._values[name]
+        raise UnknownNameError(self._subject, name, [known for known in vars(self) if not known.startswith("_")])
 
 
 class Parts:
@@ -76,8 +74,9 @@ class Part(Resource):
         for key in given:
             one_of(f"parameter of {self.file}", key, file.parameters)
         for key, table in file.parameters.items():
-            self.parameters._values[key] = self._parameter(key, table, given)
+            setattr(self.parameters, key, self._parameter(key, table, given))
         try:
+            _check_names(file)
             self._compose(file, parts)
             self._check()
         except NpexploreError as error:
@@ -103,9 +102,7 @@ class Part(Resource):
             return found
 
         for key, value in file.values.items():
-            if key in file.parameters:
-                raise InputError(f"value {key!r} has the name of a parameter")
-            self.parameters._values[key] = number(value, f"value {key!r}")
+            setattr(self.parameters, key, number(value, f"value {key!r}"))
         self._servers = [
             Server(
                 f"{self.name}.{key}",
@@ -117,8 +114,6 @@ class Part(Resource):
             for key, table in file.servers.items()
         ]
         for key, inside in file.inner.items():
-            if key in file.servers:
-                raise InputError(f"{key!r} is a server and a resource inside")
             if inside.get("type") in ACROSS:
                 raise InputError(f"inner {key!r}: a {inside['type']} belongs to programs and cannot be inside a part")
         self.inner = tuple(ResourceTables(file.inner, formulas, parts, f"{self.name}.").all().values())
@@ -169,6 +164,18 @@ class Part(Resource):
     def act(self, m: VisitRecorder, visit: str, v: Operands) -> None:
         """Record the lines of the visit."""
         self.lines[visit].record(m, {"p": self.parameters, "v": v}, self.file)
+
+
+def _check_names(file: PartFile) -> None:
+    """Raise InputError for a name that no line could write, or that stands for two things."""
+    operands = {name for one in file.visits.values() for name in (*one.operands, *one.optional)}
+    for name in (*file.parameters, *file.values, *file.servers, *file.inner, *file.visits, *operands):
+        if not name.isidentifier() or name.startswith("_") or iskeyword(name):
+            raise InputError(f"{name!r} is no name: letters, digits and _, a letter first")
+    for what, one, other in (("value", file.values, "parameters"), ("resource inside", file.inner, "servers")):
+        for name in one:
+            if name in getattr(file, other):
+                raise InputError(f"{what} {name!r} has a name that stands in {other} too")
 
 
 def _steps(body: Body) -> Iterator[Step]:
