@@ -25,7 +25,9 @@ import plotly.express as px
 import npexplore as npx
 from npexplore.paths import share
 from npexplore.plot import tables, theme
+from npexplore.plot.data_sheets import peaks
 from npexplore.report import headline
+from npexplore.study.papers.data_sheets import hash_rates, qdr_peaks
 
 theme.use()
 pd.set_option("display.max_colwidth", None)  # whole sources and reasons
@@ -180,6 +182,38 @@ capture = npx.workload(trace=share("data", "captures") / "zeek_wikipedia.pcap")
 npx.explain(nic.with_(buffer="memory"), capture)
 
 # %% [markdown]
+# ## Parts to build with
+#
+# `models/parts` has a shelf of parts, each a short file of parameters, servers and visits: a PCI Express link with
+# credits, QDR SRAM, a hash unit, an Ethernet port, an engine priced by the byte. Two of them, driven as fast as they
+# go, against the peaks that one works out from their sheets:
+
+# %%
+sheet = qdr_peaks()
+worst = (sheet.simulated_gbps / sheet.sheet_gbps - 1).abs().max()
+headline("largest gap of the simulated QDR SRAM to its sheet", 100 * worst, "%")
+
+# %%
+peaks(
+    sheet,
+    "words",
+    "gbps",
+    title="A burst moves all its words, asked for or not",
+    x_title="words asked for at once",
+    y_title="useful words of both ports (Gb/s)",
+)
+
+# %%
+peaks(
+    hash_rates(),
+    "offered_mpps",
+    "mpps",
+    title="A hash unit answers what comes, up to a step a clock",
+    x_title="keys that come (million a second)",
+    y_title="keys answered (million a second)",
+)
+
+# %% [markdown]
 # ## Your turn
 #
 # ```
@@ -189,4 +223,4 @@ npx.explain(nic.with_(buffer="memory"), capture)
 # ```
 #
 # Replace its numbers by those of your machine and its test by what your data sheet promises. docs/machines.md has every
-# kind of part and every form of a program.
+# kind of resource, how to write a part of your own, and every form of a program.

@@ -15,7 +15,7 @@ from npexplore.errors import one_of
 # name -> ("module:function", folder of examples, what it is)
 SCHEMAS = {
     "machine": ("npexplore.machine.described.schema:machine_schema", "machines", "a machine: parameters, resources"),
-    "part": ("npexplore.machine.resources.dram_timing:dram_parts_schema", "parts", "DRAM parts by speed grade"),
+    "part": ("npexplore.machine.described.schema:part_schema", "parts", "a part: a kind of resource; or DRAM timings"),
     "mix": ("npexplore.machine.mixes:mix_schema", "mixes", "lengths of packets, with shares"),
     "layout": ("npexplore.designs.raw.layouts:layout_schema", "raw", "who sits on which tile of a chip, and streams"),
     "network": ("npexplore.networks.description:network_schema", "networks", "stations, classes and routes for solve"),

@@ -14,12 +14,14 @@ from typing import Any, Literal
 
 import msgspec
 
-from npexplore.errors import InputError, UnknownNameError
+from npexplore.errors import InputError, UnknownNameError, told_at
+from npexplore.machine.described.part_files import parts_beside, read_parts
 from npexplore.machine.described.records import CountedTable, PoolTable, ReceiveTable, Resources, WindowTable
+from npexplore.machine.ranges import Value as Value
+from npexplore.machine.ranges import checked
 from npexplore.paths import share
 from npexplore.toml import decode
 
-Value = str | int | float
 Kind = Literal["knob", "fact", "fitted", "assumption"]
 
 
@@ -40,23 +42,8 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
     def check(self, name: str, value: Value) -> Value:
         """Return a value in this parameter's own type; raises InputError if type, range or choice is wrong."""
-        if self.choices:
-            if str(value) not in self.choices:
-                raise InputError(f"knob {name} must be one of {', '.join(self.choices)}, got {value!r}")
-            return str(value)
-        try:
-            number = float(value)
-        except ValueError:
-            raise InputError(f"knob {name} must be a number, got {value!r}") from None
-        if number != number or abs(number) == float("inf"):
-            raise InputError(f"knob {name} must be finite, got {value!r}")
-        if isinstance(self.value, int) and number != int(number):
-            raise InputError(f"knob {name} must be a whole number, got {value!r}")
-        low, high = self.min, self.max
-        if (low is not None and number < low) or (high is not None and number > high):
-            span = f"at least {low:g}" if high is None else f"in {low if low is not None else '-inf':g}..{high:g}"
-            raise InputError(f"knob {name} must be {span}{' ' + self.unit if self.unit else ''}, got {value!r}")
-        return int(number) if isinstance(self.value, int) else number
+        whole = isinstance(self.value, int)
+        return checked(f"knob {name}", value, whole, self.min, self.max, self.choices, self.unit)
 
 
 class Alternative(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -72,6 +59,7 @@ class MachineFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
     extends: name of a machine file whose parameters this one adds to. reason: ledger key -> why a prediction misses.
     resource, receive, pool, counted, window: the machine itself, where no Python file describes it.
+    part: the files of parts beside it that its resources name; filled in when it is read.
     """
 
     name: str
@@ -86,6 +74,7 @@ class MachineFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     pool: list[PoolTable] = []
     counted: CountedTable | None = None
     window: WindowTable | None = None
+    part: dict[str, Any] = {}  # PartFile by type
 
 
 class Parameters(Mapping[str, Value]):
@@ -173,9 +162,19 @@ def load_machine(path: str | Path, within: tuple[str, ...] = ()) -> MachineFile:
         if not file.exists():
             raise UnknownNameError("machine", str(path), [p.stem for p in folder.glob("*.toml")])
     try:
-        return _read(file, file.stat().st_mtime_ns, within)
+        machine = _read(file, file.stat().st_mtime_ns, within)
+        lacking = {name: table for name, table in machine.resource.items() if table.get("type") not in machine.part}
+        with told_at(file.name):
+            beside = tuple(parts_beside(lacking, file.parent))
+        return _with_parts(_File(machine), beside) if beside else machine
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}") from None
+
+
+@lru_cache(maxsize=64)
+def _with_parts(held: _File, beside: tuple[tuple[str, Path, int], ...]) -> MachineFile:
+    """Join a machine file with the parts beside it, once for each time that one was changed."""
+    return msgspec.structs.replace(held.file, part={**held.file.part, **read_parts(beside)})
 
 
 @lru_cache(maxsize=64)
@@ -183,6 +182,9 @@ def _read(file: Path, changed_ns: int, within: tuple[str, ...]) -> MachineFile:
     """Read a machine file once for each time it was changed; `within`: the files that extend it."""
     text = file.read_bytes()
     machine: MachineFile = decode(text, MachineFile, file)
+    if machine.part:
+        known = set(MachineFile.__struct_fields__) - {"part"}
+        raise InputError(f"{file.name}: {UnknownNameError('key', 'part', known)}")
     if machine.extends is not None:
         if machine.extends in (*within, machine.name):
             raise InputError(f"{file.name}: extends must not lead in a circle, got {machine.extends!r}")
@@ -197,6 +199,7 @@ def _read(file: Path, changed_ns: int, within: tuple[str, ...]) -> MachineFile:
             pool=machine.pool or base.pool,
             counted=machine.counted or base.counted,
             window=machine.window or base.window,
+            part=base.part,
         )
     if not machine.pool and (machine.resource or machine.receive):
         raise InputError(f"{file.name}: a machine with resources needs a [[pool]] of threads, got none")

@@ -66,7 +66,7 @@ class Packet:
             raise UnknownNameError("packet column", name, self._columns) from None
 
 
-class _Calls:
+class Calls:
     """`m.NAME`: turns method calls into Visit steps."""
 
     def __init__(self, recorder: Recorder, resource: Resource) -> None:
@@ -107,12 +107,12 @@ class Recorder:
     def _holdable(self) -> Holdings:
         return Holdings(self.resources)
 
-    def __getattr__(self, name: str) -> _Calls:
+    def __getattr__(self, name: str) -> Calls:
         if name.startswith("_"):
             raise AttributeError(name)
         if name not in self.resources:
             raise UnknownNameError("resource", name, self.resources)
-        return _Calls(self, self.resources[name])
+        return Calls(self, self.resources[name])
 
     def _visit(self, step: Visit) -> Variable | None:
         """Record a visit; those that open and close a section of their resource stand in one block."""

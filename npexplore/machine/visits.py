@@ -28,7 +28,7 @@ from npexplore.machine.expressions import (
     expression,
 )
 from npexplore.machine.holding import Holding, Holdings
-from npexplore.machine.program import Recorder
+from npexplore.machine.program import Calls, Recorder
 from npexplore.machine.tree import (
     Body,
     Choose,
@@ -93,28 +93,46 @@ class VisitRecorder(Recorder):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        self._place = "the visit"
         self._own, own = next(iter(self.resources.items()))
         self._servers = own.reached
+
+    def __getattr__(self, name: str) -> Calls:
+        inner = {one.rpartition(".")[2]: one for one in self.resources if one.startswith(f"{self._own}.")}
+        if name.startswith("_") or name in inner:
+            return super().__getattr__(inner.get(name, name))
+        raise UnknownNameError(f"resource inside {self._own}", name, inner)
 
     def server(self, name: str) -> Server:
         """Return a server by its name, or by what stands behind the resource's own; raises UnknownNameError."""
         for full in (f"{self._own}.{name}", name):
             if full in self._servers:
                 return self._servers[full]
-        raise UnknownNameError(f"server of {self._own}", name, self._servers)
+        raise UnknownNameError(f"server of {self._own}", name, [n.removeprefix(f"{self._own}.") for n in self._servers])
 
     def _word(self, name: str) -> str:
         return f"{self._own}.{name}"
 
     # ---- times
 
-    def serve(self, server: str, seconds: Operand | Time, member: Operand = 0) -> None:
+    def serve(self, server: str, seconds: Operand | Time, member: Operand | None = None) -> None:
         """Record that the packet waits for a unit of a server, keeps it for a time, and gives it back."""
-        self.body.append(Serve(self.server(server), _time(seconds), expression(member)))
+        found = self.server(server)
+        if member is None and found.members > 1:
+            raise ModelError(f"{found.name} needs member=...: there are {found.members}")
+        self.body.append(Serve(found, self._time(seconds), expression(0 if member is None else member)))
 
     def wait(self, seconds: Operand | Time) -> None:
         """Record that a time passes."""
-        self.body.append(Wait(_time(seconds)))
+        self.body.append(Wait(self._time(seconds)))
+
+    def _time(self, seconds: Operand | Time) -> Expression | Time:
+        if isinstance(seconds, Distribution):
+            return seconds
+        made = expression(seconds)
+        if isinstance(made, Constant) and made.value < 0:
+            raise ModelError(f"{self._own}: a time must be at least 0 s, got {made.value:g}")
+        return made
 
     def until(self, moment: Expression) -> None:
         """Record that the packet goes on at a moment, or at once if that is past."""
@@ -197,6 +215,8 @@ class VisitRecorder(Recorder):
 
         counter: a name under which all visits take turns together (None: each place in a program by itself).
         """
+        own = self._servers.get(f"{self._own}.{server}")
+        server = server if own is None else own.name
         if members == 1 and counter is None:
             return Constant(0)
         word = None if counter is None else self._word(counter)
@@ -249,11 +269,7 @@ def recorded(resource: Resource, method: str, operands: Iterable[str]) -> Visite
 
 def _record(resource: Resource, method: str, names: Container[str]) -> Visited:
     operands = {name: Variable(f"{resource.name}.{name}") for name in resource.VISITS[method] if name in names}
-    m = VisitRecorder({one.name: one for one in (resource, *resource.visited())})
+    m = VisitRecorder({one.name: one for one in (resource, *resource.visited(), *resource.inner)})
     result = resource.act(m, method, Operands(f"{resource.name}.{method}", operands, resource.OPTIONAL))
     m._holdings.leave(m.body)
     return Visited(operands, m.body, None if result is None else expression(result))
-
-
-def _time(seconds: Operand | Time) -> Expression | Time:
-    return seconds if isinstance(seconds, Distribution) else expression(seconds)

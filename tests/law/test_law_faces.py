@@ -1,4 +1,4 @@
-"""What solvers derive from one record of a visit agrees, for every listed kind with random parameters and visits.
+"""What solvers derive from one record of a visit agrees, for every listed kind and part with random parameters.
 
 one thread       simulated latency and busy times = the demands' (>= where a visit may meet what the last one left)
 any threads      busy time of a server >= packets x demand, latency >= the demands'
@@ -19,6 +19,7 @@ from reference.small_machines import NS, QUIET, TICK, machine, packets, told
 from npexplore._kernels import engine
 from npexplore.errors import RefusedError
 from npexplore.machine.assembler import Assembler
+from npexplore.machine.described.parts import Part
 from npexplore.machine.lone import STEPS, _Lone
 from npexplore.machine.resources import Delay
 from npexplore.machine.tree import Wait
@@ -106,7 +107,8 @@ def test_a_lone_visit_takes_what_its_demands_tell(kind, seed):
 def numbers_of(part):
     """Every number that a kind keeps of its own, or of its DRAM part, as (owner, name)."""
     resource = part.resources[0]
-    own = [(resource, name) for name, value in vars(resource).items() if isinstance(value, float) and value]
+    owners = [resource, *([resource.parameters] if isinstance(resource, Part) else [])]
+    own = [(one, name) for one in owners for name, value in vars(one).items() if isinstance(value, float) and value]
     rules = getattr(resource, "timing", None)
     return own + [(rules, field.name) for field in fields(rules) if getattr(rules, field.name)] if rules else own
 

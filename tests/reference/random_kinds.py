@@ -1,9 +1,11 @@
-"""Random resources of every listed kind with random parameters, and random visits to them, for laws over all kinds."""
+"""Random resources of every listed kind and part, and random visits to them, for laws over all kinds."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from npexplore.errors import ModelError
+from npexplore.machine.described.part_files import PARTS, shelf_part
+from npexplore.machine.described.parts import part
 from npexplore.machine.program import visit
 from npexplore.machine.resources import (
     KINDS,
@@ -41,7 +43,7 @@ class Drawn:
     resources: list
     act: Callable
     forks: bool = False  # whether work goes on beside the packet: a visit may meet what the one before left
-    varies: bool = False  # whether its time hangs on what was done before: an open row, a clock edge, saved tokens
+    varies: bool = False  # whether its time hangs on what was done before: a row, a clock edge, tokens, credits
     home: str | None = None
     last: bool = False  # whether the packet goes on to another pool
 
@@ -241,12 +243,47 @@ def matrix(r, name):
     return Drawn([made], lambda m: getattr(m, name).send(source=ends[0], target=ends[1], words=words))
 
 
+GIVEN = {
+    "pcie_link": lambda r: {
+        "generation": r.choice([1, 2]), "lanes": r.choice([1, 4, 16]), "payload_bytes": r.choice([128, 256]),
+        "header_credits": r.choice([1, 3, 64]), "data_credits": r.choice([256, 1024]), "flight_ns": r.randint(0, 90),
+        "answer_ns": r.randint(0, 90), "tags": r.choice([2, 32]), "drain_bytes_per_s": r.choice([1e9, 25e9]),
+    },
+    "qdr_sram": lambda r: {
+        "clock_mhz": r.choice([100, 200, 333]), "burst": r.choice([2, 4]), "channels": r.randint(1, 3),
+        "way_ns": r.randint(0, 90),
+    },
+    "hash_unit": lambda r: {
+        "clock_mhz": r.choice([100, 333]), "step_clocks": r.randint(0, 4), "latency_clocks": r.randint(0, 20),
+        "requests": r.choice([1, 3, 16]),
+    },
+    "ethernet_port": lambda r: {"gbps": r.choice([10, 25, 40, 100, 400])},
+    "byte_engine": lambda r: {
+        "bytes_per_s": r.choice([1e9, 3e10]), "latency_ns": r.randint(0, 90), "request_ns": r.randint(0, 20),
+        "engines": r.randint(1, 3),
+    },
+}  # fmt: skip
+
+
+def of_shelf(kind):
+    """Draws a part of the shelf."""
+
+    def draw(r, name):
+        method, size, given = r.choice(sorted(shelf_part(kind).visits)), r.randint(0, 900), GIVEN[kind](r)
+        act = lambda m: getattr(getattr(m, name), method)(bytes=size)  # noqa: E731
+        meets = kind == "pcie_link" and method == "write" and size > given["payload_bytes"]  # packets of its own
+        return Drawn([part(kind, name, **given)], act, forks=kind == "pcie_link", varies=meets)
+
+    return draw
+
+
 DRAW = {
     "processor": processor, "server": server, "accelerator": accelerator, "channel": channel, "arbiter": arbiter,
     "reorder": reorder, "balancer": balancer, "delay": delay, "memory": memory, "dram": dram, "ddr": ddr, "pool": pool,
     "queue": queue, "line_card": line_card, "mesh": mesh, "streams": streams, "lock": lock, "matrix": matrix,
+    **{kind: of_shelf(kind) for kind in PARTS},
 }  # fmt: skip
-assert DRAW.keys() == KINDS.keys()  # listed means drawn
+assert DRAW.keys() == {*KINDS, *PARTS}  # listed means drawn
 
 
 def drawn(kind, r, name="a"):

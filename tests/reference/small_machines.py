@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from npexplore._kernels import engine
+from npexplore.machine.described.parts import part
 from npexplore.machine.expressions import Variable
 from npexplore.machine.flows import flows
 from npexplore.machine.machine import Machine, Pool
@@ -190,6 +191,7 @@ def whole_lock(m):
 RAM = FifoServer("ram", 0.0)
 
 FORKED = StaticStreams("st", 3, 3, 1e9, [[[8]], [[0, 1, 2], [0, 3], [0, 1]]], fifo_depth=12)
+LINK = part("pcie_link", "link", generation=1, lanes=1, drain_bytes_per_s=25e9)
 CASES = [
     Case("processor", Processor("me", engines=3, clock_hz=5e8), "compute", {"cycles": 17}, 34),
     Case("processor", Processor("me", engines=3, clock_hz=5e8), "compute", {"cycles": 2.5}, 5),
@@ -285,4 +287,18 @@ CASES = [
     Case("ddr", ddr(timing=STRICT, channels=2), "read", {"bytes": 100, "bank": 7}, 20 + 25 + 80),
     Case("ddr", ddr(timing=STRICT, page="open"), "read", {"bytes": 64, "bank": 2, "row": 9}, 25 + 40),
     Case("ddr", ddr(address_map=AddressMap()), "read", {"bytes": 8, "address": 12345}, 20 + 25 + 20),
+    # parts: one lane of generation 1 takes 4 ns a byte, eight of generation 3 take 8.125 ns for 64 bytes
+    Case("pcie_link", LINK, "write", {"bytes": 600}, 2 * (256 + 24) * 4 + (88 + 24) * 4),
+    Case("pcie_link", LINK, "write", {"bytes": 0}, 0),
+    Case("pcie_link", part("pcie_link", "link", generation=3, lanes=8, drain_bytes_per_s=26e9), "write", {"bytes": 104},
+         2 * 8.125),
+    Case("pcie_link", LINK, "read", {"bytes": 600}, 2 * 24 * 4 + 500 + (600 + 3 * 20) * 4),
+    Case("qdr_sram", part("qdr_sram", "qdr", clock_mhz=200), "read", {"bytes": 12}, 7.5 + 2 * 5),
+    Case("qdr_sram", part("qdr_sram", "qdr", clock_mhz=200, burst=4, channels=3), "write", {"bytes": 12}, 10),
+    Case("hash_unit", part("hash_unit", "hash", clock_mhz=200, latency_clocks=20), "hash", {"bytes": 12}, 2 * 5 + 100),
+    Case("ethernet_port", part("ethernet_port", "port", gbps=100), "receive", {"bytes": 600}, (600 + 18 + 20) * 0.08),
+    *(Case("ethernet_port", part("ethernet_port", "port", gbps=rate), "send", {"bytes": 46}, (64 + 20) * 8 / rate)
+      for rate in (10, 25, 40, 400)),
+    Case("byte_engine", part("byte_engine", "aes", bytes_per_s=1e10, latency_ns=50, request_ns=5, engines=2), "process",
+         {"bytes": 600}, 5 + 60 + 50),
 ]  # fmt: skip

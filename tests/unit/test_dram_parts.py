@@ -1,4 +1,4 @@
-"""Parts of models/parts: every time with its source, as the data sheets print them; address maps by hand."""
+"""DRAM parts of models/parts: every time with its source, as the data sheets print them; address maps by hand."""
 
 import msgspec
 import numpy as np
@@ -15,8 +15,7 @@ from npexplore.paths import share
 from npexplore.solve.bounds import bounds
 from npexplore.solve.simulate import simulate
 
-FILES = sorted(path.stem for path in share("models", "parts").glob("*.toml"))
-PARTS = [(name, part) for file in FILES for name, part in dram_parts(file).items()]
+PARTS = list(dram_parts().items())
 
 
 @pytest.mark.parametrize(("name", "part"), PARTS, ids=[name for name, _ in PARTS])

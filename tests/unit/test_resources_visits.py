@@ -1,9 +1,11 @@
-"""Every visit of every listed kind: latency by hand, the same in one thread's simulation, servers as it says."""
+"""Every visit of every listed kind and part: latency by hand, one thread's simulation the same, servers as it says."""
 
 import pytest
 from reference.small_machines import CASES, NS, QUIET, busy, machine, packets, solo, told
 
 from npexplore.errors import ModelError
+from npexplore.machine.described.part_files import PARTS, shelf_part
+from npexplore.machine.described.parts import Part
 from npexplore.machine.lone import lone
 from npexplore.machine.program import visit
 from npexplore.machine.resources import KINDS, BufferPool, Delay, FifoServer, Processor, WordMemory
@@ -25,10 +27,13 @@ def with_case(case):
 
 
 def test_listed_means_tested():
-    """A visit of a listed kind without a case fails here."""
+    """A visit of a listed kind, or of a part of the shelf, without a case fails here."""
     tested = {(case.kind, case.method) for case in CASES}
-    assert tested == {(name, method) for name, kind in KINDS.items() for method in kind.VISITS}
-    assert all(type(case.resource) is KINDS[case.kind] for case in CASES)
+    kinds = {(name, method) for name, kind in KINDS.items() for method in kind.VISITS}
+    assert tested == kinds | {(name, method) for name in PARTS for method in shelf_part(name).visits}
+    for case in CASES:
+        assert type(case.resource) is KINDS.get(case.kind, Part)
+        assert case.kind in KINDS or case.resource.kind == case.kind
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)

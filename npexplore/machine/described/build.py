@@ -6,6 +6,7 @@ from typing import Any
 
 from npexplore.errors import InputError
 from npexplore.machine.described.formula import Formulas
+from npexplore.machine.described.parts import Parts
 from npexplore.machine.described.program import TextProgram
 from npexplore.machine.described.records import PoolTable
 from npexplore.machine.described.resources import ResourceTables, resolve
@@ -31,7 +32,7 @@ def build(p: Parameters) -> Machine:
         receive.name, numbers.whole(receive.capacity_bytes, "receive.capacity_bytes"),
         numbers.whole(receive.cell_bytes, "receive.cell_bytes"),
     )  # fmt: skip
-    resources = ResourceTables(file.resource, numbers.formulas).all()
+    resources = ResourceTables(file.resource, numbers.formulas, Parts(file.part)).all()
     pools = [_pool(table, p, numbers) for table in file.pool]
     return Machine(file.name, pools, ingress, resources, facts=p, **options)
 

@@ -1,17 +1,17 @@
-"""A program as text: the lines that the body of a Python function of `m` and `packet` would have.
+"""A program or a visit as text: the lines that the body of a Python function of `m` and `packet` would have.
 
     with m.loop(ceildiv(packet.packet_bytes, 64)):
         m.me.compute(cycles=p.cycles_per_cell)
     held = m.take("bus")
 
 Forms: a call, `name = value`, `with m.loop / m.branch / m.otherwise / m.fork`, `if` on parameters, `pass`. Anything
-else needs a Python file.
+else needs a Python file. Lines of a visit have `v`, its operands, for `packet`, and the words of machine/visits.py.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from textwrap import dedent
 from typing import Any
@@ -19,22 +19,27 @@ from typing import Any
 from npexplore import syntax
 from npexplore.errors import InputError, ModelError, NpexploreError, UnknownNameError
 from npexplore.machine.described.formula import Formulas
+from npexplore.machine.holding import Holding
 from npexplore.machine.parameters import Parameters
 from npexplore.machine.program import Packet, Recorder
 
 CALLS = ("let", "draw", "turn", "take", "take_all", "give", "priority")
 BLOCKS = ("loop", "branch", "otherwise", "fork")
+VISIT_CALLS = (
+    "let", "draw", "turn", "take", "take_all", "give", "serve", "wait", "until", "window", "now", "moment", "recall",
+    "remember", "open", "close", "line", "choose", "within", "count",
+)  # fmt: skip
 
 
 class _LineError(ModelError):
     """An error that says its line already."""
 
 
-class TextProgram:
-    """A program that is recorded from its lines; `place` begins every message. Raises InputError for other forms."""
+class Lines:
+    """Lines of text to be recorded; `place` begins every message. Raises InputError for what cannot be read."""
 
-    def __init__(self, text: str, parameters: Parameters, place: str) -> None:
-        self.parameters, self.place = parameters, place
+    def __init__(self, text: str, place: str, calls: Sequence[str] = CALLS) -> None:
+        self.place, self.calls = place, calls
         try:
             self.body = syntax.statements(dedent(text))
         except (SyntaxError, ValueError) as error:
@@ -43,17 +48,32 @@ class TextProgram:
         if not self.body:
             raise InputError(f"{place} has no lines")
 
+    def record(self, m: Recorder, names: Mapping[str, Any], file: str) -> None:
+        """Record the lines; `names` have attributes that may be read (`p`, `packet`)."""
+        lines = _Recording(self, m, names, f"{file}: {self.place}")
+        lines.run(self.body)
+        lines.left()
+
+
+class TextProgram(Lines):
+    """A program that is recorded from its lines."""
+
+    def __init__(self, text: str, parameters: Parameters, place: str) -> None:
+        super().__init__(text, place)
+        self.parameters = parameters
+
     def __call__(self, m: Recorder, packet: Packet) -> None:
         """Record the lines."""
-        _Lines(self, m, packet).run(self.body)
+        self.record(m, {"p": self.parameters, "packet": packet}, self.parameters.file.name)
 
 
-class _Lines(Formulas):
-    """The lines of one recording, and the names that they have given."""
+class _Recording(Formulas):
+    """The lines of one recording, the names that they have given, and where they took what they hold."""
 
-    def __init__(self, program: TextProgram, m: Recorder, packet: Packet) -> None:
-        super().__init__({"p": program.parameters, "packet": packet}, frozenset({"p", "packet"}))
-        self.m, self.place = m, f"{program.parameters.file.name}: {program.place}"
+    def __init__(self, lines: Lines, m: Recorder, names: Mapping[str, Any], place: str) -> None:
+        super().__init__(names, frozenset(names))
+        self.m, self.place, self.calls, self.kept = m, place, lines.calls, frozenset({"m", *names})
+        self.taken: dict[Holding, int] = {}
 
     def run(self, body: Sequence[ast.stmt]) -> None:
         """Record lines; an error names the first that is wrong."""
@@ -63,8 +83,15 @@ class _Lines(Formulas):
             except _LineError:
                 raise
             except (NpexploreError, TypeError, ValueError, ZeroDivisionError, OverflowError) as error:
-                said = str(error).replace("Recorder.", "m.")
+                said = str(error).replace("VisitRecorder.", "m.").replace("Recorder.", "m.")
                 raise _LineError(f"{self.place}, line {statement.lineno}: {said}") from None
+            for held in self.m._holdings.open:
+                self.taken.setdefault(held, statement.lineno)
+
+    def left(self) -> None:
+        """Raise ModelError for what is still held behind the last line."""
+        for held in self.m._holdings.open:
+            raise _LineError(f"{self.place}, line {self.taken[held]}: {held.name} is taken here and never given")
 
     def statement(self, node: ast.stmt) -> None:
         """Record one line, with the block that it opens."""
@@ -74,10 +101,7 @@ class _Lines(Formulas):
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
                 self.name(name, self.value(value))
             case ast.Assign(targets=[ast.Tuple(elts=parts)], value=value):
-                for part, one in zip(parts, self.value(value), strict=True):
-                    if not isinstance(part, ast.Name):
-                        raise InputError(f"{ast.unparse(part)!r} is no name")
-                    self.name(part.id, one)
+                self.several(parts, self.value(value))
             case ast.With(items=items, body=body):
                 with ExitStack() as stack:
                     for item in items:
@@ -93,9 +117,16 @@ class _Lines(Formulas):
 
     def name(self, name: str, value: Any) -> None:
         """Let a name stand for a value from here on."""
-        if name in ("p", "m", "packet"):
+        if name in self.kept:
             raise InputError(f"{name!r} cannot be given another meaning")
         self.names[name] = value
+
+    def several(self, parts: Sequence[ast.expr], values: Sequence[Any]) -> None:
+        """Let as many names stand for as many values."""
+        for part, one in zip(parts, values, strict=True):
+            if not isinstance(part, ast.Name):
+                raise InputError(f"{ast.unparse(part)!r} is no name")
+            self.name(part.id, one)
 
     def enter(self, stack: ExitStack, item: ast.withitem) -> None:
         """Open one of the recorder's blocks."""
@@ -105,10 +136,13 @@ class _Lines(Formulas):
                 given = stack.enter_context(getattr(self.m, block)(*unnamed, **named))
             case other:
                 raise InputError(f"{ast.unparse(other)!r} opens no block (m.{', m.'.join(BLOCKS)} do)")
-        if item.optional_vars is not None:
-            if not isinstance(item.optional_vars, ast.Name):
-                raise InputError(f"{ast.unparse(item.optional_vars)!r} is no name")
-            self.name(item.optional_vars.id, given)
+        match item.optional_vars:
+            case ast.Name(id=name):
+                self.name(name, given)
+            case ast.Tuple(elts=parts) if isinstance(given, list):
+                self.several(parts, given)
+            case ast.expr() as other:
+                raise InputError(f"{ast.unparse(other)!r} is no name")
 
     def call(self, node: ast.Call) -> Any:
         """Record a word of the recorder or a visit, or return what a function gives."""
@@ -116,8 +150,8 @@ class _Lines(Formulas):
             case ast.Attribute(value=ast.Name(id="m"), attr=name):
                 if name in BLOCKS:
                     raise InputError(f"m.{name} opens a block: with m.{name}(...):")
-                if name not in CALLS:
-                    raise UnknownNameError("recorder's word", name, [*CALLS, *BLOCKS])
+                if name not in self.calls:
+                    raise UnknownNameError("recorder's word", name, [*self.calls, *BLOCKS])
                 unnamed, named = self.operands(node)
                 return getattr(self.m, name)(*unnamed, **named)
             case ast.Attribute(value=ast.Attribute(value=ast.Name(id="m"), attr=resource), attr=visit):

@@ -1,13 +1,17 @@
-"""What a machine file may say beside its parameters: resources, the receive side, pools of threads, what is counted."""
+"""What machine files say beside their parameters (resources, receive side, pools of threads), and what parts say."""
 
 from __future__ import annotations
 
 from typing import Any, Literal
 
+from msgspec import field
+
+from npexplore.machine.ranges import Value
 from npexplore.toml import Record
 
 Whole = int | str  # a number, or a formula that begins with =
 Number = float | int | str
+Resources = dict[str, dict[str, Any]]
 
 
 class StartTable(Record, frozen=True):
@@ -53,4 +57,51 @@ class WindowTable(Record, frozen=True):
     boot_s: Number = 0.0
 
 
-Resources = dict[str, dict[str, Any]]
+class OperandTable(Record, frozen=True):
+    """A parameter of a part, which whoever uses the part gives as a key; without a default it must be given."""
+
+    about: str
+    source: str
+    unit: str = ""
+    default: Value | None = None
+    whole: bool = False
+    min: float | None = None
+    max: float | None = None
+    choices: list[str] = field(default_factory=list)
+
+
+class ServerTable(Record, frozen=True):
+    """A server of a part (resources.base.Server)."""
+
+    members: Whole = 1
+    units: Whole = 1
+    discipline: Literal["fifo", "keyed", "cyclic", "shared"] = "fifo"
+    role: Literal["queue", "limit", "pool", "hidden"] = "queue"
+
+
+class VisitTable(Record, frozen=True):
+    """A visit of a part: operands (optional ones with what they are then), those that chance may decide, its lines.
+
+    closed_by: the visit that gives back what this one opens; both stand in one block of a program.
+    """
+
+    program: str
+    operands: list[str] = field(default_factory=list)
+    optional: dict[str, Number] = field(default_factory=dict)
+    chance: list[str] = field(default_factory=list)
+    closed_by: str | None = None
+
+
+class PartFile(Record, frozen=True):
+    """Schema of a part: a kind of resource composed of servers and of other kinds (models/parts/NAME.toml).
+
+    values: numbers that formulas compute from parameters, in this order. inner: resources that belong to the part.
+    """
+
+    title: str
+    source: str
+    visits: dict[str, VisitTable]
+    parameters: dict[str, OperandTable] = field(default_factory=dict)
+    values: dict[str, Number] = field(default_factory=dict)
+    servers: dict[str, ServerTable] = field(default_factory=dict)
+    inner: Resources = field(default_factory=dict)

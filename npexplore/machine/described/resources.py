@@ -1,7 +1,7 @@
 """Resources from tables: `type` names a kind, the other keys are the operands of its class, checked by their types.
 
-A text that begins with `=` is a formula over parameters. Where a class takes another resource, a part of
-models/parts or a small record, the table has its name or a table of its own.
+`type` may also name a part (described/parts.py). A text that begins with `=` is a formula over parameters. Where a
+class takes another resource, a timing of models/parts or a small record, the table has its name or a table of its own.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import is_dataclass
-from typing import Any, get_args, get_type_hints
+from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 import msgspec
 
@@ -20,6 +20,9 @@ from npexplore.machine.resources import KINDS, DramTiming, Processor
 from npexplore.machine.resources.base import Resource
 from npexplore.machine.resources.dram_timing import dram_parts
 from npexplore.machine.tree import Visit, visit
+
+if TYPE_CHECKING:
+    from npexplore.machine.described.parts import Parts
 
 TYPE = "type"
 
@@ -39,8 +42,8 @@ def resolve(value: Any, formulas: Formulas, place: str) -> Any:
 class ResourceTables:
     """The resources of a machine file; one that another needs is made first."""
 
-    def __init__(self, tables: Resources, formulas: Formulas) -> None:
-        self.tables, self.formulas = tables, formulas
+    def __init__(self, tables: Resources, formulas: Formulas, parts: Parts, prefix: str = "") -> None:
+        self.tables, self.formulas, self.parts, self.prefix = tables, formulas, parts, prefix
         self.made: dict[str, Resource] = {}
         self.begun: list[str] = []
 
@@ -63,11 +66,15 @@ class ResourceTables:
         return self.made[name]
 
     def _make(self, name: str, table: dict[str, Any]) -> Resource:
-        place = f"resource {name!r}"
+        place, known = f"resource {name!r}", [*KINDS, *self.parts.names]
         if TYPE not in table:
-            raise InputError(f"{place} needs a type: {', '.join(KINDS)}")
-        kind = KINDS[one_of(f"type of {place}", str(table.pop(TYPE)), KINDS)]
-        made: Resource = self._built(kind, table, place, name=name)
+            raise InputError(f"{place} needs a type: {', '.join(known)}")
+        kind = one_of(f"type of {place}", str(table.pop(TYPE)), known)
+        if kind not in KINDS:
+            given = resolve(table, self.formulas, place)
+            with told_at(place):
+                return self.parts.made(kind, self.prefix + name, given)
+        made: Resource = self._built(KINDS[kind], table, place, name=self.prefix + name)
         return made
 
     def _built(self, kind: type[Any], table: Mapping[str, Any], place: str, **fixed: Any) -> Any:

@@ -1,19 +1,22 @@
-"""JSON Schema of a machine file; the keys of a resource are the operands of its kind's class."""
+"""JSON Schema of machine files and of parts; the keys of a resource are its kind's operands, or a part's parameters."""
 
 from __future__ import annotations
 
 import types
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import is_dataclass
 from typing import Any, Literal, Union, get_args, get_origin
 
 import msgspec
 
+from npexplore.machine.described.part_files import PARTS, shelf_part
+from npexplore.machine.described.parts import ACROSS
+from npexplore.machine.described.records import PartFile
 from npexplore.machine.described.resources import TYPE, operands
 from npexplore.machine.distributions import Time
 from npexplore.machine.parameters import MachineFile
 from npexplore.machine.resources import KINDS, DramTiming, Processor
-from npexplore.machine.resources.dram_timing import dram_parts
+from npexplore.machine.resources.dram_timing import dram_parts, dram_parts_schema
 from npexplore.machine.tree import Visit
 
 FORMULA = {"type": "string", "pattern": "^\\s*="}
@@ -30,18 +33,49 @@ VISIT = {
 def machine_schema() -> dict[str, Any]:
     """Return the JSON Schema of models/machines/*.toml and of a user's own machine files."""
     schema = msgspec.json.schema(MachineFile)
-    named = {"properties": {TYPE: {"enum": list(KINDS)}}, "required": [TYPE]}
-    kinds = [
-        {
-            "if": {"properties": {TYPE: {"const": name}}},
-            "then": table(operands(kind, without={"name": None}), {TYPE: {"const": name}}),
-        }
-        for name, kind in KINDS.items()
-    ]
-    entry = {"type": "object", **named, "allOf": kinds}
     schema["$defs"] |= msgspec.json.schema_components([Time], ref_template=TIMES)[1]
-    schema["$defs"]["MachineFile"]["properties"]["resource"] = {"type": "object", "additionalProperties": entry}
+    machine = schema["$defs"]["MachineFile"]["properties"]
+    machine["resource"] = {"type": "object", "additionalProperties": resource(KINDS)}
+    del machine["part"]
     return schema
+
+
+def part_schema() -> dict[str, Any]:
+    """Return the JSON Schema of models/parts/*.toml: of a part, which has visits, or of DRAM timings by speed grade."""
+    schema, timings = msgspec.json.schema(PartFile), dram_parts_schema()
+    times = msgspec.json.schema_components([Time], ref_template=TIMES)[1]
+    inner = resource([kind for kind in KINDS if kind not in ACROSS])
+    schema["$defs"]["PartFile"]["properties"]["inner"] = {"type": "object", "additionalProperties": inner}
+    composed = {"$ref": schema["$ref"]}
+    return {
+        "if": {"required": ["visits"]},
+        "then": composed,
+        "else": {key: value for key, value in timings.items() if key != "$defs"},
+        "$defs": schema["$defs"] | timings["$defs"] | times,
+    }
+
+
+def resource(kinds: Iterable[str]) -> dict[str, Any]:
+    """Return the schema of a resource of some kinds, of a part of the shelf, or of one beside the file."""
+    keys = {name: table(operands(KINDS[name], without={"name": None}), {TYPE: {"const": name}}) for name in kinds}
+    keys |= {name: _part(shelf_part(name), name) for name in PARTS}
+    return {
+        "type": "object",
+        "properties": {TYPE: {"anyOf": [{"enum": list(keys)}, {"type": "string", "pattern": "^[^/]+\\.toml$"}]}},
+        "required": [TYPE],
+        "allOf": [{"if": {"properties": {TYPE: {"const": name}}}, "then": found} for name, found in keys.items()],
+    }
+
+
+def _part(file: PartFile, name: str) -> dict[str, Any]:
+    """Return the schema of a table with the parameters of a part as keys."""
+    found: dict[str, Any] = {TYPE: {"const": name}}
+    for key, one in file.parameters.items():
+        own: dict[str, Any] = {"type": "integer" if one.whole else "number"}
+        own |= {word: end for word, end in (("minimum", one.min), ("maximum", one.max)) if end is not None}
+        found[key] = {"anyOf": [{"enum": one.choices} if one.choices else own, FORMULA], "description": one.about}
+    required = [TYPE, *(key for key, one in file.parameters.items() if one.default is None)]
+    return {"type": "object", "properties": found, "required": required, "additionalProperties": False}
 
 
 def table(keys: Mapping[str, tuple[Any, bool]], fixed: Mapping[str, Any] | None = None) -> dict[str, Any]:

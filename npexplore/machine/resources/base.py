@@ -111,6 +111,7 @@ class Resource(ABC):
     CHANCE: ClassVar[frozenset[str]] = frozenset({"member"})  # operands that a random choice may decide
     RESULTS: ClassVar[frozenset[str]] = frozenset()  # visits that give the program a number (`act` returns it)
     numbered = False  # whether visits ask for the number of the thread
+    inner: tuple[Resource, ...] = ()  # resources that it is composed of: their servers are among its own
 
     def __init__(self, name: str) -> None:
         if not all(part.isidentifier() for part in name.split(".")):

@@ -1,4 +1,4 @@
-"""Timing of DRAM parts under the names of their data sheets, and the parts of models/parts/*.toml.
+"""Timing of DRAM parts under the names of their data sheets, and the parts of models/parts/ddr_sdram.toml.
 
 Rules are least distances between commands (JEDEC JESD79, JESD79-2); data of a burst follow their column command by
 tCL (read) or tWL (write). A rule of 0 does not exist.
@@ -23,7 +23,7 @@ SLACK = 1e-9  # of a clock: what rounding of binary fractions may do
 
 
 class DramPart(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Schema of one part in models/parts/*.toml; times in nanoseconds, what a data sheet does not have is 0."""
+    """Schema of one part in models/parts/ddr_sdram.toml; times in nanoseconds, what a data sheet does not have is 0."""
 
     t_ck: float  # clock period
     t_rcd: float  # row command to column command, same bank
@@ -120,5 +120,5 @@ def dram_parts(file: str = "ddr_sdram") -> dict[str, DramPart]:
 
 
 def dram_parts_schema() -> dict[str, Any]:
-    """Return the JSON Schema of models/parts/*.toml."""
+    """Return the JSON Schema of models/parts/ddr_sdram.toml."""
     return msgspec.json.schema(dict[str, DramPart])

@@ -1,0 +1,58 @@
+"""Files of parts (models/parts/NAME.toml, or beside a machine file): read, each fact with its source.
+
+The file of DRAM timings in models/parts is no part in this sense: it has speed grades, not `visits`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+
+from npexplore.errors import InputError, UnknownNameError, one_of
+from npexplore.machine.described.records import PartFile, Resources
+from npexplore.paths import share
+from npexplore.toml import decode
+
+PARTS = ("pcie_link", "qdr_sram", "hash_unit", "ethernet_port", "byte_engine")  # the shelf, a file each
+OWN = ".toml"  # how the type of a part beside the machine file ends
+
+
+def shelf_part(name: str) -> PartFile:
+    """Return a part of the shelf by name; raises UnknownNameError, InputError."""
+    path = share("models", "parts", f"{one_of('part', name, PARTS)}.toml")
+    return _read(path, path.stat().st_mtime_ns)
+
+
+def parts_beside(tables: Resources, folder: Path) -> Iterator[tuple[str, Path, int]]:
+    """Yield type, path and time of change of each part in a folder that tables of resources name, also inside parts.
+
+    Raises UnknownNameError for one that is not there.
+    """
+    asked, seen = [str(table.get("type")) for table in tables.values()], set[str]()
+    while asked:
+        kind = asked.pop(0)
+        if not kind.endswith(OWN) or kind in seen:
+            continue
+        seen.add(kind)
+        path = folder / kind
+        if path.name != kind or not path.exists():
+            raise UnknownNameError("part", kind, [one.name for one in folder.glob("*.toml")])
+        changed = path.stat().st_mtime_ns
+        yield kind, path, changed
+        asked += [str(table.get("type")) for table in _read(path, changed).inner.values()]
+
+
+@lru_cache(maxsize=64)
+def _read(path: Path, changed_ns: int) -> PartFile:
+    made: PartFile = decode(path.read_bytes(), PartFile, path)
+    facts = {"the part": made.source, **{f"parameter {name!r}": one.source for name, one in made.parameters.items()}}
+    for what, source in facts.items():
+        if not source.strip():
+            raise InputError(f"{path.name}: {what} has no source")
+    return made
+
+
+def read_parts(found: tuple[tuple[str, Path, int], ...]) -> dict[str, PartFile]:
+    """Return what `parts_beside` found, read."""
+    return {kind: _read(path, changed) for kind, path, changed in found}

@@ -1,0 +1,188 @@
+"""Parts: kinds of resources composed in TOML of servers, of other kinds, and of visits as text (described/program.py).
+
+A part stands in a machine file like a built-in kind, its parameters as keys: `type = "pcie_link"`. Every solver sees an
+ordinary resource: its visits are recorded from their lines with the words of machine/visits.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from keyword import iskeyword
+from typing import Any
+
+from npexplore.errors import InputError, ModelError, NpexploreError, UnknownNameError, one_of
+from npexplore.machine.described.formula import Formulas
+from npexplore.machine.described.part_files import OWN, PARTS, shelf_part
+from npexplore.machine.described.program import VISIT_CALLS, Lines
+from npexplore.machine.described.records import OperandTable, PartFile
+from npexplore.machine.described.resources import ResourceTables, resolve
+from npexplore.machine.ranges import Value, checked
+from npexplore.machine.resources.base import Resource, Server, count_of
+from npexplore.machine.tree import Body, Branch, Fork, Loop, Step, Units
+from npexplore.machine.tree import Visit as VisitStep
+from npexplore.machine.visits import Operands, VisitRecorder, recorded
+
+ACROSS = ("pool", "lock", "queue", "reorder", "balancer")  # kinds whose visits belong to the program, not to a part
+
+
+class Given:
+    """`p` of a part: its parameters and values, by name."""
+
+    def __init__(self, subject: str) -> None:
+        self._subject = subject
+
+    def __getattr__(self, name: str) -> Value:
+        raise UnknownNameError(self._subject, name, [known for known in vars(self) if not known.startswith("_")])
+
+
+class Parts:
+    """The parts that a type may name: those beside a machine file, and the shelf; `within`: what is being made."""
+
+    def __init__(self, own: Mapping[str, PartFile] | None = None, within: tuple[str, ...] = ()) -> None:
+        self.own, self.within = dict(own or {}), within
+
+    @property
+    def names(self) -> list[str]:
+        """The types that are known."""
+        return [*PARTS, *self.own]
+
+    def made(self, kind: str, name: str, given: Mapping[str, Any]) -> Part:
+        """Return a part by its type; raises InputError."""
+        if kind in self.within:
+            raise InputError(f"part {kind!r} needs itself (by {' and '.join(self.within)})")
+        file = self.own[kind] if kind in self.own else shelf_part(kind)
+        return Part(name, kind, file, given, Parts(self.own, (*self.within, kind)))
+
+
+def part(kind: str, name: str, **given: Value) -> Part:
+    """Return a part of the shelf under a name, with its parameters; raises UnknownNameError, InputError."""
+    return Parts().made(kind, name, given)
+
+
+class Part(Resource):
+    """A resource of a kind that a file composes; faults of the file show when it is made, as InputError."""
+
+    VISITS: Mapping[str, tuple[str, ...]] = {}  # type: ignore[misc]
+    SECTIONS: Mapping[str, str] = {}  # type: ignore[misc]
+    OPTIONAL: Mapping[str, float] = {}  # type: ignore[misc]
+    CHANCE: frozenset[str] = frozenset()  # type: ignore[misc]
+
+    def __init__(self, name: str, kind: str, file: PartFile, given: Mapping[str, Any], parts: Parts) -> None:
+        super().__init__(name)
+        self.kind, self.file = kind, kind if kind.endswith(OWN) else f"{kind}{OWN}"
+        self.parameters = Given(f"parameter of {self.file}")
+        for key in given:
+            one_of(f"parameter of {self.file}", key, file.parameters)
+        for key, table in file.parameters.items():
+            setattr(self.parameters, key, self._parameter(key, table, given))
+        try:
+            _check_names(file)
+            self._compose(file, parts)
+            self._check()
+        except NpexploreError as error:
+            said = str(error)
+            raise InputError(said if said.startswith(f"{self.file}: ") else f"{self.file}: {said}") from None
+
+    def _parameter(self, key: str, table: OperandTable, given: Mapping[str, Any]) -> Value:
+        value = given.get(key, table.default)
+        if value is None:
+            raise InputError(f"{self.file} needs the parameter {key!r}: {table.about}")
+        subject = f"{self.file}: parameter {key!r}"
+        if isinstance(value, bool) or not isinstance(value, str | int | float):
+            raise InputError(f"{subject} must be a number or a word, got {value!r}")
+        return checked(subject, value, table.whole, table.min, table.max, table.choices, table.unit)
+
+    def _compose(self, file: PartFile, parts: Parts) -> None:
+        formulas = Formulas({"p": self.parameters})
+
+        def number(value: Any, place: str) -> Any:
+            found = resolve(value, formulas, place)
+            if isinstance(found, bool) or not isinstance(found, int | float):
+                raise InputError(f"{place} must be a number, or a formula that begins with =, got {found!r}")
+            return found
+
+        for key, value in file.values.items():
+            setattr(self.parameters, key, number(value, f"value {key!r}"))
+        self._servers = [
+            Server(
+                f"{self.name}.{key}",
+                count_of(f"server {key!r}: members", number(table.members, f"server {key!r}: members")),
+                count_of(f"server {key!r}: units", number(table.units, f"server {key!r}: units")),
+                table.discipline,
+                table.role,
+            )
+            for key, table in file.servers.items()
+        ]
+        for key, inside in file.inner.items():
+            if inside.get("type") in ACROSS:
+                raise InputError(f"inner {key!r}: a {inside['type']} belongs to programs and cannot be inside a part")
+        self.inner = tuple(ResourceTables(file.inner, formulas, parts, f"{self.name}.").all().values())
+        for one in self.inner:
+            if one.numbered:
+                raise InputError(f"inner {one.name!r} asks for the numbers of threads and cannot be inside a part")
+        self._visits(file, number)
+
+    def _visits(self, file: PartFile, number: Any) -> None:
+        self.VISITS = {key: (*one.operands, *one.optional) for key, one in file.visits.items()}
+        self.OPTIONAL, chance = {}, set[str]()
+        for key, one in file.visits.items():
+            for operand, value in one.optional.items():
+                default = number(value, f"visit {key!r}: {operand}")
+                if self.OPTIONAL.get(operand, default) != default or any(
+                    operand in other.operands for other in file.visits.values()
+                ):
+                    raise InputError(f"visit {key!r}: operand {operand!r} is another thing in another visit")
+                self.OPTIONAL = {**self.OPTIONAL, operand: default}
+            chance.update(one_of(f"operand of visit {key!r}", operand, self.VISITS[key]) for operand in one.chance)
+        self.CHANCE = frozenset(chance)
+        self.SECTIONS = {
+            key: one_of(f"visit that closes {key!r}", one.closed_by, file.visits)
+            for key, one in file.visits.items()
+            if one.closed_by is not None
+        }
+        self.lines = {key: Lines(one.program, f"visit {key!r}", VISIT_CALLS) for key, one in file.visits.items()}
+
+    def _check(self) -> None:
+        """Record every visit with all its operands, and with those alone that it needs; look for what is left open."""
+        opened, closed = dict[str, str](), dict[str, str]()
+        for key, operands in self.VISITS.items():
+            for names in (operands, [name for name in operands if name not in self.OPTIONAL]):
+                for step in _steps(recorded(self, key, names).body):
+                    if isinstance(step, Units):
+                        (closed if step.given else opened).setdefault(step.server.name, key)
+                    elif isinstance(step, VisitStep) and step.resource.ends(step.method) != "never":
+                        what = f"{step.resource.name}.{step.method}"
+                        raise ModelError(f"visit {key!r}: {what} may end the packet, and cannot be inside a part")
+        for one, other, verbs in ((opened, closed, ("opens", "closes")), (closed, opened, ("closes", "opens"))):
+            for server in one.keys() - other.keys():
+                raise ModelError(f"visit {one[server]!r} {verbs[0]} {server!r}, and no visit {verbs[1]} it")
+
+    def servers(self) -> list[Server]:
+        """Its own servers, and those of the resources inside."""
+        return [*self._servers, *(server for one in self.inner for server in one.servers())]
+
+    def act(self, m: VisitRecorder, visit: str, v: Operands) -> None:
+        """Record the lines of the visit."""
+        self.lines[visit].record(m, {"p": self.parameters, "v": v}, self.file)
+
+
+def _check_names(file: PartFile) -> None:
+    """Raise InputError for a name that no line could write, or that stands for two things."""
+    operands = {name for one in file.visits.values() for name in (*one.operands, *one.optional)}
+    for name in (*file.parameters, *file.values, *file.servers, *file.inner, *file.visits, *operands):
+        if not name.isidentifier() or name.startswith("_") or iskeyword(name):
+            raise InputError(f"{name!r} is no name: letters, digits and _, a letter first")
+    for what, one, other in (("value", file.values, "parameters"), ("resource inside", file.inner, "servers")):
+        for name in one:
+            if name in getattr(file, other):
+                raise InputError(f"{what} {name!r} has a name that stands in {other} too")
+
+
+def _steps(body: Body) -> Iterator[Step]:
+    """Yield all steps of a recorded body, also those inside others."""
+    for step in body:
+        yield step
+        if isinstance(step, Loop | Fork):
+            yield from _steps(step.body)
+        elif isinstance(step, Branch):
+            yield from _steps([*step.then, *step.otherwise])
