@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from npexplore.designs.prepared import prepared
 from npexplore.errors import InputError, RefusedError
+from npexplore.machine.demanded import Demanded, demanded
 from npexplore.machine.machine import Machine
 from npexplore.machine.parameters import Parameters, Value, load_machine
 from npexplore.machine.workload import Workload
 from npexplore.solve.bounds import bounds
-from npexplore.solve.demanded import Demanded, demanded
 from npexplore.solve.prediction import Prediction
 
 if TYPE_CHECKING:

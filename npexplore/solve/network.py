@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from npexplore.errors import ModelError, RefusedError, SimulationError
+from npexplore.machine.demanded import Demanded, demanded
 from npexplore.machine.machine import Machine
 from npexplore.machine.workload import Workload
 from npexplore.solve.batch import Answers, Batch, bottlenecks
-from npexplore.solve.demanded import Demanded, demanded
 from npexplore.solve.levels import Levels, Station
 from npexplore.solve.prediction import Prediction
 from npexplore.solve.queueing.residual import Residual

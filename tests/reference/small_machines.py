@@ -8,6 +8,8 @@ from typing import ClassVar
 import numpy as np
 
 from npexplore._kernels import engine
+from npexplore.engine.model import build
+from npexplore.engine.run import run
 from npexplore.machine.expressions import Variable
 from npexplore.machine.flows import flows
 from npexplore.machine.machine import Machine, Pool
@@ -38,8 +40,6 @@ from npexplore.machine.resources.matrix import SwitchMatrix
 from npexplore.machine.resources.mesh import Mesh
 from npexplore.machine.resources.streams import StaticStreams
 from npexplore.machine.workload import Workload
-from npexplore.solve.model import build
-from npexplore.solve.run import run
 
 NS = 1e-9
 TICK = 1e-12

@@ -8,6 +8,7 @@ import pytest
 
 from npexplore.cli import main
 from npexplore.designs import design
+from npexplore.engine.model import build
 from npexplore.errors import InputError
 from npexplore.machine.expressions import ceildiv
 from npexplore.machine.machine import Machine, Pool, Start
@@ -25,7 +26,6 @@ from npexplore.machine.resources.dram_timing import dram_parts
 from npexplore.machine.resources.ingress import Ingress
 from npexplore.machine.tree import visit
 from npexplore.machine.workload import workload
-from npexplore.solve.model import build
 
 HEAD = """
 name = "small"

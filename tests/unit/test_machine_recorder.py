@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from reference.small_machines import Probe, dram, machine, packets, solo, told
 
+from npexplore.engine.model import build
 from npexplore.errors import ModelError, UnknownNameError
 from npexplore.machine.expressions import Variable, ceildiv, evaluate, maximum, minimum, round_up, scaled
 from npexplore.machine.machine import Machine, Pool
@@ -11,7 +12,6 @@ from npexplore.machine.program import Branch, Draw, Fork, Let, Loop, Parallel, T
 from npexplore.machine.resources import Delay, FifoServer, Processor
 from npexplore.machine.resources.ingress import Ingress
 from npexplore.solve.bounds import bounds
-from npexplore.solve.model import build
 
 US = 1e-6
 

@@ -13,9 +13,9 @@ from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
 from npexplore.errors import NpexploreError, one_of
+from npexplore.machine.demanded import Demanded, demanded
 from npexplore.solve.batch import Answers, Batch, grouped
 from npexplore.solve.bounds import bounds_of
-from npexplore.solve.demanded import Demanded, demanded
 from npexplore.solve.network import check_describable, queueing_of
 from npexplore.solve.prediction import Prediction
 from npexplore.solve.simulate import PACKETS

@@ -10,8 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from npexplore._kernels import engine
+from npexplore.engine.patience import patience
+from npexplore.engine.rows_check import check_rows
 from npexplore.errors import ModelError, RefusedError
 from npexplore.machine.assembler import OWN, Assembler, Label, Row
+from npexplore.machine.demanded import Demanded, demanded
 from npexplore.machine.expressions import Variable, round_up
 from npexplore.machine.machine import Machine, Recorded
 from npexplore.machine.pools import Pool, depends, ends
@@ -21,9 +24,6 @@ from npexplore.machine.resources.ingress import SATURATED, TIMESTAMPS, Ingress
 from npexplore.machine.resources.queue import BoundedQueue
 from npexplore.machine.steps import steps
 from npexplore.machine.workload import CLASS, Workload
-from npexplore.solve.demanded import Demanded, demanded
-from npexplore.solve.patience import patience
-from npexplore.solve.rows_check import check_rows
 
 Integers = npt.NDArray[np.int64]
 MOST_CLASSES = 64
