@@ -92,7 +92,7 @@ class Design:
         """Return the queueing model's answer; raises RefusedError where none applies."""
         if self.loops is not None:
             return self.loops(self.parameters, self.workload(workload))
-        from npexplore.solve.network import check_describable, queueing
+        from npexplore.solve.queueing_model import check_describable, queueing
 
         ready = prepared(self, workload)
         check_describable(ready.machine, ready.workload)

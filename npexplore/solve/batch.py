@@ -1,7 +1,7 @@
 """Many points of one structure at once, or one: their demands as arrays with an axis of points, and solvers' answers.
 
 Points have one structure if the same servers, of the same sizes and roles, are visited under the same holds by as many
-threads, and packets arrive in the same way; then only numbers differ. solve/network.py answers a batch by queueing.
+threads, and packets arrive in the same way; then only numbers differ. Bounds and queueing answer whole batches.
 """
 
 from __future__ import annotations

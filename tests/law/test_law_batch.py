@@ -10,8 +10,8 @@ from npexplore.errors import InputError, NpexploreError, RefusedError
 from npexplore.machine.workload import workload
 from npexplore.solve.batch import MOST, Batch, grouped
 from npexplore.solve.batch_structure import structure
-from npexplore.solve.network import finite_queue, finite_queues
 from npexplore.solve.queueing import flow_equivalent, mva
+from npexplore.solve.queueing_model import finite_queue, finite_queues
 from npexplore.study.sweeping import answers
 from npexplore.study.sweeping.answers import Refusal, answer, answer_all
 from npexplore.study.sweeping.grid import SweepPoint

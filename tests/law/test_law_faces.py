@@ -28,7 +28,7 @@ from npexplore.machine.tree import Wait
 from npexplore.solve.batch import Batch
 from npexplore.solve.bounds import bounds
 from npexplore.solve.levels import Levels
-from npexplore.solve.network import queueing
+from npexplore.solve.queueing_model import queueing
 
 LOAD = packets(64)
 SEEDS = st.integers(0, 10**9)

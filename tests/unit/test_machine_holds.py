@@ -14,7 +14,7 @@ from npexplore.machine.program import Give, Priority, Recorder, Take, record, vi
 from npexplore.machine.resources import BufferPool, Delay, FifoServer, Lock, Processor
 from npexplore.machine.workload import Workload
 from npexplore.solve.bounds import bounds
-from npexplore.solve.network import queueing
+from npexplore.solve.queueing_model import queueing
 from npexplore.solve.simulate import simulate
 
 LOAD = packets(64)

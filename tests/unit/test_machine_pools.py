@@ -14,7 +14,7 @@ from npexplore.machine.resources import BoundedQueue, BufferPool, Delay, FifoSer
 from npexplore.machine.resources.ingress import Ingress
 from npexplore.machine.workload import Workload
 from npexplore.solve.bounds import bounds, demanded
-from npexplore.solve.network import queueing
+from npexplore.solve.queueing_model import queueing
 from npexplore.solve.simulate import replicate, simulate
 
 LOAD = packets(64)

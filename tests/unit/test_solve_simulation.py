@@ -16,8 +16,8 @@ from npexplore.machine.demanded import demanded, offered_rate
 from npexplore.machine.resources import BufferPool, Delay, FifoServer
 from npexplore.machine.workload import Workload, workload
 from npexplore.solve.bounds import bounds, busy_shares
-from npexplore.solve.network import finite_queue, queueing
 from npexplore.solve.prediction import Prediction, Utilization, bottleneck
+from npexplore.solve.queueing_model import finite_queue, queueing
 from npexplore.solve.simulate import combine, replicate, simulate
 
 SERVER, LOAD = FifoServer("hash", 100 * NS), packets(64)
