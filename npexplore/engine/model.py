@@ -13,17 +13,17 @@ from npexplore._kernels import engine
 from npexplore.engine.patience import patience
 from npexplore.engine.rows_check import check_rows
 from npexplore.errors import ModelError, RefusedError
-from npexplore.machine.assembler import OWN, Assembler, Label, Row
 from npexplore.machine.demanded import Demanded, demanded
-from npexplore.machine.expressions import Variable, round_up
 from npexplore.machine.machine import Machine, Recorded
 from npexplore.machine.pools import Pool, depends, ends
 from npexplore.machine.program import HOME, THREAD, visit
-from npexplore.machine.resources.base import Server
 from npexplore.machine.resources.ingress import SATURATED, TIMESTAMPS, Ingress
 from npexplore.machine.resources.queue import BoundedQueue
 from npexplore.machine.steps import steps
 from npexplore.machine.workload import CLASS, Workload
+from npexplore.rows.assembler import OWN, Assembler, Label, Row
+from npexplore.rows.expressions import Variable, round_up
+from npexplore.rows.server import Server
 
 Integers = npt.NDArray[np.int64]
 MOST_CLASSES = 64

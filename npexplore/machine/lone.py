@@ -15,8 +15,6 @@ from typing import Any
 import numpy as np
 
 from npexplore.errors import ModelError
-from npexplore.machine.distributions import Distribution, Time
-from npexplore.machine.expressions import Condition, Expression, Values, Variable, evaluate, holds
 from npexplore.machine.holding import Holding
 from npexplore.machine.program import HOME, THREAD
 from npexplore.machine.resources.base import LEAST_LOADED, Hold, OwnFaces, Resource, Section, Server, Uses
@@ -47,6 +45,8 @@ from npexplore.machine.tree import (
     Within,
 )
 from npexplore.machine.visits import recorded
+from npexplore.rows.distributions import Distribution, Time
+from npexplore.rows.expressions import Condition, Expression, Values, Variable, evaluate, holds
 
 LONGEST_LOOP = 100_000
 Known = dict[Variable, Values | None]

@@ -15,8 +15,8 @@ import numpy.typing as npt
 
 from npexplore.errors import InputError
 from npexplore.machine.demanded import Demanded, ceilings
-from npexplore.machine.resources.base import Server
 from npexplore.machine.sections import Chain
+from npexplore.rows.server import Server
 from npexplore.solve.batch_structure import made_once, offered, structure
 from npexplore.solve.prediction import NEARLY_FULL, Latency, Prediction, Utilization
 

@@ -19,8 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from npexplore.errors import RefusedError
-from npexplore.machine.resources.base import Server
 from npexplore.machine.sections import Chain, Section
+from npexplore.rows.server import Server
 from npexplore.solve.batch import Batch
 from npexplore.solve.queueing.mva import flow_equivalent, mva
 from npexplore.solve.queueing.residual import Residual, residual

@@ -20,11 +20,11 @@ from npexplore._kernels import engine
 from npexplore.engine.model import build
 from npexplore.engine.run import run
 from npexplore.errors import RefusedError
-from npexplore.machine.assembler import Assembler
 from npexplore.machine.demanded import demanded
 from npexplore.machine.lone import STEPS, _Lone
 from npexplore.machine.resources import Delay
 from npexplore.machine.tree import Wait
+from npexplore.rows.assembler import Assembler
 from npexplore.solve.batch import Batch
 from npexplore.solve.bounds import bounds
 from npexplore.solve.levels import Levels

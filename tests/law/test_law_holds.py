@@ -15,8 +15,8 @@ from reference.small_machines import NS, QUIET, machine, packets, solo, told
 from npexplore._kernels import engine
 from npexplore.engine.model import build
 from npexplore.engine.run import run
-from npexplore.machine.expressions import Condition
 from npexplore.machine.resources import BufferPool, Delay, FifoServer, Lock
+from npexplore.rows.expressions import Condition
 from npexplore.solve.bounds import bounds, demanded
 
 HASH_NS, ACQUIRE_NS, RELEASE_NS, BUFFERS, BANKS = 9, 3, 5, 6, 3

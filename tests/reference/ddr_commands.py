@@ -13,8 +13,8 @@ import numpy as np
 from npexplore._kernels import engine
 from npexplore.engine.model import build
 from npexplore.engine.state import State
-from npexplore.machine.expressions import expression
 from npexplore.machine.resources.ddr_controller import DdrController
+from npexplore.rows.expressions import expression
 
 COMMANDS = ("ACT", "RD", "WR", "PRE", "PREA", "REF")
 

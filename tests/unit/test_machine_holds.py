@@ -8,11 +8,11 @@ from npexplore._kernels import engine
 from npexplore.engine.model import build
 from npexplore.engine.run import run
 from npexplore.errors import ModelError, RefusedError, SimulationError, UnknownNameError
-from npexplore.machine.expressions import Variable
 from npexplore.machine.machine import RESERVED
 from npexplore.machine.program import Give, Priority, Recorder, Take, record, visit
 from npexplore.machine.resources import BufferPool, Delay, FifoServer, Lock, Processor
 from npexplore.machine.workload import Workload
+from npexplore.rows.expressions import Variable
 from npexplore.solve.bounds import bounds
 from npexplore.solve.queueing_model import queueing
 from npexplore.solve.simulate import simulate

@@ -13,8 +13,8 @@ from npexplore.engine import rows_check
 from npexplore.engine.model import EngineModel, Token, build
 from npexplore.engine.rows_check import check_rows
 from npexplore.errors import ModelError
-from npexplore.machine.resources.base import Server
 from npexplore.machine.workload import workload
+from npexplore.rows.server import Server
 
 FAST = np.array([[1 << 20], [1 << 19]])
 

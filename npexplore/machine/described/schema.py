@@ -10,11 +10,11 @@ from typing import Any, Literal, Union, get_args, get_origin
 import msgspec
 
 from npexplore.machine.described.resources import TYPE, operands
-from npexplore.machine.distributions import Time
 from npexplore.machine.parameters import MachineFile
 from npexplore.machine.resources import KINDS, DramTiming, Processor
 from npexplore.machine.resources.dram_timing import dram_parts
 from npexplore.machine.tree import Visit
+from npexplore.rows.distributions import Time
 
 FORMULA = {"type": "string", "pattern": "^\\s*="}
 TIMES = "#/$defs/{name}"

@@ -12,10 +12,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from npexplore.machine.assembler import Assembler
-from npexplore.machine.expressions import Expression, Operand, Values, Variable
 from npexplore.machine.resources.base import OwnFaces, Section, Server, Uses, check_member, count_of
-from npexplore.machine.rows import Label
+from npexplore.rows.assembler import Assembler
+from npexplore.rows.base import Label
+from npexplore.rows.expressions import Expression, Operand, Values, Variable
 
 
 class ReorderQueue(OwnFaces):

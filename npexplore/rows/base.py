@@ -12,7 +12,7 @@ from typing import Self
 
 from npexplore._kernels import engine
 from npexplore.errors import ModelError
-from npexplore.machine.expressions import (
+from npexplore.rows.expressions import (
     Condition,
     Constant,
     Expression,

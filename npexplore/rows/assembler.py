@@ -8,18 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from npexplore._kernels import engine
 from npexplore.errors import ModelError
-from npexplore.machine.expressions import Operand, Variable, expression
-from npexplore.machine.rows import PROBABILITY_STEPS, Label, Row, Rows
-
-if TYPE_CHECKING:
-    from npexplore.machine.resources.base import Server
+from npexplore.rows.base import PROBABILITY_STEPS, Label, Row, Rows
+from npexplore.rows.expressions import Operand, Variable, expression
+from npexplore.rows.server import Server
 
 __all__ = ["PROBABILITY_STEPS", "Assembler", "Hold", "Label", "Row"]
 LOST, HANDED_ON, OWN = -1, 0, 1  # whose the packet of the running thread is
