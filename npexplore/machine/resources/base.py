@@ -46,7 +46,7 @@ class Hold:
 
 
 @dataclass
-class Section:
+class Taken:
     """Units of a server that one visit takes and another gives: held from the end of the first to that of the other."""
 
     server: str
@@ -65,8 +65,8 @@ class Uses:
     holds: list[Hold] = field(default_factory=list)
     delay: Values = field(default_factory=lambda: np.float64(0.0))  # type: ignore[arg-type, return-value]
     counts: dict[str, Values] = field(default_factory=dict)
-    opens: list[Section] = field(default_factory=list)
-    closes: list[Section] = field(default_factory=list)
+    opens: list[Taken] = field(default_factory=list)
+    closes: list[Taken] = field(default_factory=list)
     result: Values | None = None  # the number that the visit gives (None: depends on the order of packets or on chance)
     hands_on: bool = False  # whether the packet goes on to the pool of threads behind this resource
     frees: Values | None = None  # bytes that leave the receive buffer (nan: depends on chance)
