@@ -21,7 +21,7 @@ from npexplore.machine.resources.ingress import SATURATED, TIMESTAMPS, Ingress
 from npexplore.machine.resources.queue import BoundedQueue
 from npexplore.machine.steps import steps
 from npexplore.machine.workload import CLASS, Workload
-from npexplore.rows.assembler import OWN, Assembler, Label, Row
+from npexplore.rows.assembler import OWN, Assembler, EngineRow, Label
 from npexplore.rows.expressions import Variable, round_up
 from npexplore.rows.server import Server
 
@@ -77,7 +77,7 @@ class EngineModel:
     demanded: Demanded | None = None  # what its packets ask of each server, where that can be told without a run
 
 
-def rows_of(rows: list[Row]) -> Integers:
+def rows_of(rows: list[EngineRow]) -> Integers:
     """Return assembled rows as the engine's array, with labels resolved."""
     out = np.array([row.fields for row in rows], dtype=np.int64).reshape(len(rows), engine.ROW)
     for k, row in enumerate(rows):

@@ -14,11 +14,11 @@ import numpy.typing as npt
 
 from npexplore._kernels import engine
 from npexplore.errors import ModelError
-from npexplore.rows.base import PROBABILITY_STEPS, Label, Row, Rows
+from npexplore.rows.base import PROBABILITY_STEPS, EngineRow, Label, Rows
 from npexplore.rows.expressions import Operand, Variable, expression
 from npexplore.rows.server import Server
 
-__all__ = ["PROBABILITY_STEPS", "Assembler", "HoldSlot", "Label", "Row"]
+__all__ = ["PROBABILITY_STEPS", "Assembler", "EngineRow", "HoldSlot", "Label"]
 LOST, HANDED_ON, OWN = -1, 0, 1  # whose the packet of the running thread is
 
 
