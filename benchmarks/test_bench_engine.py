@@ -19,12 +19,12 @@ from reference.timing import best, record
 
 from npexplore._kernels import engine
 from npexplore.designs import design
-from npexplore.machine.expressions import Variable
 from npexplore.machine.machine import Machine, Pool
 from npexplore.machine.resources import FifoServer
 from npexplore.machine.resources.base import Hold, OwnFaces, Server, Uses
 from npexplore.machine.resources.ingress import Ingress
 from npexplore.machine.workload import Workload, workload
+from npexplore.rows.expressions import Variable
 from npexplore.solve.simulate import simulate
 
 PACKETS = int(os.environ.get("NPEXPLORE_BENCH_PACKETS", "400_000"))

@@ -15,14 +15,14 @@ from reference.network_truths import EXAMPLES, example, feature
 from reference.timing import seconds
 
 from npexplore._kernels import engine
-from npexplore.machine.assembler import Assembler
-from npexplore.machine.expressions import Variable
-from npexplore.machine.resources.base import Server
-from npexplore.machine.rows import Label
+from npexplore.engine.model import EngineModel, Token, rows_of
+from npexplore.engine.rows_check import check_rows
+from npexplore.engine.run import run
 from npexplore.networks.simulation import BATCHES, WARM_UP, simulate_network
-from npexplore.solve.model import EngineModel, Token, rows_of
-from npexplore.solve.rows_check import check_rows
-from npexplore.solve.run import run
+from npexplore.rows.assembler import Assembler
+from npexplore.rows.base import Label
+from npexplore.rows.expressions import Variable
+from npexplore.rows.server import Server
 
 CUSTOMERS = int(os.environ.get("NPEXPLORE_BENCH_PACKETS", "200_000"))
 FEWER, THREADS = 20, 8

@@ -7,10 +7,10 @@ from reference.timing import record, seconds
 
 from npexplore.designs import design
 from npexplore.designs.prepared import prepared
+from npexplore.engine.model import build
 from npexplore.machine.demands import demands
-from npexplore.machine.expressions import Variable
 from npexplore.machine.workload import workload
-from npexplore.solve.model import build
+from npexplore.rows.expressions import Variable
 
 MACHINES = {
     "ixp2400, 1500 bytes": ("ixp2400", {}, workload(packet_bytes=1500)),

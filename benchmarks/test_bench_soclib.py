@@ -8,7 +8,7 @@ from reference.timing import best, record, seconds
 
 from npexplore.designs import design
 from npexplore.designs.soclib.design import words_read
-from npexplore.solve.model import build
+from npexplore.engine.model import build
 from npexplore.solve.simulate import simulate
 
 SPIN = design("soclib").with_(memory="distributed", lock="spin", processors=60)

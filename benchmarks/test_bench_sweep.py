@@ -17,9 +17,10 @@ from reference.dask_cluster import dask_cluster
 from reference.timing import best, record
 
 import npexplore
-from npexplore.solve.batch import Batch, bounds_of
-from npexplore.solve.network import queueing_of
+from npexplore.solve.batch import Batch
+from npexplore.solve.bounds import bounds_of
 from npexplore.solve.queueing import mva
+from npexplore.solve.queueing_model import queueing_of
 from npexplore.study.sweeping.executors import pool, usable_cores
 from npexplore.study.sweeping.sweep import sweep
 

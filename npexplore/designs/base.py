@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from npexplore.designs.prepared import prepared
 from npexplore.errors import InputError, RefusedError
+from npexplore.machine.demanded import Demanded, demanded
 from npexplore.machine.machine import Machine
 from npexplore.machine.parameters import Parameters, Value, load_machine
 from npexplore.machine.workload import Workload
 from npexplore.solve.bounds import bounds
-from npexplore.solve.demanded import Demanded, demanded
 from npexplore.solve.prediction import Prediction
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class Design:
         """Return the queueing model's answer; raises RefusedError where none applies."""
         if self.loops is not None:
             return self.loops(self.parameters, self.workload(workload))
-        from npexplore.solve.network import check_describable, queueing
+        from npexplore.solve.queueing_model import check_describable, queueing
 
         ready = prepared(self, workload)
         check_describable(ready.machine, ready.workload)

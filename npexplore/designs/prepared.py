@@ -13,14 +13,14 @@ from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING
 
+from npexplore.machine.demanded import Demanded, demanded
 from npexplore.machine.machine import Machine
 from npexplore.machine.parameters import Parameters, Value
 from npexplore.machine.workload import Workload
-from npexplore.solve.demanded import Demanded, demanded
 
 if TYPE_CHECKING:
     from npexplore.designs.base import Design
-    from npexplore.solve.model import EngineModel, MachineCompiler
+    from npexplore.engine.model import EngineModel, MachineCompiler
 
 MOST = 16  # machines that are kept, the latest
 LARGEST = 100_000  # packets of a workload whose machine is kept
@@ -48,7 +48,7 @@ class Programs:
 
     def model(self, workload: Workload) -> EngineModel:
         """Return the arrays of the event engine."""
-        from npexplore.solve.model import MachineCompiler
+        from npexplore.engine.model import MachineCompiler
 
         with self._making:
             if self._compiler is None:

@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 
 from npexplore.errors import ModelError
-from npexplore.machine.expressions import Condition, Values, Variable, evaluate, holds
 from npexplore.machine.holding import Holding
 from npexplore.machine.lone import LONGEST_LOOP, uses_of
 from npexplore.machine.program import HOME
@@ -39,6 +38,7 @@ from npexplore.machine.tree import (
     Turn,
     Visit,
 )
+from npexplore.rows.expressions import Condition, Values, Variable, evaluate, holds
 
 FEW, MOST_DISTINCT = 64, 65535
 AT_ONCE = 8192  # turns of loops x distinct packets that are gone through together

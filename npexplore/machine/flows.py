@@ -14,10 +14,10 @@ import numpy.typing as npt
 
 from npexplore.errors import RefusedError
 from npexplore.machine.demands import Demands, demands
-from npexplore.machine.expressions import Values
 from npexplore.machine.machine import Machine, Recorded
 from npexplore.machine.pools import visits
 from npexplore.machine.sections import Demand
+from npexplore.rows.expressions import Values
 
 NUMBER = "number of the distinct packet"  # a column that all pools hand on
 K = TypeVar("K", bound=Hashable)

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from npexplore.errors import ModelError, one_of
-from npexplore.machine.expressions import Constant, Expression, Operand, expression
+from npexplore.rows.expressions import Constant, Expression, Operand, expression
 
 if TYPE_CHECKING:
     from npexplore.machine.resources.base import Resource, Server

@@ -15,11 +15,9 @@ from typing import Any
 import numpy as np
 
 from npexplore.errors import ModelError
-from npexplore.machine.distributions import Time
-from npexplore.machine.expressions import Condition, Constant, Expression, Values, Variable, evaluate, holds
 from npexplore.machine.holding import Holding
 from npexplore.machine.program import HOME, THREAD
-from npexplore.machine.resources.base import LEAST_LOADED, Hold, OwnFaces, Resource, Section, Server, Uses
+from npexplore.machine.resources.base import LEAST_LOADED, Hold, OwnFaces, Resource, Server, Taken, Uses
 from npexplore.machine.sections import TINY, Chain
 from npexplore.machine.tree import (
     Body,
@@ -47,6 +45,8 @@ from npexplore.machine.tree import (
     Within,
 )
 from npexplore.machine.visits import recorded
+from npexplore.rows.distributions import Time
+from npexplore.rows.expressions import Condition, Constant, Expression, Values, Variable, evaluate, holds
 
 LONGEST_LOOP = 100_000
 Known = dict[Variable, Values | None]
@@ -292,12 +292,12 @@ class _Lone:
         """Units that another visit gives, or has taken."""
         units = self.told(step.units, known, "the number of units")
         side = self.uses.closes if step.given else self.uses.opens
-        side.append(Section(step.server.name, units * way.share, evaluate(step.member, known)))
+        side.append(Taken(step.server.name, units * way.share, evaluate(step.member, known)))
 
     def poll(self, step: Poll, known: Known, way: _Way) -> None:
         """The first look finds the server free."""
         self.body(step.look, dict(known), way)
-        self.uses.opens.append(Section(step.server.name))
+        self.uses.opens.append(Taken(step.server.name))
 
     # ---- blocks
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from npexplore.errors import ModelError, NpexploreError, UnknownNameError, one_of, positive
-from npexplore.machine.expressions import Variable
 from npexplore.machine.lone import check_polls
 from npexplore.machine.pools import Pool, Start, visits
 from npexplore.machine.program import Body, Recorder, record
 from npexplore.machine.resources.base import Resource, Server, count_of, time_of
 from npexplore.machine.resources.ingress import Ingress
 from npexplore.machine.resources.queue import BoundedQueue
+from npexplore.rows.expressions import Variable
 
 __all__ = ["Machine", "Pool", "Recorded", "Start"]
 

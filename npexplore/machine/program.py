@@ -18,7 +18,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from npexplore.errors import ModelError, UnknownNameError
-from npexplore.machine.expressions import Condition, Constant, Operand, Variable, expression
 from npexplore.machine.holding import Holding, Holdings
 from npexplore.machine.tree import (
     Body,
@@ -36,6 +35,7 @@ from npexplore.machine.tree import (
     Visit,
     visit,
 )
+from npexplore.rows.expressions import Condition, Constant, Operand, Variable, expression
 
 if TYPE_CHECKING:
     from npexplore.machine.resources.base import Resource

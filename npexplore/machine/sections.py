@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from npexplore.errors import ModelError
-from npexplore.machine.expressions import Values
 from npexplore.machine.resources.base import Hold
+from npexplore.rows.expressions import Values
 
 Chain = tuple[str, ...]  # servers held, in the order they were taken
 Flags = npt.NDArray[np.bool_]

@@ -6,26 +6,7 @@ from dataclasses import dataclass, field
 
 from npexplore._kernels import engine
 from npexplore.errors import ModelError
-from npexplore.machine.arrivals import duration, sleep
-from npexplore.machine.assembler import Assembler
-from npexplore.machine.choices import choose
-from npexplore.machine.distributions import Distribution
-from npexplore.machine.expressions import (
-    Condition,
-    Constant,
-    Expression,
-    Function,
-    Home,
-    Moment,
-    Operand,
-    Variable,
-    bound,
-    expression,
-    function,
-    scaled,
-)
 from npexplore.machine.resources.base import OwnFaces
-from npexplore.machine.rows import PROBABILITY_STEPS, Label
 from npexplore.machine.tree import (
     Body,
     Branch,
@@ -56,6 +37,25 @@ from npexplore.machine.tree import (
     Within,
 )
 from npexplore.machine.visits import recorded
+from npexplore.rows.arrivals import duration, sleep
+from npexplore.rows.assembler import Assembler
+from npexplore.rows.base import PROBABILITY_STEPS, Label
+from npexplore.rows.choices import choose
+from npexplore.rows.distributions import Distribution
+from npexplore.rows.expressions import (
+    Condition,
+    Constant,
+    Expression,
+    Function,
+    Home,
+    Moment,
+    Operand,
+    Variable,
+    bound,
+    expression,
+    function,
+    scaled,
+)
 
 OPPOSITE = {"lt": "ge", "le": "gt", "eq": "ne", "ne": "eq", "ge": "lt", "gt": "le"}
 

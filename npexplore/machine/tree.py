@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 from npexplore.errors import ModelError, UnknownNameError
-from npexplore.machine.distributions import Time
-from npexplore.machine.expressions import Condition, Expression, Moment, Operand, Variable, expression
 from npexplore.machine.holding import Holding
+from npexplore.rows.distributions import Time
+from npexplore.rows.expressions import Condition, Expression, Moment, Operand, Variable, expression
 
 if TYPE_CHECKING:
-    from npexplore.machine.assembler import Assembler
     from npexplore.machine.resources.base import Resource, Server
+    from npexplore.rows.assembler import Assembler
 
 Body: TypeAlias = "list[Step]"
 

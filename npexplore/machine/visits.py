@@ -16,17 +16,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from npexplore.errors import ModelError, UnknownNameError
-from npexplore.machine.distributions import Distribution, Time
-from npexplore.machine.expressions import (
-    Condition,
-    Constant,
-    Expression,
-    Home,
-    Moment,
-    Operand,
-    Variable,
-    expression,
-)
 from npexplore.machine.holding import Holding, Holdings
 from npexplore.machine.program import Calls, Recorder
 from npexplore.machine.tree import (
@@ -49,10 +38,21 @@ from npexplore.machine.tree import (
     Within,
     visit,
 )
+from npexplore.rows.distributions import Distribution, Time
+from npexplore.rows.expressions import (
+    Condition,
+    Constant,
+    Expression,
+    Home,
+    Moment,
+    Operand,
+    Variable,
+    expression,
+)
 
 if TYPE_CHECKING:
-    from npexplore.machine.assembler import Assembler
     from npexplore.machine.resources.base import Resource, Server
+    from npexplore.rows.assembler import Assembler
 
 
 class Operands:

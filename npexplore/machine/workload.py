@@ -19,8 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from npexplore.errors import InputError, one_of, positive
-from npexplore.machine.distributions import Arrivals, Batch, OnOff, Periodic, Poisson
-from npexplore.machine.expressions import Values
+from npexplore.rows.distributions import Arrivals, Batch, OnOff, Periodic, Poisson
+from npexplore.rows.expressions import Values
 from npexplore.units import parse_rate, parse_time
 
 if TYPE_CHECKING:

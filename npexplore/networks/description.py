@@ -14,8 +14,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from npexplore.errors import InputError, UnknownNameError, positive
-from npexplore.machine.distributions import Batch, Count, OnOff, Periodic, Poisson, Time
 from npexplore.paths import share
+from npexplore.rows.distributions import Batch, Count, OnOff, Periodic, Poisson, Time
 from npexplore.toml import Record, decode
 
 IN, OUT = "in", "out"

@@ -13,15 +13,15 @@ from collections.abc import Iterator
 import numpy as np
 
 from npexplore._kernels import engine
+from npexplore.engine.model import EngineModel, Token, rows_of
+from npexplore.engine.rows_check import check_rows
 from npexplore.errors import RefusedError
-from npexplore.machine.arrivals import duration, let_arrive, sleep
-from npexplore.machine.assembler import PROBABILITY_STEPS, Assembler, Label
-from npexplore.machine.distributions import Batch
-from npexplore.machine.expressions import Variable
-from npexplore.machine.resources.base import Server
 from npexplore.networks.description import IN, OUT, CustomerClass, Network, Station
-from npexplore.solve.model import EngineModel, Token, rows_of
-from npexplore.solve.rows_check import check_rows
+from npexplore.rows.arrivals import duration, let_arrive, sleep
+from npexplore.rows.assembler import PROBABILITY_STEPS, Assembler, Label
+from npexplore.rows.distributions import Batch
+from npexplore.rows.expressions import Variable
+from npexplore.rows.server import Server
 
 TICKS = 10_000  # in the shortest mean time
 MOST_OUTSIDE = 50_000  # customers from outside, at once; more are taken for a network that never empties

@@ -13,10 +13,10 @@ from dataclasses import replace
 import numpy as np
 
 from npexplore.errors import RefusedError
-from npexplore.machine.distributions import Exponential, Poisson
 from npexplore.networks.description import IN, OUT, Station
 from npexplore.networks.result import ClassResult, NetworkResult, StationResult, busiest, refusal
 from npexplore.networks.traffic import Traffic
+from npexplore.rows.distributions import Exponential, Poisson
 from npexplore.solve import queueing
 from npexplore.solve.queueing.inputs import Floats, Ints
 

@@ -13,13 +13,13 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from npexplore._kernels import engine
+from npexplore.engine.intervals import interval, quantiles
+from npexplore.engine.run import Run, run
+from npexplore.engine.state import Snapshot
 from npexplore.errors import InputError, RefusedError, SimulationError
 from npexplore.networks.description import Network
 from npexplore.networks.program import NetworkCompiler
 from npexplore.networks.result import ClassResult, NetworkResult, StationResult, busiest, refusal
-from npexplore.solve.intervals import interval, quantiles
-from npexplore.solve.run import Run, run
-from npexplore.solve.state import Snapshot
 
 BATCHES, WARM_UP = 10, 1  # kept, and cut before them
 CUSTOMERS = 200_000  # passes measured a seed

@@ -1,7 +1,7 @@
 """Many points of one structure at once, or one: their demands as arrays with an axis of points, and solvers' answers.
 
 Points have one structure if the same servers, of the same sizes and roles, are visited under the same holds by as many
-threads, and packets arrive in the same way; then only numbers differ. solve/network.py answers a batch by queueing.
+threads, and packets arrive in the same way; then only numbers differ. Bounds and queueing answer whole batches.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from npexplore.errors import InputError, RefusedError
-from npexplore.machine.resources.base import Server
+from npexplore.machine.demanded import Demanded, ceilings
 from npexplore.machine.sections import Chain
+from npexplore.rows.server import Server
 from npexplore.solve.batch_structure import made_once, offered, structure
-from npexplore.solve.demanded import Demanded, ceilings
 from npexplore.solve.prediction import NEARLY_FULL, Latency, Prediction, Utilization
 
 Floats = npt.NDArray[np.float64]

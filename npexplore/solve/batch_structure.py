@@ -6,7 +6,7 @@ from collections.abc import Hashable
 
 import numpy as np
 
-from npexplore.solve.demanded import Demanded, offered_rate
+from npexplore.machine.demanded import Demanded, offered_rate
 
 
 def made_once(point: Demanded) -> Hashable:

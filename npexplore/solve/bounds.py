@@ -12,10 +12,10 @@ from __future__ import annotations
 import numpy as np
 
 from npexplore.errors import ModelError
+from npexplore.machine.demanded import Demanded, demanded
 from npexplore.machine.machine import Machine
 from npexplore.machine.workload import Workload
 from npexplore.solve.batch import Answers, Batch
-from npexplore.solve.demanded import Demanded, demanded
 from npexplore.solve.prediction import Prediction
 
 

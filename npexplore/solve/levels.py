@@ -19,8 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from npexplore.errors import RefusedError
-from npexplore.machine.resources.base import Server
 from npexplore.machine.sections import Chain, Section
+from npexplore.rows.server import Server
 from npexplore.solve.batch import Batch
 from npexplore.solve.queueing.mva import flow_equivalent, mva
 from npexplore.solve.queueing.residual import Residual, residual
@@ -31,8 +31,8 @@ Spent = dict[tuple[Chain, str], Floats]
 
 
 @dataclass(frozen=True)
-class Station:
-    """Seconds per packet (P,); capacity with 1, 2, .. customers in units of one (1 or P, M; the last holds beyond)."""
+class LoadDependent:
+    """A station: seconds per packet (P,); capacity with 1, 2, .. customers, of one (1 or P, M; the last holds on)."""
 
     name: str
     seconds: Floats
@@ -190,7 +190,7 @@ class Levels:
 
     # ---- answers
 
-    def solve(self) -> tuple[list[Station], Residual]:
+    def solve(self) -> tuple[list[LoadDependent], Residual]:
         """Return the outermost stations and their network with 1.. all customers."""
         return self._solved((), self.customers)
 
@@ -198,7 +198,7 @@ class Levels:
         """Return the throughput (P, most) of what is reached under these holds with 1..most customers."""
         return self._solved(chain, most)[1].throughput
 
-    def _solved(self, chain: Chain, most: int) -> tuple[list[Station], Residual]:
+    def _solved(self, chain: Chain, most: int) -> tuple[list[LoadDependent], Residual]:
         stations, points = self._stations(chain), len(self.batch)
         levels = max((station.capacity.shape[1] for station in stations), default=1)
         own = max((len(station.capacity) for station in stations), default=1)
@@ -221,13 +221,13 @@ class Levels:
         curve = flow_equivalent(seconds, most, None if levels == 1 else rates[:, :, :most], think, names=names)
         return stations, Residual(curve, exact.queue_length)
 
-    def _stations(self, chain: Chain) -> list[Station]:
+    def _stations(self, chain: Chain) -> list[LoadDependent]:
         held = [name for name, around in self._around.items() if around == chain]
         visited = [name for name, home in self._home.items() if home == chain and name not in held]
         plain = [station for name in visited for station in self._plain(name, self.servers[name].units, (chain, name))]
         return plain + [station for name in held for station in self._held(name, (*chain, name))]
 
-    def _plain(self, name: str, units: int, place: tuple[Chain, str]) -> list[Station]:
+    def _plain(self, name: str, units: int, place: tuple[Chain, str]) -> list[LoadDependent]:
         """One station a member, with the time that is spent at a place; longer where forked work is in the way."""
         server, own = self.servers[name], self._spent.get(place, np.zeros(len(self.batch)))
         share = own / self.batch.seconds[name] * self.slowed.get(name, 1.0)
@@ -235,12 +235,12 @@ class Levels:
         capacity = np.arange(1.0, min(units, self.customers) + 1)[None, :]
         scv = self.batch.scv[name] if units == 1 and server.discipline != "shared" else 1.0  # sharing minds no spread
         return [
-            Station(name if server.members == 1 else f"{name}[{member}]", seconds[:, member], capacity, scv)
+            LoadDependent(name if server.members == 1 else f"{name}[{member}]", seconds[:, member], capacity, scv)
             for member in range(server.members)
             if np.any(seconds[:, member] > 0)
         ]
 
-    def _held(self, name: str, inside: Chain) -> list[Station]:
+    def _held(self, name: str, inside: Chain) -> list[LoadDependent]:
         """A server held over others, or over time that passes."""
         server, section = self.servers[name], self.sections.get(name)
         limit = min(int(server.units // section.most) if section else server.units, self.customers)
@@ -255,10 +255,10 @@ class Levels:
         else:
             self.groups.append(name)
             flow = self.curve(limit, inside)
-            found = [Station(name, 1.0 / flow[:, 0], flow / flow[:, :1])]
+            found = [LoadDependent(name, 1.0 / flow[:, 0], flow / flow[:, :1])]
         return [self._handing_over(station, server, limit) for station in found]
 
-    def _handing_over(self, station: Station, server: Server, limit: int) -> Station:
+    def _handing_over(self, station: LoadDependent, server: Server, limit: int) -> LoadDependent:
         """The capacity of a server that takes longer the more wait for it."""
         if not (server.wake_s or server.per_waiter_s):
             return station
@@ -268,4 +268,4 @@ class Levels:
         waiting = np.arange(float(self.customers))
         each = server.wake_s * (waiting > 0) + server.per_waiter_s * waiting
         longer = station.seconds[:, None] + self.batch.visits[server.name][:, None] * each
-        return Station(station.name, station.seconds, station.seconds[:, None] / longer)
+        return LoadDependent(station.name, station.seconds, station.seconds[:, None] / longer)

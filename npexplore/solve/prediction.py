@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from npexplore.machine.resources.base import Server
+from npexplore.rows.server import Server
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go

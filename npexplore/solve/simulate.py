@@ -14,18 +14,18 @@ import numpy as np
 import numpy.typing as npt
 
 from npexplore._kernels import engine
+from npexplore.engine import laws
+from npexplore.engine.intervals import interval, quantiles, ratio_interval
+from npexplore.engine.model import EngineModel, build, threads_of
+from npexplore.engine.run import FOREVER, Run, run
+from npexplore.engine.state import Snapshot
 from npexplore.errors import InputError, positive
+from npexplore.machine.demanded import offered_rate
 from npexplore.machine.machine import Machine
 from npexplore.machine.mixes import SEQUENCE
 from npexplore.machine.workload import CLASS, Workload
-from npexplore.solve import laws
 from npexplore.solve.bounds import busy_shares
-from npexplore.solve.demanded import offered_rate
-from npexplore.solve.intervals import interval, quantiles, ratio_interval
-from npexplore.solve.model import EngineModel, build, threads_of
 from npexplore.solve.prediction import ClassOfPackets, Latency, Prediction, Queue, Utilization, bottleneck
-from npexplore.solve.run import FOREVER, Run, run
-from npexplore.solve.state import Snapshot
 
 PACKETS = SEQUENCE  # once through a mix: the mean length is then the mix's own, whatever the order
 WARM_UP = 2  # batches cut

@@ -10,7 +10,7 @@ from npexplore.machine.resources import DdrController, DramTiming, WriteBuffer
 from npexplore.machine.resources.dram_timing import dram_parts
 from npexplore.machine.workload import Workload
 from npexplore.solve.bounds import bounds
-from npexplore.solve.network import queueing
+from npexplore.solve.queueing_model import queueing
 from npexplore.solve.simulate import simulate
 
 LOAD = packets(64)

@@ -12,7 +12,7 @@ from reference.small_machines import NS, Exponential, dram, machine, packets
 from npexplore.machine.program import visit
 from npexplore.machine.resources import BufferPool, Delay, FifoServer, Lock
 from npexplore.solve.bounds import bounds
-from npexplore.solve.network import queueing
+from npexplore.solve.queueing_model import queueing
 from npexplore.solve.simulate import simulate
 
 LOAD = packets(64)

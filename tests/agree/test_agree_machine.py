@@ -13,7 +13,7 @@ from npexplore.designs import design
 from npexplore.machine.resources import Delay, DramOptions, FifoServer
 from npexplore.machine.workload import workload
 from npexplore.solve.bounds import bounds
-from npexplore.solve.network import queueing
+from npexplore.solve.queueing_model import queueing
 from npexplore.solve.simulate import simulate
 
 LOAD = packets(64)

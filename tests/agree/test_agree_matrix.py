@@ -5,7 +5,7 @@ from reference.small_machines import NS, Exponential, machine, packets
 
 from npexplore.machine.resources import SwitchMatrix
 from npexplore.solve.bounds import bounds
-from npexplore.solve.network import queueing
+from npexplore.solve.queueing_model import queueing
 from npexplore.solve.simulate import simulate
 
 LOAD = packets(64)

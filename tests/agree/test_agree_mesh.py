@@ -9,8 +9,8 @@ from npexplore.machine.resources.ingress import Ingress
 from npexplore.machine.workload import Workload
 from npexplore.solve.bounds import bounds
 from npexplore.solve.link_loads import link_loads
-from npexplore.solve.network import queueing
 from npexplore.solve.queueing import crossbar_limit, md1
+from npexplore.solve.queueing_model import queueing
 from npexplore.solve.simulate import simulate
 
 CLOCK, CYCLE = 1e9, 1e-9

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from reference.small_machines import NS, Exponential, machine, packets
 
+from npexplore.engine.model import build
+from npexplore.engine.state import State
 from npexplore.machine.machine import Machine, Pool
 from npexplore.machine.resources import BoundedQueue, FifoServer, LineCard
 from npexplore.machine.resources.ingress import Ingress
 from npexplore.solve.bounds import bounds
-from npexplore.solve.model import build
 from npexplore.solve.simulate import simulate
-from npexplore.solve.state import State
 
 LOAD = packets(64)
 SEEDS = range(1, 9)

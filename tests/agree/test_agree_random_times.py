@@ -5,11 +5,11 @@ import pytest
 from reference.small_machines import NS, machine, packets
 
 from npexplore.errors import InputError, ModelError
-from npexplore.machine.distributions import Deterministic, Empirical, Erlang, Exponential, Hyperexponential, Uniform
 from npexplore.machine.resources import Delay, FifoServer
+from npexplore.rows.distributions import Deterministic, Empirical, Erlang, Exponential, Hyperexponential, Uniform
 from npexplore.solve.bounds import bounds
-from npexplore.solve.network import queueing
 from npexplore.solve.queueing import machine_repairman, mg1, mmc
+from npexplore.solve.queueing_model import queueing
 from npexplore.solve.simulate import replicate, simulate
 
 MEAN = 100 * NS

@@ -22,7 +22,7 @@ from npexplore.machine.resources import (
 from npexplore.machine.resources.base import Hold, OwnFaces, Server, Uses
 from npexplore.machine.workload import Workload
 from npexplore.solve.bounds import bounds
-from npexplore.solve.network import queueing
+from npexplore.solve.queueing_model import queueing
 from npexplore.solve.simulate import simulate
 
 LOAD = packets(64)

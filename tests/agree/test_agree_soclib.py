@@ -9,8 +9,8 @@ from npexplore.designs.soclib.unit import alone_cycles, section_cycles
 from npexplore.machine.pools import Start
 from npexplore.machine.resources import Lock
 from npexplore.machine.workload import workload
-from npexplore.solve.network import queueing
 from npexplore.solve.queueing.birth_death import transient
+from npexplore.solve.queueing_model import queueing
 from npexplore.solve.simulate import simulate
 from npexplore.study.papers.soclib.performance import ARCHITECTURES, LockChain, ensemble, two_states
 from tests.reference.small_machines import NS, Exponential, machine

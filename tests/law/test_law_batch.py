@@ -11,8 +11,8 @@ from npexplore.machine.workload import workload
 from npexplore.solve.batch import MOST, Batch, grouped
 from npexplore.solve.batch_structure import structure
 from npexplore.solve.bounds import bounds_of
-from npexplore.solve.network import finite_queue, finite_queues, queueing_of
 from npexplore.solve.queueing import flow_equivalent, mva
+from npexplore.solve.queueing_model import finite_queue, finite_queues, queueing_of
 from npexplore.study.sweeping import answers
 from npexplore.study.sweeping.answers import Refusal, answer, answer_all
 from npexplore.study.sweeping.grid import SweepPoint

@@ -17,19 +17,19 @@ from reference.random_kinds import DRAW, drawn
 from reference.small_machines import NS, QUIET, TICK, machine, packets, told
 
 from npexplore._kernels import engine
+from npexplore.engine.model import build
+from npexplore.engine.run import run
 from npexplore.errors import RefusedError
-from npexplore.machine.assembler import Assembler
+from npexplore.machine.demanded import demanded
 from npexplore.machine.described.parts import Part
 from npexplore.machine.lone import STEPS, _Lone
 from npexplore.machine.resources import Delay
 from npexplore.machine.tree import Wait
+from npexplore.rows.assembler import Assembler
 from npexplore.solve.batch import Batch
 from npexplore.solve.bounds import bounds
-from npexplore.solve.demanded import demanded
 from npexplore.solve.levels import Levels
-from npexplore.solve.model import build
-from npexplore.solve.network import queueing
-from npexplore.solve.run import run
+from npexplore.solve.queueing_model import queueing
 
 LOAD = packets(64)
 SEEDS = st.integers(0, 10**9)

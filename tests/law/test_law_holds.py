@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from reference.small_machines import NS, QUIET, machine, packets, solo, told
 
 from npexplore._kernels import engine
-from npexplore.machine.expressions import Condition
+from npexplore.engine.model import build
+from npexplore.engine.run import run
 from npexplore.machine.resources import BufferPool, Delay, FifoServer, Lock
+from npexplore.rows.expressions import Condition
 from npexplore.solve.bounds import bounds, demanded
-from npexplore.solve.model import build
-from npexplore.solve.run import run
 
 HASH_NS, ACQUIRE_NS, RELEASE_NS, BUFFERS, BANKS = 9, 3, 5, 6, 3
 UNITS = {"bus": 1, "slots": 3, "bank": 1, "lock": 1}

@@ -11,7 +11,6 @@ from reference.small_machines import NS, OPTIONS, QUIET, STRICT, Probe, busy, dd
 
 from npexplore.errors import ModelError
 from npexplore.machine.demands import demands
-from npexplore.machine.expressions import CONDITIONS, FUNCTIONS, Condition, Variable, ceildiv, evaluate, function
 from npexplore.machine.resources import (
     KINDS,
     Accelerator,
@@ -32,6 +31,7 @@ from npexplore.machine.resources.matrix import SwitchMatrix
 from npexplore.machine.resources.mesh import Mesh
 from npexplore.machine.resources.streams import StaticStreams
 from npexplore.machine.workload import Workload
+from npexplore.rows.expressions import CONDITIONS, FUNCTIONS, Condition, Variable, ceildiv, evaluate, function
 
 # ---- expressions: NumPy against the engine
 

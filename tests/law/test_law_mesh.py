@@ -13,13 +13,13 @@ from reference import mesh_flits, stream_words
 from reference.small_machines import machine
 
 from npexplore._kernels import engine
+from npexplore.engine.model import build
+from npexplore.engine.run import FOREVER
+from npexplore.engine.state import State
+from npexplore.engine.timeline import holds
 from npexplore.machine.resources import Mesh, StaticStreams
 from npexplore.machine.resources.base import OwnFaces, Uses
 from npexplore.machine.workload import Workload
-from npexplore.solve.model import build
-from npexplore.solve.run import FOREVER
-from npexplore.solve.state import State
-from npexplore.solve.timeline import holds
 
 CLOCK, TICKS = 1e9, 1000  # a cycle is 1 ns, 1000 ticks
 BEGIN = 2000  # cycles: all threads wait for a packet by then

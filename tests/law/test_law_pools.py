@@ -6,14 +6,14 @@ from hypothesis import strategies as st
 from reference.small_machines import NS, packets
 
 from npexplore._kernels import engine
+from npexplore.engine.model import build
+from npexplore.engine.run import run
+from npexplore.engine.state import State
 from npexplore.machine.machine import Machine, Pool, Start
 from npexplore.machine.resources import BoundedQueue, Delay, FifoServer, LineCard, Processor
 from npexplore.machine.resources.ingress import Ingress
 from npexplore.solve.bounds import bounds
-from npexplore.solve.model import build
-from npexplore.solve.run import run
 from npexplore.solve.simulate import simulate
-from npexplore.solve.state import State
 
 STAGE = st.fixed_dictionaries(
     {

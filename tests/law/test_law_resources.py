@@ -11,6 +11,8 @@ from reference.resource_logs import Mark, takes
 from reference.small_machines import NS, TICK, machine, packets
 
 from npexplore._kernels import engine
+from npexplore.engine.model import build
+from npexplore.engine.run import run
 from npexplore.machine.resources import (
     Accelerator,
     Arbiter,
@@ -23,8 +25,6 @@ from npexplore.machine.resources import (
     WordMemory,
 )
 from npexplore.solve.bounds import bounds
-from npexplore.solve.model import build
-from npexplore.solve.run import run
 
 LOAD = packets(64)
 THINK = Delay("think")

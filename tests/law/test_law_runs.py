@@ -10,16 +10,16 @@ from hypothesis import strategies as st
 from reference.small_machines import NS, machine, packets
 
 from npexplore.designs import design, design_names
+from npexplore.engine import laws
+from npexplore.engine.model import build
+from npexplore.engine.run import run
+from npexplore.engine.state import Snapshot
 from npexplore.errors import SimulationError
 from npexplore.machine.machine import Start
 from npexplore.machine.resources import BoundedQueue, Delay, FifoServer, LineCard, Processor
 from npexplore.machine.workload import Workload, workload
-from npexplore.solve import laws
 from npexplore.solve.bounds import demanded
-from npexplore.solve.model import build
-from npexplore.solve.run import run
 from npexplore.solve.simulate import simulate
-from npexplore.solve.state import Snapshot
 
 
 def served(threads=3, service=100 * NS, start=None, **options):

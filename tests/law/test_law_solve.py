@@ -10,13 +10,13 @@ from reference.small_machines import NS, OPTIONS, dram, machine, packets
 
 from npexplore._kernels import engine
 from npexplore.designs import design, design_names
+from npexplore.engine.intervals import bin_middle
+from npexplore.engine.model import build
+from npexplore.engine.run import run
+from npexplore.machine.demanded import demanded
 from npexplore.machine.resources import Accelerator, BufferPool, Delay, FifoServer, Processor, WordMemory
 from npexplore.machine.workload import Workload, workload
 from npexplore.solve.bounds import bounds, busy_shares
-from npexplore.solve.demanded import demanded
-from npexplore.solve.intervals import bin_middle
-from npexplore.solve.model import build
-from npexplore.solve.run import run
 from npexplore.solve.simulate import simulate
 
 VISIT = st.one_of(

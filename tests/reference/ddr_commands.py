@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from npexplore._kernels import engine
-from npexplore.machine.expressions import expression
+from npexplore.engine.model import build
+from npexplore.engine.state import State
 from npexplore.machine.resources.ddr_controller import DdrController
-from npexplore.solve.model import build
-from npexplore.solve.state import State
+from npexplore.rows.expressions import expression
 
 COMMANDS = ("ACT", "RD", "WR", "PRE", "PREA", "REF")
 

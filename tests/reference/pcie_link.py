@@ -2,8 +2,8 @@
 
 from typing import ClassVar
 
-from npexplore.machine.expressions import ceildiv, maximum, minimum
 from npexplore.machine.resources.base import Resource, Server
+from npexplore.rows.expressions import ceildiv, maximum, minimum
 
 FLIGHT_S = 100 * 1e-9
 

@@ -4,9 +4,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from npexplore.engine.model import build
+from npexplore.engine.run import run
 from npexplore.machine.resources.base import OwnFaces, Server, Uses
-from npexplore.solve.model import build
-from npexplore.solve.run import run
 
 
 class Mark(OwnFaces):

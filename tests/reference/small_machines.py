@@ -8,8 +8,9 @@ from typing import ClassVar
 import numpy as np
 
 from npexplore._kernels import engine
+from npexplore.engine.model import build
+from npexplore.engine.run import run
 from npexplore.machine.described.parts import part
-from npexplore.machine.expressions import Variable
 from npexplore.machine.flows import flows
 from npexplore.machine.machine import Machine, Pool
 from npexplore.machine.program import visit
@@ -39,8 +40,7 @@ from npexplore.machine.resources.matrix import SwitchMatrix
 from npexplore.machine.resources.mesh import Mesh
 from npexplore.machine.resources.streams import StaticStreams
 from npexplore.machine.workload import Workload
-from npexplore.solve.model import build
-from npexplore.solve.run import run
+from npexplore.rows.expressions import Variable
 
 NS = 1e-9
 TICK = 1e-12

@@ -11,12 +11,12 @@ import pytest
 from reference.ddr_commands import Traced, commands, faults
 from reference.small_machines import NS, ddr, machine, packets
 
+from npexplore.engine.model import build
+from npexplore.engine.run import run
 from npexplore.errors import ModelError, SimulationError, UnknownNameError
 from npexplore.machine.resources import DdrController, DramTiming, WriteBuffer
 from npexplore.machine.workload import Workload
 from npexplore.solve.bounds import bounds
-from npexplore.solve.model import build
-from npexplore.solve.run import run
 from npexplore.solve.simulate import simulate
 
 FIRST = 2000  # when the first request comes: all threads are awake

@@ -8,8 +8,8 @@ import pytest
 
 from npexplore.cli import main
 from npexplore.designs import design
+from npexplore.engine.model import build
 from npexplore.errors import InputError
-from npexplore.machine.expressions import ceildiv
 from npexplore.machine.machine import Machine, Pool, Start
 from npexplore.machine.resources import (
     KINDS,
@@ -25,7 +25,7 @@ from npexplore.machine.resources.dram_timing import dram_parts
 from npexplore.machine.resources.ingress import Ingress
 from npexplore.machine.tree import visit
 from npexplore.machine.workload import workload
-from npexplore.solve.model import build
+from npexplore.rows.expressions import ceildiv
 
 HEAD = """
 name = "small"

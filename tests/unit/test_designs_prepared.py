@@ -10,9 +10,9 @@ from npexplore.designs import DESIGNS, design
 from npexplore.designs import prepared as module
 from npexplore.designs.base import Design
 from npexplore.designs.prepared import LARGEST, MOST, prepared
+from npexplore.engine.model import build
 from npexplore.machine.workload import Workload, workload
 from npexplore.solve.bounds import bounds
-from npexplore.solve.model import build
 from npexplore.solve.simulate import simulate
 
 SHORT = workload(packet_bytes=64)

@@ -8,11 +8,11 @@ from npexplore.designs import design
 from npexplore.designs.raw.chip import numbered
 from npexplore.designs.raw.design import VERSIONS
 from npexplore.designs.raw.traffic import published
+from npexplore.engine.model import build
+from npexplore.engine.run import FOREVER
+from npexplore.engine.state import State
 from npexplore.errors import ModelError, SimulationError
 from npexplore.machine.workload import workload
-from npexplore.solve.model import build
-from npexplore.solve.run import FOREVER
-from npexplore.solve.state import State
 
 RAW = design("raw")
 CYCLE = 1 / 425e6

@@ -12,7 +12,7 @@ from npexplore.errors import InputError, UnknownNameError
 from npexplore.ledger import ROLES, facts, load
 from npexplore.paths import share
 
-MODEL_STOREYS = ("machine", "solve", "designs")
+MODEL_STOREYS = ("rows", "machine", "engine", "solve", "designs")
 
 
 @pytest.fixture

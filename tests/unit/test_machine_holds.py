@@ -5,16 +5,16 @@ import pytest
 from reference.small_machines import NS, Exponential, dram, machine, packets, solo, told
 
 from npexplore._kernels import engine
+from npexplore.engine.model import build
+from npexplore.engine.run import run
 from npexplore.errors import ModelError, RefusedError, SimulationError, UnknownNameError
-from npexplore.machine.expressions import Variable
 from npexplore.machine.machine import RESERVED
 from npexplore.machine.program import Give, Priority, Recorder, Take, record, visit
 from npexplore.machine.resources import BufferPool, Delay, FifoServer, Lock, Processor
 from npexplore.machine.workload import Workload
+from npexplore.rows.expressions import Variable
 from npexplore.solve.bounds import bounds
-from npexplore.solve.model import build
-from npexplore.solve.network import queueing
-from npexplore.solve.run import run
+from npexplore.solve.queueing_model import queueing
 from npexplore.solve.simulate import simulate
 
 LOAD = packets(64)

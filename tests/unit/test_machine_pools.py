@@ -5,17 +5,17 @@ import pytest
 from reference.small_machines import NS, machine, packets
 
 from npexplore.designs import design
+from npexplore.engine.model import build
+from npexplore.engine.patience import patience
+from npexplore.engine.state import State
 from npexplore.errors import InputError, ModelError, RefusedError, SimulationError, UnknownNameError
 from npexplore.machine.machine import Machine, Pool, Start
 from npexplore.machine.resources import BoundedQueue, BufferPool, Delay, FifoServer, LineCard, Processor
 from npexplore.machine.resources.ingress import Ingress
 from npexplore.machine.workload import Workload
 from npexplore.solve.bounds import bounds, demanded
-from npexplore.solve.model import build
-from npexplore.solve.network import queueing
-from npexplore.solve.patience import patience
+from npexplore.solve.queueing_model import queueing
 from npexplore.solve.simulate import replicate, simulate
-from npexplore.solve.state import State
 
 LOAD = packets(64)
 TOGETHER = Start("simultaneous")

@@ -5,11 +5,11 @@ import pytest
 
 from npexplore.designs import design
 from npexplore.errors import InputError, UnknownNameError
-from npexplore.machine.distributions import Batch, OnOff
 from npexplore.machine.workload import Workload, workload
 from npexplore.packets import read_capture
 from npexplore.packets.synthetic import Traffic, fixed, periodic
 from npexplore.paths import share
+from npexplore.rows.distributions import Batch, OnOff
 
 CAPTURE = share("data", "captures", "zeek_wikipedia.pcap")
 

@@ -10,8 +10,8 @@ from reference.small_machines import Exponential, machine, packets
 
 from npexplore.machine.resources import FifoServer
 from npexplore.networks.solve import solve_network
-from npexplore.solve.network import queueing
 from npexplore.solve.queueing import approximate_mva, mixed_network, mva
+from npexplore.solve.queueing_model import queueing
 from npexplore.solve.simulate import simulate
 
 

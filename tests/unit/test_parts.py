@@ -13,6 +13,7 @@ from reference.small_machines import NS, machine, packets, told
 
 from npexplore.cli import main
 from npexplore.designs import design
+from npexplore.engine.model import build
 from npexplore.errors import InputError
 from npexplore.machine.described.part_files import PARTS, shelf_part
 from npexplore.machine.described.parts import part
@@ -23,8 +24,7 @@ from npexplore.machine.tree import visit
 from npexplore.machine.workload import workload
 from npexplore.paths import share
 from npexplore.solve.bounds import bounds
-from npexplore.solve.model import build
-from npexplore.solve.network import queueing
+from npexplore.solve.queueing_model import queueing
 from npexplore.solve.simulate import simulate
 
 # ---- the shelf

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from reference.small_machines import NS, OPTIONS, QUIET, TIMING, dram, machine, packets, solo, told
 
+from npexplore.engine.model import build
+from npexplore.engine.run import run
 from npexplore.errors import InputError, ModelError, SimulationError
 from npexplore.machine.resources import Delay, DramOptions, DramTiming
 from npexplore.machine.workload import Workload
 from npexplore.solve.bounds import bounds
-from npexplore.solve.model import build
-from npexplore.solve.run import run
 from npexplore.solve.simulate import simulate
 
 CK, RCD, CL, RP, RAS, WR, WL, LOST = 10, 20, 25, 22, 50, 15, 12, 6

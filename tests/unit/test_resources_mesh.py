@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 from reference.small_machines import NS, QUIET, machine, packets, solo
 
+from npexplore.engine.model import build
+from npexplore.engine.waiting import resource_names
 from npexplore.errors import InputError, ModelError, SimulationError
 from npexplore.machine.resources import Delay, FifoServer, Mesh, StaticStreams
 from npexplore.machine.resources.grid import Grid
 from npexplore.solve.bounds import bounds
 from npexplore.solve.link_loads import LinkLoad, link_loads
-from npexplore.solve.model import build
 from npexplore.solve.simulate import simulate
-from npexplore.solve.waiting import resource_names
 
 
 def net(**more):

@@ -20,7 +20,7 @@ from npexplore.machine.resources import (
     WordMemory,
 )
 from npexplore.solve.bounds import bounds, demanded
-from npexplore.solve.network import queueing
+from npexplore.solve.queueing_model import queueing
 from npexplore.solve.simulate import simulate
 
 LOAD = packets(64)

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from npexplore._kernels import engine as e
 from npexplore.designs import design, design_names
+from npexplore.engine import rows_check
+from npexplore.engine.model import EngineModel, Token, build
+from npexplore.engine.rows_check import check_rows
 from npexplore.errors import ModelError
-from npexplore.machine.resources.base import Server
 from npexplore.machine.workload import workload
-from npexplore.solve import rows_check
-from npexplore.solve.model import EngineModel, Token, build
-from npexplore.solve.rows_check import check_rows
+from npexplore.rows.server import Server
 
 FAST = np.array([[1 << 20], [1 << 19]])
 

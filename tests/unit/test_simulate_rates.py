@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from npexplore.solve.intervals import interval, ratio_interval
+from npexplore.engine.intervals import interval, ratio_interval
 
 
 def test_a_steady_rate_has_no_width_however_long_the_batches():

@@ -7,18 +7,18 @@ import pytest
 from reference.small_machines import NS, Exponential, dram, machine, packets
 
 from npexplore._kernels import engine
+from npexplore.engine.intervals import bin_middle, interval, quantiles
+from npexplore.engine.model import build
+from npexplore.engine.run import run
+from npexplore.engine.state import State, stream_keys
 from npexplore.errors import InputError, RefusedError, SimulationError
+from npexplore.machine.demanded import demanded, offered_rate
 from npexplore.machine.resources import BufferPool, Delay, FifoServer
 from npexplore.machine.workload import Workload, workload
 from npexplore.solve.bounds import bounds, busy_shares
-from npexplore.solve.demanded import demanded, offered_rate
-from npexplore.solve.intervals import bin_middle, interval, quantiles
-from npexplore.solve.model import build
-from npexplore.solve.network import finite_queue, queueing
 from npexplore.solve.prediction import Prediction, Utilization, bottleneck
-from npexplore.solve.run import run
+from npexplore.solve.queueing_model import finite_queue, queueing
 from npexplore.solve.simulate import combine, replicate, simulate
-from npexplore.solve.state import State, stream_keys
 
 SERVER, LOAD = FifoServer("hash", 100 * NS), packets(64)
 

@@ -4,10 +4,10 @@ import pytest
 from reference.small_machines import STRICT, ddr, machine, packets
 
 from npexplore.designs import design
+from npexplore.engine.model import build
+from npexplore.engine.run import run
+from npexplore.engine.timeline import timeline
 from npexplore.errors import InputError
-from npexplore.solve.model import build
-from npexplore.solve.run import run
-from npexplore.solve.timeline import timeline
 
 LENGTH = 20e-6
 

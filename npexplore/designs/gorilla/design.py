@@ -14,7 +14,6 @@ from collections.abc import Callable, Mapping
 from npexplore.designs.base import Design
 from npexplore.designs.gorilla.traffic import FRAME, WORD, header_words, lowered, traffic
 from npexplore.errors import ModelError
-from npexplore.machine.expressions import Expression, Operand
 from npexplore.machine.machine import Machine, Pool, Start
 from npexplore.machine.parameters import Parameters
 from npexplore.machine.program import Packet, Recorder
@@ -33,6 +32,7 @@ from npexplore.machine.resources.ingress import Ingress
 from npexplore.machine.resources.processor import Discipline
 from npexplore.machine.step_programs import Lowered
 from npexplore.machine.step_programs.paths import End
+from npexplore.rows.expressions import Expression, Operand
 
 TICKS_A_CYCLE = 3000  # a read of the memory takes 1000 (QDRII) or 500 (QDRII+)
 SCHEDULERS: Mapping[str, Discipline] = {

@@ -13,7 +13,6 @@ from npexplore.designs.base import Design
 from npexplore.designs.ixp1200.load import STEP, TABLES, constant_work, cycles, own_workload, receivers_of
 from npexplore.errors import ModelError
 from npexplore.golden.work import Work
-from npexplore.machine.expressions import ceildiv
 from npexplore.machine.machine import Machine, Pool
 from npexplore.machine.parameters import Parameters
 from npexplore.machine.pools import Start
@@ -21,6 +20,7 @@ from npexplore.machine.program import Packet, Recorder
 from npexplore.machine.resources import BoundedQueue, FifoServer, LineCard, Processor, WordMemory
 from npexplore.machine.resources.base import Resource
 from npexplore.machine.resources.ingress import Ingress
+from npexplore.rows.expressions import ceildiv
 
 NS = 1e-9
 WORD = 4

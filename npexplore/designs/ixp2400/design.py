@@ -12,13 +12,13 @@ from dataclasses import replace
 
 from npexplore.designs.base import Design
 from npexplore.errors import ModelError
-from npexplore.machine.expressions import Operand, Variable, ceildiv, minimum
 from npexplore.machine.machine import Machine, Pool
 from npexplore.machine.parameters import Parameters
 from npexplore.machine.program import Packet, Recorder
 from npexplore.machine.resources import BufferPool, Dram, DramOptions, DramTiming, FifoServer, Processor, WordMemory
 from npexplore.machine.resources.dram_timing import dram_parts
 from npexplore.machine.resources.ingress import Ingress
+from npexplore.rows.expressions import Operand, Variable, ceildiv, minimum
 
 SEGMENTS = {"base": 0, "hb": 1, "fcb": 1, "fcb_tb": 2}  # scratchpad segments a packet needs
 WORD = 4

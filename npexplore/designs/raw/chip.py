@@ -13,7 +13,6 @@ from typing import Any, Literal
 
 from npexplore.designs.raw.layouts import Layout, Pipeline
 from npexplore.errors import ModelError
-from npexplore.machine.expressions import Operand
 from npexplore.machine.parameters import Parameters
 from npexplore.machine.resources import (
     BoundedQueue,
@@ -25,6 +24,7 @@ from npexplore.machine.resources import (
     StaticStreams,
 )
 from npexplore.machine.resources.base import Resource
+from npexplore.rows.expressions import Operand
 
 LARGEST = 1500  # bytes of the longest packet
 BURST = 64  # words that a simulation moves at once where nothing else can be in the way

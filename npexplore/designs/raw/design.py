@@ -22,12 +22,12 @@ from npexplore.designs.raw.layouts import Layout, load_layout
 from npexplore.designs.raw.memory import REQUEST_WORDS, fetch, lines_of, write
 from npexplore.designs.raw.traffic import dressed
 from npexplore.errors import ModelError
-from npexplore.machine.expressions import Operand, ceildiv, expression, maximum
 from npexplore.machine.machine import Machine, Pool
 from npexplore.machine.parameters import Parameters
 from npexplore.machine.program import Packet, Recorder
 from npexplore.machine.resources.ingress import Ingress
 from npexplore.machine.workload import Workload
+from npexplore.rows.expressions import Operand, ceildiv, expression, maximum
 from npexplore.solve.prediction import Prediction
 
 V1 = Version("v1", results="static")

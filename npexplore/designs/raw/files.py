@@ -11,9 +11,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from npexplore.machine.assembler import HANDED_ON, Assembler
-from npexplore.machine.expressions import Expression, Values
 from npexplore.machine.resources.base import Ends, OwnFaces, Server, Uses, count_of
+from npexplore.rows.assembler import HANDED_ON, Assembler
+from npexplore.rows.expressions import Expression, Values
 
 NUMBER = "number"  # column: 0, 1, ... in the order of the files
 

@@ -16,11 +16,11 @@ import numpy as np
 from npexplore.designs.raw.chip import MESSAGE_WORDS, Chip
 from npexplore.designs.raw.memory import lines_of, lines_to_read, reading
 from npexplore.errors import RefusedError
-from npexplore.machine.expressions import Variable, evaluate
+from npexplore.machine.demanded import demanded
 from npexplore.machine.machine import Machine
 from npexplore.machine.workload import Workload
+from npexplore.rows.expressions import Variable, evaluate
 from npexplore.solve.bounds import bounds
-from npexplore.solve.demanded import demanded
 from npexplore.solve.prediction import Latency, Prediction, Utilization
 from npexplore.solve.queueing import mva
 from npexplore.solve.queueing.inputs import Floats

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from npexplore.designs.raw.chip import Chip
-from npexplore.machine.expressions import Operand, Variable, ceildiv, maximum
 from npexplore.machine.machine import Machine, Pool
 from npexplore.machine.program import Packet, Recorder
 from npexplore.machine.resources.ingress import Ingress
 from npexplore.machine.workload import Workload
+from npexplore.rows.expressions import Operand, Variable, ceildiv, maximum
 
 LINE_OVERHEAD = {"dma": 2, "line": 1, "message": 1}  # words of a line's write: address, and the bit mask of DMA
 REQUEST_WORDS = 1

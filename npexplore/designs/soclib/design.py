@@ -14,7 +14,6 @@ from npexplore.designs.base import Design
 from npexplore.designs.soclib.router import build_router
 from npexplore.designs.soclib.unit import WORD_BYTES, Unit, alone_cycles, cycle_s, element_cycles, packet_words
 from npexplore.errors import ModelError
-from npexplore.machine.expressions import Operand
 from npexplore.machine.machine import Machine, Pool, Start
 from npexplore.machine.parameters import Parameters
 from npexplore.machine.program import Packet, Recorder
@@ -22,6 +21,7 @@ from npexplore.machine.resources import BoundedQueue, Delay, FifoServer
 from npexplore.machine.resources.base import Resource
 from npexplore.machine.resources.ingress import Ingress
 from npexplore.machine.workload import Workload, workload
+from npexplore.rows.expressions import Operand
 from npexplore.solve.prediction import Prediction
 
 TICKS_A_CYCLE = 16

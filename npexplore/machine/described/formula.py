@@ -12,7 +12,7 @@ from typing import Any
 
 from npexplore import syntax
 from npexplore.errors import InputError, ModelError, UnknownNameError
-from npexplore.machine.expressions import Constant, Expression, ceildiv, maximum, minimum, round_up
+from npexplore.rows.expressions import Constant, Expression, ceildiv, maximum, minimum, round_up
 
 OPERATORS: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,

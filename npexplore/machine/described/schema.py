@@ -13,11 +13,11 @@ from npexplore.machine.described.part_files import PARTS, shelf_part
 from npexplore.machine.described.parts import ACROSS
 from npexplore.machine.described.records import PartFile
 from npexplore.machine.described.resources import TYPE, operands
-from npexplore.machine.distributions import Time
 from npexplore.machine.parameters import MachineFile
 from npexplore.machine.resources import KINDS, DramTiming, Processor
 from npexplore.machine.resources.dram_timing import dram_parts, dram_parts_schema
 from npexplore.machine.tree import Visit
+from npexplore.rows.distributions import Time
 
 FORMULA = {"type": "string", "pattern": "^\\s*="}
 TIMES = "#/$defs/{name}"

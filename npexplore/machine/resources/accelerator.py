@@ -6,9 +6,9 @@ With replies in order a quicker request waits for those before it: reply_n = max
 window bounds the requests that are in flight, from their acceptance to their reply.
 """
 
-from npexplore.machine.expressions import maximum
 from npexplore.machine.resources.base import Resource, Server, check_member, count_of, time_of
 from npexplore.machine.visits import Operands, VisitRecorder
+from npexplore.rows.expressions import maximum
 
 
 class Accelerator(Resource):

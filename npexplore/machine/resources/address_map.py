@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from npexplore.errors import ModelError, one_of
-from npexplore.machine.assembler import Assembler
-from npexplore.machine.expressions import Expression, Operand, Values, Variable
 from npexplore.machine.resources.base import count_of
+from npexplore.rows.assembler import Assembler
+from npexplore.rows.expressions import Expression, Operand, Values, Variable
 
 FIELDS = ("channel", "row", "bank", "column")
 

@@ -1,4 +1,4 @@
-"""A balancer chooses one of alike servers and tells the program the member (policies: machine/choices.py).
+"""A balancer chooses one of alike servers and tells the program the member (policies: rows/choices.py).
 
     m.engine.serve(member=m.balance.choose())
 
@@ -9,10 +9,10 @@ key as spread evenly at random (turns and the shortest line wait less).
 from __future__ import annotations
 
 from npexplore.errors import one_of
-from npexplore.machine.choices import POLICIES, Policy, check_key
-from npexplore.machine.expressions import Expression
 from npexplore.machine.resources.base import Resource, Server, count_of
 from npexplore.machine.visits import Operands, VisitRecorder
+from npexplore.rows.choices import POLICIES, Policy, check_key
+from npexplore.rows.expressions import Expression
 
 
 class Balancer(Resource):

@@ -18,40 +18,16 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 
 from npexplore.errors import ModelError
-from npexplore.machine.expressions import Expression, Operand, Values
+from npexplore.rows.expressions import Expression, Operand, Values
+from npexplore.rows.server import Server as Server
 
 if TYPE_CHECKING:
-    from npexplore.machine.assembler import Assembler
     from npexplore.machine.visits import Operands, Visited, VisitRecorder
+    from npexplore.rows.assembler import Assembler
 
 LEAST_LOADED = np.float64("nan")  # a member that is chosen by how much each has to do
 
 Ends = Literal["never", "sometimes", "always"]
-Role = Literal["queue", "limit", "pool", "hidden"]
-
-
-@dataclass(frozen=True)
-class Server:
-    """One engine resource, or `members` alike ones (banks, engines), each with `units` places.
-
-    role: "queue" is a station with a line; "limit" admits so many into what is visited while its units are held
-    (controller slots); "pool" is units that anybody may give back (buffers); "hidden" is modelled by the event engine
-    only (semaphores).
-    """
-
-    name: str
-    members: int = 1
-    units: int = 1
-    discipline: Literal["fifo", "keyed", "cyclic", "shared"] = "fifo"
-    role: Role = "queue"
-    start: int | None = None  # free units at time 0, if not all of them
-    wake_s: float = 0.0  # a service that ends while others wait takes so much longer,
-    per_waiter_s: float = 0.0  # and so much for each of them
-    unsolvable: str | None = None  # why no queueing model describes waiting here
-    approximation: str | None = None  # what a queueing solver takes it for
-    labels: tuple[str, ...] = ()  # what members are called in messages, if not by their number
-    kept_waiting: bool = False  # its holder keeps it while it waits for the next: a link of a blocked worm
-    refilled_by: str | None = None  # semaphore: the server whose holder (of the same member) puts its units back
 
 
 @dataclass
@@ -70,7 +46,7 @@ class Hold:
 
 
 @dataclass
-class Section:
+class Taken:
     """Units of a server that one visit takes and another gives: held from the end of the first to that of the other."""
 
     server: str
@@ -89,8 +65,8 @@ class Uses:
     holds: list[Hold] = field(default_factory=list)
     delay: Values = field(default_factory=lambda: np.float64(0.0))  # type: ignore[arg-type, return-value]
     counts: dict[str, Values] = field(default_factory=dict)
-    opens: list[Section] = field(default_factory=list)
-    closes: list[Section] = field(default_factory=list)
+    opens: list[Taken] = field(default_factory=list)
+    closes: list[Taken] = field(default_factory=list)
     result: Values | None = None  # the number that the visit gives (None: depends on the order of packets or on chance)
     hands_on: bool = False  # whether the packet goes on to the pool of threads behind this resource
     frees: Values | None = None  # bytes that leave the receive buffer (nan: depends on chance)

@@ -12,11 +12,11 @@ from fractions import Fraction
 from typing import Literal
 
 from npexplore.errors import ModelError, one_of
-from npexplore.machine.assembler import Assembler
-from npexplore.machine.expressions import Operand, Variable, ceildiv, maximum
 from npexplore.machine.resources.base import Resource, Server, check_member, count_of, rate_of
-from npexplore.machine.rows import Label
 from npexplore.machine.visits import Operands, VisitRecorder
+from npexplore.rows.assembler import Assembler
+from npexplore.rows.base import Label
+from npexplore.rows.expressions import Operand, Variable, ceildiv, maximum
 
 STEPS = 1000  # times are exact fractions of a tick with denominators up to this: 10/3 ns is no whole number of ticks
 

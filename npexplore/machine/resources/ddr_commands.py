@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from npexplore._kernels import engine
 from npexplore.errors import ModelError
-from npexplore.machine.assembler import Assembler, Label
-from npexplore.machine.expressions import (
+from npexplore.rows.assembler import Assembler, Label
+from npexplore.rows.expressions import (
     Condition,
     Constant,
     Expression,

@@ -17,12 +17,12 @@ from typing import Literal, get_args
 import numpy as np
 
 from npexplore.errors import ModelError, one_of
-from npexplore.machine.assembler import Assembler
-from npexplore.machine.expressions import Constant, Expression, Operand, Values, Variable, ceildiv, maximum
 from npexplore.machine.resources.address_map import AddressMap
 from npexplore.machine.resources.base import Hold, OwnFaces, Server, Uses, count_of, known
 from npexplore.machine.resources.ddr_commands import Access
 from npexplore.machine.resources.dram_timing import DramTiming
+from npexplore.rows.assembler import Assembler
+from npexplore.rows.expressions import Constant, Expression, Operand, Values, Variable, ceildiv, maximum
 
 Page = Literal["closed", "open"]
 First = Literal["column", "row"]

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from typing import Literal, get_args, get_type_hints
 
 from npexplore.errors import one_of
-from npexplore.machine.expressions import ceildiv, maximum
 from npexplore.machine.resources.base import Resource, Server, count_of, rate_of, time_of
 from npexplore.machine.resources.dram_timing import DramTiming
 from npexplore.machine.visits import Operands, VisitRecorder
+from npexplore.rows.expressions import ceildiv, maximum
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from npexplore._kernels import engine
-from npexplore.machine.assembler import Assembler
-from npexplore.machine.expressions import Operand, Values, Variable
+from npexplore.rows.assembler import Assembler
+from npexplore.rows.expressions import Operand, Values, Variable
 
 Place = tuple[int, int]  # an engine resource: constant and register
 

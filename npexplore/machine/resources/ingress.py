@@ -9,13 +9,13 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from npexplore._kernels import engine
-from npexplore.machine.arrivals import let_arrive
-from npexplore.machine.assembler import Assembler
-from npexplore.machine.distributions import Arrivals
-from npexplore.machine.expressions import Expression, Values, Variable, round_up
 from npexplore.machine.resources.base import OwnFaces, Server, Uses, count_of
 from npexplore.machine.resources.queue import OVER, append, await_packet
-from npexplore.machine.rows import Label
+from npexplore.rows.arrivals import let_arrive
+from npexplore.rows.assembler import Assembler
+from npexplore.rows.base import Label
+from npexplore.rows.distributions import Arrivals
+from npexplore.rows.expressions import Expression, Values, Variable, round_up
 
 SATURATED, TIMESTAMPS = "saturated", "timestamps"
 

@@ -10,11 +10,11 @@ itself; without room the sender waits (stall) or the packet is lost (drop): late
 from typing import Literal, get_args
 
 from npexplore.errors import ModelError, one_of
-from npexplore.machine.assembler import LOST, Assembler
-from npexplore.machine.expressions import Operand, ceildiv
 from npexplore.machine.resources.base import Ends, Resource, Server, check_member, count_of, rate_of, time_of
-from npexplore.machine.rows import Label
 from npexplore.machine.visits import Operands, VisitRecorder
+from npexplore.rows.assembler import LOST, Assembler
+from npexplore.rows.base import Label
+from npexplore.rows.expressions import Operand, ceildiv
 
 WhenFull = Literal["stall", "drop"]
 

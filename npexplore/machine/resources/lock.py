@@ -13,11 +13,11 @@ from contextlib import nullcontext
 from typing import Literal, get_args
 
 from npexplore.errors import ModelError, one_of
-from npexplore.machine.expressions import Operand, minimum
 from npexplore.machine.resources.base import Resource, Server, count_of, rate_of
 from npexplore.machine.resources.processor import Processor
 from npexplore.machine.tree import Visit
 from npexplore.machine.visits import Operands, VisitRecorder
+from npexplore.rows.expressions import Operand, minimum
 
 Kind = Literal["suspend", "spin"]
 

@@ -6,10 +6,10 @@ The caller goes on `latency` after its words have passed (Denning's demand count
 """
 
 from npexplore.errors import ModelError, one_of
-from npexplore.machine.choices import POLICIES, Policy, check_key
-from npexplore.machine.expressions import ceildiv
 from npexplore.machine.resources.base import Resource, Server, count_of, time_of
 from npexplore.machine.visits import Operands, VisitRecorder
+from npexplore.rows.choices import POLICIES, Policy, check_key
+from npexplore.rows.expressions import ceildiv
 
 
 class WordMemory(Resource):

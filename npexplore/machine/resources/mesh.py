@@ -16,12 +16,12 @@ from typing import Literal, get_args
 import numpy as np
 
 from npexplore.errors import ModelError, one_of
-from npexplore.machine.assembler import Assembler
-from npexplore.machine.expressions import Expression, Values
 from npexplore.machine.resources.base import Hold, OwnFaces, Server, Uses, count_of, known, rate_of
 from npexplore.machine.resources.flits import cycles_for, ticks_of
 from npexplore.machine.resources.grid import Grid, Link
 from npexplore.machine.resources.worm import Worm
+from npexplore.rows.assembler import Assembler
+from npexplore.rows.expressions import Expression, Values
 
 Arbitration = Literal["oldest", "rotating", "fixed"]
 LINES: dict[str, Literal["fifo", "keyed", "cyclic"]] = {"oldest": "fifo", "rotating": "cyclic", "fixed": "keyed"}

@@ -16,11 +16,11 @@ from __future__ import annotations
 from typing import Literal, get_args
 
 from npexplore.errors import ModelError, one_of
-from npexplore.machine.assembler import Assembler
 from npexplore.machine.program import THREAD
 from npexplore.machine.resources.base import Resource, Server, count_of, rate_of, time_of
 from npexplore.machine.resources.turns import Turns
 from npexplore.machine.visits import Operands, VisitRecorder
+from npexplore.rows.assembler import Assembler
 
 Discipline = Literal["ready_on_stall", "ready_round_robin", "strict_round_robin", "ready_every_cycle"]
 

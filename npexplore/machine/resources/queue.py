@@ -15,11 +15,11 @@ import numpy as np
 
 from npexplore._kernels import engine
 from npexplore.errors import ModelError, one_of
-from npexplore.machine.assembler import HANDED_ON, Assembler
-from npexplore.machine.choices import choose
-from npexplore.machine.expressions import Constant, Expression, Operand, Values, Variable, expression, maximum
 from npexplore.machine.resources.base import Ends, OwnFaces, Server, Uses, count_of, time_of
-from npexplore.machine.rows import Label
+from npexplore.rows.assembler import HANDED_ON, Assembler
+from npexplore.rows.base import Label
+from npexplore.rows.choices import choose
+from npexplore.rows.expressions import Constant, Expression, Operand, Values, Variable, expression, maximum
 
 Unit = Literal["packets", "bytes"]
 WhenFull = Literal["stall", "drop", "credits"]

@@ -12,10 +12,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from npexplore.machine.assembler import Assembler
-from npexplore.machine.expressions import Expression, Operand, Values, Variable
-from npexplore.machine.resources.base import OwnFaces, Section, Server, Uses, check_member, count_of
-from npexplore.machine.rows import Label
+from npexplore.machine.resources.base import OwnFaces, Server, Taken, Uses, check_member, count_of
+from npexplore.rows.assembler import Assembler
+from npexplore.rows.base import Label
+from npexplore.rows.expressions import Expression, Operand, Values, Variable
 
 
 class ReorderQueue(OwnFaces):
@@ -39,7 +39,7 @@ class ReorderQueue(OwnFaces):
     def uses(self, method: str, values: Mapping[str, Values | None]) -> Uses:
         """No time of its own; a place from one to the other."""
         check_member(self, method, values, self.members)
-        place = [Section(self.name, member=values.get("member"))]
+        place = [Taken(self.name, member=values.get("member"))]
         return Uses(np.asarray(0.0), opens=place) if method == "enter" else Uses(np.asarray(0.0), closes=place)
 
     def emit(self, method: str, operands: Mapping[str, Expression], asm: Assembler) -> Operand | None:

@@ -4,15 +4,15 @@ FIFO: demand = mean service time. A server that takes the next visit before it h
 """
 
 from npexplore.errors import ModelError
-from npexplore.machine.distributions import Distribution, Time
 from npexplore.machine.resources.base import Resource, Server, check_member, count_of, time_of
 from npexplore.machine.visits import Operands, VisitRecorder
+from npexplore.rows.distributions import Distribution, Time
 
 
 class FifoServer(Resource):
     """`members` alike servers, each with a line and `units` places, occupied `service_s` a visit.
 
-    service_s: seconds, or a distribution (machine/distributions.py), drawn anew on each arrival.
+    service_s: seconds, or a distribution (rows/distributions.py), drawn anew on each arrival.
     """
 
     VISITS = {"serve": ("member",)}

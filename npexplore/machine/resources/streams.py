@@ -16,11 +16,11 @@ import numpy as np
 
 from npexplore._kernels import engine
 from npexplore.errors import ModelError
-from npexplore.machine.assembler import Assembler, Label
-from npexplore.machine.expressions import Constant, Expression, Operand, Values
 from npexplore.machine.resources.base import Hold, OwnFaces, Server, Uses, count_of, known, rate_of
 from npexplore.machine.resources.flits import Burst, fresh, ticks_of
 from npexplore.machine.resources.grid import Grid, Link
+from npexplore.rows.assembler import Assembler, Label
+from npexplore.rows.expressions import Constant, Expression, Operand, Values
 
 NO_WAIT = "no waiting for words"
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 from npexplore._kernels import engine
 from npexplore.errors import ModelError
-from npexplore.machine.assembler import Assembler
-from npexplore.machine.expressions import Operand
-from npexplore.machine.resources.base import Server
-from npexplore.machine.rows import Label
+from npexplore.rows.assembler import Assembler
+from npexplore.rows.base import Label
+from npexplore.rows.expressions import Operand
+from npexplore.rows.server import Server
 
 
 @dataclass(frozen=True)

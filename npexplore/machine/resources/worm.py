@@ -12,10 +12,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from npexplore._kernels import engine
-from npexplore.machine.assembler import Assembler, Hold, Label
-from npexplore.machine.expressions import Operand, Variable
 from npexplore.machine.resources.flits import Burst, fresh
 from npexplore.machine.resources.grid import Grid
+from npexplore.rows.assembler import Assembler, HoldSlot, Label
+from npexplore.rows.expressions import Operand, Variable
 
 
 @dataclass
@@ -108,6 +108,6 @@ class Worm:
             asm.wait((self.hop - 1) * self.cycle)
             asm.place(end)
 
-    def _pass(self, link: Hold, first: Hold) -> None:
+    def _pass(self, link: HoldSlot, first: HoldSlot) -> None:
         self.asm.give(link)
         self.asm.give(first)

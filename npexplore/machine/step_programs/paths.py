@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from npexplore.errors import ModelError
-from npexplore.machine.expressions import Operand
 from npexplore.machine.program import Packet, Recorder
 from npexplore.machine.step_programs.execution import Trace
+from npexplore.rows.expressions import Operand
 
 Integers = npt.NDArray[np.int64]
 PATH = "path"

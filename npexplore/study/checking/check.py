@@ -18,11 +18,11 @@ import numpy as np
 
 from npexplore import __version__
 from npexplore.designs import DESIGNS, design
+from npexplore.engine.intervals import interval
 from npexplore.errors import one_of
 from npexplore.ledger import Ledger, Row, load
 from npexplore.machine.mixes import load_mix
 from npexplore.machine.parameters import Parameter, Value
-from npexplore.solve.intervals import interval
 from npexplore.solve.prediction import Prediction
 from npexplore.study.checking.quantities import MissingError, Quantity, quantity_of
 from npexplore.study.checking.results import Results

@@ -17,10 +17,10 @@ from math import log
 import numpy as np
 
 from npexplore.designs import Design
+from npexplore.engine.intervals import Floats, interval
 from npexplore.errors import InputError, positive
 from npexplore.machine.parameters import Kind
 from npexplore.machine.workload import Workload
-from npexplore.solve.intervals import Floats, interval
 from npexplore.solve.prediction import Prediction
 from npexplore.study.sweeping.answers import Answer
 from npexplore.study.sweeping.asked import asked

@@ -20,10 +20,10 @@ from math import exp, log
 import numpy as np
 
 from npexplore.designs import Design
+from npexplore.engine.intervals import interval
 from npexplore.errors import InputError
 from npexplore.machine.parameters import Kind, Value
 from npexplore.machine.workload import Workload
-from npexplore.solve.intervals import interval
 from npexplore.solve.prediction import Prediction
 from npexplore.study.explaining.sensitivity import PACKETS, packet_bits, solvers_for
 from npexplore.study.sweeping.asked import asked

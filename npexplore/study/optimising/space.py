@@ -19,9 +19,9 @@ import numpy.typing as npt
 
 from npexplore.designs import Design
 from npexplore.errors import InputError, ModelError, NpexploreError, RefusedError
+from npexplore.machine.demanded import demanded, offered_rate
 from npexplore.machine.parameters import Value
 from npexplore.machine.workload import Workload
-from npexplore.solve.demanded import demanded, offered_rate
 from npexplore.study.optimising.costs import COSTS, parts
 from npexplore.study.optimising.factored import Factored, factored
 from npexplore.study.sweeping.grid import Values, listed

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from npexplore.designs import Design
+from npexplore.engine.timeline import timeline
 from npexplore.machine.lone import lone
 from npexplore.machine.tree import visit
 from npexplore.machine.workload import Workload
-from npexplore.solve.timeline import timeline
 
 if TYPE_CHECKING:
     import pandas as pd

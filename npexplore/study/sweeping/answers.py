@@ -13,11 +13,11 @@ from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
 from npexplore.errors import NpexploreError, one_of
+from npexplore.machine.demanded import Demanded, demanded
 from npexplore.solve.batch import Answers, Batch, grouped
 from npexplore.solve.bounds import bounds_of
-from npexplore.solve.demanded import Demanded, demanded
-from npexplore.solve.network import check_describable, queueing_of
 from npexplore.solve.prediction import Prediction
+from npexplore.solve.queueing_model import check_describable, queueing_of
 from npexplore.solve.simulate import PACKETS
 from npexplore.study.sweeping.executors import Wanted, check_sendable, gone, interrupts, lost, pool, slots, usable_cores
 from npexplore.study.sweeping.grid import SOLVERS, SweepPoint

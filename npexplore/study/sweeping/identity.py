@@ -29,7 +29,7 @@ from npexplore.machine.parameters import described
 from npexplore.paths import PACKAGE, share
 
 DESCRIBING = ("designs", "golden")  # subpackages whose imports are followed
-SOLVING = ("machine", "solve", "_kernels")
+SOLVING = ("rows", "machine", "engine", "solve", "_kernels")
 NOT_READ = ("machines", "mixes")  # folders of models/ that rows know by their values: parameters, packets
 PLAIN = (str, bytes, int, float, tuple, type(None))
 

@@ -200,6 +200,6 @@ def waits(design: Design) -> pd.DataFrame:
 
 def engine_rows(design: Design) -> int:
     """Return how many rows of the event engine the machine of a design becomes."""
-    from npexplore.solve.model import build as assemble
+    from npexplore.engine.model import build as assemble
 
     return len(assemble(build(design.parameters), design.workload()).rows)

@@ -23,6 +23,9 @@ from npexplore._kernels import engine
 from npexplore.designs import Design
 from npexplore.designs.raw.files import NUMBER, Discard, Trace
 from npexplore.designs.raw.traffic import LOOKUP, OUTPUT, PIPELINE, lookup_cycles, table_misses
+from npexplore.engine.model import build
+from npexplore.engine.run import FOREVER
+from npexplore.engine.state import State
 from npexplore.errors import InputError, SimulationError
 from npexplore.golden.captures.replay import Replay
 from npexplore.golden.checksum import update_checksums_rfc1141
@@ -35,9 +38,6 @@ from npexplore.machine.workload import Workload
 from npexplore.packets.merging import merged
 from npexplore.packets.scan import CaptureScan
 from npexplore.packets.writing import write_packets
-from npexplore.solve.model import build
-from npexplore.solve.run import FOREVER
-from npexplore.solve.state import State
 
 Integers = npt.NDArray[np.int64]
 CARDS = 4

@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from npexplore._kernels import engine
+from npexplore.engine.model import EngineModel
+from npexplore.engine.waiting import circle_text, resource_names
 from npexplore.errors import InputError
-from npexplore.solve.model import EngineModel
-from npexplore.solve.waiting import circle_text, resource_names
 
 Integers = npt.NDArray[np.int64]
 DISCIPLINE = {"fifo": engine.FIFO, "keyed": engine.KEYED, "cyclic": engine.CYCLIC, "shared": engine.SHARED}

@@ -1,7 +1,7 @@
 """Integer expressions over what varies between packets: columns of the workload, loop counters, random choices.
 
 The same expression is evaluated as a NumPy array for demands (`evaluate`) and compiled into register arithmetic for
-the event engine (machine/rows.py). Plain Python numbers are constants; what the engine keeps in a register must
+the event engine (rows/base.py). Plain Python numbers are constants; what the engine keeps in a register must
 be whole, while a time may have any factor (`scaled`).
 """
 

@@ -15,12 +15,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from npexplore._kernels import engine
+from npexplore.engine.model import EngineModel
+from npexplore.engine.state import Snapshot
 from npexplore.errors import SimulationError
+from npexplore.machine.demanded import Demanded
 from npexplore.machine.machine import Machine
 from npexplore.machine.workload import Workload
-from npexplore.solve.demanded import Demanded
-from npexplore.solve.model import EngineModel
-from npexplore.solve.state import Snapshot
 
 DEVIATIONS = 8.0  # of the sum over batches: further is not chance
 UNDER_WAY = 4.0  # packets of each thread whose work is done and that are not finished, or the other way round

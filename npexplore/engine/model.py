@@ -10,20 +10,20 @@ import numpy as np
 import numpy.typing as npt
 
 from npexplore._kernels import engine
+from npexplore.engine.patience import patience
+from npexplore.engine.rows_check import check_rows
 from npexplore.errors import ModelError, RefusedError
-from npexplore.machine.assembler import OWN, Assembler, Label, Row
-from npexplore.machine.expressions import Variable, round_up
+from npexplore.machine.demanded import Demanded, demanded
 from npexplore.machine.machine import Machine, Recorded
 from npexplore.machine.pools import Pool, depends, ends
 from npexplore.machine.program import HOME, THREAD, visit
-from npexplore.machine.resources.base import Server
 from npexplore.machine.resources.ingress import SATURATED, TIMESTAMPS, Ingress
 from npexplore.machine.resources.queue import BoundedQueue
 from npexplore.machine.steps import steps
 from npexplore.machine.workload import CLASS, Workload
-from npexplore.solve.demanded import Demanded, demanded
-from npexplore.solve.patience import patience
-from npexplore.solve.rows_check import check_rows
+from npexplore.rows.assembler import OWN, Assembler, EngineRow, Label
+from npexplore.rows.expressions import Variable, round_up
+from npexplore.rows.server import Server
 
 Integers = npt.NDArray[np.int64]
 MOST_CLASSES = 64
@@ -77,7 +77,7 @@ class EngineModel:
     demanded: Demanded | None = None  # what its packets ask of each server, where that can be told without a run
 
 
-def rows_of(rows: list[Row]) -> Integers:
+def rows_of(rows: list[EngineRow]) -> Integers:
     """Return assembled rows as the engine's array, with labels resolved."""
     out = np.array([row.fields for row in rows], dtype=np.int64).reshape(len(rows), engine.ROW)
     for k, row in enumerate(rows):

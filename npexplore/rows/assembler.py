@@ -8,25 +8,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from npexplore._kernels import engine
 from npexplore.errors import ModelError
-from npexplore.machine.expressions import Operand, Variable, expression
-from npexplore.machine.rows import PROBABILITY_STEPS, Label, Row, Rows
+from npexplore.rows.base import PROBABILITY_STEPS, EngineRow, Label, Rows
+from npexplore.rows.expressions import Operand, Variable, expression
+from npexplore.rows.server import Server
 
-if TYPE_CHECKING:
-    from npexplore.machine.resources.base import Server
-
-__all__ = ["PROBABILITY_STEPS", "Assembler", "Hold", "Label", "Row"]
+__all__ = ["PROBABILITY_STEPS", "Assembler", "EngineRow", "HoldSlot", "Label"]
 LOST, HANDED_ON, OWN = -1, 0, 1  # whose the packet of the running thread is
 
 
 @dataclass(frozen=True)
-class Hold:
+class HoldSlot:
     """A hold slot of the running token."""
 
     slot: int
@@ -51,7 +48,7 @@ class Assembler(Rows):
     named_tables: dict[str, int] = field(default_factory=dict)
     rings: list[tuple[int, int]] = field(default_factory=list)  # (capacity, width)
     _slots: set[int] = field(default_factory=set)
-    _kept: dict[object, list[Hold]] = field(default_factory=dict)
+    _kept: dict[object, list[HoldSlot]] = field(default_factory=dict)
 
     def declare(self, server: Server) -> None:
         """Give a server its engine resource numbers."""
@@ -111,29 +108,29 @@ class Assembler(Rows):
         with self.scope():
             self.emit(engine.SERVE, self.at(server, member), self.operand(ticks), x=engine.FIXED, z=key)
 
-    def take(self, server: str, member: Operand = 0, units: Operand = 1, key: Operand = 0) -> Hold:
+    def take(self, server: str, member: Operand = 0, units: Operand = 1, key: Operand = 0) -> HoldSlot:
         """Queue for units and hold them."""
         slot = self._new_slot()
         with self.scope():
             a, b, c = self.at(server, member), self.operand(units), self.operand(key)
             self.emit(engine.TAKE, a, b, c, slot=slot)
-        return Hold(slot)
+        return HoldSlot(slot)
 
-    def take_at(self, place: tuple[int, int], key: Operand = 0) -> Hold:
+    def take_at(self, place: tuple[int, int], key: Operand = 0) -> HoldSlot:
         """Queue for one unit of a resource by its engine number (constant and register) and hold it."""
         slot = self._new_slot()
         with self.scope():
             self.emit(engine.TAKE, place, (1, 0), self.operand(key), slot=slot)
-        return Hold(slot)
+        return HoldSlot(slot)
 
-    def take_all(self, parts: list[tuple[str, Operand]]) -> list[Hold]:
+    def take_all(self, parts: list[tuple[str, Operand]]) -> list[HoldSlot]:
         """Hold one unit of every (server, member), all at once or none."""
         holds = []
         with self.scope():
             members = [self.at(server, member) for server, member in parts]
             self.emit(engine.ALL, x=len(parts))
             for a in members:
-                holds.append(Hold(self._new_slot()))
+                holds.append(HoldSlot(self._new_slot()))
                 self.emit(engine.TAKE, a, (1, 0), slot=holds[-1].slot)
         return holds
 
@@ -145,16 +142,16 @@ class Assembler(Rows):
         for place in places:
             self.emit(engine.TAKE, place)
 
-    def give(self, hold: Hold) -> None:
+    def give(self, hold: HoldSlot) -> None:
         """Give back what is held."""
         self._slots.discard(hold.slot)
         self.emit(engine.GIVE, slot=hold.slot)
 
-    def keep(self, key: object, hold: Hold) -> None:
+    def keep(self, key: object, hold: HoldSlot) -> None:
         """Keep a hold for another visit, under a name or any other key."""
         self._kept.setdefault(key, []).append(hold)
 
-    def kept(self, key: object) -> Hold:
+    def kept(self, key: object) -> HoldSlot:
         """Return the hold that was kept last under a key, and forget it."""
         return self._kept[key].pop()
 
@@ -190,8 +187,8 @@ class Assembler(Rows):
         self.emit(engine.WAIT, (period, 0), (length, 0), x=engine.WINDOW)
 
     @contextmanager
-    def fork(self, hold: Hold | None = None, mode: int = engine.DETACHED) -> Iterator[Hold | None]:
-        """Emit what a new token does; with `hold` it takes that slot over (the yielded Hold) and must give it back."""
+    def fork(self, hold: HoldSlot | None = None, mode: int = engine.DETACHED) -> Iterator[HoldSlot | None]:
+        """Emit what a new token does; with `hold` it takes that slot over (the one yielded) and must give it back."""
         begin, after = Label(), Label()
         self.emit(engine.FORK, target=begin, slot=-1 if hold is None else hold.slot, x=mode)
         if hold is not None:
@@ -201,17 +198,17 @@ class Assembler(Rows):
         slots, self._slots = self._slots, set() if hold is None else {0}
         outer, self.outlives = self.outlives, self.outlives or mode == engine.DETACHED
         with self.scope():
-            yield None if hold is None else Hold(0)
+            yield None if hold is None else HoldSlot(0)
             self.emit(engine.END)
         self._slots, self.outlives = slots, outer
         self.place(after)
 
-    def try_take(self, server: str, otherwise: Label, member: Operand = 0, units: Operand = 1) -> Hold:
+    def try_take(self, server: str, otherwise: Label, member: Operand = 0, units: Operand = 1) -> HoldSlot:
         """Hold units if they are free and nobody waits, else go to the label (and hold nothing)."""
         slot = self._new_slot()
         with self.scope():
             self.emit(engine.TRY, self.at(server, member), self.operand(units), target=otherwise, slot=slot)
-        return Hold(slot)
+        return HoldSlot(slot)
 
     def priority(self, value: Operand) -> Variable:
         """Set the running token's priority (0..15, smaller goes first); returns the old one."""

@@ -12,7 +12,7 @@ from typing import Self
 
 from npexplore._kernels import engine
 from npexplore.errors import ModelError
-from npexplore.machine.expressions import (
+from npexplore.rows.expressions import (
     Condition,
     Constant,
     Expression,
@@ -53,7 +53,7 @@ class Label:
 
 
 @dataclass
-class Row:
+class EngineRow:
     """One row before labels are resolved."""
 
     fields: list[int]
@@ -82,7 +82,7 @@ class Rows:
     """Collects rows, globals and counters; gives numbers registers for as long as their scope lasts."""
 
     tick: float
-    rows: list[Row] = field(default_factory=list)
+    rows: list[EngineRow] = field(default_factory=list)
     globals: list[int] = field(default_factory=list)
     counters: list[str] = field(default_factory=list)
     named: dict[str, int] = field(default_factory=dict)  # globals by name
@@ -195,7 +195,7 @@ class Rows:
         source: str | None = None,
     ) -> None:
         """Append one row."""
-        self.rows.append(Row([op, *a, *b, *c, 0, slot, x, y, z], target, source, self.place_name))
+        self.rows.append(EngineRow([op, *a, *b, *c, 0, slot, x, y, z], target, source, self.place_name))
 
     def place(self, label: Label) -> None:
         """Let a label stand for the next row."""

@@ -15,11 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from npexplore.errors import ModelError, RefusedError, SimulationError
+from npexplore.machine.demanded import Demanded, demanded
 from npexplore.machine.machine import Machine
 from npexplore.machine.workload import Workload
 from npexplore.solve.batch import Answers, Batch, bottlenecks
-from npexplore.solve.demanded import Demanded, demanded
-from npexplore.solve.levels import Levels, Station
+from npexplore.solve.levels import Levels, LoadDependent
 from npexplore.solve.prediction import Prediction
 from npexplore.solve.queueing.residual import Residual
 
@@ -82,7 +82,7 @@ def queueing_of(batch: Batch) -> Answers:
     return Answers("queueing", batch, rate, names, number_of, utilization, latency, _approximation(d, levels), about)
 
 
-def beside(levels: Levels, ceilings: Mapping[str, Floats]) -> tuple[list[Station], Residual, Floats]:
+def beside(levels: Levels, ceilings: Mapping[str, Floats]) -> tuple[list[LoadDependent], Residual, Floats]:
     """Return stations, network and throughput (P,) where forked work, which nobody waits for, is an open load.
 
     It slows packets at servers that both visit by 1 / (1 - X a), a its seconds per packet; a server that only such work

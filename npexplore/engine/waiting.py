@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from npexplore._kernels import engine
-from npexplore.machine.resources.base import Server
+from npexplore.rows.server import Server
 
 Integers = npt.NDArray[np.int64]
 Numbered = Mapping[str, tuple[Server, int]]

@@ -11,8 +11,9 @@ from collections.abc import Callable
 import numpy as np
 
 from npexplore._kernels import engine
-from npexplore.machine.assembler import Assembler
-from npexplore.machine.distributions import (
+from npexplore.rows.assembler import Assembler
+from npexplore.rows.base import PROBABILITY_STEPS, Label
+from npexplore.rows.distributions import (
     Arrivals,
     Batch,
     Deterministic,
@@ -25,8 +26,7 @@ from npexplore.machine.distributions import (
     Time,
     Uniform,
 )
-from npexplore.machine.expressions import Variable
-from npexplore.machine.rows import PROBABILITY_STEPS, Label
+from npexplore.rows.expressions import Variable
 
 
 def duration(asm: Assembler, time: Time, scale: float = 1.0) -> tuple[int, int, int, int]:

@@ -5,10 +5,10 @@ patience = 1000 x threads x longest latency without contention + latest start + 
 
 from __future__ import annotations
 
-from npexplore.machine.distributions import Batch, OnOff
+from npexplore.machine.demanded import Demanded
 from npexplore.machine.machine import Machine
 from npexplore.machine.workload import Workload
-from npexplore.solve.demanded import Demanded
+from npexplore.rows.distributions import Batch, OnOff
 
 LATENCIES = 1000.0
 LEAST_S = 1e-3

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from npexplore._kernels import engine
+from npexplore.engine.model import LAST_TICK, EngineModel
+from npexplore.engine.state import Integers, Snapshot, State
 from npexplore.errors import SimulationError
-from npexplore.solve.model import LAST_TICK, EngineModel
-from npexplore.solve.state import Integers, Snapshot, State
 
 FOREVER = np.int64(LAST_TICK)
 

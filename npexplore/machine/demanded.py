@@ -11,11 +11,11 @@ import numpy.typing as npt
 
 from npexplore.errors import ModelError
 from npexplore.machine.demands import Demands
-from npexplore.machine.expressions import Values
 from npexplore.machine.flows import flows
 from npexplore.machine.machine import Machine, Recorded
-from npexplore.machine.resources.base import Server
 from npexplore.machine.workload import Workload
+from npexplore.rows.expressions import Values
+from npexplore.rows.server import Server
 
 Floats = npt.NDArray[np.float64]
 V = TypeVar("V", float, Floats)

@@ -17,7 +17,7 @@ from npexplore._kernels import engine
 from npexplore.errors import ModelError
 
 if TYPE_CHECKING:
-    from npexplore.solve.model import EngineModel
+    from npexplore.engine.model import EngineModel
 
 Integers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from npexplore.engine.model import EngineModel, build
+from npexplore.engine.run import run
+from npexplore.engine.state import Integers
 from npexplore.errors import InputError, positive
 from npexplore.machine.machine import Machine
 from npexplore.machine.workload import Workload
-from npexplore.solve.model import EngineModel, build
-from npexplore.solve.run import run
-from npexplore.solve.state import Integers
 
 if TYPE_CHECKING:
     import pandas as pd

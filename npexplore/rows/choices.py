@@ -10,8 +10,8 @@ from typing import Literal, get_args
 
 from npexplore._kernels import engine
 from npexplore.errors import ModelError, UnknownNameError
-from npexplore.machine.assembler import Assembler
-from npexplore.machine.expressions import Operand, Variable
+from npexplore.rows.assembler import Assembler
+from npexplore.rows.expressions import Operand, Variable
 
 Policy = Literal["in_turn", "random", "key", "shortest"]
 POLICIES: tuple[str, ...] = get_args(Policy)

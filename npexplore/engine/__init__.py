@@ -1,0 +1,1 @@
+"""The event engine seen from above: a machine compiled to its arrays, run, watched, and its laws checked."""
