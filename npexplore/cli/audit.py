@@ -1,4 +1,4 @@
-"""`npexplore audit`: recompute published numbers from each other and report contradictions (fields: CONTRACT.md)."""
+"""`npexplore audit`: recompute published numbers from each other and report contradictions (docs/ledger.md)."""
 
 from collections import Counter
 

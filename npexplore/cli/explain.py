@@ -1,4 +1,4 @@
-"""`npexplore explain`: what a machine does with a workload, and why (fields: CONTRACT.md).
+"""`npexplore explain`: what a machine does with a workload, and why (fields: docs/studies.md).
 
 Exit status 3 if the workload's capture is damaged: what could be read is explained all the same.
 """

@@ -1,4 +1,4 @@
-"""`npexplore route`: forward captures through the golden router (CONTRACT.md).
+"""`npexplore route`: forward captures through the golden router (docs/golden.md).
 
 Exit status 0; 1 if a capture that is compared differs; 3 if an input was damaged, whose good packets are forwarded all
 the same.

@@ -1,4 +1,4 @@
-"""`npexplore solve`: answer a user's own network by bounds, queueing theory and simulation (CONTRACT.md)."""
+"""`npexplore solve`: answer a user's own network by bounds, queueing theory and simulation (docs/networks.md)."""
 
 from __future__ import annotations
 

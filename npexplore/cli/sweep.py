@@ -1,4 +1,4 @@
-"""`npexplore sweep`: answer many design points into a Parquet file that a stopped sweep goes on from (CONTRACT.md)."""
+"""`npexplore sweep`: answer many points into a Parquet file that a stopped sweep goes on from (docs/studies.md)."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`npexplore trace stats`: count and measure the packets of a capture in one pass (fields: CONTRACT.md).
+"""`npexplore trace stats`: count and measure the packets of a capture in one pass (docs/captures.md).
 
 Exit status 0 for a whole capture, also an empty one; 3 for a damaged one, whose good packets are counted all the same.
 """

@@ -85,7 +85,7 @@ class Ledger:
         return Facts(self)
 
     def frame(self) -> "pd.DataFrame":
-        """Return the rows as a table with CONTRACT's columns, `paper` and `frozen` (in `unit`); conditions as text."""
+        """Return the rows as a table with a file's columns, `paper` and `frozen` (in `unit`); conditions as text."""
         import pandas as pd
 
         columns = (*COLUMNS, "paper", "frozen")

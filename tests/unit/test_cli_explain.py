@@ -12,7 +12,7 @@ from npexplore.cli import main
 from npexplore.designs import DESIGNS
 from npexplore.paths import share
 
-CONTRACT = [
+FIELDS = [
     "throughput_bps", "rate_mpps", "counted", "bottleneck", "bounds", "queueing", "simulated", "utilization",
     "latency_ns", "drops", "sensitivity", "assumptions", "seed",
 ]  # fmt: skip
@@ -66,7 +66,7 @@ def test_designs_are_listed_with_their_knobs(capsys):
 
 def test_every_key_of_the_contract_is_there(capsys):
     found = document(capsys, "explain", "ixp2400", "--packet-bytes", "64", "--set", "hash_ns=2000")
-    assert list(found)[: len(CONTRACT)] == CONTRACT
+    assert list(found)[: len(FIELDS)] == FIELDS
     assert set(found["latency_ns"]) == {"mean", "p50", "p95", "p99"}
     assert all(set(share) == {"busy", "blocked"} for share in found["utilization"].values())
     assert found["sensitivity"][0]["knob"] == "hash_ns"
