@@ -35,6 +35,9 @@ def elsewhere(tmp_path, monkeypatch):
 @pytest.mark.parametrize("path", [p for p in DOCUMENTS if blocks(p, "python")], ids=lambda p: p.name)
 def test_examples_run(path, elsewhere, capsys):
     space = {}
+    for block in blocks(path, "toml"):
+        if named := re.match(r"# (\w+\.toml)\n", block):  # a file that the examples read
+            Path(named[1]).write_text(block)
     for block in blocks(path, "python"):
         for name in re.findall(r'"([\w.]+\.pcap[\w.]*)"', block):  # stands for a capture of the reader's
             shutil.copy(ROOT / "data" / "captures" / "zeek_wikipedia.pcap", name)

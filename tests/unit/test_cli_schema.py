@@ -32,8 +32,10 @@ def test_every_kind_has_an_example():
     assert {kind for kind, _ in EXAMPLES} == set(SCHEMAS)
 
 
-def test_the_documented_machine_obeys_the_schema():
+def test_the_documented_machines_and_part_obey_their_schemas():
     assert faults("machine", tomllib.loads("name =" + DOCUMENTED)) == []
+    for kind, name in (("part", "dma"), ("machine", "copier")):
+        assert faults(kind, tomllib.loads(PAGE.partition(f"# {name}.toml")[2].partition("```")[0])) == []
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,9 @@ class Formulas:
                 if name not in self.names:
                     raise UnknownNameError("name", name, [*self.names, *FUNCTIONS])
                 return self.names[name]
-            case ast.Attribute(value=ast.Name(id=owner), attr=attribute) if owner in self.open_names:
+            case ast.Attribute(value=ast.Name(id=owner), attr=attribute) if (
+                owner in self.open_names and not attribute.startswith("_")
+            ):
                 return getattr(self.names[owner], attribute)
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 return -self.value(operand)
