@@ -253,7 +253,7 @@ figure.update_yaxes(type="log", rangemode="normal", dtick=1, tickformat=",")
 # paper's own Fig. 10 allows this thread 40,000 packets/s, its Fig. 9 needs 74,400. *(Fig. 9)*
 
 # %%
-readings["receivers of the machine"] = diffserv.coupled(router, 1, diffserv.FIGURE_9_FLOWS)
+readings["receivers of the machine"] = diffserv.coupled(router, 1, round(diffserv.limit_of("fig9.flows")))
 fig9 = pd.concat([diffserv.flows(bench, (0.5, 1.0)).assign(reading=name) for name, bench in readings.items()])
 figure = curves(
     fig9.assign(load=fig9["load"].map("load {:.0%}".format)), "flow", "sent_pps", "load", step=True, height=400,
@@ -276,7 +276,7 @@ captures = {
 }  # fmt: skip
 packets = {name: npx.read_capture(share("data", "captures", file)).columns for name, file in captures.items()}
 sources = remedy.of_captures(packets)
-sources["500 flows in turn"] = remedy.in_turn(diffserv.FIGURE_9_FLOWS)
+sources["500 flows in turn"] = remedy.in_turn(round(diffserv.limit_of("fig9.flows")))
 hits = remedy.hit_ratios(sources)
 figure = curves(
     hits, "entries", "hit", "source", title="Packets whose flow a cache holds", log_x=True,

@@ -468,7 +468,7 @@ tables.table(performance.compared(quick, others).rename(columns=heads), digits=4
 
 # %%
 rows = []
-for configuration in virtual_routers.CONFIGURATIONS:
+for configuration in virtual_routers.CONFIGURATIONS.value:
     for method in virtual_routers.METHODS:
         parts = virtual_routers.consolidate(np_, configuration, method)
         rows.append((configuration, method, virtual_routers.area(parts), virtual_routers.grouping(parts)))

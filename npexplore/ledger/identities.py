@@ -94,6 +94,31 @@ def evaluate(expression: str, values: Mapping[str, Interval]) -> Interval:
     return walk(tree)
 
 
+def exponents(expression: str) -> dict[str, float] | None:
+    """Return the power of each key in an expression that is a product of powers of keys; None for any other."""
+    keys = _KEY.findall(expression)
+    numbers = iter(range(len(keys)))
+    tree = syntax.expression(_KEY.sub(lambda _: f"_{next(numbers)}", expression))
+
+    def walk(node: ast.expr) -> dict[str, float] | None:
+        match node:
+            case ast.Constant():
+                return {}
+            case ast.Name(id=variable):
+                return {keys[int(variable[1:])]: 1.0}
+            case ast.BinOp(left=left, op=ast.Mult() | ast.Div() as op, right=right):
+                one, other, sign = walk(left), walk(right), 1.0 if isinstance(op, ast.Mult) else -1.0
+                if one is None or other is None:
+                    return None
+                return {key: one.get(key, 0.0) + sign * other.get(key, 0.0) for key in {**one, **other}}
+            case ast.BinOp(left=left, op=ast.Pow(), right=ast.Constant(value=int() | float() as power)):
+                base = walk(left)
+                return None if base is None else {key: power * value for key, value in base.items()}
+        return None
+
+    return walk(tree)
+
+
 def read(file: Path) -> Iterator[Identity]:
     """Yield the identities of one paper; `each` repeats one with words <name> replaced. Raises InputError."""
     try:
