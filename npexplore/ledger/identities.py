@@ -20,7 +20,7 @@ from npexplore.ledger.intervals import Interval, largest, mean, smallest
 
 _RELATION = re.compile(r"(<=|>=|!=|=)")
 _KEY = re.compile(r"\{([^{}]+)\}")
-_FIELDS = ("id", "reading", "formula", "explanation", "remark", "each", "within")
+_FIELDS = ("id", "reading", "formula", "explanation", "remark", "each", "within", "hypothesis")
 _OPERATORS: dict[type[ast.operator], Callable[[Interval, Interval], Interval]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -40,7 +40,8 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
     """One formula with its reading: what it assumes of the printed words.
 
     `explanation` is for when it fails, `remark` for when it holds. `within` replaces the left key's interval by its
-    point and this relative margin, where the ledger's interval was set wide by hand.
+    point and this relative margin, where the ledger's interval was set wide by hand. `hypothesis`: it is asked what
+    would hold if a number were printed wrongly, so that the numbers as they stand do not follow from it.
     """
 
     paper: str
@@ -50,6 +51,7 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
     explanation: str | None
     remark: str | None
     within: float | None
+    hypothesis: bool = False
 
     @property
     def sides(self) -> tuple[str, str, str]:
@@ -155,4 +157,5 @@ def _identity(paper: str, entry: Mapping[str, Any], words: Mapping[str, object])
         explanation=fill("explanation"),
         remark=fill("remark"),
         within=entry.get("within"),
+        hypothesis=bool(entry.get("hypothesis")),
     )

@@ -4,7 +4,7 @@ A product of powers is a linear equation in logarithms. What is known K fixes ln
 these equations without the columns of K. Any other equation gives the one number of it that is not known; where it has
 min, max or ceil, only the side that is a number alone. An order says whether a claim (`up to`, `more than`) holds whose
 other side is known; a band fixes no other number. A formula that the audit finds inconsistent ties nothing, nor does
-one that it cannot decide yet and has an explanation for.
+one that it cannot decide yet and has an explanation for, nor a hypothesis.
 """
 
 from __future__ import annotations
@@ -105,6 +105,8 @@ class Ties:
 
 
 def _holds(identity: Identity, verdict: str) -> bool:
+    if identity.hypothesis:
+        return False
     return verdict == "consistent" or (verdict == "undecidable" and identity.explanation is None)
 
 

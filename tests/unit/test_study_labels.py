@@ -96,7 +96,7 @@ def test_powers_of_products():
 
 
 def identity(formula, **more):
-    told = {"explanation": None, "remark": None, "within": None, **more}
+    told = {"reading": "planted", "explanation": None, "remark": None, "within": None, **more}
     return Identity(paper="gorilla", id=formula, formula=formula, **told)
 
 
@@ -137,8 +137,9 @@ def test_other_equations_give_the_last_that_is_missing():
     assert known(ties("{d} = ceil({d} / 4) * 4")) == []
 
 
-def test_contradictions_tie_nothing():
+def test_contradictions_and_hypotheses_tie_nothing():
     assert known(ties("{a} = {b}"), "b") == ["b"]
+    assert known(ties(identity("{a} = 2 * {b}", hypothesis=True)), "b") == ["b"]
     assert known(ties("{a} = 2 * {b}"), "b") == ["a", "b"]
 
 
