@@ -81,9 +81,9 @@ def test_hints_and_free_parameters_are_counted_from_the_trace():
 def test_why_names_what_was_read_and_the_rows_it_follows_from():
     reads = {"d/x": read(fitted_to=(N0, N50))}
     assert LABELS.because(LEDGER["ixp2400.fig9.loss50"], reads) == (
-        "calibrated", f"d/x fitted to rows from which it follows: {N0}, {N50}"
+        "calibrated", f"d/x was fitted to rows from which it follows: {N0}, {N50}"
     )  # fmt: skip
-    assert LABELS.because(LEDGER[N0], reads)[1] == "d/x fitted to it"
+    assert LABELS.because(LEDGER[N0], reads)[1] == "d/x was fitted to it"
 
 
 # ---- ties

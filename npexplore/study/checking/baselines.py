@@ -63,9 +63,7 @@ class Reader:
         found = []
         for both, apart in alike:
             if len(apart) == 2 and self._value(row, both):
-                sides = [
-                    [other for at, other in by_knob.get(knob, ()) if at == self._of(both, knob)] for knob in apart
-                ]
+                sides = [[other for at, other in by_knob.get(knob, ()) if at == self._of(both, knob)] for knob in apart]
                 found += [
                     self._value(row, one) * self._value(row, two) / self._value(row, both)
                     for one in sides[0] for two in sides[1]

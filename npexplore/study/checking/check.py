@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
-from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,14 +19,16 @@ from npexplore.designs import DESIGNS, design
 from npexplore.errors import InputError, one_of
 from npexplore.ledger import Ledger, Row, load
 from npexplore.machine.parameters import Value
-from npexplore.reads import SOLVER, Reads, names, reading
+from npexplore.reads import SOLVER, Reads, names
 from npexplore.solve.intervals import interval
-from npexplore.solve.prediction import Prediction
 from npexplore.study.checking.labels import Labels, free, hints
-from npexplore.study.checking.quantities import MissingError, Quantity, quantity_of, whole
+from npexplore.study.checking.quantities import Quantity, quantity_of
 from npexplore.study.checking.results import Results
+from npexplore.study.checking.scores import lines
+from npexplore.study.checking.sets import designs_with_sets, load_sets
 from npexplore.study.checking.sources import check_sources
-from npexplore.study.sweeping.points import Point, Predictions
+from npexplore.study.checking.values import best_of, judged, value_of, whole_of
+from npexplore.study.sweeping.points import Predictions
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,7 +36,8 @@ if TYPE_CHECKING:
 ROLES = ("calibration", "check", "withheld", "blind")
 FIELDS = (
     "key", "role", "kind", "quantity", "unit", "published", "point", "lo", "hi", "bounds", "queueing", "simulated",
-    "ci95", "best", "error", "label", "prototype_hints", "verdict", "reason", "same_as", "frozen", "parts", "reads",
+    "ci95", "best", "error", "label", "prototype_hints", "verdict", "reason", "same_as", "frozen", "parts", "range",
+    "reads",
 )  # fmt: skip
 
 
@@ -44,7 +46,8 @@ class Check:
     """The cross-check table. rows: dicts with FIELDS; alternatives: name -> {key: best value} of other structures.
 
     predictions: what the rows were judged by, for whoever asks for the same points again. traces: by key, everything
-    that was read for the row's value. results: a user's numbers beside the published ones and ours
+    that was read for the row's value. ledger: what was compared with. sets: by design, what each of its recorded
+    parameter sets makes of the rows. results: a user's numbers beside the published ones and ours
     (study/checking/results.py), None where he gave none.
     """
 
@@ -53,12 +56,21 @@ class Check:
     alternatives: dict[str, dict[str, float | None]] = field(default_factory=dict)
     predictions: Predictions | None = field(default=None, repr=False)
     traces: dict[str, Reads] = field(default_factory=dict, repr=False)
+    ledger: Ledger | None = field(default=None, repr=False)
+    sets: dict[str, list[dict[str, float | None]]] = field(default_factory=dict, repr=False)
     results: list[dict[str, Any]] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON document of `npexplore check`."""
         own = {} if self.results is None else {"results": self.results}
-        return {"version": __version__, "rows": self.rows, "free_parameters": self.free_parameters, **own}
+        return {
+            "version": __version__, "rows": self.rows, "scores": self.scores(),
+            "free_parameters": self.free_parameters, **own,
+        }  # fmt: skip
+
+    def scores(self) -> list[dict[str, Any]]:
+        """Return the scores by group (study/checking/scores.py)."""
+        return lines(self, self.ledger or load())
 
     def frame(self) -> pd.DataFrame:
         """Return the rows as a table; alternatives are columns `alternative: NAME`."""
@@ -82,22 +94,30 @@ class Check:
 def check(
     designs: Sequence[str] | None = None,
     *,
+    keys: Sequence[str] | None = None,
     seeds: int = 3,
     packets: int = 10_000,
     ledger: Ledger | None = None,
     results: Results | None = None,
     alternatives: bool = False,
+    sets: bool = False,
     executor: Executor | None = None,
 ) -> Check:
     """Predict every published number of some designs (None: of all papers) and compare.
 
-    seeds: replications of the simulation. results: a user's own numbers; those that nobody published are predicted
-    too. alternatives: also predict with each structure that calibration does not rule out. Raises UnknownNameError.
+    keys: only these rows. seeds: replications of the simulation. results: a user's own numbers; those that nobody
+    published are predicted too. alternatives: also predict with each structure that calibration does not rule out.
+    sets: also predict with each recorded set of parameters that calibration admits (models/sets). Raises
+    UnknownNameError, InputError.
     """
     published = ledger or load()
     known = {row.design for row in published} | set(DESIGNS)
     chosen = None if designs is None else {one_of("design", name, known) for name in designs}
-    rows = [row for row in published.select(roles=ROLES) if chosen is None or row.design in chosen]
+    named = None if keys is None else {published[key].key for key in keys}
+    rows = [
+        row for row in published.select(roles=ROLES)
+        if (chosen is None or row.design in chosen) and (named is None or row.key in named)
+    ]  # fmt: skip
     own = [] if results is None else [row for row in results.own if chosen is None or row.design in chosen]
     modelled = [(row, quantity) for row in (*rows, *own) if row.design in DESIGNS and (quantity := quantity_of(row))]
     points = [point for row, quantity in modelled for point in check_sources(row, quantity.points)]
@@ -105,6 +125,7 @@ def check(
     predictions.fetch(points, executor)
     judge = _Judge(published, predictions)
     out = Check([judge.entry(row) for row in rows], {}, predictions=predictions, traces=judge.traces)
+    out.ledger = published
     out.free_parameters = _free(rows, judge.traces)
     if results is not None:
         unpublished = [judge.entry(row) for row in own]
@@ -113,10 +134,30 @@ def check(
             entry["results"] = results(row)
     if alternatives:
         for name, changed in _alternatives(row for row, _ in modelled).items():
-            other = Predictions(seeds=(1,), packets=packets, overrides=changed, solvers=("bounds", "simulation"))
-            other.fetch(points, executor, name)
-            out.alternatives[name] = {row.key: _best(row, quantity, other).number for row, quantity in modelled}
+            out.alternatives[name] = _with(changed, modelled, packets, executor, name)
+    if sets:
+        for name in sorted({row.design for row, _ in modelled} & set(designs_with_sets())):
+            mine = [(row, quantity) for row, quantity in modelled if row.design == name]
+            out.sets[name] = [_with(one.set, mine, packets, executor, f"{name}, sets") for one in load_sets(name)]
+            _swings(out.rows, out.sets[name])
     return out
+
+
+def _with(
+    changed: Mapping[str, Value], modelled: Sequence[tuple[Row, Quantity]], packets: int, executor: Executor | None,
+    label: str,
+) -> dict[str, float | None]:  # fmt: skip
+    """Return what the rows come to with some parameters changed."""
+    other = Predictions(seeds=(1,), packets=packets, overrides=changed, solvers=("bounds", "simulation"))
+    other.fetch([point for row, quantity in modelled for point in quantity.points(row)], executor, label)
+    return {row.key: best_of(row, quantity, other).number for row, quantity in modelled}
+
+
+def _swings(rows: Iterable[dict[str, Any]], sets: Sequence[Mapping[str, float | None]]) -> None:
+    """Note for each row the least and the most that sets of parameters make of it."""
+    for entry in rows:
+        found = [x for one in sets if (x := one.get(entry["key"])) is not None]
+        entry["range"] = [min(found), max(found)] if found else entry["range"]
 
 
 def _alternatives(rows: Iterable[Row]) -> dict[str, dict[str, Value]]:
@@ -134,20 +175,6 @@ def _free(rows: Iterable[Row], traces: Mapping[str, Reads]) -> dict[str, list[st
         if row.key in traces:
             found.setdefault(row.design, set()).update(free(traces[row.key].values()))
     return {name: sorted(names) for name, names in found.items()}
-
-
-class _Best(NamedTuple):
-    """What the recommended solver says: by seed, their mean, its parts where a row has several, what was read."""
-
-    values: list[float | bool | None]
-    value: float | bool | None
-    parts: dict[str, float | bool] | None
-    reads: Reads
-
-    @property
-    def number(self) -> float | None:
-        """The value as a number."""
-        return None if self.value is None else float(self.value)
 
 
 @dataclass
@@ -176,12 +203,12 @@ class _Judge:
         if quantity is None:
             told = f"no rule says how {row.quantity!r} follows from a run"
             return entry | {"verdict": "not_predictable", "reason": told}
-        best = _best(row, quantity, self.predictions)
-        bounds = _value(row, quantity, lambda point: self.predictions.at(point, "bounds", 0))
-        queueing = _value(row, quantity, lambda point: self.predictions.at(point, "queueing", 0))
-        entry["bounds"], entry["best"] = _told(bounds), "bounds" if quantity.solver == "exact" else "simulated"
+        best = best_of(row, quantity, self.predictions)
+        bounds = value_of(row, quantity, lambda point: self.predictions.at(point, "bounds", 0))
+        queueing = value_of(row, quantity, lambda point: self.predictions.at(point, "queueing", 0))
+        entry["bounds"], entry["best"] = whole_of(bounds), "bounds" if quantity.solver == "exact" else "simulated"
         if quantity.solver != "exact" or quantity.points(row):
-            entry["queueing"] = _told(queueing)
+            entry["queueing"] = whole_of(queueing)
         if quantity.solver != "exact":
             numbers = [float(v) for v in best.values if v is not None and not isinstance(v, bool)]
             entry["simulated"] = best.value
@@ -216,61 +243,3 @@ class _Judge:
         reasons = design(row.design).parameters.file.reason
         measurement = self.ledger.measurement(row.key) if row.key in self.ledger else row.key
         return reasons.get(measurement, reasons.get(row.key, "no explanation found yet"))
-
-
-WORST = ("withheld", "off", "close", "inside")
-
-
-def judged(row: Row, value: float | bool, parts: Mapping[str, float | bool] | None) -> str:
-    """Return the verdict on a prediction: of a claim over several parts the worst of theirs, else of the value."""
-    if row.kind == "number" or not parts:
-        return row.verdict(value)
-    return min((row.verdict(part) for part in parts.values()), key=WORST.index)
-
-
-def _value(
-    row: Row, quantity: Quantity, get: Callable[[Point], Prediction | None]
-) -> float | bool | dict[str, float | bool] | None:
-    """Return a row's number in its unit, or its parts; None where a solver gives none."""
-
-    def known(point: Point) -> Prediction:
-        prediction = get(point)
-        if prediction is None:
-            raise MissingError
-        return prediction
-
-    def told(value: float | bool) -> float | bool:
-        return value if isinstance(value, bool) else row.from_si(value)
-
-    try:
-        value = quantity.value(row, known)
-    except MissingError:
-        return None
-    return {name: told(part) for name, part in value.items()} if isinstance(value, Mapping) else told(value)
-
-
-def _told(value: float | bool | Mapping[str, float | bool] | None) -> float | bool | None:
-    return None if value is None else whole(value)
-
-
-def _best(row: Row, quantity: Quantity, predictions: Predictions) -> _Best:
-    """Return what the recommended solver says of a row."""
-    solver = "bounds" if quantity.solver == "exact" else "simulation"
-    seeds = predictions.seeds if solver == "simulation" else (0,)
-    with reading() as reads:
-        found = [_value(row, quantity, partial(predictions.at, solver=solver, seed=seed)) for seed in seeds]
-    values = [_told(one) for one in found]
-    parts = None
-    if isinstance(found[0], Mapping) and len(found[0]) > 1:
-        tables = [one for one in found if isinstance(one, Mapping)]
-        means = {name: _mean([table.get(name) for table in tables]) for name in found[0]}
-        parts = {name: mean for name, mean in means.items() if mean is not None}
-    return _Best(values, _mean(values), parts, reads)
-
-
-def _mean(values: Sequence[float | bool | None]) -> float | bool | None:
-    if not values or any(v is None for v in values):
-        return None
-    if all(isinstance(v, bool) for v in values):
-        return all(bool(v) for v in values)
-    return float(np.mean([float(v) for v in values if v is not None]))

@@ -11,7 +11,7 @@ of the same quantity as a row that was fitted to. A value that was set for the r
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -25,6 +25,10 @@ from npexplore.units import UNITS
 LABELS = ("predicted", "post_hoc", "calibrated", "arithmetic")
 PROTOTYPE = "prototype"  # what a choice was made after that is no row: a published prototype
 INPUTS = ("knob", "fact", "row: input")
+REASONS = {
+    "predicted": "nothing read was fitted to it or chosen after it, nor to rows from which it follows",
+    "arithmetic": "no solver with contention took part, and it follows from inputs",
+}
 DIGITS = 3  # significant digits from which on a bare number that equals a published one is no chance
 
 
@@ -37,37 +41,54 @@ class Labels:
 
     def __call__(self, row: Row, reads: Reads) -> str:
         """Return a row's label; raises InputError for a read whose record names what it may not."""
-        return self.because(row, reads)[0]
-
-    def because(self, row: Row, reads: Reads) -> tuple[str, str]:
-        """Return a row's label and, in words, what it follows from."""
         mine = [read for read in reads.values() if read.kind != SOLVER]
         for read in mine:
             self._check(read)
-        behind = [read for read in mine if read.usual]
-        fitted = {key: read for read in behind for key in (*read.fitted_to, *self._restated(row, read))}
-        chosen = {key: read for read in behind for key in read.chosen_after if key != PROTOTYPE}
-        measurement = self.ledger.measurement(row.key) if row.key in self.ledger else row.key
-        inputs = self._ties.follow(self._inputs)
-        for label, keys in (("calibrated", fitted), ("post_hoc", fitted | chosen)):
-            known = [*keys, *(twin for key in fitted for twin in self._twins(key))]
-            own = any(self._end(key) == measurement for key in keys)
-            if own or measurement in self._ties.follow([*self._inputs, *known]) - inputs:
-                return label, self._told(label, row, measurement, keys)
-        if not contended(reads):
-            if all(_is_input(read) for read in mine):
-                return "arithmetic", "no solver took part, and everything read is input"
-            if measurement in inputs:
-                return "arithmetic", "no solver took part, and it follows from inputs by an identity of the audit"
-        return "predicted", "nothing read was fitted to it or chosen after it, nor to rows from which it follows"
+        for label in ("calibrated", "post_hoc"):
+            if self._tied(row, self.keys(row, reads, label)):
+                return label
+        inputs_alone = all(_is_input(read) for read in mine) or self._end(row.key) in self._given
+        return "arithmetic" if inputs_alone and not contended(reads) else "predicted"
 
-    def _told(self, label: str, row: Row, measurement: str, keys: Mapping[str, Read]) -> str:
-        word = "fitted to" if label == "calibrated" else "chosen after"
-        own = [key for key in keys if self._end(key) == measurement]
-        tied = own or sorted(key for key in keys if key.split(".", 1)[0] == row.key.split(".", 1)[0])
-        names = list(dict.fromkeys(keys[key].name for key in tied))
-        rows = "it" if own else f"rows from which it follows: {', '.join(tied[:6])}{', ...' if len(tied) > 6 else ''}"
-        return f"{', '.join(names[:4])}{' and others' if len(names) > 4 else ''} {word} {rows}"
+    def because(self, row: Row, reads: Reads) -> tuple[str, str]:
+        """Return a row's label and, in words, what it follows from."""
+        label = self(row, reads)
+        if label in ("predicted", "arithmetic"):
+            return label, REASONS[label]
+        keys = self.keys(row, reads, label)
+        if own := [key for key in keys if self._end(key) == self._end(row.key)]:
+            keys, rows = {key: keys[key] for key in own}, "it"
+        else:
+            for key in list(keys):  # those that it does not take are left out
+                rest = {name: behind for name, behind in keys.items() if name != key}
+                keys = rest if self._tied(row, rest) else keys
+            rows = f"rows from which it follows: {', '.join(keys)}"
+        names = list(dict.fromkeys(read.name for behind in keys.values() for read in behind))
+        told = f"{', '.join(names[:4])}{' and others' if len(names) > 4 else ''} {'was' if len(names) == 1 else 'were'}"
+        return label, f"{told} {'fitted to' if label == 'calibrated' else 'chosen after'} {rows}"
+
+    def keys(self, row: Row, reads: Reads, label: str) -> dict[str, list[Read]]:
+        """Return the rows that what was read was fitted to, or (label post_hoc) also chosen after, by key."""
+        found: dict[str, list[Read]] = {}
+        for read in reads.values():
+            if read.usual:
+                chosen = read.chosen_after if label == "post_hoc" else ()
+                for key in (*read.fitted_to, *self._restated(row, read), *chosen):
+                    if key != PROTOTYPE:
+                        found.setdefault(key, []).append(read)
+        return found
+
+    def _tied(self, row: Row, keys: Iterable[str]) -> bool:
+        """Whether a row is among some rows, or follows from them and inputs but not from inputs alone."""
+        known, mine = list(keys), self._end(row.key)
+        if any(self._end(key) == mine for key in known):
+            return True
+        twins = [twin for key in known for twin in self._twins(key)]
+        return mine in self._ties.follow([*self._inputs, *known, *twins]) - self._given
+
+    @cached_property
+    def _given(self) -> frozenset[str]:
+        return self._ties.follow(self._inputs)
 
     @cached_property
     def _ties(self) -> Ties:
@@ -82,7 +103,7 @@ class Labels:
 
     def _twins(self, fitted: str) -> list[str]:
         """Return the rows that print the same number of the same quantity as one that was fitted to."""
-        if fitted not in self.ledger:
+        if fitted not in self.ledger or self.ledger[fitted].role != "calibration":
             return []
         one = self.ledger[fitted]
         return [
