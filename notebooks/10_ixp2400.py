@@ -36,8 +36,7 @@ from npexplore.plot.curves import curves, levels
 from npexplore.plot.elasticity import elasticities
 from npexplore.plot.roofline import roofline
 from npexplore.plot.timeline import time_lines
-from npexplore.report import headline
-from npexplore.study.checking.scores import scores
+from npexplore.report import headline, scores
 from npexplore.study.explaining.explain import explain
 from npexplore.study.papers import ixp2400 as study
 from npexplore.study.papers import tables as data
@@ -87,10 +86,12 @@ drawings.dram(steps, dram.parameters)
 # ## Does it agree with what was published?
 #
 # Each row of this table is one published number. The model may read *calibration* rows; it never sees a *check* row.
-# **Label** is computed: `calibrated` if a parameter was fitted to the row, `post hoc` if a structure was chosen by
-# people who knew it, else `predicted`. **Hints** counts the assumptions behind a row that stem from an earlier
-# prototype. **Other structures** is the range over alternatives that calibration does not rule out. *Withheld* numbers
-# are predicted before anyone compares them. `inside` means inside what rounding leaves open, `close` within 5 %.
+# **Label** follows from what was read for the value: `calibrated` if something was fitted to the row, or to rows from
+# which it follows, `post hoc` if something was chosen after it or them, `arithmetic` if no solver took part, else
+# `predicted`. **Hints** counts assumptions behind a row that stem from an earlier prototype. **Other structures** is
+# the range over alternatives that calibration does not rule out. *Withheld* numbers are predicted before anyone
+# compares them. `inside` means inside what rounding leaves open, `close` within 5 % of a point, above 80 % busy of the
+# idle share too.
 
 # %%
 check = npx.check(["ixp2400", "ixp2400_dram"], seeds=3, packets=8192, alternatives=True)
@@ -104,26 +105,27 @@ tables.verdicts(judged)
 tables.cross_check(judged, {row.key: row.where for row in ledger})
 
 # %% [markdown]
-# In one line a group: errors of check rows, each measurement once. None was fitted to, but most are *post hoc*: the
-# structure of the DRAM controller was settled by somebody who had seen them.
+# In one line a group: errors of check rows, each measurement once, beside what a reader without a model would say of
+# the same rows. **Skill** is 1 - error / error of the best reader; red is what has none. Most rows are *post hoc*: the
+# structure of the DRAM controller was settled by somebody who had seen them. On the blind rows the skill is large by
+# one of them, the bank utilization; on most of the others, interpolation between visible rows is nearer than the model.
 
 # %%
-score = scores(check, ledger)
-tables.scores(score)
+scores(check)
 
 # %%
-rms = score.set_index("group")["rms"]
-headline("rms error of throughputs (Figs. 12-15), mostly post hoc", f"{rms['throughput, Figs. 12-15']:.1f} %")
+rms = {line["group"]: line["rms"] for line in check.scores() if not line["claims"]}
+headline("rms error of throughputs (Figs. 12-15), post hoc", f"{rms['throughput, Figs. 12-15']:.1f} %")
 
 # %%
 numeric = judged[judged["error"].notna() & (judged["role"] == "check") & judged["same_as"].isna()]
 good = numeric["verdict"].isin(("inside", "close")).sum()
-headline("check numbers within 5 %, post hoc ones included", f"{good} of {len(numeric)}")
+headline("check numbers inside or close, post hoc ones included", f"{good} of {len(numeric)}")
 
 # %%
 blind = judged[(judged["role"] == "blind") & judged["error"].notna()]
 within = blind["verdict"].isin(("inside", "close")).sum()
-headline("blind numbers within 5 % of what was predicted before they were known", f"{within} of {len(blind)}")
+headline("blind numbers inside or close, by what was predicted before they were known", f"{within} of {len(blind)}")
 
 # %% [markdown]
 # What the model was given, and what else would have fitted: parameters found from calibration rows are free parameters;

@@ -35,7 +35,7 @@ from npexplore.paths import share
 from npexplore.plot import soclib as drawings
 from npexplore.plot import tables, theme
 from npexplore.plot.curves import curves
-from npexplore.report import headline
+from npexplore.report import headline, scores
 from npexplore.study.papers import tables as data
 from npexplore.study.papers.soclib import performance as study
 from npexplore.study.papers.soclib import sets as study_sets
@@ -129,8 +129,10 @@ tables.table(went.astype(whole), digits=4)
 #
 # Four numbers are fitted, each to one calibration row: the work of a packet to the words that one processor delivered,
 # the memory accesses to the peak at 8, the cost of a sleeper to the peak at 27, the section under the lock to the peak
-# at 45. **Label** is computed: `calibrated`, `post hoc` if an assumption was chosen by people who knew the row, else
-# `predicted`. The withheld number of conflict cycles is predicted. The shares and the sum of Fig. 7 are arithmetic on
+# at 45. Two more decide the peak at 27 and count as fitted: the jitter and how processors start. **Label** follows from
+# what was read for the value: `calibrated` if something was fitted to the row, or to rows from which it follows (by
+# Little's law the throughput at the peak does), `post hoc` if something was chosen after it or them, else `predicted`.
+# The withheld number of conflict cycles is predicted. The shares and the sum of Fig. 7 are arithmetic on
 # its cycles, which the model takes over: these rows test the table, not the machine.
 
 # %%
@@ -140,6 +142,13 @@ tables.verdicts(judged)
 
 # %%
 tables.cross_check(judged, {row.key: row.where for row in ledger})
+
+# %% [markdown]
+# In one line a group, beside what a reader without a model would say of the same rows. **Skill** is 1 - error / error
+# of the best reader; red is what has none.
+
+# %%
+scores(check)
 
 # %%
 best = judged.set_index("key")["simulated"]

@@ -25,20 +25,29 @@ SHOWN = {
     type=click.Path(dir_okay=False),
     help="CSV of your own numbers (docs/studies.md): beside published ones and ours.",
 )
+@click.option("--sets", is_flag=True, help="Also over the parameter sets that calibration admits (minutes).")
+@click.option("--why", metavar="KEY", help="What the value of this row was read from, as sentences.")
 @click.option("--markdown", type=OutputFile(), help="Also write the table as a Markdown page.")
 @click.option("--strict", is_flag=True, help="Exit with 1 if a check row is off.")
 @json_option
 def command(
-    designs: tuple[str, ...], seeds: int, results: str | None, markdown: Path | None, strict: bool, as_json: bool
-) -> int:
+    designs: tuple[str, ...], seeds: int, results: str | None, sets: bool, why: str | None, markdown: Path | None,
+    strict: bool, as_json: bool,
+) -> int:  # fmt: skip
     """Print the cross-check table; with --strict, status 1 if a check is off."""
     from npexplore.study.checking.check import check
     from npexplore.study.checking.results import read_results
 
     theirs = read_results(results) if results else None
     wanted = designs or (None if theirs is None else theirs.designs)
-    found = check(wanted, seeds=seeds, results=theirs)
-    emit(found.to_dict(), lambda: _text(found.rows, found.results), as_json=as_json)
+    found = check(wanted, seeds=seeds, results=theirs, sets=sets, keys=None if why is None else [why])
+    if why is not None:
+        from npexplore.study.checking.why import why as told
+
+        emit(found.to_dict(), lambda: told(found, why), as_json=as_json)
+        return 0
+    document = found.to_dict()
+    emit(document, lambda: _text(found.rows, found.results, document["scores"]), as_json=as_json)
     if markdown is not None:
         from npexplore.ledger import load
         from npexplore.report.accuracy import accuracy
@@ -69,10 +78,25 @@ def _mine(results: list[dict[str, Any]]) -> str:
     return table(rows, MINE)
 
 
-def _text(rows: list[dict[str, Any]], results: list[dict[str, Any]] | None) -> str:
+def _scoreboard(lines: list[dict[str, Any]]) -> str:
+    """Return one line a paper; what has no skill is marked."""
+    from npexplore.plot.scoreboard import NONE, papers
+
+    rows = [
+        {
+            name: "" if text == NONE else f"{text} !" if red and name != "off" else text
+            for name, (text, red) in row.items()
+        }
+        for row in papers(lines)
+    ]
+    return table(rows, {name: name for name in rows[0]}) + "\n(!: no better than a reader without a model)"
+
+
+def _text(rows: list[dict[str, Any]], results: list[dict[str, Any]] | None, scores: list[dict[str, Any]]) -> str:
     if results is not None:
         return _mine(results)
     modelled = [row for row in rows if row["verdict"] != "not_modelled"]
     shown = [{**row, "error": None if row["error"] is None else f"{100 * row['error']:+.1f} %"} for row in modelled]
     counts = Counter(row["verdict"] for row in rows)
-    return table(shown, SHOWN) + "\n\n" + ", ".join(f"{n} {name}" for name, n in counts.most_common())
+    told = table(shown, SHOWN) + "\n\n" + ", ".join(f"{n} {name}" for name, n in counts.most_common())
+    return f"{told}\n\n{_scoreboard(scores)}" if scores else told

@@ -2,6 +2,7 @@
 
 A point is asked several times (by solver, by seed), and between two questions nothing changes. Only build functions of
 this package are known to depend on their parameters alone; a user's own machine is made anew for every question.
+What is kept keeps what was read for it, and notes it with every use (npexplore/reads.py).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from npexplore.machine.demanded import Demanded, demanded
 from npexplore.machine.machine import Machine
 from npexplore.machine.parameters import Parameters, Value
 from npexplore.machine.workload import Workload
+from npexplore.reads import Reads, note_all, reading
 
 if TYPE_CHECKING:
     from npexplore.designs.base import Design
@@ -34,16 +36,21 @@ class Programs:
     parameters: Parameters  # nobody else reads them: `hangs_on` is what the machine and its programs read
     machine: Machine
     workload: Workload
+    reads: Reads = field(default_factory=dict)  # made for the machine
     hangs_on: dict[str, Value] | None = None  # None until the rows are there: more may be read
     _demanded: Demanded | None = None
+    _demanded_reads: Reads = field(default_factory=dict)
     _compiler: MachineCompiler | None = None
+    _compiler_reads: Reads = field(default_factory=dict)
     _making: Lock = field(default_factory=Lock)
 
     def demanded(self, workload: Workload) -> Demanded:
         """Return the demands; raises RefusedError or ModelError where there are none."""
         with self._making:
             if self._demanded is None:
-                self._demanded = demanded(self.machine, self.workload)
+                with reading() as self._demanded_reads:
+                    self._demanded = demanded(self.machine, self.workload)
+            note_all(self._demanded_reads)
             return replace(self._demanded, workload=workload)
 
     def model(self, workload: Workload) -> EngineModel:
@@ -52,9 +59,13 @@ class Programs:
 
         with self._making:
             if self._compiler is None:
-                self._compiler = MachineCompiler(self.machine, self.workload)
-                self._demanded = self._demanded or self._compiler.demanded()
-                self.hangs_on = {name: self.parameters[name] for name in sorted(self.parameters.read)}
+                with reading() as self._compiler_reads:
+                    self._compiler = MachineCompiler(self.machine, self.workload)
+                if self._demanded is None:  # of the same programs: nothing else is read
+                    self._demanded, self._demanded_reads = self._compiler.demanded(), self._compiler_reads
+                changed, known = self.parameters.changed(), self.parameters.file.parameter
+                self.hangs_on = {k: changed.get(k, known[k].value) for k in sorted(self.parameters.read)}
+            note_all(self._compiler_reads)
             found = None if self._demanded is None else replace(self._demanded, workload=workload)
             return self._compiler.model(workload, found)
 
@@ -77,6 +88,7 @@ class Prepared:
     programs: Programs
     workload: Workload
     build: Callable[..., object]
+    reads: Reads = field(default_factory=dict)  # made for the packets
     _demanded: Demanded | None = None
     _model: EngineModel | None = None
     _making: Lock = field(default_factory=Lock)
@@ -91,6 +103,7 @@ class Prepared:
         with self._making:
             if self._demanded is None:
                 self._demanded = self.programs.demanded(self.workload)
+            note_all(self.programs._demanded_reads)
             return self._demanded
 
     def model(self) -> EngineModel:
@@ -99,6 +112,7 @@ class Prepared:
             if self._model is None:
                 self._model = self.programs.model(self.workload)
                 self._demanded = self._demanded or self._model.demanded
+            note_all(self.programs._compiler_reads)
             return self._model
 
 
@@ -113,8 +127,13 @@ def prepared(design: Design, given: Workload | None) -> Prepared:
         found = _kept.get(key)
         if found is not None:
             _kept.move_to_end(key)
-            return found
-    made = _made(design, design.workload(given), shared=key is not None)
+    if found is not None:
+        note_all(found.programs.reads | found.reads)
+        return found
+    with reading() as reads:
+        workload = design.workload(given)
+    made = _made(design, workload, key is not None, reads)
+    note_all(made.programs.reads)
     if key is not None and len(made.workload.packet_bytes) <= LARGEST:
         with _keeping:
             made = _kept.setdefault(key, made)
@@ -123,16 +142,21 @@ def prepared(design: Design, given: Workload | None) -> Prepared:
     return made
 
 
-def _made(design: Design, workload: Workload, shared: bool) -> Prepared:
-    """Return a design with its packets; the programs are those of a kept one that differs in nothing they read."""
+def _made(design: Design, workload: Workload, shared: bool, reads: Reads) -> Prepared:
+    """Return a design with its packets; the programs are those of a kept one that differs in nothing they read.
+
+    reads: made for the packets.
+    """
     if shared and len(workload.packet_bytes) <= LARGEST:
         with _keeping:
             kept = [one.programs for one in _kept.values() if one.build is design.build]
         for programs in reversed(kept):
             if programs.serves(design, workload):
-                return Prepared(programs, workload, design.build)
+                return Prepared(programs, workload, design.build, reads)
     fresh = replace(design, parameters=design.parameters.with_())
-    return Prepared(Programs(fresh.parameters, fresh.machine(), workload), workload, design.build)
+    with reading() as of_machine:
+        machine = fresh.machine()
+    return Prepared(Programs(fresh.parameters, machine, workload, of_machine), workload, design.build, reads)
 
 
 def _key(design: Design, given: Workload | None) -> Hashable:

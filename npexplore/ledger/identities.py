@@ -20,7 +20,7 @@ from npexplore.ledger.intervals import Interval, largest, mean, smallest
 
 _RELATION = re.compile(r"(<=|>=|!=|=)")
 _KEY = re.compile(r"\{([^{}]+)\}")
-_FIELDS = ("id", "reading", "formula", "explanation", "remark", "each", "within")
+_FIELDS = ("id", "reading", "formula", "explanation", "remark", "each", "within", "hypothesis")
 _OPERATORS: dict[type[ast.operator], Callable[[Interval, Interval], Interval]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -40,7 +40,8 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
     """One formula with its reading: what it assumes of the printed words.
 
     `explanation` is for when it fails, `remark` for when it holds. `within` replaces the left key's interval by its
-    point and this relative margin, where the ledger's interval was set wide by hand.
+    point and this relative margin, where the ledger's interval was set wide by hand. `hypothesis`: it is asked what
+    would hold if a number were printed wrongly, so that the numbers as they stand do not follow from it.
     """
 
     paper: str
@@ -50,6 +51,7 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
     explanation: str | None
     remark: str | None
     within: float | None
+    hypothesis: bool = False
 
     @property
     def sides(self) -> tuple[str, str, str]:
@@ -94,6 +96,31 @@ def evaluate(expression: str, values: Mapping[str, Interval]) -> Interval:
     return walk(tree)
 
 
+def exponents(expression: str) -> dict[str, float] | None:
+    """Return the power of each key in an expression that is a product of powers of keys; None for any other."""
+    keys = _KEY.findall(expression)
+    numbers = iter(range(len(keys)))
+    tree = syntax.expression(_KEY.sub(lambda _: f"_{next(numbers)}", expression))
+
+    def walk(node: ast.expr) -> dict[str, float] | None:
+        match node:
+            case ast.Constant():
+                return {}
+            case ast.Name(id=variable):
+                return {keys[int(variable[1:])]: 1.0}
+            case ast.BinOp(left=left, op=ast.Mult() | ast.Div() as op, right=right):
+                one, other, sign = walk(left), walk(right), 1.0 if isinstance(op, ast.Mult) else -1.0
+                if one is None or other is None:
+                    return None
+                return {key: one.get(key, 0.0) + sign * other.get(key, 0.0) for key in {**one, **other}}
+            case ast.BinOp(left=left, op=ast.Pow(), right=ast.Constant(value=int() | float() as power)):
+                base = walk(left)
+                return None if base is None else {key: power * value for key, value in base.items()}
+        return None
+
+    return walk(tree)
+
+
 def read(file: Path) -> Iterator[Identity]:
     """Yield the identities of one paper; `each` repeats one with words <name> replaced. Raises InputError."""
     try:
@@ -130,4 +157,5 @@ def _identity(paper: str, entry: Mapping[str, Any], words: Mapping[str, object])
         explanation=fill("explanation"),
         remark=fill("remark"),
         within=entry.get("within"),
+        hypothesis=bool(entry.get("hypothesis")),
     )

@@ -15,16 +15,19 @@ import msgspec
 
 from npexplore import units
 from npexplore.errors import InputError, UnknownNameError, one_of
+from npexplore.ledger.rules import rule
 
 KINDS = ("number", "bound", "ordinal", "shape", "text")
 ROLES = ("input", "calibration", "check", "withheld", "blind", "context")
 READABLE = ("input", "calibration")  # the roles a model may obtain
-CLOSE = 0.05
+CLOSE, IDLE_ABOVE = rule("verdict.close"), rule("verdict.idle_above")
+SHARES = ("utilization", "mean utilization")  # quantities that have an idle share
 
 Verdict = Literal["inside", "close", "off", "withheld"]
 Knobs = Mapping[str, tuple[str, ...]]  # knob -> allowed words; empty where any number or range is allowed
 
 _KEY = re.compile(r"[a-z][a-z0-9_]*(\.[a-z0-9_-]+)+")
+_BAND = re.compile(r"\bband\b|\bcut off\b")  # in a note: how wide the interval is was set by hand
 _RANGE = re.compile(r"\d+(\.\d+)?\.\.\d+(\.\d+)?")
 
 
@@ -114,7 +117,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     def verdict(self, x: float | bool) -> Verdict:
         """Judge a prediction: a number in `unit`, or for a claim without an interval whether it holds.
 
-        `inside` the interval; `close` when within 5 % of the point of a number or an end of a bound; else `off`.
+        `inside` the interval; `close` when within 5 % of the point of a number (of a high utilization: of the idle
+        share too); else `off`. A band has no margin: its ends are where it was wide already.
         """
         if self.role == "withheld":
             return "withheld"
@@ -124,8 +128,15 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
             return "inside" if x else "off"
         if self.inside(x):
             return "inside"
-        ends = {"number": (self.point,), "bound": (self.lo, self.hi)}.get(self.kind, ())
-        return "close" if any(end is not None and abs(x - end) <= CLOSE * abs(end) for end in ends) else "off"
+        return "close" if self.kind == "number" and self._close(x) else "off"
+
+    def _close(self, x: float) -> bool:
+        """Whether `x` misses the point by little, and the idle share above the point of a high utilization too."""
+        assert self.point is not None
+        allowed, full = CLOSE.value * abs(self.point), self.from_si(1.0)
+        if self.quantity in SHARES and self.point > IDLE_ABOVE.value * full:
+            allowed = min(allowed, CLOSE.value * (full - self.point))
+        return bool(abs(x - self.point) <= allowed)
 
 
 COLUMNS = Row.__struct_fields__[:-3]  # as they stand in the files; `paper` and `line` say where that is
@@ -201,7 +212,23 @@ def _fault(row: Row) -> str | None:
     met = row.kind == "number" or (row.kind == "bound" and row.value[0] not in "<>")  # a bound like <4 is not reached
     if met and point is not None and not row.inside(point):
         return f"column 'point' must lie in lo..hi, got {point!r} outside {lo!r}..{hi!r}"
+    if row.kind == "number" and not _BAND.search(row.note) and _too_wide(row):
+        return f"a number may be as wide as its digits, or 'note' tells of its band, got {row.value!r} {lo!r}..{hi!r}"
     return None
+
+
+def _too_wide(row: Row) -> bool:
+    """Whether lo..hi is more than the printed digits leave open: half of the last one that is not a nought at the end.
+
+    What is printed in words leaves open what its writer says.
+    """
+    digits = re.search(r"\d[\d ,]*\.?\d*", row.value)
+    if digits is None or row.point is None or row.lo is None or row.hi is None:
+        return False
+    whole, _, after = re.sub(r"[ ,]", "", digits[0]).partition(".")
+    ends = len(whole) - len(whole.rstrip("0")) if whole.strip("0") and not after else 0
+    half = 10.0 ** (ends - len(after)) / 2 + 1e-9 * abs(row.point)
+    return row.lo < row.point - half or row.hi > row.point + half
 
 
 def finite(text: str, place: str) -> float:

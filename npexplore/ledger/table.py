@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from npexplore import units
 from npexplore.errors import InputError, UnknownNameError, one_of
 from npexplore.ledger.records import COLUMNS, READABLE, ROLES, Row
+from npexplore.reads import Read, note
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,6 +27,7 @@ class Ledger:
             self._rows[row.key] = row
         for row in self._rows.values():
             self._check_same(row)
+        self._facts: Facts | None = None
 
     def __getitem__(self, key: str) -> Row:
         if key not in self._rows:
@@ -82,7 +84,8 @@ class Ledger:
 
     def facts(self) -> "Facts":
         """Return the view for models: input and calibration rows."""
-        return Facts(self)
+        self._facts = self._facts or Facts(self)
+        return self._facts
 
     def frame(self) -> "pd.DataFrame":
         """Return the rows as a table with a file's columns, `paper` and `frozen` (in `unit`); conditions as text."""
@@ -134,13 +137,16 @@ class Facts:
             )
         if key not in self._rows:
             raise UnknownNameError("ledger row", key, self._rows)
-        return self._rows[key]
+        row = self._rows[key]
+        fitted = (key,) if row.role == "calibration" else ()  # to read a calibration row is to be fitted to it
+        note(Read(key, f"row: {row.role}", row.value, f"{row.paper}.csv", row.unit, fitted_to=fitted, row=key))
+        return row
 
     def __contains__(self, key: object) -> bool:
         return key in self._rows
 
     def __iter__(self) -> Iterator[Row]:
-        return iter(self._rows.values())
+        return (self[key] for key in self._rows)
 
     def __len__(self) -> int:
         return len(self._rows)

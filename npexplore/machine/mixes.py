@@ -16,6 +16,7 @@ import numpy as np
 from npexplore.errors import InputError, ModelError, UnknownNameError
 from npexplore.machine.workload import Integers, Workload
 from npexplore.paths import share
+from npexplore.reads import Read, note
 from npexplore.toml import decode
 
 if TYPE_CHECKING:
@@ -36,13 +37,14 @@ class Component(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class Target(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The mean number of cells that the fitted share must give."""
+    """The mean number of cells that the fitted share must give; row: where it is printed, if it is."""
 
     mean_cells: float
     cell_bytes: int
     source: str
     row: str | None = None
-    also: list[str] = []  # further calibration rows that went into the mean
+    fitted_to: list[str] = []  # calibration rows that the mean was found from
+    chosen_after: list[str] = []  # check rows that were known then
 
 
 class MixFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -102,7 +104,13 @@ def load_mix(name: str) -> Mix:
     if name not in mix_names():
         raise UnknownNameError("mix", name, mix_names())
     path = share("models", "mixes", f"{name}.toml")
-    return solve(decode(path.read_bytes(), MixFile, path))
+    file: MixFile = decode(path.read_bytes(), MixFile, path)
+    target = file.target
+    kind = "fitted" if target and target.fitted_to else "assumption" if file.assumption else "fact"
+    fitted, chosen = (target.fitted_to, target.chosen_after) if target else ([], [])
+    note(Read(f"mix {name}", kind, target and target.mean_cells, path.name, "1", True, tuple(fitted), tuple(chosen),
+              target.row if target else None))  # fmt: skip
+    return solve(file)
 
 
 def mix_schema() -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """A machine file (models/machines/*.toml): every number with its kind, unit, range, source, and what it was fitted to.
 
-Labels of predictions follow from these records: a row is calibrated if a parameter was fitted to it, post hoc if a
-parameter was chosen after it was seen.
+Labels of predictions follow from these records and from what was read (npexplore/reads.py): a row is calibrated if a
+parameter behind it was fitted to it, post hoc if one was chosen after it was seen.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from npexplore.machine.described.records import CountedTable, PoolTable, Receive
 from npexplore.machine.ranges import Value as Value
 from npexplore.machine.ranges import checked
 from npexplore.paths import share
+from npexplore.reads import Read, note, trace
 from npexplore.toml import decode
 
 Kind = Literal["knob", "fact", "fitted", "assumption"]
@@ -46,6 +47,15 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         return checked(f"knob {name}", value, whole, self.min, self.max, self.choices, self.unit)
 
 
+class Mechanism(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What code assumes beside numbers: an order, a policy, a way of counting. Code that rests on it says so."""
+
+    about: str
+    source: str
+    fitted_to: list[str] = []
+    chosen_after: list[str] = []
+
+
 class Alternative(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Another structure that the calibration rows do not rule out: parameters to set, and what speaks for it."""
 
@@ -58,14 +68,17 @@ class MachineFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """Schema of models/machines/*.toml.
 
     extends: name of a machine file whose parameters this one adds to. reason: ledger key -> why a prediction misses.
-    resource, receive, pool, counted, window: the machine itself, where no Python file describes it.
-    part: the files of parts beside it that its resources name; filled in when it is read.
+    seen: lists of ledger keys that `chosen_after` may name. resource, receive, pool, counted, window: the machine
+    itself, where no Python file describes it. part: the files of parts beside it that its resources name; filled in
+    when it is read.
     """
 
     name: str
     title: str
     paper: str = ""
     parameter: dict[str, Parameter] = {}
+    mechanism: dict[str, Mechanism] = {}
+    seen: dict[str, list[str]] = {}
     extends: str | None = None
     alternative: list[Alternative] = []
     reason: dict[str, str] = {}
@@ -89,12 +102,34 @@ class Parameters(Mapping[str, Value]):
                 raise UnknownNameError(f"knob of {file.name}", name, file.parameter)
             self._values[name] = file.parameter[name].check(name, value)
         self._changed: dict[str, Value] | None = None  # values never change: found out once
+        self._told: dict[str, Read] = {}  # by name, as a trace has it
 
     def __getitem__(self, name: str) -> Value:
         if name not in self._values:
             raise UnknownNameError(f"parameter of {self.file.name}", name, self._values)
         self.read.add(name)
+        seen = trace()
+        if seen is not None:
+            told = self._told.get(name) or self._tell(name)
+            seen[told.told] = told
         return self._values[name]
+
+    def _tell(self, name: str) -> Read:
+        """Return how a trace has a parameter."""
+        p, value = self.file.parameter[name], self._values[name]
+        told = self._told[name] = Read(
+            f"{self.file.name}/{name}", p.kind, value, f"{self.file.name}.toml", p.unit, value == p.value,
+            tuple(p.fitted_to), tuple(p.chosen_after), p.row,
+        )  # fmt: skip
+        return told
+
+    def assume(self, name: str) -> None:
+        """Say that what follows rests on a mechanism of the file; raises UnknownNameError."""
+        if name not in self.file.mechanism:
+            raise UnknownNameError(f"mechanism of {self.file.name}", name, self.file.mechanism)
+        m = self.file.mechanism[name]
+        note(Read(f"{self.file.name}/{name}", "mechanism", m.about, f"{self.file.name}.toml",
+                  fitted_to=tuple(m.fitted_to), chosen_after=tuple(m.chosen_after)))  # fmt: skip
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._values)
@@ -181,7 +216,7 @@ def _with_parts(held: _File, beside: tuple[tuple[str, Path, int], ...]) -> Machi
 def _read(file: Path, changed_ns: int, within: tuple[str, ...]) -> MachineFile:
     """Read a machine file once for each time it was changed; `within`: the files that extend it."""
     text = file.read_bytes()
-    machine: MachineFile = decode(text, MachineFile, file)
+    machine: MachineFile = _with_seen(decode(text, MachineFile, file))
     if machine.part:
         known = set(MachineFile.__struct_fields__) - {"part"}
         raise InputError(f"{file.name}: {UnknownNameError('key', 'part', known)}")
@@ -192,6 +227,7 @@ def _read(file: Path, changed_ns: int, within: tuple[str, ...]) -> MachineFile:
         machine = msgspec.structs.replace(
             machine,
             parameter={**base.parameter, **machine.parameter},
+            mechanism={**base.mechanism, **machine.mechanism},
             alternative=[*base.alternative, *machine.alternative],
             reason={**base.reason, **machine.reason},
             resource={**base.resource, **machine.resource},
@@ -206,6 +242,11 @@ def _read(file: Path, changed_ns: int, within: tuple[str, ...]) -> MachineFile:
     for name, parameter in machine.parameter.items():
         if not parameter.source.strip():
             raise InputError(f"{file.name}: parameter {name!r} has no source")
+    for name, mechanism in machine.mechanism.items():
+        if not mechanism.source.strip():
+            raise InputError(f"{file.name}: mechanism {name!r} has no source")
+        if name in machine.parameter:
+            raise InputError(f"{file.name}: mechanism {name!r} must not be called as a parameter is")
     try:
         for name, parameter in machine.parameter.items():
             parameter.check(name, parameter.value)
@@ -214,3 +255,15 @@ def _read(file: Path, changed_ns: int, within: tuple[str, ...]) -> MachineFile:
     except InputError as error:
         raise InputError(f"{file.name}: {error}") from None
     return machine
+
+
+def _with_seen(file: MachineFile) -> MachineFile:
+    """Return a file whose `chosen_after` names ledger keys alone."""
+
+    def keys(chosen: list[str]) -> list[str]:
+        return list(dict.fromkeys(key for name in chosen for key in file.seen.get(name, [name])))
+
+    def told(kept: dict[str, Any]) -> dict[str, Any]:
+        return {k: msgspec.structs.replace(one, chosen_after=keys(one.chosen_after)) for k, one in kept.items()}
+
+    return msgspec.structs.replace(file, parameter=told(file.parameter), mechanism=told(file.mechanism))

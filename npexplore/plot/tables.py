@@ -103,39 +103,6 @@ def verdicts(frame: pd.DataFrame) -> Table:
     )
 
 
-def scores(frame: pd.DataFrame) -> Table:
-    """Return what study.scores found, a group a line; what misses its aim is red."""
-    import pandas as pd
-
-    def judged(value: float | None, aim: float | None, unit: str, sign: str = "") -> str:
-        if value is None or not _known(value):
-            return "&ndash;"
-        text = f"{value:{sign}.1f}&nbsp;{unit}"
-        missed = _known(aim) and abs(value) > float(aim or 0)
-        return f'<b style="color:{BAD}">{text}</b>' if missed else text
-
-    def aims(row: Mapping[str, Any]) -> str:
-        told = [
-            f"{row[f'aim_{name}']:g} {row['unit']} {name}" for name in ("rms", "worst") if _known(row[f"aim_{name}"])
-        ]
-        return ", ".join(told) or "&ndash;"
-
-    lines = [
-        {
-            "check rows": escape(row["group"]),
-            "rows": str(row["rows"]),
-            "post hoc": str(row["post_hoc"]),
-            "rms error": judged(row["rms"], row["aim_rms"], row["unit"]),
-            "worst error": judged(row["worst"], row["aim_worst"], row["unit"], "+"),
-            "worst row": f"<small>{escape(row['worst_key'])}</small>",
-            "claims that hold": f"{row['held']} of {row['claims']}" if row["claims"] else "&ndash;",
-            "aim": aims(row),
-        }
-        for row in frame.to_dict("records")
-    ]
-    return Table(frame, pd.DataFrame(lines), left=("check rows", "worst row", "aim"))
-
-
 def _line(row: Mapping[str, Any], where: Mapping[str, str], others: Sequence[str]) -> dict[str, str]:
     published = str(row["published"])
     in_words = row["unit"] == "%" and not any(map(str.isdigit, published))
@@ -145,8 +112,7 @@ def _line(row: Mapping[str, Any], where: Mapping[str, str], others: Sequence[str
     red = f' style="color:{BAD}"' if off else ""
     count = row["prototype_hints"]
     hints = f"<br><small>{count:.0f} hint{'s'[: count != 1]}</small>" if _known(count) else ""
-    judged = row["verdict"] in ("inside", "close", "off")
-    label = row["label"] if _known(row["label"]) else "arithmetic" if judged else "&ndash;"
+    label = row["label"] if _known(row["label"]) else "&ndash;"
     key = escape(row["key"]).replace(".", ".<wbr>")
     return {
         "where": escape(where[row["key"]]),

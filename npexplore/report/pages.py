@@ -94,5 +94,10 @@ def inline_markdown(text: str) -> str:
 
 def headlines(run: Run) -> list[dict[str, str]]:
     """Return the key numbers a notebook showed with `headline`, in order."""
+    return shown(run, HEADLINE)
+
+
+def shown(run: Run, mime: str) -> list[Any]:
+    """Return what a notebook showed of a kind of its own, in order."""
     outputs = (output for cell in run.cells.cells for output in cell.get("outputs", []))
-    return [output["data"][HEADLINE] for output in outputs if HEADLINE in output.get("data", {})]
+    return [output["data"][mime] for output in outputs if mime in output.get("data", {})]

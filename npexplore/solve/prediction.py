@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from npexplore.reads import Reads
 from npexplore.rows.server import Server
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ class Prediction:
     """One solver's answer for one design point and workload.
 
     rates: what the machine counts, per second (for example `dram.bytes`). ci95: 95 % intervals by name.
-    classes: by value of the workload's column `class`.
+    classes: by value of the workload's column `class`. reads: what it was made from, where somebody asked.
     """
 
     solver: str
@@ -74,6 +75,7 @@ class Prediction:
     seed: int | None = None
     about: Mapping[str, float | int | str] = field(default_factory=dict)
     classes: Mapping[str, ClassOfPackets] = field(default_factory=dict)
+    reads: Reads = field(default_factory=dict, repr=False, compare=False)
 
     def __repr__(self) -> str:
         interval = self.ci95.get("throughput_bps")

@@ -9,7 +9,7 @@ from npexplore.designs import design
 from npexplore.designs.ixp1200.design import measured
 from npexplore.ledger import facts
 from npexplore.study.checking.quantities import quantity_of
-from npexplore.study.checking.quantities.ixp1200 import RULES, fits
+from npexplore.study.checking.quantities.ixp1200 import TICKS, fits
 
 IXP1200 = design("ixp1200")
 ONE = {"receivers": 1, "receiver_engines": 1}
@@ -71,7 +71,7 @@ def test_the_bottleneck_moves_from_waiting_to_engines_to_sram():
 
 def test_shapes_against_the_number_of_rules():
     for name, shape in (("rm", "log"), ("ls", "hyperbola")):
-        rates = [IXP1200.with_(classifier=name, rules=n, **ONE).bounds().rate_pps for n in RULES]
-        found = fits(RULES, rates)
+        rates = [IXP1200.with_(classifier=name, rules=n, **ONE).bounds().rate_pps for n in TICKS.value]
+        found = fits(TICKS.value, rates)
         assert max(found, key=found.__getitem__) == shape
         assert found[shape] > 0.93

@@ -267,7 +267,7 @@ def test_channels_of_any_mix():
 
 def test_virtual_routers():
     """Every method serves all routers; a group is large enough; protocol-based is never worse than isolated."""
-    for configuration in virtual_routers.CONFIGURATIONS:
+    for configuration in virtual_routers.CONFIGURATIONS.value:
         found = {m: virtual_routers.consolidate(NP, configuration, m) for m in virtual_routers.METHODS}
         for parts in found.values():
             assert sum(sum(one.group.counts) for one in parts) == 10

@@ -14,6 +14,8 @@ from npexplore.ledger import load
 NUMBER = load()["ixp2400.fig13.throughput.amp"]  # 6069 Mb/s
 UPPER = load()["ixp2400.dram_validation.error"]  # at most 4 %
 BAND = load()["ixp2400.claim.real_over_dos"]  # almost twice
+HIGH = load()["ixp2400.fig12.bus.amp.base"]  # 97.6 % busy
+LOW = load()["ixp2400.fig13.bank.amp"]  # 72 % busy
 REACHES = load()["gorilla.perf.ipv4.16-6-2.nofc"]  # ordinal with an interval
 SHAPE = load()["ixp1200.fig6.rm.shape"]
 WITHHELD = load()["raw.trace.throughput.v4"]
@@ -36,10 +38,15 @@ BLIND = load()["ixp2400.fig9.bandwidth.n40"]  # 8.96 Gb/s, once withheld
         (NUMBER, math.inf, "off"),
         (UPPER, -1.0, "inside"),
         (UPPER, 4.5, "inside"),
-        (UPPER, 4.7, "close"),
+        (UPPER, 4.501, "off"),
         (UPPER, 9.0, "off"),
         (BAND, 1.9, "inside"),
-        (BAND, 2.05, "close"),
+        (BAND, 2.001, "off"),  # a band has no margin
+        (HIGH, 97.65, "inside"),
+        (HIGH, 97.7, "close"),
+        (HIGH, 97.73, "off"),  # the idle share is 5 % too small
+        (HIGH, 100.0, "off"),
+        (LOW, 75.5, "close"),
         (BAND, 3.8, "off"),
         (REACHES, 200.0, "inside"),
         (REACHES, 196.0, "off"),  # a claim that is missed is missed, however narrowly

@@ -26,6 +26,7 @@ def other_checks(tmp_path):
         for row in rows:
             if row["role"] not in ("input", "calibration", "withheld"):
                 row["value"] += " (changed)"
+                row["note"] = "band of a changed value"
                 for column in ("point", "lo", "hi"):
                     row[column] = row[column] and repr(10 * float(row[column]))
         with file.open("w", encoding="utf-8", newline="") as stream:

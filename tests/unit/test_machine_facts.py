@@ -8,12 +8,16 @@ import msgspec
 import numpy as np
 import pytest
 
+from npexplore.designs import design
 from npexplore.errors import InputError, ModelError, UnknownNameError
 from npexplore.ledger import facts, load
+from npexplore.ledger.rules import rules
+from npexplore.ledger.ties import keys_of
 from npexplore.machine.mixes import Component, MixFile, Target, load_mix, mix_names, solve
 from npexplore.machine.parameters import Parameters, load_machine
 from npexplore.machine.resources.dram_timing import dram_parts
 from npexplore.paths import share
+from npexplore.study.checking.mix_fit import fitted_mean
 from npexplore.toml import decode
 from npexplore.units import UNITS, factor
 
@@ -66,13 +70,17 @@ def test_a_row_is_the_value_the_ledger_prints(name, parameter):
 
 
 def test_what_was_fitted_was_fitted_to_rows_a_model_may_read():
-    fitted = {key for _, _, p in every_parameter() for key in p.fitted_to}
+    fitted = {key for _, _, p in every_parameter() for one in p.fitted_to for key in keys_of(one)}
     assert fitted
     assert all(facts()[key].role == "calibration" for key in fitted)
 
 
 def test_what_was_chosen_after_names_rows_that_are_there():
-    seen = {key for _, _, p in every_parameter() for key in p.chosen_after}
+    mechanisms = [m for name in MACHINES for m in load_machine(name).mechanism.values()]
+    mixes = [load_mix(name).file.target for name in mix_names()]
+    rules_ = [one.record for one in rules().values()]
+    records = [*(p for _, _, p in every_parameter()), *mechanisms, *filter(None, mixes), *rules_]
+    seen = {key for one in records for key in one.chosen_after}
     assert all(key == "prototype" or key in LEDGER for key in seen)
 
 
@@ -107,7 +115,7 @@ def engine_times():
     one = fact("fig15.me.w128_b4") * engines * 64 * 8 / fact("fig15.throughput.w128_b4")
     rate = fact("fig13.hash.amp") / (value("hash_ns") * 1e-9)
     many = fact("fig13.me.amp") * engines / rate
-    per_cell = (many - one) / (fact("derived.mean_cells.amp") - 1)
+    per_cell = (many - one) / (load_mix("amp").file.target.mean_cells - 1)
     return (one - per_cell) * 1e9, per_cell * 1e9
 
 
@@ -125,11 +133,20 @@ def test_bus_overhead():
 
 
 @pytest.mark.parametrize("name", ["amp", "frg", "psc"])
+@pytest.mark.slow
 def test_mean_cells_of_a_mix(name):
+    """The mean with which the hash unit is as busy as printed, found again with other seeds."""
     target = load_mix(name).file.target
-    assert target.mean_cells == fact(f"derived.mean_cells.{name}")
-    assert target.row == f"ixp2400.derived.mean_cells.{name}"
-    assert all(facts()[key] for key in target.also)
+    assert target.fitted_to == [f"ixp2400.fig13.hash.{name}"]
+    found = fitted_mean(design("ixp2400"), target.fitted_to[0], seeds=(21, 22), packets=20_000)
+    assert target.mean_cells == pytest.approx(found, rel=0.003)
+
+
+def test_a_mean_is_fitted_to_calibration_rows_alone():
+    with pytest.raises(InputError, match="has role 'check'"):
+        fitted_mean(design("ixp2400"), "ixp2400.fig13.throughput.amp")
+    with pytest.raises(InputError, match="only calibration rows with a number may be fitted to"):
+        fitted_mean(design("ixp2400"), "ixp2400.config.mes")
 
 
 # ---- mixes

@@ -51,11 +51,11 @@ def test_a_cross_check_row_tells_all_solvers_interval_spread_and_label(frame):
         assert part in good
 
 
-def test_a_row_that_is_compared_and_predicts_nothing_is_arithmetic(frame):
+def test_a_row_without_a_label_has_a_dash(frame):
     row = {**frame.to_dict("records")[0], "label": None, "prototype_hints": None}
+    assert "&ndash;" in text(tables.cross_check(pd.DataFrame([row]), {"m.good": "Fig. 1"}))[1]
+    row["label"] = "arithmetic"
     assert "arithmetic" in text(tables.cross_check(pd.DataFrame([row]), {"m.good": "Fig. 1"}))[1]
-    beyond = {**row, "verdict": "not_predictable"}
-    assert "arithmetic" not in text(tables.cross_check(pd.DataFrame([beyond]), {"m.good": "Fig. 1"}))[1]
 
 
 def test_an_interval_of_a_large_number_has_no_more_digits_than_it(frame):
@@ -115,16 +115,6 @@ def test_verdicts_are_counted_for_each_role_in_words(frame):
     assert check.split() == ["check", "1", "1", "1", "0", "3"]
     assert withheld.split() == ["withheld", "0", "0", "0", "1", "1"]
     assert total.split() == ["in", "all", "2", "1", "1", "1", "5"]
-
-
-def test_a_score_beyond_its_aim_is_red():
-    frame = pd.DataFrame({"group": ["good", "bad"], "rms": 2.0, "worst": [-4.0, -7.0], "worst_key": ["a", "b"]})
-    frame = frame.assign(rows=3, post_hoc=[0, 2], aim_rms=3, aim_worst=6, unit="%", claims=[0, 4], held=[0, 3])
-    good, bad = re.findall(r"<tr>.*?</tr>", tables.scores(frame)._repr_html_())[1:]
-    assert tables.BAD not in good
-    assert f'<b style="color:{tables.BAD}">-7.0&nbsp;%</b>' in bad
-    assert [re.findall(r"<td[^>]*>(.*?)</td>", line)[2] for line in (good, bad)] == ["0", "2"]
-    assert "3 of 4" in bad
 
 
 def test_a_plain_table_keeps_its_data_and_escapes_its_text():

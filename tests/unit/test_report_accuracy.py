@@ -1,4 +1,4 @@
-"""The accuracy page: groups against their aims, every modelled row, reasons of misses, withheld values kept back."""
+"""The accuracy page: scoreboard, groups, rules, every modelled row, reasons of misses, withheld values kept back."""
 
 import pytest
 
@@ -45,3 +45,18 @@ def test_misses_give_their_reason(page):
 def test_free_parameters_are_counted(page):
     found, text = page
     assert f"`ixp2400_dram`: {len(found.free_parameters['ixp2400_dram'])} (" in text
+
+
+def test_the_page_begins_with_the_scoreboard_and_tells_what_rules_change(page):
+    _, text = page
+    table = [line for line in text.splitlines() if line.startswith("|")]
+    assert table[0].startswith("| paper | predicted | post hoc | blind | calibrated | arithmetic | rms predicted")
+    assert table[2].startswith("| ixp2400 | 2 | 0 | 1 | 3 | 0 | 1.")
+    assert any(line.startswith("| `verdict.close` | 0.05 | 0.1 |") for line in table)
+
+
+def test_what_sets_of_parameters_leave_open_is_told():
+    found = check(["soclib"], seeds=2, packets=200, keys=["soclib.baseline.words", "soclib.exp2.conflict.cycles"])
+    found.rows[1]["range"] = [1.0, 2.5]
+    line = next(line for line in accuracy(found, load()).splitlines() if "conflict.cycles`" in line)
+    assert "| 1 to 2.5 |" in line

@@ -8,13 +8,13 @@ import pytest
 
 from npexplore.designs import DESIGNS
 from npexplore.errors import UnknownNameError
-from npexplore.ledger import load
+from npexplore.ledger import Ledger, load
 from npexplore.paths import share
-from npexplore.study.checking.check import FIELDS, ROLES, check, label
+from npexplore.study.checking.check import FIELDS, ROLES, check, judged
 from npexplore.study.checking.quantities import QUANTITIES, quantity_of
 
 VERDICTS = {"inside", "close", "off", "withheld", "not_predictable", "not_modelled"}
-PREDICTED = ("bounds", "queueing", "simulated", "ci95", "best", "label", "prototype_hints")
+PREDICTED = ("bounds", "queueing", "simulated", "ci95", "best", "prototype_hints", "parts", "reads")
 
 
 @pytest.fixture(scope="module")
@@ -78,38 +78,40 @@ def test_labels_follow_the_records(table):
     assert rows["ixp2400.fig14.throughput.amp.w64_b4"]["label"] == "post_hoc"  # by the measurement it shares
 
 
-def test_arithmetic_on_what_the_model_takes_over_has_no_label():
-    from npexplore.study.checking.check import _row
-    from npexplore.study.sweeping.points import Predictions
-
-    ledger = load()
-    table = [row for row in ledger if row.key.startswith(("soclib.element.ratio.", "soclib.table."))]
-    assert len(table) == 17
-    for row in table:
-        entry = _row(row, ledger, Predictions())
-        assert (entry["label"], entry["prototype_hints"], entry["verdict"]) == (None, None, "inside")
+def test_what_a_table_adds_up_to_is_arithmetic():
+    found = check(["soclib"], seeds=2, packets=200, ledger=only("soclib.element.", "soclib.table.")).rows
+    assert len(found) == 17
+    assert {(row["label"], row["prototype_hints"], row["verdict"]) for row in found} == {("arithmetic", 0, "inside")}
+    assert found[0]["reads"][0] == "soclib/acquisition_cycles"
 
 
-def test_label_moves_with_the_records():
-    ledger = load()
-    row = ledger["ixp2400.fig9.bandwidth.n30"]
-    part = next(iter(_parameters().values()))
-    import msgspec
-
-    assert label(row, ledger, {"x": part}) == "predicted"
-    assert label(row, ledger, {"x": msgspec.structs.replace(part, chosen_after=[row.key])}) == "post_hoc"
-    assert label(row, ledger, {"x": msgspec.structs.replace(part, fitted_to=[row.key])}) == "calibrated"
+def only(*prefixes):
+    """The ledger without the checks that start otherwise."""
+    return Ledger(row for row in load() if row.key.startswith(prefixes))
 
 
-def _parameters():
-    from npexplore.designs import design
+def test_every_compared_row_tells_what_was_read(table):
+    compared = [row for row in table.rows if row["label"] is not None]
+    assert len(compared) > 80
+    assert all(row["reads"] == sorted(set(row["reads"])) for row in compared)
+    reads = rows_by_key(table)["ixp2400.improvement.hb.amp"]["reads"]
+    assert {"ixp2400/scheme", "ixp2400/scheme=hb", "ixp2400/threads=8", "rule ixp2400.settings", "mix amp"} <= set(
+        reads
+    )
 
-    return design("ixp2400").parameters.file.parameter
+
+def test_a_claim_over_several_is_judged_on_each():
+    row = load()["raw.trace.below_64"]
+    assert row.verdict(1.0) == "inside"
+    assert judged(row, 0.97, {"v1": 0.83, "v3": 1.2}) == "off"
+    assert judged(row, 0.9, {"v1": 0.83, "v3": 0.95}) == "inside"
+    number = load()["ixp2400.claim.abstract.improvement"]  # the mean of three traces
+    assert judged(number, 21.0, {"amp": 10.0, "frg": 32.0}) == "inside"
 
 
 def test_free_parameters_are_counted(table):
-    assert "hash_ns" in table.free_parameters["ixp2400"]
-    assert "window" in table.free_parameters["ixp2400_dram"]
+    assert {"ixp2400/hash_ns", "mix amp"} <= set(table.free_parameters["ixp2400"])
+    assert "ixp2400_dram/window" in table.free_parameters["ixp2400_dram"]
 
 
 def test_no_prediction_moves_when_every_hidden_value_changes(tmp_path: Path, table):
@@ -130,6 +132,7 @@ def test_no_prediction_moves_when_every_hidden_value_changes(tmp_path: Path, tab
                         row[column] = repr(float(row[column]) * 3 + 1)
                 row["value"] = row["point"] if row["kind"] == "number" and row["point"] else row["value"]
                 row["same_as"] = ""
+                row["note"] = "band of a planted value"
         with open(folder / file.name, "w", newline="") as target:
             writer = csv.DictWriter(target, list(rows[0]), lineterminator="\n")
             writer.writeheader()
@@ -138,10 +141,8 @@ def test_no_prediction_moves_when_every_hidden_value_changes(tmp_path: Path, tab
     assert changed["ixp2400.fig13.throughput.amp"].point != load()["ixp2400.fig13.throughput.amp"].point
     moved = rows_by_key(check(["ixp2400", "ixp2400_dram"], seeds=2, packets=1500, ledger=changed))
     for key, row in rows_by_key(table).items():
-        # labels may lose a shared measurement, because same_as is cut; the predicted numbers must be identical
-        assert [moved[key][name] for name in PREDICTED if name != "label"] == [
-            row[name] for name in PREDICTED if name != "label"
-        ]
+        # labels may lose a shared measurement or an identity that held; the predicted numbers must be identical
+        assert [moved[key][name] for name in PREDICTED] == [row[name] for name in PREDICTED]
     assert any(moved[key]["error"] != row["error"] for key, row in rows_by_key(table).items())
 
 

@@ -54,6 +54,7 @@ def reads_per_s(p: Parameters) -> float:
 
 def delays(p: Parameters) -> dict[str, float]:
     """Return by accelerator the cycles that a call takes when nobody else is there."""
+    p.assume("header_check")
     trie = float(p.lookup_delay or p.lookup_cycles)
     return {
         "integrity2": p.check_cycles, "integrity4": p.check_cycles, "integrity6": p.check_cycles,

@@ -82,6 +82,7 @@ class Steps:
 
     def move(self, size: int, way: str) -> None:
         """Move an MP: two commands of half of it, issued one after the other, one wait for both."""
+        self.p.assume("mp_in_halves")
         half = lambda: getattr(self.m.sdram, way)(bytes=size // 2)  # noqa: E731
         self.m.parallel(half, half)
 
@@ -283,6 +284,7 @@ def measured(p: Parameters) -> tuple[float, float]:
 
     With plain forwarding the gigabit port's queues fill in four milliseconds; it has the most packets.
     """
+    p.assume("steady_traffic")
     if p.service == "ip_forwarding":
         return 2 * BOOT_S, WINDOW_S / 5
     return (BOOT_S, WINDOW_S) if p.receivers < MANY else (BOOT_S / 2, 4 * WINDOW_S / p.receivers)

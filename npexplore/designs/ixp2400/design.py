@@ -26,6 +26,7 @@ WORD = 4
 
 def dram(p: Parameters) -> Dram:
     """Return the packet buffer with the parameters' part, bus, banks and slots."""
+    p.assume("thread_leaves_after_the_data")
     timing = DramTiming.of(dram_parts()[p.dram_part])
     if p.refresh == "off":
         timing = replace(timing, t_rfc=0.0)
@@ -55,6 +56,7 @@ def build(p: Parameters) -> Machine:
             f"scheme {p.scheme} needs {scratch_bytes_needed(p)} bytes of scratchpad for {p.threads} threads, "
             f"got {p.scratch_bytes} bytes"
         )
+    p.assume("padded_cells")
     clock = p.me_clock_mhz * 1e6
     ns = 1e-9
     resources = [

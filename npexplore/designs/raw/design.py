@@ -109,6 +109,7 @@ def forward(chip: Chip, m: Recorder, packet: Packet) -> None:
 
 def pipeline(chip: Chip, m: Recorder, packet: Packet, k: int) -> None:
     """Record stages 1 to 3 of one pipeline: from its line card to the queue of an output."""
+    chip.p.assume("words_within_stages")
     p, v, header = chip.p, chip.version, chip.header_words
     port, size, tile = chip.port_of[k], packet.packet_bytes, chip.pipelines[k].stages
     lines = m.let(lines_of(chip, size), "lines")

@@ -21,6 +21,7 @@ from npexplore.errors import InputError, ModelError, UnknownNameError
 from npexplore.machine.resources.grid import EAST, NORTH, SOUTH, WEST, Grid
 from npexplore.machine.resources.streams import Tree, tree_of
 from npexplore.paths import share
+from npexplore.reads import Read, note
 from npexplore.toml import decode
 
 Side = Literal["north", "east", "south", "west"]
@@ -133,9 +134,11 @@ def load_layout(name: str | Path) -> Layout:
             raise UnknownNameError("layout", str(name), layout_names())
         path = share("models", "raw", f"{name}.toml")
     try:
-        return _read(path, path.stat().st_mtime_ns)
+        found = _read(path, path.stat().st_mtime_ns)
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}") from None
+    note(Read(f"layout {found.file.name}", "assumption" if found.file.assumption else "fact", str(name), path.name))
+    return found
 
 
 @lru_cache(maxsize=64)

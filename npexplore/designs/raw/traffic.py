@@ -37,6 +37,7 @@ def dressed(p: Parameters, load: Workload, pipelines: int, outputs: int) -> Work
     One length becomes ROWS packets. Every pipeline and output gets as many; captures, which keep their order, meet them
     at random. `offered_gbps` of the parameters lets saturated packets come periodically instead.
     """
+    p.assume("even_traffic")
     n = len(load.packet_bytes)
     columns = {name: np.repeat(column, ROWS) if n == 1 else column for name, column in load.columns.items()}
     rows = ROWS if n == 1 else n

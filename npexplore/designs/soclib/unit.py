@@ -114,9 +114,11 @@ class Unit:
         p, clock = self.p, self.p.clock_mhz * 1e6
         names = dict.fromkeys(name for side in SIDES for name in self.lock_names(side))
         if p.lock == "mutex":
+            p.assume("scan_of_sleepers")
             costs = {"wake_cycles": p.wake_cycles, "waiter_cycles": p.waiter_cycles}
             return [Lock(name, "suspend", clock_hz=clock, **costs) for name in names]
         if p.lock == "spin":
+            p.assume("polling_in_the_way")
             gap = p.gap_cycles + way_cycles(p) - p.latency_cycles
             return [Lock(name, "spin", clock_hz=clock, gap_cycles=gap, memory=visit(ram, "serve")) for name in names]
         return []
@@ -147,6 +149,7 @@ class Unit:
         names = self.lock_names(side)
         if self.p.lock == "none":
             return
+        self.p.assume("two_sections")
         name = names[0 if engine is None or len(names) == 1 else engine]
         if self.p.packets_per_lock == 1:
             self._section(m, name)

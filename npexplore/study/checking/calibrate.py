@@ -25,6 +25,7 @@ from scipy.stats import qmc
 from npexplore.designs import design
 from npexplore.errors import InputError, NpexploreError, UnknownNameError, one_of
 from npexplore.ledger import Facts
+from npexplore.ledger.ties import keys_of
 from npexplore.machine.parameters import Parameter, Value
 from npexplore.study.checking.fitted_rows import Judge, score
 from npexplore.study.checking.structures import SLACK
@@ -169,7 +170,7 @@ def _rows_of(of: str | None, free: Mapping[str, Any]) -> list[str]:
     for name in free:
         if name not in parameters:
             raise UnknownNameError(f"parameter of {of}", name, parameters)
-    return list(dict.fromkeys(key for name in free for key in parameters[name].fitted_to))
+    return list(dict.fromkeys(key for name in free for one in parameters[name].fitted_to for key in keys_of(one)))
 
 
 def _checked(judge: Judge, free: Mapping[str, Free | Sequence[Value]]) -> dict[str, Free]:

@@ -18,7 +18,7 @@ from npexplore.errors import InputError
 from npexplore.ledger import Facts, Row, facts
 from npexplore.machine.parameters import Value
 from npexplore.solve.prediction import Prediction
-from npexplore.study.checking.quantities import MissingError, Quantity, quantity_of
+from npexplore.study.checking.quantities import MissingError, Quantity, quantity_of, whole
 from npexplore.study.sweeping.points import Point, Predictions
 
 ROLE = "calibration"
@@ -98,7 +98,7 @@ def _rule(row: Row) -> Quantity:
 
 def _number(row: Row, rule: Quantity, predictions: Predictions, solver: str, seed: int) -> float:
     try:
-        return row.from_si(float(rule.value(row, partial(_known, predictions, solver, seed))))
+        return row.from_si(float(whole(rule.value(row, partial(_known, predictions, solver, seed)))))
     except MissingError:
         raise InputError(f"row {row.key}: {solver} gives no {row.quantity!r}") from None
 

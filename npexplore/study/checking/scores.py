@@ -1,117 +1,176 @@
-"""How good a cross-check is, in one line a group of rows: errors of what was predicted, and how many claims hold.
+"""How good a cross-check is, group by group, and how much better than a reader without a model (baselines.py).
 
-Rows a parameter was fitted to are not scored, and a measurement that is printed twice counts once. Errors are relative;
-those of rows that are themselves differences (improvements in per cent) are in percentage points. A claim is a row
-without an error of its own: a shape, an order, a bound, a band.
+    skill = 1 - error / error of the best reader
+
+error: root mean square over the rows that both answer; of claims (rows without an error of their own: a shape, an
+order, a bound, a band) the share that is wrong. Errors are in per cent of the published number, those of rows that are
+themselves differences in percentage points. Rows that were fitted to, and arithmetic, are counted and not scored; a
+measurement that is printed twice counts once. Blind rows are scored by their frozen predictions, whatever the model has
+become, in a group of their own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from npexplore.ledger import Row
-from npexplore.study.checking.check import Check
+from npexplore.ledger import Ledger
+from npexplore.study.checking.baselines import CLAIMS, NUMBERS, Reader, difference
+from npexplore.study.checking.groups import SCORES, Group
+from npexplore.study.checking.labels import LABELS, free
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from npexplore.study.checking.check import Check
+
 HOLDS = ("inside", "close")
+SCORED = ("predicted", "post_hoc")
+ALL, BLIND = "all", "blind rows, frozen predictions"
+Entry = Mapping[str, Any]  # a row of a cross-check
+
+
+def scores(check: Check, ledger: Ledger, groups: Mapping[str, Sequence[Group]] = SCORES) -> pd.DataFrame:
+    """Return `lines` as a table."""
+    import pandas as pd
+
+    return pd.DataFrame(lines(check, ledger, groups))
+
+
+def lines(check: Check, ledger: Ledger, groups: Mapping[str, Sequence[Group]] = SCORES) -> list[dict[str, Any]]:
+    """Return one line a group of numbers and one a group of claims that have something to score; papers begin with all.
+
+    Keys: paper; group; claims (whether the line is of claims); rows, and of them predicted, post_hoc, calibrated,
+    arithmetic, blind; unit, rms, worst, worst_key, rms_predicted, rms_post_hoc, today (root mean square of today's
+    predictions of blind rows); held (claims); error, baseline, baseline_error, skill, compared, nearer (how often the
+    reader is nearer, or right where we are wrong); low, high (rms, or claims held, over the parameter sets that
+    calibration admits); free_parameters; off (keys of reds); aim_rms, aim_worst. What does not apply is None.
+    """
+    tally = _Tally(check, ledger, Reader(ledger))
+    found = []
+    for paper, mine in groups.items():
+        of_paper = [r for r in check.rows if r["key"].split(".")[0] == paper and not r["same_as"]]
+        seen = [r for r in of_paper if r["role"] in ("calibration", "check")]
+        chosen = [(Group(ALL, lambda row: True), seen), *((one, seen) for one in mine)]
+        chosen.insert(1, (Group(BLIND, lambda row: True), [r for r in of_paper if r["role"] == "blind"]))
+        for group, rows in chosen:
+            own = [r for r in rows if r["key"] in ledger and group.has(ledger[r["key"]])]
+            found += [line for line in (tally.numbers(paper, group, own), tally.claims(paper, group, own)) if line]
+    return found
 
 
 @dataclass(frozen=True)
-class Group:
-    """Rows that are scored together; aim: (largest root mean square, largest error), None where there is no aim."""
+class _Tally:
+    check: Check
+    ledger: Ledger
+    reader: Reader
 
-    name: str
-    has: Callable[[Row], bool]
-    aim: tuple[float | None, float | None] = (None, None)
-    points: bool = False  # errors in percentage points instead of per cent of the published number
+    def numbers(self, paper: str, group: Group, rows: Sequence[Entry]) -> dict[str, Any] | None:
+        """Return the line of the rows that have an error; None without a scored one (of all rows: without any)."""
+        mine = [r for r in rows if r["error"] is not None]
+        chosen = [r for r in mine if r["label"] in SCORED and r["role"] != "calibration"]
+        if not chosen:
+            return self._line(paper, group, mine) | {"unit": "%"} if mine and group.name == ALL else None
+        errors = {r["key"]: self._miss(r["key"], _judged(r)) for r in chosen}
+        worst = max(errors, key=lambda key: abs(errors[key]))
+        by_label = {label: [errors[r["key"]] for r in chosen if r["label"] == label] for label in SCORED}
+        blind = [self._miss(r["key"], r[r["best"]]) for r in chosen if r["role"] == "blind"]
+        said = self._said(errors, NUMBERS)
+        compared = list(said[NUMBERS[0]])
+        readers = {how: [self._miss(key, x) for key, x in answers.items()] for how, answers in said.items()}
+        best = min(readers, key=lambda how: _rms(readers[how]) or 0.0) if compared else None
+        theirs, ours = (readers[best], [errors[key] for key in compared]) if best else ([], [])
+        low, high = _span(_rms([self._miss(key, one[key]) for key in errors]) for one in self._sets(paper, errors))
+        points = all(difference(self.ledger[key]) for key in errors)
+        return self._line(paper, group, mine) | {
+            "unit": "points" if points else "%", "rms": _rms(errors.values()),
+            "worst": errors[worst], "worst_key": worst, "rms_predicted": _rms(by_label["predicted"]),
+            "rms_post_hoc": _rms(by_label["post_hoc"]), "today": _rms(blind), **_skill(_rms(ours), _rms(theirs)),
+            "baseline": best, "compared": len(compared), "low": low, "high": high,
+            "nearer": sum(abs(x) < abs(y) for x, y in zip(theirs, ours, strict=True)),
+        }  # fmt: skip
+
+    def claims(self, paper: str, group: Group, rows: Sequence[Entry]) -> dict[str, Any] | None:
+        """Return the line of the claims; None without a scored one (of all rows: without any)."""
+        mine = [r for r in rows if r["error"] is None and r["verdict"] in (*HOLDS, "off")]
+        chosen = [r for r in mine if r["label"] in SCORED and r["role"] != "calibration"]
+        if not chosen:
+            counted = self._line(paper, group, mine) | {"claims": True, "unit": "claims", "held": 0}
+            return counted if mine and group.name == ALL else None
+        right = {r["key"]: r["verdict"] in HOLDS for r in chosen}
+        said = self._said([key for key in right if self.ledger[key].numeric], CLAIMS)
+        compared = list(said[CLAIMS[0]])
+        readers = {how: [self._holds(key, x) for key, x in answers.items()] for how, answers in said.items()}
+        best = max(readers, key=lambda how: sum(readers[how])) if compared else None
+        theirs, ours = (readers[best], [right[key] for key in compared]) if best else ([], [])
+        held = [sum(self._holds(key, one[key]) for key in right) for one in self._sets(paper, right)]
+        low, high = group.spread() if group.spread and not held else _span(held)
+        return self._line(paper, group, mine) | {
+            "claims": True, "unit": "claims", "held": sum(right.values()), **_skill(_wrong(ours), _wrong(theirs)),
+            "baseline": best, "compared": len(compared), "low": low, "high": high,
+            "nearer": sum(x and not y for x, y in zip(theirs, ours, strict=True)),
+        }  # fmt: skip
+
+    def _line(self, paper: str, group: Group, rows: Sequence[Entry]) -> dict[str, Any]:
+        traces = [read for r in rows for read in self.check.traces.get(r["key"], {}).values()]
+        empty = dict.fromkeys(
+            ("unit", "rms", "worst", "worst_key", "rms_predicted", "rms_post_hoc", "today", "held", "error", "baseline",
+             "baseline_error", "skill", "compared", "nearer", "low", "high")
+        )  # fmt: skip
+        return {
+            "paper": paper, "group": group.name, "claims": False, "rows": len(rows),
+            **{label: sum(r["label"] == label for r in rows) for label in LABELS},
+            "blind": sum(r["role"] == "blind" for r in rows), **empty, "free_parameters": len(free(traces)),
+            "off": [r["key"] for r in rows if r["verdict"] == "off"],
+            "aim_rms": group.aim[0], "aim_worst": group.aim[1],
+        }  # fmt: skip
+
+    def _miss(self, key: str, value: float) -> float:
+        """Return by how much a value misses a row: points for a difference, else per cent."""
+        row = self.ledger[key]
+        assert row.point is not None
+        return value - row.point if difference(row) else 100 * (value - row.point) / abs(row.point)
+
+    def _said(self, keys: Iterable[str], ways: Sequence[str]) -> dict[str, dict[str, float]]:
+        """Return by way what the reader says of the rows that he has an answer for, another way where one has none."""
+        wanted = list(keys)
+        found = {how: {key: self.reader.says(self.ledger[key], how, ways) for key in wanted} for how in ways}
+        return {how: {key: x for key, x in answers.items() if x is not None} for how, answers in found.items()}
+
+    def _sets(self, paper: str, keys: Iterable[str]) -> list[Mapping[str, Any]]:
+        """Return what admitted parameter sets predict of some rows, those sets that predict all of them."""
+        wanted = list(keys)
+        return [one for one in self.check.sets.get(paper, ()) if all(one.get(key) is not None for key in wanted)]
+
+    def _holds(self, key: str, value: float) -> bool:
+        row = self.ledger[key]
+        return row.verdict(value if row.numeric else bool(value)) in HOLDS
 
 
-def _resource(name: str) -> Callable[[Row], bool]:
-    return lambda row: row.quantity == "utilization" and row.conditions.get("resource") == name
+def _judged(entry: Entry) -> float:
+    return float(entry[entry["best"]] if entry["frozen"] is None else entry["frozen"])
 
 
-def _under(*prefixes: str) -> Callable[[Row], bool]:
-    return lambda row: row.key.startswith(prefixes)
+def _rms(errors: Iterable[float]) -> float | None:
+    found = np.array(list(errors), dtype=np.float64)
+    return float(np.sqrt(np.mean(found**2))) if len(found) else None
 
 
-def _gain(row: Row) -> bool:
-    return row.unit == "%" and row.quantity.startswith("throughput")
+def _wrong(right: Sequence[bool]) -> float | None:
+    return 1 - sum(right) / len(right) if right else None
 
 
-IXP2400 = (
-    Group("throughput, Figs. 12-15", lambda row: row.quantity == "throughput" and row.where[:4] == "Fig.", (3, 6)),
-    Group("DRAM bandwidth, Fig. 9", lambda row: row.where == "Fig. 9", (None, 2)),
-    Group("DRAM bandwidth, Fig. 12", lambda row: row.quantity == "bandwidth" and row.where == "Fig. 12"),
-    Group("bus utilization", _resource("dram.bus"), (3, None)),
-    Group("bank utilization", _resource("dram.bank"), (8, None)),
-    Group("hash unit utilization", _resource("hash")),
-    Group("microengine utilization", _resource("me")),
-    Group("improvements", lambda row: row.quantity == "throughput improvement", (None, 3), points=True),
-)
-IXP1200 = (
-    Group("plain forwarding", _under("ixp1200.ipfwd."), (None, 10)),
-    Group("Fig. 6, throughput against rules", _under("ixp1200.fig6.")),
-    Group("Fig. 7, rates of four classes", _under("ixp1200.fig7.")),
-    Group("Fig. 8, latencies of four classes", _under("ixp1200.fig8.")),
-    Group("Fig. 9, 500 flows", _under("ixp1200.fig9."), (None, 10)),
-    Group("Fig. 10, threads", _under("ixp1200.fig10.")),
-    Group("Fig. 10, whole system", _under("ixp1200.diffserv."), (None, 10)),
-    Group("Table 1, linear search", _under("ixp1200.table1."), (None, 10)),
-    Group("Table 2, range matching", _under("ixp1200.table2."), (None, 10)),
-)
-RAW = (
-    Group("rates", lambda row: row.unit in ("Gb/s", "Mpps") or row.quantity == "throughput ratio"),
-    Group("steps from version to version", _gain, points=True),
-    Group("latency and lookup, Table 1", lambda row: row.quantity in ("latency", "extra time")),
-    Group("what binds", lambda row: row.quantity == "bottleneck"),
-)
-SOCLIB = (
-    Group("one processor, Sec. 4", _under("soclib.baseline.")),
-    Group("elements, Fig. 7 (arithmetic)", _under("soclib.element.", "soclib.table.", "soclib.longest_path")),
-    Group("central memory", _under("soclib.exp1.")),
-    Group("distributed memory", _under("soclib.exp2.")),
-    Group("distributed memory, spin locks", _under("soclib.exp3.")),
-)
-SCORES: Mapping[str, Sequence[Group]] = {  # by the first word of the rows' keys
-    "ixp1200": IXP1200,
-    "ixp2400": IXP2400,
-    "raw": RAW,
-    "soclib": SOCLIB,
-}
+def _skill(ours: float | None, theirs: float | None) -> dict[str, float | None]:
+    """Return both errors and the skill: 0 if both are without error, None if only the reader is, or says nothing."""
+    skill = None
+    if ours is not None and theirs is not None:
+        skill = 1 - ours / theirs if theirs else 0.0 if not ours else None
+    return {"error": ours, "baseline_error": theirs, "skill": skill}
 
 
-def scores(check: Check, ledger: Iterable[Row], groups: Mapping[str, Sequence[Group]] = SCORES) -> pd.DataFrame:
-    """Return one row a group that has something to score.
-
-    Columns: paper; group; rows, post_hoc (how many of them), rms, worst (NaN without a number), worst_key;
-    claims, held; aim_rms, aim_worst, unit.
-    """
-    import pandas as pd
-
-    known = {row.key: row for row in ledger}
-    checks = [r for r in check.rows if r["role"] == "check" and not r["same_as"]]
-    lines = []
-    for paper, group in ((paper, group) for paper, mine in groups.items() for group in mine):
-        mine = [r for r in checks if r["key"].split(".")[0] == paper and group.has(known[r["key"]])]
-        chosen = [r for r in mine if r["error"] is not None and r["label"] is not None]  # else nothing is predicted
-        claims = [r for r in mine if r["error"] is None and r["verdict"] in (*HOLDS, "off")]
-        if not chosen and not claims:
-            continue
-        errors = np.array([r["error"] * (r["point"] if group.points else 100) for r in chosen])
-        worst = int(np.argmax(np.abs(errors))) if chosen else None
-        lines.append({
-            "paper": paper, "group": group.name, "rows": len(chosen),
-            "post_hoc": sum(r["label"] == "post_hoc" for r in chosen),
-            "rms": None if worst is None else float(np.sqrt(np.mean(errors**2))),
-            "worst": None if worst is None else float(errors[worst]),
-            "worst_key": "" if worst is None else chosen[worst]["key"],
-            "claims": len(claims), "held": sum(r["verdict"] in HOLDS for r in claims),
-            "aim_rms": group.aim[0], "aim_worst": group.aim[1], "unit": "points" if group.points else "%",
-        })  # fmt: skip
-    return pd.DataFrame(lines)
+def _span(values: Iterable[Any]) -> tuple[Any, Any]:
+    found = [x for x in values if x is not None]
+    return (min(found), max(found)) if found else (None, None)

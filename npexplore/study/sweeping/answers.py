@@ -14,6 +14,7 @@ from typing import NamedTuple, TypeVar
 
 from npexplore.errors import NpexploreError, one_of
 from npexplore.machine.demanded import Demanded, demanded
+from npexplore.reads import Reads, note_all, reading
 from npexplore.solve.batch import Answers, Batch, grouped
 from npexplore.solve.bounds import bounds_of
 from npexplore.solve.prediction import Prediction
@@ -47,13 +48,16 @@ Ended = list[tuple[int, Answer]]  # number of the point, answer
 
 
 def predict(point: SweepPoint, packets: int = PACKETS) -> Prediction:
-    """Return one point's prediction; raises NpexploreError where there is none."""
+    """Return one point's prediction with what was read for it; raises NpexploreError where there is none."""
     design, workload, solver, seed = point
-    if one_of("solver", solver, SOLVERS) == "bounds":
-        return design.bounds(workload)
-    if solver == "queueing":
-        return design.queueing(workload)
-    return design.simulate(workload, 1 if seed is None else seed, packets=packets)
+    with reading() as reads:
+        if one_of("solver", solver, SOLVERS) == "bounds":
+            found = design.bounds(workload)
+        elif solver == "queueing":
+            found = design.queueing(workload)
+        else:
+            found = design.simulate(workload, 1 if seed is None else seed, packets=packets)
+    return replace(found, reads=reads)
 
 
 def answer(point: SweepPoint, packets: int = PACKETS) -> Answer:
@@ -66,27 +70,34 @@ def answer(point: SweepPoint, packets: int = PACKETS) -> Answer:
 
 def answer_all(points: Sequence[SweepPoint], packets: int) -> list[Answer]:
     """Return the answers of one task (a function of the module, so that other processes find it)."""
-    found, batches = solved(points, packets)
+    reads: dict[int, Reads] = {}
+    found, batches = solved(points, packets, reads)
     for numbers, answers_ in batches:
-        found.update({k: answers_.prediction(place) for place, k in enumerate(numbers)})
+        found.update({k: replace(answers_.prediction(at), reads=reads[k]) for at, k in enumerate(numbers)})
     return [found[k] for k in range(len(points))]
 
 
-def solved(points: Sequence[SweepPoint], packets: int) -> tuple[dict[int, Answer], list[tuple[list[int], Answers]]]:
+def solved(
+    points: Sequence[SweepPoint], packets: int, reads: dict[int, Reads] | None = None
+) -> tuple[dict[int, Answer], list[tuple[list[int], Answers]]]:
     """Return the answers of one task by number of the point, and those that were found together.
 
-    Analytic points of one structure are answered together, by few calls of kernels (solve/batch.py).
+    Analytic points of one structure are answered together, by few calls of kernels (solve/batch.py). reads: is given
+    what was read for each of these.
     """
     found: dict[int, Answer] = {}
     batches: list[tuple[list[int], Answers]] = []
     analytic: dict[str, list[tuple[int, Demanded]]] = {}
-    known: dict[Hashable, Demanded] = {}
+    known: dict[Hashable, tuple[Demanded, Reads]] = {}
     for number, point in enumerate(points):
         if point.solver not in BATCHED or (point.solver == "queueing" and point.design.loops is not None):
             found[number] = answer(point, packets)
             continue
         try:
-            analytic.setdefault(point.solver, []).append((number, _demanded(point, known)))
+            with reading() as seen:
+                analytic.setdefault(point.solver, []).append((number, _demanded(point, known)))
+            if reads is not None:
+                reads[number] = seen
         except NpexploreError as error:
             found[number] = Refusal(str(error))
     for solver, members in analytic.items():
@@ -99,7 +110,7 @@ def solved(points: Sequence[SweepPoint], packets: int) -> tuple[dict[int, Answer
     return found, batches
 
 
-def _demanded(point: SweepPoint, known: dict[Hashable, Demanded]) -> Demanded:
+def _demanded(point: SweepPoint, known: dict[Hashable, tuple[Demanded, Reads]]) -> Demanded:
     """Return a point's demands; those of the same machine and packets, whatever their rate, are taken once."""
     design, workload = point.design, point.workload
     values = tuple(design.parameters.changed().items())
@@ -108,11 +119,14 @@ def _demanded(point: SweepPoint, known: dict[Hashable, Demanded]) -> Demanded:
     before = known.get(machine_and_packets)
     if before is not None and design.dress is None and design.own is None:
         assert workload is not None
-        return replace(before, workload=workload)
-    machine, load = design.machine(), design.workload(workload)
-    if point.solver == "queueing":
-        check_describable(machine, load)
-    made = known[machine_and_packets] = demanded(machine, load)
+        note_all(before[1])
+        return replace(before[0], workload=workload)
+    with reading() as seen:
+        machine, load = design.machine(), design.workload(workload)
+        if point.solver == "queueing":
+            check_describable(machine, load)
+        made = demanded(machine, load)
+    known[machine_and_packets] = made, seen
     return made
 
 

@@ -13,6 +13,7 @@ from npexplore.designs import Design, design
 from npexplore.errors import NpexploreError
 from npexplore.machine.parameters import Value
 from npexplore.machine.workload import Workload, workload
+from npexplore.reads import SOLVER, Read, Reads, note, note_all, reading
 from npexplore.solve.prediction import Prediction
 from npexplore.study.sweeping.answers import Answer, Ended, Refusal, answer, answer_points
 from npexplore.study.sweeping.executors import Wanted
@@ -49,8 +50,7 @@ class Predictions:
     overrides: Mapping[str, Value] = field(default_factory=dict)
     solvers: Sequence[str] = SOLVERS
     found: dict[tuple[Point, str, int], Prediction | None] = field(default_factory=dict)
-    _workloads: dict[str, Workload] = field(default_factory=dict)
-    _dependencies: dict[tuple[str, tuple[tuple[str, Value], ...]], set[str]] = field(default_factory=dict)
+    _workloads: dict[str, tuple[Workload, Reads]] = field(default_factory=dict)
     _first: dict[Hashable, Point] = field(default_factory=dict)  # by what it means, the point that was asked first
 
     def design_at(self, point: Point) -> Design:
@@ -61,16 +61,14 @@ class Predictions:
 
     def workload(self, mix: str | None) -> Workload | None:
         """Return a mix's workload, made once; None for a design with its own."""
-        if mix is not None and mix not in self._workloads:
-            self._workloads[mix] = workload(mix=mix)
-        return None if mix is None else self._workloads[mix]
-
-    def dependencies(self, point: Point) -> set[str]:
-        """Return the parameters that the machine of a point reads (the same for all points with the same choices)."""
-        choices = point.design, tuple((name, value) for name, value in point.knobs if isinstance(value, str))
-        if choices not in self._dependencies:
-            self._dependencies[choices] = self.design_at(point).depends_on(self.workload(point.mix))
-        return self._dependencies[choices]
+        if mix is None:
+            return None
+        if mix not in self._workloads:
+            with reading() as reads:
+                self._workloads[mix] = workload(mix=mix), reads
+        made, reads = self._workloads[mix]
+        note_all(reads)
+        return made
 
     def first(self, point: Point) -> Point:
         """Return the first point that was asked of the same machine and packets."""
@@ -114,12 +112,17 @@ class Predictions:
             answer_points(asked, keep, executor=executor, packets=self.packets)
 
     def at(self, point: Point, solver: str, seed: int) -> Prediction | None:
-        """Return a prediction, computing it if it is missing."""
+        """Return a prediction, computing it if it is missing; what was read for it counts as read."""
         task = (self.first(point), solver, seed if solver == "simulation" else 0)
         if task not in self.found:
             asked = self.question(task)
             self.found[task] = known(asked, answer(asked, self.packets))
-        return self.found[task]
+        found = self.found[task]
+        if found is not None:
+            self.workload(point.mix)
+            note_all(found.reads)
+            note(Read(solver, SOLVER, None, ""))
+        return found
 
 
 def known(asked: SweepPoint, found: Answer) -> Prediction | None:

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 from npexplore.ledger import Row
 from npexplore.study.checking.quantities import gorilla, ixp1200, ixp2400, raw, soclib
-from npexplore.study.checking.quantities.base import Conditions, MissingError, Quantity
+from npexplore.study.checking.quantities.base import Conditions, MissingError, Quantity, whole
 
-__all__ = ["QUANTITIES", "Conditions", "MissingError", "Quantity", "quantity_of"]
+__all__ = ["QUANTITIES", "Conditions", "MissingError", "Quantity", "quantity_of", "whole"]
 
 QUANTITIES: Mapping[str, Mapping[str, Quantity]] = {
     "gorilla": gorilla.QUANTITIES,

@@ -6,18 +6,22 @@ utilizations. Values are in SI base units, ratios as fractions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from statistics import fmean
+from typing import TypeAlias
 
 from npexplore.designs import design
 from npexplore.errors import one_of
 from npexplore.ledger import Row
+from npexplore.ledger.rules import Rule
 from npexplore.machine.parameters import Value
 from npexplore.solve.prediction import Prediction
 from npexplore.study.sweeping.points import Point
 
 Get = Callable[[Point], Prediction]
+Number: TypeAlias = float | bool
+Parts: TypeAlias = Mapping[str, Number]  # by version, mix or configuration: a claim over several is judged on each
 
 
 class MissingError(Exception):
@@ -26,20 +30,28 @@ class MissingError(Exception):
 
 @dataclass(frozen=True)
 class Quantity:
-    """points: the points a row needs; value: its number (or claim) from predictions there.
+    """points: the points a row needs; value: its number (or claim, or the parts of it) from predictions there.
 
     solver: which solver the design recommends; "exact" quantities follow from the description without contention.
-    described: points whose workload or machine is read without any prediction. reads: parameters that the number hangs
-    on beside those of its points' machines. arithmetic: sums and shares of rows that the model takes over; nothing is
-    predicted, so that the row has no label and no score.
+    What a number hangs on nobody declares: it is what was read for it (npexplore/reads.py).
     """
 
     points: Callable[[Row], list[Point]]
-    value: Callable[[Row, Get], float | bool]
+    value: Callable[[Row, Get], Number | Parts]
     solver: str = "simulation"
-    described: Callable[[Row], list[Point]] = lambda row: []
-    reads: Callable[[Row], Iterable[str]] = lambda row: ()
-    arithmetic: bool = False
+
+
+def whole(value: Number | Parts) -> Number:
+    """Return a value, or what its parts come to: their mean, or whether all of them hold."""
+    if not isinstance(value, Mapping):
+        return value
+    parts = list(value.values())
+    return all(parts) if all(isinstance(part, bool) for part in parts) else fmean(parts)
+
+
+def exact(number: Callable[[Row], Number | Parts]) -> Quantity:
+    """Return a quantity that follows from the description alone, without a prediction."""
+    return Quantity(lambda row: [], lambda row, get: number(row), "exact")
 
 
 def knobs_of(row: Row) -> dict[str, Value]:
@@ -52,21 +64,21 @@ def knobs_of(row: Row) -> dict[str, Value]:
 class Conditions:
     """How the conditions of a design's rows name design points.
 
-    mixes: names that stand for several mixes; usual_mix: where a row names none and the design brings no workload.
-    baseline: the knob that the condition `baseline` sets.
+    mixes: names that stand for several mixes; usual_mix: where a row names none and the design brings no workload
+    (both by rules of scoring). baseline: the knob that the condition `baseline` sets.
     """
 
-    mixes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    usual_mix: str | None = None
+    mixes: Mapping[str, Rule] = field(default_factory=dict)
+    usual_mix: Rule | None = None
     baseline: str = "version"
 
     def points(self, row: Row) -> list[Point]:
         """Return the points of a row: one a mix."""
         mix = row.conditions.get("mix")
         name = None if mix is None else str(mix)
-        mixes: tuple[str | None, ...] = (name,) if name is None else self.mixes.get(name, (name,))
-        if name is None and design(row.design).own is None:
-            mixes = (self.usual_mix,)
+        mixes: tuple[str | None, ...] = self.mixes[name].value if name is not None and name in self.mixes else (name,)
+        if name is None and self.usual_mix is not None and design(row.design).own is None:
+            mixes = (self.usual_mix.value,)
         return [Point.of(row.design, one, knobs_of(row)) for one in mixes]
 
     def baseline_of(self, row: Row, point: Point) -> Point:
@@ -90,11 +102,11 @@ class Conditions:
 
     def mean(self, number: Callable[[Prediction], float]) -> Quantity:
         """Return the quantity that is a number of a prediction, averaged over the points."""
-        return Quantity(self.points, lambda row, get: fmean(number(get(p)) for p in self.points(row)))
+        return Quantity(self.points, lambda row, get: {told(p): number(get(p)) for p in self.points(row)})
 
     def utilization(self) -> Quantity:
         """Return the busy share of the row's `resource`."""
-        return Quantity(self.points, lambda row, get: fmean(busy(row, get(p)) for p in self.points(row)))
+        return Quantity(self.points, lambda row, get: {told(p): busy(row, get(p)) for p in self.points(row)})
 
     def change(
         self, number: Callable[[Prediction], float], points: Callable[[Row], list[Point]] | None = None
@@ -116,8 +128,13 @@ class Conditions:
     ) -> Quantity:  # fmt: skip
         return Quantity(
             self.both(points),
-            lambda row, get: fmean(of(number(get(p)) / number(get(self.baseline_of(row, p)))) for p in points(row)),
+            lambda row, get: {told(p): of(number(get(p)) / number(get(self.baseline_of(row, p)))) for p in points(row)},
         )
+
+
+def told(point: Point) -> str:
+    """Return a point in words: its mix and knobs."""
+    return ", ".join([*([point.mix] if point.mix else []), *(f"{name}={value}" for name, value in point.knobs)])
 
 
 def busy(row: Row, prediction: Prediction) -> float:

@@ -8,31 +8,28 @@ are those of the embedded test system, whose memories are inside the device.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from statistics import fmean
 
 from npexplore.designs import design
 from npexplore.designs.gorilla.steps import PROTOCOLS
-from npexplore.designs.gorilla.traffic import FRAME, most_and_fewest_calls, traces_of
-from npexplore.golden.flow_counters import BURST, COUNTER_BITS, COUNTERS, WORD_BITS
+from npexplore.designs.gorilla.traffic import FRAME, most_and_fewest_calls, traces
 from npexplore.ledger import Row, facts
+from npexplore.ledger.rules import Rule, rule
 from npexplore.machine.parameters import Parameters, Value
-from npexplore.study.checking.quantities.base import Conditions, Get, MissingError, Quantity
+from npexplore.study.checking.quantities.base import Conditions, Get, MissingError, Parts, Quantity, exact
 from npexplore.study.papers.gorilla import area, channels, storage, structures, virtual_routers
 from npexplore.study.sweeping.points import Point
 
-SIX = ((4, 1), (4, 2), (4, 4), (6, 1), (6, 2), (6, 4))  # engines and threads of 16-*-* in Figs. 10 and 12
-MOST = 4
-LOSES = 0.995  # of what the parts forward
-THREADS = (1, 2, 3, 4, 6, 8, 12, 16)  # of Fig. 13
-MANY_THREADS = (6, 8, 12, 16)
-SATURATED = 0.99
-LONG: Mapping[str, Value] = {"boot_us": 60.0, "window_us": 300.0}  # where 8 clusters of 2 engines forward little
-FIG11 = ((2, 1), (2, 2), (2, 4), (4, 1), (4, 2), (4, 4), (6, 1), (6, 2), (6, 4))
-WIDTHS: Mapping[str, int] = {
-    "gorilla.fc.counter.total": COUNTERS * COUNTER_BITS, "gorilla.fc.counter.each": WORD_BITS * BURST,
-}  # fmt: skip
+SIX, MOST, LOSES, MIXED = (rule(f"gorilla.{name}") for name in ("six", "most", "loses", "mixed"))
+THREADS, MANY_THREADS, SATURATED = (rule(f"gorilla.{name}") for name in ("threads", "many_threads", "saturated"))
+FIG11, FIG11_PROTO, FIG11_MPPS = (rule(f"gorilla.{name}") for name in ("fig11", "fig11_proto", "fig11_mpps"))
+COUNTING_MEMORIES, BOOT, WINDOW = (rule(f"gorilla.{name}") for name in ("counting_memories", "boot_us", "window_us"))
 CONDITIONS = Conditions()
-AREA = ("lut_engine", "lut_thread")
+
+
+def configured(rule_of: Rule) -> list[dict[str, Value]]:
+    """Return configurations like 16-6-4 as knobs: clusters, engines, threads."""
+    names = ("clusters", "engines", "threads")
+    return [dict(zip(names, map(int, text.split("-")), strict=True)) for text in rule_of.value]
 
 
 def parameters(row: Row) -> Parameters:
@@ -47,41 +44,49 @@ def at(row: Row, **knobs: Value) -> Point:
 
 def _rate_points(row: Row) -> list[Point]:
     if row.conditions.get("flow_counting") == "on":
-        return [at(row, memories="internal")]
+        return [at(row, memories=COUNTING_MEMORIES.value)]
     if "clusters" in row.conditions:
         return CONDITIONS.points(row)
-    kinds = ("mpls_1_ipv4", "mpls_1", "ipv4") if row.conditions["proto"] == "mpls_1_ipv4" else (None,)
-    return [
-        at(row, clusters=16, engines=e, threads=t, **({} if kind is None else {"proto": kind}))
-        for e, t in SIX
-        for kind in kinds
-    ]
+    kinds = MIXED.value if row.conditions["proto"] == MIXED.value[0] else (str(row.conditions["proto"]),)
+    return [at(row, **knobs, proto=kind) for knobs in configured(SIX) for kind in kinds]
 
 
-def _rate(row: Row, get: Get) -> float | bool:
+def _rate(row: Row, get: Get) -> float | Parts:
     rates = [get(point).rate_pps for point in _rate_points(row)]
     if len(rates) == 1:
         return rates[0]
-    if len(rates) == len(SIX):
-        return sorted(rates, reverse=True)[MOST - 1]
+    if len(rates) == len(SIX.value):
+        most: int = MOST.value
+        return sorted(rates, reverse=True)[most - 1]
     triples = [rates[k : k + 3] for k in range(0, len(rates), 3)]
-    return any(mixed < LOSES * (a + b) / 2 for mixed, a, b in triples)
+    lost = [mixed < LOSES.value * (a + b) / 2 for mixed, a, b in triples]
+    return dict(zip(SIX.value, lost, strict=True))
 
 
-def _throughput(row: Row, get: Get) -> float:
-    count = {"gorilla.vr.total": facts().value("gorilla.vr.routers"), "gorilla.vr.group": 8.0}.get(row.key)
-    if count is not None:
-        return count * facts().value("gorilla.vr.rate")
-    return get(CONDITIONS.points(row)[0]).rate_pps * 8 * FRAME
+def _virtual(count: Callable[[float], float]) -> Quantity:
+    """Return the rate of some of the virtual routers together."""
+    return exact(lambda row: count(facts().value("gorilla.vr.routers")) * facts().value("gorilla.vr.rate"))
 
 
-def _is_sum(row: Row) -> bool:
-    return row.key in ("gorilla.vr.total", "gorilla.vr.group")
+def _offered(row: Row) -> float:
+    of, printed = row.key.rsplit(".", 1)[1], facts()
+    return printed.value(f"gorilla.src.rate.{of}") * 8 * printed.value("gorilla.packet.size")
 
 
-def _exact(number: Callable[[Row], float | bool], *reads: str) -> Quantity:
-    """Return a quantity that follows from the description and some parameters alone."""
-    return Quantity(lambda row: [], lambda row, get: number(row), "exact", reads=lambda row: reads)
+def _calls(row: Row, most: bool) -> float:
+    parameters(row).assume("header_check")
+    return float(most_and_fewest_calls()[most])
+
+
+def _label_lookups(row: Row) -> float:
+    run = traces(design(row.design).with_(proto=str(row.conditions["proto"])).parameters)[0]
+    return float(sum(call.accelerator == "label_table" for call in run.calls))
+
+
+def _width(row: Row) -> float:
+    """Return the bits of a counter (the words of a burst), or of all of a flow's."""
+    parts, bits, burst = (facts().value(f"gorilla.fc.{n}") for n in ("counter.parts", "qdr.data_width", "qdr.burst"))
+    return bits * burst * (parts if row.key.endswith("total") else 1)
 
 
 def _memory(row: Row) -> Parameters:
@@ -118,50 +123,53 @@ def _lut(row: Row) -> float:
     return area.lut_share(parameters(row), device, engines, int(float(c["threads"])), protocols)
 
 
-def _lut_reads(row: Row) -> Sequence[str]:
-    device = str(row.conditions["device"])
-    return (*AREA, area.DEVICES[device]) if device != area.REFERENCE else AREA
-
-
 def _fig11(row: Row) -> list[Point]:
-    return [at(row, clusters=8, engines=e, threads=t, proto="ipv4", rate_mpps=100.0) for e, t in FIG11]
+    return [at(row, **knobs, proto=FIG11_PROTO.value, rate_mpps=FIG11_MPPS.value) for knobs in configured(FIG11)]
 
 
-def _per_area(row: Row, get: Get) -> float:
-    """Return the gain in rate per area from the fewest to the most threads, or engines: the mean over the others."""
+def _per_area(row: Row, get: Get) -> dict[str, float]:
+    """Return the gain in rate per area from the fewest to the most threads (or engines) at each number of the other."""
     p, device = parameters(row), str(row.conditions["device"])
-    found = {
-        (e, t): get(point).rate_pps / area.lut_share(p, device, 8 * e, t, ("ipv4",))
-        for (e, t), point in zip(FIG11, _fig11(row), strict=True)
-    }
+    found: dict[tuple[int, int], float] = {}
+    for knobs, point in zip(configured(FIG11), _fig11(row), strict=True):
+        clusters, engines, threads = (int(value) for value in knobs.values())
+        share = area.lut_share(p, device, clusters * engines, threads, (FIG11_PROTO.value,))
+        found[engines, threads] = get(point).rate_pps / share
+    many, deep = (sorted({at[n] for at in found}) for n in (0, 1))
     if row.key.endswith("threads"):
-        return fmean(found[e, 4] / found[e, 1] for e in (2, 4, 6))
-    return fmean(found[6, t] / found[2, t] for t in (1, 2, 4))
+        return {f"{e} engines": found[e, deep[-1]] / found[e, deep[0]] for e in many}
+    return {f"{t} threads": found[many[-1], t] / found[many[0], t] for t in deep}
+
+
+def _long(row: Row, **knobs: Value) -> Point:
+    """Return a point of the few engines of Fig. 13, which are watched for longer."""
+    return at(row, **knobs, boot_us=BOOT.value, window_us=WINDOW.value)
 
 
 def _saturation_points(row: Row) -> list[Point]:
     delays = (row.conditions["lookup_delay"], row.conditions["baseline_lookup_delay"])
-    return [at(row, threads=t, lookup_delay=int(float(d)), **LONG) for d in delays for t in THREADS]
+    return [_long(row, threads=t, lookup_delay=int(float(d))) for d in delays for t in THREADS.value]
 
 
 def _saturation(row: Row, get: Get) -> float:
     rates = [get(point).rate_pps for point in _saturation_points(row)]
-    short, long = rates[: len(THREADS)], rates[len(THREADS) :]
-    return _saturated(short) / _saturated(long)
+    half = len(THREADS.value)
+    return _saturated(rates[:half]) / _saturated(rates[half:])
 
 
 def _saturated(rates: Sequence[float]) -> float:
-    return float(next(t for t, x in zip(THREADS, rates, strict=True) if x >= SATURATED * max(rates)))
+    return float(next(t for t, x in zip(THREADS.value, rates, strict=True) if x >= SATURATED.value * max(rates)))
 
 
 def _scheduler_points(row: Row) -> list[Point]:
     names = (str(row.conditions["scheduler"]), str(row.conditions["baseline_scheduler"]))
-    return [at(row, threads=t, scheduler=name, **LONG) for t in MANY_THREADS for name in names]
+    return [_long(row, threads=t, scheduler=name) for t in MANY_THREADS.value for name in names]
 
 
-def _scheduler(row: Row, get: Get) -> float:
+def _scheduler(row: Row, get: Get) -> dict[str, float]:
     rates = [get(point).rate_pps for point in _scheduler_points(row)]
-    return fmean(a / b for a, b in zip(rates[::2], rates[1::2], strict=True))
+    pairs = zip(MANY_THREADS.value, rates[::2], rates[1::2], strict=True)
+    return {f"{threads} threads": a / b for threads, a, b in pairs}
 
 
 def _missing(row: Row, get: Get) -> float:
@@ -184,30 +192,29 @@ def _saving(row: Row) -> float:
     return virtual_routers.saving(design(row.design), str(row.conditions["baseline_consolidation"]))
 
 
-_CYCLES = ("overhead_cycles", "lookup_cycles", "request_cycles", "edit_cycles", "check_cycles")
-_CONSOLIDATION = (*AREA, "lut_v7_ratio", "lut_fixed", *_CYCLES)
 QUANTITIES: Mapping[str, Quantity] = {
     "forwarding rate": Quantity(_rate_points, _rate),
-    "throughput": Quantity(lambda row: [] if _is_sum(row) else CONDITIONS.points(row), _throughput),
-    "offered load": _exact(lambda row: float(row.key.rsplit(".", 1)[1]) * 1e6 * 8 * FRAME),
-    "fewest accelerator calls": _exact(lambda row: float(most_and_fewest_calls()[0]), "check_cycles"),
-    "most accelerator calls": _exact(lambda row: float(most_and_fewest_calls()[1]), "check_cycles"),
-    "label lookups": _exact(
-        lambda row: float(sum(c.accelerator == "label_table" for c in traces_of(str(row.conditions["proto"]))[0].calls))
-    ),
-    "memory channels": _exact(_channels),
-    "required MPLS share": _exact(_without_memory),
-    "level 1 entries": _exact(lambda row: float(storage.LEVEL1)),
-    "level 2 entries": _exact(_level2, "sites_share"),
-    "capacity": _exact(_words, "sites_share"),
-    "width": _exact(lambda row: float(WIDTHS[row.key])),
-    "counters": _exact(lambda row: float(COUNTERS - 1)),
-    "LUT utilization": Quantity(lambda row: [], lambda row, get: _lut(row), "exact", reads=_lut_reads),
-    "throughput per area": Quantity(_fig11, _per_area, reads=lambda row: AREA),
+    "throughput": Quantity(CONDITIONS.points, lambda row, get: get(CONDITIONS.points(row)[0]).rate_pps * 8 * FRAME),
+    "offered load": exact(_offered),
+    "fewest accelerator calls": exact(lambda row: _calls(row, most=False)),
+    "most accelerator calls": exact(lambda row: _calls(row, most=True)),
+    "label lookups": exact(_label_lookups),
+    "memory channels": exact(_channels),
+    "required MPLS share": exact(_without_memory),
+    "level 1 entries": exact(lambda row: 2 ** facts().value("gorilla.trie.ipv4.stride.1")),
+    "level 2 entries": exact(_level2),
+    "capacity": exact(_words),
+    "width": exact(_width),
+    "counters": exact(lambda row: facts().value("gorilla.fc.counter.parts") - 1),
+    "LUT utilization": exact(_lut),
+    "throughput per area": Quantity(_fig11, _per_area),
     "ratio of threads at saturation": Quantity(_saturation_points, _saturation),
     "throughput ratio": Quantity(_scheduler_points, _scheduler),
-    "area overhead": _exact(_overhead, *AREA, "lut_structures"),
+    "area overhead": exact(_overhead),
     "power": Quantity(lambda row: [], _missing, "exact"),
-    "grouping": _exact(_grouping, *_CONSOLIDATION),
-    "area saving": _exact(_saving, *_CONSOLIDATION),
+    "grouping": exact(_grouping),
+    "area saving": exact(_saving),
+    # rows of their own, whose quantity others have too
+    "gorilla.vr.total": _virtual(lambda routers: routers),
+    "gorilla.vr.group": _virtual(lambda routers: routers - 2),
 }

@@ -6,7 +6,7 @@ value); the throughput and rate of the summary name none, and are not predicted.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,18 +14,32 @@ from numpy.typing import NDArray
 from npexplore.designs import Design, design
 from npexplore.golden.diffserv.experiments import Bench
 from npexplore.ledger import Row
+from npexplore.ledger.rules import rule
 from npexplore.machine.parameters import Value
 from npexplore.solve.prediction import Prediction
-from npexplore.study.checking.quantities.base import Conditions, Get, MissingError, Quantity, knobs_of, throughput
+from npexplore.study.checking.quantities.base import (
+    Conditions,
+    Get,
+    MissingError,
+    Quantity,
+    exact,
+    knobs_of,
+    throughput,
+)
 from npexplore.study.papers.ixp1200 import diffserv
 from npexplore.study.sweeping.lossfree import bisect
 from npexplore.study.sweeping.points import Point
 
-RULES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)  # ticks of Fig. 6
-GOOD_FIT = 0.9  # R2 from which on a curve has the claimed shape, if no other of `fits` does better
-LOAD_TOLERANCE = 0.01
+TICKS, GOOD_FIT, LOADS = rule("ixp1200.ticks"), rule("ixp1200.good_fit"), rule("ixp1200.loads")
+LOAD_TOLERANCE, WIRE_SPEED = rule("ixp1200.load_tolerance"), rule("ixp1200.wire_speed")
+TABLES, ENGINES = rule("ixp1200.tables"), rule("ixp1200.engines")
 RESOURCES = ("me0", "me1", "me2", "sdram", "sram")
-TABLES: Mapping[str, Value] = {"receivers": 8, "receiver_engines": 2}  # what the vendor's simulator was set to
+
+
+def of_tables() -> dict[str, Value]:
+    """Return what the vendor's simulator was set to for Tables 1 and 2."""
+    receivers, engines = TABLES.value
+    return {"receivers": receivers, "receiver_engines": engines}
 
 
 def points_of(row: Row) -> list[Point]:
@@ -34,11 +48,12 @@ def points_of(row: Row) -> list[Point]:
 
 
 def _knobs(row: Row) -> dict[str, Value]:
-    knobs = {**(TABLES if resource_of(row) else {}), **knobs_of(row)}
+    knobs = {**(of_tables() if resource_of(row) else {}), **knobs_of(row)}
     if "receivers" in knobs and "receiver_engines" not in knobs:
-        knobs["receiver_engines"] = -(-int(knobs["receivers"]) // int(design(row.design).parameters.engine_threads))
+        threads = int(design(row.design).parameters.engine_threads)
+        knobs["receiver_engines"] = ENGINES.value[(int(knobs["receivers"]) - 1) // threads]
     if knobs.get("service") == "ip_forwarding":
-        knobs["gbe_load"] = 1.0  # wire speed of all ports
+        knobs["gbe_load"] = WIRE_SPEED.value
     return knobs
 
 
@@ -96,7 +111,7 @@ def instructions(row: Row, get: Get) -> float:
 
 def over_rules(row: Row) -> list[Point]:
     """Return the points of Fig. 6."""
-    return [point.with_(rules=n) for point in points_of(row) for n in RULES]
+    return [point.with_(rules=n) for point in points_of(row) for n in TICKS.value]
 
 
 def fits(rules: Sequence[int], rates: Sequence[float]) -> dict[str, float]:
@@ -120,9 +135,9 @@ def fits(rules: Sequence[int], rates: Sequence[float]) -> dict[str, float]:
 def has_shape(row: Row, get: Get) -> bool:
     """Say whether throughput falls with the logarithm of the rules (rm), or a packet's time grows with them (ls)."""
     rates = [get(point).rate_pps for point in over_rules(row)]
-    found = fits(RULES, rates)
+    found = fits(TICKS.value, rates)
     best = found["log" if row.conditions["classifier"] == "rm" else "hyperbola"]
-    return rates[-1] < rates[0] and best >= GOOD_FIT and best == max(found.values())
+    return rates[-1] < rates[0] and best >= GOOD_FIT.value and best == max(found.values())
 
 
 def unloaded(row: Row) -> list[Point]:
@@ -133,13 +148,9 @@ def unloaded(row: Row) -> list[Point]:
 
 def loss_free(row: Row, get: Get) -> float:
     """Return the highest throughput without a drop."""
-    point = unloaded(row)[0]
-    return bisect(lambda load: get(point.with_(load=load)), 0.05, 1.0, LOAD_TOLERANCE).answer.throughput_bps
-
-
-def functional(number: Callable[[Row], float]) -> Quantity:
-    """Return a quantity that follows from policers, quanta and queues of the machine file alone."""
-    return Quantity(lambda row: [], lambda row, get: number(row), "exact", reads=diffserv.reads)
+    point, (least, most) = unloaded(row)[0], map(float, LOADS.value.split(".."))
+    found = bisect(lambda load: get(point.with_(load=load)), least, most, LOAD_TOLERANCE.value)
+    return found.answer.throughput_bps
 
 
 def _bench(row: Row) -> Bench:
@@ -174,10 +185,10 @@ QUANTITIES: Mapping[str, Quantity] = {
     "instruction rate": Quantity(points_of, instructions),
     "throughput against rules": Quantity(over_rules, has_shape),
     "loss-free throughput": Quantity(unloaded, loss_free),
-    "offered load": functional(offered_load),
-    "latency ratio": functional(lambda row: diffserv.neighbours(_bench(row), "delay_mean_ns")),
-    "rate of a flow": functional(flow_rate),
+    "offered load": exact(offered_load),
+    "latency ratio": exact(lambda row: diffserv.neighbours(_bench(row), "delay_mean_ns")),
+    "rate of a flow": exact(flow_rate),
     # rows of their own, whose quantity others have too
-    "ixp1200.fig7.ef.plateau": functional(expedited),
-    "ixp1200.fig7.af_share_ratio": functional(lambda row: diffserv.neighbours(_bench(row), "sent_pps")),
+    "ixp1200.fig7.ef.plateau": exact(expedited),
+    "ixp1200.fig7.af_share_ratio": exact(lambda row: diffserv.neighbours(_bench(row), "sent_pps")),
 }

@@ -4,25 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from statistics import fmean
 
 import numpy as np
 
 from npexplore.designs import design
 from npexplore.designs.ixp2400.design import scratch_bytes_needed
-from npexplore.ledger import Row
+from npexplore.ledger import Row, facts
+from npexplore.ledger.rules import rule
 from npexplore.machine.mixes import load_mix
 from npexplore.solve.prediction import Prediction
-from npexplore.study.checking.quantities.base import Conditions, Get, MissingError, Quantity, busy, knobs_of, throughput
+from npexplore.study.checking.quantities.base import (
+    Conditions,
+    Get,
+    MissingError,
+    Quantity,
+    busy,
+    exact,
+    knobs_of,
+    throughput,
+    told,
+)
 from npexplore.study.sweeping.points import Point
 
-REAL = ("amp", "frg", "psc")
-SETTINGS = (8, 16, 32)  # threads of "configurations with 8 or more threads", Sec. 5.1 of the IXP2400 paper
-GRID = (1, 2, 4, 8, 16, 32, 64)
-PEAK = 0.99  # the fewest threads within 1 % of the highest throughput: what the seeds leave open
-SATURATED = 0.98  # a throughput that more threads raise by less than 2 % has saturated
-
-CONDITIONS = Conditions(mixes={"real": REAL}, usual_mix="dos", baseline="scheme")
+SETTINGS, GRID, PEAK, SATURATED = (rule(f"ixp2400.{name}") for name in ("settings", "grid", "peak", "saturated"))
+RISES_TO = rule("ixp2400.rises_to")
+CONDITIONS = Conditions({"real": rule("ixp2400.real")}, rule("ixp2400.usual_mix"), baseline="scheme")
 points_of, baseline_of = CONDITIONS.points, CONDITIONS.baseline_of
 
 
@@ -30,12 +36,12 @@ def settings_of(row: Row) -> list[Point]:
     """Return the points of an improvement: all settings of 8 and more threads where the row names none."""
     if "threads" in row.conditions:
         return points_of(row)
-    return [point.with_(threads=n) for point in points_of(row) for n in SETTINGS]
+    return [point.with_(threads=n) for point in points_of(row) for n in SETTINGS.value]
 
 
 def over_threads(row: Row) -> list[Point]:
     """Return the points of a row over the number of threads."""
-    return [point.with_(threads=n) for point in points_of(row) for n in GRID]
+    return [point.with_(threads=n) for point in points_of(row) for n in GRID.value]
 
 
 def bandwidth(prediction: Prediction) -> float:
@@ -43,17 +49,18 @@ def bandwidth(prediction: Prediction) -> float:
     return 8 * prediction.rates["dram.bytes"]
 
 
-def _curves(row: Row, get: Get) -> list[list[float]]:
-    return [[get(point.with_(threads=n)).throughput_bps for n in GRID] for point in points_of(row)]
+def _curves(row: Row, get: Get) -> dict[str, list[float]]:
+    """Return by mix the throughput over the numbers of threads."""
+    threads = GRID.value
+    return {told(p): [get(p.with_(threads=n)).throughput_bps for n in threads] for p in points_of(row)}
 
 
-def _reaches(share: float, curve: Sequence[float]) -> int:
-    return next(n for n, x in zip(GRID, curve, strict=True) if x >= share * max(curve))
+def _reaches(share: float, curve: Sequence[float]) -> float:
+    return float(next(n for n, x in zip(GRID.value, curve, strict=True) if x >= share * max(curve)))
 
 
-def _rises(row: Row, get: Get) -> bool:
-    last = GRID.index(8) + 1
-    return all(b > a for curve in _curves(row, get) for a, b in pairwise(curve[:last]))
+def _rises(curve: Sequence[float]) -> bool:
+    return all(b > a for a, b in pairwise(curve[: GRID.value.index(RISES_TO.value) + 1]))
 
 
 def _narrow(prediction: Prediction) -> float:
@@ -62,27 +69,34 @@ def _narrow(prediction: Prediction) -> float:
     return prediction.rates["dram.narrow"] / prediction.rates["dram.accesses"]
 
 
-def _on_chip(row: Row) -> list[float]:
+def _on_chip(row: Row) -> dict[str, float]:
     cell = int(design(row.design).parameters.cell_bytes)
-    return [float(np.mean(load_mix(point.mix or "dos").lengths() <= cell)) for point in points_of(row)]
+    return {str(p.mix): float(np.mean(load_mix(str(p.mix)).lengths() <= cell)) for p in points_of(row)}
 
 
-def _drop(row: Row, get: Get) -> float:
-    point = points_of(row)[0]
-    base = get(point)
-    pairs = (("dram.bus", point.with_(bus_bits=128)), ("dram.bank", point.with_(banks=8)))
-    return fmean(1 - get(doubled).utilization[name].busy / base.utilization[name].busy for name, doubled in pairs)
+def _doubled(row: Row) -> dict[str, Point]:
+    """Return the two experiments of Fig. 15 by the resource that is doubled."""
+    point, printed = points_of(row)[0], facts()
+    wide, many = (int(printed[f"ixp2400.experiment.{name}"].point or 0) for name in ("bus_width", "banks"))
+    return {"dram.bus": point.with_(bus_bits=wide), "dram.bank": point.with_(banks=many)}
 
 
 def _figure_15(row: Row) -> list[Point]:
-    point = points_of(row)[0]
-    return [point, point.with_(bus_bits=128), point.with_(banks=8)]
+    return [points_of(row)[0], *_doubled(row).values()]
+
+
+def _drop(row: Row, get: Get) -> dict[str, float]:
+    base = get(points_of(row)[0])
+    return {
+        name: 1 - get(doubled).utilization[name].busy / base.utilization[name].busy
+        for name, doubled in _doubled(row).items()
+    }
 
 
 QUANTITIES: Mapping[str, Quantity] = {
     "throughput": CONDITIONS.mean(throughput),
     "utilization": CONDITIONS.utilization(),
-    "mean utilization": Quantity(_figure_15, lambda row, get: fmean(busy(row, get(p)) for p in _figure_15(row))),
+    "mean utilization": Quantity(_figure_15, lambda row, get: {told(p): busy(row, get(p)) for p in _figure_15(row)}),
     "bandwidth": CONDITIONS.mean(bandwidth),
     "bandwidth reduction": CONDITIONS.loss(bandwidth),
     "largest bandwidth improvement": Quantity(
@@ -93,22 +107,23 @@ QUANTITIES: Mapping[str, Quantity] = {
     "throughput ratio": CONDITIONS.ratio(throughput),
     "utilization drop": Quantity(_figure_15, _drop),
     "threads at saturation": Quantity(
-        over_threads, lambda row, get: fmean(_reaches(SATURATED, c) for c in _curves(row, get))
+        over_threads, lambda row, get: {k: _reaches(SATURATED.value, c) for k, c in _curves(row, get).items()}
     ),
-    "threads at peak": Quantity(over_threads, lambda row, get: fmean(_reaches(PEAK, c) for c in _curves(row, get))),
-    "throughput against threads": Quantity(over_threads, _rises),
-    "share of accesses": Quantity(points_of, lambda row, get: fmean(_narrow(get(p)) for p in points_of(row)), "exact"),
-    "smallest share of packets": Quantity(lambda row: [], lambda row, get: min(_on_chip(row)), "exact", points_of),
-    "largest share of packets": Quantity(lambda row: [], lambda row, get: max(_on_chip(row)), "exact", points_of),
-    "cells per packet": Quantity(
-        lambda row: [],
-        lambda row, get: load_mix(str(row.conditions["mix"])).mean_cells(int(design(row.design).parameters.cell_bytes)),
-        "exact",
-        points_of,
+    "threads at peak": Quantity(
+        over_threads, lambda row, get: {k: _reaches(PEAK.value, c) for k, c in _curves(row, get).items()}
     ),
-    "capacity": Quantity(
-        lambda row: [],
-        lambda row, get: float(scratch_bytes_needed(design(row.design).with_(**knobs_of(row)).parameters)),
-        "exact",
+    "throughput against threads": Quantity(
+        over_threads, lambda row, get: {k: _rises(c) for k, c in _curves(row, get).items()}
+    ),
+    "share of accesses": Quantity(
+        points_of, lambda row, get: {told(p): _narrow(get(p)) for p in points_of(row)}, "exact"
+    ),
+    "smallest share of packets": exact(lambda row: min(_on_chip(row).values())),
+    "largest share of packets": exact(lambda row: max(_on_chip(row).values())),
+    "cells per packet": exact(
+        lambda row: load_mix(str(row.conditions["mix"])).mean_cells(int(design(row.design).parameters.cell_bytes))
+    ),
+    "capacity": exact(
+        lambda row: float(scratch_bytes_needed(design(row.design).with_(**knobs_of(row)).parameters))
     ),
 }  # fmt: skip

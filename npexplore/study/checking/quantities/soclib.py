@@ -6,25 +6,23 @@ for a whole curve, so that peaks of bounds and of simulations are told apart.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from statistics import fmean
 
 from npexplore.designs import design
 from npexplore.designs.soclib.design import bits_per_cycle, conflict_cycles, words_read
 from npexplore.designs.soclib.unit import ELEMENTS, element_cycles, packet_words
 from npexplore.ledger import Row
+from npexplore.ledger.rules import Rule, rule
 from npexplore.machine.parameters import Parameters
 from npexplore.solve.prediction import Prediction
-from npexplore.study.checking.quantities.base import Conditions, Get, MissingError, Quantity
+from npexplore.study.checking.quantities.base import Conditions, Get, MissingError, Quantity, exact, told
 from npexplore.study.sweeping.points import Point
 
-NEARLY = 0.9  # "little" is less than a tenth of the highest throughput
-STOPPED = 0.5  # a system with less than half of its highest throughput is stopped
-GREAT = 1.1  # an improvement beyond a tenth is great
-GRIDS: Mapping[tuple[str, str], Sequence[int]] = {
-    ("shared", "mutex"): range(1, 17),
-    ("distributed", "mutex"): (1, 8, 16, *range(22, 37)),
-    ("distributed", "spin"): (1, 12, 24, 32, 38, *range(41, 51), 52, 55),
+NEARLY, STOPPED, GREAT, STEPS = (rule(f"soclib.{name}") for name in ("nearly", "stopped", "great", "steps"))
+GRIDS: Mapping[tuple[str, str], Rule] = {
+    (memory, lock): rule(f"soclib.{memory}_{lock}")
+    for memory, lock in (("shared", "mutex"), ("distributed", "mutex"), ("distributed", "spin"))
 }
 CONDITIONS = Conditions(baseline="lock")
 
@@ -56,7 +54,7 @@ def grid(row: Row) -> list[Point]:
     """Return the points of a row over the number of processors."""
     (point,) = CONDITIONS.points(row)
     counts = GRIDS[(str(row.conditions["memory"]), str(row.conditions["lock"]))]
-    return [point.with_(processors=n) for n in counts]
+    return [point.with_(processors=n) for n in counts.value]
 
 
 def points(row: Row) -> list[Point]:
@@ -66,7 +64,7 @@ def points(row: Row) -> list[Point]:
     if ".." not in text:
         return [point]
     first, last = (int(end) for end in text.split(".."))
-    steps = sorted({*range(first, last + 1, max(1, (last - first) // 5)), last})
+    steps = sorted({*range(first, last + 1, max(1, (last - first) // STEPS.value)), last})
     return [point.with_(processors=n) for n in steps]
 
 
@@ -81,27 +79,31 @@ def peak(curve: Sequence[tuple[int, float]]) -> tuple[int, float]:
 
 def knee(curve: Sequence[tuple[int, float]]) -> int:
     """Return the fewest processors within a tenth of the highest throughput."""
-    return next(n for n, x in curve if x >= NEARLY * peak(curve)[1])
+    return next(n for n, x in curve if x >= NEARLY.value * peak(curve)[1])
 
 
 def collapse(curve: Sequence[tuple[int, float]]) -> int:
     """Return the fewest processors beyond the peak with less than half of its throughput (MissingError: none)."""
     top, highest = peak(curve)
-    found = [n for n, x in curve if n > top and x < STOPPED * highest]
+    found = [n for n, x in curve if n > top and x < STOPPED.value * highest]
     if not found:
         raise MissingError
     return found[0]
 
 
-def _ratios(row: Row, get: Get) -> list[float]:
-    return [rate(p, get(p)) / rate(q, get(q)) for p in points(row) for q in [CONDITIONS.baseline_of(row, p)]]
+def _ratios(row: Row, get: Get) -> dict[str, float]:
+    return {
+        f"{dict(p.knobs)['processors']} processors": rate(p, get(p)) / rate(q, get(q))
+        for p in points(row)
+        for q in [CONDITIONS.baseline_of(row, p)]
+    }
 
 
-def _throughput(row: Row, get: Get) -> float | bool:
+def _throughput(row: Row, get: Get) -> dict[str, float | bool]:
     if row.kind != "ordinal":
-        return fmean(rate(p, get(p)) for p in points(row))
-    ratios = _ratios(row, get)
-    return max(ratios) <= GREAT if "baseline_lock" in row.conditions else min(ratios) > 1.0
+        return {told(p): rate(p, get(p)) for p in points(row)}
+    better = "baseline_lock" not in row.conditions
+    return {name: x > 1.0 if better else x <= GREAT.value for name, x in _ratios(row, get).items()}
 
 
 def _against(row: Row) -> list[Point]:
@@ -123,11 +125,6 @@ def _share(row: Row) -> float:
     )
 
 
-def _of_the_table(number: Callable[[Row], float]) -> Quantity:
-    """Return how a row follows from the cycles of Fig. 7, which the model takes over."""
-    return Quantity(lambda row: [], lambda row, get: number(row), "exact", arithmetic=True)
-
-
 def _mean_time(row: Row, get: Get) -> float:
     found = []
     for p in points(row):
@@ -140,11 +137,11 @@ QUANTITIES: Mapping[str, Quantity] = {
     "throughput": Quantity(_against, _throughput),
     "words read at egress": Quantity(points, lambda row, get: fmean(words(p, get(p)) for p in points(row))),
     "mean time per packet": Quantity(points, _mean_time),
-    "throughput ratio": Quantity(_against, lambda row, get: fmean(_ratios(row, get))),
+    "throughput ratio": Quantity(_against, _ratios),
     "processors at peak": Quantity(grid, lambda row, get: float(peak(_curve(row, get))[0])),
     "processors at knee": Quantity(grid, lambda row, get: float(knee(_curve(row, get)))),
     "processors at collapse": Quantity(grid, lambda row, get: float(collapse(_curve(row, get)))),
     "conflict cycles": Quantity(points, lambda row, get: fmean(conflicts(p, get(p)) for p in points(row))),
-    "service time": _of_the_table(lambda row: float(sum(_table(row).values()))),
-    "share of total": _of_the_table(_share),
+    "service time": exact(lambda row: float(sum(_table(row).values()))),
+    "share of total": exact(_share),
 }

@@ -37,6 +37,7 @@ def scale(p: Parameters, device: str) -> float:
 
 def engine_share(p: Parameters, threads: int, protocols: tuple[str, ...] = PROTOCOLS) -> float:
     """Return the share of the reference that one engine takes."""
+    p.assume("engine_area")
     logic = float(p.lut_engine) * steps_of(protocols) / steps_of(PROTOCOLS)
     return (logic + float(p.lut_thread) * threads) / 100
 

@@ -1,6 +1,6 @@
 """Which cycles a packet are consistent with all claims about rates: the admissible set, and what claims are worth.
 
-    reaches 200 Mpps  <=>  min(engines / issue, engines x threads / residence) x clock >= 0.9975 x offered
+    reaches 200 Mpps  <=>  min(engines / issue, engines x threads / residence) x clock >= REACHES x offered
     issue = overhead + steps x cycles per step;   residence = issue + waits;   the memory taken as wide enough
 
 Overhead follows from the one rate below what is offered (195.7 Mpps); cycles per step and the lookup's delay are free.
@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -20,13 +19,15 @@ from npexplore.designs import design
 from npexplore.designs.gorilla.design import residence_cycles
 from npexplore.designs.gorilla.traffic import lowered
 from npexplore.ledger import Ledger, facts, load
+from npexplore.ledger.rules import rule
 from npexplore.machine.parameters import Parameters, Value
 from npexplore.machine.step_programs import Lowered
+from npexplore.reads import remembered
 
 if TYPE_CHECKING:
     import pandas as pd
 
-REACHES = 0.9975  # of what is offered: the rows' interval
+REACHES = rule("gorilla.reaches")
 NUMBER = "gorilla.perf.mpls4.16-6-4.fc"
 KNOWN = ("calibration", "check", "blind")  # roles of claims whose truth is known
 
@@ -70,7 +71,7 @@ def claims(ledger: Ledger | None = None) -> list[Claim]:
     return found
 
 
-@cache
+@remembered()
 def _ways(counting: str, proto: str) -> Lowered:
     return lowered(design("gorilla").with_(proto=proto, flow_counting=counting).parameters)
 
@@ -87,7 +88,7 @@ def _cycles(p: Parameters, claim: Claim) -> tuple[float, float]:
 def _enough(p: Parameters, claim: Claim, cycles: tuple[float, float]) -> bool:
     issue, stay = cycles
     engines = claim.clusters * claim.engines * float(p.core_mhz)
-    return min(engines / issue, engines * claim.threads / stay) >= REACHES * claim.mpps
+    return min(engines / issue, engines * claim.threads / stay) >= float(REACHES.value) * claim.mpps
 
 
 def overhead_for(p: Parameters, per_step: float) -> float:

@@ -17,12 +17,13 @@ from itertools import combinations
 from npexplore.designs import Design
 from npexplore.designs.gorilla.design import residence_cycles
 from npexplore.errors import InputError
+from npexplore.ledger.rules import rule
 from npexplore.study.papers.gorilla.area import engine_share, scale
 
 TRAFFIC = {"mpls": "mpls_1", "ipv4": "ipv4", "ipv6": "ipv6"}
 KINDS = (("mpls",), ("ipv4",), ("ipv4", "mpls"))  # M, I, B of the paper's notation
 THREADS = (1, 2, 3, 4, 6, 8)
-CONFIGURATIONS = ("8.1.1", "1.8.1", "1.1.8", "4.4.2", "4.2.4", "2.4.4")  # the text names the first two
+CONFIGURATIONS, RATE_MPPS = rule("gorilla.virtual_routers"), rule("gorilla.virtual_mpps")
 METHODS = ("isolated", "merged", "protocol")
 
 
@@ -93,10 +94,11 @@ def _program(group: Group) -> tuple[str, ...]:
 
 
 def consolidate(
-    design: Design, configuration: str, method: str, rate_pps: float = 20e6, fixed: float | None = None
+    design: Design, configuration: str, method: str, rate_pps: float | None = None, fixed: float | None = None
 ) -> list[Sized]:
-    """Return the processors of a method: isolated, merged, or protocol-based."""
+    """Return the processors of a method: isolated, merged, or protocol-based. rate_pps: of each virtual router."""
     needed = cycles(design)
+    rate_pps = 1e6 * RATE_MPPS.value if rate_pps is None else rate_pps
     alone = [sized(design, one, needed, fixed=fixed) for one in routers(configuration, rate_pps)]
     if method == "isolated":
         return alone
@@ -143,7 +145,7 @@ def grouping(found: Sequence[Sized]) -> str:
 def saving(design: Design, against: str, fixed: float | None = None) -> float:
     """Return the mean saving of the protocol-based method over the six configurations."""
     parts = []
-    for configuration in CONFIGURATIONS:
+    for configuration in CONFIGURATIONS.value:
         ours = area(consolidate(design, configuration, "protocol", fixed=fixed))
         parts.append(1 - ours / area(consolidate(design, configuration, against, fixed=fixed)))
     return sum(parts) / len(parts)

@@ -7,21 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from npexplore.designs import Design, design
+from npexplore.designs import Design
 from npexplore.golden.diffserv import CLASSES, Receiver
 from npexplore.golden.diffserv.experiments import Bench, load_sweep, rates_of_flows
-from npexplore.ledger import Row, facts
+from npexplore.ledger import facts
+from npexplore.reads import remembered
 
 if TYPE_CHECKING:
     import pandas as pd
 
 FLOWS = ("EF", "AF1", "AF2", "AF3")  # one each from four ports to one
-FIGURE_9_FLOWS = 500
 ONSET_STEP = 1 / 400
 
 
@@ -35,13 +34,6 @@ def bench(design: Design) -> Bench:
     )  # fmt: skip
 
 
-def reads(row: Row) -> set[str]:
-    """Return the parameters that the functional test of a row hangs on."""
-    made = design(row.design)
-    bench(made)
-    return made.parameters.read | ({"alike_latency"} if row.key == "ixp1200.fig8.equal_until" else set())
-
-
 def coupled(design: Design, receivers: int, rules: int, seed: int = 1) -> Bench:
     """Return the bench with receivers as slow as the machine's: `receivers` ports at work, four to an engine."""
     made = design.with_(receivers=receivers, receiver_engines=-(-receivers // 4), rules=rules)
@@ -51,7 +43,7 @@ def coupled(design: Design, receivers: int, rules: int, seed: int = 1) -> Bench:
 
 
 def limit_of(key: str) -> float:
-    """Return a rate limit that the paper configures, packets a second."""
+    """Return a number that the paper configures: a rate limit in packets a second, or how many flows."""
     point = facts()[f"ixp1200.{key}"].point
     assert point is not None
     return point
@@ -65,10 +57,10 @@ def shared(made: Bench, loads: Sequence[float], seed: int = 0) -> pd.DataFrame:
 def flows(made: Bench, loads: Sequence[float], seed: int = 0) -> pd.DataFrame:
     """Return Fig. 9: a row a load and flow, each flow with its own rule and limit."""
     made = replace(made, duration_s=2.0)  # a packet more or less is then one a second
-    return rates_of_flows(made, loads, FIGURE_9_FLOWS, limit_of("fig9.bw_per_flow"), seed)
+    return rates_of_flows(made, loads, round(limit_of("fig9.flows")), limit_of("fig9.bw_per_flow"), seed)
 
 
-@lru_cache(maxsize=32)
+@remembered(32)
 def at_load(made: Bench, load: float) -> pd.DataFrame:
     """Return one load of Figs. 7 and 8 by class."""
     return shared(made, (load,)).set_index("class")

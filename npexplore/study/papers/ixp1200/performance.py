@@ -16,7 +16,7 @@ from npexplore.golden.ipv4.five_tuple import FIELDS, FiveTuple, five_tuple
 from npexplore.ledger import Ledger
 from npexplore.machine.parameters import Value
 from npexplore.solve.bounds import busy_shares
-from npexplore.study.checking.quantities.ixp1200 import RULES, TABLES, active, fits
+from npexplore.study.checking.quantities.ixp1200 import TICKS, active, fits, of_tables
 from npexplore.study.sweeping.simulations import Simulations
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ CONFIGURATIONS: Mapping[str, tuple[int, int]] = {
     "1 thread": (1, 1), "2 threads, 2 engines": (2, 2), "4 threads, 1 engine": (4, 1), "8 threads, 2 engines": (8, 2),
     "whole system": (16, 4),
 }  # fmt: skip
+RULES: Sequence[int] = TICKS.value  # of Fig. 6
 FULL = 0.9  # share from which on a resource counts as a bottleneck
 OTHERS: Mapping[str, dict[str, Value]] = {
     "as fitted": {},
@@ -41,7 +42,8 @@ _ONE: dict[str, Value] = {**_FIG10, "receivers": 1, "receiver_engines": 1}
 # what is asked of every structure: rates of Fig. 10 and of plain forwarding, shares of Tables 1 and 2
 CASES: Mapping[str, dict[str, Value]] = {
     "one_many": {**_ONE, "rules": 512}, "one_few": {**_ONE, "rules": 1}, "all_many": {**_FIG10, "rules": 512},
-    "all_few": {**_FIG10, "rules": 1}, "ls": {**TABLES, "classifier": "ls"}, "rm": {**TABLES, "classifier": "rm"},
+    "all_few": {**_FIG10, "rules": 1}, "ls": {**of_tables(), "classifier": "ls"},
+    "rm": {**of_tables(), "classifier": "rm"},
     "forwarding": {"service": "ip_forwarding", "gbe_load": 1.0},
 }  # fmt: skip
 SHARES = (("ls", "me0"), ("ls", "me2"), ("ls", "sram"), ("ls", "sdram"), ("rm", "sdram"))

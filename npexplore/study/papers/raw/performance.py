@@ -13,6 +13,7 @@ from npexplore.designs.raw.chip import Chip
 from npexplore.designs.raw.design import version_of
 from npexplore.designs.raw.traffic import LOOKUP, PIPELINE, lookup_cycles, published
 from npexplore.errors import RefusedError
+from npexplore.ledger import Ledger
 from npexplore.machine.resources import Mesh, StaticStreams
 from npexplore.machine.workload import Workload, workload
 from npexplore.solve.link_loads import link_loads
@@ -206,6 +207,14 @@ def readings(versions: Sequence[str], packet_bytes: int, packets: int = 640) -> 
                 rates[version] = other.simulate(load, packets=packets).rate_pps / 1e6
         rows.append((alternative.name, packet_bytes, *rates.values()))
     return pd.DataFrame(rows, columns=["reading", "bytes", *(NAMES[version] for version in versions)])
+
+
+def sum_of_stages(ledger: Ledger) -> dict[str, float]:
+    """Return the study's own sums (Sec. 5.1) by key: the null router's latency and the stages, as printed."""
+    stages = ("stage1.lookup32.miss", "stage2.checksum", "stage3.ttl", "stage4.dequeue")
+    worked = sum(float(ledger[f"raw.{stage}.cycles"].point or 0) for stage in stages)
+    moved = {size: ledger[f"raw.latency.null.{size}.cycles"].point for size in (64, 1500)}
+    return {f"raw.latency.ipv4.{size}.cycles": float(cycles) + worked for size, cycles in moved.items() if cycles}
 
 
 def latencies(cycles: Sequence[float], clock_mhz: float) -> list[tuple[float, float, float]]:

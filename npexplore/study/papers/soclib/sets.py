@@ -21,10 +21,10 @@ from npexplore.designs.soclib.design import bits_per_cycle, conflict_cycles
 from npexplore.designs.soclib.unit import alone_cycles, packet_words
 from npexplore.ledger import Facts, facts
 from npexplore.machine.parameters import Value
-from npexplore.paths import share
+from npexplore.study.checking import sets as sets_
+from npexplore.study.checking.sets import ParameterSet
 from npexplore.study.papers.soclib.performance import ARCHITECTURES
 from npexplore.study.sweeping.answers import usable_cores
-from npexplore.toml import Record, decode
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,53 +51,25 @@ BEYOND = (28, 29, 30, 32, 34, 36, 40)  # processors with which a fall behind 27 
 STEEP = 0.9  # of proportional growth: less is behind the peak of a spin lock
 
 
-class ParameterSet(Record, frozen=True, kw_only=True):
-    """One set, and the rows that it was fitted to."""
-
-    fitted_to: list[str]
-    set: dict[str, Value]
-
-    @property
-    def blind(self) -> bool:
-        """Say whether the peak of spin locks is predicted."""
-        return ROWS["distributed, spin"] not in self.fitted_to
+HEAD = """# Sets of parameters that the calibration rows of the SoCLIB multiprocessor admit, found by
+# study/papers/soclib/sets.py; those without exp3.peak.cpus were not fitted to the spin lock's peak.
+"""
+ABOUT = "what the paper does not print drawn at random, the rest fitted to the words of one processor and to the peaks"
 
 
-class SetFile(Record, frozen=True, kw_only=True):
-    """Schema of models/sets/*.toml."""
-
-    design: str
-    about: str
-    set: list[ParameterSet]
+def is_blind(one: ParameterSet) -> bool:
+    """Say whether the peak of spin locks is predicted."""
+    return ROWS["distributed, spin"] not in one.fitted_to
 
 
 def load_sets() -> list[ParameterSet]:
-    """Return the recorded sets of the SoCLIB unit; raises InputError, or UnknownNameError for no parameter of it."""
-    path = share("models", "sets", "soclib.toml")
-    file: SetFile = decode(path.read_bytes(), SetFile, path)
-    for one in file.set:
-        design(file.design).with_(**one.set)
-    return file.set
+    """Return the recorded sets of the SoCLIB unit."""
+    return sets_.load_sets("soclib")
 
 
-def written(sets: Sequence[ParameterSet]) -> str:
+def written(found: Sequence[ParameterSet]) -> str:
     """Return sets as the text of models/sets/soclib.toml."""
-
-    def told(value: Value) -> str:
-        return f'"{value}"' if isinstance(value, str) else str(value)
-
-    head = """# Sets of parameters that the calibration rows of the SoCLIB multiprocessor admit, found by
-# study/papers/soclib/sets.py; those without exp3.peak.cpus were not fitted to the spin lock's peak.
-
-design = "soclib"
-about = "what the paper does not print drawn at random, the rest fitted to the words of one processor and to the peaks"
-"""
-    entries = [
-        f"\n[[set]]\nfitted_to = [{', '.join(told(row) for row in one.fitted_to)}]\n"
-        f"set = {{ {', '.join(f'{name} = {told(value)}' for name, value in one.set.items())} }}\n"
-        for one in sets
-    ]
-    return head + "".join(entries)
+    return sets_.written("soclib", HEAD, ABOUT, found)
 
 
 # ---- the search
@@ -230,7 +202,7 @@ def predictions(sets: Sequence[ParameterSet], seed: int = 1) -> pd.DataFrame:
         apart = max(abs(throughput(at, "distributed, spin", n, (seed,)) / rates[n] - 1) for n in (8, 16, 24))
         top, best = spin_peak(at, seed)
         alone = throughput(at, "distributed, spin", 1, (seed,))
-        return k + 1, sets[k].blind, rates[27], fall, conflicts / 1e6, apart, top, best, best / top / alone
+        return k + 1, is_blind(sets[k]), rates[27], fall, conflicts / 1e6, apart, top, best, best / top / alone
 
     with ThreadPoolExecutor(usable_cores()) as pool:
         rows = list(pool.map(one, range(len(sets))))

@@ -1,0 +1,84 @@
+"""The rules of scoring, models/scoring.toml: constants that say what counts as a peak, as saturated, as close.
+
+They are assumptions like any other: each has a source, says which rows were known when it was chosen, and leaves a
+trace when it is read. `others` are values it might as well have had; `replaced` sets them for a while.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import msgspec
+
+from npexplore.errors import InputError, one_of
+from npexplore.paths import share
+from npexplore.reads import Read, note
+from npexplore.toml import decode
+
+Value = int | float | str | list[int | float | str]
+
+
+class RuleRecord(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One rule. chosen_after: the check rows that it decides and that were known when it was chosen."""
+
+    value: Value
+    about: str
+    source: str
+    chosen_after: list[str] = []
+    others: list[Value] = []
+
+
+_instead: ContextVar[Mapping[str, Value] | None] = ContextVar("rules", default=None)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule by its name in models/scoring.toml."""
+
+    name: str
+    record: RuleRecord
+
+    @property
+    def value(self) -> Any:
+        """The value, which is noted as read; several are a tuple."""
+        instead = _instead.get() or {}
+        value = instead.get(self.name, self.record.value)
+        kept = tuple(value) if isinstance(value, list) else value
+        note(Read(f"rule {self.name}", "rule", kept, "scoring.toml", usual=value == self.record.value,
+                  chosen_after=tuple(self.record.chosen_after)))  # fmt: skip
+        return kept
+
+
+@cache
+def rules() -> dict[str, Rule]:
+    """Return all rules by name, `SUBJECT.NAME`; raises InputError for a faulty file."""
+    path = share("models", "scoring.toml")
+    tables: dict[str, dict[str, RuleRecord]] = decode(path.read_bytes(), dict[str, dict[str, RuleRecord]], path)
+    found = {f"{subject}.{name}": record for subject, table in tables.items() for name, record in table.items()}
+    for name, record in found.items():
+        if not record.source.strip():
+            raise InputError(f"{path.name}: rule {name!r} has no source")
+        for other in record.others:
+            if type(other) is not type(record.value):
+                raise InputError(f"{path.name}: rule {name!r}: others must be like its value, got {other!r}")
+    return {name: Rule(name, record) for name, record in found.items()}
+
+
+def rule(name: str) -> Rule:
+    """Return a rule; raises UnknownNameError, when the module that needs it is loaded, if the file has none."""
+    return rules()[one_of("rule of scoring (models/scoring.toml)", name, rules())]
+
+
+@contextmanager
+def replaced(values: Mapping[str, Value]) -> Iterator[None]:
+    """Let rules have other values within."""
+    token = _instead.set({**(_instead.get() or {}), **values})
+    try:
+        yield
+    finally:
+        _instead.reset(token)

@@ -1,0 +1,122 @@
+"""Which printed numbers follow from which others, by the identities that hold between them.
+
+A product of powers is a linear equation in logarithms. What is known K fixes ln x_r if r is zero in the null space of
+these equations without the columns of K. Any other equation gives the one number of it that is not known; where it has
+min, max or ceil, only the side that is a number alone. An order says whether a claim (`up to`, `more than`) holds whose
+other side is known; a band fixes no other number. A formula that the audit finds inconsistent ties nothing, nor does
+one that it cannot decide yet and has an explanation for, nor a hypothesis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+
+import numpy as np
+
+from npexplore.ledger.audit import identities, judge
+from npexplore.ledger.identities import Identity, exponents
+from npexplore.ledger.records import Row
+from npexplore.ledger.table import Ledger
+
+ROUGH = ("min(", "max(", "ceil(")
+DUST = 1e-9
+
+
+class Ties:
+    """The identities of a ledger's papers as ties between measurements (the ends of same_as chains)."""
+
+    def __init__(self, ledger: Ledger, formulas: Iterable[Identity] | None = None) -> None:
+        self.ledger = ledger
+        self._prefix = {row.paper: row.key.split(".", 1)[0] for row in ledger}
+        chosen = identities() if formulas is None else formulas
+        self._holding = [i for i in chosen if self._all_there(i) and _holds(i, judge(i, ledger).verdict)]
+        self._found: dict[frozenset[str], frozenset[str]] = {}
+
+    def follow(self, known: Iterable[str]) -> frozenset[str]:
+        """Return the measurements that are known if those of some keys are, these included.
+
+        `KEY / KEY` is a ratio that is known without its two sides. Names of no row (`prototype`) say nothing.
+        """
+        given = frozenset(known)
+        if given not in self._found:
+            self._found[given] = self._closed(given)
+        return self._found[given]
+
+    def _all_there(self, identity: Identity) -> bool:
+        prefix = self._prefix.get(identity.paper)
+        return prefix is not None and all(f"{prefix}.{key}" in self.ledger for key in identity.keys)
+
+    def _closed(self, given: frozenset[str]) -> frozenset[str]:
+        rows = [[self.ledger.measurement(key) for key in keys_of(one) if key in self.ledger] for one in given]
+        found = {row[0] for row in rows if len(row) == 1}
+        ratios = [{row[0]: 1.0, row[1]: -1.0} for row in rows if len(row) == 2]
+        while True:
+            fixed = {key for key in found if self.ledger[key].kind == "number"}
+            more = self._by_products(fixed, ratios) | self._one_by_one(fixed)
+            if more <= found:
+                return frozenset(found)
+            found |= more
+
+    def _key(self, identity: Identity, key: str) -> str:
+        return self.ledger.measurement(f"{self._prefix[identity.paper]}.{key}")
+
+    @cached_property
+    def _products(self) -> list[dict[str, float]]:
+        """The powers of measurements in each equation between products."""
+        rows = []
+        for identity in self._holding:
+            left, relation, right = identity.sides
+            sides = exponents(left), exponents(right)
+            if relation == "=" and None not in sides:
+                row: dict[str, float] = {}
+                for sign, side in zip((1.0, -1.0), sides, strict=True):
+                    for key, power in (side or {}).items():
+                        name = self._key(identity, key)
+                        row[name] = row.get(name, 0.0) + sign * power
+                rows.append(row)
+        return rows
+
+    def _by_products(self, known: set[str], ratios: Sequence[Mapping[str, float]]) -> set[str]:
+        rows = [*self._products, *ratios]
+        names = sorted({name for row in rows for name in row} - known)
+        if not names:
+            return set()
+        _, sizes, basis = np.linalg.svd(np.array([[row.get(name, 0.0) for name in names] for row in rows]))
+        free = basis[int(np.sum(sizes > DUST)) :]  # motions of what is not known that keep all equations
+        return {name for place, name in enumerate(names) if np.all(np.abs(free[:, place]) < DUST)}
+
+    def _one_by_one(self, known: set[str]) -> set[str]:
+        found = set()
+        for identity in self._holding:
+            left, relation, right = identity.sides
+            alone = left.strip("{}") if left.count("{") == 1 and left[0] == "{" and left[-1] == "}" else None
+            missing = [key for key in identity.keys if self._key(identity, key) not in known]
+            if len(missing) != 1 or identity.formula.count(f"{{{missing[0]}}}") != 1:
+                continue
+            name = self._key(identity, missing[0])
+            if relation == "=":
+                solvable = missing[0] == alone or not any(word in right for word in ROUGH)
+            else:
+                solvable = missing[0] == alone and _claims(self.ledger[name], relation)
+            if solvable:
+                found.add(name)
+        return found
+
+
+def _holds(identity: Identity, verdict: str) -> bool:
+    if identity.hypothesis:
+        return False
+    return verdict == "consistent" or (verdict == "undecidable" and identity.explanation is None)
+
+
+def _claims(row: Row, relation: str) -> bool:
+    """Whether a row says of the other side of an order that it is not above (`up to`), or not below, its number."""
+    if row.kind != "bound":
+        return False
+    return row.hi is not None if relation == ">=" else relation == "<=" and row.hi is None and row.lo is not None
+
+
+def keys_of(fitted: str) -> list[str]:
+    """Return the keys of what something was fitted to: one row, or the ratio of two."""
+    return fitted.split(" / ")

@@ -1,0 +1,155 @@
+"""Scores of a cross-check as tables: by paper, and by group; what is no better than a reader without a model is red."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from npexplore.plot.tables import BAD, Table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ALL, BLIND = "all", "blind"  # how the lines of a paper begin that are of all its rows, of its blind rows
+LABELS = ("predicted", "post_hoc", "blind", "calibrated", "arithmetic")
+NONE = "&ndash;"
+Line = Mapping[str, Any]  # of study/checking/scores.py
+Cell = tuple[str, bool]  # text, and whether it is red
+
+
+def papers(lines: Sequence[Line]) -> list[dict[str, Cell]]:
+    """Return one row a paper: rows by label, errors by label, the reader, skill, claims, free parameters, reds."""
+    return [_paper(name, [one for one in lines if one["paper"] == name]) for name in _names(lines)]
+
+
+def _names(lines: Sequence[Line]) -> list[str]:
+    return list(dict.fromkeys(str(one["paper"]) for one in lines))
+
+
+def _paper(name: str, lines: Sequence[Line]) -> dict[str, Cell]:
+    whole = [one for one in lines if one["group"] == ALL]
+    blind = [one for one in lines if str(one["group"]).startswith(BLIND)]
+    numbers = next((one for one in whole if not one["claims"]), {})
+    claims = next((one for one in whole if one["claims"]), {})
+    unseen = next((one for one in blind if not one["claims"]), {})
+    found: dict[str, Cell] = {"paper": (name, False)}
+    for label in LABELS:
+        of = blind if label == "blind" else whole
+        found[label.replace("_", " ")] = (str(sum(one[label] for one in of)), False)
+    found["rms predicted"] = error(numbers.get("rms_predicted"))
+    found["rms post hoc"] = error(numbers.get("rms_post_hoc"))
+    found["rms blind"] = error(unseen.get("rms"))
+    found["reader"] = reader(numbers)
+    found["skill"] = skill(numbers)
+    found["reader is nearer"] = nearer(numbers)
+    found["blind: reader is nearer"] = nearer(unseen)
+    found["claims that hold"] = held(claims)
+    found["claims: skill"] = skill(claims)
+    found["over what is left open"] = span(numbers, *(one for one in lines if one["claims"] and known(one["low"])))
+    found["free parameters"] = (str(max((one["free_parameters"] for one in lines), default=0)), False)
+    off = sum(len(one["off"]) for one in (*whole, *blind))
+    found["off"] = (str(off), off > 0)
+    return found
+
+
+def groups(lines: Sequence[Line]) -> list[dict[str, Cell]]:
+    """Return one row a group of one or several papers: errors, worst row, claims, the reader, skill, aims."""
+    several = len(_names(lines)) > 1
+    return [({"paper": (str(one["paper"]), False)} if several else {}) | _group(one) for one in lines]
+
+
+def _group(one: Line) -> dict[str, Cell]:
+    aims = [f"{one[f'aim_{k}']:g} {one['unit']} {k}" for k in ("rms", "worst") if known(one[f"aim_{k}"])]
+    missed = {k: known(one[f"aim_{k}"]) and abs(one[k]) > one[f"aim_{k}"] for k in ("rms", "worst")}
+    scored = one["predicted"] + one["post_hoc"]
+    return {
+        "rows": (str(one["group"]) + (", claims" if one["claims"] else ""), False),
+        "scored": (str(scored), False), "post hoc": (str(one["post_hoc"]), False),
+        "rms": (error(one["rms"], one["unit"])[0], missed["rms"]),
+        "worst": (error(one["worst"], one["unit"], "+")[0], missed["worst"]),
+        "worst row": (escape(one["worst_key"]) if known(one["worst_key"]) else NONE, False),
+        "claims that hold": held(one), "reader": reader(one), "skill": skill(one), "reader is nearer": nearer(one),
+        "over what is left open": span(one), "free": (str(one["free_parameters"]), False),
+        "aim": (", ".join(aims) or NONE, False),
+    }  # fmt: skip
+
+
+def error(value: float | None, unit: str = "%", sign: str = "") -> Cell:
+    """Return an error with one digit after the point."""
+    return (f"{value:{sign}.1f} {unit}" if known(value) else NONE), False
+
+
+def reader(one: Line) -> Cell:
+    """Return the error of the best reader and what he goes by."""
+    if not one or not known(one["baseline_error"]):
+        return NONE, False
+    wrong = (
+        f"{100 * one['baseline_error']:.0f} % wrong" if one["claims"] else error(one["baseline_error"], one["unit"])[0]
+    )
+    return f"{wrong} ({one['baseline']})", False
+
+
+def skill(one: Line) -> Cell:
+    """Return the skill, red where there is none; a dash where a reader has nothing to go by."""
+    if not one or not one["compared"] or not known(one["baseline_error"]):
+        return NONE, False
+    if not known(one["skill"]):
+        return "none: the reader is never wrong", True
+    return f"{one['skill']:.2f}", one["skill"] <= 0
+
+
+def nearer(one: Line) -> Cell:
+    """Return how often the reader is nearer than the prediction."""
+    if not one or not one["compared"]:
+        return NONE, False
+    return f"{one['nearer']:.0f} of {one['compared']:.0f}", 2 * one["nearer"] > one["compared"]
+
+
+def held(one: Line) -> Cell:
+    """Return how many claims hold."""
+    if not one or not one["claims"]:
+        return NONE, False
+    return f"{one['held']:.0f} of {one['predicted'] + one['post_hoc']}", False
+
+
+def span(*lines: Line) -> Cell:
+    """Return what becomes of a score over what calibration leaves open."""
+    told = []
+    for one in lines:
+        if one and known(one["low"]):
+            of = f" of {one['predicted'] + one['post_hoc']} claims" if one["claims"] else f" {one['unit']}"
+            low, high = (f"{one[end]:.0f}" if one["claims"] else f"{one[end]:.1f}" for end in ("low", "high"))
+            told.append(f"{low} to {high}{of}")
+    return ", ".join(dict.fromkeys(told)) or NONE, False
+
+
+def known(value: Any) -> bool:
+    """Whether there is a value: tables of pandas have NaN for None."""
+    return value is not None and value == value
+
+
+def as_html(rows: Sequence[Mapping[str, Cell]], frame: pd.DataFrame, left: Sequence[str]) -> Table:
+    """Return rows of cells as a table; columns that are empty throughout are left out."""
+    import pandas as pd
+
+    def told(cell: Cell) -> str:
+        text, red = cell
+        return f'<b style="color:{BAD}">{text}</b>' if red else text
+
+    used = [name for name in (rows[0] if rows else ()) if any(row[name][0] != NONE for row in rows)]
+    return Table(frame, pd.DataFrame([{name: told(row[name]) for name in used} for row in rows]), left=left)
+
+
+def by_paper(lines: Sequence[Line]) -> Table:
+    """Return the scoreboard: one line a paper."""
+    import pandas as pd
+
+    return as_html(papers(lines), pd.DataFrame(list(lines)), ("paper", "reader", "over what is left open"))
+
+
+def by_group(lines: Sequence[Line]) -> Table:
+    """Return one line a group."""
+    import pandas as pd
+
+    return as_html(groups(lines), pd.DataFrame(list(lines)), ("paper", "rows", "worst row", "reader", "aim"))

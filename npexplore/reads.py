@@ -1,0 +1,103 @@
+"""What a value was read from: every parameter, ledger row, mix and rule of scoring that is read leaves a trace.
+
+    with reading() as seen:     seen: by name, every Read within, also those in caches that were hit
+        value = compute()
+
+Whoever hands a number out notes it (`note`): nobody declares what he reads. Whoever keeps what was computed keeps the
+reads made meanwhile, and notes them again with every use (`remembered`, `note_all`). Threads and processes have traces
+of their own: what they compute carries its reads back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import lru_cache, wraps
+from typing import NamedTuple, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+R = TypeVar("R")
+SOLVER = "solver"  # the kind of a read that is an answer of a solver: told by who took part, and no name behind a value
+
+
+class Read(NamedTuple):
+    """Something that was read. name: with its subject, as in `ixp2400/hash_ns`; place: where its record stands.
+
+    kind: of a parameter (knob, fact, fitted, assumption), `mechanism` (what code assumes), `row` with its role,
+    `mix`, `rule` (of scoring), `solver`. usual: its record's own value was read, not one set for a design point.
+    fitted_to, chosen_after: ledger keys (and "prototype"). row: the ledger row that prints the value.
+    """
+
+    name: str
+    kind: str
+    value: object
+    place: str
+    unit: str = ""
+    usual: bool = True
+    fitted_to: tuple[str, ...] = ()
+    chosen_after: tuple[str, ...] = ()
+    row: str | None = None
+
+    @property
+    def told(self) -> str:
+        """The name, with the value where it is not the record's own."""
+        return self.name if self.usual else f"{self.name}={self.value}"
+
+
+Reads = dict[str, Read]  # by `told`
+_seen: ContextVar[Reads | None] = ContextVar("reads", default=None)
+trace = _seen.get  # the reads that are being collected (None: nobody asks)
+
+
+@contextmanager
+def reading() -> Iterator[Reads]:
+    """Collect what is read within; whoever collects around it gets it too."""
+    outer, mine = _seen.get(), Reads()
+    token = _seen.set(mine)
+    try:
+        yield mine
+    finally:
+        _seen.reset(token)
+        if outer is not None:
+            outer.update(mine)
+
+
+def note(read: Read) -> None:
+    """Say that something was read."""
+    seen = _seen.get()
+    if seen is not None:
+        seen[read.told] = read
+
+
+def note_all(reads: Mapping[str, Read]) -> None:
+    """Say that what was kept with these reads is used."""
+    seen = _seen.get()
+    if seen is not None:
+        seen.update(reads)
+
+
+def names(reads: Iterable[Read]) -> list[str]:
+    """Return the names behind a value, sorted; solvers have none."""
+    return sorted(read.told for read in reads if read.kind != SOLVER)
+
+
+def remembered(most: int | None = 128) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Return a decorator like functools.lru_cache whose hits note what was read when the value came about."""
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        @lru_cache(maxsize=most)
+        def kept(*args: P.args, **kwargs: P.kwargs) -> tuple[R, Reads]:
+            with reading() as seen:
+                value = function(*args, **kwargs)
+            return value, seen
+
+        @wraps(function)
+        def call(*args: P.args, **kwargs: P.kwargs) -> R:
+            value, seen = kept(*args, **kwargs)  # type: ignore[arg-type]
+            note_all(seen)
+            return value
+
+        return call
+
+    return decorate

@@ -1,0 +1,26 @@
+"""A notebook's scores: shown by group where they are computed, and carried to the scoreboard that opens the index."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from npexplore.plot.scoreboard import by_group
+from npexplore.study.checking.check import Check
+
+MIME = "application/vnd.npexplore.scores+json"
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Lines of study/checking/scores.py."""
+
+    lines: list[dict[str, Any]]
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
+        """Return the forms Jupyter may choose from; the lines are what the index page reads."""
+        table = by_group(self.lines)
+        return {MIME: self.lines, "text/html": table._repr_html_(), "text/plain": repr(table)}
+
+
+def scores(check: Check) -> Scores:
+    """Return the scores of a cross-check, to be the last expression of a cell."""
+    return Scores(check.scores())

@@ -1,0 +1,170 @@
+"""Labels of predictions, from what was read for them (npexplore/reads.py); nobody declares one.
+
+calibrated  something read was fitted to the row, or to rows from which it follows
+post_hoc    something read was chosen after the row, or after rows from which it follows
+arithmetic  no solver with contention took part, and everything read is input, or the row follows from inputs
+predicted   else
+
+A row follows from others by an identity of the audit (npexplore/ledger/ties.py), or because it prints the same number
+of the same quantity as a row that was fitted to. A value that was set for the row's own design point was not fitted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from npexplore.errors import InputError, UnknownNameError
+from npexplore.ledger import Ledger, Row
+from npexplore.ledger.records import READABLE
+from npexplore.ledger.ties import Ties, keys_of
+from npexplore.reads import SOLVER, Read, Reads
+from npexplore.units import UNITS
+
+LABELS = ("predicted", "post_hoc", "calibrated", "arithmetic")
+PROTOTYPE = "prototype"  # what a choice was made after that is no row: a published prototype
+INPUTS = ("knob", "fact", "row: input")
+REASONS = {
+    "predicted": "nothing read was fitted to it or chosen after it, nor to rows from which it follows",
+    "arithmetic": "no solver with contention took part, and it follows from inputs",
+}
+DIGITS = 3  # significant digits from which on a bare number that equals a published one is no chance
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Labels of the rows of a ledger."""
+
+    ledger: Ledger
+    _checked: set[Read] = field(default_factory=set)  # whose keys are known to be right
+
+    def __call__(self, row: Row, reads: Reads) -> str:
+        """Return a row's label; raises InputError for a read whose record names what it may not."""
+        mine = [read for read in reads.values() if read.kind != SOLVER]
+        for read in mine:
+            self._check(read)
+        for label in ("calibrated", "post_hoc"):
+            if self._tied(row, self.keys(row, reads, label)):
+                return label
+        inputs_alone = all(_is_input(read) for read in mine) or self._end(row.key) in self._given
+        return "arithmetic" if inputs_alone and not contended(reads) else "predicted"
+
+    def because(self, row: Row, reads: Reads) -> tuple[str, str]:
+        """Return a row's label and, in words, what it follows from."""
+        label = self(row, reads)
+        if label in ("predicted", "arithmetic"):
+            return label, REASONS[label]
+        keys = self.keys(row, reads, label)
+        if own := [key for key in keys if self._end(key) == self._end(row.key)]:
+            keys, rows = {key: keys[key] for key in own}, "it"
+        else:
+            for key in list(keys):  # those that it does not take are left out
+                rest = {name: behind for name, behind in keys.items() if name != key}
+                keys = rest if self._tied(row, rest) else keys
+            rows = f"rows from which it follows: {', '.join(keys)}"
+        names = list(dict.fromkeys(read.name for behind in keys.values() for read in behind))
+        told = f"{', '.join(names[:4])}{' and others' if len(names) > 4 else ''} {'was' if len(names) == 1 else 'were'}"
+        return label, f"{told} {'fitted to' if label == 'calibrated' else 'chosen after'} {rows}"
+
+    def keys(self, row: Row, reads: Reads, label: str) -> dict[str, list[Read]]:
+        """Return the rows that what was read was fitted to, or (label post_hoc) also chosen after, by key."""
+        found: dict[str, list[Read]] = {}
+        for read in reads.values():
+            if read.usual:
+                chosen = read.chosen_after if label == "post_hoc" else ()
+                for key in (*read.fitted_to, *self._restated(row, read), *chosen):
+                    if key != PROTOTYPE:
+                        found.setdefault(key, []).append(read)
+        return found
+
+    def _tied(self, row: Row, keys: Iterable[str]) -> bool:
+        """Whether a row is among some rows, or follows from them and inputs but not from inputs alone."""
+        known, mine = list(keys), self._end(row.key)
+        if any(self._end(key) == mine for key in known):
+            return True
+        twins = [twin for key in known for twin in self._twins(key)]
+        return mine in self._ties.follow([*self._inputs, *known, *twins]) - self._given
+
+    @cached_property
+    def _given(self) -> frozenset[str]:
+        return self._ties.follow(self._inputs)
+
+    @cached_property
+    def _ties(self) -> Ties:
+        return Ties(self.ledger)
+
+    @cached_property
+    def _inputs(self) -> tuple[str, ...]:
+        return tuple(row.key for row in self.ledger if row.role == "input")
+
+    def _end(self, key: str) -> str:
+        return self.ledger.measurement(key) if key in self.ledger else key
+
+    def _twins(self, fitted: str) -> list[str]:
+        """Return the rows that print the same number of the same quantity as one that was fitted to."""
+        if fitted not in self.ledger or self.ledger[fitted].role != "calibration":
+            return []
+        one = self.ledger[fitted]
+        return [
+            row.key for row in self.ledger
+            if row.kind == one.kind == "number" and row.point == one.point and row.key != one.key
+            and all(_asked(row, what) == _asked(one, what) for what in ("design", "quantity", "unit", "resource"))
+        ]  # fmt: skip
+
+    @staticmethod
+    def _restated(row: Row, read: Read) -> list[str]:
+        """Return the row's key if a number that stands in no readable row is the very number that the row prints."""
+        value, unit = read.value, read.unit or "1"
+        if read.row is not None or row.point is None or not isinstance(value, int | float):
+            return []
+        same = row.kind == "number" and unit in UNITS and row.unit in UNITS and UNITS[unit][0] == UNITS[row.unit][0]
+        telling = UNITS.get(unit, ("ratio",))[0] != "ratio" or len(f"{value:g}".strip("0").replace(".", "")) >= DIGITS
+        return [row.key] if same and telling and row.inside(row.from_si(value * UNITS[unit][1])) else []
+
+    def _check(self, read: Read) -> None:
+        """Raise InputError where a record names a row that is not there or that its value must not come from."""
+        if read in self._checked:
+            return
+        place = f"{read.place}: {read.name.rpartition('/')[2]}"
+        for what, keys, roles in (
+            ("fitted_to", [key for one in read.fitted_to for key in keys_of(one)], ("calibration",)),
+            ("row", [] if read.row is None else [read.row], READABLE),
+            ("chosen_after", [key for key in read.chosen_after if key != PROTOTYPE], None),
+        ):
+            for key in keys:
+                if key.split(".", 1)[0] not in self._prefixes:
+                    continue  # another paper's, which was not read
+                if key not in self.ledger:
+                    raise UnknownNameError(f"{place}: {what}", key, [row.key for row in self.ledger])
+                role = self.ledger[key].role
+                if roles is not None and role not in roles:
+                    raise InputError(f"{place}: {what} must name {' or '.join(roles)} rows, got {key!r} ({role})")
+        self._checked.add(read)
+
+    @cached_property
+    def _prefixes(self) -> set[str]:
+        return {row.key.split(".", 1)[0] for row in self.ledger}
+
+
+def contended(reads: Reads) -> bool:
+    """Whether a solver that knows contention took part."""
+    return any(read.kind == SOLVER and read.name != "bounds" for read in reads.values())
+
+
+def hints(reads: Iterable[Read]) -> int:
+    """Return how many of the assumptions read stem from a published prototype."""
+    return sum(PROTOTYPE in read.chosen_after for read in reads if read.usual)
+
+
+def free(reads: Iterable[Read]) -> list[str]:
+    """Return the names of what was read and fitted: the free parameters behind a value."""
+    return sorted({read.name for read in reads if read.usual and read.fitted_to and not read.kind.startswith("row")})
+
+
+def _is_input(read: Read) -> bool:
+    return not read.usual or (read.kind in INPUTS and not read.fitted_to and not read.chosen_after)
+
+
+def _asked(row: Row, what: str) -> object:
+    return row.conditions.get("resource") if what == "resource" else getattr(row, what)

@@ -1,0 +1,53 @@
+"""Where the values at a row's design points come from: its conditions, a rule of scoring, or a readable ledger row.
+
+A knob that is set to anything else would be a number that nobody stated, and is refused when rows are loaded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from npexplore.designs import design
+from npexplore.errors import InputError
+from npexplore.ledger import Row
+from npexplore.reads import Reads, reading
+from npexplore.study.sweeping.points import Point
+
+
+def check_sources(row: Row, points: Callable[[Row], list[Point]]) -> list[Point]:
+    """Return a row's points; raises InputError, naming row and knob, for a value that nothing gives."""
+    with reading() as reads:
+        found = points(row)
+    given = [*row.conditions.values(), *_read(reads)]
+    for point in found:
+        known = design(point.design).parameters.file.parameter
+        for name, value in point.knobs:
+            if value != known[name].value and not any(_gives(one, value) for one in given):
+                raise InputError(f"row {row.key}: {name} = {value!r} at its design point stands in none of its "
+                                 "conditions, in no rule of scoring and in no ledger row that was read")  # fmt: skip
+    return found
+
+
+def _read(reads: Reads) -> Iterator[object]:
+    """Yield the values of rules and ledger rows that were read."""
+    for read in reads.values():
+        if read.kind == "rule" or read.kind.startswith("row"):
+            yield from read.value if isinstance(read.value, tuple) else (read.value,)
+
+
+def _gives(given: object, value: object) -> bool:
+    """Whether a condition or a rule gives a value: the same number or word, one of `a|b`, one within `a..b`."""
+    if isinstance(given, str):
+        low, between, high = given.partition("..")
+        if between and isinstance(value, int | float):
+            return float(low) <= value <= float(high)
+        parts: Iterable[str] = [*given.split("|"), *given.split("-")]  # 16-6-4: clusters, engines, threads
+        return any(part == str(value) or _same(part, value) for part in parts)
+    return _same(given, value)
+
+
+def _same(one: object, other: object) -> bool:
+    try:
+        return float(str(one)) == float(str(other))
+    except ValueError:
+        return False

@@ -1,0 +1,62 @@
+"""What one value was read from, as sentences: its label with the reason, and everything behind it by kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from npexplore.errors import InputError
+from npexplore.reads import SOLVER, Read
+from npexplore.study.checking.check import Check
+from npexplore.study.checking.labels import Labels
+
+KINDS = {
+    "fitted": "fitted", "assumption": "assumed", "mechanism": "mechanisms", "rule": "rules of scoring",
+    "fact": "stated", "row: input": "rows of the paper", "row: calibration": "calibration rows",
+    "knob": "settings as usual", "set": "set for this row",
+}  # fmt: skip
+
+
+def why(check: Check, key: str) -> str:
+    """Return the sentences on a row of a check; raises InputError for one that has no value."""
+    entry = next((row for row in check.rows if row["key"] == key), None)
+    if entry is None or key not in check.traces or check.ledger is None:
+        reason = f": {entry['reason']}" if entry and entry["reason"] else ""
+        raise InputError(f"row {key}: no value is predicted{reason}")
+    reads = check.traces[key]
+    row = check.ledger[key]
+    label, because = Labels(check.ledger).because(row, reads)
+    frozen = "" if row.frozen is None else f" It is judged by {row.frozen_value:g}, predicted at {row.frozen.commit}."
+    value = entry[entry["best"]]
+    told = f"{value:.6g}" if isinstance(value, float) else str(value)
+    unit = "" if row.unit in ("", "1") else f" {row.unit}"
+    solvers = sorted({read.name for read in reads.values() if read.kind == SOLVER}) or ["no solver"]
+    parts = [
+        f"{key} is {label.replace('_', ' ')}: {because}.",
+        f"Its value {told}{unit} (printed: {entry['published'] or 'withheld'}) comes by {', '.join(solvers)}.{frozen}",
+    ]
+    for kind, word in KINDS.items():
+        mine = sorted((read for read in reads.values() if _kind(read) == kind), key=lambda read: read.told)
+        if mine:
+            parts.append(f"{word[0].upper()}{word[1:]}: {_list(mine)}.")
+    return "\n".join(parts)
+
+
+def _kind(read: Read) -> str:
+    return "set" if not read.usual and read.kind in ("knob", "fact", "fitted", "assumption") else read.kind
+
+
+def _list(reads: Iterable[Read]) -> str:
+    return "; ".join(_told(read) for read in reads)
+
+
+def _told(read: Read) -> str:
+    if read.kind == "mechanism":
+        said = f"{read.name} ({read.value})"
+    else:
+        value = (
+            "" if read.value is None else f" = {read.value:g}" if isinstance(read.value, float) else f" = {read.value}"
+        )
+        said = f"{read.name}{value}{' ' + read.unit if read.unit not in ('', '1') else ''}"
+    if read.usual and read.fitted_to and not read.kind.startswith("row"):
+        said += f", fitted to {', '.join(read.fitted_to)}"
+    return said

@@ -1,0 +1,94 @@
+"""Sets of parameters of the RAW router that meet its calibration rows: what the paper leaves open, drawn at random.
+
+    time of a DRAM line: halved until Version IV has as much more than Version III at 1500 bytes as is printed (36 %)
+
+The line cards' rate follows from the null router alone, whatever else is assumed. Only calibration rows are read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from npexplore.designs import Design, design
+from npexplore.ledger import Facts, facts
+from npexplore.machine.parameters import Value
+from npexplore.machine.workload import workload
+from npexplore.study.checking import sets
+from npexplore.study.checking.sets import ParameterSet
+from npexplore.study.sweeping.answers import usable_cores
+
+GAIN, RATE = "raw.v4.gain_1500", "raw.null.throughput"
+RANGES: Mapping[str, Sequence[Value]] = {
+    "queue_packets": (4, 8, 16, 32),
+    "card_packets": (1, 2, 3, 4),
+    "dram_latency_cycles": (31.0, 36.0, 41.0, 46.0, 51.0),
+    "line_reads": (1, 2, 3, 4),
+    "half_duplex": ("overlap", "exclusive"),
+    "store": ("before_lookup", "beside"),
+    "replicates": ("tile", "card"),
+    "results": ("own", "general"),
+    "switch_reset_cycles": (0.0, 5.0, 10.0, 20.0),
+    "card_limit": ("pipeline", "card"),
+    "stages": ("coupled", "decoupled", "decoupled_when_fed_double"),
+    "cache": ("miss", "hit"),
+}
+LINE = (8.0, 48.0)  # cycles of a line, between which the gain is looked for
+HALVINGS = 12
+FIT_SEEDS = (11,)
+PACKETS = 8000
+HEAD = """# Sets of parameters that the calibration rows of the RAW router admit, found by study/papers/raw/sets.py.
+"""
+ABOUT = "what the paper leaves open drawn at random, the time of a DRAM line fitted to Version IV over Version III"
+
+
+def load_sets() -> list[ParameterSet]:
+    """Return the recorded sets."""
+    return sets.load_sets("raw")
+
+
+def written(found: Sequence[ParameterSet]) -> str:
+    """Return sets as the text of models/sets/raw.toml."""
+    return sets.written("raw", HEAD, ABOUT, found)
+
+
+def gain(at: Design, seeds: Sequence[int] = FIT_SEEDS) -> float:
+    """Return what Version IV has more than Version III with 1500-byte packets, saturated."""
+    load = workload(packet_bytes=1500)
+    fourth, third = (
+        sum(at.with_(version=v).simulate(load, seed, packets=PACKETS).throughput_bps for seed in seeds)
+        for v in ("v4", "v3")
+    )
+    return fourth / third - 1
+
+
+def fitted(assumed: Mapping[str, Value], known: Facts | None = None) -> dict[str, Value] | None:
+    """Return the assumed values with the time of a line that meets the printed gain; None where none does."""
+    row = (known or facts())[GAIN]
+    assert row.lo is not None
+    assert row.hi is not None
+    low, high = LINE
+    at = design("raw").with_(**assumed)
+    for _ in range(HALVINGS):
+        middle = round((low + high) / 2, 3)
+        found = row.from_si(gain(at.with_(line_cycles=middle)))
+        if row.lo <= found <= row.hi:
+            return {**assumed, "line_cycles": middle}
+        low, high = (middle, high) if found < row.lo else (low, middle)
+    return None
+
+
+def search(draws: int, seed: int, note: Callable[[str], None] = lambda text: None) -> list[ParameterSet]:
+    """Return the sets that some random draws lead to, in the order of the draws."""
+    rng = np.random.default_rng(seed)
+    asked = [{name: choices[int(rng.integers(len(choices)))] for name, choices in RANGES.items()} for _ in range(draws)]
+
+    def one(assumed: dict[str, Value]) -> dict[str, Value] | None:
+        found = fitted(assumed)
+        note("kept" if found else "no time of a line meets the gain")
+        return found
+
+    with ThreadPoolExecutor(usable_cores()) as pool:
+        return [ParameterSet(fitted_to=[GAIN, RATE], set=found) for found in pool.map(one, asked) if found]
