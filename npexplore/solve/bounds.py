@@ -4,7 +4,8 @@
 
 with D_k the demand at the most loaded member of server k and N the threads; where there are several pools, D_k is that
 of all together and each pool limits X by its own threads and latencies. A roofline: never exceeded by a simulation
-beyond its interval and one packet a window. No lower bound is given: the machines hold resources together.
+beyond its interval and the packets that were under way when its window began (N / T). No lower bound is given: the
+machines hold resources together.
 """
 
 from __future__ import annotations

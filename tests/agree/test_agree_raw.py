@@ -69,3 +69,15 @@ def test_version_iii_d_keeps_its_rate_a_port_on_larger_chips():
         RAW.with_(version="v3d", tiles=tiles).simulate(SHORT, packets=1600).rate_pps for tiles in ("4x4", "8x4")
     )
     assert large == pytest.approx(2 * small, rel=0.03)
+
+
+@pytest.mark.parametrize("size", [64, 256, 512])
+def test_what_a_short_run_has_above_the_roofline_is_what_was_under_way(size):
+    """256 packets of the line cards are in the chip when a window begins; in a long run they are nothing."""
+    made, load = design("raw").with_(version="v2"), workload(packet_bytes=size)
+    limit = made.bounds(load).rate_pps
+    threads = made.parameters["card_threads"]
+    for packets in (4_000, 60_000):
+        answer = made.simulate(load, packets=packets)
+        assert answer.rate_pps <= limit + threads / answer.about["simulated_s"]
+    assert answer.rate_pps == pytest.approx(limit, rel=0.005)

@@ -25,6 +25,7 @@ LISTED = {
     ("npexplore.solve.prediction", "npexplore.plot.prediction"): "a prediction draws itself",
     ("npexplore.engine.rows_check", "npexplore.engine.model"): "the type of the model whose rows it checks",
     ("npexplore.study.checking.check", "npexplore"): "a record of a check carries the version",
+    ("npexplore.study.checking.scores", "npexplore.study.checking.check"): "the type of what it scores",
     ("npexplore.study.explaining.explain", "npexplore.plot.explanation"): "an explanation draws itself",
     ("npexplore.study.explaining.words", "npexplore.study.explaining.explain"): "the type of what it puts into words",
     ("npexplore.study.sweeping.identity", "npexplore"): "the identity of a result carries the version",
