@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from npexplore.designs.prepared import prepared
 from npexplore.errors import InputError, RefusedError
-from npexplore.machine.demanded import Demanded, demanded
 from npexplore.machine.machine import Machine
 from npexplore.machine.parameters import Parameters, Value, load_machine
+from npexplore.machine.under_load import UnderLoad, under_load
 from npexplore.machine.workload import Workload
 from npexplore.solve.bounds import bounds
 from npexplore.solve.prediction import Prediction
@@ -76,17 +76,17 @@ class Design:
         """Return the names of the parameters that the machine and its program read."""
         fresh = replace(self, parameters=self.parameters.with_())
         with suppress(RefusedError):
-            demanded(fresh.machine(), fresh.workload(workload))  # what cannot be told is refused after all was read
+            under_load(fresh.machine(), fresh.workload(workload))  # what cannot be told is refused after all was read
         return set(fresh.parameters.read)
 
-    def demands(self, workload: Workload | None = None) -> Demanded:
+    def demands(self, workload: Workload | None = None) -> UnderLoad:
         """Return demands and visits of every server per packet."""
-        return prepared(self, workload).demanded()
+        return prepared(self, workload).under_load()
 
     def bounds(self, workload: Workload | None = None) -> Prediction:
         """Return the roofline: the upper bound and the resource that sets it."""
         ready = prepared(self, workload)
-        return bounds(ready.machine, ready.workload, ready.demanded())
+        return bounds(ready.machine, ready.workload, ready.under_load())
 
     def queueing(self, workload: Workload | None = None) -> Prediction:
         """Return the queueing model's answer; raises RefusedError where none applies."""
@@ -96,7 +96,7 @@ class Design:
 
         ready = prepared(self, workload)
         check_describable(ready.machine, ready.workload)
-        return queueing(ready.machine, ready.workload, ready.demanded())
+        return queueing(ready.machine, ready.workload, ready.under_load())
 
     def simulate(
         self, workload: Workload | None = None, seed: int = 1, *, seeds: int | Sequence[int] = 1,

@@ -14,9 +14,9 @@ from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from npexplore.machine.demanded import Demanded, demanded
 from npexplore.machine.machine import Machine
 from npexplore.machine.parameters import Parameters, Value
+from npexplore.machine.under_load import UnderLoad, under_load
 from npexplore.machine.workload import Workload
 from npexplore.reads import Reads, note_all, reading
 
@@ -38,20 +38,20 @@ class Programs:
     workload: Workload
     reads: Reads = field(default_factory=dict)  # made for the machine
     hangs_on: dict[str, Value] | None = None  # None until the rows are there: more may be read
-    _demanded: Demanded | None = None
-    _demanded_reads: Reads = field(default_factory=dict)
+    _under_load: UnderLoad | None = None
+    _under_load_reads: Reads = field(default_factory=dict)
     _compiler: MachineCompiler | None = None
     _compiler_reads: Reads = field(default_factory=dict)
     _making: Lock = field(default_factory=Lock)
 
-    def demanded(self, workload: Workload) -> Demanded:
+    def under_load(self, workload: Workload) -> UnderLoad:
         """Return the demands; raises RefusedError or ModelError where there are none."""
         with self._making:
-            if self._demanded is None:
-                with reading() as self._demanded_reads:
-                    self._demanded = demanded(self.machine, self.workload)
-            note_all(self._demanded_reads)
-            return replace(self._demanded, workload=workload)
+            if self._under_load is None:
+                with reading() as self._under_load_reads:
+                    self._under_load = under_load(self.machine, self.workload)
+            note_all(self._under_load_reads)
+            return replace(self._under_load, workload=workload)
 
     def model(self, workload: Workload) -> EngineModel:
         """Return the arrays of the event engine."""
@@ -61,12 +61,12 @@ class Programs:
             if self._compiler is None:
                 with reading() as self._compiler_reads:
                     self._compiler = MachineCompiler(self.machine, self.workload)
-                if self._demanded is None:  # of the same programs: nothing else is read
-                    self._demanded, self._demanded_reads = self._compiler.demanded(), self._compiler_reads
+                if self._under_load is None:  # of the same programs: nothing else is read
+                    self._under_load, self._under_load_reads = self._compiler.under_load(), self._compiler_reads
                 changed, known = self.parameters.changed(), self.parameters.file.parameter
                 self.hangs_on = {k: changed.get(k, known[k].value) for k in sorted(self.parameters.read)}
             note_all(self._compiler_reads)
-            found = None if self._demanded is None else replace(self._demanded, workload=workload)
+            found = None if self._under_load is None else replace(self._under_load, workload=workload)
             return self._compiler.model(workload, found)
 
     def serves(self, design: Design, workload: Workload) -> bool:
@@ -89,7 +89,7 @@ class Prepared:
     workload: Workload
     build: Callable[..., object]
     reads: Reads = field(default_factory=dict)  # made for the packets
-    _demanded: Demanded | None = None
+    _under_load: UnderLoad | None = None
     _model: EngineModel | None = None
     _making: Lock = field(default_factory=Lock)
 
@@ -98,20 +98,20 @@ class Prepared:
         """The machine; designs that differ only in how fast packets arrive have one."""
         return self.programs.machine
 
-    def demanded(self) -> Demanded:
+    def under_load(self) -> UnderLoad:
         """Return the demands; raises RefusedError or ModelError where there are none."""
         with self._making:
-            if self._demanded is None:
-                self._demanded = self.programs.demanded(self.workload)
-            note_all(self.programs._demanded_reads)
-            return self._demanded
+            if self._under_load is None:
+                self._under_load = self.programs.under_load(self.workload)
+            note_all(self.programs._under_load_reads)
+            return self._under_load
 
     def model(self) -> EngineModel:
         """Return the arrays of the event engine."""
         with self._making:
             if self._model is None:
                 self._model = self.programs.model(self.workload)
-                self._demanded = self._demanded or self._model.demanded
+                self._under_load = self._under_load or self._model.under_load
             note_all(self.programs._compiler_reads)
             return self._model
 

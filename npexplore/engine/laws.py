@@ -18,8 +18,8 @@ from npexplore._kernels import engine
 from npexplore.engine.model import EngineModel
 from npexplore.engine.state import Snapshot
 from npexplore.errors import SimulationError
-from npexplore.machine.demanded import Demanded
 from npexplore.machine.machine import Machine
+from npexplore.machine.under_load import UnderLoad
 from npexplore.machine.workload import Workload
 
 DEVIATIONS = 8.0  # of the sum over batches: further is not chance
@@ -75,9 +75,9 @@ def least_busy(
     """Return the smallest busy time over packets x demand and the server; raises SimulationError if it is too small."""
     if len(machine.pools) > 1 or len(shots) < 5 or not stands_for(workload, model, shots):
         return None
-    if model.demanded is None:  # demands that depend on chance or on who comes first
+    if model.under_load is None:  # demands that depend on chance or on who comes first
         return None
-    return shortfall(machine, model, model.demanded, shots)
+    return shortfall(machine, model, model.under_load, shots)
 
 
 def stands_for(workload: Workload, model: EngineModel, shots: Sequence[Snapshot]) -> bool:
@@ -92,7 +92,9 @@ def stands_for(workload: Workload, model: EngineModel, shots: Sequence[Snapshot]
     return packets >= LEAST and (rows == 1 or (not lost and (whole or not workload.ordered)))
 
 
-def shortfall(machine: Machine, model: EngineModel, d: Demanded, shots: Sequence[Snapshot]) -> tuple[float, str] | None:
+def shortfall(
+    machine: Machine, model: EngineModel, d: UnderLoad, shots: Sequence[Snapshot]
+) -> tuple[float, str] | None:
     """Compare busy times batch by batch with packets x demand."""
     packets = np.array(
         [float((b.done - a.done)[:, engine.D_COUNT].sum()) for a, b in itertools.pairwise(shots) if b.now > a.now]

@@ -13,13 +13,13 @@ from npexplore._kernels import engine
 from npexplore.engine.patience import patience
 from npexplore.engine.rows_check import check_rows
 from npexplore.errors import ModelError, RefusedError
-from npexplore.machine.demanded import Demanded, demanded
 from npexplore.machine.machine import Machine, Recorded
 from npexplore.machine.pools import Pool, depends, ends
 from npexplore.machine.program import HOME, THREAD, visit
 from npexplore.machine.resources.ingress import SATURATED, TIMESTAMPS, Ingress
 from npexplore.machine.resources.queue import BoundedQueue
 from npexplore.machine.steps import steps
+from npexplore.machine.under_load import UnderLoad, under_load
 from npexplore.machine.workload import CLASS, Workload
 from npexplore.rows.assembler import OWN, Assembler, EngineRow, Label
 from npexplore.rows.expressions import Variable, round_up
@@ -74,7 +74,7 @@ class EngineModel:
     idle: list[int] = field(default_factory=list)  # resources that threads wait for when they have no packet
     patience_s: float = 1.0  # a run without a finished packet for so long has stalled
     census: Census | None = None  # None: packets in the system are not counted
-    demanded: Demanded | None = None  # what its packets ask of each server, where that can be told without a run
+    under_load: UnderLoad | None = None  # what its packets ask of each server, where that can be told without a run
 
 
 def rows_of(rows: list[EngineRow]) -> Integers:
@@ -91,7 +91,7 @@ def rows_of(rows: list[EngineRow]) -> Integers:
 def build(machine: Machine, workload: Workload) -> EngineModel:
     """Assemble the threads' programs, the source of packets, and the resources of a machine."""
     compiler = MachineCompiler(machine, workload)
-    return compiler.model(workload, compiler.demanded())
+    return compiler.model(workload, compiler.under_load())
 
 
 class MachineCompiler:
@@ -120,10 +120,10 @@ class MachineCompiler:
             with asm.scope():
                 self._pool(recorded)
 
-    def demanded(self) -> Demanded | None:
+    def under_load(self) -> UnderLoad | None:
         """Return what packets ask of each server; None where that depends on chance or on who comes first."""
         with suppress(RefusedError, ModelError):
-            return demanded(self.machine, self.workload, self.pools)
+            return under_load(self.machine, self.workload, self.pools)
         return None
 
     def _rings(self) -> None:
@@ -258,7 +258,7 @@ class MachineCompiler:
         self.machine.ingress.emit_source(asm, columns, self.packets, self.rows, self.cursor, workload.process(), times)
         return Token(entry, {}, "arrivals")
 
-    def model(self, workload: Workload, found: Demanded | None) -> EngineModel:
+    def model(self, workload: Workload, found: UnderLoad | None) -> EngineModel:
         """Return the arrays of the event engine; found: what packets demand, where that can be told.
 
         The workload may arrive at another rate than the compiler's own, or at other times, in the same way.
@@ -274,7 +274,7 @@ class MachineCompiler:
         return model
 
     def _arrays(
-        self, asm: Assembler, tokens: list[Token], workload: Workload, found: Demanded | None
+        self, asm: Assembler, tokens: list[Token], workload: Workload, found: UnderLoad | None
     ) -> EngineModel:  # fmt: skip
         sources: list[Ingress | BoundedQueue] = [self.machine.ingress, *self.machine.queues().values()]
         return EngineModel(
@@ -297,7 +297,7 @@ class MachineCompiler:
             idle=[*(number for source in sources for number in self._counts(source)), *asm.at_rest],
             patience_s=patience(self.machine, workload, found),
             census=self._census(asm),
-            demanded=found,
+            under_load=found,
         )
 
     def _counts(self, source: Ingress | BoundedQueue) -> range:

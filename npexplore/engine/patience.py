@@ -5,8 +5,8 @@ patience = 1000 x threads x longest latency without contention + latest start + 
 
 from __future__ import annotations
 
-from npexplore.machine.demanded import Demanded
 from npexplore.machine.machine import Machine
+from npexplore.machine.under_load import UnderLoad
 from npexplore.machine.workload import Workload
 from npexplore.rows.distributions import Batch, OnOff
 
@@ -15,7 +15,7 @@ LEAST_S = 1e-3
 UNKNOWN_S = 1.0
 
 
-def patience(machine: Machine, workload: Workload, given: Demanded | None) -> float:
+def patience(machine: Machine, workload: Workload, given: UnderLoad | None) -> float:
     """Return the seconds; 1 s instead of the latencies where they cannot be told without a run (given: None)."""
     latencies = UNKNOWN_S if given is None else LATENCIES * machine.threads * given.longest
     starts = max(pool.start.latest(pool.count) for pool in machine.pools)

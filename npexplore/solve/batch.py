@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from npexplore.errors import InputError, RefusedError
-from npexplore.machine.demanded import Demanded, ceilings
 from npexplore.machine.sections import Chain
+from npexplore.machine.under_load import UnderLoad, ceilings
 from npexplore.rows.server import Server
 from npexplore.solve.batch_structure import made_once, offered, structure
 from npexplore.solve.prediction import NEARLY_FULL, Latency, Prediction, Utilization
@@ -36,7 +36,7 @@ class Batch:
     (machine/sections.py). residence: by pool. offered: packets a second, or infinite.
     """
 
-    like: Demanded
+    like: UnderLoad
     seconds: Mapping[str, Floats]
     visits: Mapping[str, Floats]
     scv: Mapping[str, Floats]
@@ -56,7 +56,7 @@ class Batch:
         return len(self.latency)
 
     @staticmethod
-    def of(points: Sequence[Demanded]) -> Batch:
+    def of(points: Sequence[UnderLoad]) -> Batch:
         """Return the demands of points as arrays; raises InputError if there is none, or they differ in structure."""
         if not points:
             raise InputError("a batch needs at least one point")
@@ -146,7 +146,7 @@ class Batch:
         }
 
 
-def grouped(points: Sequence[Demanded], most: int = MOST) -> list[tuple[list[int], Batch]]:
+def grouped(points: Sequence[UnderLoad], most: int = MOST) -> list[tuple[list[int], Batch]]:
     """Return the points as batches of at most `most`, each with the numbers of its points."""
     alike: dict[Hashable, list[int]] = {}
     told: dict[Hashable, list[int]] = {}
@@ -164,7 +164,7 @@ def grouped(points: Sequence[Demanded], most: int = MOST) -> list[tuple[list[int
     return [(numbers, _stacked([points[k] for k in numbers])) for numbers in parts]
 
 
-def _stacked(points: Sequence[Demanded]) -> Batch:
+def _stacked(points: Sequence[UnderLoad]) -> Batch:
     """Return the demands of points of one structure as arrays; those that were taken once are gone through once."""
     place: dict[Hashable, int] = {}
     rows = np.array([place.setdefault(made_once(point), len(place)) for point in points])
@@ -174,7 +174,7 @@ def _stacked(points: Sequence[Demanded]) -> Batch:
     return replace(columns, offered=np.array([offered(point) for point in points]))
 
 
-def _columns(points: Sequence[Demanded]) -> Batch:
+def _columns(points: Sequence[UnderLoad]) -> Batch:
     like = points[0]
     demands, servers = [point.demands for point in points], like.servers
 

@@ -6,15 +6,15 @@ from collections.abc import Hashable
 
 import numpy as np
 
-from npexplore.machine.demanded import Demanded, offered_rate
+from npexplore.machine.under_load import UnderLoad, offered_rate
 
 
-def made_once(point: Demanded) -> Hashable:
+def made_once(point: UnderLoad) -> Hashable:
     """Return what points share whose demands were taken once."""
     return id(point.machine), id(point.demands), id(point.residence), point.finished, point.counted_bits
 
 
-def offered(point: Demanded) -> float:
+def offered(point: UnderLoad) -> float:
     """Return the packets a second that arrive, infinite where there are always more."""
     load = point.workload
     if load.arrivals == "timestamps" and load.t_ns is not None:
@@ -22,7 +22,7 @@ def offered(point: Demanded) -> float:
     return float("inf") if load.rate_pps is None else load.rate_pps
 
 
-def structure(point: Demanded) -> Hashable:
+def structure(point: UnderLoad) -> Hashable:
     """Return what the points of a batch must have in common."""
     demands, machine = point.demands, point.machine
     sections = [
@@ -44,7 +44,7 @@ def structure(point: Demanded) -> Hashable:
     )  # fmt: skip
 
 
-def _mean_cells(point: Demanded) -> float:
+def _mean_cells(point: UnderLoad) -> float:
     """Return the mean cells of a packet, which say how many packets fit into the receive buffer."""
     if point.workload.arrivals == "saturated":
         return 0.0

@@ -13,19 +13,19 @@ from __future__ import annotations
 import numpy as np
 
 from npexplore.errors import ModelError
-from npexplore.machine.demanded import Demanded, demanded
 from npexplore.machine.machine import Machine
+from npexplore.machine.under_load import UnderLoad, under_load
 from npexplore.machine.workload import Workload
 from npexplore.solve.batch import Answers, Batch
 from npexplore.solve.prediction import Prediction
 
 
-def bounds(machine: Machine, workload: Workload, given: Demanded | None = None) -> Prediction:
+def bounds(machine: Machine, workload: Workload, given: UnderLoad | None = None) -> Prediction:
     """Return the upper bound of a machine under a workload, naming the server that sets it."""
-    return bounds_of(Batch.of([given or demanded(machine, workload)])).prediction(0)
+    return bounds_of(Batch.of([given or under_load(machine, workload)])).prediction(0)
 
 
-def busy_shares(found: Demanded, rate_pps: float) -> dict[str, float]:
+def busy_shares(found: UnderLoad, rate_pps: float) -> dict[str, float]:
     """Return the utilization law's share of the most loaded member of each server at a packet rate."""
     return {name: float(share[0]) for name, share in Batch.of([found]).busiest(np.array([rate_pps])).items()}
 

@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from npexplore.errors import ModelError, RefusedError, SimulationError
-from npexplore.machine.demanded import Demanded, demanded
 from npexplore.machine.machine import Machine
+from npexplore.machine.under_load import UnderLoad, under_load
 from npexplore.machine.workload import Workload
 from npexplore.solve.batch import Answers, Batch, bottlenecks
 from npexplore.solve.levels import Levels, LoadDependent
@@ -28,10 +28,10 @@ ROUNDS = 40  # of bisection for an open load
 SLACK = 1e-9  # what rounding may do
 
 
-def queueing(machine: Machine, workload: Workload, given: Demanded | None = None) -> Prediction:
+def queueing(machine: Machine, workload: Workload, given: UnderLoad | None = None) -> Prediction:
     """Return the queueing model's answer; raises RefusedError for arrivals it cannot describe."""
     check_describable(machine, workload)
-    return queueing_of(Batch.of([given or demanded(machine, workload)])).prediction(0)
+    return queueing_of(Batch.of([given or under_load(machine, workload)])).prediction(0)
 
 
 def check_describable(machine: Machine, workload: Workload) -> None:
@@ -115,7 +115,7 @@ def refuse_above(rate: Floats, ceilings: Mapping[str, Floats], name: str) -> Non
             )  # fmt: skip
 
 
-def _approximation(d: Demanded, levels: Levels) -> str:
+def _approximation(d: UnderLoad, levels: Levels) -> str:
     """Name what was assumed."""
     named = "residual-time MVA" if levels.residual else "product form (exponential service)"
     if levels.groups:

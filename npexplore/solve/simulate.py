@@ -20,9 +20,9 @@ from npexplore.engine.model import EngineModel, build, threads_of
 from npexplore.engine.run import FOREVER, Run, run
 from npexplore.engine.state import Snapshot
 from npexplore.errors import InputError, positive
-from npexplore.machine.demanded import offered_rate
 from npexplore.machine.machine import Machine
 from npexplore.machine.mixes import SEQUENCE
+from npexplore.machine.under_load import offered_rate
 from npexplore.machine.workload import CLASS, Workload
 from npexplore.solve.bounds import busy_shares
 from npexplore.solve.prediction import ClassOfPackets, Latency, Prediction, Queue, Utilization, bottleneck
@@ -198,7 +198,7 @@ def _without_looks(
     machine: Machine, model: EngineModel, busiest: Mapping[str, float], rate_pps: float
 ) -> Mapping[str, float]:
     """Return busy shares in which engines that threads poll on count by the work of packets alone."""
-    homes, found = {pool.home for pool in machine.pools if pool.idle == "poll"}, model.demanded
+    homes, found = {pool.home for pool in machine.pools if pool.idle == "poll"}, model.under_load
     if not homes or found is None:
         return busiest
     by_law = busy_shares(found, rate_pps / found.finished)

@@ -20,11 +20,11 @@ from npexplore._kernels import engine
 from npexplore.engine.model import build
 from npexplore.engine.run import run
 from npexplore.errors import RefusedError
-from npexplore.machine.demanded import demanded
 from npexplore.machine.described.parts import Part
 from npexplore.machine.lone import STEPS, _Lone
 from npexplore.machine.resources import Delay
 from npexplore.machine.tree import Wait
+from npexplore.machine.under_load import under_load
 from npexplore.rows.assembler import Assembler
 from npexplore.solve.batch import Batch
 from npexplore.solve.bounds import bounds
@@ -225,7 +225,7 @@ def test_queueing_stays_below_the_roofline_and_meets_it_with_one_thread(kinds, s
     """`queueing` raises where it is above; what it says is no clamp's: the network's own throughput is looked at."""
     parts, visits = mixed(kinds, seed)
     made = made_of(parts, visits, threads, quiet=False)
-    batch = Batch.of([demanded(made, LOAD)])
+    batch = Batch.of([under_load(made, LOAD)])
     limit = min(float(rates[0]) for rates in batch.ceilings().values())
     try:
         answer = queueing(made, LOAD)

@@ -16,8 +16,9 @@ from npexplore._kernels import engine
 from npexplore.engine.model import build
 from npexplore.engine.run import run
 from npexplore.machine.resources import BufferPool, Delay, FifoServer, Lock
+from npexplore.machine.under_load import under_load
 from npexplore.rows.expressions import Condition
-from npexplore.solve.bounds import bounds, demanded
+from npexplore.solve.bounds import bounds
 
 HASH_NS, ACQUIRE_NS, RELEASE_NS, BUFFERS, BANKS = 9, 3, 5, 6, 3
 UNITS = {"bus": 1, "slots": 3, "bank": 1, "lock": 1}
@@ -258,7 +259,7 @@ def test_units_are_conserved_and_bounds_hold(wishes, rows, threads, seed):
         if number in free:
             free[number] -= change
             assert 0 <= free[number] <= limits[number]
-    done, d = int(last.done[0, engine.D_COUNT]), demanded(many, load)
+    done, d = int(last.done[0, engine.D_COUNT]), under_load(many, load)
     rounds = threads + len(rows) + sum(limits.values())  # packets under way, parts of a round, forks that still hold
     assert done <= bounds(many, load).rate_pps * last.now * model.tick * (1 + 1e-9) + rounds
     for name, demand in d.demands.servers.items():  # waiting for others makes a hold longer, never shorter
@@ -266,7 +267,7 @@ def test_units_are_conserved_and_bounds_hold(wishes, rows, threads, seed):
         part = slice(number, number + server.members)
         busy = (server.units * server.members * last.now - int(last.integral_free[part].sum())) * model.tick
         most = max(
-            demanded(many, packets(s, a=[x], b=[y])).demands.servers.get(name, demand).seconds for s, x, y in rows
+            under_load(many, packets(s, a=[x], b=[y])).demands.servers.get(name, demand).seconds for s, x, y in rows
         )
         assert busy >= (done - rounds) * demand.seconds - len(rows) * most
         if name == "hash":

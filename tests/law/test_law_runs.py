@@ -17,8 +17,8 @@ from npexplore.engine.state import Snapshot
 from npexplore.errors import SimulationError
 from npexplore.machine.machine import Start
 from npexplore.machine.resources import BoundedQueue, Delay, FifoServer, LineCard, Processor
+from npexplore.machine.under_load import under_load
 from npexplore.machine.workload import Workload, workload
-from npexplore.solve.bounds import demanded
 from npexplore.solve.simulate import simulate
 
 
@@ -145,7 +145,7 @@ def test_a_server_that_is_not_as_busy_as_its_packets_ask_ends_the_run(factor):
     """A description whose bounds and rows disagree: the demands are those of another service time."""
     load, made = packets(64), served()
     model, seen = shots(made, load)
-    other = demanded(served(service=factor * 100 * NS), load)
+    other = under_load(served(service=factor * 100 * NS), load)
     if factor < 1:
         assert laws.shortfall(made, model, other, seen)[0] == pytest.approx(1 / factor, rel=0.01)
         return

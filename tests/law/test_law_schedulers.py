@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from npexplore.golden.schedule import SCHEDULERS, Packet, Shaped, Shaper
+from npexplore.golden.schedule import SCHEDULERS, QueuedPacket, Shaped, Shaper
 from npexplore.golden.token_rate import TokenRate
 from tests.reference.diffserv_cases import token_rates
 
@@ -39,7 +39,7 @@ def packets_of(load):
     now, rows = 0, []
     for number, (gap, kind, size) in enumerate(load):
         now += gap
-        rows.append((now, kind, Packet(number, size, now)))
+        rows.append((now, kind, QueuedPacket(number, size, now)))
     return rows
 
 
@@ -213,11 +213,11 @@ def test_shaped(name, data, load, rate, extra):
 
 def test_shaper_gives_way_to_a_higher_class_that_came_while_it_waited():
     shaped = Shaped(SCHEDULERS["strict_priority"]([1, 1]), Shaper(TokenRate(1, 10), 100, 100))
-    shaped.enqueue(1, Packet(0, 100))
-    assert shaped.dequeue(0) == (1, Packet(0, 100))
-    shaped.enqueue(1, Packet(1, 100))
+    shaped.enqueue(1, QueuedPacket(0, 100))
+    assert shaped.dequeue(0) == (1, QueuedPacket(0, 100))
+    shaped.enqueue(1, QueuedPacket(1, 100))
     assert shaped.dequeue(999) is None
-    shaped.enqueue(0, Packet(2, 50, 999))
+    shaped.enqueue(0, QueuedPacket(2, 50, 999))
     assert shaped.ready(999) == 1000
-    assert shaped.dequeue(1000) == (0, Packet(2, 50, 999))
+    assert shaped.dequeue(1000) == (0, QueuedPacket(2, 50, 999))
     assert shaped.ready(1000) == 1500

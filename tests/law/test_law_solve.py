@@ -13,8 +13,8 @@ from npexplore.designs import design, design_names
 from npexplore.engine.intervals import bin_middle
 from npexplore.engine.model import build
 from npexplore.engine.run import run
-from npexplore.machine.demanded import demanded
 from npexplore.machine.resources import Accelerator, BufferPool, Delay, FifoServer, Processor, WordMemory
+from npexplore.machine.under_load import under_load
 from npexplore.machine.workload import Workload, workload
 from npexplore.solve.bounds import bounds, busy_shares
 from npexplore.solve.simulate import simulate
@@ -91,7 +91,7 @@ def test_utilization_law(case):
     """A server that nobody waits in is busy for (packets x demand); more only by packets under way."""
     made, load = case
     model, last, _ = whole(made, load)
-    n, demands = int(last.done[0, engine.D_COUNT]), demanded(made, load).demands
+    n, demands = int(last.done[0, engine.D_COUNT]), under_load(made, load).demands
     for name in ("me", "hash", "sram.read", "sram.write", "dram.command", "dram.bus"):
         if name not in demands.servers:
             continue
@@ -99,7 +99,7 @@ def test_utilization_law(case):
         part = slice(first, first + server.members)
         busy = (server.members * last.now - int(last.integral_free[part].sum())) * model.tick
         rounds = n / len(load.packet_bytes)
-        longest = max(demanded(made, packets(size)).demands.servers[name].seconds for size in load.packet_bytes)
+        longest = max(under_load(made, packets(size)).demands.servers[name].seconds for size in load.packet_bytes)
         slack = (made.threads + len(load.packet_bytes)) * longest
         each = demands.servers[name].seconds * len(load.packet_bytes)
         assert abs(busy - rounds * each) <= slack * (1 + 1e-9)

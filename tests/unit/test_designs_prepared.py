@@ -35,7 +35,7 @@ def test_every_design_is_kept_and_answers_as_if_made_anew(name):
     assert (own.sources, own.patience_s, own.rings, own.globals) == (
         model.sources, model.patience_s, model.rings, model.globals
     )  # fmt: skip
-    assert ready.demanded().ceilings() == own.demanded.ceilings()
+    assert ready.under_load().ceilings() == own.under_load.ceilings()
 
 
 def test_seeds_of_one_machine_answer_as_of_three():
@@ -76,10 +76,10 @@ def test_packets_at_other_rates_share_programs_and_answer_as_if_made_anew(name):
         assert np.array_equal(own.rows, fresh.rows)
         assert all(np.array_equal(a, b) for a, b in zip(own.tables, fresh.tables, strict=True))
         for field in fields(fresh):
-            if field.name not in ("rows", "tables", "demanded", "servers"):
+            if field.name not in ("rows", "tables", "under_load", "servers"):
                 assert getattr(own, field.name) == getattr(fresh, field.name), field.name
         assert [n for _, n in own.servers.values()] == [n for _, n in fresh.servers.values()]
-        assert own.demanded.workload.rate_pps == fresh.demanded.workload.rate_pps
+        assert own.under_load.workload.rate_pps == fresh.under_load.workload.rate_pps
     assert len(machines) == 1
 
 

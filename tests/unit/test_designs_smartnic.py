@@ -5,7 +5,7 @@ from math import ceil
 import pytest
 
 import npexplore as npx
-from npexplore.solve.bounds import demanded
+from npexplore.machine.under_load import under_load
 
 LENGTHS = [46, 64, 200, 256, 257, 1000, 1500]
 
@@ -25,7 +25,7 @@ def limits(length):
 def test_ceilings_are_what_arithmetic_says(length):
     design = npx.design("smartnic")
     load = npx.workload(packet_bytes=length)
-    ceilings = demanded(design.machine(), load).ceilings()
+    ceilings = under_load(design.machine(), load).ceilings()
     for server, rate in limits(length).items():
         assert ceilings[server] == pytest.approx(rate), server
 

@@ -153,11 +153,11 @@ def test_average_forgets_while_the_queue_is_empty():
 
 def test_scheduler_work_is_told():
     """The scan of the transmitter reads a queue's two words until one may send; then the packet's descriptor."""
-    from npexplore.golden.schedule import Packet
+    from npexplore.golden.schedule import QueuedPacket
 
     scheduler = PriorityDeficitRoundRobin(halving_quanta(6, 64))
     scheduler.meter = Meter()
-    scheduler.enqueue(2, Packet(0, 64))
+    scheduler.enqueue(2, QueuedPacket(0, 64))
     assert scheduler.meter.work.accesses == (
         Access("queue", 2),
         Access("descriptor", 2, True),

@@ -12,8 +12,9 @@ from npexplore.errors import InputError, ModelError, RefusedError, SimulationErr
 from npexplore.machine.machine import Machine, Pool, Start
 from npexplore.machine.resources import BoundedQueue, BufferPool, Delay, FifoServer, LineCard, Processor
 from npexplore.machine.resources.ingress import Ingress
+from npexplore.machine.under_load import under_load
 from npexplore.machine.workload import Workload
-from npexplore.solve.bounds import bounds, demanded
+from npexplore.solve.bounds import bounds
 from npexplore.solve.queueing_model import queueing
 from npexplore.solve.simulate import replicate, simulate
 
@@ -97,7 +98,7 @@ def test_demands_of_all_pools_add_up():
         [Pool("a", 4, first), Pool("b", 2, second, gets="q0")], FifoServer("hash", 10 * NS), BoundedQueue("q0", 3)
     )
     load = packets(64, 1500, 1500, 200)
-    found = demanded(made, load)
+    found = under_load(made, load)
     assert found.demands.servers["hash"].seconds == pytest.approx((1 + 0.75 * 2) * 10 * NS)
     assert found.residence == pytest.approx({"a": 10 * NS, "b": 15 * NS})
     assert found.ceilings() == pytest.approx({"hash": 4e7, "threads.a": 4e8, "threads.b": 2e9 / 15})
@@ -122,7 +123,7 @@ def test_what_a_queue_carries_is_a_column_of_the_next_pool():
     assert answer.rate_pps == pytest.approx(3e7, rel=1e-3)  # cells: 4 and 2 in 200 ns
     assert answer.throughput_bps / answer.rate_pps == pytest.approx(8 * 64)
     assert answer.latency_s.mean == pytest.approx((10 + 20 + 30 + 40 + 10 + 20) / 6 * NS, rel=1e-3)
-    found = demanded(made, load)
+    found = under_load(made, load)
     assert (found.finished, found.counted_bits) == pytest.approx((3, 512))
 
 
@@ -387,7 +388,7 @@ def test_slow_machines_are_not_taken_for_stalled():
     answer = simulate(slow, LOAD, packets=32)
     assert answer.rate_pps == pytest.approx(1 / 3)
     fast = joined([stage("a", 100)], Delay("work"))
-    slow_s, fast_s = (patience(made, LOAD, demanded(made, LOAD)) for made in (slow, fast))
+    slow_s, fast_s = (patience(made, LOAD, under_load(made, LOAD)) for made in (slow, fast))
     assert slow_s > 1000 > 1 > fast_s >= 1000 * 100 * NS
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from npexplore.designs.raw.larger_layouts import scaled
 from npexplore.designs.raw.layouts import (
-    LineCard,
+    CardPins,
     Memory,
     Pipeline,
     Stream,
@@ -73,7 +73,7 @@ def test_an_unconnected_port_is_refused(parts, message):
 
 
 def test_pins_are_at_the_border_and_have_one_device():
-    inside = LineCard(port=4, direction="in", tile=5, side="west")
+    inside = CardPins(port=4, direction="in", tile=5, side="west")
     with pytest.raises(ModelError, match="needs pins, tile 5 has none on its west side"):
         checked(changed(line_card=[*load_layout("v2").file.line_card, inside]))
     second = Memory(name="other", use="table", tile=12, side="west")

@@ -19,7 +19,8 @@ from npexplore.machine.resources import (
     TokenChannel,
     WordMemory,
 )
-from npexplore.solve.bounds import bounds, demanded
+from npexplore.machine.under_load import under_load
+from npexplore.solve.bounds import bounds
 from npexplore.solve.queueing_model import queueing
 from npexplore.solve.simulate import simulate
 
@@ -49,7 +50,7 @@ def test_saved_tokens_are_spent_at_once_and_no_more_than_depth():
         channel = TokenChannel("qdr", 125e6, depth)
         made = machine([channel, Delay("rest")], lambda m, packet: [m.qdr.take(tokens=5), m.rest.wait(seconds=1e-6)])
         assert latency(made) == pytest.approx(1000 + expected)
-        assert demanded(made, LOAD).demands.latency == pytest.approx((1000 + expected) * NS)
+        assert under_load(made, LOAD).demands.latency == pytest.approx((1000 + expected) * NS)
 
 
 def test_no_tokens_take_no_time():

@@ -12,8 +12,8 @@ from npexplore.engine.model import build
 from npexplore.engine.run import run
 from npexplore.engine.state import State, stream_keys
 from npexplore.errors import InputError, RefusedError, SimulationError
-from npexplore.machine.demanded import demanded, offered_rate
 from npexplore.machine.resources import BufferPool, Delay, FifoServer
+from npexplore.machine.under_load import offered_rate, under_load
 from npexplore.machine.workload import Workload, workload
 from npexplore.solve.bounds import bounds, busy_shares
 from npexplore.solve.prediction import Prediction, Utilization, bottleneck
@@ -329,7 +329,7 @@ def test_utilization_is_the_mean_over_members():
     def program(m, packet):
         m.dram.read(bytes=64, bank=packet.bank)
 
-    d = demanded(machine([dram()], program), packets(64, 64, bank=[0, 1]))
+    d = under_load(machine([dram()], program), packets(64, 64, bank=[0, 1]))
     assert busy_shares(d, 1e6)["dram.bank"] == pytest.approx(2 * 1e6 * d.demands.servers["dram.bank"].seconds / 4)
 
 

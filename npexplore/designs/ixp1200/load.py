@@ -19,7 +19,7 @@ from npexplore.golden.classify import Classifier, LinearSearch, RangeMatcher
 from npexplore.golden.classify.rule_generator import flow_rules, headers_within
 from npexplore.golden.lookup.dir24_8 import Dir24_8
 from npexplore.golden.police import LeakyBucket
-from npexplore.golden.schedule.base import Packet
+from npexplore.golden.schedule.base import QueuedPacket
 from npexplore.golden.schedule.priority_drr import PriorityDeficitRoundRobin, halving_quanta
 from npexplore.golden.token_rate import TokenRate
 from npexplore.golden.work import INSTRUCTIONS, Meter, Work
@@ -88,7 +88,7 @@ def _enqueued(descriptor_words: int) -> Work:
 def _dequeued(number: int) -> Work:
     """Take a packet from queue `number` of a port whose other queues are empty and whose quanta last."""
     queues = PriorityDeficitRoundRobin(halving_quanta(len(CLASSES), 1518))
-    queues.enqueue(number, Packet(0, 64))
+    queues.enqueue(number, QueuedPacket(0, 64))
     queues.meter = Meter()
     queues.dequeue()
     return queues.meter.work

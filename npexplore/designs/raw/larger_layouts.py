@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from npexplore.designs.raw.layouts import Layout, LayoutFile, LineCard, Memory, Pipeline, Stream, checked
+from npexplore.designs.raw.layouts import CardPins, Layout, LayoutFile, Memory, Pipeline, Stream, checked
 from npexplore.errors import ModelError
 
 
@@ -32,18 +32,18 @@ def scaled(
         raise ModelError(
             f"{columns} columns with bands {list(bands)} need {columns * len(bands)} buffers, not {2 * rows}"
         )
-    cards: list[LineCard] = []
+    cards: list[CardPins] = []
     pipelines: list[Pipeline] = []
     memories: list[Memory] = []
     streams: list[Stream] = []
     for port in range(columns * len(bands)):
         band, x = bands[port // columns], port % columns
         up = [row * columns + x for row in (range(rows - 1, rows - 1 - depth, -1) if band == "south" else range(depth))]
-        cards.append(LineCard(port=port, direction="in", tile=up[0], side=band))
+        cards.append(CardPins(port=port, direction="in", tile=up[0], side=band))
         if len(bands) == 1:
-            cards.append(LineCard(port=port, direction="out", tile=up[-1], side="north"))
+            cards.append(CardPins(port=port, direction="out", tile=up[-1], side="north"))
         else:
-            cards.append(LineCard(port=port, direction="out", tile=up[0], side=band))
+            cards.append(CardPins(port=port, direction="out", tile=up[0], side=band))
         pipelines.append(Pipeline(port=port, stages=up))
         west = x < columns // 2
         step = x if west else columns - 1 - x  # rows from the band's cards, columns from the side

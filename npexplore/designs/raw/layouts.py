@@ -29,7 +29,7 @@ SIDES: dict[Side, int] = {"north": NORTH, "east": EAST, "south": SOUTH, "west": 
 OUT = "out"  # where a stream ends that leaves by its port's line card
 
 
-class LineCard(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class CardPins(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One direction of a port's line card, on the pins of a border tile."""
 
     port: int
@@ -73,7 +73,7 @@ class LayoutFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     source: str
     columns: int
     rows: int
-    line_card: list[LineCard]
+    line_card: list[CardPins]
     memory: list[Memory] = []
     pipeline: list[Pipeline] = []
     stream: list[Stream] = []
@@ -97,7 +97,7 @@ class Layout:
         """The ports in ascending order."""
         return sorted({card.port for card in self.file.line_card})
 
-    def card(self, port: int, direction: str) -> LineCard:
+    def card(self, port: int, direction: str) -> CardPins:
         """Return a port's line card in one direction."""
         return next(c for c in self.file.line_card if (c.port, c.direction) == (port, direction))
 
@@ -210,7 +210,7 @@ def _ends(layout: Layout) -> None:
     memories = {memory.name: memory for memory in file.memory}
     for number, (stream, tree) in enumerate(zip(file.stream, layout.trees, strict=True)):
         what = f"layout {file.name}: {stream.carries} stream {number} of port {stream.port}"
-        cards: dict[tuple[int, str], LineCard] = {(card.port, card.direction): card for card in file.line_card}
+        cards: dict[tuple[int, str], CardPins] = {(card.port, card.direction): card for card in file.line_card}
         start = cards.get((stream.port, "in"))
         if start is None or start.tile != tree.source:
             where = "has no line card" if start is None else f"comes in at tile {start.tile}"
@@ -266,7 +266,7 @@ def _crossings(layout: Layout) -> None:
 def _connected(layout: Layout) -> None:
     """Refuse ports that packets cannot come in by, pass, or leave by."""
     file = layout.file
-    cards: dict[tuple[int, str], LineCard] = {(card.port, card.direction): card for card in file.line_card}
+    cards: dict[tuple[int, str], CardPins] = {(card.port, card.direction): card for card in file.line_card}
     through = {stream.port for stream in file.stream if stream.carries == "packet"}
     for port in layout.ports:
         for direction, wanted in (("in", "out"), ("out", "in")):

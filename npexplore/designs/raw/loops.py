@@ -16,8 +16,8 @@ import numpy as np
 from npexplore.designs.raw.chip import MESSAGE_WORDS, Chip
 from npexplore.designs.raw.memory import lines_of, lines_to_read, reading
 from npexplore.errors import RefusedError
-from npexplore.machine.demanded import demanded
 from npexplore.machine.machine import Machine
+from npexplore.machine.under_load import under_load
 from npexplore.machine.workload import Workload
 from npexplore.rows.expressions import Variable, evaluate
 from npexplore.solve.bounds import bounds
@@ -35,7 +35,7 @@ def line_rates(chip: Chip, cards: int) -> Floats:
     """Return mu(n), the lines a second of one buffer that n = 1..cards line cards read; mean over the buffers."""
     machine, found = reading(chip), []
     for buffer in range(len(chip.layout.buffers)):
-        d = demanded(machine, lines_to_read(chip, buffers=[buffer]))
+        d = under_load(machine, lines_to_read(chip, buffers=[buffer]))
         times = {name: one.largest(d.servers[name].members) for name, one in d.demands.servers.items()}
         link = max((name for name in times if name.startswith("mdn.")), key=lambda name: times[name])
         at = np.array([time for name, time in times.items() if name == link or not name.startswith("mdn.")])
@@ -50,7 +50,7 @@ def between_packets(chip: Chip) -> float:
     """Return the seconds of a line card between two payloads: stage 4 and its header, a line's way there and back."""
     words = chip.header_words + MESSAGE_WORDS["address"]
     stage4 = max(chip.p.dequeue_cycles - words, 0) + words + 1 + 2 * chip.p.hop_cycles
-    return float(stage4 * chip.cycle) + float(demanded(reading(chip), lines_to_read(chip)).demands.latency)
+    return float(stage4 * chip.cycle) + float(under_load(reading(chip), lines_to_read(chip)).demands.latency)
 
 
 def loops(chip: Chip, machine: Machine, load: Workload) -> Prediction:

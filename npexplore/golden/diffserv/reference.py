@@ -20,7 +20,7 @@ from npexplore.golden.diffserv.outcome import Fate, Outcome
 from npexplore.golden.diffserv.queues import DRAWS, DropPolicy
 from npexplore.golden.diffserv.setup import DiffServ, OutputPort, Receiver
 from npexplore.golden.police import Colour
-from npexplore.golden.schedule import Packet
+from npexplore.golden.schedule import QueuedPacket
 
 ARRIVAL, CHOICE = 0, 1
 LOST = -1
@@ -45,14 +45,14 @@ class Line:
         full = self.policies[number].full(packets, self.held[number], length_bytes)
         return Fate.QUEUE_FULL if full else Fate.SENT
 
-    def join(self, number: int, packet: Packet) -> None:
+    def join(self, number: int, packet: QueuedPacket) -> None:
         """Put a packet into the queue of its class."""
         self.held[number] += packet.length_bytes
         self.scheduler.enqueue(number, packet)
 
     def send(self, now: Fraction) -> tuple[int, int]:
         """Send what the scheduler chooses; return the packet's number and when its last bit has left."""
-        number, packet = self.scheduler.dequeue(floor(now)) or (0, Packet(0, 0))
+        number, packet = self.scheduler.dequeue(floor(now)) or (0, QueuedPacket(0, 0))
         self.held[number] -= packet.length_bytes
         if not self.scheduler.queues[number]:
             self.policies[number].emptied(floor(now))
@@ -106,7 +106,7 @@ def simulate_plainly(router: DiffServ, arrivals: Arrivals, seed: int = 0) -> Out
             fate = line.refuses(kind_of_class, length, time, colour, draws[number])
         outcome.fate[number] = fate
         if fate is Fate.SENT:
-            line.join(kind_of_class, Packet(number, length, time))
+            line.join(kind_of_class, QueuedPacket(number, length, time))
             if not line.waits_for_choice:
                 line.waits_for_choice = True
                 heapq.heappush(events, (max(now, line.free), CHOICE, port, line))

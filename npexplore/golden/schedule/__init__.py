@@ -3,7 +3,7 @@
 `Shaped` holds any of them back to a rate.
 """
 
-from npexplore.golden.schedule.base import Packet, Scheduler
+from npexplore.golden.schedule.base import QueuedPacket, Scheduler
 from npexplore.golden.schedule.drr import DeficitRoundRobin
 from npexplore.golden.schedule.priority_drr import PriorityDeficitRoundRobin, halving_quanta
 from npexplore.golden.schedule.scfq import SelfClockedFairQueueing
@@ -24,8 +24,8 @@ SCHEDULERS: dict[str, type[Scheduler]] = {
 __all__ = [
     "SCHEDULERS",
     "DeficitRoundRobin",
-    "Packet",
     "PriorityDeficitRoundRobin",
+    "QueuedPacket",
     "Scheduler",
     "SelfClockedFairQueueing",
     "Shaped",

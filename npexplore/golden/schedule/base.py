@@ -14,7 +14,7 @@ from npexplore.errors import InputError
 from npexplore.golden.work import Meter
 
 
-class Packet(NamedTuple):
+class QueuedPacket(NamedTuple):
     """A packet as a scheduler sees it: the caller's number, its length, when it came."""
 
     number: int
@@ -44,7 +44,7 @@ class Scheduler(ABC):
             raise InputError("a scheduler needs at least one class, got none")
         self.weights = tuple(weights)
         self.bytes_per_ns, self.overhead_bytes = bytes_per_ns, overhead_bytes
-        self.queues: tuple[deque[Packet], ...] = tuple(deque() for _ in weights)
+        self.queues: tuple[deque[QueuedPacket], ...] = tuple(deque() for _ in weights)
         self.meter: Meter | None = None  # told which words and instructions a call takes, if set
 
     @property
@@ -52,12 +52,12 @@ class Scheduler(ABC):
         """Packets that wait."""
         return sum(map(len, self.queues))
 
-    def enqueue(self, number: int, packet: Packet) -> None:
+    def enqueue(self, number: int, packet: QueuedPacket) -> None:
         """Put a packet behind the others of its class."""
         self.joins(number, packet)
         self.queues[number].append(packet)
 
-    def dequeue(self, now: int = 0) -> tuple[int, Packet] | None:
+    def dequeue(self, now: int = 0) -> tuple[int, QueuedPacket] | None:
         """Take the packet to send at `now` (ns) with its class; None if there is none that may go."""
         if not self.backlog:
             return None
@@ -74,10 +74,10 @@ class Scheduler(ABC):
     def choose(self, now: int) -> int:
         """Return the class whose first packet goes; at least one has a packet."""
 
-    def joins(self, number: int, packet: Packet) -> None:  # noqa: B027
+    def joins(self, number: int, packet: QueuedPacket) -> None:  # noqa: B027
         """Take note of a packet that is about to join its class."""
 
-    def left(self, number: int, packet: Packet) -> None:  # noqa: B027
+    def left(self, number: int, packet: QueuedPacket) -> None:  # noqa: B027
         """Take note of a packet that has just left its class."""
 
     def unfairness(self, one: int, other: int, largest_bytes: int) -> Fraction | None:

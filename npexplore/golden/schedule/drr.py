@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from npexplore._kernels import golden_diffserv as kernels
-from npexplore.golden.schedule.base import Packet, Scheduler
+from npexplore.golden.schedule.base import QueuedPacket, Scheduler
 
 
 class DeficitRoundRobin(Scheduler):
@@ -27,7 +27,7 @@ class DeficitRoundRobin(Scheduler):
         self.deficit = [0] * len(weights)
         self.turn_begins = True
 
-    def joins(self, number: int, packet: Packet) -> None:
+    def joins(self, number: int, packet: QueuedPacket) -> None:
         """Put a class that becomes busy behind the others."""
         if not self.queues[number]:
             self.active.append(number)
@@ -44,7 +44,7 @@ class DeficitRoundRobin(Scheduler):
             self.active.rotate(-1)
             self.turn_begins = True
 
-    def left(self, number: int, packet: Packet) -> None:
+    def left(self, number: int, packet: QueuedPacket) -> None:
         """Take the packet from the deficit; an empty class leaves the list with nothing."""
         self.deficit[number] -= packet.length_bytes
         if not self.queues[number]:

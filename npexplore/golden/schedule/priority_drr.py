@@ -10,7 +10,7 @@ from fractions import Fraction
 
 from npexplore._kernels import golden_diffserv as kernels
 from npexplore.errors import InputError
-from npexplore.golden.schedule.base import Packet, Scheduler
+from npexplore.golden.schedule.base import QueuedPacket, Scheduler
 
 
 class PriorityDeficitRoundRobin(Scheduler):
@@ -26,7 +26,7 @@ class PriorityDeficitRoundRobin(Scheduler):
         super().__init__(weights, bytes_per_ns, overhead_bytes)
         self.deficit = list(weights)
 
-    def joins(self, number: int, packet: Packet) -> None:
+    def joins(self, number: int, packet: QueuedPacket) -> None:
         """Tell the work of linking a packet's descriptor behind the last one of its queue."""
         if self.meter is not None:
             self.meter.read("queue", 2)
@@ -49,7 +49,7 @@ class PriorityDeficitRoundRobin(Scheduler):
                     self.meter.write("queue", 1)
                     self.meter.do(alu=1)
 
-    def left(self, number: int, packet: Packet) -> None:
+    def left(self, number: int, packet: QueuedPacket) -> None:
         """Take the packet from the quanta."""
         self.deficit[number] -= packet.length_bytes
         if self.meter is not None:

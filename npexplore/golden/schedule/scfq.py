@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from npexplore._kernels import golden_diffserv as kernels
-from npexplore.golden.schedule.base import Packet, Scheduler
+from npexplore.golden.schedule.base import QueuedPacket, Scheduler
 
 
 class SelfClockedFairQueueing(Scheduler):
@@ -28,7 +28,7 @@ class SelfClockedFairQueueing(Scheduler):
         self.last = [0] * len(weights)
         self.virtual = 0
 
-    def joins(self, number: int, packet: Packet) -> None:
+    def joins(self, number: int, packet: QueuedPacket) -> None:
         """Give the packet its tag."""
         if not self.backlog:
             self.virtual, self.last = 0, [0] * len(self.last)
@@ -39,7 +39,7 @@ class SelfClockedFairQueueing(Scheduler):
         """Return the class whose first packet has the smallest tag."""
         return min((tags[0], number) for number, tags in enumerate(self.tags) if tags)[1]
 
-    def left(self, number: int, packet: Packet) -> None:
+    def left(self, number: int, packet: QueuedPacket) -> None:
         """Set the clock to the packet's tag."""
         self.virtual = self.tags[number].popleft()
 

@@ -5,7 +5,7 @@ not before: a higher class that came meanwhile goes first.
 """
 
 from npexplore.errors import InputError
-from npexplore.golden.schedule.base import Packet, Scheduler
+from npexplore.golden.schedule.base import QueuedPacket, Scheduler
 from npexplore.golden.token_rate import TokenRate
 
 
@@ -45,7 +45,7 @@ class Shaped:
         """Packets that wait."""
         return self.scheduler.backlog
 
-    def enqueue(self, number: int, packet: Packet) -> None:
+    def enqueue(self, number: int, packet: QueuedPacket) -> None:
         """Put a packet behind the others of its class."""
         self.scheduler.enqueue(number, packet)
 
@@ -53,7 +53,7 @@ class Shaped:
         """Return the earliest time from `now` on at which a packet may start."""
         return self.shaper.ready(now)
 
-    def dequeue(self, now: int) -> tuple[int, Packet] | None:
+    def dequeue(self, now: int) -> tuple[int, QueuedPacket] | None:
         """Take the packet to send at `now`; None if there is none, or if the shaper holds it back."""
         if self.shaper.ready(now) > now:
             return None

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Sequence
 from fractions import Fraction
 
-from npexplore.golden.schedule.base import Packet, Scheduler
+from npexplore.golden.schedule.base import QueuedPacket, Scheduler
 
 
 class WeightedFairQueueing(Scheduler):
@@ -41,7 +41,7 @@ class WeightedFairQueueing(Scheduler):
             self.virtual, self.time = first, reached
         self.time = Fraction(time)
 
-    def joins(self, number: int, packet: Packet) -> None:
+    def joins(self, number: int, packet: QueuedPacket) -> None:
         """Give the packet its finish tag."""
         self.advance(packet.time_ns)
         size = packet.length_bytes + self.overhead_bytes
@@ -52,7 +52,7 @@ class WeightedFairQueueing(Scheduler):
         """Return the class whose first packet has the smallest finish tag."""
         return min((tags[0], number) for number, tags in enumerate(self.tags) if tags)[1]
 
-    def left(self, number: int, packet: Packet) -> None:
+    def left(self, number: int, packet: QueuedPacket) -> None:
         """Forget the packet's tag."""
         self.tags[number].popleft()
 

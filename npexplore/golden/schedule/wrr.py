@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from npexplore._kernels import golden_diffserv as kernels
-from npexplore.golden.schedule.base import Packet, Scheduler
+from npexplore.golden.schedule.base import QueuedPacket, Scheduler
 
 
 class WeightedRoundRobin(Scheduler):
@@ -28,7 +28,7 @@ class WeightedRoundRobin(Scheduler):
             self.left_over = self.weights[self.current]
         return self.current
 
-    def left(self, number: int, packet: Packet) -> None:
+    def left(self, number: int, packet: QueuedPacket) -> None:
         """Count the packet."""
         self.left_over -= 1
 

@@ -19,8 +19,8 @@ import numpy.typing as npt
 
 from npexplore.designs import Design
 from npexplore.errors import InputError, ModelError, NpexploreError, RefusedError
-from npexplore.machine.demanded import demanded, offered_rate
 from npexplore.machine.parameters import Value
+from npexplore.machine.under_load import offered_rate, under_load
 from npexplore.machine.workload import Workload
 from npexplore.study.optimising.costs import COSTS, parts
 from npexplore.study.optimising.factored import Factored, factored
@@ -135,7 +135,7 @@ class _Structure:
         made = self.design.with_(**knobs)
         load, machine = made.workload(self.workload), made.machine()
         try:
-            found = demanded(machine, load)
+            found = under_load(machine, load)
         except RefusedError:
             raise
         except NpexploreError as error:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
 from npexplore.errors import NpexploreError, one_of
-from npexplore.machine.demanded import Demanded, demanded
+from npexplore.machine.under_load import UnderLoad, under_load
 from npexplore.reads import Reads, note_all, reading
 from npexplore.solve.batch import Answers, Batch, grouped
 from npexplore.solve.bounds import bounds_of
@@ -87,15 +87,15 @@ def solved(
     """
     found: dict[int, Answer] = {}
     batches: list[tuple[list[int], Answers]] = []
-    analytic: dict[str, list[tuple[int, Demanded]]] = {}
-    known: dict[Hashable, tuple[Demanded, Reads]] = {}
+    analytic: dict[str, list[tuple[int, UnderLoad]]] = {}
+    known: dict[Hashable, tuple[UnderLoad, Reads]] = {}
     for number, point in enumerate(points):
         if point.solver not in BATCHED or (point.solver == "queueing" and point.design.loops is not None):
             found[number] = answer(point, packets)
             continue
         try:
             with reading() as seen:
-                analytic.setdefault(point.solver, []).append((number, _demanded(point, known)))
+                analytic.setdefault(point.solver, []).append((number, _under_load(point, known)))
             if reads is not None:
                 reads[number] = seen
         except NpexploreError as error:
@@ -110,7 +110,7 @@ def solved(
     return found, batches
 
 
-def _demanded(point: SweepPoint, known: dict[Hashable, tuple[Demanded, Reads]]) -> Demanded:
+def _under_load(point: SweepPoint, known: dict[Hashable, tuple[UnderLoad, Reads]]) -> UnderLoad:
     """Return a point's demands; those of the same machine and packets, whatever their rate, are taken once."""
     design, workload = point.design, point.workload
     values = tuple(design.parameters.changed().items())
@@ -125,7 +125,7 @@ def _demanded(point: SweepPoint, known: dict[Hashable, tuple[Demanded, Reads]]) 
         machine, load = design.machine(), design.workload(workload)
         if point.solver == "queueing":
             check_describable(machine, load)
-        made = demanded(machine, load)
+        made = under_load(machine, load)
     known[machine_and_packets] = made, seen
     return made
 

@@ -22,7 +22,7 @@ V = TypeVar("V", float, Floats)
 
 
 @dataclass(frozen=True)
-class Demanded:
+class UnderLoad:
     """A machine's demands by one workload: what bounds and queueing start from."""
 
     machine: Machine
@@ -72,7 +72,7 @@ def ceilings(
     return found
 
 
-def demanded(machine: Machine, workload: Workload, pools: list[Recorded] | None = None) -> Demanded:
+def under_load(machine: Machine, workload: Workload, pools: list[Recorded] | None = None) -> UnderLoad:
     """Record the machine's programs (but for `pools`: recorded already) and take their demands.
 
     They are those of the workload's distinct packets with their shares.
@@ -86,7 +86,7 @@ def demanded(machine: Machine, workload: Workload, pools: list[Recorded] | None 
         total = sum(float(np.sum(shares * count(sizes))) for shares, sizes in flow.finished)
         return 8 * total / finished if finished else 0.0
 
-    return Demanded(
+    return UnderLoad(
         machine, workload, machine.servers(), flow.demands, counted_bits=bits(machine.counted_bytes),
         packet_bits=bits(lambda sizes: sizes), residence=flow.residence, finished=finished,
         longest=float(np.max(flow.clock / weights)),
