@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from reference.tables import TABLES
 
 from npexplore.cli import main
 from npexplore.designs import design
@@ -211,22 +212,6 @@ def test_explained_from_the_command_line(tmp_path, capsys):
 def test_a_window_and_a_file_that_extends_none(tmp_path):
     made = design(written(tmp_path, SMALL + "\n[window]\nseconds = 20e-6\nboot_s = 5e-6\n")).machine()
     assert (made.window_s, made.boot_s) == (20e-6, 5e-6)
-
-
-TABLES = {
-    "processor": 'engines = 1\nclock_hz = 1e9',
-    "server": 'service_s = { distribution = "erlang", mean = 1e-9, stages = 2 }',
-    "accelerator": "interval_s = 1e-9\nlatency_s = 2e-9",
-    "channel": "rate_hz = 1e9", "arbiter": "requesters = 4\ninterval_s = 1e-9", "reorder": "places = 8",
-    "balancer": 'over = "other"\nmembers = 2', "delay": "", "memory": "word_bytes = 4\nword_s = 1e-9",
-    "dram": 'timing = "ddr_200"\nbanks = 4\nbus_bytes_per_s = 1e9\noverhead_bytes = 0\nslots = 8\n'
-    'options = { gating = "whole" }',
-    "ddr": 'timing = "ddr_400"\nbanks = 4\nbus_bytes = 8\nslots = 4\naddress_map = { order = "row column bank" }',
-    "pool": "count = 8", "queue": "capacity = 8", "line_card": "bytes_per_s = 1e9\nbuffer_bytes = 2048",
-    "mesh": "columns = 2\nrows = 2\nclock_hz = 1e9\nfifo_depth = 4",
-    "streams": "columns = 2\nrows = 2\nclock_hz = 1e9\npaths = [[[0, 1]]]", "lock": "clock_hz = 1e9",
-    "matrix": "ports = 4\nword_s = 1e-9",
-}  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", KINDS)

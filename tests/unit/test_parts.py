@@ -2,6 +2,8 @@
 
 import inspect
 import json
+import pickle
+import random
 import tomllib
 from dataclasses import asdict
 
@@ -10,23 +12,30 @@ import numpy as np
 import pytest
 from numpy.testing import assert_equal
 from reference.pcie_link import PcieLink
-from reference.small_machines import NS, machine, packets, told
+from reference.random_kinds import GIVEN
+from reference.small_machines import NS, QUIET, machine, packets, solo, told
+from reference.tables import TABLES
 
 from npexplore.cli import main
 from npexplore.designs import design
 from npexplore.engine.model import build
 from npexplore.errors import InputError
+from npexplore.machine.described.build import build as build_machine
+from npexplore.machine.described.formula import Formulas
 from npexplore.machine.described.part_files import PARTS, shelf_part
-from npexplore.machine.described.parts import part
+from npexplore.machine.described.parts import ACROSS, Part, Parts, part
+from npexplore.machine.described.records import PartFile, VisitTable
+from npexplore.machine.described.resources import ResourceTables
 from npexplore.machine.described.schema import machine_schema, part_schema
 from npexplore.machine.lone import lone
-from npexplore.machine.resources import KINDS
+from npexplore.machine.resources import KINDS, Delay
 from npexplore.machine.tree import visit
 from npexplore.machine.workload import workload
 from npexplore.paths import share
 from npexplore.solve.bounds import bounds
 from npexplore.solve.queueing_model import queueing
 from npexplore.solve.simulate import simulate
+from npexplore.study.sweeping.identity import model_key
 
 # ---- the shelf
 
@@ -216,9 +225,13 @@ def test_a_part_beside_a_machine_file_is_composed_of_others(tmp_path):
 
 def test_a_changed_part_is_read_again(tmp_path):
     path, load = written(tmp_path), workload(packet_bytes=64)
-    before = design(path).bounds(load).rate_pps
+    before = design(path)
     written(tmp_path, PART.replace("bytes_per_s = 1e9", "bytes_per_s = 2e9"))
-    assert design(path).bounds(load).rate_pps > before
+    after = design(path)
+    assert after.bounds(load).rate_pps > before.bounds(load).rate_pps
+    assert model_key(after) != model_key(before) == model_key(pickle.loads(pickle.dumps(before)))
+    sent = pickle.loads(pickle.dumps(after.parameters))
+    assert build_machine(sent).resources.keys() == after.machine().resources.keys()
 
 
 def test_a_part_is_explained_like_any_resource(tmp_path, capsys):
@@ -242,6 +255,49 @@ def test_the_schemas_know_parts():
     assert not obeys(machine_schema(), tomllib.loads(listed))
     assert obeys(machine_schema(), tomllib.loads(listed.replace("= 200", "= 200\nlatency_clocks = 3")))
     assert not obeys(machine_schema(), tomllib.loads(listed.replace("= 200", "= 0.5\nlatency_clocks = 3")))
+
+
+OPERANDS = {
+    "cycles": 17, "member": 0, "words": 3, "tokens": 2, "requester": 1, "seconds": 1e-8, "bytes": 24, "bank": 1,
+    "source": 0, "target": 3, "path": 0, "tile": 1, "address": 4096,
+}  # fmt: skip
+ALSO = {"delay": ("seconds",), "ddr": ("address",), "server": ("member",)}  # optional operands that are given
+INSIDE = [kind for kind in KINDS if kind not in ACROSS]
+
+
+@pytest.mark.parametrize("kind", [*INSIDE, *PARTS])
+def test_a_visit_inside_a_part_takes_what_it_takes_outside(kind):
+    """Of every kind that may stand inside: the same latency, servers, and time of a lone thread."""
+    table = {"type": kind, **(GIVEN[kind](random.Random(3)) if kind in PARTS else tomllib.loads(TABLES[kind]))}
+    table |= {"service_s": 7e-9} if kind == "server" else {}  # no chance
+    tables = ResourceTables({"x": table}, Formulas({}), Parts())
+    outside = tables.one("x")
+    for method, operands in outside.VISITS.items():
+        if kind == "streams" and method == "receive":
+            continue  # it waits for what a send brings
+        needed = [name for name in operands if name not in outside.OPTIONAL or name in ALSO.get(kind, ())]
+        given = {name: OPERANDS[name] for name in needed}
+        line = f"m.x.{method}({', '.join(f'{name}=v.{name}' for name in needed)})"
+        file = PartFile("wrapped", "none", {"go": VisitTable(line, needed, chance=needed)}, inner={"x": table})
+        inside = Part("w", "wrapped", file, {}, Parts())
+        uses = [lone(visit(one, name, **given)) for one, name in ((outside, method), (inside, "go"))]
+        assert uses[0].latency == pytest.approx(uses[1].latency)
+        assert [(f"w.{hold.server}", hold.seconds) for hold in uses[0].holds] == [
+            (hold.server, hold.seconds) for hold in uses[1].holds
+        ]
+        alone = [
+            solo(machine([one, Delay("quiet")], waiting(one.name, name, given)), packets(64)).latency
+            for one, name in ((outside, method), (inside, "go"))
+        ]
+        assert alone[0] == pytest.approx(alone[1], rel=1e-12)
+
+
+def waiting(resource, method, given):
+    def program(m, packet):
+        m.quiet.wait(seconds=QUIET)
+        getattr(getattr(m, resource), method)(**given)
+
+    return program
 
 
 SEND = "link.toml: visit 'send', line "
@@ -291,6 +347,9 @@ FAULTS = [
     ('type = "memory"', 'type = "memori"', "type of resource 'ram' 'memori' is unknown (nearest: memory"),
     ('type = "memory"\nword_bytes = 4\nword_s = "= p.word_s"', 'type = "lock"\nclock_hz = 1e9',
      "link.toml: inner 'ram': a lock belongs to programs and cannot be inside a part"),
+    ('type = "memory"\nword_bytes = 4\nword_s = "= p.word_s"', 'type = "line_card"\nbytes_per_s = 1e9\n'
+     'buffer_bytes = 64\nwhen_full = "drop"\n[visits.sent]\nprogram = "m.ram.send(bytes=64)"',
+     "link.toml: visit 'sent': link.ram.send may end the packet, and cannot be inside a part"),
     ("[inner.ram]", "[inner.key]", "link.toml: resource inside 'key' has a name that stands in servers too"),
     ("[visits.send]", '[visits."send it"]', "link.toml: 'send it' is no name: letters, digits and _, a letter first"),
     ("whole = true", "hole = true", "link.toml: key 'hole' is unknown (nearest: whole"),
@@ -347,6 +406,15 @@ def test_a_time_that_is_negative_for_some_packets_is_refused(tmp_path):
     assert design(path).bounds(workload(packet_bytes=128)).rate_pps > 0
     with pytest.raises(InputError, match=r"link\.send takes a negative time for some packets"):
         design(path).bounds(workload(packet_bytes=64))
+
+
+def test_units_that_a_part_inside_keeps_for_its_next_visit_are_refused(tmp_path):
+    inner = PART[: PART.index("[inner.ram]")] + PART[PART.index("[visits.hold]") :]
+    (tmp_path / "other.toml").write_text(inner.replace('closed_by = "leave"\n', ""))
+    other = PART.replace('"byte_engine"\nbytes_per_s = 1e9', '"other.toml"\nslots = 1')
+    path = written(tmp_path, other.replace("m.crypt.process(bytes=64)", "m.crypt.hold()"))
+    with pytest.raises(InputError, match=r"visit 'send': link\.crypt\.hold takes or gives for another visit"):
+        design(path)
 
 
 def test_parts_of_parts_in_a_circle_are_named(tmp_path):

@@ -150,9 +150,8 @@ class Part(Resource):
                 for step in _steps(recorded(self, key, names).body):
                     if isinstance(step, Units):
                         (closed if step.given else opened).setdefault(step.server.name, key)
-                    elif isinstance(step, VisitStep) and step.resource.ends(step.method) != "never":
-                        what = f"{step.resource.name}.{step.method}"
-                        raise ModelError(f"visit {key!r}: {what} may end the packet, and cannot be inside a part")
+                    elif isinstance(step, VisitStep):
+                        _check_inside(step, key)
         for one, other, verbs in ((opened, closed, ("opens", "closes")), (closed, opened, ("closes", "opens"))):
             for server in one.keys() - other.keys():
                 raise ModelError(f"visit {one[server]!r} {verbs[0]} {server!r}, and no visit {verbs[1]} it")
@@ -176,6 +175,16 @@ def _check_names(file: PartFile) -> None:
         for name in one:
             if name in getattr(file, other):
                 raise InputError(f"{what} {name!r} has a name that stands in {other} too")
+
+
+def _check_inside(step: VisitStep, key: str) -> None:
+    """Raise ModelError for a visit, of a resource inside, that does something to the program around it."""
+    resource, what = step.resource, f"visit {key!r}: {step.resource.name}.{step.method}"
+    if resource.ends(step.method) != "never":
+        raise ModelError(f"{what} may end the packet, and cannot be inside a part")
+    inside = recorded(resource, step.method, step.operands).body if isinstance(resource, Part) else []
+    if any(isinstance(one, Units) for one in _steps(inside)):
+        raise ModelError(f"{what} takes or gives for another visit, and cannot be inside a part")
 
 
 def _steps(body: Body) -> Iterator[Step]:
