@@ -22,7 +22,7 @@ from npexplore.machine.holding import Holding
 from npexplore.machine.lone import LONGEST_LOOP, uses_of
 from npexplore.machine.program import HOME
 from npexplore.machine.resources.base import OwnFaces, Resource, Server, Uses
-from npexplore.machine.sections import Chain, Demand, Open, Path, Section, Sections, TurnsDifferError, without
+from npexplore.machine.sections import Chain, Demand, Open, Progress, Section, Sections, TurnsDifferError, without
 from npexplore.machine.tree import (
     Body,
     Branch,
@@ -92,7 +92,7 @@ def demands(body: Body, columns: Mapping[Variable, Values | None], weights: Valu
 
 def _demands(body: Body, columns: Mapping[Variable, Values | None], weights: Values, at_once: int) -> Demands:
     shares = np.asarray(weights, dtype=np.float64)
-    walk, path = _Walk(at_once), Path(shares, np.zeros_like(shares))
+    walk, path = _Walk(at_once), Progress(shares, np.zeros_like(shares))
     walk.body(body, {**columns, HOME: None}, path)
     walk.sections.settle(path)
     result, found = walk.result, walk.sections
@@ -120,14 +120,14 @@ class _Walk:
         self.sections = Sections()
         self.held: dict[Holding, Open] = {}
 
-    def body(self, body: Body, known: Known, path: Path, base: int | None = None) -> None:
+    def body(self, body: Body, known: Known, path: Progress, base: int | None = None) -> None:
         """Go through a block; what is opened in it stands in `path.open` from `base` on."""
         base = len(path.open) if base is None else base
         for step in body:
             self.step(step, known, path, base)
         self.sections.leave(path, base)
 
-    def step(self, step: Step, known: Known, path: Path, base: int) -> None:
+    def step(self, step: Step, known: Known, path: Progress, base: int) -> None:
         if isinstance(step, Visit):
             self.visit(step, known, path, base)
         elif isinstance(step, Let):
@@ -157,7 +157,7 @@ class _Walk:
 
     # ---- blocks
 
-    def loop(self, step: Loop, known: Known, path: Path) -> None:
+    def loop(self, step: Loop, known: Known, path: Progress) -> None:
         count = evaluate(step.count, known)
         if count is None or np.any(np.isnan(count)):
             raise ModelError("the count of a loop must not depend on a random choice")
@@ -175,7 +175,7 @@ class _Walk:
             self.body(step.body, {**known, step.index: np.float64(first)}, inside)  # type: ignore[dict-item]
             path.rejoin([inside, past])
 
-    def turns(self, step: Loop, known: Known, path: Path, index: Values, count: Values) -> None:
+    def turns(self, step: Loop, known: Known, path: Progress, index: Values, count: Values) -> None:
         """Go through some turns of a loop side by side."""
         begun = path.side_by_side(np.float64(1) * (np.broadcast_to(count, path.clock.shape) > index[:, None]))
         inside = replace(begun, units=dict(begun.units))
@@ -187,7 +187,7 @@ class _Walk:
         self.body(step.body, side_by_side, inside)
         path.after(inside, begun)
 
-    def fork(self, step: Fork, known: Known, path: Path) -> None:
+    def fork(self, step: Fork, known: Known, path: Progress) -> None:
         """Work that goes on by itself: with what it took along it keeps others from that, else it is aside."""
         self.result.side_by_side = True
         opened: list[Open] = []
@@ -203,7 +203,7 @@ class _Walk:
         self.sections.tie(path, strand, parallel=False)
         self.sections.overlaps(tuple(one.server for one in around), self.sections.total - spent)
 
-    def parallel(self, step: Parallel, known: Known, path: Path) -> None:
+    def parallel(self, step: Parallel, known: Known, path: Progress) -> None:
         """Parts start at the clock of the packet, which goes on with the last."""
         self.result.side_by_side = True
         spent, begun, ends = self.sections.total, float(path.clock.sum()), [path.clock]
@@ -218,7 +218,7 @@ class _Walk:
 
     # ---- holding
 
-    def take(self, step: Take, known: Known, path: Path) -> None:
+    def take(self, step: Take, known: Known, path: Progress) -> None:
         live = path.live
         for number, holding in enumerate(step.holdings):
             server = holding.server
@@ -235,7 +235,7 @@ class _Walk:
 
     # ---- visits
 
-    def visit(self, step: Visit, known: Known, path: Path, base: int) -> None:
+    def visit(self, step: Visit, known: Known, path: Progress, base: int) -> None:
         """Add what a visit uses, and what it leaves open."""
         values = {name: evaluate(value, known) for name, value in step.operands.items()}
         if len(path.clock) == 1:  # numbers are quicker, and remembered
@@ -271,7 +271,7 @@ class _Walk:
         if step.result is not None:
             known[step.result] = each(uses.result)
 
-    def occupied(self, uses: Uses, sizes: dict[str, Server], path: Path, place: str) -> None:
+    def occupied(self, uses: Uses, sizes: dict[str, Server], path: Progress, place: str) -> None:
         """Add the times that servers are occupied, and what is held inside the visit."""
         for hold in uses.holds:
             demand, server = self.result.servers.setdefault(hold.server, Demand()), sizes[hold.server]
@@ -283,8 +283,8 @@ class _Walk:
 
 
 def _distinct(
-    resource: Resource, values: dict[str, Values | None], path: Path
-) -> tuple[dict[str, Values | None], Path, Callable[[Any], Any]]:
+    resource: Resource, values: dict[str, Values | None], path: Progress
+) -> tuple[dict[str, Values | None], Progress, Callable[[Any], Any]]:
     """Return the distinct operands of many packets with their shares, and what gives each packet its own again.
 
     Where one operand alone differs between packets, and is a small whole number (bytes), few of them are distinct.
@@ -305,10 +305,10 @@ def _distinct(
     def each(own: Any) -> Any:
         return own[at] if type(own) is np.ndarray and own.ndim else own
 
-    return {**values, name: distinct}, Path(shares, np.zeros_like(shares)), each
+    return {**values, name: distinct}, Progress(shares, np.zeros_like(shares)), each
 
 
-def _sum(path: Path, values: Any) -> float:
+def _sum(path: Progress, values: Any) -> float:
     """Return the sum over packets of values (shape n, or one for all) by their shares."""
     return (
         float((path.weights * values).sum())

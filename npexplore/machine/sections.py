@@ -116,7 +116,7 @@ class Open:
 
 
 @dataclass
-class Path:
+class Progress:
     """How far work has come: shares of packets, weighted time and units held (shape n each), what is open.
 
     turns: how many turns of loops stand side by side, each with n / turns packets. live: packets that come along.
@@ -142,22 +142,22 @@ class Path:
         """What is held."""
         return tuple(section.server for section in self.open)
 
-    def where(self, share: Values) -> Path:
-        """Return the path of a share of the packets (shape n, or one probability)."""
+    def where(self, share: Values) -> Progress:
+        """Return the progress of a share of the packets (shape n, or one probability)."""
         units = {name: held * share for name, held in self.units.items()}
-        return Path(self.weights * share, self.clock * share, units, self.open, self.forked, self.turns, self.aside)
+        return Progress(self.weights * share, self.clock * share, units, self.open, self.forked, self.turns, self.aside)
 
-    def side_by_side(self, goes_on: Values) -> Path:
-        """Return the path of turns that start here; goes_on: who takes part in each (0 or 1, shape turns x n)."""
+    def side_by_side(self, goes_on: Values) -> Progress:
+        """Return the progress of turns that start here; goes_on: who takes part in each (0 or 1, shape turns x n)."""
         turns = len(goes_on)
 
         def each(values: Values) -> Values:
             return (values * goes_on).ravel()
 
-        units = {name: each(held) for name, held in self.units.items()}
-        return Path(each(self.weights), each(self.clock), units, self.open, self.forked, self.turns * turns, self.aside)
+        shares, clock, units = each(self.weights), each(self.clock), {name: each(u) for name, u in self.units.items()}
+        return Progress(shares, clock, units, self.open, self.forked, self.turns * turns, self.aside)
 
-    def after(self, turns: Path, begun: Path) -> None:
+    def after(self, turns: Progress, begun: Progress) -> None:
         """Go on behind turns that stood side by side; each must give back as much as it takes."""
         for name, held in turns.units.items():
             if (np.abs(held - begun.units.get(name, 0.0)) > SMALL).any():
@@ -165,17 +165,17 @@ class Path:
             self.units.setdefault(name, np.zeros_like(self.clock))
         self.clock = self.clock + (turns.clock - begun.clock).reshape(-1, len(self.clock)).sum(axis=0)
 
-    def rejoin(self, parts: Sequence[Path]) -> None:
+    def rejoin(self, parts: Sequence[Progress]) -> None:
         """Go on where the shares of this path have come to."""
         self.clock = np.sum([part.clock for part in parts], axis=0)
         names = {name: None for part in parts for name in part.units}
         nothing = np.zeros_like(self.clock)
         self.units = {name: np.sum([part.units.get(name, nothing) for part in parts], axis=0) for name in names}
 
-    def strand(self, forked: bool, open_: tuple[Open, ...], aside: bool = False) -> Path:
-        """Return the path of work that starts here and goes on side by side."""
+    def strand(self, forked: bool, open_: tuple[Open, ...], aside: bool = False) -> Progress:
+        """Return the progress of work that starts here and goes on side by side."""
         away = aside or self.aside
-        return Path(self.weights, self.clock, dict(self.units), open_, forked or self.forked, self.turns, away)
+        return Progress(self.weights, self.clock, dict(self.units), open_, forked or self.forked, self.turns, away)
 
 
 @dataclass
@@ -193,7 +193,7 @@ class Sections:
     aside: dict[str, float] = field(default_factory=dict)
     total: float = 0.0  # of all seconds spent, without those that overlap
 
-    def spend(self, path: Path, server: str, seconds: float, limit: tuple[str, ...] = ()) -> None:
+    def spend(self, path: Progress, server: str, seconds: float, limit: tuple[str, ...] = ()) -> None:
         """Note time at a server ("" for none) that is not also spent at a server inside it."""
         if not seconds:
             return
@@ -209,7 +209,7 @@ class Sections:
         if seconds:
             self.aside[server] = self.aside.get(server, 0.0) + seconds
 
-    def inside(self, server: str, units: Values, hold: Hold, path: Path) -> None:
+    def inside(self, server: str, units: Values, hold: Hold, path: Progress) -> None:
         """Note what a visit holds over other things, from its take to its give."""
         kept = self.by_server.setdefault(server, Section())
         if not path.total:
@@ -228,7 +228,7 @@ class Sections:
             self.total -= seconds
             self.overlap[chain] = self.overlap.get(chain, 0.0) + seconds
 
-    def begin(self, path: Path, section: Open, members: int, allowed: tuple[int, int], place: str) -> None:
+    def begin(self, path: Progress, section: Open, members: int, allowed: tuple[int, int], place: str) -> None:
         """Take units, as many as are allowed (least and most)."""
         least, most = allowed
         kept, live = self.by_server.setdefault(section.server, Section()), path.live
@@ -256,7 +256,7 @@ class Sections:
         kept.in_all += float(np.where(live, units, 0.0).reshape(path.turns, -1).max(axis=1).sum())
         kept.at_a_time = max(kept.at_a_time, float(np.max(held[live] / path.weights[live])))
 
-    def end(self, path: Path, section: Open, base: int, members: int, place: str) -> None:
+    def end(self, path: Progress, section: Open, base: int, members: int, place: str) -> None:
         """Give units; what was opened in this block stands in `path.open` from `base` on."""
         kept, live = self.by_server.setdefault(section.server, Section()), path.live
         kept.demand.add(section.units * path.clock, section.member, live, members, f"{place}: {section.server}")
@@ -272,7 +272,7 @@ class Sections:
         elif np.any(np.broadcast_to(section.units, live.shape)[live]):
             kept.scattered = True
 
-    def close(self, path: Path, at: int) -> None:
+    def close(self, path: Progress, at: int) -> None:
         """Take a section out of those that are open; those opened after it cross it."""
         ended = path.open[at].server
         for later in path.open[at + 1 :]:
@@ -284,13 +284,13 @@ class Sections:
         self.by_server[a].crossed.add(b)
         self.by_server[b].crossed.add(a)
 
-    def leave(self, path: Path, base: int) -> None:
+    def leave(self, path: Progress, base: int) -> None:
         """At the end of a block: what is still open there is given elsewhere."""
         for section in path.open[base:]:
             self.by_server[section.server].scattered = True
         path.open = path.open[:base]
 
-    def tie(self, path: Path, strand: Path, parallel: bool) -> None:
+    def tie(self, path: Progress, strand: Progress, parallel: bool) -> None:
         """Go on with the units that side by side work has left; what it took itself it must have given back."""
         for name, held in strand.units.items():
             gained = held - path.units.get(name, 0.0)
@@ -298,7 +298,7 @@ class Sections:
             self.by_server[name].outlives |= bool(np.any(np.abs(gained) > SMALL)) and not parallel
         path.units = strand.units
 
-    def settle(self, path: Path) -> None:
+    def settle(self, path: Progress) -> None:
         """At the end of the program: sections that are not given as often as taken tell nothing."""
         for name, held in path.units.items():
             self.by_server[name].untied |= bool(np.any(np.abs(held) > SMALL))
@@ -313,7 +313,7 @@ def without(spent: dict[tuple[Chain, str], float], names: set[str]) -> dict[tupl
     return result
 
 
-def _same(a: Open, b: Open, path: Path) -> bool:
+def _same(a: Open, b: Open, path: Progress) -> bool:
     if a.key != b.key:
         return False
     live = path.live
