@@ -27,6 +27,7 @@ from npexplore.solve.queueing.residual import Residual, residual
 
 Floats = npt.NDArray[np.float64]
 ROUNDING = 1e-12
+MOST_KEPT = 128  # units that forked work keeps: as if there were no more, where few packets leave so many behind
 Spent = dict[tuple[Chain, str], Floats]
 
 
@@ -243,7 +244,9 @@ class Levels:
     def _held(self, name: str, inside: Chain) -> list[LoadDependent]:
         """A server held over others, or over time that passes."""
         server, section = self.servers[name], self.sections.get(name)
-        limit = min(int(server.units // section.most) if section else server.units, self.customers)
+        limit = int(server.units // section.most) if section else server.units
+        # what forked work keeps may be there more often than there are packets
+        limit = min(limit, max(self.customers, MOST_KEPT) if section and section.outlives else self.customers)
         content = inside in self._home.values() or inside in self._around.values()
         if name in self._home and (content or self._home[name] != inside[:-1] or (section and section.most > 1)):
             raise RefusedError(f"queueing: {name!r} is held over other work, and also visited")
