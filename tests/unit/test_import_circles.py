@@ -12,12 +12,15 @@ ROOT = Path(npexplore.__file__).parent
 STEPS = "npexplore.designs.gorilla.steps"
 # the imports that close a circle, and why they stay; all of them are for types, or inside the function that needs them
 LISTED = {
-    ("npexplore.designs.base", "npexplore"): "a design explains itself; studies stand above it: by their public name",
-    ("npexplore.designs.base", "npexplore.study.explaining.explain"): "the type of that explanation",
+    ("npexplore.designs.base", "npexplore.study.explaining.explain"): "a design explains itself when it is asked to",
     ("npexplore.designs.prepared", "npexplore.designs.base"): "the type of what it makes ready, which asks it to",
     (f"{STEPS}.ipv4", f"{STEPS}.router"): "the type of the box that its steps ask",
     (f"{STEPS}.ipv6", f"{STEPS}.router"): "the type of the box that its steps ask",
     (f"{STEPS}.mpls", f"{STEPS}.router"): "the type of the box that its steps ask",
+    (
+        "npexplore.machine.described.resources",
+        "npexplore.machine.described.parts",
+    ): "parts hold resources, some of them parts",
     ("npexplore.machine.resources.base", "npexplore.machine.visits"): "the types of what a visit is recorded with",
     ("npexplore.machine.resources.ddr_commands", "npexplore.machine.resources.ddr_controller"): "the controller's type",
     ("npexplore.machine.step_programs.language", "npexplore.machine.step_programs.execution"): "a context's type",
