@@ -61,7 +61,7 @@ def groups(lines: Sequence[Line]) -> list[dict[str, Cell]]:
 
 def _group(one: Line) -> dict[str, Cell]:
     aims = [f"{one[f'aim_{k}']:g} {one['unit']} {k}" for k in ("rms", "worst") if known(one[f"aim_{k}"])]
-    missed = {k: known(one[f"aim_{k}"]) and abs(one[k]) > one[f"aim_{k}"] for k in ("rms", "worst")}
+    missed = {k: known(one[k]) and known(one[f"aim_{k}"]) and abs(one[k]) > one[f"aim_{k}"] for k in ("rms", "worst")}
     scored = one["predicted"] + one["post_hoc"]
     return {
         "rows": (str(one["group"]) + (", claims" if one["claims"] else ""), False),
