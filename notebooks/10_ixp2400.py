@@ -254,7 +254,7 @@ grid = npx.grid(machine, dos, engines=(1, 2, 4, 8), threads=counts, back_pressur
 possible = [p for p in grid if 1 <= p.design.parameters.threads / p.design.parameters.engines <= 8]
 fig6 = data.swept(possible)
 at = data.compared(check, ledger, "Sec. 3.3").query("quantity == 'throughput'")
-at = at.assign(throughput_gbps=at["point"] / 1000, back_pressure=at["back_pressure"].fillna("off"))
+at = at.assign(throughput_gbps=at["point"] / 1000, back_pressure="off")
 panels = {"off": "no back pressure (as the Petri net)", "on": "back pressure (as the vendor's simulator)"}
 engines = {1: "1 engine", 2: "2 engines", 4: "4 engines", 8: "8 engines"}
 curves(
