@@ -23,7 +23,8 @@ def test_published_rows():
     """Who keeps up and who does not, the one rate, channels, tables, area; what is off has a reason."""
     rows = {row["key"]: row for row in check(["gorilla"], seeds=1).rows}
     rates = [row for key, row in rows.items() if key.startswith("gorilla.perf.")]
-    assert not {row["key"] for row in rates if row["verdict"] == "off"}
+    # judged configuration by configuration, and only one of six loses
+    assert {row["key"] for row in rates if row["verdict"] == "off"} == {"gorilla.perf.mixed.degrades"}
     assert len(rates) == 27
     assert all(row["reason"] for row in rows.values() if row["verdict"] in ("off", "not_predictable"))
     assert "no explanation found yet" not in {row["reason"] for row in rows.values()}
