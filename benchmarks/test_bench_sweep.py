@@ -7,7 +7,6 @@ batch than 100,000 points.
 
 import importlib.util
 import os
-import sys
 import time
 from contextlib import contextmanager
 
@@ -17,9 +16,9 @@ from reference.dask_cluster import dask_cluster
 from reference.timing import best, record
 
 import npexplore
+from npexplore.solve import levels
 from npexplore.solve.batch import Batch
 from npexplore.solve.bounds import bounds_of
-from npexplore.solve.queueing import mva
 from npexplore.solve.queueing_model import queueing_of
 from npexplore.study.sweeping.executors import pool, usable_cores
 from npexplore.study.sweeping.sweep import sweep
@@ -85,19 +84,16 @@ def test_overhead_of_a_batched_bound(benchmark):
 
 
 def test_overhead_of_a_batched_queueing_model(benchmark, monkeypatch):
-    """What `queueing_of` takes beyond its kernels, which are timed while it calls them."""
+    """What `queueing_of` takes beyond the recursion over customers, which is timed while it is called."""
     batch = Batch.of([IXP.demands(LOAD)]).scaled({"hash": factors()[: POINTS // 10]})
-    analysis, inside = sys.modules[mva.__module__], []
+    recursion, inside = levels.residual, []
 
-    def timed(kernel):
-        def call(*arguments):
-            took, _ = best(lambda: kernel(*arguments), 1)
-            inside.append(took)
+    def timed(*arguments):
+        took, solved = best(lambda: recursion(*arguments), 1)
+        inside.append(took)
+        return solved
 
-        return call
-
-    for name in ("load_dependent", "load_independent", "throughput_curve"):
-        monkeypatch.setattr(analysis, name, timed(getattr(analysis, name)))
+    monkeypatch.setattr(levels, "residual", timed)
 
     def measure():
         rounds = []
