@@ -5,6 +5,8 @@ a function of another file would keep that function's old code after an edit.
 """
 
 from collections.abc import Callable
+from functools import cache
+from importlib import import_module
 from typing import Any, TypeVar, cast
 
 import numba
@@ -23,6 +25,8 @@ def kernel(signature: Any = None, **options: Any) -> Callable[[F], F]:
         njit: Any = numba.njit  # its overloads do not take settings by the dictionary
         settings = {"nogil": True, "error_model": "numpy", **options}
         args = () if signature is None else (signature,)
+        if args:
+            load_arrays()
         try:
             return cast(F, njit(*args, cache=True, **settings)(function))
         except RuntimeError as error:
@@ -36,3 +40,20 @@ def kernel(signature: Any = None, **options: Any) -> Callable[[F], F]:
 def plain(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return the Python function behind a kernel, compiled or not."""
     return cast(Callable[..., Any], getattr(function, "py_func", function))
+
+
+@cache
+def load_arrays() -> None:
+    """Load numba's functions on arrays without scipy's linear algebra, which they import to look whether it is there.
+
+    No kernel needs it, and it takes longer than all the rest of a first call. Whoever compiles `np.dot` himself gets
+    it then: numba asks again.
+    """
+    linalg: Any = import_module("numba.np.linalg")
+    asked = linalg.ensure_blas
+    linalg.ensure_blas = lambda: None
+    try:
+        arrays: Any = import_module("numba.np.arraymath")
+    finally:
+        linalg.ensure_blas = asked
+    arrays.ensure_blas = asked

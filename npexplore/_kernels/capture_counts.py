@@ -1,7 +1,7 @@
 """Count a packet table's chunk into running totals: one pass, nothing kept of a packet.
 
-Interarrival moments by Welford's recurrence (Technometrics 4(3), 1962): with gap x_n,
-mean_n = mean_(n-1) + (x_n - mean_(n-1)) / n and M2_n = M2_(n-1) + (x_n - mean_(n-1)) (x_n - mean_n).
+Squares of the times between packets are summed as whole numbers of 192 bits, so that sums of parts add up exactly:
+with gap = 2^32 h + l, gap^2 = 2^64 h^2 + 2^33 h l + l^2. Their plain sum is last time - first time.
 """
 
 from typing import Any
@@ -38,9 +38,19 @@ F_PORTS, F_HEADER = 2048, 4096
 
 
 @kernel()
+def _add(words, at, value):
+    """Add a value to a number of three words from word `at` on, with its carry."""
+    words[at] += value
+    while words[at] < value and at < 2:
+        at += 1
+        value = np.uint64(1)
+        words[at] += value
+
+
+@kernel()
 def count_packets(
     totals: Array,
-    gaps: Array,
+    squares: Array,
     lengths: Array,
     protocols: Array,
     codepoints: Array,
@@ -57,8 +67,8 @@ def count_packets(
 ) -> int:
     """Add a chunk to the totals; return how many packets are longer than `lengths` has rows (they are not in it).
 
-    gaps: float64 (3,) number, mean and M2 of the times between consecutive packets, in seconds. TTL, protocol and DSCP
-    count where their byte was captured.
+    squares: uint64 (3,) the sum of the squared times between consecutive packets in ns^2, lowest word first. TTL,
+    protocol and DSCP count where their byte was captured.
     """
     longer = 0
     for i in range(len(length)):
@@ -102,15 +112,16 @@ def count_packets(
                 totals[MIN_NS] = now
                 totals[MAX_NS] = now
             else:
-                gap = (np.float64(now) - np.float64(totals[LAST_NS])) * 1e-9
-                if abs(gap) < 1e6:
-                    gap = (now - totals[LAST_NS]) * 1e-9
-                if gap < 0:
+                last = totals[LAST_NS]
+                if now < last:
                     totals[BACKWARDS] += 1
-                gaps[0] += 1
-                step = gap - gaps[1]
-                gaps[1] += step / gaps[0]
-                gaps[2] += step * (gap - gaps[1])
+                gap = np.uint64(now) - np.uint64(last) if now >= last else np.uint64(last) - np.uint64(now)
+                low, high = gap & np.uint64(0xFFFFFFFF), gap >> np.uint64(32)
+                _add(squares, 0, low * low)
+                if high:
+                    _add(squares, 0, high * low << np.uint64(33))
+                    _add(squares, 1, high * low >> np.uint64(31))
+                    _add(squares, 1, high * high)
                 totals[MIN_NS] = min(totals[MIN_NS], now)
                 totals[MAX_NS] = max(totals[MAX_NS], now)
             totals[LAST_NS] = now
@@ -145,6 +156,18 @@ def _insert(table, a, b):
 
 
 @kernel()
+def _has(table, a, b):
+    """Tell whether a key is in an open-addressed table."""
+    mask = np.int64(len(table) - 1)
+    at = np.int64(_mix(a, b) & np.uint64(mask))
+    while table[at, 1] != 0:
+        if table[at, 0] == a and table[at, 1] == b:
+            return True
+        at = (at + 1) & mask
+    return False
+
+
+@kernel()
 def count_flows(
     table: Array,
     used: int,
@@ -158,19 +181,46 @@ def count_flows(
 ) -> tuple[int, int]:
     """Put the directed IPv4 5-tuples of packets start... into a table of uint64 (2^k, 2); return (used, packets done).
 
-    Stops before the table is more than three quarters full; ports are 0 where a packet has none.
+    Stops at a key for which the table would be more than three quarters full; ports are 0 where a packet has none.
     """
     room = len(table) // 4 * 3
     i = start
     while i < len(flags):
         if flags[i] & F_IPV4 and flags[i] & F_HEADER:
-            if used >= room:
-                break
             a = np.uint64(src[i]) << np.uint64(32) | np.uint64(dst[i])
             b = np.uint64(sport[i]) << np.uint64(24) | np.uint64(dport[i]) << np.uint64(8) | np.uint64(ip_proto[i])
-            used += _insert(table, a, b | np.uint64(1 << 40))
+            b |= np.uint64(1 << 40)
+            if used >= room and not _has(table, a, b):
+                break
+            used += _insert(table, a, b)
         i += 1
     return used, i
+
+
+@kernel()
+def join_flows(table: Array, used: int, start: int, other: Array) -> tuple[int, int]:
+    """Put the keys of rows start... of another table into a table as count_flows does; return (used, rows done)."""
+    room = len(table) // 4 * 3
+    i = start
+    while i < len(other):
+        if other[i, 1] != 0:
+            if used >= room and not _has(table, other[i, 0], other[i, 1]):
+                break
+            used += _insert(table, other[i, 0], other[i, 1])
+        i += 1
+    return used, i
+
+
+@kernel()
+def hash_flows(table: Array, used: int) -> Array:
+    """Return a hash of 64 bits of each of the `used` keys of a table, for a sketch; both words are mixed one by one."""
+    found = np.empty(used, np.int64)
+    n = 0
+    for i in range(len(table)):
+        if table[i, 1] != 0:
+            found[n] = np.int64(_mix(_mix(table[i, 0], np.uint64(0)), table[i, 1]))
+            n += 1
+    return found
 
 
 @kernel()

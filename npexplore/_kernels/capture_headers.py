@@ -1,8 +1,8 @@
 """Decode packet headers into columns: link layer, tags, the outermost network layer, ports.
 
 Each captured packet is walked from the first step of its link type (a row of `links`, made by packets/links/) through
-VLAN tags (IEEE 802.1Q), MPLS (RFC 3032), LLC/SNAP (IEEE 802.2, RFC 1042), PPP (RFC 1661, 1662), PPPoE (RFC 2516), frame
-relay (RFC 2427) and 802.11 to IPv4 (RFC 791), IPv6 (RFC 8200) or something else. No byte beyond the captured length is
+VLAN tags (IEEE 802.1Q), MPLS (RFC 3032), LLC/SNAP (IEEE 802.2, RFC 1042), PPP (RFC 1661, 1662), PPPoE (RFC 2516), NSH
+(RFC 8300), frame relay (RFC 2427) and 802.11 to IPv4 (RFC 791), IPv6 (RFC 8200) or something else. No byte beyond the captured length is
 read; ports are never read from padding behind the IP packet.
 """
 
@@ -206,6 +206,26 @@ def decode_headers(
                     step = PPPOE
                 elif et == 0x8870:
                     step = LLC
+                elif et == 0x894F:
+                    # version, flags, TTL, length in words | MD type | next protocol; a header of another version, or
+                    # whose length its type cannot have, is not known (RFC 8300 sections 2.2 to 2.5)
+                    if o + 8 > end:
+                        break
+                    size = (_be16(b, o) & 63) * 4
+                    if b[o] >> 6 or size < 8 or (b[o + 2] & 15 == 1 and size != 24):
+                        break
+                    inner = b[o + 3]
+                    o += size
+                    if inner == 1:
+                        et = 0x0800
+                    elif inner == 2:
+                        et = 0x86DD
+                    elif inner == 3:
+                        step = ETHERNET
+                    elif inner == 5:
+                        et = 0x8847
+                    elif inner != 4:
+                        break
                 else:
                     network = o - start
                     break

@@ -18,9 +18,10 @@ Layout = tuple[int, int, int, int]
 NONE, NOT_IPV4, TOO_SHORT, BAD_VERSION, BAD_HEADER_LENGTH, HEADER_CUT = 0, 1, 2, 3, 4, 5
 BAD_TOTAL_LENGTH, TRUNCATED, BAD_CHECKSUM, MARTIAN_SOURCE, MARTIAN_DESTINATION = 6, 7, 8, 9, 10
 LIMITED_BROADCAST, MULTICAST, LOCAL_DELIVERY, BLACKHOLE, OTHER_STATION = 13, 16, 17, 21, 28
-GO, SLOW = 254, 255
+FRAGMENTATION_NEEDED, NO_ROUTE, UNREACHABLE, PROHIBITED, TTL_EXPIRED = 25, 20, 22, 23, 11
+REDIRECT, GO, SLOW = 253, 254, 255
 ETHERNET, SHORTEST = 14, 20
-UNICAST_ROUTE, BLACKHOLE_ROUTE = 0, 1  # places in KINDS of golden/router/configuration.py
+UNICAST_ROUTE, BLACKHOLE_ROUTE, UNREACHABLE_ROUTE = 0, 1, 2  # places in KINDS of golden/router/configuration.py
 ALL_ONES = np.uint32(0xFFFFFFFF)
 
 
@@ -115,7 +116,11 @@ def arrive(buffer: Array, words: Array, offset: Array, length: Array, in_port: A
         o = offset[i]
         destination[i] = 0
         if length[i] < ETHERNET or buffer[o + 12] != 8 or buffer[o + 13] != 0:
-            verdict[i] = NOT_IPV4
+            tagged = length[i] >= ETHERNET and (
+                (buffer[o + 12] == 0x81 and buffer[o + 13] == 0x00)
+                or (buffer[o + 12] == 0x88 and buffer[o + 13] == 0xA8)
+            )
+            verdict[i] = SLOW if tagged else NOT_IPV4
             continue
         link_broadcast = buffer[o] & 1 != 0
         p = in_port[i]
@@ -167,7 +172,7 @@ def _near(buffer: Array, o: int, p: int, link: Array, link_mask: Array) -> bool:
 def settle(buffer: Array, offset: Array, in_port: Array, destination: Array, hop: Array, hop_kind: Array, hop_port: Array,
            hop_attached: Array, hop_open: Array, hop_room: Array, head_size: Array, link: Array, link_mask: Array,
            neighbour: Array, any_sender: bool, header: Layout, verdict: Array, out_port: Array, head: Array,
-           out_size: Array) -> None:  # fmt: skip
+           out_size: Array, ask: Array) -> None:  # fmt: skip
     """Finish what is GO: NONE with out_port, head (row of the frame heads) and out_size (bytes), a reason, or SLOW.
 
     destination (n, words); hop: the number of each one's route, -1 for none; hop_kind, hop_port by that number,
@@ -175,29 +180,43 @@ def settle(buffer: Array, offset: Array, in_port: Array, destination: Array, hop
     hop_room: the longest packet that may go there. link, link_mask (ports, bytes): the networks of the ports' links.
     neighbour (k, words), sorted: have a head for each port, behind those of the hops. any_sender: may one outside the
     link's network be told of a better hop, too? header: where the source, the length and the time to live stand, and
-    how many bytes the length does not count.
+    how many bytes the length does not count. ask: why a packet is SLOW, if its sender is to be told and nothing else
+    is the matter: a reason of IPv4, or REDIRECT with all outputs filled; else 0.
     """
     source_at, length_at, ttl_at, uncounted = header
     for i in range(len(offset)):
+        ask[i] = 0
         if verdict[i] != GO:
             continue
         h = hop[i]
         if h < 0:
             verdict[i] = SLOW
+            ask[i] = NO_ROUTE
             continue
         if hop_kind[h] != UNICAST_ROUTE:
             verdict[i] = BLACKHOLE if hop_kind[h] == BLACKHOLE_ROUTE else SLOW
+            if verdict[i] == SLOW:
+                ask[i] = UNREACHABLE if hop_kind[h] == UNREACHABLE_ROUTE else PROHIBITED
             continue
         o = offset[i] + ETHERNET
         p = hop_port[h]
         back = p == in_port[i] and (any_sender or _near(buffer, o + source_at, p, link, link_mask))
         total = uncounted + (np.int64(buffer[o + length_at]) << 8 | np.int64(buffer[o + length_at + 1]))
         at = _place(neighbour, destination, i) if hop_attached[h] else -1
-        if back or buffer[o + ttl_at] <= 1 or total > hop_room[h] or (at < 0 and not hop_open[h]):
-            verdict[i] = SLOW
-            continue
-        row = np.int64(h) if at < 0 else len(hop_kind) + p * len(neighbour) + at
         verdict[i] = NONE
+        if buffer[o + ttl_at] <= 1:
+            ask[i] = TTL_EXPIRED
+        elif total > hop_room[h]:
+            verdict[i] = SLOW
+            if hop_room[h] > 0 and buffer[o + 6] & 0x40 != 0:
+                ask[i] = FRAGMENTATION_NEEDED
+        elif at < 0 and not hop_open[h]:
+            verdict[i] = SLOW
+        elif back:
+            ask[i] = REDIRECT
+        if ask[i] != 0:
+            verdict[i] = SLOW
+        row = np.int64(h) if at < 0 else len(hop_kind) + p * len(neighbour) + at
         out_port[i] = p
         head[i] = row
         out_size[i] = head_size[row] + total
