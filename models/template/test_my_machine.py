@@ -29,6 +29,18 @@ def test_a_simulation_comes_close_to_the_roofline_and_never_above():
     assert 0.8 * bound < simulated.rate_pps <= 1.001 * bound
 
 
+@pytest.mark.parametrize("part", ["ddr4_3200", "ddr5_4800", "lpddr5_6400", "hbm3_6400"])
+def test_packets_wait_for_one_channel_of_memory_when_the_rest_is_fast(part):
+    machine = npx.design(MACHINE).with_(memory_part=part, memory_channels=1, cores=64, line_gbps=10_000, lookup_words=1)
+    load = npx.workload(packet_bytes=1024)
+    answers = machine.bounds(load), machine.queueing(load), machine.simulate(load, packets=5000)
+    assert answers[0].bottleneck.startswith("buffer.")
+    assert (
+        0.8 * answers[0].rate_pps < answers[2].rate_pps <= 1.001 * answers[0].rate_pps
+    )  # writes and reads turn the bus
+    assert answers[1].rate_pps <= 1.001 * answers[0].rate_pps
+
+
 def test_more_cores_do_not_slow_it_down():
     load = npx.workload(packet_bytes=64)
     rates = [npx.design(MACHINE).with_(cores=cores).bounds(load).rate_pps for cores in (1, 2, 4, 8)]

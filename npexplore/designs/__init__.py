@@ -4,28 +4,31 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from pathlib import Path
+from types import MappingProxyType
 
 from npexplore.designs.base import Design
-from npexplore.errors import InputError, NpexploreError, UnknownNameError
-from npexplore.machine.described.build import build
+from npexplore.errors import Faults, InputError, NpexploreError, UnknownNameError
+from npexplore.machine.described.build import build, touched
 from npexplore.machine.machine import Machine
 from npexplore.machine.parameters import MachineFile, Parameters, load_machine
+from npexplore.reads import forget
 
 
 def described(name: str | Path) -> Design:
     """Return the design of a machine file (name in models/machines, or path) that has pools: the whole machine."""
     file = load_machine(name)
-    made = Design(file.name, Parameters(file), build)
-    try:
+    dress = None if file.touching is None else touched
+    made, faults = Design(file.name, Parameters(file), build, dress=dress), Faults()
+    with faults.one():
         made.machine()  # faults of the file show when it is loaded
-    except InputError as error:
-        raise InputError(f"{Path(name).name}: {error}") from None
+    faults.tell(Path(name).name)
     return made
 
 
@@ -43,14 +46,46 @@ DESIGNS: dict[str, Callable[[], Design]] = {
     "soclib": partial(_listed, "soclib", "npexplore.designs.soclib.design"),
     "gorilla": partial(_listed, "gorilla", "npexplore.designs.gorilla.design"),
     "smartnic": partial(described, "smartnic"),
+    "server": partial(_listed, "server", "npexplore.designs.server.design"),
+    "pcie": partial(_listed, "pcie", "npexplore.designs.pcie.design"),
 }
 
-__all__ = ["DESIGNS", "Design", "design", "design_names"]
+# a listed design simulated by a Petri net of the paper's: an oracle for it, with the same file
+NETS: dict[str, Callable[[], Design]] = {
+    "ixp2400_dram_net": partial(_listed, "ixp2400_dram_net", "npexplore.designs.ixp2400.nets"),
+}
+
+__all__ = ["DESIGNS", "NETS", "Design", "base_of", "design", "design_names", "known_designs", "with_machines"]
+
+_standing_in: ContextVar[Mapping[str, Design]] = ContextVar("machines", default=MappingProxyType({}))
 
 
 def design_names() -> list[str]:
     """Return the names of the listed designs."""
     return list(DESIGNS)
+
+
+def known_designs() -> list[str]:
+    """Return the names that `design` knows: the listed designs, and those that stand in here."""
+    return list(dict.fromkeys([*DESIGNS, *NETS, *_standing_in.get()]))
+
+
+@contextmanager
+def with_machines(machines: Mapping[str, Design]) -> Iterator[None]:
+    """Let `design` return other machines under some names, listed or new ones: studies ask for machines by name."""
+    before = _standing_in.set({**_standing_in.get(), **machines})
+    forget()
+    try:
+        yield
+    finally:
+        _standing_in.reset(before)
+        forget()
+
+
+def base_of(made: Design) -> str:
+    """Return the listed design that a machine changes; the machine's own name if there is none."""
+    file = made.parameters.file
+    return next((name for name in (file.name, file.extends) if name in DESIGNS), made.name)
 
 
 def design(name_or_path: str | Path) -> Design:
@@ -65,9 +100,12 @@ def design(name_or_path: str | Path) -> Design:
         return _of_python(path)
     if path.suffix == ".toml":
         return _of_toml(path)
-    if str(name_or_path) not in DESIGNS:
-        raise UnknownNameError("design", str(name_or_path), DESIGNS)
-    return DESIGNS[str(name_or_path)]()
+    if str(name_or_path) in _standing_in.get():
+        return _standing_in.get()[str(name_or_path)]
+    made = {**DESIGNS, **NETS}
+    if str(name_or_path) not in made:
+        raise UnknownNameError("design", str(name_or_path), made)
+    return made[str(name_or_path)]()
 
 
 def _of_toml(path: Path) -> Design:

@@ -7,13 +7,16 @@ What is kept keeps what was read for it, and notes it with every use (npexplore/
 
 from __future__ import annotations
 
+import gc
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING
 
+from npexplore.designs.varied import Arriving, ByPackets
 from npexplore.machine.machine import Machine
 from npexplore.machine.parameters import Parameters, Value
 from npexplore.machine.under_load import UnderLoad, under_load
@@ -23,10 +26,27 @@ from npexplore.reads import Reads, note_all, reading
 if TYPE_CHECKING:
     from npexplore.designs.base import Design
     from npexplore.engine.model import EngineModel, MachineCompiler
+    from npexplore.solve.prediction import Prediction
 
 MOST = 16  # machines that are kept, the latest
 LARGEST = 100_000  # packets of a workload whose machine is kept
 PACKAGE = __name__.partition(".")[0]
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Let Python's collector of cycles rest while a machine is made.
+
+    Hundreds of thousands of small objects are made and kept; to look through them again and again takes as long as
+    to make them. Of several threads, whoever began first ends the rest for all.
+    """
+    on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if on:
+            gc.enable()
 
 
 @dataclass
@@ -48,7 +68,7 @@ class Programs:
         """Return the demands; raises RefusedError or ModelError where there are none."""
         with self._making:
             if self._under_load is None:
-                with reading() as self._under_load_reads:
+                with reading() as self._under_load_reads, uncollected():
                     self._under_load = under_load(self.machine, self.workload)
             note_all(self._under_load_reads)
             return replace(self._under_load, workload=workload)
@@ -59,10 +79,11 @@ class Programs:
 
         with self._making:
             if self._compiler is None:
-                with reading() as self._compiler_reads:
-                    self._compiler = MachineCompiler(self.machine, self.workload)
-                if self._under_load is None:  # of the same programs: nothing else is read
-                    self._under_load, self._under_load_reads = self._compiler.under_load(), self._compiler_reads
+                with uncollected():
+                    with reading() as self._compiler_reads:
+                        self._compiler = MachineCompiler(self.machine, self.workload)
+                    if self._under_load is None:  # of the same programs: nothing else is read
+                        self._under_load, self._under_load_reads = self._compiler.under_load(), self._compiler_reads
                 changed, known = self.parameters.changed(), self.parameters.file.parameter
                 self.hangs_on = {k: changed.get(k, known[k].value) for k in sorted(self.parameters.read)}
             note_all(self._compiler_reads)
@@ -92,6 +113,10 @@ class Prepared:
     _under_load: UnderLoad | None = None
     _model: EngineModel | None = None
     _making: Lock = field(default_factory=Lock)
+    _answers: dict[Hashable, tuple[Prediction, Reads]] = field(
+        default_factory=dict
+    )  # of runs that every seed makes alike
+    _answering: Lock = field(default_factory=Lock)
 
     @property
     def machine(self) -> Machine:
@@ -115,6 +140,19 @@ class Prepared:
             note_all(self.programs._compiler_reads)
             return self._model
 
+    def alike(self, asked: Hashable, run: Callable[[], Prediction]) -> Prediction:
+        """Return what a run answers; where no seed makes a difference, what it answered when the same was asked."""
+        if self.model().random:
+            return run()
+        with self._answering:
+            if asked not in self._answers:
+                with reading() as reads:
+                    found = run()
+                self._answers[asked] = found, reads
+            found, reads = self._answers[asked]
+            note_all(reads)
+            return found
+
 
 _kept: OrderedDict[Hashable, Prepared] = OrderedDict()
 _keeping = Lock()
@@ -131,7 +169,7 @@ def prepared(design: Design, given: Workload | None) -> Prepared:
         note_all(found.programs.reads | found.reads)
         return found
     with reading() as reads:
-        workload = design.workload(given)
+        workload, design = design.workload(given), design.fitted(given)
     made = _made(design, workload, key is not None, reads)
     note_all(made.programs.reads)
     if key is not None and len(made.workload.packet_bytes) <= LARGEST:
@@ -149,7 +187,7 @@ def _made(design: Design, workload: Workload, shared: bool, reads: Reads) -> Pre
     """
     if shared and len(workload.packet_bytes) <= LARGEST:
         with _keeping:
-            kept = [one.programs for one in _kept.values() if one.build is design.build]
+            kept = [one.programs for one in _kept.values() if one.build == design.build]
         for programs in reversed(kept):
             if programs.serves(design, workload):
                 return Prepared(programs, workload, design.build, reads)
@@ -169,4 +207,6 @@ def _key(design: Design, given: Workload | None) -> Hashable:
 
 
 def _of_the_package(function: Callable[..., object]) -> bool:
+    if isinstance(function, Arriving | ByPackets):
+        return _of_the_package(function.function)
     return not isinstance(function, partial) and function.__module__.partition(".")[0] == PACKAGE

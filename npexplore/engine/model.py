@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from npexplore._kernels import engine
+from npexplore.engine.accounts import GET, Places, places
 from npexplore.engine.patience import patience
 from npexplore.engine.rows_check import check_rows
 from npexplore.errors import ModelError, RefusedError
@@ -21,7 +23,7 @@ from npexplore.machine.resources.queue import BoundedQueue
 from npexplore.machine.steps import steps
 from npexplore.machine.under_load import UnderLoad, under_load
 from npexplore.machine.workload import CLASS, Workload
-from npexplore.rows.assembler import OWN, Assembler, EngineRow, Label
+from npexplore.rows.assembler import OWN, Assembler, Controller, EngineRow, Label
 from npexplore.rows.expressions import Variable, round_up
 from npexplore.rows.server import Server
 
@@ -68,13 +70,27 @@ class EngineModel:
     spare_tokens: int
     shuffled: int | None = None  # the table whose rows each seed may shuffle
     cursor: int | None = None  # the global that says which packet is next
-    places: list[str] = field(default_factory=list)  # per row, the visit it belongs to
+    visits: list[str] = field(default_factory=list)  # per row, the visit it belongs to
+    controllers: list[Controller] = field(default_factory=list)  # of DRAM
     classes: int = 1  # rows of the statistics of finished packets
     queues: dict[str, tuple[range, int]] = field(default_factory=dict)  # resources counting packets, global of the most
     idle: list[int] = field(default_factory=list)  # resources that threads wait for when they have no packet
     patience_s: float = 1.0  # a run without a finished packet for so long has stalled
     census: Census | None = None  # None: packets in the system are not counted
     under_load: UnderLoad | None = None  # what its packets ask of each server, where that can be told without a run
+    marks: list[tuple[str, bool]] = field(default_factory=list)  # per row, the server held then, whether it polls
+
+    @cached_property
+    def random(self) -> bool:
+        """Whether runs with other seeds may differ: rows draw, or the seed puts packets in another order."""
+        op, kind = self.rows[:, engine.OP], self.rows[:, engine.X]
+        draws = np.isin(op, (engine.WAIT, engine.SERVE, engine.SHARE, engine.DRAW)) & np.isin(kind, engine.RANDOM)
+        return self.shuffled is not None or bool(draws.any())
+
+    @cached_property
+    def places(self) -> Places | None:
+        """Where packets' time can go (None: rows say too little to account for it)."""
+        return places(self.rows, self.visits, self.marks, self.servers) if self.marks else None
 
 
 def rows_of(rows: list[EngineRow]) -> Integers:
@@ -177,6 +193,7 @@ class MachineCompiler:
         if asm.own is not None:
             asm.assign(asm.own, OWN)
         busy = asm.take(threads_of(pool)) if self.several else None
+        asm.holding.clear()  # time at no server is not the threads' own
         steps(asm, recorded.body)
         if busy is not None:
             asm.give(busy)
@@ -212,7 +229,7 @@ class MachineCompiler:
     def _get(self, pool: Pool, columns: list[Variable], born: bool) -> None:
         """Wait for the next packet of a pool and load its columns; `born`: an endless supply's are born here."""
         asm, ingress = self.asm, self.machine.ingress
-        place, asm.place_name = asm.place_name, f"get of {pool.name}"
+        place, asm.place_name = asm.place_name, f"{GET}{pool.name}"
         source = ingress if pool.gets is None else self.machine.queues()[pool.gets]
         endless = pool.gets is None and self.workload.arrivals == SATURATED
         poll = self._poll(pool) if pool.idle == "poll" else None
@@ -286,12 +303,14 @@ class MachineCompiler:
             tokens=tokens,
             tables=asm.tables,
             rings=asm.rings,
+            controllers=asm.controllers,
             globals=asm.globals,
             counters=asm.counters,
             spare_tokens=64 + 8 * self.machine.threads + asm.spare_tokens,
             shuffled=None if workload.ordered else self.packets,
             cursor=self.cursor,
-            places=[row.place for row in asm.rows],
+            visits=[row.place for row in asm.rows],
+            marks=[(row.held, row.polls) for row in asm.rows],
             classes=self.classes,
             queues={s.name: (self._counts(s), asm.longest[s.name]) for s in sources if s.name in asm.longest},
             idle=[*(number for source in sources for number in self._counts(source)), *asm.at_rest],

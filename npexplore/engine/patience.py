@@ -16,7 +16,7 @@ UNKNOWN_S = 1.0
 
 
 def patience(machine: Machine, workload: Workload, given: UnderLoad | None) -> float:
-    """Return the seconds; 1 s instead of the latencies where they cannot be told without a run (given: None)."""
+    """Return the seconds; 1 s where the latencies are known only after a run (given: None)."""
     latencies = UNKNOWN_S if given is None else LATENCIES * machine.threads * given.longest
     starts = max(pool.start.latest(pool.count) for pool in machine.pools)
     credits = sum(queue.credit for queue in machine.queues().values())

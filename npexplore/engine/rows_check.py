@@ -29,10 +29,11 @@ KINDS = {  # how many kinds x of an operation there are
     engine.JUMP: engine.GT + 1,
     engine.FORK: engine.NEW_PACKET + 1,
     engine.PICK: engine.NEXT_FLAGGED + 1,
+    engine.ASK: 2,
 }
 JUMPING = (engine.JUMP, engine.TRY, engine.FORK)
 HOLDING = (engine.TAKE, engine.TRY, engine.FORK, engine.GIVE)
-WRITING = (engine.SET, engine.DRAW, engine.PICK, engine.GRAB)
+WRITING = (engine.SET, engine.DRAW, engine.PICK, engine.GRAB, engine.ASK)  # or reading, by its number
 UNSHARED = (engine.TAKE, engine.TRY, engine.SERVE, engine.PUT)
 
 
@@ -77,7 +78,7 @@ def _outside(values: Integers, below: Integers | int) -> Flags:
 def _place(model: EngineModel, number: int) -> str:
     op = int(model.rows[number, engine.OP])
     name = engine.OPERATIONS[op] if 0 <= op < len(engine.OPERATIONS) else f"operation {op}"
-    where = model.places[number] if number < len(model.places) and model.places[number] else "program"
+    where = model.visits[number] if number < len(model.visits) and model.visits[number] else "program"
     return f"{where} (row {number}, {name})"
 
 

@@ -12,9 +12,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from npexplore._kernels import engine
+from npexplore.engine.accounts import Tally
 from npexplore.engine.model import LAST_TICK, EngineModel
 from npexplore.engine.state import Integers, Snapshot, State
 from npexplore.errors import SimulationError
+from npexplore.jit import load_arrays
 
 FOREVER = np.int64(LAST_TICK)
 
@@ -41,6 +43,8 @@ class Run:
     longest_queue: dict[str, int] = field(default_factory=dict)  # of packets between pools, by queue
     log: Integers = field(default_factory=lambda: np.zeros((0, 4), dtype=np.int64))
     status: int = engine.COUNT_UP
+    tally: Tally | None = None  # of all packets,
+    tally_before: Tally | None = None  # and of those before the batches that are measured
 
 
 def run(
@@ -53,15 +57,19 @@ def run(
     until_s: float | None = None,
     stall_s: float | None = None,
     log_rows: int = 0,
+    accounts: bool = False,
+    cut: int = 0,
     progress: Callable[[int], None] | None = None,
 ) -> Run:
     """Run until `packets` are done, taking a snapshot after each of `batches` equal parts.
 
     With until_s: the parts are equal times of from_s <= time < until_s instead. stall_s: without a finished packet for
     so long the run has stalled (None: as long as the model says). Raises SimulationError (deadlock, stall, saturation,
-    ...) naming the resources. `progress` is called per batch.
+    ...) naming the resources. accounts: note where packets' time goes, in the first `cut` batches and in all.
+    `progress` is called per batch.
     """
-    state = State(model, seed, log_rows)
+    load_arrays()
+    state = State(model, seed, log_rows, accounts)
     result = Run(model, seed)
     stall = min(round((model.patience_s if stall_s is None else stall_s) / model.tick), int(FOREVER))
     begin, until = round(from_s / model.tick), 0 if until_s is None else round(until_s / model.tick)
@@ -83,12 +91,15 @@ def run(
             raise SimulationError(KINDS[status], where + state.who_waits())
         result.snapshots.append(state.snapshot(None if until_s is None else at))
         result.status = status
+        if accounts and batch == cut:
+            result.tally_before = state.tallied()
         if progress is not None and batch:
             progress(batch)
         if over and until_s is None:
             break
     result.longest_line = state.S[:, engine.S_MAX_LINE].copy()
     result.longest_queue = {name: int(state.G[most]) for name, (_, most) in model.queues.items()}
+    result.tally = state.tallied() if accounts else None
     result.log = state.log[: int(state.clock[engine.K_LOG])].copy()
     return result
 

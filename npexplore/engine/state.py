@@ -13,11 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from npexplore._kernels import engine
+from npexplore.engine.accounts import Tally
 from npexplore.engine.model import EngineModel
-from npexplore.engine.waiting import circle_text, resource_names
+from npexplore.engine.waiting import circle_text, meanings, resource_names
 from npexplore.errors import InputError
 
 Integers = npt.NDArray[np.int64]
+MOST_GROUPS = 8  # of tokens that wait alike, in a message
 DISCIPLINE = {"fifo": engine.FIFO, "keyed": engine.KEYED, "cyclic": engine.CYCLIC, "shared": engine.SHARED}
 
 
@@ -53,7 +55,7 @@ def stream_keys(sources: list[str | None], seed: int) -> npt.NDArray[np.uint64]:
 class State:
     """The mutable arrays of one run."""
 
-    def __init__(self, model: EngineModel, seed: int, log_rows: int = 0) -> None:
+    def __init__(self, model: EngineModel, seed: int, log_rows: int = 0, accounts: bool = False) -> None:
         if seed < 0:
             raise InputError(f"seed must be at least 0, got {seed}")
         rng = np.random.default_rng(seed)
@@ -79,7 +81,7 @@ class State:
         self.G = np.array([*model.globals, 0], dtype=i64)
         self.clock = np.zeros(engine.K_WIDTH, dtype=i64)
         self.heap_time, self.heap_key, self.heap_token, self.ready_key, self.ready_token = (
-            np.zeros(n_tokens + 1, dtype=i64) for _ in range(5)
+            np.zeros(n_tokens + len(model.controllers) + 1, dtype=i64) for _ in range(5)
         )
         live = len(model.tokens)
         for k, token in enumerate(model.tokens):
@@ -112,16 +114,51 @@ class State:
         self.done = np.zeros((model.classes, 4), dtype=i64)
         self.counters = np.zeros(len(model.counters) + 1, dtype=i64)
         self.log = np.zeros((log_rows, 4), dtype=i64)
+        places = model.places if accounts else None
+        width = engine.C_FIRST + 3 * len(places.names) if places else engine.C_FIRST
+        self.where = np.zeros(0, dtype=i64) if places is None else places.where
+        self.account = np.zeros((0, width), dtype=i64)
+        self.tally = np.zeros((model.classes if places else 0, engine.BINS, width - engine.C_FIRST), dtype=i64)
+        self.ring_account = np.zeros(len(self.ring) if places else 0, dtype=i64)
+        self.clock[engine.K_FREE_ACCOUNT] = self.T[:, engine.T_ACCOUNT] = -1
+        if places:
+            self._more_accounts(n_tokens + 2 * engine.FEW_ACCOUNTS)
+            self.T[:live, engine.T_ACCOUNT] = np.arange(live)
+            self.clock[engine.K_FREE_ACCOUNT] = live
+            self.clock[engine.K_SPARE_ACCOUNTS] -= live
+        blocks: list[Integers] = []
+        for controller in model.controllers:
+            blocks.append(controller.block(n_tokens, sum(map(len, blocks))))
+        self.D_at = np.cumsum([0, *map(len, blocks)], dtype=i64)[:-1]
+        self.D = np.concatenate([*blocks, np.zeros(1, dtype=i64)])
+        self.orders = np.zeros((1 + log_rows * bool(blocks), 4), dtype=i64)
         most = max([n_tokens, *self.capacity.tolist(), *(capacity for capacity, _ in model.rings)])
         self.slice = (1 << 62) // most  # ticks in which no integral grows by more than 62 bits
         self.before = np.zeros((3, len(self.S)), dtype=i64)  # integrals modulo 2^64 when they were carried last
         self.carried: npt.NDArray[np.object_] | None = None  # whole integrals up to then, as Python integers
+
+    def _more_accounts(self, more: int) -> None:
+        """Make room for the accounts of more packets; those there are all in use, or kept for what comes next."""
+        old = len(self.account)
+        self.account = np.concatenate([self.account, np.zeros((more, self.account.shape[1]), dtype=np.int64)])
+        self.account[old:, engine.C_NEXT] = np.append(np.arange(old + 1, old + more), self.clock[engine.K_FREE_ACCOUNT])
+        self.clock[engine.K_FREE_ACCOUNT] = old
+        self.clock[engine.K_SPARE_ACCOUNTS] += more
+
+    def tallied(self) -> Tally:
+        """Return where the time of finished packets went (no places: nobody asked)."""
+        names = self.model.places.names if self.model.places is not None and len(self.tally) else ()
+        histogram = self.histogram if names else self.histogram[:0]
+        return Tally.of(names, histogram, self.tally, self.done[:, engine.D_LATENCY])
 
     def advance(self, until: int, until_done: int, stall: int) -> int:
         """Run on; return the engine's status. A long run is cut before an integral can go once around 64 bits."""
         while True:
             end = min(until, int(self.clock[engine.K_NOW]) + self.slice)
             status = self._advance(end, until_done, stall)
+            if status == engine.ACCOUNTS:
+                self._more_accounts(len(self.account))
+                continue
             if status != engine.TIME_UP or end >= until:
                 return status
             now = self._integrals(int(self.clock[engine.K_NOW]))
@@ -153,6 +190,13 @@ class State:
                 self.done,
                 self.counters,
                 self.log,
+                self.account,
+                self.where,
+                self.tally,
+                self.ring_account,
+                self.D,
+                self.D_at,
+                self.orders,
                 np.int64(until),
                 np.int64(until_done),
                 np.int64(stall),
@@ -173,7 +217,7 @@ class State:
             refused=S[:, engine.S_REFUSED].copy(),
             done=self.done.copy(),
             histogram=self.histogram.copy(),
-            counters=self.counters[:-1].copy(),
+            counters=self._counters(),
             events=int(self.clock[engine.K_EVENTS]),
             age=self._age(now),
         )
@@ -182,11 +226,23 @@ class State:
         """Return the integrals of free units, of the line and of blocked units, modulo 2^64, shape (3, resources)."""
         S = self.S
         dt = now - S[:, engine.S_SINCE]
+        free = S[:, engine.S_INT_FREE] + dt * S[:, engine.S_FREE]
+        for at, controller in zip(self.D_at.tolist(), self.model.controllers, strict=True):
+            for resource, place in controller.busy:
+                free[resource] -= self.D[at + place]
         return np.stack([
-            S[:, engine.S_INT_FREE] + dt * S[:, engine.S_FREE],
+            free,
             S[:, engine.S_INT_LINE] + dt * (S[:, engine.S_LINE] + S[:, engine.S_POOL]),
             S[:, engine.S_INT_BLOCKED] + dt * S[:, engine.S_BLOCKED],
         ])  # fmt: skip
+
+    def _counters(self) -> Integers:
+        """Return the counters, with what DRAM controllers count."""
+        found = self.counters[:-1].copy()
+        for at, controller in zip(self.D_at.tolist(), self.model.controllers, strict=True):
+            for counter, place in controller.counts:
+                found[counter] += self.D[at + place]
+        return found
 
     def _age(self, now: int) -> int:
         """Return the time that the packets in the system have been there, summed over them."""
@@ -206,13 +262,14 @@ class State:
     def error_place(self) -> str:
         """Say which row the engine stopped at, and which visit it belongs to."""
         row = int(self.clock[engine.K_ERROR_ROW])
-        place = self.model.places[row] if 0 <= row < len(self.model.places) else ""
+        place = self.model.visits[row] if 0 <= row < len(self.model.visits) else ""
         return f"{place} (row {row})" if place else f"row {row}"
 
     def who_waits(self) -> str:
         """Say in words which tokens wait for what, holding what."""
-        names = resource_names(self.model.servers)
+        names, told = resource_names(self.model.servers), meanings(self.model.servers)
         groups: Counter[str] = Counter()
+        first: list[str] = []
         for k in np.flatnonzero(self.T[:, engine.T_ALIVE]):
             waits = int(self.T[k, engine.T_WAITS])
             if waits == engine.SLEEPING:
@@ -223,7 +280,14 @@ class State:
                 if self.T[k, engine.T_HELD] >> slot & 1
             ]
             what = {engine.JOINING: "its children", engine.POOLED: "several at once", engine.RUNNING: "its turn"}
-            text = f"wait for {what.get(waits) or names.get(waits, '?')}"
-            groups[text + (f" holding {', '.join(held)}" if held else "")] += 1
-        said = "; ".join(f"{n} token{'s'[: n > 1]} {text}" for text, n in groups.most_common(8)) or "nobody waits"
+            text = f"wait for {what.get(waits) or names.get(waits, '?')}" + (
+                f" holding {', '.join(held)}" if held else ""
+            )
+            if waits in told:
+                text += f" ({told[waits]})"
+                first.append(text)
+            groups[text] += 1
+        order = dict.fromkeys([*first, *(text for text, _ in groups.most_common())])
+        named = {text: groups[text] for text in list(order)[:MOST_GROUPS]}
+        said = "; ".join(f"{n} token{'s'[: n > 1]} {text}" for text, n in named.items()) or "nobody waits"
         return said + circle_text(self.model.servers, self.T, self.H)

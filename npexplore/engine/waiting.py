@@ -29,6 +29,14 @@ def resource_names(servers: Numbered) -> dict[int, str]:
     return names
 
 
+def meanings(servers: Numbered) -> dict[int, str]:
+    """Return what it means to wait for ever for an engine resource, of those that tell."""
+    return {
+        number + member: server.told for server, number in servers.values() if server.told
+        for member in range(server.members)
+    }  # fmt: skip
+
+
 def circle(servers: Numbered, T: Integers, H: Integers) -> list[str]:
     """Return the names of a circle of resources, the holder of each waits for the next; [] if there is none.
 

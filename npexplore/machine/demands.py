@@ -22,7 +22,7 @@ from npexplore.machine.holding import Holding
 from npexplore.machine.lone import LONGEST_LOOP, uses_of
 from npexplore.machine.program import HOME
 from npexplore.machine.resources.base import OwnFaces, Resource, Server, Uses
-from npexplore.machine.sections import Chain, Demand, Open, Progress, Section, Sections, TurnsDifferError, without
+from npexplore.machine.sections import TINY, Chain, Demand, Open, Progress, Section, Sections, TurnsDifferError, without
 from npexplore.machine.tree import (
     Body,
     Branch,
@@ -49,7 +49,9 @@ Known = dict[Variable, Values | None]
 class Demands:
     """Demands of one program: by server name, the delay at no server, and the latency without contention.
 
-    sections: servers held over other visits or times. spent, overlap, aside: as in machine/sections.py.
+    sections: servers held over other visits or times. spent, overlap, aside: as in machine/sections.py. way: time at a
+    server, or while it is held and nothing else is visited; at none, that of the resource that is visited. Of parallel
+    parts, what the longest does; of parts that are the longest for some packets, their share.
     handed: by queue, for each put the shares of packets and the operands.
     """
 
@@ -65,6 +67,7 @@ class Demands:
     handed: dict[str, list[tuple[Values, dict[str, Values | None]]]] = field(default_factory=dict)
     freed: float = 0.0  # bytes that leave the receive buffer (nan: depends on chance)
     clock: Values = field(default_factory=lambda: np.zeros(0))  # of each distinct packet: its latency x its share
+    way: dict[str, float] = field(default_factory=dict)  # what `latency` is made of, by server or resource
 
     def largest(self, server: str, members: int) -> float:
         """Return the seconds per packet at the most loaded member of a server."""
@@ -97,6 +100,7 @@ def _demands(body: Body, columns: Mapping[Variable, Values | None], weights: Val
     walk.sections.settle(path)
     result, found = walk.result, walk.sections
     result.clock, result.latency = path.clock, float(np.sum(path.clock))
+    result.way = {name: seconds for name, seconds in walk.way.items() if seconds > 0}
     result.sections = {name: section for name, section in found.by_server.items() if not section.untied}
     result.untied = found.by_server.keys() - result.sections.keys()
     for name, section in result.sections.items():
@@ -119,6 +123,7 @@ class _Walk:
         self.result = Demands()
         self.sections = Sections()
         self.held: dict[Holding, Open] = {}
+        self.way: dict[str, float] = {}
 
     def body(self, body: Body, known: Known, path: Progress, base: int | None = None) -> None:
         """Go through a block; what is opened in it stands in `path.open` from `base` on."""
@@ -207,11 +212,20 @@ class _Walk:
         """Parts start at the clock of the packet, which goes on with the last."""
         self.result.side_by_side = True
         spent, begun, ends = self.sections.total, float(path.clock.sum()), [path.clock]
+        before, ways = self.way, []
         for part in step.bodies:
-            strand = path.strand(False, path.open)
+            strand, self.way = path.strand(False, path.open), {}
             self.body(part, dict(known), strand)
             self.sections.tie(path, strand, parallel=True)
             ends.append(strand.clock)
+            ways.append(self.way)
+        self.way = before
+        for number, way in enumerate(ways, start=1):
+            passed = ends[number] - path.clock
+            last = np.argmax(ends, axis=0) == number
+            part_of = float(passed[last].sum()) / max(float(passed.sum()), TINY)
+            for name, seconds in way.items():
+                before[name] = before.get(name, 0.0) + seconds * part_of
         path.clock = np.maximum.reduce(ends)
         longest = float(path.clock.sum()) - begun
         self.sections.overlaps(path.chain, self.sections.total - spent - longest)
@@ -246,6 +260,11 @@ class _Walk:
         self.occupied(uses, sizes, seen, place)
         for (chain, server), seconds in uses.spent.items():
             sections.spend(path, server, _sum(seen, seconds), chain)
+        if not (path.forked or path.aside):
+            around = path.open[-1].server if path.open else step.resource.name
+            for server, seconds in uses.way.items():
+                name = server or around
+                self.way[name] = self.way.get(name, 0.0) + _sum(seen, seconds)
         for server, seconds in uses.beside.items():
             sections.beside(server, _sum(seen, seconds))
         for chain, seconds in uses.overlap.items():
@@ -278,6 +297,7 @@ class _Walk:
             demand.add(path.weights * hold.seconds, hold.member, path.live, server.members, f"{place}: {hold.server}")
             demand.visits += _sum(path, hold.visits)
             demand.squares += _sum(path, hold.squares)
+            demand.variance += _sum(path, hold.variance)
             if hold.units is not None:
                 self.sections.inside(hold.server, hold.units, hold, path)
 

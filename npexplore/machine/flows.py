@@ -26,7 +26,8 @@ Arrived = tuple[Values, dict[str, Values | None]]  # shares of packets, and thei
 
 @dataclass
 class Flows:
-    """Demands of all pools per packet of the workload; by pool the seconds that its threads spend on a packet.
+    """Demands of all pools per packet of the workload; by pool the seconds that its threads spend on a packet,
+    and its own demands.
 
     finished: (shares of packets, packet_bytes) that each pool finishes, shape (n,) each. clock: of each distinct packet
     of the workload its seconds without contention, over all pools that it passes, x its share (shape n).
@@ -34,6 +35,7 @@ class Flows:
 
     demands: Demands = field(default_factory=Demands)
     residence: dict[str, float] = field(default_factory=dict)
+    by_pool: dict[str, Demands] = field(default_factory=dict)
     finished: list[tuple[Values, Values]] = field(default_factory=list)
     clock: Values = field(default_factory=lambda: np.zeros(0))
 
@@ -54,7 +56,7 @@ def flows(
         nothing = np.zeros(0), dict.fromkeys((*recorded.columns, NUMBER), np.zeros(0))
         shares, known = arrived.get(pool.gets, nothing)
         own = demands(recorded.body, {variable: known[name] for name, variable in recorded.columns.items()}, shares)
-        result.residence[pool.name] = own.latency
+        result.residence[pool.name], result.by_pool[pool.name] = own.latency, own
         number = known[NUMBER]
         assert number is not None
         np.add.at(result.clock, number.astype(np.int64), own.clock)
@@ -113,6 +115,7 @@ def _sum(total: Demands, part: Demands) -> Demands:
     _add(total.spent, part.spent)
     _add(total.overlap, part.overlap)
     _add(total.aside, part.aside)
+    _add(total.way, part.way)
     total.freed += part.freed
     total.latency += part.latency
     total.side_by_side |= part.side_by_side

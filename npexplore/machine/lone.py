@@ -9,15 +9,14 @@ it took along is kept for longer, and `overlap` says how much of the time spent 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from npexplore.errors import ModelError
-from npexplore.machine.holding import Holding
 from npexplore.machine.program import HOME, THREAD
-from npexplore.machine.resources.base import LEAST_LOADED, Hold, OwnFaces, Resource, Server, Taken, Uses
+from npexplore.machine.resources.base import LEAST_LOADED, OwnFaces, Resource, Taken, Uses
 from npexplore.machine.sections import TINY, Chain
 from npexplore.machine.tree import (
     Body,
@@ -45,13 +44,12 @@ from npexplore.machine.tree import (
     Within,
 )
 from npexplore.machine.visits import recorded
+from npexplore.machine.ways import Account, Held, Value, Way
 from npexplore.rows.distributions import Time
 from npexplore.rows.expressions import Condition, Constant, Expression, Values, Variable, evaluate, holds
 
 LONGEST_LOOP = 100_000
 Known = dict[Variable, Values | None]
-Value = Any  # a number, or an array over packets
-ALL = 1.0
 
 
 def uses_of(resource: Resource, method: str, values: dict[str, Values | None], live: Value = True) -> Uses:
@@ -72,9 +70,9 @@ def uses_of(resource: Resource, method: str, values: dict[str, Values | None], l
     known: Known = {variable: values[name] for name, variable in made.operands.items()}
     known[HOME] = known[THREAD] = None
     walk = _Lone(place, live)
-    way = _Way(0.0)
+    way = Way(0.0)
     walk.body(made.body, known, way)
-    walk.uses.latency = way.clock
+    walk.uses.latency, walk.uses.way = way.clock, walk.way
     walk.uses.result = None if made.result is None else evaluate(made.result, known)
     if same is not None:
         resource.alone[same] = walk.uses
@@ -87,7 +85,7 @@ def check_polls(resource: Resource, method: str, operands: Iterable[str]) -> Non
         return
     for step in recorded(resource, method, operands).body:
         if isinstance(step, Poll):
-            walk, way = _Lone(f"{resource.name}.{method}", True), _Way(0.0)
+            walk, way = _Lone(f"{resource.name}.{method}", True), Way(0.0)
             walk.body([*step.look, *step.between], {HOME: None, THREAD: None}, way)
             if not _any(way.clock > 0):
                 raise ModelError(
@@ -115,7 +113,9 @@ def _completed(uses: Uses, place: str, live: Value) -> Uses:
     total: Value = uses.delay
     for hold in uses.holds:
         inner: Value = hold.seconds if hold.inner is None else hold.inner
-        hold.squares = hold.seconds**2 / np.maximum(hold.visits, TINY) if hold.squares is None else hold.squares
+        alike = hold.seconds**2 / np.maximum(hold.visits, TINY)
+        hold.squares = alike if hold.squares is None else hold.squares
+        hold.variance = hold.squares - alike if hold.variance is None else hold.variance
         total = total + inner
         if uses.aside:
             full = hold.seconds if hold.server == uses.limit else inner
@@ -125,61 +125,26 @@ def _completed(uses: Uses, place: str, live: Value) -> Uses:
     if not uses.aside:
         uses.spent[limit, ""] = uses.delay
         uses.overlap[limit] = total - uses.latency
+    if uses.way:
+        return uses
+    share = uses.latency / np.where(total > 0, total, 1.0)  # of what overlaps, each server has its part
+    for (chain, server), seconds in uses.spent.items():
+        name = server or (chain[-1] if chain else "")
+        uses.way[name] = uses.way.get(name, 0.0) + seconds * share
     return uses
 
 
-@dataclass
-class _Held:
-    """Units of a server between their take and their give."""
-
-    server: Server
-    units: Value
-    member: Values | None
-    since: Value
-    around: tuple[_Held, ...]
-    outlives: bool = False
-    crossed: set[str] = field(default_factory=set)
-
-
-@dataclass
-class _Way:
-    """How far work has come: its clock, what it holds, the share of the packets that come along.
-
-    aside: whether it is forked work that has nothing of the packet's.
-    """
-
-    clock: Value
-    open: tuple[_Held, ...] = ()
-    share: Value = ALL
-    aside: bool = False
-    chain: Chain = ()  # the names of what is held
-
-    def hold(self, open_: tuple[_Held, ...]) -> None:
-        """Hold this from here on, in the order in which it was taken."""
-        self.open, self.chain = open_, tuple(held.server.name for held in open_)
-
-
-class _Lone:
+class _Lone(Account):
     """Goes along the record of a visit and adds up what it uses."""
 
-    def __init__(self, place: str, live: Value) -> None:
-        self.place, self.live = place, live
-        self.uses = Uses(0.0)  # type: ignore[arg-type]
-        self.held: dict[Holding, _Held] = {}
-        self.total: Value = 0.0  # of the seconds spent, without those that overlap
-
-    def body(self, body: Body, known: Known, way: _Way) -> None:
+    def body(self, body: Body, known: Known, way: Way) -> None:
         """Go along a block."""
         for step in body:
             STEPS.get(type(step), _nothing)(self, step, known, way)
 
-    def there(self, way: _Way) -> Value:
-        """Return which packets come along."""
-        return self.live if way.share is ALL else (way.share > 0) & self.live
-
     # ---- time
 
-    def seconds(self, time: Expression | Time, known: Known, way: _Way) -> Value:
+    def seconds(self, time: Expression | Time, known: Known, way: Way) -> Value:
         """Return a time, the mean of a random one; raises ModelError for one left to chance, or negative."""
         if type(time) is Constant and time.value >= 0:
             return time.value
@@ -192,39 +157,19 @@ class _Lone:
             raise ModelError(f"{self.place} takes a negative time for some packets of this workload")
         return value
 
-    def spend(self, way: _Way, server: str, seconds: Value) -> None:
-        """Note time at a server ("" for none but what is held)."""
-        chain, seconds = way.chain, seconds * way.share
-        self.total = self.total + seconds
-        table: dict[Any, Value] = self.uses.beside if way.aside else self.uses.spent
-        key: Any = (server or (chain[-1] if chain else "")) if way.aside else (chain, server)
-        table[key] = table.get(key, 0.0) + seconds
-
-    def occupy(self, way: _Way, server: str, seconds: Value, member: Values | None, spread: float = 0.0) -> Hold:
-        """Note that a server is occupied for a time (spread: its squared coefficient of variation)."""
-        whole = seconds * way.share
-        hold = Hold(server, whole, visits=way.share, member=member, squares=whole * seconds * (1.0 + spread))
-        self.uses.holds.append(hold)
-        return hold
-
-    def overlaps(self, chain: Chain, seconds: Value) -> None:
-        """Note that time was spent while the packet, or others of its own, went on."""
-        self.total = self.total - seconds
-        self.uses.overlap[chain] = self.uses.overlap.get(chain, 0.0) + seconds
-
-    def serve(self, step: Serve, known: Known, way: _Way) -> None:
+    def serve(self, step: Serve, known: Known, way: Way) -> None:
         seconds = self.seconds(step.seconds, known, way)
         spread = 0.0 if isinstance(step.seconds, Expression) else step.seconds.moments()[1]
         self.occupy(way, step.server.name, seconds, evaluate(step.member, known), spread)
         self.spend(way, step.server.name, seconds)
         way.clock = way.clock + seconds
 
-    def wait(self, step: Wait, known: Known, way: _Way) -> None:
+    def wait(self, step: Wait, known: Known, way: Way) -> None:
         seconds = self.seconds(step.seconds, known, way)
         self.spend(way, "", seconds)
         way.clock = way.clock + seconds
 
-    def until(self, step: Until, known: Known, way: _Way) -> None:
+    def until(self, step: Until, known: Known, way: Way) -> None:
         moment = evaluate(step.moment, known)
         if moment is None:
             raise ModelError(f"{self.place}: a moment must not depend on a random choice")
@@ -234,32 +179,21 @@ class _Lone:
 
     # ---- what is held
 
-    def take(self, step: Take, known: Known, way: _Way) -> None:
+    def take(self, step: Take, known: Known, way: Way) -> None:
         for holding in step.holdings:
             assert holding.server is not None
             server, units = holding.server, self.told(holding.units, known, "the number of units")
             if _any(((units < 1) | (units > server.units)) & self.there(way)):
                 got = np.ravel(units)[np.ravel((units < 1) | (units > server.units))][0]
                 raise ModelError(f"{self.place}: units of {server.name} must be in 1..{server.units}, got {got:g}")
-            made = _Held(server, units, evaluate(holding.member, known), way.clock, way.open)
+            made = Held(server, units, evaluate(holding.member, known), way.clock, way.open)
             self.held[holding] = made
             way.hold((*way.open, made))
 
-    def give(self, step: Give, known: Known, way: _Way) -> None:
+    def give(self, step: Give, known: Known, way: Way) -> None:
         self.released(self.held[step.holding], way)
 
-    def released(self, held: _Held, way: _Way) -> None:
-        """Note what was occupied from the take to now."""
-        if held in way.open:
-            at = way.open.index(held)
-            for later in way.open[at + 1 :]:
-                held.crossed.add(later.server.name)
-                later.crossed.add(held.server.name)
-            way.hold(way.open[:at] + way.open[at + 1 :])
-        hold = self.occupy(way, held.server.name, held.units * (way.clock - held.since), held.member)
-        hold.units, hold.outlives, hold.crossed = held.units, held.outlives, held.crossed
-
-    def fork(self, step: Fork, known: Known, way: _Way) -> None:
+    def fork(self, step: Fork, known: Known, way: Way) -> None:
         """Work that goes on by itself: what it took along is kept for longer, the rest is aside."""
         moved = []
         for before, after in step.moved:
@@ -269,39 +203,42 @@ class _Lone:
             way.hold(way.open[:at] + way.open[at + 1 :])
             moved.append(held)
         around = moved[0].around if moved else ()
-        strand = _Way(way.clock, share=way.share, aside=way.aside or not moved)
+        strand = Way(way.clock, share=way.share, aside=way.aside or not moved, forked=True)
         strand.hold((*around, *moved))
         begun = self.total
         self.body(step.body, dict(known), strand)
         if not strand.aside:
             self.overlaps(tuple(held.server.name for held in around), self.total - begun)
 
-    def parallel(self, step: Parallel, known: Known, way: _Way) -> None:
+    def parallel(self, step: Parallel, known: Known, way: Way) -> None:
         """Parts begin together; the packet goes on with the last."""
         begun, ends = self.total, [way.clock]
+        before, parts = self.way, []
         for part in step.bodies:
-            strand = replace(way)
+            strand, self.way = replace(way), {}
             self.body(part, dict(known), strand)
             ends.append(strand.clock)
+            parts.append(self.way)
         last = np.maximum.reduce(np.broadcast_arrays(*ends))
+        self.way = _longest(parts, np.stack(np.broadcast_arrays(*ends)), before)
         if not way.aside:
             self.overlaps(way.chain, self.total - begun - (last - way.clock) * way.share)
         way.clock = last
 
-    def units(self, step: Units, known: Known, way: _Way) -> None:
+    def units(self, step: Units, known: Known, way: Way) -> None:
         """Units that another visit gives, or has taken."""
         units = self.told(step.units, known, "the number of units")
         side = self.uses.closes if step.given else self.uses.opens
         side.append(Taken(step.server.name, units * way.share, evaluate(step.member, known)))
 
-    def poll(self, step: Poll, known: Known, way: _Way) -> None:
+    def poll(self, step: Poll, known: Known, way: Way) -> None:
         """The first look finds the server free."""
         self.body(step.look, dict(known), way)
         self.uses.opens.append(Taken(step.server.name))
 
     # ---- blocks
 
-    def branch(self, step: Branch, known: Known, way: _Way) -> None:
+    def branch(self, step: Branch, known: Known, way: Way) -> None:
         taken = _share(step.condition, known)
         sides = []
         for body, part in ((step.then, taken), (step.otherwise, 1.0 - taken)):
@@ -311,7 +248,7 @@ class _Lone:
             sides.append(part * (side.clock - way.clock))
         way.clock = way.clock + sides[0] + sides[1]
 
-    def loop(self, step: Loop, known: Known, way: _Way) -> None:
+    def loop(self, step: Loop, known: Known, way: Way) -> None:
         count = self.told(step.count, known, "the count of a loop")
         turns = int(np.max(count, initial=0))
         if turns > LONGEST_LOOP:
@@ -322,31 +259,14 @@ class _Lone:
             self.body(step.body, {**known, step.index: np.float64(index)}, inside)  # type: ignore[dict-item]
             way.clock = way.clock + goes_on * (inside.clock - way.clock)
 
-    def contended(self, step: Contended, known: Known, way: _Way) -> None:
+    def contended(self, step: Contended, known: Known, way: Way) -> None:
         self.body(step.alone, known, way)
 
-    def visit(self, step: Visit, known: Known, way: _Way) -> None:
+    def visit(self, step: Visit, known: Known, way: Way) -> None:
         """A visit of another resource: all that it uses, while what is held is held."""
         values = {name: evaluate(value, known) for name, value in step.operands.items()}
-        inner, uses, share, chain = (
-            uses_of(step.resource, step.method, values, self.there(way)),
-            self.uses,
-            way.share,
-            way.chain,
-        )
-        for hold in inner.holds:
-            assert hold.squares is not None
-            seen = {"seconds": hold.seconds * share, "visits": hold.visits * share, "squares": hold.squares * share}
-            uses.holds.append(replace(hold, **seen))
-        for (behind, server), seconds in inner.spent.items():
-            self.total = self.total + seconds * share
-            key = (chain + behind, server)
-            uses.spent[key] = uses.spent.get(key, 0.0) + seconds * share
-        for behind, seconds in inner.overlap.items():
-            self.overlaps(chain + behind, seconds * share)
-        for mine, others in ((uses.beside, inner.beside), (uses.counts, inner.counts)):
-            for name, amount in others.items():
-                mine[name] = mine.get(name, 0.0) + amount * share
+        inner = uses_of(step.resource, step.method, values, self.there(way))
+        self.merge(inner, way, step.resource.name)
         if step.result is not None:
             known[step.result] = inner.result
         way.clock = way.clock + inner.latency
@@ -360,12 +280,12 @@ class _Lone:
             raise ModelError(f"{self.place}: {what} must not depend on a random choice")
         return found
 
-    def count(self, step: Count, known: Known, way: _Way) -> None:
+    def count(self, step: Count, known: Known, way: Way) -> None:
         share = 1.0 if step.where is None else _share(step.where, known)
         amount = self.told(step.amount, known, f"the amount of {step.name}") * share * way.share
         self.uses.counts[step.name] = self.uses.counts.get(step.name, 0.0) + amount
 
-    def within(self, step: Within, known: Known, way: _Way) -> None:
+    def within(self, step: Within, known: Known, way: Way) -> None:
         value = evaluate(step.value, known)
         if value is None:
             return
@@ -375,26 +295,26 @@ class _Lone:
             rule = step.subject if "{got" in step.subject else f"{step.subject} 0..{step.below - 1}, got {{got:g}}"
             raise ModelError(rule.format(got=got))
 
-    def choose(self, step: Choose, known: Known, way: _Way) -> None:
+    def choose(self, step: Choose, known: Known, way: Way) -> None:
         """The member where a key tells it, that it is the least loaded one, or None: left to chance."""
         if step.policy == "shortest":
             known[step.variable] = np.asarray(LEAST_LOADED)
         else:
             known[step.variable] = None if step.key is None else evaluate(step.key % step.members, known)
 
-    def let(self, step: Let, known: Known, way: _Way) -> None:
+    def let(self, step: Let, known: Known, way: Way) -> None:
         known[step.variable] = evaluate(step.value, known)
 
-    def chance(self, step: Draw | Turn, known: Known, way: _Way) -> None:
+    def chance(self, step: Draw | Turn, known: Known, way: Way) -> None:
         known[step.variable] = None
 
-    def now(self, step: Now, known: Known, way: _Way) -> None:
+    def now(self, step: Now, known: Known, way: Way) -> None:
         known[step.variable] = way.clock
 
-    def recall(self, step: Recall, known: Known, way: _Way) -> None:
+    def recall(self, step: Recall, known: Known, way: Way) -> None:
         known[step.variable] = np.float64(step.alone)  # type: ignore[assignment]
 
-    def line(self, step: Line, known: Known, way: _Way) -> None:
+    def line(self, step: Line, known: Known, way: Way) -> None:
         known[step.variable] = np.float64(0.0)  # type: ignore[assignment]
 
 
@@ -408,6 +328,15 @@ STEPS: dict[type, Any] = {
 
 def _nothing(*_: object) -> None:
     """A priority, a window, a word to remember: nothing to one who meets nobody."""
+
+
+def _longest(parts: list[dict[str, Value]], ends: Value, way: dict[str, Value]) -> dict[str, Value]:
+    """Return a way with the part that ends last, packet by packet; ends[0]: where all begin."""
+    last = np.argmax(ends, axis=0)
+    for number, part in enumerate(parts, start=1):
+        for name, seconds in part.items():
+            way[name] = way.get(name, 0.0) + np.where(last == number, seconds, 0.0)
+    return way
 
 
 def _any(flags: Value) -> bool:

@@ -6,13 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from npexplore.errors import ModelError, NpexploreError, UnknownNameError, one_of, positive
+from npexplore.errors import Faults, ModelError, NpexploreError, UnknownNameError, one_of, positive
 from npexplore.machine.lone import check_polls
 from npexplore.machine.pools import Pool, Start, visits
 from npexplore.machine.program import Body, Recorder, record
 from npexplore.machine.resources.base import Resource, Server, count_of, time_of
 from npexplore.machine.resources.ingress import Ingress
 from npexplore.machine.resources.queue import BoundedQueue
+from npexplore.machine.ticks import common_tick, periods
 from npexplore.rows.expressions import Variable
 
 __all__ = ["Machine", "Pool", "Recorded", "Start"]
@@ -34,13 +35,14 @@ class Machine:
 
     pools: one, or several joined by bounded queues; a packet is finished when a pool's program ends for it without
     having handed it on. counted: "packet bytes", or a name for padded ones (each packet rounded up to whole cells of
-    `cell_bytes`). window_s, boot_s: simulations measure only what happens from boot_s to boot_s + window_s.
+    `cell_bytes`). tick: of simulations, in seconds (None: it follows from the clocks, machine/ticks.py). window_s,
+    boot_s: simulations measure only what happens from boot_s to boot_s + window_s.
     """
 
     def __init__(
         self, name: str, pools: Pool | Sequence[Pool], ingress: Ingress,
         resources: Mapping[str, Resource] | None = None, counted: str = "packet bytes", cell_bytes: int = 1,
-        tick: float = 1e-12, facts: Any = None, window_s: float | None = None, boot_s: float = 0.0,
+        tick: float | None = None, facts: Any = None, window_s: float | None = None, boot_s: float = 0.0,
     ) -> None:  # fmt: skip
         self.name = name
         self.pools: tuple[Pool, ...] = (pools,) if isinstance(pools, Pool) else tuple(pools)
@@ -48,12 +50,12 @@ class Machine:
         self.resources: dict[str, Resource] = dict(resources or {})
         self.counted = counted
         self.cell_bytes = count_of(f"{name}: cell_bytes", cell_bytes)
-        self.tick = tick
         self.facts = facts
         self.window_s = None if window_s is None else positive(f"{name}: window", window_s)
         self.boot_s = time_of(f"{name}: boot time", boot_s)
         self._check_resources()
         self._check_pools()
+        self.tick = common_tick(periods(self.resources.values(), needed=True)) if tick is None else tick
 
     def _check_resources(self) -> None:
         if self.ingress.name in self.resources:
@@ -121,11 +123,14 @@ class Machine:
 
         Raises ModelError for a packet that is handed on by work beside its thread, and for a queue nobody puts into.
         """
-        found, workload, fed = [], list(names), set()
+        recorded, faults, found, workload, fed = [], Faults(), [], list(names), set()
         for pool in self.pools:
             carried = self.queues()[pool.gets].carries if pool.gets is not None else ()
             columns = {name: Variable(name) for name in dict.fromkeys([*workload, *carried])}
-            body = self.record(columns, pool)
+            with faults.one():
+                recorded.append((pool, columns, self.record(columns, pool)))
+        faults.tell()
+        for pool, columns, body in recorded:
             for visit, aside in visits(body):
                 check_polls(visit.resource, visit.method, visit.operands)
                 what = f"{visit.resource.name}.{visit.method}"

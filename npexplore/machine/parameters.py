@@ -14,20 +14,28 @@ from typing import Any, Literal
 
 import msgspec
 
-from npexplore.errors import InputError, UnknownNameError, told_at
+from npexplore.errors import Faults, InputError, UnknownNameError, told_at
 from npexplore.machine.described.part_files import parts_beside, read_parts
-from npexplore.machine.described.records import CountedTable, PoolTable, ReceiveTable, Resources, WindowTable
+from npexplore.machine.described.records import (
+    CountedTable,
+    PoolTable,
+    ReceiveTable,
+    Resources,
+    TouchingTable,
+    WindowTable,
+)
 from npexplore.machine.ranges import Value as Value
 from npexplore.machine.ranges import checked
 from npexplore.paths import share
 from npexplore.reads import Read, note, trace
-from npexplore.toml import decode
+from npexplore.toml import convert, parsed
+from npexplore.units import quantity, split, unit_of
 
 Kind = Literal["knob", "fact", "fitted", "assumption"]
 
 
 class Parameter(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One number or choice of a machine."""
+    """One number or choice of a machine. In a file the value may be a text with its unit; read, it is in `unit`."""
 
     kind: Kind
     value: Value
@@ -44,7 +52,16 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     def check(self, name: str, value: Value) -> Value:
         """Return a value in this parameter's own type; raises InputError if type, range or choice is wrong."""
         whole = isinstance(self.value, int)
-        return checked(f"knob {name}", value, whole, self.min, self.max, self.choices, self.unit)
+        unit = self.unit or unit_of(name) or ""
+        return checked(f"knob {name}", value, whole, self.min, self.max, self.choices, unit)
+
+    def in_numbers(self, name: str) -> Parameter:
+        """Return the parameter with a value such as `2.5 GHz` as a number in its unit, which name or text may tell."""
+        told = split(self.value) if isinstance(self.value, str) and not self.choices else None
+        if told is None:
+            return self
+        unit = self.unit or unit_of(name) or told[1]
+        return msgspec.structs.replace(self, unit=unit, value=quantity(f"knob {name}", str(self.value), unit))
 
 
 class Mechanism(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -67,10 +84,11 @@ class Alternative(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 class MachineFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Schema of models/machines/*.toml.
 
-    extends: name of a machine file whose parameters this one adds to. reason: ledger key -> why a prediction misses.
-    seen: lists of ledger keys that `chosen_after` may name. resource, receive, pool, counted, window: the machine
-    itself, where no Python file describes it. part: the files of parts beside it that its resources name; filled in
-    when it is read.
+    extends: machine file (name, or path from here) that this one changes: it may leave out what that one says. set:
+    values for parameters of that file, by name. reason: ledger key -> why a prediction misses.
+    seen: lists of ledger keys that `chosen_after` may name. resource, receive, pool, counted, window, touching: the
+    machine itself, where no Python file describes it. part: the files of parts beside it that its resources name;
+    filled in when it is read.
     """
 
     name: str
@@ -80,6 +98,7 @@ class MachineFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     mechanism: dict[str, Mechanism] = {}
     seen: dict[str, list[str]] = {}
     extends: str | None = None
+    set: dict[str, Value] = {}
     alternative: list[Alternative] = []
     reason: dict[str, str] = {}
     resource: Resources = {}
@@ -87,6 +106,7 @@ class MachineFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     pool: list[PoolTable] = []
     counted: CountedTable | None = None
     window: WindowTable | None = None
+    touching: TouchingTable | None = None
     part: dict[str, Any] = {}  # PartFile by type
 
 
@@ -215,15 +235,14 @@ def _with_parts(held: _File, beside: tuple[tuple[str, Path, int], ...]) -> Machi
 @lru_cache(maxsize=64)
 def _read(file: Path, changed_ns: int, within: tuple[str, ...]) -> MachineFile:
     """Read a machine file once for each time it was changed; `within`: the files that extend it."""
-    text = file.read_bytes()
-    machine: MachineFile = _with_seen(decode(text, MachineFile, file))
+    data, base = parsed(file.read_bytes(), file), None
+    if isinstance(data.get("extends"), str):
+        base = _base(data, file, within)
+    machine: MachineFile = _with_seen(convert(data, MachineFile, file))
     if machine.part:
         known = set(MachineFile.__struct_fields__) - {"part"}
         raise InputError(f"{file.name}: {UnknownNameError('key', 'part', known)}")
-    if machine.extends is not None:
-        if machine.extends in (*within, machine.name):
-            raise InputError(f"{file.name}: extends must not lead in a circle, got {machine.extends!r}")
-        base = load_machine(machine.extends, (*within, machine.name))
+    if base is not None:
         machine = msgspec.structs.replace(
             machine,
             parameter={**base.parameter, **machine.parameter},
@@ -237,23 +256,74 @@ def _read(file: Path, changed_ns: int, within: tuple[str, ...]) -> MachineFile:
             window=machine.window or base.window,
             part=base.part,
         )
-    if not machine.pool and (machine.resource or machine.receive):
-        raise InputError(f"{file.name}: a machine with resources needs a [[pool]] of threads, got none")
+    return _checked(machine, file)
+
+
+def _base(data: dict[str, Any], file: Path, within: tuple[str, ...]) -> MachineFile:
+    """Read the file that another extends, and fill up what that one leaves out: names, and all but values."""
+    name = data.setdefault("name", file.stem)
+    asked, beside = data["extends"], data["extends"].endswith(".toml")
+    wanted = str((file.parent / asked).resolve()) if beside else asked
+    through = (*within, name, str(file.resolve()))
+    if wanted in through:
+        raise InputError(f"{file.name}: extends must not lead in a circle, got {asked!r}")
+    base = load_machine(wanted, through)
+    if beside:
+        data["extends"] = base.extends or base.name
+    data.setdefault("title", f"{base.title}, changed in {file.name}")
+    data.setdefault("paper", base.paper)
+    given, tables = data.get("set", {}), data.setdefault("parameter", {})
+    if not isinstance(given, dict) or not isinstance(tables, dict):
+        return base  # told when it is converted
+    for knob in given:
+        if knob not in base.parameter:
+            raise InputError(f"{file.name}: set: {UnknownNameError(f'knob of {base.name}', knob, base.parameter)}")
+        tables[knob] = {**tables.get(knob, {}), "value": given[knob]}
+    for knob, table in tables.items():
+        if knob in base.parameter and isinstance(table, dict):
+            tables[knob] = _filled(base.parameter[knob], table, file)
+    for name, table in data.get("resource", {}).items():
+        if name in base.resource and isinstance(table, dict) and "type" not in table:
+            data["resource"][name] = {**base.resource[name], **table}
+    return base
+
+
+def _filled(parameter: Parameter, table: dict[str, Any], file: Path) -> dict[str, Any]:
+    """Return a parameter's table with all that it leaves out; a value that was changed has no source but the file."""
+    known: dict[str, Any] = msgspec.to_builtins(parameter)
+    known = {key: one for key, one in known.items() if one is not None}
+    if table.get("value", parameter.value) != parameter.value and "source" not in table:
+        known |= {"source": f"set in {file.name}", "fitted_to": [], "chosen_after": []}
+        known |= {} if parameter.kind == "knob" else {"kind": "assumption"}
+        known.pop("row", None)
+    return {**known, **table}
+
+
+def _checked(machine: MachineFile, file: Path) -> MachineFile:
+    """Return a machine file with its values as numbers; raises InputError for what no file may say."""
+    faults = Faults()
+    for what, records in (("parameter", machine.parameter), ("mechanism", machine.mechanism)):
+        for name, record in records.items():
+            with faults.one():
+                if not record.source.strip():
+                    raise InputError(f"{what} {name!r} has no source")
+                if what == "mechanism" and name in machine.parameter:
+                    raise InputError(f"mechanism {name!r} must not be called as a parameter is")
+    told = {}
     for name, parameter in machine.parameter.items():
-        if not parameter.source.strip():
-            raise InputError(f"{file.name}: parameter {name!r} has no source")
-    for name, mechanism in machine.mechanism.items():
-        if not mechanism.source.strip():
-            raise InputError(f"{file.name}: mechanism {name!r} has no source")
-        if name in machine.parameter:
-            raise InputError(f"{file.name}: mechanism {name!r} must not be called as a parameter is")
-    try:
-        for name, parameter in machine.parameter.items():
-            parameter.check(name, parameter.value)
-        for alternative in machine.alternative:
+        with faults.one():
+            told[name] = parameter.in_numbers(name)
+            told[name].check(name, told[name].value)
+    machine = msgspec.structs.replace(machine, parameter=told)
+    for alternative in machine.alternative if not faults.found else ():
+        with faults.one():
             Parameters(machine, alternative.set)
-    except InputError as error:
-        raise InputError(f"{file.name}: {error}") from None
+    with faults.one():
+        if machine.set and machine.extends is None:
+            raise InputError(f"set changes values of a file that this one extends, got no extends and {machine.set}")
+        if not machine.pool and (machine.resource or machine.receive):
+            raise InputError("a machine with resources needs a [[pool]] of threads, got none")
+    faults.tell(file.name)
     return machine
 
 

@@ -51,7 +51,7 @@ class Pool:
     poll_wait_s: float = 0.0
 
     def check(self, machine: str) -> None:
-        """Raise an error for values that cannot be."""
+        """Raise ModelError for values outside their range."""
         if self.priority not in range(16):
             raise ModelError(f"{machine}: priority of pool {self.name!r} must be in 0..15, got {self.priority!r}")
         one_of(f"{machine}: idle threads of pool {self.name!r}", self.idle, get_args(Idle))

@@ -32,11 +32,15 @@ class TurnsDifferError(Exception):
 
 @dataclass
 class Demand:
-    """Per packet: seconds occupied, visits, the sum of their squared times, and each member's seconds."""
+    """Per packet: seconds occupied, visits, the sum of their squared times, and each member's seconds.
+
+    variance: of the seconds, as far as chance makes it and not the packet.
+    """
 
     seconds: float = 0.0
     visits: float = 0.0
     squares: float = 0.0
+    variance: float = 0.0
     members: dict[int, float] = field(default_factory=dict)
     spread: float = 0.0  # seconds that fall evenly on all members
     chosen: float = 0.0  # seconds that go to whichever member has the least to do
@@ -81,6 +85,7 @@ class Demand:
         self.seconds += other.seconds
         self.visits += other.visits
         self.squares += other.squares
+        self.variance += other.variance
         self.spread += other.spread
         self.chosen += other.chosen
         for number, share in other.members.items():
@@ -94,6 +99,7 @@ class Section:
     demand: Demand = field(default_factory=Demand)
     least: float = float("inf")  # units taken at once
     most: float = 0.0
+    takes: tuple[float, float, float] = (0.0, 0.0, 0.0)  # per packet, how many, their units, the squares of these
     at_a_time: float = 0.0  # units that a packet has at one time, at most
     in_all: float = 0.0  # units that a packet takes in all, at most
     crossed: set[str] = field(default_factory=set)  # held over an overlapping time, neither inside the other
@@ -101,6 +107,22 @@ class Section:
     outlives: bool = False  # taken or given by forked work, so that one thread may have several
     untied: bool = False  # what is taken is not what is given: the time between is not known
     in_visits: bool = True  # held inside visits only, never by a program
+
+    def count(self, path: Progress, units: Values) -> None:
+        """Count takes of so many units (shape n)."""
+        takes, taken, squares = self.takes
+        weights = path.weights
+        self.takes = takes + path.total, taken + float(weights @ units), squares + float(weights @ units**2)
+
+    def holders(self, units: int) -> float:
+        """Return how many can hold at once: of mixed sizes in the mean, while whoever is next lacks half a take.
+
+        What lies idle then is half of what the next one lacks beyond one unit, who is met in proportion to the size.
+        """
+        if self.least == self.most:
+            return float(units // self.most)
+        takes, taken, squares = self.takes
+        return max((units - (squares / taken - 1.0) / 2.0) * takes / taken, 1.0)
 
 
 @dataclass(eq=False)
@@ -218,6 +240,7 @@ class Sections:
         seen = taken[path.live]
         kept.least, kept.most = min(kept.least, float(seen.min())), max(kept.most, float(seen.max()))
         kept.at_a_time = max(kept.at_a_time, float(seen.max()))
+        kept.count(path, taken)
         kept.in_all += float(np.where(path.live, taken, 0.0).reshape(path.turns, -1).max(axis=1).sum())
         kept.outlives |= hold.outlives
         kept.crossed |= hold.crossed
@@ -253,6 +276,7 @@ class Sections:
         if not taken.any():
             return
         kept.least, kept.most = min(kept.least, float(taken.min())), max(kept.most, float(taken.max()))
+        kept.count(path, units)
         kept.in_all += float(np.where(live, units, 0.0).reshape(path.turns, -1).max(axis=1).sum())
         kept.at_a_time = max(kept.at_a_time, float(np.max(held[live] / path.weights[live])))
 

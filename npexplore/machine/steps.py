@@ -54,10 +54,9 @@ from npexplore.rows.expressions import (
     bound,
     expression,
     function,
+    opposite,
     scaled,
 )
-
-OPPOSITE = {"lt": "ge", "le": "gt", "eq": "ne", "ne": "eq", "ge": "lt", "gt": "le"}
 
 
 def steps(asm: Assembler, body: Body) -> None:
@@ -130,6 +129,7 @@ class _Emitter:
                 with self.place(f"give of {holding.name}"):
                     if holding.loose:
                         assert holding.server is not None
+                        asm.holding.pop(holding, None)
                         asm.put(holding.server.name, self.of(holding.units), self.of(holding.member))
                     else:
                         asm.give(asm.kept(holding))
@@ -228,6 +228,7 @@ class _Emitter:
             first = step.holdings[0]
             if first.loose:
                 asm.consume(parts[0][0], self.of(first.units), parts[0][1])
+                asm.holding[first] = parts[0][0]
             elif len(parts) == 1:
                 asm.keep(first, asm.take(*parts[0], self.of(first.units), self.of(first.key)))
             else:
@@ -245,16 +246,38 @@ class _Emitter:
             asm.keep(name, asm.take(name, member, self.of(step.units)))
 
     def poll(self, step: Poll) -> None:
-        """Look until TRY finds a unit."""
-        asm, again, taken, done = self.asm, Label(), Label(), Label()
-        asm.place(again)
-        self.body(step.look)
-        asm.keep(step.server.name, asm.try_take(step.server.name, otherwise=taken))
-        asm.jump(done)
-        asm.place(taken)
-        self.body(step.between)
-        asm.jump(again)
-        asm.place(done)
+        """Look until TRY finds a unit; in turn: who came first tries, the others wait for the number before theirs."""
+        asm, name, again, taken, done = self.asm, step.server.name, Label(), Label(), Label()
+        with asm.scope():
+            if step.woken:
+                waited = Variable("waited")
+                asm.let(waited, 0)
+            if step.in_turn:
+                mine = Variable("turn")
+                asm.fetch_add(mine, asm.shared_global(f"{name}.came"), 1)
+            asm.place(again)
+            self.body(step.look)
+            if step.in_turn:
+                with asm.scope():
+                    asm.jump(taken, mine != asm.read(asm.shared_global(f"{name}.gone")))
+            held = asm.try_take(name, otherwise=taken)
+            asm.rows[-1].polls = True
+            if step.in_turn:
+                with asm.scope():
+                    asm.fetch_add(Variable("gone"), asm.shared_global(f"{name}.gone"), 1)
+            asm.jump(done)
+            asm.place(taken)
+            if step.woken:
+                asm.assign(waited, 1)
+            self.body(step.between)
+            asm.jump(again)
+            asm.place(done)
+            if step.woken:
+                at_once = Label()
+                asm.jump(at_once, waited == 0)
+                self.body(step.woken)
+                asm.place(at_once)
+        asm.keep(name, held)
 
     def fork(self, step: Fork) -> None:
         """FORK work that goes on by itself, with the first of what it takes along; the rest is given by number."""
@@ -295,7 +318,7 @@ class _Emitter:
         with asm.scope():
             if isinstance(step.condition, Condition):
                 left, right = self.of(step.condition.left), self.of(step.condition.right)
-                asm.jump(otherwise, Condition(OPPOSITE[step.condition.name], left, right))
+                asm.jump(otherwise, opposite(Condition(step.condition.name, left, right)))
             else:
                 chance = Variable("chance")
                 asm.draw(chance, PROBABILITY_STEPS, step.source)

@@ -144,11 +144,17 @@ class Units:
 
 @dataclass
 class Poll:
-    """Look, with something between two looks, until a look finds a unit of the server free; another visit gives it."""
+    """Look, with something between two looks, until a look finds a unit of the server free; another visit gives it.
+
+    in_turn: the unit goes to who has looked longest, not to who looks next. woken: what follows only after a look that
+    found none.
+    """
 
     server: Server
     look: Body
     between: Body
+    in_turn: bool = False
+    woken: Body = field(default_factory=list)
 
 
 @dataclass

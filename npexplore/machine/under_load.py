@@ -19,6 +19,7 @@ from npexplore.rows.server import Server
 
 Floats = npt.NDArray[np.float64]
 V = TypeVar("V", float, Floats)
+KINDS = 16  # times without contention that are told apart
 
 
 @dataclass(frozen=True)
@@ -32,14 +33,28 @@ class UnderLoad:
     counted_bits: float  # per finished packet
     packet_bits: float
     residence: Mapping[str, float]  # by pool, the seconds of its threads per packet of the workload
+    by_pool: Mapping[str, Demands]
     finished: float = 1.0  # packets per packet of the workload
     longest: float = 0.0  # seconds without contention of the packet that takes the longest, over all its pools
+    scv: float = 0.0  # of the seconds without contention, from packet to packet
+    times: tuple[Floats, Floats] = (np.zeros(0), np.zeros(0))  # those seconds, at most KINDS of them, and their shares
 
     def ceilings(self) -> dict[str, float]:
         """Return the packets a second that each server alone, and the threads alone, would allow."""
         servers = self.demands.servers
         largest = {name: demand.largest(self.servers[name].members) for name, demand in servers.items()}
         return ceilings(self.machine, self.servers, largest, self.residence)
+
+    def spread(self, name: str) -> float:
+        """Return the squared coefficient of variation of a packet's time at a server, or as a whole ("threads").
+
+        Packets differ at each server as their whole times do; what chance adds is that server's own.
+        """
+        servers = self.demands.servers
+        one = servers.get(name)
+        variance = sum(demand.variance for demand in servers.values()) if one is None else one.variance
+        mean = self.demands.latency if one is None else one.seconds
+        return self.scv + (variance / mean**2 if mean else 0.0)
 
     def check_freed(self) -> None:
         """Raise ModelError if programs free more or less of the receive buffer than packets take (none: it stalls)."""
@@ -86,15 +101,25 @@ def under_load(machine: Machine, workload: Workload, pools: list[Recorded] | Non
         total = sum(float(np.sum(shares * count(sizes))) for shares, sizes in flow.finished)
         return 8 * total / finished if finished else 0.0
 
+    seconds = flow.clock / weights
+    mean = float(np.sum(flow.clock))
     return UnderLoad(
         machine, workload, machine.servers(), flow.demands, counted_bits=bits(machine.counted_bytes),
-        packet_bits=bits(lambda sizes: sizes), residence=flow.residence, finished=finished,
-        longest=float(np.max(flow.clock / weights)),
+        packet_bits=bits(lambda sizes: sizes), residence=flow.residence, by_pool=flow.by_pool, finished=finished,
+        longest=float(np.max(seconds)), scv=max(float(weights @ seconds**2) / mean**2 - 1.0, 0.0) if mean else 0.0,
+        times=_kinds(seconds, weights),
     )  # fmt: skip
 
 
-def offered_rate(workload: Workload) -> float:
-    """Return the mean packets a second of a capture's time stamps (infinite if they are all the same)."""
-    assert workload.t_ns is not None
-    span = float(workload.t_ns.max() - workload.t_ns.min()) * 1e-9
-    return (len(workload.t_ns) - 1) / span if span > 0 else float("inf")
+def _kinds(seconds: Floats, weights: Floats) -> tuple[Floats, Floats]:
+    """Return at most KINDS times and their shares: of more, the means of as many parts of equal shares."""
+    order = np.argsort(seconds, kind="stable")
+    values, shares = seconds[order], weights[order]
+    first = np.concatenate([[True], np.diff(values) > 1e-9 * values[-1]])
+    if np.count_nonzero(first) > KINDS:
+        part = np.minimum((KINDS * (np.cumsum(shares) - shares / 2)).astype(np.int64), KINDS - 1)
+    else:
+        part = np.cumsum(first) - 1
+    whole: Floats = np.bincount(part, shares).astype(np.float64)
+    kept = whole > 0
+    return np.bincount(part, shares * values)[kept] / whole[kept], whole[kept]

@@ -194,10 +194,16 @@ class VisitRecorder(Recorder):
         """Record that units are given back that a visit took with `open`."""
         self.body.append(Units(self.server(server), expression(units), expression(member), given=True))
 
-    def poll(self, server: str, look: Callable[[], None], between: Callable[[], None]) -> None:
-        """Record looks, with something between two of them, until one finds a unit free, which is then taken."""
-        step = Poll(self.server(server), [], [])
-        for part, body in ((look, step.look), (between, step.between)):
+    def poll(
+        self, server: str, look: Callable[[], None], between: Callable[[], None], *, in_turn: bool = False,
+        woken: Callable[[], None] = lambda: None,
+    ) -> None:  # fmt: skip
+        """Record looks, with something between two of them, until one finds a unit free, which is then taken.
+
+        in_turn: in order of arrival; else whoever looks first takes it. woken: what who had to wait does then.
+        """
+        step = Poll(self.server(server), [], [], in_turn)
+        for part, body in ((look, step.look), (between, step.between), (woken, step.woken)):
             with self._into(body, "a look"):
                 part()
         self.body.append(step)

@@ -2,12 +2,12 @@
 
 A workload is made from a capture, from a mix in models/mixes, or from one packet length. `saturated` keeps every thread
 busy; `poisson`, `periodic`, `batch:SIZE`, `batch:SIZE:geometric` and `on_off:ON:OFF` (mean spans, as in 2ms) need a
-rate; `timestamps` needs a capture that has them.
+rate; `timestamps` needs a capture that has them, and with a rate plays it faster or slower.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import blake2b
@@ -18,7 +18,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from npexplore.errors import InputError, one_of, positive
+from npexplore.errors import InputError, one_of, positive, shown
 from npexplore.rows.distributions import Arrivals, Batch, OnOff, Periodic, Poisson
 from npexplore.rows.expressions import Values
 from npexplore.units import parse_rate, parse_time
@@ -33,6 +33,7 @@ RATED = ARRIVALS[2:]  # those that need a rate
 CLASS = "class"  # the column that tells classes apart in a simulation's statistics
 LONGEST_PACKET = 2**32 + 39  # bytes: an IPv6 header and the largest jumbo payload (RFC 2675 section 2)
 HIGHEST_RATE_PPS = 1e11  # a packet every ten ticks of a machine's clock of 1 ps
+FINEST_PPS = 1e9  # of time stamps in whole nanoseconds
 LAST_NS = 2**62  # time stamps end here, 146 years after the first
 
 
@@ -146,21 +147,44 @@ class Workload:
         return (Poisson if self.arrivals == "poisson" else Periodic)(rate=self.rate_pps)
 
     def with_arrivals(self, arrivals: str, rate: str | float | None = None) -> Workload:
-        """Return the same packets with other arrivals; rate is text (`2.5Mpps`, `4Gb/s`) or packets a second."""
+        """Return the same packets with other arrivals; rate is text (`2.5Mpps`, `4Gb/s`) or packets a second.
+
+        With time stamps, all times are scaled by one factor so that packets come at the rate in the mean.
+        """
         arrivals, bursts = parse_arrivals(arrivals)
-        rate_pps = self.rate_pps if arrivals in RATED else None
-        if isinstance(rate, str):
-            value, unit = parse_rate(rate)
-            rate_pps = value if unit == "packets/s" else value / (8 * self.mean_packet_bytes)
-        elif rate is not None:
-            rate_pps = positive("rate", float(rate))
-        if rate is not None and arrivals not in RATED:
-            raise InputError(f"a rate needs poisson or periodic arrivals, got {arrivals!r}")
+        asked_pps = None if rate is None else self.packets_per_s(rate)
+        if rate is not None and arrivals == "saturated":
+            raise InputError(f"a rate needs poisson or periodic arrivals, or timestamps, got {arrivals!r}")
+        rate_pps = (asked_pps or self.rate_pps) if arrivals in RATED else None
         columns, t_ns = self.columns, self.t_ns
         if arrivals == "timestamps" and t_ns is not None and (np.diff(t_ns) < 0).any():  # packets come when they came
             order = np.argsort(t_ns, kind="stable")
             columns, t_ns = {name: column[order] for name, column in columns.items()}, t_ns[order]
-        return replace(self, columns=columns, t_ns=t_ns, arrivals=arrivals, rate_pps=rate_pps, bursts=bursts)
+        made = replace(self, columns=columns, t_ns=t_ns, arrivals=arrivals, rate_pps=rate_pps, bursts=bursts)
+        return made if asked_pps is None or arrivals in RATED else made._stamped_at(asked_pps)
+
+    def packets_per_s(self, rate: str | float) -> float:
+        """Return a rate, text (`2.5Mpps`, `4Gb/s`) or packets a second, in packets a second of this mean length."""
+        if not isinstance(rate, str):
+            return positive("rate", float(rate))
+        value, unit = parse_rate(rate)
+        return value if unit == "packets/s" else value / (8 * self.mean_packet_bytes)
+
+    def _stamped_at(self, rate_pps: float) -> Workload:
+        """Return the packets with time stamps scaled to a mean rate."""
+        own = offered_rate(self)
+        if own == float("inf"):
+            raise InputError(f"workload {self.name!r} has one time stamp for all packets: no rate that could be scaled")
+        if rate_pps > FINEST_PPS:
+            raise InputError(f"time stamps are whole nanoseconds: at most 1000 Mpps, got {rate_pps / 1e6:g} Mpps")
+        return self.scaled(own / rate_pps)
+
+    def repeated(self, rows: int) -> Workload:
+        """Return one packet of no time stamp as so many alike; several packets stay as they are."""
+        if len(self.packet_bytes) > 1 or self.arrivals == "timestamps":
+            return self
+        columns = {name: np.repeat(column, rows) for name, column in self.columns.items()}
+        return replace(self, columns=columns, t_ns=None)
 
     def shuffled(self) -> Workload:
         """Return the same packets in no particular order: every seed of a simulation draws one (lengths only)."""
@@ -187,6 +211,10 @@ class Workload:
             bursts = msgspec.structs.replace(bursts, on=bursts.on * factor, off=bursts.off * factor)
         return replace(self, t_ns=t_ns, rate_pps=rate_pps, bursts=bursts)
 
+    def at_speed(self, speed: float) -> Workload:
+        """Return the same packets so many times as fast (2: in half the time); raises InputError as `scaled` does."""
+        return self.scaled(1 / positive("speed", speed))
+
     def __repr__(self) -> str:
         rate = f", {self.rate_pps:.4g} packets/s" if self.rate_pps else ""
         if isinstance(self.bursts, Batch):
@@ -197,6 +225,13 @@ class Workload:
             f"Workload({self.name}: {len(self.packet_bytes)} packets, mean {self.mean_packet_bytes:.1f} bytes, "
             f"{self.arrivals}{rate})"
         )
+
+
+def offered_rate(workload: Workload) -> float:
+    """Return the mean packets a second of a capture's time stamps (infinite if they are all the same)."""
+    assert workload.t_ns is not None
+    span = float(workload.t_ns.max() - workload.t_ns.min()) * 1e-9
+    return (len(workload.t_ns) - 1) / span if span > 0 else float("inf")
 
 
 def parse_arrivals(text: str) -> tuple[str, Batch | OnOff | None]:
@@ -229,7 +264,7 @@ def _form(kind: str) -> str:
 
 
 def workload(
-    trace: str | Path | Capture | Traffic | None = None,
+    trace: str | Path | Sequence[str | Path] | Capture | Traffic | None = None,
     *,
     mix: str | None = None,
     packet_bytes: int | None = None,
@@ -238,8 +273,9 @@ def workload(
 ) -> Workload:
     """Return the workload of a capture, a named mix, or one packet length (exactly one of them).
 
-    trace: a file, a capture that is read already, or synthetic traffic. Its IP packets come in their order; other
-    orders and times are `workload(trace).shuffled()`, `workload(trace, arrivals="timestamps")` and that `.scaled(0.5)`.
+    trace: a file, several as one (a list, a folder, a pattern), a capture that is read already, or synthetic traffic.
+    Its IP packets come in their order; other orders and times are `workload(trace).shuffled()`,
+    `workload(trace, arrivals="timestamps")` and that `.scaled(0.5)`.
     Raises InputError for an unusable combination, an unknown mix, or a capture without an IP packet.
     """
     given = [
@@ -264,13 +300,16 @@ def workload(
     return made.with_arrivals(arrivals, rate)
 
 
-def _of_trace(trace: str | Path | Capture | Traffic) -> Workload:
+def _of_trace(trace: str | Path | Sequence[str | Path] | Capture | Traffic) -> Workload:
     from npexplore.packets import Capture, read_capture
+    from npexplore.packets.synthetic import Traffic
 
     if isinstance(trace, str | Path):
-        return of_columns(Path(trace).name, read_capture(trace))
+        return of_columns(shown(Path(trace).name), read_capture(trace))
     if isinstance(trace, Capture):
         return of_columns(Path(trace.path).name, trace)
+    if not isinstance(trace, Traffic):
+        return of_columns(", ".join(shown(Path(one).name) for one in trace), read_capture(trace))
     if not len(trace):
         raise InputError("synthetic traffic must have at least one packet to be a workload, got none")
     lengths = np.asarray(trace.packet_bytes, dtype=np.int64)

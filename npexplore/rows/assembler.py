@@ -5,7 +5,7 @@ Times are expressions in ticks; `ticks` converts from the model's units. Servers
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -15,7 +15,7 @@ import numpy.typing as npt
 from npexplore._kernels import engine
 from npexplore.errors import ModelError
 from npexplore.rows.base import PROBABILITY_STEPS, EngineRow, Label, Rows
-from npexplore.rows.expressions import Operand, Variable, expression
+from npexplore.rows.expressions import Constant, Operand, Variable, expression
 from npexplore.rows.server import Server
 
 __all__ = ["PROBABILITY_STEPS", "Assembler", "EngineRow", "HoldSlot", "Label"]
@@ -27,6 +27,19 @@ class HoldSlot:
     """A hold slot of the running token."""
 
     slot: int
+
+
+@dataclass(frozen=True)
+class Controller:
+    """One DRAM controller: its block at rest for so many requests at a place, what it tells of servers and counters.
+
+    busy: a resource of the engine, and a place in the block that holds the ticks for which a unit of it was kept.
+    counts: a counter of the engine, and a place in the block that holds its value.
+    """
+
+    block: Callable[[int, int], npt.NDArray[np.int64]]
+    busy: tuple[tuple[int, int], ...] = ()
+    counts: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass
@@ -47,6 +60,8 @@ class Assembler(Rows):
     tables: list[npt.NDArray[np.int64]] = field(default_factory=list)
     named_tables: dict[str, int] = field(default_factory=dict)
     rings: list[tuple[int, int]] = field(default_factory=list)  # (capacity, width)
+    controllers: list[Controller] = field(default_factory=list)  # of DRAM
+    _first: dict[str, int] = field(default_factory=dict)  # by name, the number of the first of its controllers
     _slots: set[int] = field(default_factory=set)
     _kept: dict[object, list[HoldSlot]] = field(default_factory=dict)
 
@@ -114,6 +129,7 @@ class Assembler(Rows):
         with self.scope():
             a, b, c = self.at(server, member), self.operand(units), self.operand(key)
             self.emit(engine.TAKE, a, b, c, slot=slot)
+        self.holding[slot] = server
         return HoldSlot(slot)
 
     def take_at(self, place: tuple[int, int], key: Operand = 0) -> HoldSlot:
@@ -132,6 +148,7 @@ class Assembler(Rows):
             for a in members:
                 holds.append(HoldSlot(self._new_slot()))
                 self.emit(engine.TAKE, a, (1, 0), slot=holds[-1].slot)
+        self.holding.update({hold.slot: server for hold, (server, _) in zip(holds, parts, strict=True)})
         return holds
 
     def grab(self, variable: Variable, places: Sequence[tuple[int, int]], most: Operand) -> None:
@@ -146,6 +163,7 @@ class Assembler(Rows):
         """Give back what is held."""
         self._slots.discard(hold.slot)
         self.emit(engine.GIVE, slot=hold.slot)
+        self.holding.pop(hold.slot, None)
 
     def keep(self, key: object, hold: HoldSlot) -> None:
         """Keep a hold for another visit, under a name or any other key."""
@@ -196,11 +214,13 @@ class Assembler(Rows):
         self.jump(after)
         self.place(begin)
         slots, self._slots = self._slots, set() if hold is None else {0}
+        moved = None if hold is None else self.holding.pop(hold.slot, None)
+        holding, self.holding = self.holding, {} if moved is None else {0: moved}
         outer, self.outlives = self.outlives, self.outlives or mode == engine.DETACHED
         with self.scope():
             yield None if hold is None else HoldSlot(0)
             self.emit(engine.END)
-        self._slots, self.outlives = slots, outer
+        self._slots, self.outlives, self.holding = slots, outer, holding
         self.place(after)
 
     def try_take(self, server: str, otherwise: Label, member: Operand = 0, units: Operand = 1) -> HoldSlot:
@@ -208,6 +228,7 @@ class Assembler(Rows):
         slot = self._new_slot()
         with self.scope():
             self.emit(engine.TRY, self.at(server, member), self.operand(units), target=otherwise, slot=slot)
+        self.holding[slot] = server
         return HoldSlot(slot)
 
     def priority(self, value: Operand) -> Variable:
@@ -266,6 +287,25 @@ class Assembler(Rows):
         self.rings.append((capacity, width))
         return len(self.rings) - 1
 
+    def dram(self, name: str, made: Callable[[], Sequence[Controller]]) -> int:
+        """Return the number of the first DRAM controller of a resource; the first call makes them."""
+        if name not in self._first:
+            self._first[name] = len(self.controllers)
+            self.controllers += made()
+        return self._first[name]
+
+    def ask(self, controller: Operand, bank: Operand, row: Operand, bursts: Operand, write: bool) -> None:
+        """Have a DRAM controller serve an access: wait for its data, or (buffered write) for its entry."""
+        number = Variable("bursts")
+        with self.scope():
+            value = expression(bursts)
+            one = isinstance(value, Constant) and value.value == 1
+            if not one:
+                self.let(number, bursts)
+            slot = -1 if one else self.operand(number)[1]
+            places = (self.operand(one) for one in (controller, bank, row))
+            self.emit(engine.ASK, *places, slot=slot, x=int(write))
+
     def push(self, ring: tuple[int, int], values: Sequence[Operand]) -> None:
         """Append a message (with the time of birth) to a ring, an operand; a full one ends the run with an error."""
         with self.scope():
@@ -286,10 +326,11 @@ class Assembler(Rows):
     def token(self) -> Iterator[None]:
         """Emit what tokens do that start at a label inside (by FORK, without a hold); they end behind it."""
         slots, self._slots = self._slots, set()
+        holding, self.holding = self.holding, {}
         with self.scope():
             yield
             self.emit(engine.END)
-        self._slots = slots
+        self._slots, self.holding = slots, holding
 
     def in_a_row(self, values: Sequence[Operand]) -> int | None:
         """Return the first register of values that are variables in registers one after the other, else None."""

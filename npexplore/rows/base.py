@@ -60,6 +60,8 @@ class EngineRow:
     target: Label | None = None
     source: str | None = None
     place: str = ""
+    held: str = ""  # the server that was taken last and is still held
+    polls: bool = False  # a TRY that is repeated until it succeeds
 
 
 class Scope:
@@ -87,6 +89,7 @@ class Rows:
     counters: list[str] = field(default_factory=list)
     named: dict[str, int] = field(default_factory=dict)  # globals by name
     place_name: str = ""  # the visit that rows belong to, for messages
+    holding: dict[object, str] = field(default_factory=dict)  # servers held, in order of their takes
     _below: dict[Variable, int] = field(default_factory=dict)  # variables known to be in [0, limit)
     _registers: dict[Variable, int] = field(default_factory=dict)
     _free: list[int] = field(default_factory=lambda: list(range(engine.REGISTERS - 1, 0, -1)))
@@ -195,7 +198,8 @@ class Rows:
         source: str | None = None,
     ) -> None:
         """Append one row."""
-        self.rows.append(EngineRow([op, *a, *b, *c, 0, slot, x, y, z], target, source, self.place_name))
+        held = next(reversed(self.holding.values()), "")
+        self.rows.append(EngineRow([op, *a, *b, *c, 0, slot, x, y, z], target, source, self.place_name, held))
 
     def place(self, label: Label) -> None:
         """Let a label stand for the next row."""

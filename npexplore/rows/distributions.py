@@ -34,7 +34,7 @@ class Distribution(Record, frozen=True, tag_field="distribution", metaclass=_Abs
         return self.moments()[0]
 
     def check(self, place: str) -> None:
-        """Raise InputError naming the place and the value that cannot be."""
+        """Raise InputError, naming the place, for a value outside its range."""
         positive(f"{place}: mean", self.moments()[0])
 
 
@@ -155,7 +155,7 @@ class Arrivals(Record, frozen=True, tag_field="process"):
     rate: float
 
     def check(self, place: str) -> None:
-        """Raise InputError naming the place and the value that cannot be."""
+        """Raise InputError, naming the place, for a value outside its range."""
         positive(f"{place}: rate", self.rate)
 
     def dispersion(self) -> float:

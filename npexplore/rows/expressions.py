@@ -40,6 +40,7 @@ CONDITIONS: dict[str, Callable[[Any, Any], Any]] = {
     "ge": np.greater_equal,
     "gt": np.greater,
 }
+OPPOSITE = {"lt": "ge", "le": "gt", "eq": "ne", "ne": "eq", "ge": "lt", "gt": "le"}
 
 
 class Expression:
@@ -153,6 +154,11 @@ class Condition:
 
     def __bool__(self) -> bool:
         raise ModelError("a condition on a packet was used in Python's own `if`; record m.branch(...) instead")
+
+
+def opposite(condition: Condition) -> Condition:
+    """Return the condition that holds where this one does not."""
+    return Condition(OPPOSITE[condition.name], condition.left, condition.right)
 
 
 def expression(value: Operand) -> Expression:

@@ -9,6 +9,20 @@ Role = Literal["queue", "limit", "pool", "hidden"]
 
 
 @dataclass(frozen=True)
+class Polls:
+    """How those who wait for a server look again: a visit of another `server`, then a gap.
+
+    in_turn: whether only the first of them gets it; who got it makes `woken` visits more, woken_s beside each.
+    """
+
+    server: str
+    gap_s: float
+    in_turn: bool
+    woken: int = 0
+    woken_s: float = 0.0
+
+
+@dataclass(frozen=True)
 class Server:
     """One engine resource, or `members` alike ones (banks, engines), each with `units` places.
 
@@ -25,8 +39,15 @@ class Server:
     start: int | None = None  # free units at time 0, if not all of them
     wake_s: float = 0.0  # a service that ends while others wait takes so much longer,
     per_waiter_s: float = 0.0  # and so much for each of them
+    polled: Polls | None = None  # what those who wait do meanwhile
     unsolvable: str | None = None  # why no queueing model describes waiting here
     approximation: str | None = None  # what a queueing solver takes it for
     labels: tuple[str, ...] = ()  # what members are called in messages, if not by their number
     kept_waiting: bool = False  # its holder keeps it while it waits for the next: a link of a blocked worm
+    told: str = ""  # what it means to wait here for ever; where a run stands still, who does is named first
     refilled_by: str | None = None  # semaphore: the server whose holder (of the same member) puts its units back
+
+
+def place_of(server: Server) -> str:
+    """Return the name under which the time of packets at a server counts: links of a network are one place."""
+    return server.name.partition(".")[0] if server.kept_waiting else server.name

@@ -2,5 +2,6 @@
 
 design   clusters of engines, arbiters, memory channels, body buffer, reorder queue
 steps    the router as a step program: what an engine and its accelerators do with a packet
+tables   updates of routes by control packets, caches in clusters
 traffic  a router's tables, frames of each kind, and the steps that they take
 """

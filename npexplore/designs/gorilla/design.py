@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from npexplore.designs.base import Design
-from npexplore.designs.gorilla.traffic import FRAME, WORD, header_words, lowered, traffic
+from npexplore.designs.gorilla.traffic import FRAME, WORD, cached_share, header_words, in_frames, lowered, traffic
 from npexplore.errors import ModelError
 from npexplore.machine.machine import Machine, Pool, Start
 from npexplore.machine.parameters import Parameters
@@ -25,6 +25,7 @@ from npexplore.machine.resources import (
     FifoServer,
     Processor,
     ReorderQueue,
+    TokenChannel,
 )
 from npexplore.machine.resources.arbiter import Discipline as Order
 from npexplore.machine.resources.base import Resource
@@ -32,7 +33,7 @@ from npexplore.machine.resources.ingress import Ingress
 from npexplore.machine.resources.processor import Discipline
 from npexplore.machine.step_programs import Lowered
 from npexplore.machine.step_programs.paths import End
-from npexplore.rows.expressions import Expression, Operand
+from npexplore.rows.expressions import Expression, Operand, expression
 
 TICKS_A_CYCLE = 3000  # a read of the memory takes 1000 (QDRII) or 500 (QDRII+)
 SCHEDULERS: Mapping[str, Discipline] = {
@@ -65,7 +66,7 @@ def delays(p: Parameters) -> dict[str, float]:
 
 def mean_delays(p: Parameters) -> dict[str, float]:
     """Return the same where a cache answers some lookups."""
-    found, hits = delays(p), float(p.cache_hits)
+    found, hits = delays(p), cached_share(p)
     return found | {name: hits * p.label_cycles + (1 - hits) * found[name] for name in ("lookup4", "lookup6")}
 
 
@@ -113,6 +114,13 @@ def build(p: Parameters) -> Machine:
         ),
         FifoServer("qdr_write", 1 / reads_per_s(p), members=channels_of(p)),
     ]  # fmt: skip
+    if p.crossing == "tokens":
+        resources.append(
+            TokenChannel(
+                "crossing", reads_per_s(p), depth=round(reads_per_s(p) * cycle), edge="aligned",
+                clock_hz=p.core_mhz * 1e6, members=channels_of(p),
+            )
+        )  # fmt: skip
     start = Start("random", cycle * max(1.0, residence_cycles(p, found)[1]))
     work = found.record(compute(p), visit(p, found), _end(p))
     if ideal:
@@ -177,7 +185,10 @@ def visit(p: Parameters, found: Lowered) -> Callable[[Recorder, str, Mapping[str
 
     def memory(m: Recorder, name: str, reads: Operand) -> None:
         """A channel in turn, as many reads as it takes, then what is left of the delay."""
-        m.qdr.request(requester=m.home, grants=reads, member=m.turn(channels_of(p), f"{name} channel"))
+        channel = m.turn(channels_of(p), f"{name} channel")
+        m.qdr.request(requester=m.home, grants=reads, member=channel)
+        if p.crossing == "tokens":
+            m.crossing.take(tokens=reads, member=channel)
         m.wait.wait(seconds=max(0.0, delay[name] * cycle - most(reads) * read))
 
     def count(m: Recorder, used: Mapping[str, Operand]) -> None:
@@ -202,11 +213,11 @@ def visit(p: Parameters, found: Lowered) -> Callable[[Recorder, str, Mapping[str
                     memory(m, "lookup4", 1)
             elif reads:
                 memory(m, "lookup4", reads)
-        elif name.startswith("lookup") and p.cache_hits:
-            with m.branch(float(p.cache_hits), "route is cached"):
-                m.wait.wait(seconds=p.label_cycles * cycle)
-            with m.otherwise():
+        elif name.startswith("lookup") and p.cache_entries:
+            with m.branch(expression(reads) > 0, "route is not cached"):
                 memory(m, name, reads)
+            with m.otherwise():
+                m.wait.wait(seconds=p.label_cycles * cycle)
         else:
             memory(m, name, reads)
         if used.get("writes"):
@@ -217,14 +228,14 @@ def visit(p: Parameters, found: Lowered) -> Callable[[Recorder, str, Mapping[str
 
 
 def _end(p: Parameters) -> End:
-    """Return what happens behind the last step: a control packet has the tables written through the data path.
+    """Return what happens behind the last step: a control packet has changed the tables, through the data path.
 
-    The thread waits until its words are written: more of them than the channels take hold packets back.
+    The thread waits until the changed words are written: more of them than the channels take hold packets back.
     """
 
-    def end(m: Recorder, step: str) -> None:
-        if step == "control" and p.update_writes:
-            with m.loop(p.update_writes):
+    def end(m: Recorder, packet: Packet, step: str) -> None:
+        if step == "control" and p.update_routes:
+            with m.loop(packet.update_words):
                 m.qdr_write.serve(member=m.turn(channels_of(p), "update channel"))
 
     return end
@@ -248,15 +259,15 @@ def _alone(p: Parameters, work: Callable[[Recorder, Packet], None]) -> Callable[
     inner = _held(p, work)
 
     def program(m: Recorder, packet: Packet) -> None:
-        m.receive.free(bytes=_units(p, packet) * FRAME)
+        m.receive.free(bytes=packet.packet_bytes)
         inner(m, packet)
 
     return program
 
 
-def _units(p: Parameters, packet: Packet) -> Operand:
+def _units(packet: Packet) -> Operand:
     """Return the 64-byte units of a frame."""
-    return 1 if p.frames == "minimum" else packet.units
+    return packet.units if "units" in packet else 1
 
 
 def _through(units: Operand, m: Recorder, serve: Callable[[], None]) -> None:
@@ -272,10 +283,9 @@ def _split(p: Parameters) -> Callable[[Recorder, Packet], None]:
     """Return the pre-processor: a body to the buffer, a header to a cluster's FIFO with its place in the order."""
 
     def program(m: Recorder, packet: Packet) -> None:
-        units = _units(p, packet)
-        _through(units, m, m.pre.serve)
+        _through(_units(packet), m, m.pre.serve)
         m.bodies.take(count=packet.body_words)
-        m.receive.free(bytes=units * FRAME)
+        m.receive.free(bytes=packet.packet_bytes)
         ticket: Operand = m.order.enter() if p.reorder == "on" else 0
         m.fifo.put(ticket=ticket)
 
@@ -291,7 +301,7 @@ def _in_order(p: Parameters, work: Callable[[Recorder, Packet], None]) -> Callab
         with m.fork():
             if p.reorder == "on":
                 m.order.leave(ticket=packet.ticket)
-            _through(_units(p, packet), m, m.post.serve)
+            _through(_units(packet), m, m.post.serve)
             m.bodies.give(count=packet.body_words)
 
     return program
@@ -299,4 +309,4 @@ def _in_order(p: Parameters, work: Callable[[Recorder, Packet], None]) -> Callab
 
 def gorilla() -> Design:
     """Return Gorilla with its published parameters, as 16-6-4 at 200 Mpps of IPv4."""
-    return Design.of("gorilla", build, traffic)
+    return Design.of("gorilla", build, traffic, in_frames)

@@ -8,6 +8,7 @@ levels (every lookup reads all of them: the paper provides for that) or of a rea
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -16,6 +17,7 @@ import numpy.typing as npt
 from npexplore.designs.gorilla.steps import Box, accelerators, engine_program, forward
 from npexplore.designs.gorilla.steps.accelerators import MEMORY
 from npexplore.designs.gorilla.steps.bodies import split
+from npexplore.designs.gorilla.tables import RouteCaches, changes
 from npexplore.errors import InputError
 from npexplore.golden.ethernet import ETHERNET, IPV4_TYPE
 from npexplore.golden.ipv4.addresses import prefix_text
@@ -34,6 +36,7 @@ from npexplore.machine.workload import Workload
 FRAME, NETWORK = 64, 64 - ETHERNET  # bytes of a minimum-size frame as the paper counts, and of the packet in it
 CHECK, LARGEST, WORD = 4, 1518, 16  # frame check, the largest frame, the scratchpad's width in bytes
 PORTS, ROWS, ROUTES, LABELS = 4, 240, 64, 16
+WARM = 8  # rounds of ROWS packets through the caches, of which the last is simulated
 FAR6 = 0x2002  # first bits of what is routed beyond the links
 PEER = bytes.fromhex("020000000100")
 MIXES: Mapping[str, Sequence[str]] = {
@@ -136,13 +139,16 @@ def traces(p: Parameters) -> list[Trace]:
     """Run the step program on the frames that the parameters ask for."""
     counting = p.flow_counting == "on"
     both = p.source_lookup == "always" or (p.source_lookup == "with_counting" and counting)
-    chip = p.first_level == "chip"
-    return list(_traces(p.proto, counting, both, p.addresses, p.label_tables, p.exceptions, p.controls, chip))
+    chip, updates = p.first_level == "chip", int(p.update_routes) if p.controls else 0
+    caches = (int(p.cache_entries), int(p.clusters)) if p.cache_entries else (0, 1)
+    return list(
+        _traces(p.proto, counting, both, p.addresses, p.label_tables, p.exceptions, p.controls, chip, updates, caches)
+    )
 
 
 def traces_of(mix: str, counting: bool = False) -> tuple[Trace, ...]:
     """Return what the program does to packets of a mix, destinations alone looked up without counting."""
-    return _traces(mix, counting, counting, "deep", "warm", 0.0, 0.0, False)
+    return _traces(mix, counting, counting, "deep", "warm", 0.0, 0.0, False, 0, (0, 1))
 
 
 def most_and_fewest_calls() -> tuple[int, int]:
@@ -160,19 +166,31 @@ def most_and_fewest_calls() -> tuple[int, int]:
 @lru_cache(maxsize=64)
 def _traces(
     mix: str, counting: bool, both: bool, addresses: str, labels: str, exceptions: float, controls: float,
-    chip: bool,
+    chip: bool, updates: int, caches: tuple[int, int],
 ) -> tuple[Trace, ...]:  # fmt: skip
+    """Run frames one after the other: control packets change routes, which those behind them find changed.
+
+    caches: entries of a cluster's cache, and clusters, to which frames go in turn.
+    """
     tables, rng = box(addresses, both, labels), np.random.default_rng(2)
     program, units = engine_program(tables, counting=counting), dict(accelerators(tables))
     for name in ("lookup4", "lookup6") if chip else ():
         units[name] = _without_first_read(units[name])
-    found = []
-    for k, kind in enumerate(kinds(mix)):
-        made = frame(kind, tables, rng, 1 if _every(k, exceptions) else 64)
+    near = RouteCaches(*caches)
+    for name in ("lookup4", "lookup6") if caches[0] else ():
+        units[name] = near.in_front_of(units[name])
+    known = box(addresses, both, labels) if updates else tables  # senders know no change
+    updated, found = changes(tables, updates), []
+    for k, kind in enumerate(kinds(mix) * (WARM if caches[0] else 1)):
+        made, near.cluster = frame(kind, known, rng, 1 if _every(k, exceptions) else 64), k % caches[1]
         if _every(k + 2, controls):
             made = made[:12] + IPV4_TYPE + write_packet(0x14000001, 0x0A000001, bytes(NETWORK - 20))
-        found.append(forward(program, units, 0, made))
-    return tuple(found)
+        trace = forward(program, units, 0, made)
+        trace.context.update_words = 0
+        if trace.context.left_to_control:
+            trace.context.update_words = next(updated)
+        found.append(trace)
+    return tuple(found[-ROWS:])
 
 
 def _without_first_read(unit: Callable[..., Answer]) -> Callable[..., Answer]:
@@ -212,17 +230,42 @@ def frame_bytes(p: Parameters) -> npt.NDArray[np.int64]:
 
 
 def lowered(p: Parameters) -> Lowered:
-    """Return the paths of the traffic that the parameters ask for."""
-    return lower(traces(p))
+    """Return the paths of the traffic that the parameters ask for, with the words that control packets write."""
+    ran = traces(p)
+    found = lower(ran)
+    if not p.controls:
+        return found
+    return replace(found, columns={**found.columns, "update_words": np.array([t.context.update_words for t in ran])})
+
+
+def cached_share(p: Parameters) -> float:
+    """Return the share of route lookups that caches answer; 0 without them."""
+    if not p.cache_entries:
+        return 0.0
+    calls = [call for trace in traces(p) for call in trace.calls if call.accelerator in ("lookup4", "lookup6")]
+    return sum(not call.used[MEMORY] for call in calls) / len(calls) if calls else 0.0
 
 
 def traffic(p: Parameters) -> Workload:
     """Return the workload: what the program does to each packet, at the offered rate (0: as fast as they are taken)."""
-    found, sizes = lowered(p), frame_bytes(p)
-    bodies = sizes - np.array([header_bytes(kind) for kind in kinds(p.proto)])
-    columns = {"packet_bytes": sizes - ETHERNET, "body_words": -(-bodies // WORD), **found.columns}
-    if p.frames != "minimum":
-        columns["units"] = -(-sizes // FRAME)
+    sizes = frame_bytes(p)
     named = f"{FRAME}-byte" if p.frames == "minimum" else str(p.frames)
-    load = Workload(f"{p.proto}, {named} frames", columns)
+    load = _with_paths(p, Workload(f"{p.proto}, {named} frames", {"packet_bytes": sizes - ETHERNET}), sizes)
     return load.with_arrivals(p.arrivals, p.rate_mpps * 1e6) if p.rate_mpps else load
+
+
+def in_frames(p: Parameters, load: Workload) -> Workload:
+    """Return packets in frames of at least 64 bytes, of the kinds of traffic in turn, with what the program does."""
+    load = load.repeated(ROWS)
+    return _with_paths(p, load, np.maximum(load.packet_bytes + ETHERNET + CHECK, FRAME))
+
+
+def _with_paths(p: Parameters, load: Workload, sizes: npt.NDArray[np.int64]) -> Workload:
+    """Return packets in frames of so many bytes with the columns of the step program's paths."""
+    n = len(sizes)
+    bodies = sizes - np.resize([header_bytes(kind) for kind in kinds(p.proto)], n)
+    columns = {"packet_bytes": load.packet_bytes, "body_words": -(-bodies // WORD)}
+    columns |= {name: np.resize(column, n) for name, column in lowered(p).columns.items()}
+    if sizes.max() > FRAME:
+        columns["units"] = -(-sizes // FRAME)
+    return replace(load, columns=columns)

@@ -9,6 +9,7 @@ same for every packet (policer, marker, route, queues) runs once.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -24,13 +25,14 @@ from npexplore.golden.schedule.priority_drr import PriorityDeficitRoundRobin, ha
 from npexplore.golden.token_rate import TokenRate
 from npexplore.golden.work import INSTRUCTIONS, Meter, Work
 from npexplore.machine.parameters import Parameters
-from npexplore.machine.workload import Workload
+from npexplore.machine.workload import CLASS, Workload
 
 BURST_WORDS = 8  # of one SRAM access: the transfer registers that a thread has for reads
 ROWS = 64  # packets of a fast Ethernet port before the sequence begins anew
 GIGABIT_PORT = 8
 STEP = 64  # parts of a cycle in the column `step`
 CLASSES = ("ef", "af1", "af2", "af3", "af4", "be")  # queues of a port
+FLOWS = 4  # of Figs. 7 and 8: one of each of the first classes
 MARK_ALU = 6  # code point into the word, checksum by RFC 1624: add, complement, fold
 
 
@@ -85,6 +87,13 @@ def _enqueued(descriptor_words: int) -> Work:
     return meter.work
 
 
+def scanned() -> Work:
+    """Return what one more queue costs that a transmitter examines on its way down the classes."""
+    first, second = _dequeued(0), _dequeued(1)
+    more = {name: times - first.instructions.get(name, 0) for name, times in second.instructions.items()}
+    return Work(second.accesses[: len(second.accesses) - len(first.accesses)], more)
+
+
 def _dequeued(number: int) -> Work:
     """Take a packet from queue `number` of a port whose other queues are empty and whose quanta last."""
     queues = PriorityDeficitRoundRobin(halving_quanta(len(CLASSES), 1518))
@@ -121,18 +130,40 @@ def receivers_of(p: Parameters) -> tuple[list[int], int, int]:
     return ports, sum(share[2:]), max(engines - 2, 0)
 
 
-def packet_rate(p: Parameters, mbps: float) -> float:
-    """Return the packets a second that fill a wire."""
-    return float(mbps * 1e6 / (8 * (p.packet_bytes + p.gap_bytes)))
+def packet_rate(p: Parameters, mbps: float, packet_bytes: float) -> float:
+    """Return the packets a second, of a mean length, that fill a wire."""
+    return float(mbps * 1e6 / (8 * (packet_bytes + p.gap_bytes)))
 
 
 def own_workload(p: Parameters) -> Workload:
     """Return packets for every port at work, at `load` of its line, merged in order of time."""
+    made = over_ports(p, Workload("", {"packet_bytes": np.full(1, p.packet_bytes, dtype=np.int64)}))
+    return replace(
+        made, name=f"{p.packet_bytes}-byte packets to {len(port_rates(p, p.packet_bytes))} ports",
+        note=f"periodic, {100 * p.load:g} % of the rate of fast Ethernet ports",
+    )  # fmt: skip
+
+
+def port_rates(p: Parameters, packet_bytes: float) -> dict[int, float]:
+    """Return the packets a second that come to each port at work; raises ModelError."""
     ports, gigabit, _ = receivers_of(p)
-    line = packet_rate(p, p.fe_mbps)
-    rates = dict.fromkeys(ports, p.load * line)
+    if p.traffic == "classes" and (len(ports) != FLOWS or gigabit or p.rules < FLOWS):
+        raise ModelError(
+            f"traffic by classes needs {FLOWS} receivers and at least as many rules, got {p.receivers} and {p.rules}"
+        )
+    rates = dict.fromkeys(ports, p.load * packet_rate(p, p.fe_mbps, packet_bytes))
     if gigabit:
-        rates[GIGABIT_PORT] = p.gbe_load * packet_rate(p, p.gbe_mbps)
+        rates[GIGABIT_PORT] = p.gbe_load * packet_rate(p, p.gbe_mbps, packet_bytes)
+    return rates
+
+
+def over_ports(p: Parameters, load: Workload) -> Workload:
+    """Return packets in turn over the ports at work, by the rates of these, with the work that each causes.
+
+    Saturated ones come periodically, at `load` of each port's line.
+    """
+    mean = load.mean_packet_bytes
+    rates, line = port_rates(p, mean), packet_rate(p, p.fe_mbps, mean)
     span = ROWS / line
     times, numbers = [], []
     for k, (number, rate) in enumerate(rates.items()):
@@ -140,16 +171,24 @@ def own_workload(p: Parameters) -> Workload:
         times.append((np.arange(count) + (k + 0.5) / len(rates)) / rate)
         numbers.append(np.full(count, number, dtype=np.int64))
     port = np.concatenate(numbers)[np.argsort(np.concatenate(times), kind="stable")]
+    load = load.repeated(len(port))
+    port = np.resize(port, len(load.packet_bytes))
     columns = {
-        "packet_bytes": np.full(len(port), p.packet_bytes, dtype=np.int64),
+        "packet_bytes": load.packet_bytes,
         "port": port_number(p, port),
         "out": np.where(port == GIGABIT_PORT, 0, (port + 1) % GIGABIT_PORT),
     }
+    flow = None
+    if p.traffic == "classes":
+        flow = np.searchsorted(list(rates), port)
+        columns |= {CLASS: flow, "out": np.zeros_like(port)}
     if p.service == "diffserv":
-        columns |= classified(p, len(port))
-    return Workload(
-        f"{p.packet_bytes}-byte packets to {len(rates)} ports", columns, arrivals="periodic",
-        rate_pps=sum(rates.values()), note=f"periodic, {100 * p.load:g} % of the rate of fast Ethernet ports",
+        columns |= classified(p, matched(p, len(port)) if flow is None else flow)
+    arrivals, rate_pps = load.arrivals, load.rate_pps
+    if arrivals == "saturated":
+        arrivals, rate_pps = "periodic", sum(rates.values())
+    return replace(
+        load, columns=columns, arrivals=arrivals, rate_pps=rate_pps,
         assumption="one flow a rule; packets match the rule that `match` says; the flows of a port leave by one port",
     )  # fmt: skip
 
@@ -160,13 +199,13 @@ def port_number(p: Parameters, port: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.where(port == GIGABIT_PORT, bound, port)
 
 
-def classified(p: Parameters, count: int) -> dict[str, NDArray[np.int64]]:
-    """Return the columns of the classifier's work for so many packets.
+def classified(p: Parameters, matching: NDArray[np.int64]) -> dict[str, NDArray[np.int64]]:
+    """Return the columns of the classifier's work for packets that match these rules.
 
     By table: reads of `words` words, and reads of one word more (`long`); `step` is the cycles of an access.
     """
     chosen = classifier(p.classifier, p.rules, p.vector_reading)
-    rules, back = np.unique(matched(p, count), return_inverse=True)
+    rules, back = np.unique(matching, return_inverse=True)
     found = chosen.work_many(headers_within(chosen.rules, len(rules), seed=1, row=rules))
     own = {name: found[name] for name in found.columns if name in INSTRUCTIONS}
     accesses = found["memory"]

@@ -34,9 +34,16 @@ def dram(p: Parameters) -> Dram:
     return Dram(
         "dram", timing, banks=p.banks, bus_bytes_per_s=p.bus_bits / 8 * p.bus_clock_mhz * 1e6,
         overhead_bytes=p.bus_overhead_bytes, slots=p.dram_slots, quantum_bytes=p.quantum_bytes, wide_bytes=p.cell_bytes,
-        options=options, queue_limit=p.back_pressure_threshold if p.back_pressure == "on" else None,
-        bus_bits=p.bus_bits,
+        options=options, bus_bits=p.bus_bits, **back_pressure(p),
     )  # fmt: skip
+
+
+def back_pressure(p: Parameters) -> dict[str, int]:
+    """Return how the controller holds requests back: at how many its almost-full signal comes, and goes."""
+    if p.back_pressure == "off":
+        return {}
+    limit = p.back_pressure_threshold
+    return {"queue_limit": limit, "queue_resume": min(p.back_pressure_resume, limit - 1)}
 
 
 def scratch_bytes_needed(p: Parameters) -> int:
@@ -92,6 +99,15 @@ def banks(m: Recorder, p: Parameters) -> Callable[[Operand], Operand]:
     if p.placement == "access":
         return lambda cell: m.draw(p.banks, "bank")
     first = m.draw(p.banks, "bank")
+    if p.placement == "first_cell":
+
+        def bank(cell: Operand) -> Operand:
+            if isinstance(cell, int):
+                return first
+            other = m.draw(p.banks, "bank")
+            return m.let(first + (other - first) * m.let(minimum(cell, 1)))
+
+        return bank
     if p.placement == "packet":
         return lambda cell: first
     return lambda cell: (first + cell) % p.banks
@@ -129,6 +145,9 @@ def forward(p: Parameters) -> Callable[[Recorder, Packet], None]:
         with m.loop(cells) as i:
             move(i, "write")
         (m.scratch if p.scheme != "base" else m.dram).read(**at_header(p, header, bank))
+        if p.long_header_reads > 1:
+            with m.branch(cells > 1), m.loop(p.long_header_reads - 1):
+                (m.scratch if p.scheme != "base" else m.dram).read(**at_header(p, header, bank))
         m.me.compute(cycles=per_packet)  # TTL, checksum, descriptor, enqueue
         m.hash.serve()
         m.sram.read(bytes=WORD * p.sram_lookup_words)

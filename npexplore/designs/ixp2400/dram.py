@@ -1,37 +1,46 @@
-"""The IXP2400's packet buffer alone: a window of accesses, narrow and wide, reads and writes (Sec. 4.1, Fig. 9)."""
+"""The IXP2400's packet buffer alone: a window of accesses, narrow and wide, reads and writes (Sec. 4.1, Fig. 9).
+
+Its own accesses are a mix of two sizes; a trace of accesses (`accesses`) may come in their place (Fig. 5).
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
 from npexplore.designs.base import Design
+from npexplore.designs.ixp2400.accesses import on_banks, read
 from npexplore.designs.ixp2400.design import dram
 from npexplore.machine.machine import Machine, Pool
 from npexplore.machine.parameters import Parameters
 from npexplore.machine.program import Packet, Recorder
 from npexplore.machine.resources.ingress import Ingress
 from npexplore.machine.workload import Workload
+from npexplore.rows.expressions import Operand
 
 STEPS = 1000  # accesses that stand for the mix of two sizes
+ROOM = 2**20  # bytes of requests that may wait for a place in the window; further ones are lost, and counted
 
 
 def build(p: Parameters) -> Machine:
     """Return the DRAM with `window` requesters, each with one access outstanding."""
 
     def access(m: Recorder, packet: Packet) -> None:
-        if p.pattern == "random":
+        m.receive.free(bytes=packet.packet_bytes)
+        if "bank" in packet:
+            bank: Operand = packet.bank
+        elif p.pattern == "random":
             bank = m.draw(p.banks, "bank")
         elif p.pattern == "in_turn":
             bank = m.turn(p.banks, "bank")
         else:
             bank = m.let(0, "bank")
-        with m.branch(float(p.read_share), "direction"):
+        with m.branch(packet.write == 0 if "write" in packet else float(p.read_share), "direction"):
             m.dram.read(bytes=packet.packet_bytes, bank=bank)
         with m.otherwise():
             m.dram.write(bytes=packet.packet_bytes, bank=bank)
 
     return Machine(
-        p.file.name, Pool("access", p.window, access), Ingress("receive", p.receive_buffer_bytes, p.quantum_bytes),
+        p.file.name, Pool("access", p.window, access), Ingress("receive", ROOM, p.quantum_bytes),
         {"dram": dram(p)}, counted="DRAM bytes", cell_bytes=p.quantum_bytes, facts=p,
     )  # fmt: skip
 
@@ -45,4 +54,4 @@ def accesses(p: Parameters) -> Workload:
 
 def ixp2400_dram() -> Design:
     """Return the DRAM with the parameters found for the IXP2400."""
-    return Design.of("ixp2400_dram", build, own=accesses)
+    return Design.of("ixp2400_dram", build, own=accesses, dress=on_banks, reader=read)

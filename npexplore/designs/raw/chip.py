@@ -1,7 +1,7 @@
 """The RAW chip under a layout: networks, tiles, DRAM ports and line cards as resources, and who is where on them.
 
-Terminals of the meshes: the tiles, then line cards in, line cards out, and packet buffers, in the order of the ports
-and of the layout file.
+Terminals of the meshes: the tiles, then line cards in, line cards out, packet buffers, and the table's DRAM, in the
+order of the ports and of the layout file.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ from npexplore.rows.expressions import Operand
 LARGEST = 1500  # bytes of the longest packet
 BURST = 64  # words that a simulation moves at once where nothing else can be in the way
 ENDLESS = 10**8  # bytes of a buffer that never fills: 250 ms of a line card
-MESSAGE_WORDS = {"port and address": 2, "verdict": 1, "address": 1}
+MESSAGE_WORDS = {"port and address": 2, "verdict": 1, "address": 1, "address and length": 2, "done": 1, "request": 1}
+NETWORKS = ("static1", "static2")
 Payload = Literal["memory", "card", "nowhere"]
 Write = Literal["dma", "line", "stream", "message"]
 WHEN_FULL: dict[str, Literal["stall", "drop", "credits"]] = {
@@ -86,25 +87,29 @@ class Chip:
         tiles = layout.grid.tiles
         self.pins = [layout.card(port, way).tile for way in ("in", "out") for port in self.ports]
         self.card_in, self.card_out, self.memory = tiles, tiles + len(self.ports), tiles + 2 * len(self.ports)
+        self.table = self.memory + len(layout.buffers)
         self.exits = [layout.card(port, "out").tile for port in self.ports]
-        self.streams: dict[str, list[int]] = {}  # numbers of the layout's streams in each resource
-        self._group()
+        self._programs()
+        self.networks = [name for name in NETWORKS if layout.on(name)]
 
-    def _group(self) -> None:
-        """Give each stream to a resource of its network in which it meets no other; one port's may meet."""
-        for k, stream in enumerate(self.layout.file.stream):
-            tiles = set(self.layout.trees[k].before)
-            names = (f"{stream.network}{letter}" for letter in "abcdefgh")
-            name = next(
-                n for n in names
-                if all(tiles.isdisjoint(self.layout.trees[other].before) for other in self.streams.get(n, []))
-            )  # fmt: skip
-            self.streams.setdefault(name, []).append(k)
+    def _programs(self) -> None:
+        """Refuse switch programs that wait for a stream on which this version sends nothing."""
+        file, sent = self.layout.file, set(self.layout.streams("header") + self.layout.streams("packet"))
+        if self.version.payload == "memory" and self.version.write != "message":
+            sent |= set(self.layout.streams("payload"))
+        for switch in file.switch:
+            for k in switch.turns:
+                if k not in sent:
+                    route = " > ".join(str(tile) for tile in self.layout.trees[k].before)
+                    raise ModelError(
+                        f"layout {file.name}: the switch of tile {switch.tile} waits for {self.layout.stream_name(k)} "
+                        f"on the route {route}, whose words never come: no payload is streamed to memory"
+                    )
 
     def path(self, stream: int) -> tuple[str, int]:
-        """Return the resource of a stream and its number there."""
-        name = next(name for name, members in self.streams.items() if stream in members)
-        return name, self.streams[name].index(stream)
+        """Return the static network of a stream and its number there."""
+        network = self.layout.file.stream[stream].network
+        return network, self.layout.on(network).index(stream)
 
     def header_path(self, pipeline: int) -> tuple[str, int]:
         """Return where the header of a pipeline's packets is broadcast."""
@@ -154,15 +159,54 @@ class Chip:
         """Reads that a line card has outstanding."""
         return int(self.p.outstanding_reads if self.version.pipelined else self.p.line_reads)
 
+    @cached_property
+    def controller_cycles(self) -> float:
+        """Cycles of a DRAM's controller in a transaction of a tile that counts as a miss of one word in Table 2.
+
+        Table 2 has the mean over tiles, so the mean way to the table's DRAM and back is not the controller's.
+        """
+        p = self.p
+        return float(max(p.lookup24_miss_cycles - p.lookup24_hit_cycles - self.miss_way, 0))
+
+    @cached_property
+    def miss_way(self) -> float:
+        """Cycles of a miss on an empty memory network: request and line, mean over the tiles that look up."""
+        table = self.layout.table
+        if table is None or not self.layout.file.pipeline:
+            return 0.0
+        away = [self.layout.grid.apart(pipeline.stages[0], table.tile) for pipeline in self.pipelines]
+        flits = 2 + MESSAGE_WORDS["request"] + self.line_words  # with a header word each
+        return float(flits + 2 * (self.p.hop_cycles * (2 + sum(away) / len(away)) - 1))
+
     @property
-    def shared_pins(self) -> bool:
-        """Whether reads and writes of a memory overlap but share its pins."""
-        return not self.version.full_duplex and self.p.half_duplex == "overlap"
+    def half_duplex(self) -> bool:
+        """Whether reads and writes of a memory share its pins."""
+        return not self.version.full_duplex
+
+    @property
+    def banks(self) -> int:
+        """Lines that the core of a DRAM has in hand: one a bank, or one at all (reads or writes, half duplex)."""
+        return 1 if self.half_duplex and self.p.half_duplex == "exclusive" else int(self.p.dram_banks)
 
     @property
     def writer(self) -> str:
-        """The server that a written line occupies."""
-        return "dram_write" if self.version.full_duplex or self.shared_pins else "dram_read"
+        """The server that a written line occupies: the core that reads too, or one of its own."""
+        return "dram" if self.p.dram_core == "shared" else "dram_write"
+
+    @property
+    def line_words(self) -> int:
+        """Words of a line."""
+        return int(self.p.line_bytes // self.p.word_bytes)
+
+    @property
+    def bus_cycles(self) -> float:
+        """Cycles of a line's words at the core: a word a cycle, or one in each direction where both go on at once."""
+        return self.line_words / (2 if self.version.full_duplex else 1)
+
+    @property
+    def opening_cycles(self) -> float:
+        """Cycles of a line at its bank beyond those of its words; a stream costs them once."""
+        return float(max(self.p.line_cycles - self.bus_cycles, 0))
 
     def resources(self) -> list[Resource]:
         """Return everything on the chip and at its pins."""
@@ -174,7 +218,7 @@ class Chip:
             LineCard("card", rate, ports=ports, buffer_bytes=room),
             FifoServer("feed", 0.0, members=ports),
             Delay("time"),
-            *(self._static(name, members) for name, members in self.streams.items()),
+            *(self._static(name) for name in self.networks),
         ]
         if not v.process:
             return found
@@ -185,20 +229,24 @@ class Chip:
         found += [
             BoundedQueue(f"queue{o}", p.queue_packets, when_full=when_full, credit_s=credit) for o in range(ports)
         ]
+        if v.payload == "memory" or self.layout.table is not None:
+            found.append(self._mesh("mdn"))
+        if self.layout.table is not None:
+            found.append(FifoServer("table", 0.0, members=self.banks))
+            found.append(FifoServer("table_bus", self.cycle * self.bus_cycles))
         if v.payload == "memory":
-            found += [self._mesh("mdn"), *self._memories()]
+            found += self._memories()
             found += [BufferPool(f"reads{o}", self.window) for o in range(ports)]
         return found
 
     def _memories(self) -> list[Resource]:
-        p, members = self.p, len(self.layout.buffers)
-        line = p.line_cycles * self.cycle
+        members = len(self.layout.buffers)
         found: list[Resource] = [
-            FifoServer(name, line, members=members) for name in dict.fromkeys(["dram_read", self.writer])
+            FifoServer(name, 0.0, members=members * self.banks) for name in dict.fromkeys(["dram", self.writer])
         ]
-        if self.shared_pins:
-            found.append(FifoServer("dram_pins", self.cycle * p.line_bytes / p.word_bytes, members=members))
-        return found
+        if self.version.write == "stream":
+            found.append(FifoServer("dram_stream", 0.0, members=members))
+        return [*found, FifoServer("dram_bus", self.cycle * self.bus_cycles, members=members)]
 
     def _on_tiles(self) -> dict[str, Any]:
         p, file = self.p, self.layout.file
@@ -206,10 +254,14 @@ class Chip:
 
     def _mesh(self, name: str) -> Mesh:
         pins = [*self.pins, *(memory.tile for memory in self.layout.buffers)]
+        pins += [] if self.layout.table is None else [self.layout.table.tile]
         return Mesh(name, fifo_depth=self.p.fifo_depth, ports=pins, **self._on_tiles())
 
-    def _static(self, name: str, members: Sequence[int]) -> StaticStreams:
-        """Return streams; the depth of FIFOs matters where targets stall, as tiles do and memories and cards do not."""
-        streams = [self.layout.file.stream[k] for k in members]
-        depth = self.p.fifo_depth if any(stream.carries == "header" for stream in streams) else BURST
-        return StaticStreams(name, paths=[s.routes for s in streams], fifo_depth=depth, **self._on_tiles())
+    def _static(self, network: str) -> StaticStreams:
+        """Return a network; FIFOs matter where targets stall, as tiles do and memories and cards do not."""
+        streams = [self.layout.file.stream[k] for k in self.layout.on(network)]
+        return StaticStreams(
+            network, paths=[s.routes for s in streams], crossings=True, turns=self.layout.turns(network),
+            fifo_depth=self.p.fifo_depth if any(s.carries == "header" for s in streams) else BURST,
+            change_cycles=round(self.p.switch_reset_cycles), **self._on_tiles(),
+        )  # fmt: skip

@@ -17,15 +17,16 @@ from typing import Literal
 from npexplore.designs.base import Design
 from npexplore.designs.raw.chip import MESSAGE_WORDS, Chip, Version, numbered
 from npexplore.designs.raw.files import NUMBER
-from npexplore.designs.raw.larger_layouts import scaled
+from npexplore.designs.raw.larger_layouts import crossing, scaled
 from npexplore.designs.raw.layouts import Layout, load_layout
-from npexplore.designs.raw.memory import REQUEST_WORDS, fetch, lines_of, write
-from npexplore.designs.raw.traffic import dressed
+from npexplore.designs.raw.memory import configure, fetch, lines_of, miss, write
+from npexplore.designs.raw.traffic import dressed, lookup_cycles
 from npexplore.errors import ModelError
 from npexplore.machine.machine import Machine, Pool
 from npexplore.machine.parameters import Parameters
 from npexplore.machine.program import Packet, Recorder
 from npexplore.machine.resources.ingress import Ingress
+from npexplore.machine.under_load import UnderLoad
 from npexplore.machine.workload import Workload
 from npexplore.rows.expressions import Operand, ceildiv, expression, maximum
 from npexplore.solve.prediction import Prediction
@@ -62,6 +63,8 @@ def version_of(p: Parameters) -> tuple[Version, Layout]:
         if name not in ("v3", "v3d"):
             raise ModelError(f"beyond 4 x 4 tiles only v3 and v3d are laid out, got {name} on {p.tiles}")
         return version, scaled(8, LARGER[p.tiles], "dynamic" if name == "v3d" else "static")
+    if p.layout.startswith("crossed"):
+        return version, crossing(p.layout == "crossed_in_turns")
     return version, load_layout(version.layout if p.layout == "own" else p.layout)
 
 
@@ -96,7 +99,7 @@ def null(chip: Chip, m: Recorder, packet: Packet) -> None:
     m.receive.free(bytes=size)
     feed = m.take("feed", member=port)
     words = m.let(ceildiv(size, chip.p.word_bytes), "words")
-    (name,) = chip.streams
+    (name,) = chip.networks
     getattr(m, name).stream(path=port, words=words)
     m.give(feed)
     m.card.send(bytes=size, member=port)
@@ -122,7 +125,7 @@ def pipeline(chip: Chip, m: Recorder, packet: Packet, k: int) -> None:
 
     def read(stage: int, words: int) -> None:
         if static:
-            getattr(m, streams).receive(tile=tile[stage], words=words)
+            getattr(m, streams).receive(tile=tile[stage], words=words, of=path)
         else:
             m.gdn.deliver(source=chip.card_in + port, target=tile[stage], words=header)
 
@@ -138,7 +141,7 @@ def pipeline(chip: Chip, m: Recorder, packet: Packet, k: int) -> None:
     def store() -> None:
         if v.payload == "memory":
             with m.branch(lines > 0):
-                write(chip, m, lines, k)
+                write(chip, m, lines, k, packet.bank)
 
     def look_up() -> None:
         read(0, header - early)
@@ -146,7 +149,9 @@ def pipeline(chip: Chip, m: Recorder, packet: Packet, k: int) -> None:
             store()  # stage 1 waits for the memory's answer before it tells the address
         if not static and p.replicates == "tile":
             replicate(chip, m, tile)
-        work(packet.lookup_cycles)
+        work(lookup_cycles(p, p.prefix, "hit"))
+        with m.loop(packet.misses):
+            miss(chip, m, tile[0], packet.bank)
         tell(0, MESSAGE_WORDS["port and address"])
 
     def verify() -> None:
@@ -163,6 +168,9 @@ def pipeline(chip: Chip, m: Recorder, packet: Packet, k: int) -> None:
     m.receive.free(bytes=size)
     feed = m.take("feed", member=port)
     two = [m.take("stage1", member=k), m.take("stage2", member=k)]
+    if v.payload == "memory" and v.write in ("stream", "message") and p.memory_manager != "free":
+        with m.branch(lines > 0):
+            configure(chip, m, k)
     busy = chip.results == "static"  # streams stand still until the results have passed
     with m.fork(None if busy else feed) as kept:
         if static:
@@ -208,7 +216,7 @@ def leave(chip: Chip, o: int, m: Recorder, packet: Packet) -> None:
     """Record stage 4 and the line card of output `o`: dequeue, fetch the payload, send."""
     p, header = chip.p, chip.header_words
     k, size, card = packet.pipeline, packet.packet_bytes, chip.card_out + o
-    lines = m.let(lines_of(chip, size), "lines")
+    lines = lines_of(chip, size)
     words = header + MESSAGE_WORDS["address"]
     deaf = m.take(f"gdn.out{chip.exits[o]}") if p.queue_full == "unasked" else None  # reads nothing meanwhile
     tile = m.take("stage4", member=o)
@@ -216,11 +224,11 @@ def leave(chip: Chip, o: int, m: Recorder, packet: Packet) -> None:
     m.gdn.deliver(source=chip.exits[o], target=card, words=words)
     m.give(tile)
     if chip.version.payload == "memory":
-        fetch(chip, m, o, lines, numbered(chip.buffers)(k))
+        fetch(chip, m, o, lines, numbered(chip.buffers)(k), packet.bank)
     else:
         with m.branch(lines > 0):
             source = chip.card_in + numbered(chip.port_of)(k)
-            m.gdn.deliver(source=card, target=source, words=REQUEST_WORDS)
+            m.gdn.deliver(source=card, target=source, words=MESSAGE_WORDS["request"])
             m.gdn.deliver(source=source, target=card, words=maximum(ceildiv(size, p.word_bytes) - header, 0))
     if deaf is not None:
         m.give(deaf)
@@ -235,11 +243,11 @@ def dress(p: Parameters, load: Workload) -> Workload:
     return dressed(p, load, len(chip.pipelines), len(chip.ports))
 
 
-def loops(p: Parameters, load: Workload) -> Prediction:
-    """Return the rate of the line cards' closed request loops (designs/raw/loops.py)."""
-    from npexplore.designs.raw import loops as request_loops
+def loops(p: Parameters, found: UnderLoad) -> Prediction:
+    """Return the queueing answer (designs/raw/queues.py)."""
+    from npexplore.designs.raw.queues import queues
 
-    return request_loops.loops(Chip(p, *version_of(p)), build(p), load)
+    return queues(Chip(p, *version_of(p)), found)
 
 
 def raw() -> Design:

@@ -1,8 +1,9 @@
-"""Layouts of larger RAW chips: Versions III and III.d with a pipeline for each column of tiles.
+"""Layouts made from others: larger chips with a pipeline for each column of tiles, and streams that cross.
 
     ports = columns x bands <= 2 x rows      (a packet buffer for each row's two ends)
 
-The paper stops at 4 x 4 tiles (Sec. 4); what is laid out here is checked by the same rules.
+The paper stops at 4 x 4 tiles and at streams that do not cross (Sec. 4); what is laid out here is checked by the same
+rules.
 """
 
 from __future__ import annotations
@@ -10,8 +11,45 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from npexplore.designs.raw.layouts import CardPins, Layout, LayoutFile, Memory, Pipeline, Stream, checked
+import msgspec
+
+from npexplore.designs.raw.layouts import (
+    CardPins,
+    Layout,
+    LayoutFile,
+    Memory,
+    Pipeline,
+    Stream,
+    Switch,
+    checked,
+    load_layout,
+)
 from npexplore.errors import ModelError
+
+CROSSED = {1: ("buffer_2", [13, 9, 5, 6, 7]), 2: ("buffer_1", [14, 10, 9, 8, 4])}  # by port: where its payload goes
+
+
+def crossing(in_turns: bool) -> Layout:
+    """Return Version III with the packet buffers of ports 1 and 2 swapped, so that their payloads cross at tile 9.
+
+    in_turns: its switch has a program, one payload of each port in turn (a static switch cannot look who is there);
+    else who comes first goes first.
+    """
+    file = load_layout("v2").file
+    home = {buffer: port for port, (buffer, _) in CROSSED.items()}
+    streams = [
+        msgspec.structs.replace(one, to=CROSSED[one.port][0], routes=[CROSSED[one.port][1]])
+        if one.carries == "payload" and one.port in CROSSED else one for one in file.stream
+    ]  # fmt: skip
+    met = [k for k, one in enumerate(streams) if one.carries == "payload" and one.port in CROSSED]
+    return checked(msgspec.structs.replace(
+        file, name="crossed", title="Version III with two payload streams that cross", stream=streams,
+        source="Sec. 4: static networks cannot be made to cross, since all operands must be there",
+        memory=[
+            msgspec.structs.replace(one, ports=[home[one.name]]) if one.name in home else one for one in file.memory
+        ],
+        crossings="allowed", switch=[Switch(tile=9, network="static2", turns=met)] if in_turns else [],
+    ))  # fmt: skip
 
 
 def scaled(

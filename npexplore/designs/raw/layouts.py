@@ -2,7 +2,8 @@
 
     tile     belongs to one stage of one pipeline;     pins: one device, or the two directions of a line card
     stream   a tree of neighbouring tiles from its port's line card to stages, a memory, or the line card out
-    network  streams of different ports share no link, no switch and no end (raw paper, Sec. 4: they must not cross)
+    network  streams of one port share links and switches, one message at a time; those of different ports cross only
+             where a layout says so (raw paper, Sec. 4: they must not), and never so that they stop each other for good
 
 What cannot be wired is refused when a layout is read, and the error names the tiles.
 """
@@ -19,7 +20,7 @@ import msgspec
 
 from npexplore.errors import InputError, ModelError, UnknownNameError
 from npexplore.machine.resources.grid import EAST, NORTH, SOUTH, WEST, Grid
-from npexplore.machine.resources.streams import Tree, tree_of
+from npexplore.machine.resources.routes import Tree, checked_turns, refuse_circles, tree_of
 from npexplore.paths import share
 from npexplore.reads import Read, note
 from npexplore.toml import decode
@@ -65,8 +66,20 @@ class Stream(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     to: str = ""
 
 
+class Switch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A switch program: the streams that a tile's switch passes in `turns`, a message of each, by their numbers."""
+
+    tile: int
+    network: Literal["static1", "static2"]
+    turns: list[int]
+
+
 class LayoutFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Schema of models/raw/*.toml. feed: headers reach the stages by static streams or by the dynamic network."""
+    """Schema of models/raw/*.toml. feed: headers reach the stages by static streams or by the dynamic network.
+
+    crossings: whether streams of different ports may meet on a network; in the order in which they come, or as a
+    `switch` has them in turns.
+    """
 
     name: str
     title: str
@@ -78,6 +91,8 @@ class LayoutFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     pipeline: list[Pipeline] = []
     stream: list[Stream] = []
     feed: Literal["static", "dynamic"] = "static"
+    crossings: Literal["refused", "allowed"] = "refused"
+    switch: list[Switch] = []
     assumption: str = ""
 
 
@@ -107,9 +122,31 @@ class Layout:
         return [memory for memory in self.file.memory if memory.use == "packets"]
 
     @cached_property
+    def table(self) -> Memory | None:
+        """The memory of the forwarding table; None where the layout places none."""
+        return next((memory for memory in self.file.memory if memory.use == "table"), None)
+
+    @cached_property
     def trees(self) -> list[Tree]:
         """The path of every stream."""
         return [tree_of(self.grid, k, stream.routes) for k, stream in enumerate(self.file.stream)]
+
+    def on(self, network: str) -> list[int]:
+        """Return the numbers of the streams of a network."""
+        return [k for k, stream in enumerate(self.file.stream) if stream.network == network]
+
+    def turns(self, network: str) -> list[list[int]]:
+        """Return the switch programs of a network as rows: tile, then positions in `on(network)`."""
+        mine = self.on(network)
+        return [
+            [one.tile, *(mine.index(k) if k in mine else len(mine) for k in one.turns)]
+            for one in self.file.switch if one.network == network
+        ]  # fmt: skip
+
+    def stream_name(self, number: int) -> str:
+        """Return what messages call a stream."""
+        stream = self.file.stream[number]
+        return f"stream {number} ({stream.carries} of port {stream.port})"
 
     def streams(self, carries: str) -> list[int]:
         """Return the numbers of the streams that carry something."""
@@ -163,7 +200,9 @@ def checked(file: LayoutFile) -> Layout:
     _pins(layout)
     _tiles(layout)
     _ends(layout)
-    _crossings(layout)
+    if file.crossings == "refused":
+        _crossings(layout)
+    _waits(layout)
     _connected(layout)
     return layout
 
@@ -261,6 +300,16 @@ def _crossings(layout: Layout) -> None:
                 f"layout {layout.file.name}: streams {other} (port {streams[other].port}) and {number} (port "
                 f"{streams[number].port}) cross on {key[0]}: both use {words}"
             )
+
+
+def _waits(layout: Layout) -> None:
+    """Refuse switches that wait for words that never come, and streams that stop each other for good."""
+    for network in ("static1", "static2"):
+        mine = layout.on(network)
+        trees, names = [layout.trees[k] for k in mine], [layout.stream_name(k) for k in mine]
+        subject = f"layout {layout.file.name}, {network}"
+        turns = checked_turns(subject, trees, layout.turns(network), names)
+        refuse_circles(subject, trees, names, turns)
 
 
 def _connected(layout: Layout) -> None:

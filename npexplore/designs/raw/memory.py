@@ -10,7 +10,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from npexplore.designs.raw.chip import Chip
+from npexplore.designs.raw.chip import MESSAGE_WORDS, Chip
+from npexplore.designs.raw.traffic import BANK, miss_cycles
 from npexplore.machine.machine import Machine, Pool
 from npexplore.machine.program import Packet, Recorder
 from npexplore.machine.resources.ingress import Ingress
@@ -18,8 +19,7 @@ from npexplore.machine.workload import Workload
 from npexplore.rows.expressions import Operand, Variable, ceildiv, maximum
 
 LINE_OVERHEAD = {"dma": 2, "line": 1, "message": 1}  # words of a line's write: address, and the bit mask of DMA
-REQUEST_WORDS = 1
-CARD, BUFFER = "card", "buffer"  # columns of a line's read
+CARD, BUFFER = "card", "buffer"  # columns of a line's read, with its bank
 
 
 def lines_of(chip: Chip, size: Operand) -> Operand:
@@ -28,54 +28,122 @@ def lines_of(chip: Chip, size: Operand) -> Operand:
     return ceildiv(rest, chip.p.line_bytes)
 
 
-def write(chip: Chip, m: Recorder, lines: Variable, pipeline: int) -> None:
-    """Record how a pipeline's payload gets into its packet buffer."""
+def configure(chip: Chip, m: Recorder, pipeline: int) -> None:
+    """Record that the first tile, which keeps the packet memory as a circular buffer, makes it ready for a payload.
+
+    Streams: it tells the controller address and length, and waits for its answer as for that to a miss. Messages carry
+    their addresses: it tells the line card the first one.
+    """
+    p, tile = chip.p, chip.pipelines[pipeline].stages[0]
+    if chip.version.write == "message":
+        m.mdn.send(source=tile, target=chip.card_in + chip.port_of[pipeline], words=MESSAGE_WORDS["address"])
+        return
+    memory, words = chip.memory + chip.buffers[pipeline], MESSAGE_WORDS["address and length"]
+    if p.memory_manager == "posted":
+        m.mdn.send(source=tile, target=memory, words=words)
+        return
+    m.mdn.deliver(source=tile, target=memory, words=words)
+    m.time.wait(seconds=chip.cycle * chip.controller_cycles)
+    m.mdn.deliver(source=memory, target=tile, words=MESSAGE_WORDS["done"])
+
+
+def miss(chip: Chip, m: Recorder, tile: int, bank: Operand) -> None:
+    """Record that a tile reads a line of the forwarding table: Table 2's mean over tiles, if nobody else does.
+
+    Larger layouts place no table (all their pins are taken): there it is time that passes.
+    """
+    cycles = miss_cycles(chip.p, chip.p.prefix)
+    if chip.layout.table is None:
+        m.time.wait(seconds=cycles * chip.cycle)
+        return
+    m.mdn.deliver(source=tile, target=chip.table, words=MESSAGE_WORDS["request"])
+    held = m.take("table", member=bank % chip.banks)
+    m.time.wait(seconds=chip.cycle * chip.opening_cycles)
+    m.table_bus.serve()
+    m.give(held)
+    m.time.wait(seconds=max(cycles - chip.miss_way - chip.p.line_cycles, 0) * chip.cycle)
+    m.mdn.deliver(source=chip.table, target=tile, words=chip.line_words)
+
+
+def write(chip: Chip, m: Recorder, lines: Variable, pipeline: int, bank: Operand) -> None:
+    """Record how a pipeline's payload gets into a bank of its packet buffer."""
     p, v, buffer = chip.p, chip.version, chip.buffers[pipeline]
-    words = p.line_bytes // p.word_bytes
+    member = chip.banks * buffer + bank % chip.banks
     if v.write == "stream":
-        name, path = chip.payload_path(pipeline)
-        port = m.take(chip.writer, member=buffer)
-        getattr(m, name).stream(path=path, words=lines * words)
-        m.give(port)
+        stream(chip, m, lines, pipeline, member)
         return
     with m.loop(lines):
         if v.write == "message":
-            source = chip.card_in + chip.port_of[pipeline]
-            m.mdn.deliver(source=source, target=chip.memory + buffer, words=words + LINE_OVERHEAD["message"])
+            source, words = chip.card_in + chip.port_of[pipeline], chip.line_words + LINE_OVERHEAD["message"]
+            m.mdn.deliver(source=source, target=chip.memory + buffer, words=words)
         else:
             name, path = chip.payload_path(pipeline)
-            pins = m.take("dram_pins", member=buffer) if chip.shared_pins else None
-            getattr(m, name).stream(path=path, words=words + LINE_OVERHEAD[v.write])
+            pins = m.take("dram_bus", member=buffer) if chip.half_duplex else None
+            getattr(m, name).stream(path=path, words=chip.line_words + LINE_OVERHEAD[v.write])
             if pins is not None:
                 m.give(pins)
-        getattr(m, chip.writer).serve(member=buffer)
-    m.time.wait(seconds=chip.cycle * max(p.dram_latency_cycles - p.line_cycles, 0))
+        held = m.take(chip.writer, member=member)
+        if p.line_writes == "posted":
+            with m.fork(held) as kept:
+                put(chip, m, buffer)
+                m.give(kept)
+        else:
+            put(chip, m, buffer)
+            m.give(held)
+    under_way = p.line_cycles if p.line_writes == "posted" else 0  # the last line is not written yet
+    m.time.wait(seconds=chip.cycle * (max(p.dram_latency_cycles - p.line_cycles, 0) + under_way))
 
 
-def fetch(chip: Chip, m: Recorder, o: int, lines: Variable, buffer: Operand) -> None:
+def put(chip: Chip, m: Recorder, buffer: int) -> None:
+    """Record that a line goes into its bank; with half duplex its words have crossed the bus already."""
+    m.time.wait(seconds=chip.cycle * (chip.opening_cycles + (chip.bus_cycles if chip.half_duplex else 0)))
+    if not chip.half_duplex:
+        m.dram_bus.serve(member=buffer)
+
+
+def stream(chip: Chip, m: Recorder, lines: Variable, pipeline: int, member: Operand) -> None:
+    """Record that a payload goes into its bank in one transaction: the row is opened once and kept, a word a cycle."""
+    name, path = chip.payload_path(pipeline)
+    buffer, words = chip.buffers[pipeline], chip.line_words
+
+    def pass_words() -> None:
+        getattr(m, name).stream(path=path, words=lines * words)
+
+    def store() -> None:
+        with m.loop(lines):
+            m.dram_bus.serve(member=buffer)
+            m.time.wait(seconds=chip.cycle * (words - chip.bus_cycles))
+
+    port = m.take("dram_stream", member=buffer)
+    held = m.take(chip.writer, member=member)
+    m.time.wait(seconds=chip.cycle * chip.opening_cycles)
+    m.parallel(pass_words, store)
+    m.give(held, port)
+
+
+def fetch(chip: Chip, m: Recorder, o: int, lines: Operand, buffer: Operand, bank: Operand) -> None:
     """Record that line card `o` reads a payload line by line, with a window of requests outstanding."""
     reads = getattr(m, f"reads{o}")
     memory = m.let(chip.memory + buffer, "memory")
     with m.loop(lines):
         reads.take(count=1)
         with m.fork():
-            read_line(chip, m, chip.card_out + o, memory)
+            read_line(chip, m, chip.card_out + o, memory, bank)
             reads.give(count=1)
     reads.take(count=chip.window)  # all lines are there
     reads.give(count=chip.window)
 
 
-def read_line(chip: Chip, m: Recorder, card: Operand, memory: Operand) -> None:
+def read_line(chip: Chip, m: Recorder, card: Operand, memory: Operand, bank: Operand) -> None:
     """Record one line's read: from the terminal of a line card to that of a memory and back."""
-    p = chip.p
-    m.mdn.deliver(source=card, target=memory, words=REQUEST_WORDS)
-    m.dram_read.serve(member=memory - chip.memory)
-    rest = p.dram_latency_cycles - p.line_cycles
-    if chip.shared_pins:
-        m.dram_pins.serve(member=memory - chip.memory)
-        rest -= p.line_bytes / p.word_bytes
-    m.time.wait(seconds=chip.cycle * max(rest, 0))
-    m.mdn.deliver(source=memory, target=card, words=p.line_bytes // p.word_bytes)
+    p, buffer = chip.p, memory - chip.memory
+    m.mdn.deliver(source=card, target=memory, words=MESSAGE_WORDS["request"])
+    held = m.take("dram", member=buffer * chip.banks + bank % chip.banks)
+    m.time.wait(seconds=chip.cycle * chip.opening_cycles)
+    m.dram_bus.serve(member=buffer)
+    m.give(held)
+    m.time.wait(seconds=chip.cycle * max(p.dram_latency_cycles - p.line_cycles, 0))
+    m.mdn.deliver(source=memory, target=card, words=chip.line_words)
 
 
 # ---- the reading alone, as a closed network: as many customers a card as requests may be outstanding
@@ -86,16 +154,17 @@ def reading(chip: Chip) -> Machine:
 
     def line(m: Recorder, packet: Packet) -> None:
         m.lines.free(bytes=chip.p.line_bytes)
-        read_line(chip, m, packet.card + chip.card_out, m.let(packet.buffer + chip.memory, "memory"))
+        read_line(chip, m, packet.card + chip.card_out, m.let(packet.buffer + chip.memory, "memory"), packet.bank)
 
-    wanted = [r for r in chip.resources() if r.name in ("mdn", "time", "dram_read", "dram_pins")]
+    wanted = [r for r in chip.resources() if r.name in ("mdn", "time", "dram", "dram_bus")]
     pool = Pool("read", len(chip.ports) * chip.window, line)
     return Machine("reading", pool, Ingress("lines", 2**20, chip.p.line_bytes), {r.name: r for r in wanted})
 
 
-def lines_to_read(chip: Chip, buffers: Sequence[int] | None = None) -> Workload:
-    """Return lines for `reading`: every card from every buffer (or some) alike."""
+def lines_to_read(chip: Chip, buffers: Sequence[int] | None = None, banks: Sequence[int] | None = None) -> Workload:
+    """Return lines for `reading`: every card from every buffer and bank (or some) alike."""
     wanted = range(len(chip.layout.buffers)) if buffers is None else buffers
-    card, buffer = np.array([(c, b) for c in range(len(chip.ports)) for b in wanted], dtype=np.int64).T
+    ends = [(c, b, k) for c in range(len(chip.ports)) for b in wanted for k in banks or range(chip.banks)]
+    card, buffer, bank = np.array(ends, dtype=np.int64).T
     size = np.full(len(card), chip.p.line_bytes, dtype=np.int64)
-    return Workload("lines", {"packet_bytes": size, CARD: card, BUFFER: buffer})
+    return Workload("lines", {"packet_bytes": size, CARD: card, BUFFER: buffer, BANK: bank})

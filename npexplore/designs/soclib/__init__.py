@@ -2,6 +2,7 @@
 
 design  one unit, or several as a router: what a task does with a packet
 unit    a unit's resources, cycles of its parts, its locks and interconnect
+ways    packets, each on its own way through the element graph
 router  units around a switch matrix
 """
 

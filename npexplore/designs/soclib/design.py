@@ -1,9 +1,10 @@
 """SoCLIB multiprocessor NPU routing IPv4 under the Mutek micro-kernel: what a task does with one packet (Secs. 3, 4).
 
 One task on each processor carries a packet from end to end: lock, take it from an input engine, unlock; the elements
-of Fig. 7, whose cache misses go through the interconnect to the packet memory; lock, give it to an output engine,
-unlock. A task that finds the lock taken sleeps, and the scheduler's scan grows with the sleepers (mutex), or it polls a
-word in the RAM of the global variables, where all others' accesses pass too (spin). Several units make a router.
+of its way, whose cache misses go through the interconnect to code and packet memory; lock, give it to an output engine,
+unlock. A task that finds the lock taken sleeps, and its processor stays in the scheduler and reads the RAM of the
+global variables (mutex), or it polls a word of that RAM (spin): the accesses of who holds the lock pass there too.
+Several units make a router.
 """
 
 from __future__ import annotations
@@ -12,7 +13,16 @@ from collections.abc import Callable
 
 from npexplore.designs.base import Design
 from npexplore.designs.soclib.router import build_router
-from npexplore.designs.soclib.unit import WORD_BYTES, Unit, alone_cycles, cycle_s, element_cycles, packet_words
+from npexplore.designs.soclib.unit import (
+    WORD_BYTES,
+    Unit,
+    alone_cycles,
+    cycle_s,
+    element_cycles,
+    memory_cycles,
+    packet_words,
+)
+from npexplore.designs.soclib.ways import mean_share, on_ways, traffic
 from npexplore.errors import ModelError
 from npexplore.machine.machine import Machine, Pool, Start
 from npexplore.machine.parameters import Parameters
@@ -20,8 +30,7 @@ from npexplore.machine.program import Packet, Recorder
 from npexplore.machine.resources import BoundedQueue, Delay, FifoServer
 from npexplore.machine.resources.base import Resource
 from npexplore.machine.resources.ingress import Ingress
-from npexplore.machine.workload import Workload, workload
-from npexplore.rows.expressions import Operand
+from npexplore.rows.expressions import Operand, ceildiv, maximum
 from npexplore.solve.prediction import Prediction
 
 TICKS_A_CYCLE = 16
@@ -42,7 +51,7 @@ def build(p: Parameters) -> Machine:
     return Machine(
         p.file.name,
         pools,
-        Ingress("receive", 65536, WORD_BYTES),
+        Ingress("receive", int(p.input_packets) * packet_words(p) * WORD_BYTES, WORD_BYTES),
         {resource.name: resource for resource in resources},
         tick=cycle / TICKS_A_CYCLE,
         facts=p,
@@ -52,9 +61,11 @@ def build(p: Parameters) -> Machine:
 
 def one_unit(p: Parameters) -> tuple[list[Pool], list[Resource]]:
     """Return the threads of one unit, clones or a pipeline, and its resources."""
+    cycle = cycle_s(p)
     resources: list[Resource] = [
         Delay("task"),
-        FifoServer("egress", p.egress_word_cycles * cycle_s(p), members=p.egress_engines),
+        FifoServer("ingress", memory_cycles(p) * cycle, members=p.egress_engines),
+        FifoServer("egress", p.egress_word_cycles * cycle, members=p.egress_engines),
         *Unit(p).resources(),
     ]
     counts = processors_of_stages(p)
@@ -67,7 +78,7 @@ def one_unit(p: Parameters) -> tuple[list[Pool], list[Resource]]:
 
 
 def stages(p: Parameters) -> list[int]:
-    """Return the bursts of each stage: one of all (clones), or three, cut behind acquisition and before extraction."""
+    """Return the bursts of each stage of the longest way: all (clones), or cut by acquisition and extraction."""
     if p.software == "clones":
         return [int(p.bursts)]
     cycles = element_cycles(p)
@@ -89,24 +100,38 @@ def processors_of_stages(p: Parameters) -> list[int]:
 def route(p: Parameters, stage: int = 0) -> Callable[[Recorder, Packet], None]:
     """Return the program of a task: from an input engine to an output engine, or of one stage between two FIFOs."""
     unit, work = Unit(p), stages(p)
-    last = len(work) - 1
+    last, engines = len(work) - 1, int(p.egress_engines)
 
-    def put_out(m: Recorder, engine: Operand) -> None:
-        with m.loop(packet_words(p)):
-            m.egress.serve(member=engine)
+    def engine(interface: Operand) -> Operand:
+        return interface if engines > 1 else 0
+
+    def take_in(m: Recorder, packet: Packet) -> None:
+        words = ceildiv(packet.packet_bytes, WORD_BYTES)
+        m.receive.free(bytes=words * WORD_BYTES)
+        held = m.take("ingress", member=engine(packet.enters))
+        unit.accesses(m, words)
+        m.give(held)
+
+    def put_out(m: Recorder, packet: Packet) -> None:
+        with m.loop(packet.words):
+            m.egress.serve(member=engine(packet.leaves))
+
+    def bursts(packet: Packet) -> Operand:
+        ends = sum(work) - work[1] if last else 0
+        return packet.bursts if not last else work[stage] if stage != 1 else maximum(packet.bursts - ends, 0)
 
     def program(m: Recorder, packet: Packet) -> None:
-        apart = p.locks == "engine"
-        unit.at_any_engine(m, "in") if apart else unit.at_engine(m, "in")
-        unit.work(m, work[stage])
-        if apart:
-            unit.at_any_engine(m, "out", (lambda engine: put_out(m, engine)) if stage == last else None)
-        else:
-            unit.at_engine(m, "out")
-            if stage == last:
-                put_out(m, m.let(m.draw(p.egress_engines, "output")))
+        unit.at_engine(m, "in", engine(packet.enters))
+        if stage == 0:
+            take_in(m, packet)
+        unit.work(m, bursts(packet))
         if stage < last:
+            unit.at_engine(m, "out", engine(packet.leaves))
             getattr(m, f"fifo{stage + 1}").put()
+            return
+        with m.branch(packet.words > 0, "forwarded"):
+            unit.at_engine(m, "out", engine(packet.leaves))
+            put_out(m, packet)
 
     return program
 
@@ -128,20 +153,32 @@ def bits_per_cycle(p: Parameters, prediction: Prediction) -> float:
 
 
 def conflict_cycles(p: Parameters, prediction: Prediction) -> float | None:
-    """Return the cycles that processors spend in the scheduler, or waiting for the RAM of global variables.
+    """Return the cycles that processors are blocked at the RAM of global variables; None without waiting.
 
-    A sleeping task's processor stays in the scheduler, which reads that RAM all the time: it counts as in conflict (the
-    paper: "most of the conflicts" are there). None where a solver knows no waiting.
+    Sec. 4: several want it at one time, and "at least one initiator stays blocked waiting for access". Each that is
+    counts its own cycles, whether its access is the scheduler's, a poll or a section's.
     """
-    waiting = [queue.mean for name, queue in prediction.queue.items() if name.startswith(("lock", "globals"))]
+    waiting = [queue.mean for name, queue in prediction.queue.items() if name.startswith("globals")]
     return sum(waiting) * float(p.window_cycles - p.boot_cycles) if waiting else None
 
 
-def traffic(p: Parameters) -> Workload:
-    """Return the workload: packets of one length, as many as there is time for."""
-    return workload(packet_bytes=p.packet_bytes)
+def conflict_readings(p: Parameters, prediction: Prediction) -> dict[str, float]:
+    """Return what else the conflict cycles of one unit may be (knob conflicts = "target"), in cycles of the window.
+
+    initiators: as `conflict_cycles`; target: cycles of the RAM in which somebody is blocked; accesses: the cycles of
+    blocked ones and of those at the RAM; lost: all cycles of processors that no packet needed.
+    """
+    cycles, busy = float(p.window_cycles - p.boot_cycles), prediction.utilization
+    blocked = conflict_cycles(p, prediction)
+    assert blocked is not None
+    packets = words_read(p, prediction) / packet_words(p)
+    return {
+        "initiators": blocked, "target": busy["globals.next"].busy * cycles,
+        "accesses": blocked + busy["globals"].busy * cycles,
+        "lost": p.processors * cycles - packets * alone_cycles(p, mean_share(p)),
+    }  # fmt: skip
 
 
 def soclib() -> Design:
     """Return the SoCLIB NPU with its published parameters."""
-    return Design.of("soclib", build, traffic)
+    return Design.of("soclib", build, traffic, on_ways)

@@ -1,6 +1,6 @@
 """One SoCLIB processing unit: cycles of its parts, its resources, and what a task does there (Secs. 3.2, 3.4, 4).
 
-    alone = compute + accesses (bank + way) + sections + words put out      (cycles of a packet without rivals)
+    alone = share of the longest way x (compute + accesses (bank + way) + misses (line + way)) + sections + words
     way   = latency x (2 levels - 1)    through a fat tree of switches; one switch for a crossbar, or to a near segment
 
 A task holds a lock while it is at an engine: it takes a packet from an input engine, or gives one to an output engine.
@@ -9,13 +9,16 @@ There is one lock for all of them, one for each side, or one for each engine.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from npexplore.machine.parameters import Parameters
 from npexplore.machine.program import Recorder, visit
 from npexplore.machine.resources import FifoServer, Lock, WordMemory
-from npexplore.machine.resources.base import Resource
+from npexplore.machine.resources.base import Resource, Server
+from npexplore.machine.visits import Operands, VisitRecorder
+from npexplore.rows.expressions import Operand
 
 WORD_BYTES = 4
 ELEMENTS = (
@@ -71,11 +74,44 @@ def section_cycles(p: Parameters) -> int:
     return int(p.section_cycles + p.global_accesses * (p.global_cycles + way_cycles(p)) + memory)
 
 
-def alone_cycles(p: Parameters) -> float:
-    """Return the cycles of a packet on a processor that has everything for itself."""
-    memory = round(p.memory_accesses / p.bursts) * p.bursts * memory_cycles(p)
+def code_cycles(p: Parameters) -> int:
+    """Return the cycles of a cache miss at the code, the way included."""
+    return int(p.line_cycles) + way_cycles(p)
+
+
+def in_bursts(p: Parameters, count: int) -> int:
+    """Return how many of a packet's accesses come in one burst."""
+    return round(count / int(p.bursts))
+
+
+def alone_cycles(p: Parameters, share: float = 1.0) -> float:
+    """Return the cycles of a packet on a processor that has everything for itself; share: of the longest way's work."""
+    reads = in_bursts(p, p.memory_accesses) * memory_cycles(p) + in_bursts(p, p.code_misses) * code_cycles(p)
     sections = 0 if p.lock == "none" else 2 * section_cycles(p) / p.packets_per_lock
-    return float(p.compute_cycles + memory + sections + packet_words(p) * p.egress_word_cycles)
+    words = packet_words(p) * (p.egress_word_cycles + memory_cycles(p))
+    return float(share * (p.compute_cycles + p.bursts * reads) + sections + words)
+
+
+class CountedRam(Resource):
+    """A memory port whose request that is next has a place of its own: it is busy as long as somebody is blocked."""
+
+    VISITS: ClassVar[Mapping[str, tuple[str, ...]]] = {"serve": ()}
+
+    def __init__(self, name: str, service_s: float) -> None:
+        super().__init__(name)
+        self.service = service_s
+
+    def servers(self) -> list[Server]:
+        """The port, and the place in front of it."""
+        return [Server(self.name), Server(f"{self.name}.next")]
+
+    def act(self, m: VisitRecorder, visit: str, v: Operands) -> None:
+        """Into the place, to the port as it is free, and an access."""
+        place = m.take("next")
+        port = m.take(self.name)
+        m.give(place)
+        m.wait(self.service)
+        m.give(port)
 
 
 @dataclass(frozen=True)
@@ -101,76 +137,82 @@ class Unit:
         return int(self.p.egress_engines)
 
     def resources(self) -> list[Resource]:
-        """Return the RAM of global variables, the locks, and the packet memory where it is shared."""
+        """Return the RAMs of global variables and of code, the locks, and the packet memory where it is shared."""
         p, cycle = self.p, cycle_s(self.p)
-        ram = FifoServer(self.name("globals"), p.global_cycles * cycle)
+        kind = FifoServer if p.conflicts == "initiators" else CountedRam
+        ram = kind(self.name("globals"), p.global_cycles * cycle)
         found: list[Resource] = [ram, *self._locks(ram)]
+        if p.code_misses:
+            found.append(FifoServer(self.name("code"), in_bursts(p, p.code_misses) * p.line_cycles * cycle))
         if p.memory == "shared":
             packets = self.name("packets")
             found.append(WordMemory(packets, WORD_BYTES, p.bank_cycles * cycle, channels=p.banks, select="random"))
         return found
 
-    def _locks(self, ram: FifoServer) -> list[Lock]:
+    def _locks(self, ram: Resource) -> list[Lock]:
         p, clock = self.p, self.p.clock_mhz * 1e6
         names = dict.fromkeys(name for side in SIDES for name in self.lock_names(side))
+        read, way = visit(ram, "serve"), way_cycles(p)
         if p.lock == "mutex":
-            p.assume("scan_of_sleepers")
-            costs = {"wake_cycles": p.wake_cycles, "waiter_cycles": p.waiter_cycles}
-            return [Lock(name, "suspend", clock_hz=clock, **costs) for name in names]
+            p.assume("scheduler_reads")
+            gap = p.scheduler_cycles + way
+            return [
+                Lock(
+                    name, "suspend", clock_hz=clock, gap_cycles=gap, idle=read,
+                    wake_visits=int(p.switch_accesses), wake_cycles=way,
+                )
+                for name in names
+            ]  # fmt: skip
         if p.lock == "spin":
             p.assume("polling_in_the_way")
-            gap = p.gap_cycles + way_cycles(p) - p.latency_cycles
-            return [Lock(name, "spin", clock_hz=clock, gap_cycles=gap, memory=visit(ram, "serve")) for name in names]
+            gap = p.gap_cycles + way
+            return [Lock(name, "spin", clock_hz=clock, gap_cycles=gap, memory=read) for name in names]
         return []
 
     # ---- what a task does
 
-    def accesses(self, m: Recorder, count: int) -> None:
+    def accesses(self, m: Recorder, count: Operand) -> None:
         """Record accesses to the packet memory in a row; in the task's own segment nobody is in its way."""
         p, cycle = self.p, cycle_s(self.p)
-        m.task.wait(seconds=count * way_cycles(p, near=p.memory == "distributed") * cycle)
         if p.memory == "shared":
+            m.task.wait(seconds=count * (way_cycles(p) * cycle))
             getattr(m, self.name("packets")).read(bytes=count * WORD_BYTES)
         else:
-            m.task.wait(seconds=count * p.bank_cycles * cycle)
+            m.task.wait(seconds=count * (memory_cycles(p) * cycle))
 
-    def work(self, m: Recorder, bursts: int) -> None:
-        """Record elements at work: so many bursts of cycles and accesses, caches hit more or less."""
+    def work(self, m: Recorder, bursts: Operand) -> None:
+        """Record elements at work: so many bursts of cycles, misses at the code, and accesses to the packet memory."""
         p, cycle = self.p, cycle_s(self.p)
-        least, more = p.compute_cycles / p.bursts * (1 - p.jitter), 2 * p.jitter * p.compute_cycles / p.bursts
+        misses, accesses = in_bursts(p, p.code_misses), in_bursts(p, p.memory_accesses)
+        alone = p.compute_cycles / p.bursts + misses * way_cycles(p)
+        shared = p.memory == "shared"
         with m.loop(bursts):
-            m.task.wait(seconds=least * cycle)
-            with m.branch(0.5, "caches"):
-                m.task.wait(seconds=more * cycle)
-            self.accesses(m, round(p.memory_accesses / p.bursts))
+            m.task.wait(seconds=(alone + (0 if shared else accesses * memory_cycles(p))) * cycle)
+            if misses:
+                getattr(m, self.name("code")).serve()
+            if shared:
+                self.accesses(m, accesses)
 
-    def at_engine(self, m: Recorder, side: str, engine: int | None = None) -> None:
-        """Record a visit to an engine of a side: the others are kept out. engine: which one, if each has a lock."""
-        names = self.lock_names(side)
+    def at_engine(self, m: Recorder, side: str, engine: Operand) -> None:
+        """Record a visit to an engine of a side: the others are kept out, of all engines or of this one."""
         if self.p.lock == "none":
             return
         self.p.assume("two_sections")
-        name = names[0 if engine is None or len(names) == 1 else engine]
         if self.p.packets_per_lock == 1:
-            self._section(m, name)
+            self._at(m, self.lock_names(side), engine)
         else:
             with m.branch(1.0 / self.p.packets_per_lock, "batch"):
-                self._section(m, name)
+                self._at(m, self.lock_names(side), engine)
 
-    def at_any_engine(self, m: Recorder, side: str, then: Callable[[int], None] | None = None, first: int = 0) -> None:
-        """Record a visit to an engine chosen at random, each with a lock of its own; `then` goes on at that engine."""
-        if first < self.engines - 1:
-            with m.branch(1.0 / (self.engines - first), f"engine {side}"):
-                self._at(m, side, first, then)
-            with m.otherwise():
-                self.at_any_engine(m, side, then, first + 1)
-        else:
-            self._at(m, side, first, then)
-
-    def _at(self, m: Recorder, side: str, engine: int, then: Callable[[int], None] | None) -> None:
-        self.at_engine(m, side, engine)
-        if then is not None:
-            then(engine)
+    def _at(self, m: Recorder, names: list[str], engine: Operand, first: int = 0) -> None:
+        """Record the section under the lock of an engine, which a packet's column may name."""
+        if len(names) - first == 1 or isinstance(engine, int):
+            self._section(m, names[engine if isinstance(engine, int) and len(names) > 1 else first])
+            return
+        with m.branch(engine == first, "engine"):
+            self._section(m, names[first])
+        with m.otherwise():
+            self._at(m, names, engine, first + 1)
 
     def _section(self, m: Recorder, name: str) -> None:
         p, cycle = self.p, cycle_s(self.p)

@@ -2,39 +2,97 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
-from npexplore.errors import InputError
+import numpy as np
+
+from npexplore.errors import Faults, InputError, one_of
 from npexplore.machine.described.formula import Formulas
-from npexplore.machine.described.parts import Parts
+from npexplore.machine.described.parts import Part, Parts
 from npexplore.machine.described.program import TextProgram
 from npexplore.machine.described.records import PoolTable
-from npexplore.machine.described.resources import ResourceTables, resolve
+from npexplore.machine.described.resources import ResourceTables, number_of
 from npexplore.machine.machine import Machine, Pool, Start
 from npexplore.machine.parameters import Parameters
+from npexplore.machine.resources.base import Resource
 from npexplore.machine.resources.ingress import Ingress
+from npexplore.machine.ticks import common_tick, periods
+from npexplore.machine.workload import Workload
+
+if TYPE_CHECKING:
+    from npexplore.machine.caches import Caches
+    from npexplore.machine.touching import Touched
+
+CACHES, TOUCHED = "cpu_caches", ("entries", "entry_bytes", "moved_bytes")
 
 
 def build(p: Parameters) -> Machine:
-    """Return the machine that a file with pools describes; raises InputError with the place of a fault."""
-    file = p.file
-    if file.receive is None:
-        raise InputError(f"{file.name}: a machine with pools needs a table [receive]")
+    """Return the machine that a file with pools describes; raises InputError with the place of each fault."""
+    file, faults = p.file, Faults()
     numbers = _Numbers(Formulas({"p": p}))
     receive, counted, window = file.receive, file.counted, file.window
     options: dict[str, Any] = {}
     if counted is not None:
-        options |= {"counted": counted.name, "cell_bytes": numbers.whole(counted.cell_bytes, "counted.cell_bytes")}
+        with faults.one():
+            options |= {"counted": counted.name, "cell_bytes": numbers.whole(counted.cell_bytes, "counted.cell_bytes")}
     if window is not None:
-        options["window_s"] = numbers.of(window.seconds, "window.seconds")
-        options["boot_s"] = numbers.of(window.boot_s, "window.boot_s")
-    ingress = Ingress(
-        receive.name, numbers.whole(receive.capacity_bytes, "receive.capacity_bytes"),
-        numbers.whole(receive.cell_bytes, "receive.cell_bytes"),
-    )  # fmt: skip
-    resources = ResourceTables(file.resource, numbers.formulas, Parts(file.part)).all()
-    pools = [_pool(table, p, numbers) for table in file.pool]
-    return Machine(file.name, pools, ingress, resources, facts=p, **options)
+        with faults.one():
+            options["window_s"] = numbers.of(window.seconds, "window.seconds")
+            options["boot_s"] = numbers.of(window.boot_s, "window.boot_s")
+    with faults.one():
+        if receive is None:
+            raise InputError(f"{file.name}: a machine with pools needs a table [receive]")
+        ingress = Ingress(
+            receive.name, numbers.whole(receive.capacity_bytes, "receive.capacity_bytes"),
+            numbers.whole(receive.cell_bytes, "receive.cell_bytes"),
+        )  # fmt: skip
+    with faults.one():
+        resources = ResourceTables(file.resource, numbers.formulas, Parts(file.part)).all()
+        if file.touching is not None:
+            _touching(p, resources, numbers)
+    pools = []
+    for table in file.pool:
+        with faults.one():
+            pools.append(_pool(table, p, numbers))
+    faults.tell()
+    tick = common_tick(periods(resources.values()))
+    return Machine(file.name, pools, ingress, resources, facts=p, tick=tick, **options)
+
+
+def touched(p: Parameters, load: Workload) -> Workload:
+    """Return packets with the lines that each finds at every level of the machine's caches; raises InputError."""
+    from npexplore.machine.touching import (
+        PACKETS,
+        columns,
+    )  # and with it the golden structures, which few machines need
+
+    numbers = _Numbers(Formulas({"p": p}))
+    found = columns(*_touching(p, ResourceTables(p.file.resource, numbers.formulas, Parts(p.file.part)).all(), numbers))
+    load = load.repeated(PACKETS)
+    more = {name: np.resize(column, len(load.packet_bytes)) for name, column in found.items()}
+    return replace(load, columns={**load.columns, **more})
+
+
+def _touching(
+    p: Parameters, made: Mapping[str, Resource], numbers: _Numbers
+) -> tuple[tuple[Touched, ...], Caches, int, float]:
+    """Return what packets touch, through which caches, by how many flows and their skew."""
+    from npexplore.machine.caches import caches_of
+    from npexplore.machine.touching import Touched
+
+    table = p.file.touching
+    assert table is not None
+    part = made[one_of("resource with the caches of touching", table.caches, made)]
+    if not isinstance(part, Part) or part.kind != CACHES:
+        raise InputError(f"touching.caches must name a resource of type cpu_caches, got {table.caches!r}")
+    tables = tuple(
+        Touched(one.what, *(numbers.whole(getattr(one, key), f"touching.{one.what}.{key}") for key in TOUCHED))
+        for one in table.touch
+    )
+    flows, skew = numbers.whole(table.flows, "touching.flows"), numbers.of(table.skew, "touching.skew")
+    return tables, caches_of(part), flows, skew
 
 
 def _pool(table: PoolTable, p: Parameters, numbers: _Numbers) -> Pool:
@@ -60,7 +118,7 @@ class _Numbers:
 
     def of(self, value: float | str, place: str) -> float:
         """Return a number as it is or worked out; raises InputError for anything else."""
-        number = resolve(value, self.formulas, place)
+        number = number_of(value, self.formulas, place)
         if isinstance(number, bool) or not isinstance(number, int | float):
             raise InputError(f"{place} must be a number, or a formula that begins with =, got {value!r}")
         return number

@@ -13,6 +13,7 @@ from typing import Any
 from npexplore.machine.described.resources import operands
 from npexplore.machine.resources import KINDS, AddressMap, DramTiming, WriteBuffer
 from npexplore.machine.resources.base import OwnFaces, Resource, Server
+from npexplore.machine.resources.dram_device import dram_device
 from npexplore.machine.resources.dram_timing import dram_parts
 
 BEGIN, END = "<!-- kinds -->", "<!-- end of kinds -->"
@@ -29,8 +30,12 @@ SHOWN: dict[str, dict[str, Any]] = {  # of each kind one with all its servers
     "dram": {"banks": 4, "bus_bytes_per_s": 1.6e9, "overhead_bytes": 12, "slots": 8, "queue_limit": 10},
     "ddr": {"banks": 8, "bus_bytes": 8, "slots": 16, "write_buffer": WriteBuffer(32, 24),
             "address_map": AddressMap()},
+    "dram_controller": {"channels": 2, "address_map": AddressMap("row bank column channel", 8192)},
     "pool": {"count": 16},
     "queue": {"capacity": 32},
+    "banked_memory": {"word_bytes": 8, "word_s": 1e-8, "banks": 4, "precharge_s": 2e-8},
+    "policer": {"rates_pps": [1e6]},
+    "scheduled_queue": {"capacity": 64, "weights": {"high": 2, "low": 1}, "ports": 4},
     "line_card": {"bytes_per_s": 1.25e9, "buffer_bytes": 4096},
     "mesh": {"columns": 2, "rows": 1, "clock_hz": 1e9, "fifo_depth": 4},
     "streams": {"columns": 2, "rows": 1, "clock_hz": 1e9, "paths": [[[0, 1]]]},
@@ -48,6 +53,8 @@ def table() -> str:
         needs = operands(kind, without={"name": None})
         if "timing" in needs:
             given["timing"] = DramTiming.of(dram_parts()["ddr_400"])
+        if "device" in needs:
+            given["device"] = dram_device("ddr4_3200")
         made = kind(name, **given)
         face = f"no: {kind.WHY}" if issubclass(kind, OwnFaces) else "yes"
         from_ = ", ".join(key if must else f"[{key}]" for key, (_, must) in needs.items())

@@ -14,7 +14,8 @@ from npexplore.machine.described.records import PartFile, Resources
 from npexplore.paths import share
 from npexplore.toml import decode
 
-PARTS = ("pcie_link", "qdr_sram", "hash_unit", "ethernet_port", "byte_engine")  # the shelf, a file each
+# the shelf, a file each
+PARTS = ("pcie_link", "pcie_wires", "qdr_sram", "hash_unit", "ethernet_port", "byte_engine", "cpu_caches")
 OWN = ".toml"  # how the type of a part beside the machine file ends
 
 

@@ -22,7 +22,15 @@ from npexplore.machine.tree import Body, Branch, Fork, Loop, Step, Units
 from npexplore.machine.tree import Visit as VisitStep
 from npexplore.machine.visits import Operands, VisitRecorder, recorded
 
-ACROSS = ("pool", "lock", "queue", "reorder", "balancer")  # kinds whose visits belong to the program, not to a part
+ACROSS = (
+    "pool",
+    "lock",
+    "queue",
+    "scheduled_queue",
+    "policer",
+    "reorder",
+    "balancer",
+)  # kinds whose visits belong to the program, not to a part
 
 
 class Given:
@@ -103,6 +111,11 @@ class Part(Resource):
 
         for key, value in file.values.items():
             setattr(self.parameters, key, number(value, f"value {key!r}"))
+        for rule in file.rules:
+            low, high = (number(f"= {text}", f"rule {text!r}") for text in rule.at_most)
+            if low > high:
+                small, large = rule.at_most
+                raise InputError(f"{small} must be at most {large}, which is {high:.10g}, got {low:.10g}: {rule.about}")
         self._servers = [
             Server(
                 f"{self.name}.{key}",

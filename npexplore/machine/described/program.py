@@ -17,7 +17,7 @@ from textwrap import dedent
 from typing import Any
 
 from npexplore import syntax
-from npexplore.errors import InputError, ModelError, NpexploreError, UnknownNameError
+from npexplore.errors import Faults, InputError, ModelError, NpexploreError, UnknownNameError
 from npexplore.machine.described.formula import Formulas
 from npexplore.machine.holding import Holding
 from npexplore.machine.parameters import Parameters
@@ -32,7 +32,15 @@ VISIT_CALLS = (
 
 
 class _LineError(ModelError):
-    """An error that says its line already."""
+    """An error that says its line."""
+
+
+def _opens(statement: ast.stmt, block: str) -> bool:
+    """Whether a line opens a block of this name."""
+    return isinstance(statement, ast.With) and any(
+        isinstance(node, ast.Attribute) and node.attr == block
+        for item in statement.items for node in ast.walk(item.context_expr)
+    )  # fmt: skip
 
 
 class Lines:
@@ -52,6 +60,7 @@ class Lines:
         """Record the lines; `names` have attributes that may be read (`p`, `packet`)."""
         lines = _Recording(self, m, names, f"{file}: {self.place}")
         lines.run(self.body)
+        lines.faults.tell()
         lines.left()
 
 
@@ -74,17 +83,27 @@ class _Recording(Formulas):
         super().__init__(names, frozenset(names))
         self.m, self.place, self.calls, self.kept = m, place, lines.calls, frozenset({"m", *names})
         self.taken: dict[Holding, int] = {}
+        self.faults = Faults()
+        self.lost = set[str]()  # names that lines at fault would have given
 
     def run(self, body: Sequence[ast.stmt]) -> None:
-        """Record lines; an error names the first that is wrong."""
+        """Record lines; faults are kept, each with its line, and what only follows from them is not told."""
+        skipped = False
         for statement in body:
             try:
-                self.statement(statement)
-            except _LineError:
-                raise
+                if not (skipped and _opens(statement, "otherwise")):
+                    self.statement(statement)
+                    skipped = False
             except (NpexploreError, TypeError, ValueError, ZeroDivisionError, OverflowError) as error:
+                follows = isinstance(error, UnknownNameError) and error.got in self.lost
+                skipped = _opens(statement, "branch")
+                names = [node for node in ast.walk(statement) if isinstance(node, ast.Name)]
+                self.lost |= {name.id for name in names if isinstance(name.ctx, ast.Store)}
+                if follows:
+                    continue
                 said = str(error).replace("VisitRecorder.", "m.").replace("Recorder.", "m.")
-                raise _LineError(f"{self.place}, line {statement.lineno}: {said}") from None
+                with self.faults.one():
+                    raise _LineError(f"{self.place}, line {statement.lineno}: {said}") from None
             for held in self.m._holdings.open:
                 self.taken.setdefault(held, statement.lineno)
 

@@ -57,6 +57,34 @@ class WindowTable(Record, frozen=True):
     boot_s: Number = 0.0
 
 
+class TouchTable(Record, frozen=True):
+    """A table or a ring that packets touch (machine/touching.Touched)."""
+
+    what: str
+    entries: Whole
+    entry_bytes: Whole = 0
+    moved_bytes: Whole = 64
+
+
+class TouchingTable(Record, frozen=True):
+    """What packets of so many flows touch, through the caches of a resource of type cpu_caches; skew: Zipf's exponent.
+
+    The columns l2_lines, l3_lines, memory_lines and page_walks of each packet come from it.
+    """
+
+    caches: str
+    touch: list[TouchTable]
+    flows: Whole = 1
+    skew: Number = 0.0
+
+
+class RuleTable(Record, frozen=True):
+    """What must hold of a part's parameters: the first formula is at most the second."""
+
+    at_most: tuple[str, str]
+    about: str
+
+
 class OperandTable(Record, frozen=True):
     """A parameter of a part, which whoever uses the part gives as a key; without a default it must be given."""
 
@@ -96,6 +124,7 @@ class PartFile(Record, frozen=True):
     """Schema of a part: a kind of resource composed of servers and of other kinds (models/parts/NAME.toml).
 
     values: numbers that formulas compute from parameters, in this order. inner: resources that belong to the part.
+    rules: what must hold of its parameters, told when it is made.
     """
 
     title: str
@@ -105,3 +134,4 @@ class PartFile(Record, frozen=True):
     values: dict[str, Number] = field(default_factory=dict)
     servers: dict[str, ServerTable] = field(default_factory=dict)
     inner: Resources = field(default_factory=dict)
+    rules: list[RuleTable] = field(default_factory=list)

@@ -1,30 +1,58 @@
 """Resources from tables: `type` names a kind, the other keys are the operands of its class, checked by their types.
 
-`type` may also name a part (described/parts.py). A text that begins with `=` is a formula over parameters. Where a
-class takes another resource, a timing of models/parts or a small record, the table has its name or a table of its own.
+`type` may also name a part (described/parts.py). A text that begins with `=` is a formula over parameters, one such as
+"0.625 ns" a number with its unit; a plain number is in the unit that its key tells (`word_s`), times of a table of DRAM
+timing in nanoseconds, as on the shelf. Where a class takes another resource, a timing of models/parts or a small
+record, the table has its name or a table of its own.
 """
 
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import is_dataclass
 from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 import msgspec
 
-from npexplore.errors import InputError, NpexploreError, UnknownNameError, one_of, told_at
+from npexplore.errors import Faults, InputError, NpexploreError, UnknownNameError, one_of, told_at
 from npexplore.machine.described.formula import Formulas
 from npexplore.machine.described.records import Resources
+from npexplore.machine.parameters import Parameters
 from npexplore.machine.resources import KINDS, DramTiming, Processor
 from npexplore.machine.resources.base import Resource
-from npexplore.machine.resources.dram_timing import dram_parts
+from npexplore.machine.resources.dram_device import DramDevice, dram_devices
+from npexplore.machine.resources.dram_timing import NANOSECOND, dram_parts
 from npexplore.machine.tree import Visit, visit
+from npexplore.units import UNITS, converted, doubt, in_unit, unit_of
 
 if TYPE_CHECKING:
     from npexplore.machine.described.parts import Parts
 
 TYPE = "type"
+ALONE = re.compile(r"\s*=\s*p\.(\w+)\s*")
+CLOCK_NS, RULE_NS = (0.01, 1e3, 1.0), (0.01, 1e5, 20.0)  # what times of a DRAM part can be, and usually are
+
+
+def number_of(value: Any, formulas: Formulas, place: str) -> Any:
+    """Return a value of a table, in the unit that the name at the end of `place` tells, with its formulas worked out.
+
+    A formula that is a parameter alone (`= p.clock`) is converted from the parameter's unit; raises InputError for one
+    of another kind.
+    """
+    unit = unit_of(re.split(r"[ .]", place)[-1])
+    alone = ALONE.fullmatch(value) if isinstance(value, str) and unit is not None else None
+    found = in_unit(place, resolve(value, formulas, place), unit) if not isinstance(value, list) else None
+    if found is None:
+        return [in_unit(place, one, unit) for one in resolve(value, formulas, place)]
+    facts = formulas.names.get("p")
+    own = facts.file.parameter[alone[1]].unit if alone and isinstance(facts, Parameters) else ""
+    if unit is None or own not in UNITS or not isinstance(found, int | float) or own == unit:
+        return found
+    if UNITS[own][0] != UNITS[unit][0]:
+        raise InputError(f"{place} must be in {unit} or another unit of {UNITS[unit][0]}, got {value!r} in {own}")
+    return converted(found, own, unit)
 
 
 def resolve(value: Any, formulas: Formulas, place: str) -> Any:
@@ -48,9 +76,12 @@ class ResourceTables:
         self.begun: list[str] = []
 
     def all(self) -> dict[str, Resource]:
-        """Return the resources by name, in the order of the file; raises InputError."""
+        """Return the resources by name, in the order of the file; raises InputError, or FaultsError for several."""
+        faults = Faults()
         for name in self.tables:
-            self.one(name)
+            with faults.one():
+                self.one(name)
+        faults.tell()
         return {name: self.made[name] for name in self.tables}
 
     def one(self, name: str, asked_by: str = "resource") -> Resource:
@@ -61,8 +92,10 @@ class ResourceTables:
             if name in self.begun:
                 raise InputError(f"resource {name!r} needs itself (by {' and '.join(self.begun)})")
             self.begun.append(name)
-            self.made[name] = self._make(name, dict(self.tables[name]))
-            self.begun.remove(name)
+            try:
+                self.made[name] = self._make(name, dict(self.tables[name]))
+            finally:
+                self.begun.remove(name)
         return self.made[name]
 
     def _make(self, name: str, table: dict[str, Any]) -> Resource:
@@ -71,7 +104,7 @@ class ResourceTables:
             raise InputError(f"{place} needs a type: {', '.join(known)}")
         kind = one_of(f"type of {place}", str(table.pop(TYPE)), known)
         if kind not in KINDS:
-            given = resolve(table, self.formulas, place)
+            given = {key: number_of(value, self.formulas, f"{place}: {key}") for key, value in table.items()}
             with told_at(place):
                 return self.parts.made(kind, self.prefix + name, given)
         made: Resource = self._built(KINDS[kind], table, place, name=self.prefix + name)
@@ -80,13 +113,17 @@ class ResourceTables:
     def _built(self, kind: type[Any], table: Mapping[str, Any], place: str, **fixed: Any) -> Any:
         """Return an object of a class from the keys of a table."""
         hints = operands(kind, without=fixed)
-        for key in table:
-            if key not in hints:
-                raise UnknownNameError(f"{place}: key", key, hints)
+        faults, given = Faults(), dict[str, Any]()
+        for key, value in table.items():
+            with faults.one():
+                if key not in hints:
+                    raise UnknownNameError(f"{place}: key", key, hints)
+                given[key] = self._converted(value, hints[key][0], f"{place}: {key}")
         for key, (_, required) in hints.items():
             if required and key not in table:
-                raise InputError(f"{place} needs {key!r}")
-        given = {key: self._converted(value, hints[key][0], f"{place}: {key}") for key, value in table.items()}
+                with faults.one():
+                    raise InputError(f"{place} needs {key!r}")
+        faults.tell()
         try:
             return kind(**fixed, **given)
         except NpexploreError as error:
@@ -94,8 +131,12 @@ class ResourceTables:
             raise InputError(said if said.startswith(str(fixed.get("name"))) else f"{place}: {said}") from None
 
     def _converted(self, value: Any, hint: Any, place: str) -> Any:
-        value = resolve(value, self.formulas, place)
+        value = number_of(value, self.formulas, place)
+        if isinstance(value, int | float) and (unit := unit_of(place.rpartition(" ")[2])):
+            doubt(place, value, unit)
         for part in get_args(hint) or (hint,):
+            if part is DramDevice and isinstance(value, str):
+                return dram_devices()[one_of(f"{place}: device", value, dram_devices())]
             if part is DramTiming and isinstance(value, str):
                 return DramTiming.of(dram_parts()[one_of(f"{place}: part", value, dram_parts())])
             if part is Processor:
@@ -108,7 +149,7 @@ class ResourceTables:
             if is_dataclass(part) and isinstance(part, type):
                 if not isinstance(value, dict):
                     raise InputError(f"{place} must be a table of {', '.join(operands(part))}, got {value!r}")
-                return self._built(part, value, place)
+                return self._built(part, _in_seconds(value, place) if part is DramTiming else value, place)
         try:
             return msgspec.convert(value, hint)
         except msgspec.ValidationError as error:
@@ -120,6 +161,15 @@ class ResourceTables:
         name, _, method = value["visit"].partition(".")
         resource = self.one(name, f"{place}: resource")
         return visit(resource, method, **{key: one for key, one in value.items() if key != "visit"})
+
+
+def _in_seconds(times: Mapping[str, Any], place: str) -> dict[str, Any]:
+    """Return a table of DRAM timing, in nanoseconds or with units, in seconds."""
+    made = {key: in_unit(f"{place}: {key}", value, "ns") for key, value in times.items()}
+    for key, value in made.items():
+        if isinstance(value, int | float):
+            doubt(f"{place}: {key}", value, "ns", CLOCK_NS if key == "t_ck" else RULE_NS)
+    return {key: value * NANOSECOND if isinstance(value, int | float) else value for key, value in made.items()}
 
 
 def operands(kind: Callable[..., Any], without: Mapping[str, Any] | None = None) -> dict[str, tuple[Any, bool]]:

@@ -15,11 +15,14 @@ from npexplore.machine.described.records import PartFile
 from npexplore.machine.described.resources import TYPE, operands
 from npexplore.machine.parameters import MachineFile
 from npexplore.machine.resources import KINDS, DramTiming, Processor
+from npexplore.machine.resources.dram_device import DramDevice, dram_devices
 from npexplore.machine.resources.dram_timing import dram_parts, dram_parts_schema
 from npexplore.machine.tree import Visit
 from npexplore.rows.distributions import Time
+from npexplore.units import UNITS, unit_of
 
 FORMULA = {"type": "string", "pattern": "^\\s*="}
+QUANTITY = {"type": "string", "pattern": "^\\s*[-+]?[0-9][0-9._eE+-]*\\s*[A-Za-z%/\u00b5]+$"}  # "0.625 ns"
 TIMES = "#/$defs/{name}"
 SCALARS = {bool: "boolean", int: "integer", float: "number", str: "string"}
 VISIT = {
@@ -35,8 +38,19 @@ def machine_schema() -> dict[str, Any]:
     schema = msgspec.json.schema(MachineFile)
     schema["$defs"] |= msgspec.json.schema_components([Time], ref_template=TIMES)[1]
     machine = schema["$defs"]["MachineFile"]["properties"]
-    machine["resource"] = {"type": "object", "additionalProperties": resource(KINDS)}
+    one = {"type": "object", "if": {"required": [TYPE]}, "then": resource(KINDS)}
+    machine["resource"] = {"type": "object", "additionalProperties": one}
     del machine["part"]
+    return _extending(schema)
+
+
+def _extending(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of machine files with what must stand only in files that extend no other."""
+    machine, parameter = schema["$defs"]["MachineFile"], schema["$defs"]["Parameter"]
+    whole = {"additionalProperties": {"required": parameter.pop("required")}}
+    typed = {"additionalProperties": {"required": [TYPE]}}
+    asked = {"required": machine.pop("required"), "properties": {"parameter": whole, "resource": typed}}
+    machine |= {"if": {"required": ["extends"]}, "else": asked}
     return schema
 
 
@@ -73,7 +87,8 @@ def _part(file: PartFile, name: str) -> dict[str, Any]:
     for key, one in file.parameters.items():
         own: dict[str, Any] = {"type": "integer" if one.whole else "number"}
         own |= {word: end for word, end in (("minimum", one.min), ("maximum", one.max)) if end is not None}
-        found[key] = {"anyOf": [{"enum": one.choices} if one.choices else own, FORMULA], "description": one.about}
+        plain = [{"enum": one.choices}] if one.choices else [own, *([QUANTITY] if one.unit in UNITS else [])]
+        found[key] = {"anyOf": [*plain, FORMULA], "description": one.about}
     required = [TYPE, *(key for key, one in file.parameters.items() if one.default is None)]
     return {"type": "object", "properties": found, "required": required, "additionalProperties": False}
 
@@ -82,16 +97,20 @@ def table(keys: Mapping[str, tuple[Any, bool]], fixed: Mapping[str, Any] | None 
     """Return the schema of a table with the operands of a class as keys."""
     return {
         "type": "object",
-        "properties": {**{key: value(hint) for key, (hint, _) in keys.items()}, **(fixed or {})},
+        "properties": {**{key: value(hint, _has_unit(key)) for key, (hint, _) in keys.items()}, **(fixed or {})},
         "required": [*(fixed or {}), *(key for key, (_, required) in keys.items() if required)],
         "additionalProperties": False,
     }
 
 
-def value(hint: Any) -> dict[str, Any]:
-    """Return the schema of a value of a type, or a formula for it."""
+def value(hint: Any, with_unit: bool = False) -> dict[str, Any]:
+    """Return the schema of a value of a type, or a formula for it; `with_unit`: or a text with number and unit."""
     parts = [part for part in _alternatives(hint) if part is not type(None)]
-    return {"anyOf": [*(_one(part) for part in parts), FORMULA]}
+    return {"anyOf": [*(_one(part) for part in parts), *([QUANTITY] if with_unit else []), FORMULA]}
+
+
+def _has_unit(key: str) -> bool:
+    return unit_of(key) is not None or key.startswith("t_")  # times of a DRAM part
 
 
 def _alternatives(hint: Any) -> tuple[Any, ...]:
@@ -109,6 +128,8 @@ def _one(hint: Any) -> dict[str, Any]:
         return {"$ref": TIMES.format(name=hint.__name__)}
     if hint is Processor:
         return {"type": "string"}
+    if hint is DramDevice:
+        return {"enum": list(dram_devices())}
     if is_dataclass(hint) and isinstance(hint, type):
         own = table(operands(hint))
         return {"anyOf": [{"enum": list(dram_parts())}, own]} if hint is DramTiming else own

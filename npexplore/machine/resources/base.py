@@ -40,6 +40,7 @@ class Hold:
     visits: Values | float = 1.0
     member: Values | None = None  # which member; None: all alike; LEAST_LOADED
     squares: Values | None = None  # the sum of the squared times of visits (None: they are alike)
+    variance: Values | None = None  # of a packet's seconds, by chance (None: visits that differ do so by chance)
     units: Values | None = None  # taken and held over other things (None: only served)
     outlives: bool = False  # whether forked work gives it
     crossed: set[str] = field(default_factory=set)  # held over an overlapping time, neither inside the other
@@ -76,6 +77,7 @@ class Uses:
     spent: dict[tuple[tuple[str, ...], str], Values] = field(default_factory=dict)
     overlap: dict[tuple[str, ...], Values] = field(default_factory=dict)
     beside: dict[str, Values] = field(default_factory=dict)  # by server, of forked work that has nothing of the packet
+    way: dict[str, Values] = field(default_factory=dict)  # what `latency` is made of, by server ("": none)
 
 
 class Resource(ABC):
@@ -104,6 +106,10 @@ class Resource(ABC):
     def visited(self) -> list[Resource]:
         """Return the other resources that visits to this one visit in turn; none by default."""
         return []
+
+    def clocks(self, needed: bool = False) -> dict[str, float]:
+        """Return the seconds of its clocks by name; `needed`: of those alone that must be whole ticks of a run."""
+        return {}
 
     def ends(self, method: str) -> Ends:
         """Say whether a visit takes the packet from its thread: hands it on to another pool, or drops it."""

@@ -2,8 +2,10 @@
 
     demand = tokens / rate;   tokens in any time t <= depth + rate x t           (a token bucket)
 
-`depth` tokens are saved while nobody calls. On aligned edges a caller asks at an edge of its clock and goes on at one:
-QDR memory with 300 M transactions/s behind logic at 100 MHz passes 3 callers a cycle.
+`depth` tokens are saved while nobody calls. Callers are served in the order in which they ask, each with all its
+tokens: when a caller goes on follows from when the tokens asked for before will be made. On aligned edges a caller asks
+at an edge of its clock and goes on at one: QDR memory with 300 M transactions/s behind logic at 100 MHz passes 3
+callers a cycle.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from npexplore.machine.resources.base import Resource, Server, check_member, cou
 from npexplore.machine.visits import Operands, VisitRecorder
 from npexplore.rows.assembler import Assembler
 from npexplore.rows.base import Label
-from npexplore.rows.expressions import Operand, Variable, ceildiv, maximum
+from npexplore.rows.expressions import Expression, Operand, ceildiv, maximum
 
 STEPS = 1000  # times are exact fractions of a tick with denominators up to this: 10/3 ns is no whole number of ticks
 
@@ -40,10 +42,9 @@ class TokenChannel(Resource):
         self.members = count_of(f"{name}: members", members)
 
     def servers(self) -> list[Server]:
-        """What makes one token after the other, and the tokens that are there."""
+        """What makes one token after the other."""
         note = "tokens not saved" if self.clock is None else "tokens not saved, no waiting for clock edges"
-        tokens = Server(f"{self.name}.tokens", self.members, self.depth, role="hidden")
-        return [Server(self.name, self.members, approximation=note), tokens]
+        return [Server(self.name, self.members, approximation=note)]
 
     def act(self, m: VisitRecorder, visit: str, v: Operands) -> None:
         """Tokens that were saved cost no time; each takes its time to make, and who needs more waits for them."""
@@ -59,38 +60,29 @@ class TokenChannel(Resource):
         m.contended(lambda asm, of: self._emit(asm, of(v.tokens), of(v.member)), alone)
 
     def _emit(self, asm: Assembler, tokens: Operand, number: Operand) -> None:
-        """For each token: consume it, and let a forked token make the next one; at edges, if aligned."""
-        again, after = Label(), Label()
-        member = asm.value_of(number)
-        asm.spare_tokens += self.depth * self.members
-        left = Variable("tokens left")
-        asm.let(left, tokens)
-        self._align(asm)
-        asm.jump(after, left <= 0)
-        asm.place(again)
-        asm.consume(f"{self.name}.tokens", member=member)
-        with asm.fork():
-            self._make(asm, member)
-        asm.assign(left, left - 1)
-        asm.jump(again, left > 0)
-        asm.place(after)
-        self._align(asm)
+        """Have the tokens made behind those that are being made, and go on when all but the saved ones are there.
 
-    def _align(self, asm: Assembler) -> None:
-        """Wait until now is an edge of the caller's clock."""
-        if self.clock is not None:
-            period = Fraction(1 / self.clock / asm.tick).limit_denominator(STEPS)
-            with asm.scope():
-                edge = ceildiv(asm.now() * period.denominator, period.numerator)
-                asm.wait_until(edge * period.numerator // period.denominator)
-
-    def _make(self, asm: Assembler, member: Operand) -> None:
-        """Make a token behind those that are being made; the exact time of the last one is kept, so nothing is lost."""
+        The exact time at which the last token of a member will be made is kept, so that nothing is lost by rounding.
+        """
         pace = Fraction(1 / self.rate / asm.tick).limit_denominator(STEPS)
-        hold = asm.take(self.name, member)
+        after = Label()
+        member, wanted = asm.value_of(number), asm.value_of(tokens)
+        asm.jump(after, wanted <= 0)
+        asked = asm.value_of(self._edge(asm, asm.now()))
         last = asm.shared_global(f"{self.name}.made", self.members) + member
-        due = asm.value_of(maximum(asm.now() * pace.denominator, asm.read(last)) + pace.numerator)
+        begun = asm.value_of(maximum(asked * pace.denominator, asm.read(last)))
+        due = asm.value_of(begun + wanted * pace.numerator)
         asm.write(last, due)
-        asm.wait_until(due // pace.denominator)
-        asm.give(hold)
-        asm.put(f"{self.name}.tokens", member=member)
+        with asm.fork():
+            asm.wait_until(asked)
+            asm.serve(self.name, due // pace.denominator - begun // pace.denominator, member)
+        there = maximum(asked, (due - self.depth * pace.numerator) // pace.denominator)
+        asm.wait_until(self._edge(asm, asm.value_of(there)))
+        asm.place(after)
+
+    def _edge(self, asm: Assembler, time: Expression) -> Expression:
+        """Return the first edge of the caller's clock from a time on; the time itself for free edges."""
+        if self.clock is None:
+            return time
+        period = Fraction(1 / self.clock / asm.tick).limit_denominator(STEPS)
+        return ceildiv(time * period.denominator, period.numerator) * period.numerator // period.denominator

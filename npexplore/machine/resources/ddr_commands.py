@@ -28,6 +28,8 @@ from npexplore.rows.expressions import (
 if TYPE_CHECKING:
     from npexplore.machine.resources.ddr_controller import DdrController
 
+CLOCKS = 1e-6  # of a clock: what binary fractions may do
+FINEST_S = 1.5e-15  # ticks of 1 fs round what they cannot hold; coarser ones refuse it
 ROW, COLUMN = 8, {"column": 7, "row": 9}  # priorities of tokens about to issue a row or (by `first`) a column command
 
 
@@ -44,8 +46,10 @@ class Access:
     bursts: Operand
 
     def _ticks(self, seconds: float) -> int:
-        ticks = seconds / self.asm.tick
-        if abs(ticks - round(ticks)) > 1e-6:
+        ticks, clock = seconds / self.asm.tick, self.ddr.timing.t_ck
+        if self.ddr.whole_clocks and abs(seconds / clock - round(seconds / clock)) < CLOCKS:
+            return round(seconds / clock) * round(clock / self.asm.tick)  # edges stay edges, however a clock is rounded
+        if abs(ticks - round(ticks)) > 1e-6 and self.asm.tick > FINEST_S:
             raise ModelError(f"{self.ddr.name}: {seconds!r} s is no whole number of ticks of {self.asm.tick!r} s")
         return round(ticks)
 

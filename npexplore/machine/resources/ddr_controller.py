@@ -10,8 +10,9 @@ Accesses of a bank are served in order of arrival; accesses of different banks o
 of DramTiming; ddr_commands.py has them as engine operations.
 """
 
+import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Literal, get_args
 
 import numpy as np
@@ -20,12 +21,13 @@ from npexplore.errors import ModelError, one_of
 from npexplore.machine.resources.address_map import AddressMap
 from npexplore.machine.resources.base import Hold, OwnFaces, Server, Uses, count_of, known
 from npexplore.machine.resources.ddr_commands import Access
-from npexplore.machine.resources.dram_timing import DramTiming
+from npexplore.machine.resources.dram_timing import SLACK, DramTiming
 from npexplore.rows.assembler import Assembler
 from npexplore.rows.expressions import Constant, Expression, Operand, Values, Variable, ceildiv, maximum
 
 Page = Literal["closed", "open"]
 First = Literal["column", "row"]
+FASTEST_WITHOUT_GROUPS = 0.9375e-9  # clock period of DDR3-2133 (JESD79-3); DDR4 and DDR5 are faster, with bank groups
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,12 @@ class DdrController(OwnFaces):
             raise ModelError(f"{name}: t_cl and t_wl must be at least t_ck, and t_ck above 0, got {timing}")
         if address_map is not None:
             address_map.check(name, banks, channels)
+        if timing.t_ck < FASTEST_WITHOUT_GROUPS * (1 - SLACK):
+            warnings.warn(
+                f"{name}: a clock period of {1e9 * timing.t_ck:.4g} ns is that of a part with bank groups, which this "
+                "kind does not know: row hits within one group come out up to 50 % too fast; take dram_controller",
+                stacklevel=2,
+            )
         self.address_map, self.write_buffer, self.whole_clocks = address_map, write_buffer, whole_clocks
         t = self.timing = timing.in_clocks() if whole_clocks else timing
         # distances that are sums: seconds between commands
@@ -104,6 +112,12 @@ class DdrController(OwnFaces):
     def close(self, read: bool) -> float:
         """Return the seconds from a column command to the precharge."""
         return self.read_close if read else self.write_close
+
+    def clocks(self, needed: bool = False) -> dict[str, float]:
+        """Its clock, at whose edges commands go, or without edges every distance of commands."""
+        if self.whole_clocks:
+            return {"t_ck": self.timing.t_ck}
+        return {f.name: seconds for f in fields(self.timing) if (seconds := getattr(self.timing, f.name))}
 
     def servers(self) -> list[Server]:
         """Slots, banks, row commands (tRRD), window of four (tFAW), command bus, data bus; the rest for the engine."""
@@ -192,7 +206,9 @@ class DdrController(OwnFaces):
             holds.append(Hold(f"{name}.quiet", issued, nothing, member=channel))
         if self.write_buffer is not None and read:
             holds.append(Hold(f"{name}.turn", issued, nothing, member=channel))
-        return Uses(nothing if posted else latency, holds, counts=counts, aside=posted, limit=f"{name}.slots")
+        data = nothing + self.burst  # the last of them; until then the packet is at the bank
+        way: dict[str, Values] = {} if posted else {f"{name}.bus": data, f"{name}.bank": latency - data}
+        return Uses(nothing if posted else latency, holds, counts=counts, aside=posted, limit=f"{name}.slots", way=way)
 
     def emit(self, method: str, operands: Mapping[str, Expression], asm: Assembler) -> None:
         """The access as engine operations; a posted write goes on by itself."""

@@ -4,6 +4,7 @@
     write:     the same with tWL for tCL, or its data cross the bus before the bank is asked for (bus_first)
     precharge: not before row + tRAS nor (write) data + tWR -> command -> tRP -> bank free
     data bus:  overhead + bytes / (bytes per second), bytes rounded up to the access quantum
+    back pressure: with queue_limit requests outstanding, the next ones wait until queue_resume are left
 
 A bank is held from before its row command to the end of its precharge; the packet leaves when its data have passed. The
 resource usage model of Wang (2005) as in the Petri net of the IXP2400 paper, Sec. 3.1. It has these rules and no other
@@ -13,10 +14,13 @@ resource usage model of Wang (2005) as in the Petri net of the IXP2400 paper, Se
 from dataclasses import dataclass
 from typing import Literal, get_args, get_type_hints
 
-from npexplore.errors import one_of
+from npexplore.errors import ModelError, one_of
+from npexplore.machine.holding import Holding
 from npexplore.machine.resources.base import Resource, Server, count_of, rate_of, time_of
 from npexplore.machine.resources.dram_timing import DramTiming
 from npexplore.machine.visits import Operands, VisitRecorder
+from npexplore.rows.assembler import Assembler
+from npexplore.rows.base import Label
 from npexplore.rows.expressions import ceildiv, maximum
 
 
@@ -45,6 +49,7 @@ class Dram(Resource):
     """One channel of DRAM with `banks`, a data bus, and a controller that works on `slots` accesses at once.
 
     queue_limit: at most so many requests are outstanding; further ones wait before they enter (back pressure).
+    queue_resume: once that many are, nobody enters until no more than `queue_resume` are left (None: one has left).
     bus_bits: width of the data bus (None: as wide as the rate asks for at two transfers a clock of the part).
     """
 
@@ -54,7 +59,7 @@ class Dram(Resource):
     def __init__(
         self, name: str, timing: DramTiming, banks: int, bus_bytes_per_s: float, overhead_bytes: float, slots: int,
         quantum_bytes: int = 8, wide_bytes: int = 64, options: DramOptions | None = None,
-        queue_limit: int | None = None, bus_bits: int | None = None,
+        queue_limit: int | None = None, bus_bits: int | None = None, queue_resume: int | None = None,
     ) -> None:  # fmt: skip
         super().__init__(name)
         self.timing = timing
@@ -67,9 +72,12 @@ class Dram(Resource):
         self.wide = wide_bytes
         self.options = options or DramOptions()
         self.queue_limit = None if queue_limit is None else count_of(f"{name}: queue limit", queue_limit)
+        self.queue_resume = None if queue_resume is None else count_of(f"{name}: queue resume", queue_resume, least=0)
+        if self.queue_resume is not None and self.queue_resume >= (self.queue_limit or 0):
+            raise ModelError(f"{name}: queue_resume must be below queue_limit {queue_limit}, got {queue_resume!r}")
 
     def servers(self) -> list[Server]:
-        """Controller slots, banks, command bus, I/O gating, data bus; with back pressure the queue in front."""
+        """Controller slots, banks, command bus, I/O gating, data bus; with back pressure the queue, and its gate."""
         servers = [
             Server(f"{self.name}.slots", units=self.slots, role="limit"),
             Server(f"{self.name}.bank", members=self.banks),
@@ -78,8 +86,35 @@ class Dram(Resource):
             Server(f"{self.name}.bus"),
         ]
         if self.queue_limit is not None:
-            servers.append(Server(f"{self.name}.queue", units=self.queue_limit, role="limit"))
+            drains = "lets nobody in while it drains: who waits hangs on what was"
+            why = None if self.queue_resume is None else drains
+            servers.append(Server(f"{self.name}.queue", units=self.queue_limit, role="limit", unsolvable=why))
+        if self.queue_resume is not None:
+            servers.append(Server(f"{self.name}.gate", role="hidden"))
         return servers
+
+    def _drain(self, asm: Assembler, *_: object) -> None:
+        """With no place free, wait until all but `queue_resume` are: alone, since only one request is in the gate."""
+        assert self.queue_limit is not None
+        assert self.queue_resume is not None
+        queue, room = f"{self.name}.queue", Label()
+        with asm.scope():
+            asm.jump(room, asm.free(queue) > 0)
+        asm.consume(queue, self.queue_limit - self.queue_resume)
+        asm.put(queue, self.queue_limit - self.queue_resume)
+        asm.place(room)
+
+    def _enter(self, m: VisitRecorder) -> Holding | None:
+        """Wait for a place among the outstanding requests, and take it."""
+        if self.queue_limit is None:
+            return None
+        if self.queue_resume is None:
+            return m.take("queue")
+        gate = m.take("gate")
+        m.contended(self._drain)
+        request = m.take("queue")
+        m.give(gate)
+        return request
 
     def act(self, m: VisitRecorder, visit: str, v: Operands) -> None:
         """One access; the bank's precharge goes on by itself and takes the bank along."""
@@ -99,7 +134,7 @@ class Dram(Resource):
                     m.wait(t.t_ck + t.t_rp)
                 m.give(held)
 
-        request = m.take("queue") if self.queue_limit is not None else None
+        request = self._enter(m)
         if o.admission == "together" and not early:
             slot, bank = m.take_all(("slots", 0), ("bank", v.bank))
         else:

@@ -22,11 +22,14 @@ NANOSECOND = 1e-9
 SLACK = 1e-9  # of a clock: what rounding of binary fractions may do
 
 
-class DramPart(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Schema of one part in models/parts/ddr_sdram.toml; times in nanoseconds, what a data sheet does not have is 0."""
+class DramRules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Rules of a part or device in nanoseconds, what a data sheet does not have is 0, and where they are from.
+
+    Of a device with bank groups, rules between commands to different banks hold between different groups.
+    """
 
     t_ck: float  # clock period
-    t_rcd: float  # row command to column command, same bank
+    t_rcd: float  # row command to column command (of a device: to read command), same bank
     t_cl: float  # read command to its first data
     t_wl: float  # write command to its first data
     t_rp: float  # precharge to row command, same bank
@@ -39,10 +42,14 @@ class DramPart(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     t_rtw: float  # last data read to first data written on the bus (turn-around)
     t_rtp: float  # read command (of the last prefetch of a burst) to precharge, same bank
     t_ccd: float  # column command to column command: one prefetch
-    t_refi: float  # mean interval of refreshes
-    t_rfc: float  # refresh to row command or refresh
+    t_refi: float  # mean interval of refreshes of all banks
+    t_rfc: float  # refresh of all banks to row command or refresh
     source: str
     note: str = ""
+
+
+class DramPart(DramRules, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Schema of one part in models/parts/ddr_sdram.toml."""
 
 
 @dataclass(frozen=True)

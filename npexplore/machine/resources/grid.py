@@ -89,6 +89,10 @@ class Grid:
         exits = [Link(f"{self.name}.out{k}", tile, None) for k, tile in enumerate(self.home)]
         return [*entries, *inner, *exits]
 
+    def apart(self, a: int, b: int) -> int:
+        """Return the number of links between two tiles."""
+        return abs(a % self.columns - b % self.columns) + abs(a // self.columns - b // self.columns)
+
     def _onward(self, tile: int, terminal: int) -> tuple[int, int, int]:
         """Return (link, tile it leads to or -1, input there) of the next hop: x first, then y, then out."""
         goal = self.home[terminal]

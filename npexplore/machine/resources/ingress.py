@@ -1,7 +1,7 @@
 """Where packets come from: an endless supply (saturated), or arrivals into a finite receive buffer that drops.
 
 Open arrivals: a packet whose padded bytes do not fit into the buffer is dropped and counted; a free thread takes the
-oldest packet; `free` gives its bytes back as they leave the buffer.
+oldest packet; `free` gives the cells of its bytes back as they leave the buffer.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -46,14 +46,14 @@ class Ingress(OwnFaces):
         ]
 
     def uses(self, method: str, values: Mapping[str, Values | None]) -> Uses:
-        """No time; the bytes leave the buffer."""
-        freed = values["bytes"]
-        return Uses(np.float64(0.0), frees=np.float64("nan") if freed is None else freed)  # type: ignore[arg-type]
+        """No time; the bytes leave the buffer, and with them all cells that they stood in."""
+        freed = np.float64("nan") if values["bytes"] is None else values["bytes"]
+        return Uses(np.float64(0.0), frees=np.ceil(freed / self.cell_bytes) * self.cell_bytes)  # type: ignore[arg-type]
 
     def emit(self, method: str, operands: Mapping[str, Expression], asm: Assembler) -> None:
-        """Give bytes of the buffer back, where arrivals fill it."""
+        """Give cells of the buffer back, where arrivals fill it."""
         if self.arrivals != SATURATED:
-            asm.put(f"{self.name}.buffer", operands["bytes"])
+            asm.put(f"{self.name}.buffer", round_up(operands["bytes"], self.cell_bytes))
 
     # ---- the two ends of the buffer, emitted around the threads' program
 

@@ -2,11 +2,14 @@
 
     suspend   acquire: costs; sleeps in the line. release: costs, holding it still, then the head of the line has it
               cost of a release = base + (wake + per waiter x n if n > 0 sleep)
+    suspend, with `idle`: a sleeper's processor has nothing else to run and goes round in the scheduler: a visit, a gap,
+              a visit ... until its task has the lock, in order of arrival, and then makes `wake_visits` of wake_cycles
+              beside each; all these visits are in the way of all others
     spin      acquire: visits a memory (test and set) until it finds the lock free; waits a gap after each miss.
               release: one visit more. Whoever polls first has it; polls are in the way of all others at that memory
 
-A scheduler that scans the sleepers at each hand-over (`per waiter`) is Mutek's, "A Modular On-Chip Multiprocessor for
-Routing Applications", Sec. 4: throughput collapses when hand-over takes longer than the rest of the section.
+Processors that stay in the scheduler and read its memory are Mutek's, "A Modular On-Chip Multiprocessor for Routing
+Applications", Sec. 4: throughput collapses where the holder's own accesses wait behind theirs.
 """
 
 from contextlib import nullcontext
@@ -18,6 +21,7 @@ from npexplore.machine.resources.processor import Processor
 from npexplore.machine.tree import Visit
 from npexplore.machine.visits import Operands, VisitRecorder
 from npexplore.rows.expressions import Operand, minimum
+from npexplore.rows.server import Polls
 
 Kind = Literal["suspend", "spin"]
 
@@ -26,6 +30,8 @@ class Lock(Resource):
     """A lock whose operations cost cycles, of a `processor` that the thread needs for them, or of time that passes.
 
     memory: the visit that each poll makes (spin), or each sleeper that a release scans (suspend; none by default).
+    idle: the visit that a sleeper's processor makes again and again, gap_cycles apart, and wake_visits times more when
+    its task has the lock: a context is loaded (suspend; none by default).
     """
 
     VISITS = {"acquire": (), "release": ()}
@@ -34,7 +40,8 @@ class Lock(Resource):
     def __init__(
         self, name: str, kind: Kind = "suspend", *, clock_hz: float | None = None, processor: Processor | None = None,
         acquire_cycles: int = 0, release_cycles: int = 0, wake_cycles: int = 0, waiter_cycles: int = 0,
-        gap_cycles: int = 0, memory: Visit | None = None,
+        gap_cycles: int = 0, memory: Visit | None = None, idle: Visit | None = None,
+        wake_visits: int = 0,
     ) -> None:  # fmt: skip
         super().__init__(name)
         self.kind = one_of(f"{name}: kind", kind, get_args(Kind))
@@ -48,24 +55,33 @@ class Lock(Resource):
         self.wake = count_of(f"{name}: wake_cycles", wake_cycles, least=0)
         self.waiter = count_of(f"{name}: waiter_cycles", waiter_cycles, least=0)
         self.gap = count_of(f"{name}: gap_cycles", gap_cycles, least=0)
-        self.memory = memory
+        self.memory, self.idle = memory, idle
+        self.wake_visits = count_of(f"{name}: wake_visits", wake_visits, least=0)
+        if wake_visits and idle is None:
+            raise ModelError(f"{name}: wake_visits are visits of idle=visit(...), which is not given")
         if kind == "spin" and memory is None:
             raise ModelError(f"{name}: a spin lock needs memory=visit(...): what each poll visits")
         if kind == "spin" and (wake_cycles or waiter_cycles):
             raise ModelError(f"{name}: nobody is woken by a spin lock; wake_cycles and waiter_cycles are of suspend")
-        if kind == "suspend" and gap_cycles:
+        if idle is not None and (kind == "spin" or memory is not None or waiter_cycles):
+            raise ModelError(f"{name}: idle is of suspend, without memory and waiter_cycles")
+        if kind == "suspend" and idle is None and gap_cycles:
             raise ModelError(f"{name}: nobody polls a lock that suspends; gap_cycles is of spin, got {gap_cycles!r}")
 
     def visited(self) -> list[Resource]:
         """The memory of polls or of sleepers, and the processor."""
-        found = [] if self.memory is None else [self.memory.resource]
+        found = [one.resource for one in (self.memory, self.idle) if one is not None]
         return found if self.processor is None else [*found, self.processor]
 
     def servers(self) -> list[Server]:
         """The lock; what depends on the number of waiters is named."""
-        if self.memory is not None:
-            why = "is polled by" if self.kind == "spin" else "scans"
-            return [Server(self.name, unsolvable=f"{why} those who wait, in {self.memory.resource.name}")]
+        looked = self.idle or self.memory
+        if looked is not None and self.idle is None and self.kind == "suspend":
+            return [Server(self.name, unsolvable=f"scans those who wait, in {looked.resource.name}")]
+        if looked is not None:
+            in_turn, wake = self.idle is not None, self.wake * self.cycle
+            return [Server(self.name, polled=Polls(
+                looked.resource.name, self.gap * self.cycle, in_turn, self.wake_visits, wake))]  # fmt: skip
         return [Server(self.name, wake_s=self.wake * self.cycle, per_waiter_s=self.waiter * self.cycle)]
 
     def act(self, m: VisitRecorder, visit: str, v: Operands) -> None:
@@ -78,22 +94,33 @@ class Lock(Resource):
                 m.wait(cycles * self.cycle)
 
         def look() -> None:
-            if self.memory is not None:
-                m.go(self.memory)
+            looked = self.memory or self.idle
+            if looked is not None:
+                m.go(looked)
+
+        def load() -> None:
+            if self.wake_visits:
+                with m.loop(self.wake_visits):
+                    look()
+                    if self.wake:
+                        spend(self.wake)
 
         if visit == "acquire":
             if self.acquire:
                 spend(self.acquire)
-            if self.kind == "suspend":
+            if self.kind == "suspend" and self.idle is None:
                 m.open(self.name)
             else:
-                m.poll(self.name, look, lambda: spend(self.gap) if self.gap else None)
+                m.poll(
+                    self.name, look, lambda: spend(self.gap) if self.gap else None,
+                    in_turn=self.idle is not None, woken=load,
+                )  # fmt: skip
             return
         if self.kind == "spin":
             if self.release:
                 spend(self.release)
             look()
-        elif not (self.wake or self.waiter or self.memory):
+        elif self.idle is not None or not (self.wake or self.waiter or self.memory):
             if self.release:
                 spend(self.release)
         else:

@@ -68,6 +68,10 @@ class Mesh(OwnFaces):
         """All directed links by the names of their servers."""
         return self.grid.links
 
+    def clocks(self, needed: bool = False) -> dict[str, float]:
+        """Its cycle, in which words move."""
+        return {} if needed else {"cycle": self.cycle}
+
     def servers(self) -> list[Server]:
         """A server a link; per FIFO the place of the first message, the flits and the free places."""
         return self._servers

@@ -49,6 +49,10 @@ class Processor(Resource):
             raise ModelError(f"{name}: threads are given for strict_round_robin and for no other, got {threads!r}")
         self.turns = None if threads is None else Turns(name, self.engines, count_of(f"{name}: threads", threads))
 
+    def clocks(self, needed: bool = False) -> dict[str, float]:
+        """Its cycle; visits of many cycles are rounded once."""
+        return {} if needed else {"cycle": self.cycle}
+
     def servers(self) -> list[Server]:
         """One server a processor; with strict turns a gate for each thread."""
         if self.discipline == "ready_every_cycle":

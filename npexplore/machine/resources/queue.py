@@ -8,6 +8,8 @@ giver waits with all it holds (stall), the packet is lost (drop), or the giver w
 `credit_s` after the packet was got (credits). Getting frees the room.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, get_args
 
@@ -55,7 +57,7 @@ class BoundedQueue(OwnFaces):
     def servers(self) -> list[Server]:
         """The free room and the packets in the queue, both counted by the engine only."""
         return [
-            Server(f"{self.name}.room", self.members, self.capacity, role="hidden"),
+            Server(f"{self.name}.room", self.members, self.capacity, role="hidden", told="the queue is full"),
             Server(self.packets, self.members, 0, role="hidden"),
         ]
 
@@ -135,8 +137,14 @@ class BoundedQueue(OwnFaces):
         return asm.homes[home] // (members // self.members)
 
 
-def append(asm: Assembler, name: str, packets: str, values: Sequence[Operand], member: Operand = 0) -> None:
-    """Append a message to the ring of a queue, count it in the semaphore `packets`, keep the longest length."""
+def append(
+    asm: Assembler, name: str, packets: str, values: Sequence[Operand], member: Operand = 0,
+    counted: Operand | None = None,
+) -> None:  # fmt: skip
+    """Append a message to the ring of a queue, count it in the semaphore `packets`, keep the longest length.
+
+    counted: the member of `packets` (None: that of the ring).
+    """
     first = asm.in_a_row(values)
     with asm.scope():
         ring = asm.operand(expression(member) + asm.messages[name])
@@ -144,10 +152,11 @@ def append(asm: Assembler, name: str, packets: str, values: Sequence[Operand], m
             asm.push(ring, values)
         else:
             asm.emit(engine.PUSH, ring, slot=first)
-    asm.put(packets, member=member)
+    counted = member if counted is None else counted
+    asm.put(packets, member=counted)
     with asm.scope():
         longest = asm.longest.setdefault(name, asm.shared_global(f"{name}.longest"))
-        asm.write(longest, maximum(asm.read(longest), asm.free(packets, member)))
+        asm.write(longest, maximum(asm.read(longest), asm.free(packets, counted)))
 
 
 def await_packet(asm: Assembler, packets: str, poll: Callable[[], None] | None, member: Operand = 0) -> None:

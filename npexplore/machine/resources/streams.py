@@ -4,13 +4,14 @@
     switch:  moves a word when it is there and every output of the switch has a place for it (all operands needed)
     demand:  words / clock at every link of the path
 
-Paths must not cross: a switch that waits for the words of one path would hold up the other (the tiles of RAW, Sec. 7 of
-the raw router paper). A word is in the next FIFO `hop_cycles` after it moved; its place is free a cycle after.
+A switch that several paths pass (a crossing) has the words of one at a time: a message keeps it from its first word to
+its last, through all stalls, and who comes by another route waits `change_cycles` more (the tiles of RAW, Secs. 3.2, 4
+and 7 of the raw router paper). A word is in the next FIFO `hop_cycles` after it moved; its place is free a cycle after.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import pairwise
 
 import numpy as np
 
@@ -19,86 +20,33 @@ from npexplore.errors import ModelError
 from npexplore.machine.resources.base import Hold, OwnFaces, Server, Uses, count_of, known, rate_of
 from npexplore.machine.resources.flits import Burst, fresh, ticks_of
 from npexplore.machine.resources.grid import Grid, Link
-from npexplore.rows.assembler import Assembler, Label
+from npexplore.machine.resources.routes import checked_turns, refuse_circles, refuse_crossings, shared, tree_of
+from npexplore.rows.assembler import Assembler, HoldSlot, Label
 from npexplore.rows.expressions import Constant, Expression, Operand, Values
 
 NO_WAIT = "no waiting for words"
-
-
-@dataclass
-class Tree:
-    """One path: its switches in order from the source, the tile before each, its targets."""
-
-    source: int
-    before: dict[int, int | None] = field(default_factory=dict)
-    targets: list[int] = field(default_factory=list)
-
-    @property
-    def hops(self) -> list[tuple[int, int]]:
-        """The directed links between tiles."""
-        return [(a, b) for b, a in self.before.items() if a is not None]
-
-    def depth(self, tile: int) -> int:
-        """Return the number of links between tiles from the source."""
-        before = self.before[tile]
-        return 0 if before is None else 1 + self.depth(before)
-
-
-def tree_of(grid: Grid, number: int, routes: Sequence[Sequence[int]]) -> Tree:
-    """Return a path from its routes, each a list of tiles from the source to a target; raises ModelError."""
-    what = f"{grid.name}: path {number}"
-    if not routes or not all(len(route) for route in routes):
-        raise ModelError(f"{what} needs at least one route of at least one tile, got {routes!r}")
-    tree = Tree(grid.check(routes[0][0], f"tile of path {number}"))
-    tree.before[tree.source] = None
-    for route in routes:
-        tiles = [grid.check(tile, f"tile of path {number}") for tile in route]
-        if tiles[0] != tree.source:
-            raise ModelError(f"{what} has routes from tiles {tree.source} and {tiles[0]}; all start at one tile")
-        for a, b in pairwise(tiles):
-            if (a, b) not in grid.between:
-                raise ModelError(f"{what} goes from tile {a} to tile {b}, which are no neighbours")
-            if tree.before.setdefault(b, a) != a:
-                other = tree.before[b]
-                raise ModelError(
-                    f"{what} comes to tile {b} from tile {a} and "
-                    + ("starts there" if other is None else f"from tile {other}")
-                    + "; a path is a tree"
-                )
-        if tiles[-1] in tree.targets:
-            raise ModelError(f"{what} has two routes to tile {tiles[-1]}")
-        tree.targets.append(tiles[-1])
-    return tree
-
-
-def refuse_crossings(grid: Grid, trees: Sequence[Tree], shared_tiles: bool) -> None:
-    """Raise ModelError for two paths that share a link, a processor's port or (unless allowed) a switch."""
-    owner: dict[tuple[str, object], int] = {}
-    for number, tree in enumerate(trees):
-        claims: list[tuple[str, object, str]] = [("link", f"{a}>{b}", "use the link") for a, b in tree.hops]
-        claims += [("source", tree.source, "start at tile"), *(("target", t, "end at tile") for t in tree.targets)]
-        if not shared_tiles:
-            claims += [("tile", tile, "pass the switch of tile") for tile in tree.before]
-        for kind, what, words in claims:
-            other = owner.setdefault((kind, what), number)
-            if other != number:
-                raise ModelError(f"{grid.name}: paths {other} and {number} both {words} {what}; streams must not cross")
+CROSSED = "messages at a crossing first come first served, without changes of route, stalls and turns"
 
 
 class StaticStreams(OwnFaces):
     """One static network. paths: for each its routes, each a list of tiles from the path's source to a target.
 
-    shared_tiles: switches may serve several paths, each as if it were alone (links and ports still belong to one).
-    send(path, words): the caller goes on when the last word has left it. receive(tile, words): when it has read them.
-    stream(path, words): the same with all targets reading at once; the caller goes on when the last has read all.
+    crossings: paths may share links and switches; in the order in which first words come to a switch, but where `turns`
+    has a row (tile, path, path, ...): that switch has one message of each in this order, whoever is there. Of paths
+    that share a link each has FIFOs of its own behind it.
+    send(path, words): the caller goes on when the last word has left it. receive(tile, words): when it has read them
+    (`of`: whose words, where several paths end). stream(path, words): the same with all targets reading at once; the
+    caller goes on when the last has read all.
     """
 
     WHY = "a switch moves a word only when all its outputs have room"
-    VISITS = {"send": ("path", "words"), "receive": ("tile", "words"), "stream": ("path", "words")}
+    VISITS = {"send": ("path", "words"), "receive": ("tile", "words", "of"), "stream": ("path", "words")}
+    OPTIONAL = {"of": -1}
 
     def __init__(
         self, name: str, columns: int, rows: int, clock_hz: float, paths: Sequence[Sequence[Sequence[int]]],
-        fifo_depth: int = 4, hop_cycles: int = 1, shared_tiles: bool = False,
+        fifo_depth: int = 4, hop_cycles: int = 1, crossings: bool = False, change_cycles: int = 0,
+        turns: Sequence[Sequence[int]] = (),
     ) -> None:  # fmt: skip
         super().__init__(name)
         self.grid = Grid(name, columns, rows)
@@ -108,32 +56,64 @@ class StaticStreams(OwnFaces):
         if not paths:
             raise ModelError(f"{name}: needs at least one path")
         self.trees = [tree_of(self.grid, k, routes) for k, routes in enumerate(paths)]
-        refuse_crossings(self.grid, self.trees, shared_tiles)
+        if not crossings:
+            refuse_crossings(name, self.trees)
+        names = [f"path {k}" for k in range(len(self.trees))]
+        self.crossings = shared(self.trees)
+        self.change = count_of(f"{name}: change_cycles", change_cycles, least=0)
+        self.turns = checked_turns(name, self.trees, turns, names)
+        refuse_circles(name, self.trees, names, self.turns)
         switches = [(k, tile) for k, tree in enumerate(self.trees) for tile in tree.before]
         self.switch = {key: fifo for fifo, key in enumerate(switches)}  # FIFO that a path's switch reads
-        targets = [tile for tree in self.trees for tile in tree.targets]
-        self.port = {tile: len(self.switch) + k for k, tile in enumerate(targets)}  # FIFO that the processor reads
-        self._links = [
+        ends = [(k, tile) for k, tree in enumerate(self.trees) for tile in tree.targets]
+        self.port = {key: len(self.switch) + n for n, key in enumerate(ends)}  # FIFO that is read where a path ends
+        alone = [tile for _, tile in ends]
+        self.out = {
+            (k, tile): f"{name}.out{tile}" + ("" if alone.count(tile) == 1 else f".path{k}") for k, tile in ends
+        }
+        self.sole = {tile: k for k, tile in ends if alone.count(tile) == 1}  # the path that ends at a tile
+        links = [
             *(Link(f"{name}.in{tree.source}", None, tree.source) for tree in self.trees),
             *(Link(f"{name}.{a}>{b}", a, b) for tree in self.trees for a, b in tree.hops),
-            *(Link(f"{name}.out{tile}", tile, None) for tile in targets),
+            *(Link(self.out[key], key[1], None) for key in ends),
         ]
+        self._links = list({link.name: link for link in links}.values())
         fifos = len(self.switch) + len(self.port)
-        names = (*(f"{tile} of path {k}" for k, tile in self.switch), *(f"out{tile}" for tile in targets))
+        outs = [self.out[key].removeprefix(f"{name}.") for key in ends]
+        labels = (*(f"{tile} of path {k}" for k, tile in self.switch), *outs)
         self._servers = [
             *(
                 Server(link.name, approximation=None if link.target is not None else NO_WAIT, kept_waiting=True)
                 for link in self._links
             ),
-            Server(f"{name}.turn", members=fifos, role="hidden", labels=names),
-            Server(f"{name}.items", members=fifos, units=0, role="hidden", labels=names),
-            Server(f"{name}.space", members=fifos, units=self.depth, role="hidden", labels=names,
+            *(
+                Server(
+                    f"{name}.cross{tile}", approximation=CROSSED, kept_waiting=True,
+                    told=f"the switch of tile {tile} is kept by a message of another route",
+                )
+                for tile in self.crossings
+            ),
+            *(
+                Server(
+                    self._gate(tile, path), start=int(path == order[0]), role="hidden",
+                    told=f"the switch of tile {tile} waits for words of another route, whose turn it is; "
+                    f"this one's is {self._route(path)}",
+                )
+                for tile, order in self.turns.items() for path in order
+            ),
+            Server(f"{name}.turn", members=fifos, role="hidden", labels=labels),
+            Server(f"{name}.items", members=fifos, units=0, role="hidden", labels=labels),
+            Server(f"{name}.space", members=fifos, units=self.depth, role="hidden", labels=labels,
                    refilled_by=f"{name}.turn"),
         ]  # fmt: skip
 
     def links(self) -> list[Link]:
         """All directed links by the names of their servers."""
         return self._links
+
+    def clocks(self, needed: bool = False) -> dict[str, float]:
+        """Its cycle, in which words move."""
+        return {} if needed else {"cycle": self.cycle}
 
     def servers(self) -> list[Server]:
         """A server a link; per FIFO the order of those that read it, the words and the free places."""
@@ -146,10 +126,14 @@ class StaticStreams(OwnFaces):
         words = known(self, method, "words", values)
         seconds = words * self.cycle
         if method == "receive":
-            tile = known(self, method, "tile", values)
-            self._refuse(method, tile, list(self.port), "tile where a path ends")
-            return Uses(seconds, [Hold(f"{self.name}.out{t}", seconds * (tile == t), visits=1.0 * (tile == t))
-                                  for t in self.port if np.any(tile == t)])  # fmt: skip
+            tile, of = known(self, method, "tile", values), values.get("of")
+            if of is None or np.all(of == -1):
+                self._refuse(method, tile, list(self.sole), "tile where one path ends")
+            here = {
+                self.out[k, t]: (tile == t) & (True if of is None else (of == -1) | (of == k)) for k, t in self.port
+            }
+            return Uses(seconds, [Hold(out, seconds * there, visits=1.0 * there)
+                                  for out, there in here.items() if np.any(there)])  # fmt: skip
         path = values["path"]
         if path is not None:
             self._refuse(method, path, list(range(len(self.trees))), "path")
@@ -164,7 +148,8 @@ class StaticStreams(OwnFaces):
             holds.append(Hold(f"{self.name}.in{tree.source}", seconds * share, visits=share))
             others = [f"{a}>{b}" for a, b in tree.hops]
             if method == "stream":
-                others += [f"out{tile}" for tile in tree.targets]
+                others += [out.removeprefix(f"{self.name}.") for (of_path, _), out in self.out.items() if of_path == k]
+            others += [f"cross{tile}" for tile in self.crossings if tile in tree.before]
             holds += [Hold(f"{self.name}.{other}", seconds * share, 0 * seconds, share) for other in others]
         if method == "stream":
             return Uses(seconds + way, holds, delay=way)
@@ -185,7 +170,7 @@ class StaticStreams(OwnFaces):
         words, after = asm.value_of(operands["words"], "words"), Label()
         asm.jump(after, words <= 0)
         if method == "receive":
-            self._read(asm, self._port(operands["tile"], asm), words)
+            self._read(asm, self._port(operands["tile"], operands.get("of"), asm), words)
         else:
             path = asm.value_of(operands["path"], "path")
             asm.check_below(path, len(self.trees), f"{self.name} has paths")
@@ -214,7 +199,7 @@ class StaticStreams(OwnFaces):
         if read:
             for tile in tree.targets:
                 with asm.fork(mode=engine.JOINED):
-                    self._read(asm, (self.port[tile], 0), words)
+                    self._read(asm, (self.port[path, tile], 0), words)
         first = self.switch[path, tree.source]
         burst, more = self._burst(asm, words), Label()
         asm.place(more)
@@ -236,8 +221,9 @@ class StaticStreams(OwnFaces):
         ahead = [self.switch[path, b] for a, b in tree.hops if a == tile]
         links = [f"{self.name}.{a}>{b}" for a, b in tree.hops if a == tile]
         if tile in tree.targets:
-            ahead.append(self.port[tile])
+            ahead.append(self.port[path, tile])
         turn = asm.take(f"{self.name}.turn", here)
+        crossing = self._enter(asm, path, tile) if tile in self.crossings else None
         burst, more = self._burst(asm, words), Label()
         asm.place(more)
         burst.take([self._place(asm, "items", here), *(self._place(asm, "space", fifo) for fifo in ahead)])
@@ -249,14 +235,52 @@ class StaticStreams(OwnFaces):
         for hold in held:
             asm.give(hold)
         asm.jump(more, burst.left > 0)
+        if crossing is not None:
+            asm.give(crossing)
+        if tile in self.turns:
+            order = self.turns[tile]
+            asm.put(self._gate(tile, order[(order.index(path) + 1) % len(order)]))
         asm.give(turn)
 
-    def _port(self, tile: Operand, asm: Assembler) -> tuple[int, int]:
-        """Return the FIFO that a tile's processor reads, as a constant and a register."""
+    def _route(self, path: int) -> str:
+        tree = self.trees[path]
+        return f"{tree.source} to {' and '.join(map(str, tree.targets))}"
+
+    def _gate(self, tile: int, path: int) -> str:
+        return f"{self.name}.turn{tile}.path{path}"
+
+    def _enter(self, asm: Assembler, path: int, tile: int) -> HoldSlot:
+        """Take a crossing when the first word is there, or when it is the path's turn; set it to the path's route."""
+        items = self._place(asm, "items", self.switch[path, tile])
+        if tile in self.turns:
+            asm.consume(self._gate(tile, path))
+            crossing = asm.take(f"{self.name}.cross{tile}")
+        else:
+            asm.emit(engine.TAKE, items, (1, 0))
+            crossing = asm.take(f"{self.name}.cross{tile}")
+            asm.emit(engine.PUT, items, (1, 0))
+        if self.change:
+            last, set_already = asm.shared_global(f"{self.name}.route{tile}"), Label()
+            with asm.scope():
+                before = asm.read(last)
+                asm.jump(set_already, before == 0)
+                asm.jump(set_already, before == path + 1)
+            asm.wait(self.change * ticks_of(asm, self.cycle))
+            asm.place(set_already)
+            asm.write(last, path + 1)
+        return crossing
+
+    def _port(self, tile: Operand, of: Operand | None, asm: Assembler) -> tuple[int, int]:
+        """Return the FIFO that is read at a tile, of a path's words, as a constant and a register."""
         if isinstance(tile, Constant):
-            self._refuse("receive", np.asarray(tile.value), list(self.port), "tile where a path ends")
-            return self.port[int(tile.value)], 0
-        rows = np.array([[self.port.get(t, -1)] for t in range(self.grid.tiles)], dtype=np.int64)
+            key = int(tile.value)
+            path = int(of.value) if isinstance(of, Constant) else -1
+            if (path, key) in self.port:
+                return self.port[path, key], 0
+            self._refuse("receive", np.asarray(tile.value), list(self.sole), "tile where one path ends")
+            return self.port[self.sole[key], key], 0
+        fifo_of = {tile: self.port[path, tile] for tile, path in self.sole.items()}
+        rows = np.array([[fifo_of.get(t, -1)] for t in range(self.grid.tiles)], dtype=np.int64)
         asm.check_below(tile, self.grid.tiles, f"{self.name} has tiles")
         [fifo] = asm.load(asm.shared_table(f"{self.name}.ports", rows), tile, ["port"])
         ends = Label()
@@ -268,7 +292,7 @@ class StaticStreams(OwnFaces):
 
     def _read(self, asm: Assembler, port: tuple[int, int], words: Operand) -> None:
         constant, register = port
-        outs = asm.number(f"{self.name}.out{next(iter(self.port))}") - len(self.switch)
+        outs = asm.number(next(iter(self.out.values()))) - len(self.switch)
         items, space, turns = (asm.number(f"{self.name}.{word}") for word in ("items", "space", "turn"))
         turn = asm.take_at((turns + constant, register))
         burst, more = self._burst(asm, words), Label()

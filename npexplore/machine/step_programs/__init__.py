@@ -6,16 +6,19 @@ language    a program as Python: steps, calls, fields of the header
 compiler    checks dependencies within a step, splits steps, builds the pipeline form
 layout      where fields stand in a thread's words of the scratchpad
 execution   runs a compiled program on a real packet and keeps its trace
+watching    values that tell who looks at them
+tracing     what each step reads, writes, keeps and looks up, by running it on such values
+derived     declarations against what was traced; steps by what they read
 paths       traces become workload columns and a recorded program of the event engine
 """
 
 from npexplore.machine.step_programs.compiler import Compiled, Pipeline, Substep, compile_steps, pipeline
 from npexplore.machine.step_programs.execution import Answer, Composite, Context, Trace, execute
-from npexplore.machine.step_programs.language import Call, Field, Step, StepProgram
+from npexplore.machine.step_programs.language import Call, Field, Kept, Step, StepProgram
 from npexplore.machine.step_programs.layout import Scratchpad, scratchpad
 from npexplore.machine.step_programs.paths import Lowered, Path, lower
 
 __all__ = [
-    "Answer", "Call", "Compiled", "Composite", "Context", "Field", "Lowered", "Path", "Pipeline", "Scratchpad",
+    "Answer", "Call", "Compiled", "Composite", "Context", "Field", "Kept", "Lowered", "Path", "Pipeline", "Scratchpad",
     "Step", "StepProgram", "Substep", "Trace", "compile_steps", "execute", "lower", "pipeline", "scratchpad",
 ]  # fmt: skip

@@ -35,6 +35,7 @@ class Context(SimpleNamespace):
 
     _fields: Mapping[str, Callable[[Context], Any]]
     _declared: tuple[str, ...]
+    _step: str
 
     def read(self, name: str) -> Any:
         """Return a field of the header; raises ModelError if the step does not declare that it reads it."""
@@ -85,15 +86,19 @@ def execute(compiled: Compiled, accelerators: Mapping[str, Accelerator], **kept:
 
     Raises ModelError for a jump that is not declared, no end after MOST_STEPS steps, or a name that nothing gave.
     """
+    return execute_in(Context(**kept), compiled, accelerators)
+
+
+def execute_in(context: Context, compiled: Compiled, accelerators: Mapping[str, Accelerator]) -> Trace:
+    """Run a program in a context; it raises as `execute`."""
     program = compiled.program
-    context = Context(**kept)
-    context._fields = {name: field.of for name, field in program.fields.items()}
+    context._fields = {name: field.take for name, field in program.fields.items()}
     passed: list[Passed] = []
     name: str | None = program.start
     while name is not None:
         if len(passed) > MOST_STEPS:
             raise ModelError(f"program {program.name!r} does not end: {MOST_STEPS} steps, the last one {name!r}")
-        context._declared = program.steps[name].reads
+        context._step, context._declared = name, program.steps[name].reads
         for piece in compiled.pieces[name]:
             calls = [call for call in piece.calls if _made(call, context)]
             passed.append(

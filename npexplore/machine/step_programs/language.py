@@ -27,15 +27,53 @@ Run = Callable[["Context"], str | None]
 
 @dataclass(frozen=True)
 class Field:
-    """A part of the header in the scratchpad: so many bits; `of` takes it out of the packet in a context."""
+    """A part of the header in the scratchpad: so many bits, and where they stand.
+
+    region: the kept value that they are part of (`packet`), from byte `first_byte` on; empty: not told. of: what steps
+    and calls get as the field where that is not its bytes, or its region is no bytes.
+    """
 
     name: str
     bits: int
-    of: Callable[[Context], Any]
+    of: Callable[[Context], Any] | None = None
+    region: str = ""
+    first_byte: int = 0
 
     def __post_init__(self) -> None:
         if self.bits < 1:
             raise ModelError(f"field {self.name!r} must have at least 1 bit, got {self.bits}")
+        if self.first_byte < 0:
+            raise ModelError(f"field {self.name!r} must begin at byte 0 or later, got {self.first_byte}")
+        if self.of is None and not self.region:
+            raise ModelError(f"field {self.name!r} must have a region or say what it is of, got neither")
+
+    def take(self, context: Context) -> Any:
+        """Return the field of a context's packet."""
+        if self.of is not None:
+            return self.of(context)
+        value = getattr(context, self.region)
+        return value[self.first_byte : self.first_byte - (-self.bits // 8)] if isinstance(value, bytes) else value
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What a step keeps for later ones: a name (`header.source` of a structure), and the most bits that it takes.
+
+    missing: whether it may be None. region: of a copy of header bits, where they stand, from bit `first_bit` on; the
+    value is `unit` times the number there.
+    """
+
+    name: str
+    bits: int
+    missing: bool = False
+    region: str = ""
+    first_bit: int = 0
+    unit: int = 1
+
+    def __post_init__(self) -> None:
+        if self.bits < 1 or self.first_bit < 0 or self.unit < 1:
+            got = f"{self.bits}, {self.first_bit} and {self.unit}"
+            raise ModelError(f"kept {self.name!r} must have bits from 1, a first bit from 0, a unit from 1, got {got}")
 
 
 @dataclass(frozen=True)
@@ -55,7 +93,8 @@ class Call:
 class Step:
     """A step: fields read through the scratchpad's port, calls, next steps it may name (none: the program ends here).
 
-    run: computes, and returns the name of the next step, or None at the end.
+    run: computes, and returns the name of the next step, or None at the end. keeps: what later steps find in the
+    context, replies among it.
     """
 
     name: str
@@ -63,6 +102,7 @@ class Step:
     reads: tuple[str, ...] = ()
     calls: tuple[Call, ...] = ()
     goes: tuple[str, ...] = ()
+    keeps: tuple[Kept, ...] = ()
 
 
 class StepProgram:
@@ -74,12 +114,13 @@ class StepProgram:
         self.steps: dict[str, Step] = {}
 
     def step(
-        self, reads: Sequence[str] = (), calls: Sequence[Call] = (), goes: Sequence[str] = ()
-    ) -> Callable[[Run], Run]:
+        self, reads: Sequence[str] = (), calls: Sequence[Call] = (), goes: Sequence[str] = (),
+        keeps: Sequence[Kept] = (),
+    ) -> Callable[[Run], Run]:  # fmt: skip
         """Add the decorated function as a step of its own name."""
 
         def add(run: Run) -> Run:
-            self.add(Step(run.__name__, run, tuple(reads), tuple(calls), tuple(goes)))
+            self.add(Step(run.__name__, run, tuple(reads), tuple(calls), tuple(goes), tuple(keeps)))
             return run
 
         return add

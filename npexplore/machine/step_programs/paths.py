@@ -23,7 +23,7 @@ Integers = npt.NDArray[np.int64]
 PATH = "path"
 Compute = Callable[[Recorder, int, int, bool], None]
 Visit = Callable[[Recorder, str, Mapping[str, Operand]], None]
-End = Callable[[Recorder, str], None]
+End = Callable[[Recorder, Packet, str], None]
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Lowered:
 
         compute(m, requests, edits, first) does so many request builders and context edits between two waits; `first` at
         the begin of the packet. visit(m, accelerator, used) waits for a step's calls, which stand between its request
-        builder and its context edit. end(m, step) is what happens after the last step.
+        builder and its context edit. end(m, packet, step) is what happens after the last step.
         """
 
         def way(m: Recorder, packet: Packet, path: Path) -> None:
@@ -82,7 +82,7 @@ class Lowered:
                     m.parallel(*parts)
             steps = len(path.steps)
             compute(m, steps - done[0], steps - done[1], done == (0, 0))
-            end(m, path.steps[-1])
+            end(m, packet, path.steps[-1])
 
         def choose(m: Recorder, packet: Packet, number: int) -> None:
             if number == len(self.paths) - 1:

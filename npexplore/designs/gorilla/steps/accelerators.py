@@ -24,6 +24,7 @@ from npexplore.machine.step_programs import (
     Composite,
     Context,
     Field,
+    Kept,
     Step,
     StepProgram,
     compile_steps,
@@ -31,6 +32,7 @@ from npexplore.machine.step_programs import (
 
 MEMORY = "reads"  # what a trie walk uses: reads of the external memory
 WRITES = "writes"
+ENTRY_BITS = 32  # of a word of a trie in memory, at most
 
 
 def trie_program(trie: MultibitTrie) -> Compiled:
@@ -39,7 +41,7 @@ def trie_program(trie: MultibitTrie) -> Compiled:
     Raises ModelError where it is compiled for a memory narrower than an index.
     """
     bits = trie.family.bits
-    program = StepProgram("lookup", "level1", [Field("address", bits, lambda c: c.key)])
+    program = StepProgram("lookup", "level1", [Field("address", bits, region="key")])
 
     def level(number: int, left: int, c: Context) -> str:
         if c.entry < trie.limit:
@@ -60,10 +62,11 @@ def trie_program(trie: MultibitTrie) -> Compiled:
                 f"level{number + 1}", partial(level, number, left_after),
                 reads=("address",), calls=(Call("entry", f"memory{number + 1}", ("at",)),),
                 goes=((f"level{number + 2}", "done") if more else ("done",)),
+                keeps=(Kept("entry", ENTRY_BITS), Kept("at", ENTRY_BITS), Kept("leaf", ENTRY_BITS)),
             )
         )  # fmt: skip
         left = left_after
-    program.add(Step("done", done))
+    program.add(Step("done", done, keeps=(Kept("answer", ENTRY_BITS, missing=True),)))
     return compile_steps(program, max(bits, 1))
 
 

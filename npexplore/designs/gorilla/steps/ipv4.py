@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from npexplore.designs.gorilla.steps.outcome import fail
+from npexplore.designs.gorilla.steps.outcome import KEEPS_CLASSES, KEEPS_OUT, KEEPS_VERDICT, fail
 from npexplore.golden.ipv4.delivery import delivery, destination_kind
 from npexplore.golden.ipv4.header import read_header
 from npexplore.golden.ipv4.martians import martian
@@ -12,13 +12,24 @@ from npexplore.golden.ipv4.redirect import redirects
 from npexplore.golden.ipv4.ttl import decrement_ttl
 from npexplore.golden.ipv4.validate import validate
 from npexplore.golden.reasons import Reason
-from npexplore.machine.step_programs import Call, Context, Field, StepProgram
+from npexplore.machine.step_programs import Call, Context, Field, Kept, StepProgram
 
 if TYPE_CHECKING:
     from npexplore.designs.gorilla.steps.router import Box
 
 HEADER_BITS, ADDRESSES_BITS = 160, 64
 SHORTEST = 20
+KEEPS_HEADER = (
+    Kept("header.header_length", 4, region="packet", first_bit=4, unit=4),
+    Kept("header.total_length", 16, region="packet", first_bit=16),
+    Kept("header.source", 32, region="packet", first_bit=96),
+    Kept("header.destination", 32, region="packet", first_bit=128),
+)
+KEEPS_ADDRESSES = (
+    Kept("destination", 32, region="packet", first_bit=128),
+    Kept("source", 32, region="packet", first_bit=96),
+    Kept("both", 1),
+)
 
 
 def ipv4_steps(box: Box, counting: bool) -> StepProgram:
@@ -26,18 +37,21 @@ def ipv4_steps(box: Box, counting: bool) -> StepProgram:
     router = box.ipv4
     program = StepProgram(
         "ipv4", "ipv4_extract",
-        [Field("ipv4_header", HEADER_BITS, lambda c: c.packet),
-         Field("ipv4_addresses", ADDRESSES_BITS, lambda c: (c.header.destination, c.header.source))],
+        [Field("ipv4_header", HEADER_BITS, lambda c: c.packet, "packet"),
+         Field("ipv4_addresses", ADDRESSES_BITS, region="packet", first_byte=12)],
     )  # fmt: skip
 
-    @program.step(["ipv4_header"], [Call("header_ok", "integrity4", ["ipv4_header"])], ["ipv4_check"])
+    @program.step(
+        ["ipv4_header"], [Call("header_ok", "integrity4", ["ipv4_header"])], ["ipv4_check"],
+        keeps=[KEEPS_VERDICT, *KEEPS_HEADER],
+    )  # fmt: skip
     def ipv4_extract(c: Context) -> str:
         if not c.header_ok:
             c.header = read_header(c.packet)
             c.packet = c.packet[: c.header.total_length]
         return "ipv4_check"
 
-    @program.step(goes=["ipv4_lookup", "exception", "control"])
+    @program.step(goes=["ipv4_lookup", "exception", "control"], keeps=KEEPS_ADDRESSES)
     def ipv4_check(c: Context) -> str:
         """Judge what the header says; options and packets for the router itself are left to the control processor."""
         if c.header_ok:
@@ -62,12 +76,13 @@ def ipv4_steps(box: Box, counting: bool) -> StepProgram:
         ["ipv4_addresses"],
         [Call("da_class", "lookup4", ["destination"]), Call("sa_class", "lookup4", ["source"], when="both")],
         ["flow_count"] if counting else ["ipv4_modify"],
+        keeps=KEEPS_CLASSES,
     )
     def ipv4_lookup(c: Context) -> str:
         c.flow, c.after = box.flow_of(c.sa_class, c.da_class), "ipv4_modify"
         return "flow_count" if counting else "ipv4_modify"
 
-    @program.step(["ipv4_addresses"], goes=["emit", "exception", "control"])
+    @program.step(["ipv4_addresses"], goes=["emit", "exception", "control"], keeps=[KEEPS_OUT])
     def ipv4_modify(c: Context) -> str:
         hop = None if c.da_class is None else router.hops[c.da_class]
         if hop is None or router.refusal(hop):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from npexplore.designs.gorilla.steps.outcome import fail
+from npexplore.designs.gorilla.steps.outcome import KEEPS_CLASSES, KEEPS_OUT, KEEPS_VERDICT, fail
 from npexplore.golden.ipv6.extensions import CHAINED
 from npexplore.golden.ipv6.header import SHORTEST, read_header
 from npexplore.golden.ipv6.hop_limit import decrement_hop_limit
@@ -12,31 +12,45 @@ from npexplore.golden.ipv6.redirect import redirect_target
 from npexplore.golden.ipv6.scope import Kind, address_kind, martian
 from npexplore.golden.ipv6.validate import validate
 from npexplore.golden.reasons import Reason
-from npexplore.machine.step_programs import Call, Context, Field, StepProgram
+from npexplore.machine.step_programs import Call, Context, Field, Kept, StepProgram
 
 if TYPE_CHECKING:
     from npexplore.designs.gorilla.steps.router import Box
 
 HEADER_BITS, ADDRESSES_BITS, HOP_BITS = 320, 256, 64
+KEEPS_HEADER = (
+    Kept("header.payload_length", 16, region="packet", first_bit=32),
+    Kept("header.next_header", 8, region="packet", first_bit=48),
+    Kept("header.source", 128, region="packet", first_bit=64),
+    Kept("header.destination", 128, region="packet", first_bit=192),
+)
+KEEPS_ADDRESSES = (
+    Kept("destination", 128, region="packet", first_bit=192),
+    Kept("source", 128, region="packet", first_bit=64),
+    Kept("both", 1),
+)
 
 
 def ipv6_steps(box: Box, counting: bool) -> StepProgram:
     """Return the IPv6 steps of a router; `counting` puts the flow counter behind the lookup."""
     program = StepProgram(
         "ipv6", "ipv6_extract",
-        [Field("ipv6_header", HEADER_BITS, lambda c: c.packet),
-         Field("ipv6_addresses", ADDRESSES_BITS, lambda c: (c.destination, c.source)),
-         Field("ipv6_hop", HOP_BITS, lambda c: c.header.hop_limit)],
+        [Field("ipv6_header", HEADER_BITS, lambda c: c.packet, "packet"),
+         Field("ipv6_addresses", ADDRESSES_BITS, region="packet", first_byte=8),
+         Field("ipv6_hop", HOP_BITS, region="packet")],
     )  # fmt: skip
 
-    @program.step(["ipv6_header"], [Call("header_ok", "integrity6", ["ipv6_header"])], ["ipv6_check"])
+    @program.step(
+        ["ipv6_header"], [Call("header_ok", "integrity6", ["ipv6_header"])], ["ipv6_check"],
+        keeps=[KEEPS_VERDICT, *KEEPS_HEADER],
+    )  # fmt: skip
     def ipv6_extract(c: Context) -> str:
         if not c.header_ok:
             c.header = read_header(c.packet)
             c.packet = c.packet[: SHORTEST + c.header.payload_length]
         return "ipv6_check"
 
-    @program.step(goes=["ipv6_lookup", "exception", "control"])
+    @program.step(goes=["ipv6_lookup", "exception", "control"], keeps=KEEPS_ADDRESSES)
     def ipv6_check(c: Context) -> str:
         """Judge the header; extension headers and packets for the router go to the control processor."""
         if c.header_ok:
@@ -63,12 +77,13 @@ def ipv6_steps(box: Box, counting: bool) -> StepProgram:
         ["ipv6_addresses"],
         [Call("da_class", "lookup6", ["destination"]), Call("sa_class", "lookup6", ["source"], when="both")],
         ["flow_count"] if counting else ["ipv6_modify"],
+        keeps=KEEPS_CLASSES,
     )
     def ipv6_lookup(c: Context) -> str:
         c.flow, c.after = box.flow_of(c.sa_class, c.da_class), "ipv6_modify"
         return "flow_count" if counting else "ipv6_modify"
 
-    @program.step(["ipv6_hop"], goes=["emit", "exception", "control"])
+    @program.step(["ipv6_hop"], goes=["emit", "exception", "control"], keeps=[KEEPS_OUT])
     def ipv6_modify(c: Context) -> str:
         router = box.ipv6
         assert router is not None

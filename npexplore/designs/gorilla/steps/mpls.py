@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from npexplore.designs.gorilla.steps.outcome import fail
+from npexplore.designs.gorilla.steps.outcome import KEEPS_FLOW, KEEPS_OUT, PORT_BITS, fail
 from npexplore.golden.ethernet import IPV4_TYPE, IPV6_TYPE, MPLS_TYPE
 from npexplore.golden.mpls.stack import (
     ENTROPY_INDICATOR,
@@ -24,20 +24,33 @@ from npexplore.golden.mpls.stack import (
 from npexplore.golden.mpls.stages import link_fault
 from npexplore.golden.mpls.switch import HERE, NULL, is_ip, swapped, with_ttl
 from npexplore.golden.reasons import Reason, by_code
-from npexplore.machine.step_programs import Call, Context, Field, StepProgram
+from npexplore.machine.step_programs import Call, Context, Field, Kept, StepProgram
 
 if TYPE_CHECKING:
     from npexplore.designs.gorilla.steps.router import Box
 
 LABEL_BITS, IPV4 = 8 * ENTRY, 4
+MOST_LABELS, MAC_BITS = 4, 48
+KEEPS_LABEL = (
+    Kept("top.label", 20, region="packet"),
+    Kept("top.traffic_class", 3, region="packet", first_bit=20),
+    Kept("top.bottom", 1, region="packet", first_bit=23),
+    Kept("top.ttl", 8, region="packet", first_bit=24),
+    Kept("label", 20, region="packet"),
+    Kept("ttl", 8), Kept("null", 1), Kept("looked_up", 1), Kept("handed", 8, missing=True),
+)  # fmt: skip
+KEEPS_ENTRY = (
+    Kept("entry.labels", 20 * MOST_LABELS, missing=True), Kept("entry.port", PORT_BITS),
+    Kept("entry.mac", MAC_BITS), Kept("entry.uniform", 1),
+)  # fmt: skip
 
 
 def mpls_steps(box: Box, counting: bool, below: Sequence[str] = ("ipv4",)) -> StepProgram:
     """Return the MPLS steps of a router; `below` are the protocols whose steps go on below the last label."""
     inner = [f"{name}_extract" for name in below]
-    program = StepProgram("mpls", "mpls_extract", [Field("label_entry", LABEL_BITS, lambda c: c.packet)])
+    program = StepProgram("mpls", "mpls_extract", [Field("label_entry", LABEL_BITS, region="packet")])
 
-    @program.step(["label_entry"], goes=["mpls_lookup", "exception", "control"])
+    @program.step(["label_entry"], goes=["mpls_lookup", "exception", "control"], keeps=KEEPS_LABEL)
     def mpls_extract(c: Context) -> str:
         if not hasattr(c, "handed"):  # the first label
             reason = link_fault(box.golden.router.ports[c.port].mac, c.frame) or by_code(read_stack(c.packet).reason)
@@ -60,7 +73,7 @@ def mpls_steps(box: Box, counting: bool, below: Sequence[str] = ("ipv4",)) -> St
 
     @program.step(
         ["label_entry"], [Call("entry", "label_table", ["label"], when="looked_up")],
-        ["flow_count", "mpls_modify"] if counting else ["mpls_modify"],
+        ["flow_count", "mpls_modify"] if counting else ["mpls_modify"], keeps=[*KEEPS_ENTRY, *KEEPS_FLOW],
     )  # fmt: skip
     def mpls_lookup(c: Context) -> str:
         c.entry = NULL if c.null else c.entry
@@ -68,7 +81,10 @@ def mpls_steps(box: Box, counting: bool, below: Sequence[str] = ("ipv4",)) -> St
         leaves = c.entry is not None and c.entry.port != HERE
         return "flow_count" if counting and leaves else "mpls_modify"
 
-    @program.step(["label_entry"], goes=["mpls_extract", *inner, "emit", "exception", "control"])
+    @program.step(
+        ["label_entry"], goes=["mpls_extract", *inner, "emit", "exception", "control"],
+        keeps=[Kept("handed", 8, missing=True), KEEPS_OUT],
+    )  # fmt: skip
     def mpls_modify(c: Context) -> str:
         if c.entry is None:
             return fail(c, Reason.LABEL_UNKNOWN)

@@ -3,7 +3,7 @@
     dispatch -> ethernet -> protocol -> [flow_count] -> emit        exception: dropped;   control: to the processor
 
 Compiled for a scratchpad of 128 bits, IPv4 has 10 steps, IPv6 12 and MPLS with IPv4 inside 13, as section 4 says; flow
-counting adds one (section 4.5).
+counting adds one (section 4.5). That is by the fields declared here; steps read more (`binding`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 from npexplore.designs.gorilla.steps import ipv4, ipv6, mpls
 from npexplore.designs.gorilla.steps.accelerators import flow_counter, header_check, label_table, lookup
-from npexplore.designs.gorilla.steps.outcome import TYPES, fail
+from npexplore.designs.gorilla.steps.outcome import REASON_BITS, TYPES, fail
 from npexplore.errors import ModelError, one_of
 from npexplore.golden.ethernet import ETHERNET
 from npexplore.golden.flow_counters import FlowCounters
@@ -24,12 +24,14 @@ from npexplore.golden.mpls.switch import LabelMap
 from npexplore.golden.reasons import Reason
 from npexplore.golden.router.forward import Forwarder
 from npexplore.golden.router.sides import Side4, Side6
+from npexplore.golden.router.vlans import TAGS
 from npexplore.machine.step_programs import (
     Answer,
     Call,
     Compiled,
     Context,
     Field,
+    Kept,
     StepProgram,
     Trace,
     compile_steps,
@@ -102,7 +104,7 @@ def router_program(box: Box, protocols: Sequence[str] = PROTOCOLS, counting: boo
         raise ModelError("a router program needs at least one protocol, got none")
     program = StepProgram(
         "+".join(chosen), "dispatch",
-        [Field("metadata", 32, lambda c: c.port), Field("ethernet_header", 8 * ETHERNET, lambda c: c)],
+        [Field("metadata", 32, region="port"), Field("ethernet_header", 8 * ETHERNET, lambda c: c, "frame")],
     )  # fmt: skip
     layer3 = ["mpls" if name == LABELS else name for name in chosen]
     first = {name: f"{name}_extract" for name in layer3}
@@ -113,12 +115,13 @@ def router_program(box: Box, protocols: Sequence[str] = PROTOCOLS, counting: boo
         return "ethernet"
 
     @program.step(
-        ["ethernet_header"], [Call("frame_ok", "integrity2", ["ethernet_header"])], [*first.values(), "exception"]
-    )
+        ["ethernet_header"], [Call("frame_ok", "integrity2", ["ethernet_header"])], [*first.values(), "exception"],
+        keeps=[Kept("frame_ok", REASON_BITS), Kept("link_broadcast", 1)],
+    )  # fmt: skip
     def ethernet(c: Context) -> str:
         name = TYPES.get(c.frame[12:14], "")
         if name not in first:
-            return fail(c, Reason.NOT_IPV4)
+            return fail(c, Reason.UNKNOWN_VLAN if c.frame[12:14] in TAGS else Reason.NOT_IPV4)
         if c.frame_ok:
             return fail(c, c.frame_ok)
         c.link_broadcast, c.packet = bool(c.frame[0] & 1), c.frame[ETHERNET:]
@@ -136,7 +139,9 @@ def router_program(box: Box, protocols: Sequence[str] = PROTOCOLS, counting: boo
     if counting:
         after = [f"{name}_modify" for name in PROTOCOLS if f"{name}_modify" in joined.steps]
 
-        @joined.step(calls=[Call("count", "flow_counter", ["flow"])], goes=after)
+        @joined.step(
+            calls=[Call("count", "flow_counter", ["flow"])], goes=after, keeps=[Kept("count", 1, missing=True)]
+        )
         def flow_count(c: Context) -> str:
             return str(c.after)
 

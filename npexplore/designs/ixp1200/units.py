@@ -1,0 +1,74 @@
+"""The IXP1200's units: control store, memories with banks, FIFOs of the IX bus unit, output queues, policers."""
+
+from __future__ import annotations
+
+from npexplore.designs.ixp1200.load import CLASSES, FLOWS, packet_rate
+from npexplore.errors import ModelError
+from npexplore.golden.schedule import SCHEDULERS, halving_quanta
+from npexplore.machine.parameters import Parameters
+from npexplore.machine.resources import BankedMemory, BufferPool, Policer, ScheduledQueue, WordMemory
+from npexplore.machine.resources.base import Resource
+
+NS = 1e-9
+WORD = 4
+LONGWORD_PAIR = 8  # SDRAM and the IX bus move 64 bits at a time
+
+
+def check_control_store(p: Parameters) -> None:
+    """Raise ModelError if threads of two roles share an engine whose control store cannot hold both programs."""
+    size = {"receiver": p.code_receiver, "transmitter": p.code_transmitter, "scheduler": p.code_scheduler}
+    for roles in p.engine_roles.split("+"), ("receiver",), ("transmitter", "scheduler"):
+        need = sum(size[role] for role in roles)
+        if need > p.control_store:
+            told = " and ".join(f"{role} ({size[role]})" for role in roles)
+            raise ModelError(
+                f"{told} need {need} instructions of a microengine's control store, which holds {p.control_store}"
+            )
+
+
+def memories(p: Parameters) -> list[Resource]:
+    """Return SRAM (banks, or copies of the tables beside it) and SDRAM."""
+    sram_word, split = (p.sram_word_ns, False) if p.sram_type == "sram" else (p.qdr_word_ns, True)
+
+    def sram(name: str, channels: int, shortest: bool = False) -> WordMemory:
+        return WordMemory(
+            name, WORD, sram_word * NS, p.sram_command_ns * NS, p.sram_latency_ns * NS, channels, split,
+            efficiency=p.sram_efficiency, select="shortest" if shortest else "random",
+        )  # fmt: skip
+
+    sdram = BankedMemory(
+        "sdram", LONGWORD_PAIR, p.sdram_word_ns * NS, p.sdram_banks, p.sdram_command_ns * NS,
+        p.sdram_precharge_ns * NS, p.sdram_latency_ns * NS, p.sdram_refresh_ns * NS, p.sdram_refresh_every_ns * NS,
+    )  # fmt: skip
+    found: list[Resource] = [sram("sram", p.sram_banks), sdram]
+    if p.sram_copies > 1:
+        found.append(sram("tables", p.sram_copies, shortest=True))
+    return found
+
+
+def ix_bus_unit(p: Parameters) -> list[Resource]:
+    """Return the two halves of the IX bus, each moved on by one state machine, and the elements of both FIFOs."""
+    return [
+        *(WordMemory(f"ix_{way}", LONGWORD_PAIR, 1e-6 / p.ix_bus_mhz) for way in ("in", "out")),
+        *(BufferPool(name, p.fifo_elements) for name in ("rfifo", "tfifo")),
+    ]
+
+
+def output_queues(p: Parameters, name: str, ports: int) -> ScheduledQueue:
+    """Return the six queues of each port of a group, with quanta that double from class to class."""
+    in_bytes = SCHEDULERS[p.discipline].IN_BYTES
+    weights = halving_quanta(len(CLASSES), p.quantum_packets * (p.packet_bytes if in_bytes else 1))
+    return ScheduledQueue(
+        name, p.queue_packets // len(CLASSES), dict(zip(CLASSES, weights, strict=True)), p.discipline, ports
+    )  # fmt: skip
+
+
+def policers(p: Parameters) -> Policer:
+    """Return the buckets of the flows of Figs. 7 and 8: the first has a limit, the others that of their line."""
+    rates = [p.ef_limit_pps, *[packet_rate(p, p.fe_mbps, p.packet_bytes)] * (FLOWS - 1)]
+    return Policer("policer", rates, p.bucket_packets, p.timer_us * 1e-6)
+
+
+def mac_packets(p: Parameters, buffer_bytes: int) -> int:
+    """Return how many packets of this length a MAC buffer holds (one that is longer passes through it)."""
+    return max(int(buffer_bytes // p.packet_bytes), 1)

@@ -1,0 +1,60 @@
+"""Which lines are still in a cache when a core reads them: rings of packets, and the table that flows are looked up in.
+
+Addresses as they are laid out go through the caches one by one (machine/caches.py): a buffer of a ring is written by
+the card and read by a core a ring later; a flow's lookups touch the same lines of its table each time.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from npexplore.golden.touches import Touches
+from npexplore.machine.caches import MEMORY, Caches, Level
+from npexplore.machine.parameters import Parameters
+from npexplore.machine.touching import Touched, columns
+
+KB, MB = 2**10, 2**20
+LOOKUPS = 8192  # that are counted, behind those that fill the caches
+
+
+def caches(p: Parameters) -> Caches:
+    """Return the caches of the server; raises ModelError for a geometry that cannot be."""
+    levels = (
+        Level("l1", int(p.l1_kb) * KB, int(p.l1_ways)),
+        Level("l2", int(p.l2_kb) * KB, int(p.l2_ways)),
+        Level("l3", int(p.l3_mb) * MB, int(p.l3_ways), shared=True),
+    )
+    return Caches(
+        levels, int(p.line_bytes), int(p.cores), int(p.device_ways), inclusive=True, replacement=str(p.replacement)
+    )
+
+
+def ring_miss(p: Parameters) -> float:
+    """Return the share of packets that lie in memory when a core reads them, with full rings."""
+    frame = Touched("ring", int(p.ring), int(p.buffer_bytes), int(p.line_bytes))
+    return float(columns((frame,), caches(p), int(p.cores))[MEMORY].mean())
+
+
+@lru_cache(maxsize=256)
+def lookup_miss(flows: int, lines: int, table_bytes: int, made: Caches) -> tuple[float, float]:
+    """Return the shares of a flow's lines that the first, and that the second cache does not have.
+
+    Each of the flows, drawn at random packet by packet, touches so many lines at random places of its table.
+    """
+    rng = np.random.default_rng(1)
+    where = rng.integers(0, table_bytes // made.line_bytes, (flows, lines)) * made.line_bytes
+    flow = rng.integers(0, flows, LOOKUPS + 3 * flows)
+    packet = np.repeat(np.arange(len(flow)), lines)
+    level = made.found(Touches.of(packet, where[flow].reshape(-1)))[-LOOKUPS * lines :]
+    return float((level > 0).mean()), float((level > 1).mean())
+
+
+def lookup_cycles(p: Parameters) -> float:
+    """Return the cycles that the lines of a lookup of one's own take behind the first cache, a packet."""
+    if p.own_lookup == "none":
+        return 0.0
+    found = columns((Touched(str(p.own_lookup), int(p.own_entries)),), caches(p), int(p.flows))
+    cost = {"l2_lines": p.l2_cycles, "l3_lines": p.l3_cycles, MEMORY: p.miss_cycles}
+    return sum(float(found[name].mean()) * float(each) for name, each in cost.items())

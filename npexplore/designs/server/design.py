@@ -1,0 +1,133 @@
+"""What a server's cores, rings and cards do with a packet: card, link to the host, core, and out again.
+
+rate = min(wire, link up and down, cores x clock / cycles), cycles = program x sharing + misses x memory. One core's
+cycles are calibrated for each program; a program of one's own gives its own.
+"""
+
+from __future__ import annotations
+
+from npexplore.designs.base import Design
+from npexplore.designs.server.caches import KB, caches, lookup_cycles, lookup_miss, ring_miss
+from npexplore.errors import ModelError
+from npexplore.machine.described.parts import part
+from npexplore.machine.machine import Machine, Pool
+from npexplore.machine.parameters import Parameters
+from npexplore.machine.program import Packet, Recorder
+from npexplore.machine.resources import Delay, FifoServer, Processor
+from npexplore.machine.resources.base import Resource
+from npexplore.machine.resources.ingress import Ingress
+from npexplore.rows.expressions import maximum
+from npexplore.solve.in_step import in_step
+
+PS = 1e-12  # processors compute in picoseconds
+UNDER_WAY = 8  # packets of a core that the simulation has under way at most: enough to keep all busy
+KERNEL_419 = 4.19
+MANY = 20_000  # flows of the calibration row with most
+UNREAD = ("drop",)  # programs that never look at a packet
+
+
+def series(p: Parameters) -> str:
+    """Return the parameter that holds one core's cycles; raises ModelError for what nobody measured."""
+    stack, program = str(p.stack), str(p.program)
+    ring = [f"r{p.ring}", "r512", "r1024", "r256"] if stack == "xdp" else []
+    packed = ["packed"] if stack == "xdp" and p.cqe_compress == "on" else []
+    table = [str(p.table)] if program == "route" else []
+    few = ["few"] if p.striding == "on" and program == "route" and p.table == "full" else []
+    other = ["k419"] if p.kernel == KERNEL_419 else ["xl710"] if p.nic == "xl710" else []
+    passed = ["pass"] if p.xdp_pass == "on" else []
+    tried = [
+        "_".join(["cycles", stack, program, *tail])
+        for r in ([[one] for one in ring] or [[]])
+        for tail in (other, passed, [*r, *packed, *table, *few], [*r, *table], table, [])
+        if tail or not (other or passed)
+    ]
+    for name in tried:
+        if name in p.file.parameter:
+            return name
+    raise ModelError(f"nobody measured what {stack} takes for program {program!r}; program=own takes own_cycles")
+
+
+def cycles(p: Parameters) -> float:
+    """Return the cycles of a core for a packet, without misses of packet lines."""
+    p.assume("even")
+    if p.program == "own":
+        return float(p.own_cycles) + lookup_cycles(p)
+    name = series(p)
+    own = float(p[name])
+    if name.endswith("_few"):
+        own += _many_flows(p, own, float(p[name.removesuffix("few") + "many"]))
+    own -= (10 - int(p.calls)) * float(p.call_ns) * float(p.clock_mhz) * 1e-3
+    return own * (1 + float(p.shared_share) * (int(p.cores) - 1)) if p.stack == "linux" else own
+
+
+def _many_flows(p: Parameters, few: float, many: float) -> float:
+    """Return what this number of flows adds to one flow's cycles: branches, first and second cache."""
+    flows, known, made = int(p.flows), int(p.known_branches) / int(p.flow_branches), caches(p)
+    branches = float(p.extra_branch_misses) * float(p.branch_cycles)
+    rest, first = many - few - branches, float(p.first_share)
+    near, most = (lookup_miss(n, int(p.flow_lines), int(p.fib_kb) * KB, made) for n in (flows, MANY))
+    added = branches * max(0.0, 1 - known / flows) / (1 - known / MANY)
+    return added + rest * (first * near[0] / most[0] + (1 - first) * near[1] / most[1])
+
+
+def packet_miss(p: Parameters) -> float:
+    """Return the share of packets that lie in memory when a core reads them."""
+    if p.stack != "xdp" or p.program in UNREAD or p.striding == "on":
+        return 0.0
+    p.assume("pages")
+    return ring_miss(p)
+
+
+def completions(p: Parameters) -> float:
+    """Return how many writes of a completion's size tell of a packet: one, or a packed block's share."""
+    if p.stack != "dpdk" and p.cqe_compress == "off":
+        return 1.0
+    block = int(p.block)
+    return (1 + -(-(block - 1) * int(p.mini_bytes) // int(p.cqe_bytes))) / block  # a whole one, slots of short ones
+
+
+def build(p: Parameters) -> Machine:
+    """Return the server; raises ModelError for a program that nobody measured."""
+    cores, cycle_ps = int(p.cores), 1e6 / float(p.clock_mhz)
+    work, missed = cycles(p), packet_miss(p)
+    byte_ps = 8e3 / float(p.port_gbps)
+    least_ps = 1e6 / float(p.generated_mpps) if p.generated_mpps else 0.0
+    if p.nic == "xl710":
+        least_ps = max(least_ps, work * cycle_ps)  # the card, not the core
+    cards = ["rx", "tx"] if p.egress == "other_port" else ["rx"]
+    links = [
+        part(
+            "pcie_wires", card, generation=3, lanes=p.pcie_lanes, payload_bytes=p.payload_bytes,
+            request_bytes=p.request_bytes,
+        )
+        for card in cards
+    ]  # fmt: skip
+    told, batch, cqe = completions(p), int(p.poll_packets), int(p.cqe_bytes)
+    resources: list[Resource] = [Processor("ethernet", 1, 1 / PS), *links, FifoServer("core", 0.0, units=cores)]
+    resources += [Delay("work"), FifoServer("ring_misses", round(int(p.miss_cycles) * cycle_ps) * PS, units=cores)]
+
+    def handle(m: Recorder, packet: Packet) -> None:
+        frame, data = packet.packet_bytes, packet.packet_bytes - int(p.check_bytes)
+        m.ethernet.compute(cycles=maximum((frame + int(p.gap_bytes)) * round(byte_ps), round(least_ps)))
+        m.rx.packet_in(bytes=data, posted=int(p.wqe_bytes) * batch, share=1 / batch, told=cqe, reports=told)
+        held = m.take("core")
+        m.work.wait(seconds=round(work * cycle_ps) * PS)
+        if missed:
+            with m.branch(missed, "miss"):
+                m.ring_misses.serve()  # the core waits for a packet that full rings have thrown out of its cache
+        m.give(held)
+        m.receive.free(bytes=frame)
+        if p.egress != "none":
+            sent = getattr(m, cards[-1]).packet_out
+            sent(bytes=data, posted=int(p.send_wqe_bytes) * batch, share=1 / batch, told=cqe, reports=1 / batch)
+
+    return Machine(
+        p.file.name, Pool("packet", cores * UNDER_WAY, handle),
+        Ingress("receive", cores * int(p.ring) * int(p.buffer_bytes), int(p.buffer_bytes)),
+        {one.name: one for one in resources}, counted="frame bytes", facts=p,
+    )  # fmt: skip
+
+
+def server() -> Design:
+    """Return the server that the authors of XDP measured."""
+    return Design.of("server", build, loops=in_step)

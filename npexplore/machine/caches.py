@@ -1,0 +1,156 @@
+"""Caches in front of a memory: at which level each access finds its line, and how many lines of each a packet takes.
+
+    hit of a set-associative LRU cache = stack distance within the set < ways           (Mattson et al. 1970)
+
+`found` replays accesses one by one, all cores, devices and levels together (exact LRU, or a line at random);
+`set_distances` gives the hits of one cache for every number of ways at once. Columns of a workload hold the counts of
+each packet; bounds and queueing take their mean, a simulation each packet's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from npexplore._kernels.caches import replay
+from npexplore._kernels.capture_flows import stack_distances
+from npexplore.errors import ModelError, one_of
+from npexplore.golden.touches import Touches
+
+if TYPE_CHECKING:
+    from npexplore.machine.described.parts import Part
+
+KB = 1024
+REPLACEMENTS = ("lru", "random")
+MEMORY, WALKS = "memory_lines", "page_walks"
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Level:
+    """One level: its bytes, how many lines of a set it holds, and whether all cores share it."""
+
+    name: str
+    size_bytes: int
+    ways: int
+    shared: bool = False
+
+    def sets(self, line_bytes: int) -> int:
+        """Return how many sets it has; raises ModelError for a geometry that cannot be."""
+        lines = self.size_bytes // line_bytes
+        if self.size_bytes < line_bytes or self.size_bytes % line_bytes:
+            raise ModelError(f"{self.name}: {self.size_bytes} bytes must be whole lines of {line_bytes} bytes")
+        if not 1 <= self.ways <= lines:
+            raise ModelError(f"{self.name}: ways must be 1 to its {lines} lines of {line_bytes} bytes, got {self.ways}")
+        if lines % self.ways:
+            raise ModelError(f"{self.name}: {lines} lines must be whole sets of {self.ways} ways")
+        return lines // self.ways
+
+
+@dataclass(frozen=True)
+class Caches:
+    """Levels, the first nearest to the core; raises ModelError for what cannot be.
+
+    device_ways: ways of the last level that writes of devices may newly take (0: they go to memory). inclusive: what
+    leaves the last level leaves all. page_bytes, translations: pages, and how many of them a core translates unaided.
+    """
+
+    levels: tuple[Level, ...]
+    line_bytes: int = 64
+    cores: int = 1
+    device_ways: int = 0
+    inclusive: bool = True
+    replacement: str = "lru"
+    page_bytes: int = 4096
+    translations: int = 0
+
+    def __post_init__(self) -> None:
+        if not self.levels or self.line_bytes < 1 or self.cores < 1:
+            raise ModelError(
+                f"caches must have a level, a core and lines of a byte, got {len(self.levels)}, {self.cores} "
+                f"and {self.line_bytes}"
+            )
+        for level in self.levels:
+            level.sets(self.line_bytes)
+        last = self.levels[-1]
+        if self.cores > 1 and not last.shared:
+            raise ModelError(f"{last.name}: the last level must be shared by the {self.cores} cores")
+        if not 0 <= self.device_ways <= last.ways:
+            raise ModelError(f"{last.name}: ways of devices must be 0 to its {last.ways} ways, got {self.device_ways}")
+        if self.page_bytes < self.line_bytes or self.translations < 0:
+            raise ModelError(f"pages must hold a line of {self.line_bytes} bytes, got {self.page_bytes} bytes")
+        one_of("replacement", self.replacement, REPLACEMENTS)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Columns that `columns` makes: lines found at each level but the first, from memory, and walks of pages."""
+        return (*(f"{level.name}_lines" for level in self.levels[1:]), MEMORY, WALKS)
+
+    def _geometry(self, levels: Sequence[Level], line_bytes: int) -> Integers:
+        rows, start = [], 0
+        for level in levels:
+            sets, units = level.sets(line_bytes), 1 if level.shared else self.cores
+            rows.append((sets, level.ways, units, start))
+            start += sets * level.ways * units
+        return np.array(rows, np.int64)
+
+    def found(self, touches: Touches, seed: int = 1) -> Integers:
+        """Return the level of each access, 0 the first; as many as there are levels: memory. Empty at first."""
+        random = self.replacement == "random"
+        draws = np.random.default_rng(seed).integers(0, 1 << 31, len(touches) if random else 0)
+        return replay(
+            touches.core, touches.lines(self.line_bytes), touches.write, self._geometry(self.levels, self.line_bytes),
+            self.inclusive, self.device_ways, draws,
+        )  # fmt: skip
+
+    def walked(self, touches: Touches) -> NDArray[np.bool_]:
+        """Return which accesses of cores find no translation of their page (an LRU of all pages of a core)."""
+        if not self.translations:
+            return np.zeros(len(touches), np.bool_)
+        tlb = self._geometry([Level("translations", self.translations * self.page_bytes, self.translations)],
+                             self.page_bytes)  # fmt: skip
+        none = np.zeros(len(touches), np.bool_)
+        pages = touches.lines(self.page_bytes)
+        level = replay(touches.core, pages, none, tlb, False, 0, np.zeros(0, np.int64))
+        return np.asarray((level > 0) & (touches.core >= 0))
+
+    def columns(self, touches: Touches, packets: int, seed: int = 1) -> Mapping[str, Integers]:
+        """Return for each packet how many accesses of cores end at each level but the first, and walk page tables."""
+        level, mine = self.found(touches, seed), touches.core >= 0
+
+        def count(chosen: NDArray[np.bool_]) -> Integers:
+            return np.bincount(touches.packet[chosen & mine], minlength=packets).astype(np.int64)
+
+        counts = [count(level == k) for k in range(1, len(self.levels) + 1)] + [count(self.walked(touches))]
+        return dict(zip(self.names, counts, strict=True))
+
+
+def caches_of(part: Part) -> Caches:
+    """Return the caches that a part `cpu_caches` describes; raises ModelError."""
+    p = part.parameters.__dict__
+    levels = [
+        Level(name, int(p[f"{name}_kb"] * KB), int(p[f"{name}_ways"]), name == "l3") for name in ("l1", "l2", "l3")
+    ]
+    return Caches(
+        tuple(levels), int(p["line_bytes"]), int(p["cores"]), int(p["device_ways"]), p["inclusive"] == "yes",
+        str(p["replacement"]), int(p["page_bytes"]), int(p["translations"]),
+    )  # fmt: skip
+
+
+def set_distances(lines: NDArray[np.integer], sets: int = 1) -> Integers:
+    """Return for each access how many other lines of its set were used since its line was; -1 for a line's first use.
+
+    A cache of LRU sets with `ways` ways hits exactly the accesses with 0 <= distance < ways; sets = 1: associative.
+    """
+    lines = np.asarray(lines, np.int64)
+    order = np.argsort(lines % sets, kind="stable")  # set by set: between two uses of a line only lines of its set
+    _, number = np.unique(lines, return_inverse=True)
+    distance = np.empty(len(lines), np.int64)
+    distance[order] = stack_distances(
+        number[order].astype(np.int64), np.full(int(number.max(initial=-1)) + 1, -1, np.int64)
+    )
+    return distance

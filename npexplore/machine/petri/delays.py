@@ -1,0 +1,55 @@
+"""How long firing takes: a number, a distribution by name, or a formula over what a token carries."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+
+import msgspec
+
+from npexplore import syntax
+from npexplore.errors import InputError, one_of, positive
+from npexplore.machine.described.formula import plain
+from npexplore.machine.petri.formulas import FUNCTIONS, Evaluator
+from npexplore.machine.petri.values import NOWHERE, number
+from npexplore.rows.distributions import (
+    Deterministic,
+    Distribution,
+    Erlang,
+    Exponential,
+    Hyperexponential,
+    Uniform,
+)
+
+DELAYS: dict[str, type[Distribution]] = {
+    "deterministic": Deterministic, "erlang": Erlang, "exponential": Exponential,
+    "hyperexponential": Hyperexponential, "uniform": Uniform,
+}  # fmt: skip
+
+
+def read_delay(text: str, names: Mapping[str, float]) -> Distribution:
+    """Return a delay: a number, or a distribution such as `erlang(2.5, 4)`; raises InputError."""
+    try:
+        node = syntax.expression(text)
+    except (SyntaxError, ValueError):
+        node = None
+    if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name)) or node.func.id in FUNCTIONS:
+        return Deterministic(positive("a delay", number(text, names)))
+    kind = DELAYS[one_of("distribution", node.func.id, DELAYS)]
+    fields = kind.__struct_fields__
+    unnamed, named = Evaluator({name: plain(value) for name, value in names.items()}, NOWHERE).operands(node)
+    if len(unnamed) > len(fields):
+        raise InputError(f"{node.func.id} has {', '.join(fields)}, got {text!r}")
+    try:
+        made = msgspec.convert({**dict(zip(fields, unnamed, strict=False)), **named}, _untagged(kind))
+    except msgspec.ValidationError as error:
+        raise InputError(f"{text!r}: {str(error).lower()}") from None
+    delay = kind(**{field: getattr(made, field) for field in fields})
+    delay.check(node.func.id)
+    return delay
+
+
+def _untagged(kind: type[Distribution]) -> type[msgspec.Struct]:
+    """Return a record with a distribution's fields, without the key that tells its kind."""
+    fields = [(one.name, one.type) for one in msgspec.structs.fields(kind)]
+    return msgspec.defstruct(kind.__name__, fields, forbid_unknown_fields=True)

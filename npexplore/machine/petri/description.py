@@ -1,0 +1,111 @@
+"""A net as a TOML file, or as the same tables in Python: constants, indexes, places, and a line for each transition."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+
+from npexplore.errors import FaultsError, InputError, UnknownNameError
+from npexplore.machine.parameters import Parameters, load_machine
+from npexplore.machine.petri.places import PlaceTable, Whole
+from npexplore.machine.petri.pnml import read_pnml
+from npexplore.machine.petri.unfold import unfold
+from npexplore.machine.petri.unfolded import Net, Timing
+from npexplore.machine.resources.dram_timing import DramTiming, dram_parts
+from npexplore.paths import share
+from npexplore.toml import Record, convert, decode
+
+
+class NetFile(Record, frozen=True):
+    """A net: `timing` says whether firing takes time ("duration") or clocks race for the tokens ("race")."""
+
+    timing: Timing
+    place: dict[str, Whole | str | PlaceTable]
+    transition: dict[str, str]
+    name: str = ""
+    about: str = ""
+    machine: str = ""
+    measure: dict[str, str] = msgspec.field(default_factory=dict)
+    constant: dict[str, float | str] = msgspec.field(default_factory=dict)
+    index: dict[str, Annotated[int, msgspec.Meta(ge=1)] | str] = msgspec.field(default_factory=dict)
+    token: dict[str, dict[str, Annotated[int, msgspec.Meta(ge=1)] | str]] = msgspec.field(default_factory=dict)
+
+
+def load_net(
+    path: str | Path, constants: Mapping[str, float] | None = None, parameters: Parameters | None = None
+) -> Net:
+    """Return a net by name (models/nets) or path (TOML or PNML), some of its constants set anew.
+
+    parameters: in place of those of the machine that it names.
+    Raises InputError with file, place, rule and value.
+    """
+    file = Path(path)
+    if file.suffix == ".pnml":
+        if constants:
+            raise InputError(f"{path}: a PNML file has no constants, got {', '.join(constants)}")
+        return read_pnml(file)
+    if file.suffix != ".toml" and not file.is_file():
+        folder = share("models", "nets")
+        file = folder / f"{path}.toml"
+        if not file.exists():
+            raise UnknownNameError("net", str(path), [p.stem for p in folder.glob("*.toml")])
+    try:
+        text = file.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}") from None
+    read: NetFile = decode(text, NetFile, file)
+    return _made(read, constants or {}, file.name, read.name or file.stem, parameters)
+
+
+def net(
+    *,
+    timing: Timing,
+    place: Mapping[str, Any],
+    transition: Mapping[str, str],
+    name: str = "net",
+    constant: Mapping[str, float | str] | None = None,
+    index: Mapping[str, int | str] | None = None,
+    token: Mapping[str, Mapping[str, int | str]] | None = None,
+    measure: Mapping[str, str] | None = None,
+) -> Net:
+    """Return a net of the tables that a file has, with the same strings; raises InputError as `load_net` does."""
+    tables = {
+        "timing": timing, "place": dict(place), "transition": dict(transition), "name": name,
+        "constant": dict(constant or {}), "index": dict(index or {}),
+        "measure": dict(measure or {}), "token": {key: dict(fields) for key, fields in (token or {}).items()},
+    }  # fmt: skip
+    return _made(convert(tables, NetFile, Path(name)), {}, name, name)
+
+
+def net_schema() -> dict[str, Any]:
+    """Return the JSON Schema of a net file."""
+    return msgspec.json.schema(NetFile)
+
+
+def _made(
+    read: NetFile, constants: Mapping[str, float], subject: str, name: str, parameters: Parameters | None = None
+) -> Net:
+    try:
+        if read.machine and parameters is None:
+            parameters = Parameters(load_machine(read.machine))
+        machine: dict[str, Any] = {} if parameters is None else {"p": parameters}
+        if parameters is not None and "dram_part" in parameters.file.parameter:
+            machine["t"] = DramTiming.of(dram_parts()[parameters.dram_part])
+        for one in constants:
+            if one not in read.constant:
+                raise UnknownNameError("constant", one, read.constant)
+        places = {
+            key: entry if isinstance(entry, PlaceTable) else PlaceTable(tokens=entry)
+            for key, entry in read.place.items()
+        }
+        values = {**read.constant, **constants}
+        made = unfold(name, read.timing, values, read.index, read.token, places, read.transition, machine)
+        return replace(made, measure=read.measure)
+    except FaultsError as error:
+        raise FaultsError(f"{subject}: {fault}" for fault in error.faults) from None
+    except InputError as error:
+        raise InputError(f"{subject}: {error}") from None

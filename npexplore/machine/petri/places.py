@@ -1,0 +1,154 @@
+"""The places of a net, unfolded over their indexes, and what the tokens in them carry."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+from typing import Annotated, Literal
+
+import msgspec
+
+from npexplore.errors import InputError, UnknownNameError, one_of, told_at
+from npexplore.machine.petri.formulas import Places, indexed
+from npexplore.machine.petri.lines import read_term
+from npexplore.machine.petri.unfolded import Field, Place
+from npexplore.machine.petri.values import MOST, check_name, number, whole
+from npexplore.toml import Record
+
+Whole = Annotated[int, msgspec.Meta(ge=0)]
+ANY = "number"  # a field that holds any whole number
+
+
+class PlaceTable(Record, frozen=True):
+    """A place: tokens at first and at most, as numbers or formulas over constants and indexes.
+
+    of: the type of its tokens, with what those at first carry. resource: how busy it is, is told. port: where tokens
+    come from outside or leave.
+    """
+
+    tokens: Whole | str = 0
+    capacity: Whole | str | None = None
+    of: str | None = None
+    carried: dict[str, int | str] = msgspec.field(default_factory=dict)
+    resource: bool = False
+    port: Literal["in", "out"] | None = None
+
+
+@dataclass(frozen=True)
+class Colours:
+    """Indexes: their sizes, and which colour each is of."""
+
+    size: dict[str, int]
+    colour: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Types:
+    """Types of tokens: what each carries, and the values that each field may have."""
+
+    carries: dict[str, tuple[str, ...]]
+    fields: dict[str, Field]
+
+
+@dataclass(frozen=True)
+class Families:
+    """Places as their table declares them: by number, by name, the indexes of each family, and what its tokens are."""
+
+    places: list[Place]
+    lookup: Places
+    index: dict[str, tuple[str, ...]]
+    of: dict[str, str]
+    limited: set[str]
+
+
+def read_colours(index: Mapping[str, int | str], constants: Mapping[str, float]) -> Colours:
+    """Return the indexes of a table; raises InputError with the index at fault."""
+    size: dict[str, int] = {}
+    colour: dict[str, str] = {}
+    for key, said in index.items():
+        with told_at(f"index.{key}"):
+            check_name(key, constants)
+            same = isinstance(said, str) and said in size
+            size[key] = size[str(said)] if same else whole("an index", number(said, constants), least=1)
+            colour[key] = colour[str(said)] if same else key
+    return Colours(size, colour)
+
+
+def read_types(token: Mapping[str, Mapping[str, int | str]], constants: Mapping[str, float], colours: Colours) -> Types:
+    """Return the types of tokens of a table; raises InputError with the type and field at fault."""
+    fields: dict[str, Field] = {}
+    for name, entries in token.items():
+        for key, said in entries.items():
+            with told_at(f"token.{name}.{key}"):
+                check_name(key, [*constants, *colours.size])
+                if said == ANY:
+                    made = Field()
+                elif isinstance(said, str) and said in colours.size:
+                    made = Field(0, colours.size[said] - 1, colours.colour[said])
+                else:
+                    made = Field(0, whole("how many values it has", number(said, constants), least=1) - 1)
+                if fields.setdefault(key, made) != made:
+                    raise InputError(f"{key!r} must be the same in all types of tokens that carry it")
+    return Types({name: tuple(entries) for name, entries in token.items()}, fields)
+
+
+def read_places(
+    place: Mapping[str, PlaceTable], constants: Mapping[str, float], colours: Colours, types: Types
+) -> Families:
+    """Return the places of a table; raises InputError with the place at fault."""
+    if not place:
+        raise InputError("place: a net needs at least one place, got none")
+    with told_at("place"):
+        index = {term.place: term.index for term in map(read_term, place)}
+        if len(index) < len(place):
+            raise InputError(f"a place must be declared once, got {', '.join(place)}")
+    places: list[Place] = []
+    sizes: dict[str, tuple[int, ...]] = {}
+    of: dict[str, str] = {}
+    limited: set[str] = set()
+    for key, table in place.items():
+        with told_at(f"place.{key}"):
+            term = read_term(key)
+            check_name(term.place, [*constants, *colours.size, *types.fields])
+            if term.weight != "1":
+                raise InputError(f"a place is declared by its name alone, got {key!r}")
+            sizes[term.place] = tuple(colours.size[one_of("index", one, colours.size)] for one in term.index)
+            if len(places) + prod(sizes[term.place]) > MOST:
+                raise InputError(f"a net must unfold to {MOST} places at most, got more")
+            if table.of is not None:
+                of[term.place] = one_of("type of tokens", table.of, types.carries)
+            if table.capacity is not None:
+                limited.add(term.place)
+            for choice in product(*map(range, sizes[term.place])):
+                names = {**constants, **dict(zip(term.index, choice, strict=True))}
+                places.append(_place(indexed(term.place, choice), table, names, types))
+    numbers = {one.name: k for k, one in enumerate(places)}
+    return Families(places, Places(numbers, sizes), index, of, limited)
+
+
+def _place(name: str, table: PlaceTable, names: Mapping[str, float], types: Types) -> Place:
+    first = whole("tokens", number(table.tokens, names))
+    most = None if table.capacity is None else whole("capacity", number(table.capacity, names))
+    if most is not None and first > most:
+        raise InputError(f"tokens must be at most the capacity ({most}), got {first}")
+    known = types.carries[table.of] if table.of else ()
+    for key in table.carried:
+        if key not in known:
+            raise UnknownNameError("field", key, known)
+    if first and (missing := [key for key in known if key not in table.carried]):
+        raise InputError(f"carried: the tokens at first need {', '.join(missing)}")
+    carried = []
+    for key, said in table.carried.items():
+        value = number(said, names)
+        check_value(key, value, types.fields[key])
+        carried.append((key, int(value)))
+    return Place(name, first, most, table.of, tuple(carried), table.resource, table.port)
+
+
+def check_value(name: str, value: float, field: Field) -> None:
+    """Raise InputError for what a field cannot hold."""
+    if not float(value).is_integer() or (field.high is not None and not 0 <= value <= field.high):
+        span = "" if field.high is None else f" in 0..{field.high}"
+        raise InputError(f"{name!r} must be a whole number{span}, got {value:g}")

@@ -1,0 +1,296 @@
+"""Unfolding: every place and transition with an index becomes one for each of its values.
+
+An index is a finite colour 0..n - 1; `Fork[i + 1]` goes around at n (the successor of coloured nets: Jensen, Coloured
+Petri Nets, 1992, 2.2). A transition is unfolded over the indexes its arcs name, as far as its guards allow.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from npexplore import syntax
+from npexplore.errors import Faults, InputError, UnknownNameError, one_of, positive, told_at
+from npexplore.machine.petri.delays import read_delay
+from npexplore.machine.petri.formulas import Evaluator, indexed
+from npexplore.machine.petri.lines import Line, Term, read_line
+from npexplore.machine.petri.places import (
+    Colours,
+    Families,
+    PlaceTable,
+    Types,
+    check_value,
+    read_colours,
+    read_places,
+    read_types,
+)
+from npexplore.machine.petri.unfolded import Arc, Formula, Net, Target, Timing, Transition
+from npexplore.machine.petri.values import MOST, check_name, names_in, number, whole
+from npexplore.rows.distributions import Distribution, Exponential
+
+
+def unfold(
+    name: str,
+    timing: Timing,
+    constant: Mapping[str, float | str],
+    index: Mapping[str, int | str],
+    token: Mapping[str, Mapping[str, int | str]],
+    place: Mapping[str, PlaceTable],
+    transition: Mapping[str, str],
+    machine: Mapping[str, Any],
+) -> Net:
+    """Return the net that tables describe; raises InputError with place, rule and value.
+
+    machine: names that constants alone may use, such as `p`, its parameters.
+    """
+    values: dict[str, float] = {}
+    for key, said in constant.items():
+        with told_at(f"constant.{key}"):
+            check_name(key, machine)
+            values[key] = number(said, {**values, **machine})
+    colours = read_colours(index, values)
+    types = read_types(token, values, colours)
+    families = read_places(place, values, colours, types)
+    tokens_at_first = np.array([[one.tokens] for one in families.places])
+    lookup = _Unfolding(timing, values, colours, types, families, tokens_at_first)
+    transitions: list[Transition] = []
+    faults = Faults()
+    used: set[int] = set()
+    for key, text in transition.items():
+        with faults.one(), told_at(f"transition.{key}"):
+            check_name(key)
+            line = read_line(text)
+            made = list(lookup.transitions(key, line, MOST - len(transitions)))
+            transitions += made
+            if line.using:
+                shared = {term.place for term in line.using}
+                used |= {k for k, one in enumerate(families.places) if one.name.partition("[")[0] in shared}
+    faults.tell()
+    places = tuple(
+        one._replace(resource=True) if k in used and one.tokens else one for k, one in enumerate(families.places)
+    )
+    return Net(name, timing, places, tuple(transitions), types.carries, types.fields)
+
+
+@dataclass(frozen=True)
+class _Unfolding:
+    """Everything that transitions name."""
+
+    timing: Timing
+    constants: dict[str, float]
+    colours: Colours
+    types: Types
+    families: Families
+    tokens: Any  # (P, 1), at first
+
+    def transitions(self, name: str, line: Line, most: int) -> Iterator[Transition]:
+        """Yield a transition for each choice of the indexes that its line allows."""
+        for term in line.terms:
+            if term.place not in self.families.index:
+                raise UnknownNameError("place", term.place, self.families.index)
+        taken = self.carried(line)
+        bound = self.bound(line, taken)
+        for text in (*line.guards, *(said for _, said in line.sets), *line.clauses.values()):
+            self.check_colours(text, bound, [*taken, *(key for key, _ in line.sets)])
+        if prod(self.colours.size[one] for one in bound) > most:
+            raise InputError(f"a net must unfold to {MOST} transitions at most, got more")
+        for choice in product(*(range(self.colours.size[one]) for one in bound)):
+            names = {**self.constants, **dict(zip(bound, choice, strict=True))}
+            guards = [self.formula(text, names, taken) for text in line.guards]
+            if all(guard for guard in guards if not isinstance(guard, Formula)):
+                yield self.transition(indexed(name, choice), line, names, [g for g in guards if isinstance(g, Formula)])
+
+    def carried(self, line: Line) -> list[str]:
+        """Return what the tokens carry that a line takes; checks that those it gives can carry what they have to."""
+        types, of = self.types, self.families.of
+        found = dict.fromkeys(key for term in line.take if term.place in of for key in types.carries[of[term.place]])
+        for key, _ in line.sets:
+            one_of("field", key, types.fields)
+        known = {*found, *(key for key, _ in line.sets)}
+        for term in line.give:
+            missing = [key for key in types.carries[of[term.place]] if key not in known] if term.place in of else []
+            if missing:
+                raise InputError(f"tokens of {term.place!r} carry {', '.join(missing)}, which nothing says ('set')")
+        for term in line.using:
+            if term.place in of:
+                raise InputError(f"'using' is for places whose tokens carry nothing, got {term.place!r}")
+        return list(found)
+
+    def bound(self, line: Line, taken: list[str]) -> list[str]:
+        """Return the indexes that a line's arcs name, in the order of the table; checks what the arcs name."""
+        found: set[str] = set()
+        given = [*taken, *(key for key, _ in line.sets)]
+        for term in line.terms:
+            own = self.families.index[term.place]
+            if len(own) != len(term.index):
+                raise InputError(f"place {term.place!r} has {len(own)} indexes, got {len(term.index)}")
+            for text, declared in zip(term.index, own, strict=True):
+                named, size = names_in(text), self.colours.size[declared]
+                used = {one for one in named if one in self.colours.size}
+                for one in used:
+                    if self.colours.colour[one] != self.colours.colour[declared]:
+                        raise InputError(
+                            f"index of place {term.place!r} must be of the colour {declared!r}, got {one!r} in {text!r}"
+                        )
+                data = [one for one in named if one in self.types.fields]
+                for one in data:
+                    self.check_target(term, one, declared, given if term in line.give else taken)
+                if not used and not data and not 0 <= number(text, self.constants) < size:
+                    raise InputError(f"index of place {term.place!r} must be in 0..{size - 1}, got {text}")
+                found |= used
+        return [one for one in self.colours.size if one in found]
+
+    def check_target(self, term: Term, name: str, declared: str, carried: list[str]) -> None:
+        """Refuse an index that a token cannot say: it carries none, or one of another colour or size."""
+        field = self.types.fields[name]
+        if name not in carried:
+            raise InputError(f"index of place {term.place!r}: nothing that the transition takes carries {name!r}")
+        if (
+            (field.colour or self.colours.colour[declared]) != self.colours.colour[declared]
+            or field.high is None
+            or (field.high >= self.colours.size[declared])
+        ):
+            raise InputError(f"index of place {term.place!r} must be of the colour {declared!r}, got field {name!r}")
+        if term.place in self.families.limited:
+            raise InputError(f"place {term.place!r} has a capacity; which one is meant cannot be said by a token")
+
+    def check_colours(self, text: str, bound: list[str], carried: list[str]) -> None:
+        """Refuse a formula that names an index no arc has, or that compares colours that are not alike."""
+        for one in names_in(text):
+            if one in self.colours.size and one not in bound:
+                raise InputError(f"{text!r} names the index {one!r}, which no arc of the transition has")
+            if one in self.types.fields and one not in carried:
+                raise InputError(f"{text!r} names {one!r}, which nothing that the transition takes carries")
+        try:
+            tree = syntax.expression(text)
+        except (SyntaxError, ValueError):
+            return  # told where its value is asked for
+        for node in ast.walk(tree):
+            if not isinstance(node, ast.Compare):
+                continue
+            spans = {
+                (self.types.fields[name].colour or f"field {name}", self.types.fields[name].high)
+                if name in self.types.fields
+                else (self.colours.colour[name], self.colours.size[name] - 1)
+                for side in (node.left, *node.comparators)
+                if isinstance(side, ast.Name) and (name := side.id) in (*self.colours.size, *self.types.fields)
+            }
+            coloured = {colour for colour, _ in spans if colour in self.colours.size}
+            if len(coloured) > 1:
+                raise InputError(f"a guard must compare indexes of one colour, got {ast.unparse(node)!r}")
+            for side in (node.left, *node.comparators):
+                equal = isinstance(node.ops[0], ast.Eq | ast.NotEq)
+                if equal and isinstance(side, ast.Constant) and isinstance(side.value, int):
+                    for colour, most in spans:
+                        if most is not None and not 0 <= side.value <= most:
+                            what = f"index of colour {colour!r}" if colour in coloured else colour
+                            raise InputError(f"{what} is in 0..{most}, got {ast.unparse(node)!r}")
+
+    def formula(
+        self, text: str, names: Mapping[str, float], carried: list[str], *, chance: bool = False
+    ) -> Formula | float:
+        """Return a formula's value, or the formula itself where it reads the marking, a token, or chance."""
+        lookup = self.families.lookup
+        token = dict.fromkeys(carried, 1)  # stands for any: the value is not used
+        evaluator = Evaluator(names, lookup, self.tokens, token, (lambda: 0.5) if chance else None)
+        value = evaluator.text(text)
+        if evaluator.reads or evaluator.fields or evaluator.drawn:
+            reads, fields = frozenset(evaluator.reads), frozenset(evaluator.fields)
+            return Formula(text, names, lookup, reads, fields, evaluator.drawn)
+        if isinstance(value, str | tuple):
+            raise InputError(f"{text!r} must be a number, got {value!r}")
+        return float(value)
+
+    def arcs(self, terms: list[Term], names: Mapping[str, float], carried: list[str]) -> tuple[Arc, ...]:
+        """Return arcs with numbers in place of names; arcs of weight 0 are left out."""
+        found: dict[Any, Arc] = {}
+        for term in terms:
+            weight = self.formula(term.weight, names, carried)
+            if not isinstance(weight, Formula):
+                weight = whole(f"tokens of {term.place!r}", weight)
+            if any(one in self.types.fields for text in term.index for one in names_in(text)):
+                said = tuple(self.formula(text, names, carried) for text in term.index)
+                sizes = self.families.lookup.sizes[term.place]
+                index = tuple(one if isinstance(one, Formula) else int(one) for one in said)
+                first = self.families.lookup.number(term.place, [0] * len(sizes))
+                found[term] = Arc(first, weight, Target(index, sizes))
+                continue
+            place = self.families.lookup.number(term.place, [int(number(text, names)) for text in term.index])
+            before = found.get(place)
+            if before is not None:
+                if isinstance(weight, Formula) or isinstance(before.weight, Formula):
+                    raise InputError(f"an arc whose tokens a formula says must be the only one of {term.place!r}")
+                weight += before.weight
+            if weight != 0:
+                found[place] = Arc(place, weight)
+        return tuple(found.values())
+
+    def transition(self, name: str, line: Line, names: Mapping[str, float], guards: list[Formula]) -> Transition:
+        """Return a transition for one choice of the indexes."""
+        said, taken = line.clauses, self.carried(line)
+        carried = [*taken, *(key for key, _ in line.sets)]
+        delay, rate = self.delay(said, names, carried)
+        timed = delay is not None or rate is not None
+        if self.timing == "race" and timed and ("priority" in said or "weight" in said):
+            raise InputError("in a race, timed transitions have no priority and no weight, got one")
+        if "servers" in said and (self.timing == "duration" or not timed):
+            raise InputError("servers are of timed transitions in a race; else limit them by a place ('using')")
+        weight = self.formula(said.get("weight", "1"), names, taken)
+        if not isinstance(weight, Formula):
+            positive("weight", weight)
+        servers: int | None = 1 if self.timing == "race" else None
+        if "servers" in said:
+            many = said["servers"]
+            servers = None if many == "all" else whole("servers", number(many, names), least=1)
+        return Transition(
+            name,
+            take=self.arcs([*line.take, *line.using], names, taken),
+            give=self.arcs([*line.give, *line.using], names, carried),
+            test=self.arcs(line.tests, names, taken),
+            inhibit=self.arcs(line.unless, names, taken),
+            guards=tuple(guards),
+            sets=tuple(self.setting(key, text, names, carried) for key, text in line.sets),
+            delay=delay,
+            rate=rate,
+            priority=whole("priority", number(said.get("priority", 0), names)),
+            weight=weight,
+            servers=servers,
+        )
+
+    def setting(self, key: str, text: str, names: Mapping[str, float], carried: list[str]) -> tuple[str, int | Formula]:
+        """Return what a field is set to."""
+        value = self.formula(text, names, carried, chance=True)
+        if isinstance(value, Formula):
+            return key, value
+        check_value(key, value, self.types.fields[key])
+        return key, int(value)
+
+    def delay(
+        self, said: Mapping[str, str], names: Mapping[str, float], carried: list[str]
+    ) -> tuple[Distribution | Formula | None, float | Formula | None]:
+        """Return how long firing takes, and the rate of what is exponential."""
+        if "for" in said and "rate" in said:
+            raise InputError("a transition has a delay ('for') or a rate, got both")
+        if "for" in said and any(one in carried or one in self.families.index for one in names_in(said["for"])):
+            if self.timing == "race":
+                raise InputError("in a race, what depends on tokens is a rate, got a delay ('for')")
+            formula = self.formula(said["for"], names, carried)
+            assert isinstance(formula, Formula)
+            return formula, None
+        if "for" in said:
+            delay = read_delay(said["for"], names)
+            return delay, 1.0 / delay.mean if isinstance(delay, Exponential) else None
+        if "rate" not in said:
+            return None, None
+        rate = self.formula(said["rate"], names, carried)
+        if not isinstance(rate, Formula):
+            return Exponential(1.0 / positive("rate", rate)), rate
+        if self.timing == "duration":
+            raise InputError("a rate that depends on the marking needs timing 'race', got 'duration'")
+        return None, rate

@@ -1,0 +1,50 @@
+"""SDRAM behind a unit that does one command after the other: row, column, words; then the bank precharges.
+
+    unit = command + ceil(bytes / word) x word time        bank = that + precharge, while the next command may go on
+
+A bank is busy from its command to the end of its precharge; every `refresh_every_s` all of them are for `refresh_s`,
+and commands that come then wait. The caller goes on `latency_s` after its words have passed.
+"""
+
+from npexplore.errors import ModelError
+from npexplore.machine.resources.base import Resource, Server, count_of, time_of
+from npexplore.machine.visits import Operands, VisitRecorder
+from npexplore.rows.expressions import ceildiv
+
+
+class BankedMemory(Resource):
+    """`banks` alike banks, of which every visit says one, behind one unit with its data bus."""
+
+    VISITS = {"read": ("bytes", "bank"), "write": ("bytes", "bank")}
+    CHANCE = frozenset({"bank"})
+
+    def __init__(
+        self, name: str, word_bytes: int, word_s: float, banks: int = 1, command_s: float = 0.0,
+        precharge_s: float = 0.0, latency_s: float = 0.0, refresh_s: float = 0.0, refresh_every_s: float = 1.0,
+    ) -> None:  # fmt: skip
+        super().__init__(name)
+        self.word_bytes = count_of(f"{name}: word_bytes", word_bytes)
+        self.word = time_of(f"{name}: time per word", word_s)
+        self.banks = count_of(f"{name}: banks", banks)
+        self.command = time_of(f"{name}: time per command", command_s)
+        self.precharge = time_of(f"{name}: time to precharge", precharge_s)
+        self.latency = time_of(f"{name}: latency", latency_s)
+        self.refresh = time_of(f"{name}: time to refresh", refresh_s)
+        self.every = time_of(f"{name}: time between refreshes", refresh_every_s)
+        if self.refresh >= self.every:
+            raise ModelError(f"{name}: a refresh must be shorter than {refresh_every_s!r} s, got {refresh_s!r}")
+
+    def servers(self) -> list[Server]:
+        """The unit, and the banks."""
+        return [Server(self.name), Server(f"{self.name}.bank", self.banks)]
+
+    def act(self, m: VisitRecorder, visit: str, v: Operands) -> None:
+        """A command at the unit; its bank precharges while the caller goes on."""
+        bank = m.take("bank", member=v.bank)
+        if self.refresh:
+            m.window(self.every, self.refresh)
+        m.serve(self.name, ceildiv(v.bytes, self.word_bytes) * self.word + self.command)
+        with m.fork(bank) as closing:
+            m.wait(self.precharge)
+            m.give(closing)
+        m.wait(self.latency)

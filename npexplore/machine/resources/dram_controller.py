@@ -1,0 +1,198 @@
+"""DRAM of today behind controllers that schedule: bank groups, sub- and pseudo-channels, write buffers, refresh modes.
+
+    read:   entry of the queue -> (PRE) -> (ACT) -> RD -> tCL -> data -> leave
+    write:  entry of the write buffer -> leave; the controller writes when it drains the buffer
+
+Which command goes when is decided in the engine (docs/engine.md, DRAM controllers), by the rules of a DramDevice and a
+DramPolicy. Bank n lies in bank group n mod groups.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+import numpy as np
+
+from npexplore._kernels import engine
+from npexplore.errors import ModelError
+from npexplore.machine.resources.address_map import AddressMap
+from npexplore.machine.resources.base import Hold, OwnFaces, Server, Uses, count_of, known
+from npexplore.machine.resources.dram_device import DramDevice
+from npexplore.machine.resources.dram_policy import DramPolicy, Integers, block, refreshes
+from npexplore.rows.assembler import Assembler, Controller
+from npexplore.rows.expressions import Expression, Operand, Values, Variable, ceildiv, maximum
+
+OUTCOMES = (("row_hits", "M_HITS"), ("row_misses", "M_MISSES"), ("row_conflicts", "M_CONFLICTS"))
+
+
+class DramController(OwnFaces):
+    """`channels` alike channels of a device, each behind a controller of its own with a policy.
+
+    Visits name a `bank` (counted over all channels and pseudo-channels) and, unless pages are closed, its `row`; or
+    with an `address_map` an `address`, of which the field channel counts pseudo-channels too. An access is as many
+    bursts as its bytes need, all in one row; a narrow one takes a whole burst.
+    For bounds and queueing an access hits its row unless pages are closed (the most that is possible).
+    """
+
+    WHY = "commands go when the rules that all accesses share allow it, in the order that the controller chooses"
+    VISITS = {"read": ("bytes", "bank", "row", "address"), "write": ("bytes", "bank", "row", "address")}
+    OPTIONAL = {"bank": 0, "row": 0, "address": 0}
+
+    def __init__(
+        self, name: str, device: DramDevice, channels: int = 1, policy: DramPolicy | None = None,
+        address_map: AddressMap | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(name)
+        self.device, self.policy = device, policy or DramPolicy()
+        self.channels = count_of(f"{name}: channels", channels)
+        self.units = self.channels * device.pseudo_channels
+        self.address_map = address_map
+        if address_map is not None:
+            address_map.check(name, device.banks, self.units)
+            if address_map.row_bytes != device.row_bytes:
+                raise ModelError(
+                    f"{name}: the address map needs row_bytes = {device.row_bytes}, got {address_map.row_bytes}"
+                )
+        refreshes(device, self.policy)
+        t = device.seconds
+        self.same = t("t_ccd_l") or t("t_ccd")
+        self.cycle = max(t("t_rc"), t("t_ras") + t("t_rp"))
+        self.closed = self.policy.page == "closed"
+
+    def opening(self, read: bool) -> float:
+        """Return the seconds from a row command to a column command."""
+        return self.device.seconds("t_rcd" if read or not self.device.t_rcd_write else "t_rcd_write")
+
+    def last(self, read: bool) -> float:
+        """Return the seconds from a column command to the end of its data."""
+        d = self.device
+        early = d.column_clocks - 1
+        return d.seconds("t_cl" if read else "t_wl") + (d.burst_clocks + early) * d.t_ck * 1e-9
+
+    def servers(self) -> list[Server]:
+        """Entries of the queue, banks, groups, row commands (tRRD), window of four (tFAW), command bus, data bus."""
+        d, name = self.device, self.name
+        servers = [
+            Server(f"{name}.slots", units=self.channels * self.policy.reads, role="limit"),
+            Server(f"{name}.bank", members=self.units * d.banks),
+            Server(f"{name}.group", members=self.units * d.groups),
+            Server(f"{name}.activate", members=self.units),
+            Server(f"{name}.window", members=self.units, units=4),
+            Server(f"{name}.command", members=self.channels, units=d.command_buses),
+            Server(f"{name}.bus", members=self.units),
+        ]
+        if self.policy.writes:
+            servers.append(Server(f"{name}.buffer", units=self.channels * self.policy.writes, role="hidden"))
+        return servers
+
+    def _check(self, method: str, given: Mapping[str, object]) -> None:
+        """Raise ModelError if a visit does not say where it goes, or says it twice."""
+        needs = {"address"} if self.address_map else {"bank"} if self.closed else {"bank", "row"}
+        for name in sorted(needs - set(given)):
+            why = "an address map" if self.address_map else f"{self.policy.page} pages"
+            raise ModelError(f"{self.name}.{method} needs the operand {name!r}: the controller has {why}")
+        for name in sorted(set(given) - needs - {"bytes"} - (set() if self.address_map else {"row"})):
+            why = "an" if self.address_map else "no"
+            raise ModelError(f"{self.name}.{method} must not have the operand {name!r}: it has {why} address map")
+
+    def uses(self, method: str, values: Mapping[str, Values | None]) -> Uses:
+        """What one access that meets nobody occupies; unless pages are closed, one that hits its row."""
+        self._check(method, values)
+        d, name, read, t = self.device, self.name, method == "read", self.device.seconds
+        bank = values["address"] if self.address_map else values["bank"]
+        if bank is not None and self.address_map:
+            bank = self.address_map.bank_of(bank, d.banks, self.units)
+        unit = None if bank is None else np.floor_divide(bank, d.banks)
+        channel = None if bank is None else np.floor_divide(bank, d.banks * d.pseudo_channels)
+        group = None if bank is None else np.floor_divide(bank, d.banks) * d.groups + np.mod(bank, d.groups)
+        bursts = np.maximum(np.ceil(known(self, method, "bytes", values) / d.burst_bytes), 1.0)
+        clock, nothing = d.t_ck * 1e-9, np.zeros_like(bursts)
+        opening = self.opening(read) if self.closed else 0.0
+        issued = opening + (bursts - 1) * self.same
+        latency = issued + self.last(read)
+        shut = t("t_rtp") if read else t("t_wl") + d.burst_clocks * clock + t("t_wr")
+        busy = np.maximum(self.cycle, issued + shut + t("t_rp"))  # with open pages the group says more
+        commands = (bursts * d.column_clocks + (d.row_clocks if self.closed else 0.0)) * clock
+        grouped = bursts * (self.same if read else max(t("t_ccd_l_write"), self.same))
+        # inside the bank's time; for queueing the scarcest of them keeps its time, and the bank what is left
+        rules = {
+            "command": (commands, commands * d.pseudo_channels / d.command_buses, channel),
+            "group": (grouped, grouped / d.groups, group),
+        }  # fmt: skip
+        if self.closed:
+            rules["bank"] = (busy, busy / d.banks, bank)
+            rules["activate"] = (nothing + t("t_rrd"), nothing + t("t_rrd"), unit)
+            rules["window"] = (nothing + t("t_faw"), nothing + t("t_faw") / 4, unit)
+        scarcest = np.stack([share for _, share, _ in rules.values()]).argmax(axis=0)
+        kept = {rule: np.where(scarcest == k, rules[rule][0], nothing) for k, rule in enumerate(rules)}
+        others = sum((kept[rule] for rule in rules if rule != "bank"), nothing)
+        posted = self.policy.writes > 0 and not read
+        holds = [] if posted else [Hold(f"{name}.slots", issued, nothing)]
+        holds += [
+            Hold(f"{name}.bus", bursts * t("t_ccd"), member=unit),
+        ]
+        if self.closed:
+            holds.append(Hold(f"{name}.bank", busy, np.maximum(busy - others, 0.0), member=bank))
+        for rule, (seconds, _, member) in rules.items():
+            if rule != "bank":
+                visits = bursts + self.closed if rule == "command" else bursts if rule == "group" else 1.0
+                holds.append(Hold(f"{name}.{rule}", seconds, kept[rule], visits, member))
+        counts: dict[str, Values] = {f"{name}.bytes": bursts * d.burst_bytes, f"{name}.accesses": nothing + 1}
+        if not self.closed:
+            counts |= {f"{name}.row_hits": nothing + 1, f"{name}.row_misses": nothing, f"{name}.row_conflicts": nothing}
+        limit = None if posted else f"{name}.slots"
+        return Uses(nothing if posted else latency, holds, counts=counts, aside=posted, limit=limit)
+
+    def emit(self, method: str, operands: Mapping[str, Expression], asm: Assembler) -> None:
+        """Ask the controller of the channel."""
+        self._check(method, operands)
+        d = self.device
+        first = asm.dram(self.name, lambda: self.controllers(asm))
+        each, total = d.banks * d.pseudo_channels, self.units * d.banks
+        with asm.scope():
+            bank: Operand = operands.get("bank", 0)
+            row: Operand = operands.get("row", 0)
+            if self.address_map is not None:
+                bank, row = self.address_map.emit(operands["address"], d.banks, self.units, asm)
+            else:
+                kept = Variable("bank")
+                asm.let(kept, bank)
+                bank = kept
+                asm.check_below(bank, total, f"{self.name}.bank has members")
+            bursts = asm.value_of(maximum(ceildiv(operands["bytes"], d.burst_bytes), 1), "bursts")
+            several = self.channels > 1
+            asm.ask(
+                bank // each + first if several else first,
+                bank % each if several else bank,
+                row,
+                bursts,
+                method == "write",
+            )
+            asm.count(f"{self.name}.bytes", bursts * d.burst_bytes)
+
+    def controllers(self, asm: Assembler) -> list[Controller]:
+        """Return a controller a channel, with the places of its block that servers and counters are read from."""
+        d = self.device
+        made: Callable[[int, int], Integers] = partial(block, d, self.policy, asm.tick)
+        D = made(0, 0)
+        found = []
+        for k in range(self.channels):
+            busy = [
+                (asm.number(f"{self.name}.slots"), engine.M_BUSY_SLOTS),
+                (asm.number(f"{self.name}.command") + k, engine.M_BUSY_COMMAND),
+            ]
+            if self.policy.writes:
+                busy.append((asm.number(f"{self.name}.buffer"), engine.M_BUSY_BUFFER))
+            for what, each, at, width, place in (
+                ("bank", d.banks, engine.M_BANKS_AT, engine.M_BANK_WIDTH, engine.M_B_BUSY),
+                ("group", d.groups, engine.M_GROUPS_AT, engine.M_GROUP_WIDTH, engine.M_G_BUSY),
+                ("bus", 1, engine.M_UNITS_AT, engine.M_UNIT, engine.M_U_BUSY),
+                ("activate", 1, engine.M_UNITS_AT, engine.M_UNIT, engine.M_U_ROWS),
+                ("window", 1, engine.M_UNITS_AT, engine.M_UNIT, engine.M_U_WINDOW),
+            ):
+                n = each * d.pseudo_channels
+                server = asm.number(f"{self.name}.{what}") + k * n
+                busy += [(server + j, int(D[at]) + j * width + place) for j in range(n)]
+            names = () if self.closed else OUTCOMES
+            counts = [(asm.counter(f"{self.name}.{name}"), getattr(engine, place)) for name, place in names]
+            found.append(Controller(made, tuple(busy), tuple(counts)))
+        return found

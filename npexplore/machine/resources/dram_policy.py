@@ -1,0 +1,196 @@
+"""What a DRAM controller decides for itself, and a device with a policy as the block of integers that the engine runs.
+
+    first ready, first come, first served: Rixner et al., Memory access scheduling, ISCA 2000
+    a cap on younger hits:                 Mutlu and Moscibroda, Stall-time fair memory access scheduling, MICRO 2007
+    write buffer with two marks:           drained from `high` down to `low`, or while no read waits
+
+The layout stands in _kernels/engine.py (names that begin with M_); rules are whole clocks, counted from the first clock
+of a command to the first clock of the next (standards count from the last ones).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from npexplore._kernels import engine
+from npexplore.errors import ModelError, one_of
+from npexplore.machine.resources.base import count_of, time_of
+from npexplore.machine.resources.dram_device import DramDevice
+
+Integers = npt.NDArray[np.int64]
+Page = Literal["open", "closed", "adaptive"]
+Refresh = Literal["all-bank", "bank", "none"]
+PAGES = get_args(Page)
+LONG_AGO = -(10**15)
+CAUSES = (
+    "data bus", "bank group", "turn-around", "row opening", "bank", "row commands apart", "window of four", "refresh",
+    "command bus", "order", "no access",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class DramPolicy:
+    """How a controller queues and chooses.
+
+    page: a row stays open; is closed with every access; or with an access that no other one to this row waits behind.
+    close_after_s: an open row that nobody asked for so long is closed (0: never).
+    cap: younger hits that may pass an older access to another row of their bank, counted since the row was opened.
+    reads, writes: entries of the queue of reads and of the write buffer (0: writes queue with the reads and are over
+    with their data; else a write is over when it has an entry).
+    high, low: so many writes start a drain, so many end it if a read waits.
+    bank_queue: 0: one queue, reads or writes at a time. Else reads and writes, drained down to none, move on one a
+    clock into a line for each bank of so many places, where they mix; more than `low` writes also go while no line has
+    work.
+    entries_until: an entry is free again when the column command has gone, or already with the row command.
+    refresh: all banks at once, as many as the device refreshes at a time, or never.
+    refresh_holds: accesses of the banks to be refreshed wait for it, or all.
+    """
+
+    page: Page = "open"
+    close_after_s: float = 0.0
+    cap: int = 4
+    reads: int = 32
+    writes: int = 32
+    high: int = 26
+    low: int = 6
+    bank_queue: int = 0
+    entries_until: Literal["column", "row"] = "column"
+    refresh: Refresh = "all-bank"
+    refresh_holds: Literal["banks", "all"] = "banks"
+
+    def __post_init__(self) -> None:
+        one_of("DRAM policy: page", self.page, PAGES)
+        one_of("DRAM policy: entries_until", self.entries_until, ("column", "row"))
+        one_of("DRAM policy: refresh", self.refresh, get_args(Refresh))
+        one_of("DRAM policy: refresh_holds", self.refresh_holds, ("banks", "all"))
+        time_of("DRAM policy: close_after_s", self.close_after_s)
+        for name, least in (("cap", 0), ("reads", 1), ("writes", 0), ("bank_queue", 0), ("low", 0)):
+            count_of(f"DRAM policy: {name}", getattr(self, name), least)
+        if self.writes and not self.low < self.high <= self.writes:
+            raise ModelError(
+                f"DRAM policy: low must be below high, and high at most writes = {self.writes}, "
+                f"got low {self.low} and high {self.high}"
+            )
+
+
+def ticks_of(device: DramDevice, tick: float) -> tuple[int, int]:
+    """Return clock edge and clock in ticks; where commands begin at half clocks these are rounded down to ticks.
+
+    Raises ModelError where a clock is no whole number of ticks, or half a clock less than one.
+    """
+    clock = device.t_ck * 1e-9 / tick
+    if device.close_clocks % 1 or device.row_clocks % 1:
+        half = int(clock / 2 + 1e-6)
+        if not half:
+            raise ModelError(
+                f"DRAM device: half a clock must be at least a tick of {tick!r} s, got {clock / 2:.3g} ticks"
+            )
+        return half, 2 * half
+    if abs(clock - round(clock)) > 1e-6 or round(clock) < 1:
+        raise ModelError(f"DRAM device: t_ck must be a whole number of ticks of {tick!r} s, got {clock:.6g}")
+    return round(clock), round(clock)
+
+
+def refreshes(device: DramDevice, policy: DramPolicy) -> tuple[int, float, str]:
+    """Return how many refreshes make a turn through all banks (0: none), their interval in ns, and their rule's name.
+
+    Raises ModelError where the device cannot refresh some banks only.
+    """
+    if policy.refresh == "none" or not device.t_rfc:
+        return 0, 0.0, "t_rfc"
+    if policy.refresh == "all-bank":
+        return 1, device.t_refi, "t_rfc"
+    if device.bank_refresh == "none":
+        raise ModelError(
+            'DRAM policy: refresh must be "all-bank" or "none" where the device has no bank_refresh, got "bank"'
+        )
+    at_a_time = {"same-bank": device.groups, "bank-pair": 2, "per-bank": 1}[device.bank_refresh]
+    sets = device.banks // at_a_time
+    return sets, device.t_refi / sets, "t_rfc_bank"
+
+
+def block(device: DramDevice, policy: DramPolicy, tick: float, room: int, start: int = 0) -> Integers:
+    """Return a controller at rest: device and policy in ticks, and room for `room` requests more than it has entries.
+
+    start: where the block will stand in the engine's array; what refers to banks and requests counts from its begin.
+    """
+    edge, clock = ticks_of(device, tick)
+    units, groups, banks = device.pseudo_channels, device.groups, device.banks * device.pseudo_channels
+    room += policy.reads + policy.writes + banks * (policy.bank_queue + 1)  # an entry may be free before its access
+    at, places = engine.M_HEADER, []
+    for size in (units * engine.M_UNIT, units * groups * engine.M_GROUP_WIDTH, banks * engine.M_BANK_WIDTH, banks,
+                 room * engine.M_REQUEST, 2 * room * engine.M_DONE_WIDTH):  # fmt: skip
+        places.append(at)
+        at += size
+    D = np.zeros(at, dtype=np.int64)
+    for name, value in _rules(device, policy, edge, clock).items():
+        D[getattr(engine, f"M_{name}")] = value
+    names = ("UNITS_AT", "GROUPS_AT", "BANKS_AT", "ACTIVE_AT", "REQUESTS_AT", "DONE_AT")
+    for name, place in zip(names, places, strict=True):
+        D[getattr(engine, f"M_{name}")] = place
+    D[engine.M_BANKS], D[engine.M_ROOM] = banks, room
+    first, last = engine.M_OUT_READ, engine.M_IN_WRITE_TAIL
+    D[first : last + 1] = D[engine.M_AWAKE] = -1
+    _at_rest(D, units, groups, banks, room, start)
+    return D
+
+
+def _at_rest(D: Integers, units: int, groups: int, banks: int, room: int, start: int) -> None:
+    """Nothing has ever been done: no row is open, no rule holds anybody up, the first refresh comes an interval on."""
+    unit = D[engine.M_UNITS_AT] + np.arange(units) * engine.M_UNIT
+    for k in range(4):
+        D[unit + engine.M_U_FAW + k] = LONG_AGO
+    D[unit + engine.M_U_DUE] = D[engine.M_REFI]
+    numbers = np.arange(banks)
+    bank = D[engine.M_BANKS_AT] + numbers * engine.M_BANK_WIDTH
+    each = banks // units
+    group = numbers // each * groups + numbers % groups
+    D[bank + engine.M_B_UNIT] = start + unit[numbers // each]
+    D[bank + engine.M_B_GROUP] = start + D[engine.M_GROUPS_AT] + group * engine.M_GROUP_WIDTH
+    D[bank + engine.M_B_SET] = numbers % each * max(int(D[engine.M_REFRESH_SETS]), 1) // each
+    for name in ("ROW", "OWNER", "HEAD", "TAIL", "HIT", "OTHER", "GO"):
+        D[bank + getattr(engine, f"M_B_{name}")] = -1
+    for name in ("HEAD", "TAIL", "HIT", "OTHER", "GO"):
+        D[bank + getattr(engine, f"M_B_{name}") + 1] = -1
+    D[bank + engine.M_B_GO + 2] = -1
+    request = D[engine.M_REQUESTS_AT] + np.arange(room) * engine.M_REQUEST
+    D[request + engine.M_R_NEXT] = np.append(start + request[1:], -1)
+    D[engine.M_FREE] = start + request[0]
+
+
+def _rules(device: DramDevice, policy: DramPolicy, edge: int, clock: int) -> dict[str, int]:
+    """Return rules and policy by the names of the block, in ticks."""
+
+    def t(name: str, instead: str = "") -> int:
+        return device.clocks(name if getattr(device, name) or not instead else instead) * clock
+
+    row, column, close = (
+        round(getattr(device, f"{what}_clocks") * clock / edge) * edge for what in ("row", "column", "close")
+    )
+    late, early = row - edge, column - edge  # from the first to the last edge of a command
+    burst = device.burst_clocks * clock
+    sets, interval, rule = refreshes(device, policy)
+    same = t("t_ccd_l", "t_ccd")
+    return {
+        "EDGE": edge, "CLOCK": clock, "UNITS": device.pseudo_channels, "GROUPS": device.groups,
+        "ROW_TIME": row, "COLUMN_TIME": column, "CLOSE_TIME": close,
+        "DUAL": device.command_buses - 1, "SPLIT": t("t_aad"),
+        "RCD_READ": t("t_rcd") + late - early, "RCD_WRITE": t("t_rcd_write", "t_rcd") + late - early,
+        "RP": t("t_rp") - late, "RAS": t("t_ras") + late, "RC": max(t("t_rc"), t("t_ras") + t("t_rp")),
+        "READ_CLOSE": t("t_rtp") + early, "WRITE_CLOSE": t("t_wl") + burst + t("t_wr") + early,
+        "RRD_S": t("t_rrd"), "RRD_L": t("t_rrd_l", "t_rrd"), "FAW": t("t_faw"), "PPD": t("t_ppd"),
+        "CCD_S": t("t_ccd"), "CCD_L": same, "CCD_S_WRITE": t("t_ccd"), "CCD_L_WRITE": t("t_ccd_l_write") or same,
+        "READ_WRITE": t("t_cl") + burst + t("t_rtw") - t("t_wl"),
+        "WRITE_READ_S": t("t_wl") + burst + t("t_wtr"), "WRITE_READ_L": t("t_wl") + burst + t("t_wtr_l", "t_wtr"),
+        "REFRESH_SETS": sets, "REFI": int(interval / device.t_ck + 1e-6) * clock, "RFC": t(rule) - late,
+        "RREFD": t("t_rrefd") - late, "RFC_REF": t("t_ref_ref") if sets > 1 else t(rule),
+        "STALL": policy.refresh_holds == "all", "PAGE": PAGES.index(policy.page),
+        "IDLE": round(policy.close_after_s / (device.t_ck * 1e-9)) * clock, "CAP": policy.cap,
+        "READS": policy.reads, "WRITES": policy.writes, "HIGH": policy.high, "LOW": policy.low,
+        "BANK_QUEUE": policy.bank_queue, "EARLY": policy.entries_until == "row",
+        "READ_LAST": t("t_cl") + burst + early, "WRITE_LAST": t("t_wl") + burst + early,
+    }  # fmt: skip

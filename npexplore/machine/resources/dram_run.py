@@ -1,0 +1,147 @@
+"""A stream of accesses through DRAM controllers alone, without a machine: rates, latencies, what data buses wait for.
+
+    bandwidth = bytes / (last data - first access);   the rule that binds: the one that most time between data waits for
+
+Channels do not know each other; each runs by itself on its part of the stream.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from npexplore._kernels import engine
+from npexplore.errors import ModelError, SimulationError
+from npexplore.machine.resources.dram_device import DramDevice
+from npexplore.machine.resources.dram_policy import CAUSES, DramPolicy, Integers, block
+
+COMMANDS = ("ACT", "RD", "WR", "PRE", "PREA", "REF")
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Commands:
+    """Commands in order of time: seconds, names, and places.
+
+    bank counts over all pseudo-channels of the channel; of PREA and REF it is the first bank, and row their number.
+    """
+
+    seconds: Floats
+    names: tuple[str, ...]
+    bank: Integers
+    row: Integers
+    channel: Integers
+
+
+@dataclass(frozen=True)
+class DramRun:
+    """What a stream of accesses met; times in seconds, an entry an access."""
+
+    device: DramDevice
+    channels: int
+    write: Integers
+    accepted_s: Floats  # when it got its entry
+    finished_s: Floats  # when its last data had passed
+    waited_s: Floats  # from its time to its last data
+    outcome: Integers  # 0 row hit, 1 row opened, 2 another row closed first
+    seconds: float  # from the first access to the last data
+    bytes: int
+    shares: dict[str, float]  # of the time of the data buses, by what they waited for ("data bus": they had data)
+    refreshes: int
+    commands: Commands
+
+    @property
+    def gbytes_per_s(self) -> float:
+        """Billion bytes a second."""
+        return 1e-9 * self.bytes / self.seconds
+
+    @property
+    def gbits_per_s(self) -> float:
+        """Billion bits a second, as line rates are counted."""
+        return 8 * self.gbytes_per_s
+
+    @property
+    def binds(self) -> str:
+        """What the data buses wait for most, or "data bus" if they have data for longer than they wait."""
+        if self.shares["data bus"] > 0.5:
+            return "data bus"
+        waits = {name: share for name, share in self.shares.items() if name != "data bus"}
+        return max(waits, key=lambda name: waits[name])
+
+    @property
+    def hit_share(self) -> float:
+        """Share of accesses that found their row open."""
+        return float(np.mean(self.outcome == 0))
+
+    def __str__(self) -> str:
+        share = 100 * self.bytes / self.seconds / (self.channels * self.device.bytes_per_s)
+        bound = f"{self.binds} binds ({100 * self.shares[self.binds]:.0f} % of the time)"
+        return (
+            f"{self.gbytes_per_s:.2f} GB/s = {self.gbits_per_s:.1f} Gb/s ({share:.0f} % of the pins), {bound}, "
+            f"{100 * self.hit_share:.0f} % row hits"
+        )
+
+
+def run_accesses(
+    device: DramDevice, policy: DramPolicy | None = None, *, bank: npt.ArrayLike, row: npt.ArrayLike,
+    write: npt.ArrayLike = 0, channel: npt.ArrayLike = 0, time_s: npt.ArrayLike = 0.0, bursts: npt.ArrayLike = 1,
+    channels: int = 1, commands: int = 0,
+) -> DramRun:  # fmt: skip
+    """Run accesses, in order of their times, each let in when it came and there is room.
+
+    bank counts over the pseudo-channels of a channel. time_s: when each comes (0: all at once, the memory saturated).
+    commands: how many of each channel's first commands to keep. Raises ModelError for banks, rows or times that there
+    are not.
+    """
+    policy = policy or DramPolicy()
+    given = [np.asarray(one) for one in (bank, row, write, channel, bursts, time_s)]
+    n = max(one.size for one in given)
+    whole = [np.ascontiguousarray(np.broadcast_to(one, n), dtype=np.int64) for one in given[:5]]
+    seconds = np.broadcast_to(given[5].astype(np.float64), n)
+    _within("bank", whole[0], device.banks * device.pseudo_channels)
+    _within("row", whole[1], 1 << 40)
+    _within("write", whole[2], 2)
+    _within("channel", whole[3], channels)
+    _within("bursts", whole[4] - 1, 1 << 20)
+    if np.any(np.diff(seconds) < 0) or not np.all(np.isfinite(seconds)) or (n and seconds[0] < 0):
+        raise ModelError("DRAM accesses: time_s must not fall, and begin at 0 or later")
+    tick = device.t_ck * 1e-9 / 2
+    out = np.zeros((3, n), dtype=np.int64)
+    causes, kept, refreshed = np.zeros(len(CAUSES)), [], 0
+    for k in range(channels):
+        of = np.flatnonzero(whole[3] == k)
+        D = block(device, policy, tick, 0)
+        orders = np.zeros((commands + 1, 4), dtype=np.int64)
+        part = np.zeros((3, len(of)), dtype=np.int64)
+        served = engine.dram_stream(  # type: ignore[no-untyped-call, call-arg]
+            D, np.int64(0), np.ceil(seconds[of] / tick - 1e-6).astype(np.int64),
+            *(one[of] for one in (whole[0], whole[1], whole[2], whole[4])), part[0], part[1], part[2], orders,
+        )  # fmt: skip
+        if served != len(of):
+            raise SimulationError(
+                "deadlock", f"DRAM accesses: {served} of {len(of)} were served, then nothing more could go"
+            )
+        out[:, of] = part
+        causes += D[engine.M_CAUSES : engine.M_CAUSES + len(CAUSES)]
+        kept.append(np.column_stack([orders[1 : 1 + orders[0, 0]], np.full(orders[0, 0], k)]))
+        refreshed += int(D[engine.M_REFRESHES])
+    orders = np.concatenate(kept)
+    orders = orders[np.argsort(orders[:, 0], kind="stable")]
+    ends = out[1] * tick
+    return DramRun(
+        device, channels, whole[2], out[0] * tick, ends, ends - seconds, out[2],
+        float(ends.max() - seconds[0]), int(whole[4].sum()) * device.burst_bytes,
+        dict(zip(CAUSES, (causes / max(causes.sum(), 1)).tolist(), strict=True)), refreshed,
+        Commands(
+            (orders[:, 0] * tick).astype(np.float64), tuple(COMMANDS[c] for c in orders[:, 1]),
+            orders[:, 2], orders[:, 3], orders[:, 4],
+        ),
+    )  # fmt: skip
+
+
+def _within(name: str, values: Integers, below: int) -> None:
+    if values.size and (values.min() < 0 or values.max() >= below):
+        wrong = values[(values < 0) | (values >= below)][0]
+        raise ModelError(f"DRAM accesses: {name} must be in 0..{below - 1}, got {wrong}")

@@ -1,0 +1,98 @@
+"""Leaky buckets, one a flow: a packet that finds tokens is admitted and takes one, another is to be dropped.
+
+    token = min(depth, token + rate x time since the packet before)        admitted: token >= 1
+
+As `golden/police/leaky_bucket.py`, in whole numbers; the time is read from a timer that ticks every `timer_s`. A visit
+takes no time: the program that polices spends it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from npexplore.errors import ModelError
+from npexplore.machine.resources.base import Ends, OwnFaces, Server, Uses, count_of, rate_of, time_of
+from npexplore.rows.assembler import HANDED_ON, Assembler
+from npexplore.rows.base import Label
+from npexplore.rows.expressions import Expression, Operand, Values, Variable, minimum
+
+FINEST = 10**6  # denominators of a rate up to this are exact
+
+
+class Policer(OwnFaces):
+    """rates_pps: of each flow's bucket; depth: packets that it lets pass at once. `police` gives 1, or 0: `drop` it."""
+
+    WHY = "what came before decides who passes"
+    VISITS = {"police": ("flow",), "drop": ()}
+    CHANCE = frozenset({"flow"})
+    RESULTS = frozenset({"police"})
+
+    def __init__(self, name: str, rates_pps: Sequence[float], depth: int = 1, timer_s: float = 0.0) -> None:
+        super().__init__(name)
+        if not rates_pps:
+            raise ModelError(f"{name}: a policer needs the rate of at least one flow, got none")
+        self.rates = tuple(rate_of(f"{name}: rate of flow {flow}", rate) for flow, rate in enumerate(rates_pps))
+        self.depth = count_of(f"{name}: depth", depth)
+        self.timer = time_of(f"{name}: tick of the timer", timer_s)
+
+    def servers(self) -> list[Server]:
+        """None: buckets keep nobody waiting."""
+        return []
+
+    def ends(self, method: str) -> Ends:
+        """Say that a packet that is dropped leaves its thread."""
+        return "always" if method == "drop" else "never"
+
+    def uses(self, method: str, values: Mapping[str, Values | None]) -> Uses:
+        """No time; a packet that meets nobody is admitted."""
+        nothing: Values = np.float64(0.0)  # type: ignore[assignment]
+        if method == "drop":
+            return Uses(nothing, hands_on=True)
+        return Uses(nothing, result=nothing + 1)
+
+    def emit(self, method: str, operands: Mapping[str, Expression], asm: Assembler) -> Operand | None:
+        """Fill the bucket up to now, and take a token if there is one."""
+        if method == "drop":
+            asm.count(f"drop.{self.name}")
+            asm.end_packet(HANDED_ON)
+            return None
+        fractions = [Fraction(rate).limit_denominator(FINEST) * Fraction(asm.tick).limit_denominator(10**15)
+                     for rate in self.rates]  # fmt: skip
+        full = [self.depth * one.denominator for one in fractions]
+        rate, cost, depth = (
+            self._words(asm, name, values)
+            for name, values in (("rates", [one.numerator for one in fractions]),
+                                 ("costs", [one.denominator for one in fractions]), ("depths", full))
+        )  # fmt: skip
+        tokens, times = self._words(asm, "tokens", full), self._words(asm, "times", [0] * len(full))
+        admitted, ticks = Variable("admitted"), max(round(self.timer / asm.tick), 1)
+        asm.let(admitted, 0)
+        with asm.scope():
+            asm.check_below(operands["flow"], len(full), f"{self.name} has flows")
+            flow = asm.value_of(operands["flow"])
+            token = asm.read(flow + times)
+            with asm.scope():
+                now = asm.value_of(asm.now() // ticks * ticks)
+                asm.write(flow + times, now)
+                asm.assign(token, now - token)
+            with asm.scope():
+                asm.assign(token, token * asm.read(flow + rate))
+                asm.assign(token, token + asm.read(flow + tokens))
+            with asm.scope():
+                asm.assign(token, minimum(token, asm.read(flow + depth)))
+            poor, needed = Label(), asm.read(flow + cost)
+            asm.jump(poor, token < needed)
+            asm.assign(token, token - needed)
+            asm.assign(admitted, 1)
+            asm.place(poor)
+            asm.write(flow + tokens, token)
+        return admitted
+
+    def _words(self, asm: Assembler, name: str, values: Sequence[int]) -> int:
+        """Return the first of the globals that keep a number for each flow, with what they are at first."""
+        first = asm.shared_global(f"{self.name}.{name}", len(values))
+        asm.globals[first : first + len(values)] = values
+        return first

@@ -1,0 +1,160 @@
+"""Routes of static streams: paths as trees of tiles, where they cross, and which crossings stand still for good.
+
+crossing   a switch that several paths pass: it has the words of one of them at a time, a message after the other
+circle     path p holds switch a and waits for switch b, which path q holds while it waits for ... switch a
+turns      a switch's program: the paths in a fixed order, one message of each; it waits for the next one's words
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations, pairwise
+
+from npexplore.errors import ModelError
+from npexplore.machine.resources.grid import Grid
+
+Turns = Mapping[int, Sequence[int]]  # by tile, its paths in order
+Place = tuple[int, int]  # a path, and a tile whose switch it holds
+
+
+@dataclass
+class Tree:
+    """One path: its switches in order from the source, the tile before each, its targets."""
+
+    source: int
+    before: dict[int, int | None] = field(default_factory=dict)
+    targets: list[int] = field(default_factory=list)
+
+    @property
+    def hops(self) -> list[tuple[int, int]]:
+        """The directed links between tiles."""
+        return [(a, b) for b, a in self.before.items() if a is not None]
+
+    def above(self, tile: int) -> list[int]:
+        """Return the tiles from a tile back to the source, without itself."""
+        before = self.before[tile]
+        return [] if before is None else [before, *self.above(before)]
+
+    def depth(self, tile: int) -> int:
+        """Return the number of links between tiles from the source."""
+        before = self.before[tile]
+        return 0 if before is None else 1 + self.depth(before)
+
+
+def tree_of(grid: Grid, number: int, routes: Sequence[Sequence[int]]) -> Tree:
+    """Return a path from its routes, each a list of tiles from the source to a target; raises ModelError."""
+    what = f"{grid.name}: path {number}"
+    if not routes or not all(len(route) for route in routes):
+        raise ModelError(f"{what} needs at least one route of at least one tile, got {routes!r}")
+    tree = Tree(grid.check(routes[0][0], f"tile of path {number}"))
+    tree.before[tree.source] = None
+    for route in routes:
+        tiles = [grid.check(tile, f"tile of path {number}") for tile in route]
+        if tiles[0] != tree.source:
+            raise ModelError(f"{what} has routes from tiles {tree.source} and {tiles[0]}; all start at one tile")
+        for a, b in pairwise(tiles):
+            if (a, b) not in grid.between:
+                raise ModelError(f"{what} goes from tile {a} to tile {b}, which are no neighbours")
+            if tree.before.setdefault(b, a) != a:
+                other = tree.before[b]
+                raise ModelError(
+                    f"{what} comes to tile {b} from tile {a} and "
+                    + ("starts there" if other is None else f"from tile {other}")
+                    + "; a path is a tree"
+                )
+        if tiles[-1] in tree.targets:
+            raise ModelError(f"{what} has two routes to tile {tiles[-1]}")
+        tree.targets.append(tiles[-1])
+    return tree
+
+
+def shared(trees: Sequence[Tree]) -> list[int]:
+    """Return the tiles whose switches several paths pass."""
+    passed = [tile for tree in trees for tile in tree.before]
+    return sorted({tile for tile in passed if passed.count(tile) > 1})
+
+
+def refuse_crossings(subject: str, trees: Sequence[Tree]) -> None:
+    """Raise ModelError for two paths that share a link, a processor's port or a switch."""
+    owner: dict[tuple[str, object], int] = {}
+    for number, tree in enumerate(trees):
+        claims: list[tuple[str, object, str]] = [("link", f"{a}>{b}", "use the link") for a, b in tree.hops]
+        claims += [("source", tree.source, "start at tile"), *(("target", t, "end at tile") for t in tree.targets)]
+        claims += [("tile", tile, "pass the switch of tile") for tile in tree.before]
+        for kind, what, words in claims:
+            other = owner.setdefault((kind, what), number)
+            if other != number:
+                raise ModelError(f"{subject}: paths {other} and {number} both {words} {what}; streams must not cross")
+
+
+def checked_turns(subject: str, trees: Sequence[Tree], given: Sequence[Sequence[int]], names: Sequence[str]) -> Turns:
+    """Return switch programs by tile from rows (tile, path, path, ...); raises ModelError for one that would stall.
+
+    A program must name every path through its switch, once, and no other: words of the one would never be taken up,
+    those of the other never come. Two programs must have two paths in the same order.
+    """
+    turns: dict[int, Sequence[int]] = {}
+    for tile, *order in given:
+        here = f"{subject}: the switch of tile {tile}"
+        for path in order:
+            if not 0 <= path < len(trees):
+                raise ModelError(f"{here} waits for path {path}; there are 0..{len(trees) - 1}")
+            if tile not in trees[path].before:
+                way = " > ".join(str(t) for t in trees[path].before)
+                raise ModelError(f"{here} waits for {names[path]}, whose words never come there: its route is {way}")
+        for path, tree in enumerate(trees):
+            if tile in tree.before and order.count(path) != 1:
+                many = "never takes up" if path not in order else f"has {order.count(path)} turns for"
+                raise ModelError(f"{here} {many} {names[path]}, which passes there; a program has every path once")
+        if tile in turns or len(order) < 2:
+            raise ModelError(f"{here} needs one program of at least two paths, got {list(given)}")
+        turns[tile] = order
+    for (a, first), (b, second) in combinations(turns.items(), 2):
+        both = [path for path in first if path in second]
+        if both != [path for path in second if path in both]:
+            raise ModelError(
+                f"{subject}: the switches of tiles {a} and {b} stop {names[both[0]]} and {names[both[1]]} for good: "
+                f"their programs have them in different orders"
+            )
+    return turns
+
+
+def refuse_circles(subject: str, trees: Sequence[Tree], names: Sequence[str], turns: Turns) -> None:
+    """Raise ModelError where messages may wait for each other's switches in a circle; `turns` have an order already."""
+    crossings = [tile for tile in shared(trees) if tile not in turns]
+    holds: dict[Place, list[Place]] = {}
+    for path, tree in enumerate(trees):
+        mine = [tile for tile in crossings if tile in tree.before]
+        for tile in mine:
+            holds[path, tile] = [
+                (other, wanted)
+                for wanted in mine if wanted != tile and wanted not in tree.above(tile)
+                for other, there in enumerate(trees) if other != path and wanted in there.before
+            ]  # fmt: skip
+    for start in holds:
+        trail = _circle(holds, [start])
+        if trail:
+            told = ", ".join(
+                f"{names[path]} holds the switch of tile {tile} and waits for that of tile {wanted}"
+                for (path, tile), (_, wanted) in pairwise([*trail, start])
+            )
+            raise ModelError(f"{subject}: streams stop each other for good: {told}")
+
+
+def _circle(holds: Mapping[Place, Sequence[Place]], trail: list[Place]) -> list[Place]:
+    """Return a circle from the first place of a trail back to it, empty if there is none."""
+    seen: set[Place] = set()
+
+    def search(trail: list[Place]) -> list[Place]:
+        for place in holds.get(trail[-1], ()):
+            if place == trail[0]:
+                return trail
+            if place not in seen:
+                seen.add(place)
+                found = search([*trail, place])
+                if found:
+                    return found
+        return []
+
+    return search(trail)
