@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from npexplore.networks.answers import by_class
 from npexplore.networks.result import ClassResult, NetworkResult, StationResult, busiest
 from npexplore.networks.traffic import Traffic
 from npexplore.solve import queueing
@@ -41,4 +42,4 @@ def solve_bounds(flows: Traffic) -> NetworkResult:
         name: ClassResult(float(upper[r]), float(pass_s[:, r].sum())) for r, name in enumerate(flows.network.classes)
     }
     how = "asymptotic bounds: throughput from above, response from below"
-    return NetworkResult("bounds", False, stations, classes, how, bottleneck=busiest(stations))
+    return by_class(flows, NetworkResult("bounds", False, stations, classes, how, bottleneck=busiest(stations)))

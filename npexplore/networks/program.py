@@ -1,8 +1,9 @@
 """A network file as a program of the event engine: one token a customer, one resource a station.
 
-A station is SERVE (fifo, priority), SHARE (ps; preemptive; any that has rates) or SERVE at unlimited units (delay). A
-capacity is a semaphore `.room`: TRY where a full station drops, TAKE where the customer waits at the station before and
-holds its server meanwhile (blocking after service).
+A station is SERVE (fifo, priority), SHARE (ps; preemptive; any that has rates) or SERVE at unlimited units (delay); a
+polling server is a token (`polling.py`). A capacity is a semaphore `.room`: TRY where a full station drops, TAKE where
+the customer waits at the station before and holds its server meanwhile (blocking after service); a region is one, too.
+What a cache keeps is in globals.
 """
 
 from __future__ import annotations
@@ -16,9 +17,12 @@ from npexplore._kernels import engine
 from npexplore.engine.model import EngineModel, Token, rows_of
 from npexplore.engine.rows_check import check_rows
 from npexplore.errors import RefusedError
-from npexplore.networks.description import IN, OUT, CustomerClass, Network, Station
-from npexplore.rows.arrivals import duration, let_arrive, sleep
-from npexplore.rows.assembler import PROBABILITY_STEPS, Assembler, Label
+from npexplore.networks import polling
+from npexplore.networks.chains import chains_of
+from npexplore.networks.description import HIT, IN, MISS, OUT, CustomerClass, Network, Station, turn_of
+from npexplore.networks.draws import arrive, choose, drawn, nap
+from npexplore.networks.times import AnyTime
+from npexplore.rows.assembler import Assembler, Label
 from npexplore.rows.distributions import Batch
 from npexplore.rows.expressions import Variable
 from npexplore.rows.server import Server
@@ -26,6 +30,7 @@ from npexplore.rows.server import Server
 TICKS = 10_000  # in the shortest mean time
 MOST_OUTSIDE = 50_000  # customers from outside, at once; more are taken for a network that never empties
 MOST_TOKENS = 1 << 20
+START = "start"
 PRIORITIES = 16  # that the engine tells apart
 LONGEST_MEAN = 1 << 48  # ticks, of any time
 LONGEST = 1 << 36  # ticks of a time: work in 2^-20 ticks stays within 64 bits, exponential draws included
@@ -49,21 +54,42 @@ class NetworkCompiler:
         self.most = closed + self.spare_tokens  # tokens at once
         if max(self.most, *(p.size for p in arrivals if isinstance(p, Batch)), 0) > MOST_TOKENS:
             raise RefusedError(f"more than {MOST_TOKENS} customers at once are too many to simulate")
+        self.labels: dict[tuple[str, str], Label] = {}
+        self.waiting: dict[tuple[str, str], int] = {}  # by polling station and class: the global that counts them
+        chains = chains_of(network)
+        self.closed = [chains.closed[c] for c in chains.of]
         for name, station in network.station.items():
             self._declare(name, station)
+        for name, region in network.region.items():
+            self.asm.declare(Server(f"{name}.region", units=region.capacity))
+        self.items: dict[str, int] = {}  # by cache: table of its items' chances
+        self.kept: dict[str, int] = {}  # by cache: the global of its first place
+        for name, cache in network.cache.items():
+            rising = np.round(np.cumsum(cache.chances()) * 2.0**53).astype(np.int64)
+            self.items[name] = self.asm.table(np.stack([np.arange(cache.items), rising], axis=1))
+            self.kept[name] = min(self.asm.new_global(item) for item in range(cache.places))
         self.tokens: list[Token] = []
         self.ranks = sorted({c.priority for c in network.classes.values()})
         if len(self.ranks) > PRIORITIES and any(s.discipline == "preemptive" for s in network.station.values()):
             raise RefusedError(f"preemptive stations with more than {PRIORITIES} priorities")
         for number, (name, customers) in enumerate(network.classes.items()):
             ClassProgram(self, name, customers, number).emit()
+        for name, station in network.station.items():
+            if station.discipline == "polling":
+                polling.emit_server(self, name)
 
     def _declare(self, name: str, station: Station) -> None:
-        discipline = "shared" if station.progressive else "keyed" if station.discipline == "priority" else "fifo"
+        if station.discipline in ("random", "last_preempts") or station.weights:
+            how = "weights" if station.weights else f"discipline {station.discipline}"
+            raise RefusedError(f"station {name!r}: {how} is not simulated")
+        keyed = station.discipline in ("priority", "last")
+        discipline = "shared" if station.progressive else "keyed" if keyed else "fifo"
         units = self.most if station.discipline == "delay" else station.servers
         self.asm.declare(Server(name, units=units, discipline=discipline))  # type: ignore[arg-type]
         if station.capacity is not None:
             self.asm.declare(Server(f"{name}.room", units=station.capacity))
+        if station.discipline == "polling":
+            polling.declare(self, name)
         times = [c.service[name].longest() for c in self.network.classes.values() if name in c.service]
         room = LONGEST * self.asm.tick / max(times, default=self.asm.tick)
         if station.progressive and room < 1:
@@ -94,7 +120,7 @@ class NetworkCompiler:
             globals=asm.globals,
             counters=asm.counters,
             spare_tokens=self.spare_tokens,
-            places=[row.place for row in asm.rows],
+            visits=[row.place for row in asm.rows],
             classes=len(self.network.classes) + 1,  # the last one counts times of thinking
         )
         return check_rows(built)
@@ -106,52 +132,59 @@ class ClassProgram:
     def __init__(self, compiler: NetworkCompiler, name: str, customers: CustomerClass, number: int) -> None:
         self.compiler, self.network, self.asm = compiler, compiler.network, compiler.asm
         self.name, self.customers, self.number = name, customers, number
-        self.labels = {node: Label() for node in (IN, OUT, *customers.route)}
+        self.routes = self.network.routes(name)
         self.lost = Label()
+
+    def label(self, node: str, name: str | None = None) -> Label:
+        """Return the label of a node for a class."""
+        return self.compiler.labels.setdefault((name or self.name, node), Label())
 
     def emit(self) -> None:
         """Append all rows and the tokens that exist at time 0."""
         asm, begin = self.asm, len(self.asm.rows)
         asm.place_name = f"class {self.name}"
-        start = Label()
-        if any(station.discipline == "preemptive" for station in self.network.station.values()):
-            rank = self.compiler.ranks.index(self.customers.priority)
-            asm.emit(engine.SET, (rank, 0), x=engine.PRIORITY)  # of the source, too: what it forks inherits it
+        start = self.label(START)
+        self._rank(self.name)
         if self.customers.arrivals is not None:
-            self._source(start)
-            asm.place(start)
-        else:
-            asm.place(start)
-            if self.customers.think_time is not None:
-                sleep(asm, self.customers.think_time, f"think.{self.name}")
-                asm.emit(engine.DONE, (len(self.network.classes), 0))  # a response begins after the thinking
-        self._move(IN)
-        for node in self.customers.route:
-            if node != IN:
+            arrive(
+                asm,
+                self.customers.arrivals,
+                lambda: asm.emit(engine.FORK, target=start, x=engine.NEW_PACKET),
+                self.name,
+            )
+        asm.place(start)
+        if self.customers.think_time is not None:
+            nap(asm, self.customers.think_time, f"think.{self.name}")
+            asm.emit(engine.DONE, (len(self.network.classes), 0))  # a response begins after the thinking
+        if IN in self.routes:
+            self._move(IN)
+        for node in self.routes:
+            if node in self.network.station or node in self.network.fork:
                 asm.place_name = f"{self.name} at {node}"
                 self._visit(node)
-        asm.place(self.labels[OUT])
+        for name in self.network.cache:
+            if f"{name}{HIT}" in self.routes:
+                asm.place_name = f"{self.name} at {name}"
+                self._ask(name)
+        asm.place(self.label(OUT))
         asm.emit(engine.DONE, (self.number, 0))
         asm.jump(ending := Label())
         asm.place(self.lost)
         asm.count(f"lost.{self.name}")
         asm.place(ending)
-        if self.customers.arrivals is not None:
+        if not self.compiler.closed[self.number]:
             asm.emit(engine.END)
-            self.compiler.tokens.append(Token(begin, name=f"arrivals of {self.name}"))
         else:
             asm.jump(start)
-            self.compiler.tokens += [Token(begin, name=self.name)] * (self.customers.population or 0)
+        if self.customers.arrivals is not None:
+            self.compiler.tokens.append(Token(begin, name=f"arrivals of {self.name}"))
+        self.compiler.tokens += [Token(begin, name=self.name)] * (self.customers.population or 0)
 
-    def _source(self, start: Label) -> None:
-        arrivals, asm = self.customers.arrivals, self.asm
-        assert arrivals is not None
-
-        def arrive() -> None:
-            asm.emit(engine.FORK, target=start, x=engine.NEW_PACKET)
-
-        name = self.name
-        let_arrive(asm, arrivals, arrive, f"arrival.{name}", f"phase.{name}", f"sizes.{name}")
+    def _rank(self, name: str) -> None:
+        """Let the engine tell customers of this class from others where they interrupt each other."""
+        if any(station.discipline == "preemptive" for station in self.network.station.values()):
+            rank = self.compiler.ranks.index(self.network.classes[name].priority)
+            self.asm.emit(engine.SET, (rank, 0), x=engine.PRIORITY)  # of the source, too: what it forks inherits it
 
     def _room(self, node: str, when_full: str) -> str | None:
         """Return the semaphore of a station with this kind of limit, else None."""
@@ -159,72 +192,226 @@ class ClassProgram:
         limited = station is not None and station.capacity is not None and station.when_full == when_full
         return f"{node}.room" if limited else None
 
+    def _region(self, node: str) -> str | None:
+        """Return the name of the region that a station is in, else None."""
+        return next((name for name, region in self.network.region.items() if node in region.stations), None)
+
     def _holds(self, node: str) -> bool:
         """Say whether a customer may have to wait at a station for room at the next one."""
-        ahead = [
-            target for target, chance in self.customers.route[node].items() if chance and self._room(target, "block")
-        ]
-        if ahead and node in self.network.station and self.network.station[node].progressive:
-            why = "served together, at rates or by preemption"
+        ahead = [target for target, _, _ in self.routes[node] if self._room(target, "block")]
+        if ahead and node in self.network.station and self.network.station[node].lets_go:
+            why = "served together, at rates, by preemption or by polling"
             raise RefusedError(f"customers {why} at {node!r} cannot wait there for room at {ahead[0]!r}")
         return bool(ahead) and node in self.network.station
 
     def _visit(self, node: str) -> None:
         asm = self.asm
-        asm.place(self.labels[node])
+        asm.place(self.label(node))
         if node in self.network.fork:
             for station in self.network.fork[node].stations:
                 with asm.fork(mode=engine.JOINED):
-                    room = self._room(station, "block")
-                    if room:
+                    rooms = [room for room in (self._room(station, "block"), self._door(station)) if room]
+                    for room in rooms:
                         asm.consume(room)
+                    since = asm.now("since")
                     self._serve(station, hold=False)
-                    if room:
+                    self._stayed(station, since)
+                    for room in rooms:
                         asm.put(room)
             asm.join()
-        else:
-            if room := self._room(node, "drop"):
-                asm.try_consume(room, 1, self.lost)
+            self._move(node)
+            return
+        own = self._room(node, "drop")
+        if own:
+            if region := self._region(node):
+                entered, refused = Label(), Label()
+                asm.try_consume(own, 1, refused)
+                asm.jump(entered)
+                asm.place(refused)
+                asm.put(f"{region}.region")
+                asm.jump(self.lost)
+                asm.place(entered)
+            else:
+                asm.try_consume(own, 1, self.lost)
+        with asm.scope():
+            since = asm.now("since")
             self._serve(node, hold=self._holds(node))
-        self._move(node)
+            self._move(node, since)
+
+    def _door(self, station: str) -> str | None:
+        region = self._region(station)
+        return None if region is None else f"{region}.region"
+
+    def _stayed(self, station: str, since: Variable) -> None:
+        """Count a visit of this class and the time it took."""
+        with self.asm.scope():
+            now = self.asm.now()
+            self.asm.count(f"stay.{station}.{self.name}", now - since)
+            self.asm.count(f"visits.{station}.{self.name}")
 
     def _serve(self, station: str, hold: bool) -> None:
         asm, kind = self.asm, self.network.station[station]
-        x, a, b, c = duration(asm, self.customers.service[station], self.compiler.scale.get(station, 1.0))
-        place, source = (asm.number(station), 0), f"service.{self.name}.{station}"
-        key = self.customers.priority if kind.discipline == "priority" else 0
-        if kind.progressive:
-            mean = self.customers.service[station].moments()[0]
-            asm.count(f"work.{station}", round(mean / asm.tick))
-            z = self.compiler.speeds.get(station, 0)
-            asm.emit(engine.SHARE, place, (a, 0), (b, 0), x=x, y=c, z=z, source=source)
-        elif hold:
-            asm.emit(engine.TAKE, place, (1, 0), (key, 0))
-            asm.emit(engine.WAIT, (a, 0), (b, 0), (c, 0), x=x, source=source)
-        else:
-            asm.emit(engine.SERVE, place, (a, 0), (b, 0), x=x, y=c, z=key, source=source)
-
-    def _move(self, node: str) -> None:
-        """Choose the next node; take room there first, then leave this one."""
-        asm, route = self.asm, {t: p for t, p in self.customers.route[node].items() if p}
-        rooms = [room for when_full in ("drop", "block") if (room := self._room(node, when_full))]
-        holds = self._holds(node)
+        time, source = self.customers.service[station], f"service.{self.name}.{station}"
         with asm.scope():
-            chance, below = Variable("chance"), 0.0
-            if len(route) > 1:
-                asm.draw(chance, PROBABILITY_STEPS, f"route.{self.name}.{node}")
-            for k, (target, probability) in enumerate(route.items()):
-                other, below = Label(), below + probability
-                if k < len(route) - 1:
-                    asm.jump(other, chance >= round(below * PROBABILITY_STEPS))
-                if room := self._room(target, "block"):
-                    asm.consume(room)
-                if holds:
-                    asm.put(node)
-                for own in rooms:
-                    asm.put(own)
-                asm.jump(self.labels[target])
-                asm.place(other)
+            place = asm.number(station), 0
+            if kind.discipline == "last":
+                with asm.scope():
+                    key = Variable("turn")
+                    asm.fetch_add(key, asm.shared_global(f"last.{station}"), -1)
+                    asm.emit(engine.TAKE, place, (1, 0), asm.operand(key))
+                self._wait(time, source)
+                if not hold:
+                    asm.put(station)
+                return
+            if kind.discipline == "polling":
+                polling.ask(self.compiler, station, self.name)
+                asm.count(f"work.{station}", round(time.moments()[0] / asm.tick))
+                self._wait(time, source)
+                asm.put(f"{station}.done")
+                return
+            key_of = self.customers.priority if kind.discipline == "priority" else 0
+            if hold:
+                asm.emit(engine.TAKE, place, (1, 0), (key_of, 0))
+                self._wait(time, source)
+                return
+            x, a, b, c = drawn(asm, time, source, self.compiler.scale.get(station, 1.0))
+            if kind.progressive:
+                asm.count(f"work.{station}", round(time.moments()[0] / asm.tick))
+                z = self.compiler.speeds.get(station, 0)
+                asm.emit(engine.SHARE, place, a, b, x=x, y=c, z=z, source=source)
+            else:
+                asm.emit(engine.SERVE, place, a, b, x=x, y=c, z=key_of, source=source)
+
+    def _wait(self, time: AnyTime, source: str) -> None:
+        x, a, b, c = drawn(self.asm, time, source)
+        self.asm.emit(engine.WAIT, a, b, (c, 0), x=x, source=source)
+
+    def _ask(self, cache: str) -> None:
+        """Ask a cache for an item; its places are globals, the one that gives way last."""
+        asm, kind = self.asm, self.network.cache[cache]
+        asm.place(self.label(cache))
+        hit, again, missed = Label(), Label(), Label()
+        table = self.compiler.items[cache]
+        first = self.compiler.kept[cache]
+        with asm.scope():
+            item, at = Variable("item"), Variable("place")
+            asm.emit(
+                engine.DRAW, (table, 0), slot=asm.register(item), x=engine.EMPIRICAL, source=f"item.{self.name}.{cache}"
+            )
+            asm.let(at, 0)
+            if kind.replace == "lru":  # the item goes first, the others move by one as far as its old place
+                carried = Variable("carried")
+                asm.let(carried, item)
+                asm.place(again)
+                with asm.scope():
+                    old = asm.read(at + first)
+                    asm.write(at + first, carried)
+                    asm.jump(hit, old == item)
+                    asm.assign(carried, old)
+                asm.assign(at, at + 1)
+                asm.jump(again, at < kind.places)
+            else:
+                asm.place(again)
+                with asm.scope():
+                    asm.jump(hit, asm.read(at + first) == item)
+                asm.assign(at, at + 1)
+                asm.jump(again, at < kind.places)
+                place = Variable("place to take")
+                if kind.replace == "random":
+                    asm.draw(place, kind.places, f"out.{self.name}.{cache}")
+                else:
+                    asm.fetch_add(place, asm.shared_global(f"oldest.{cache}"), 1)
+                asm.write(place % kind.places + first, item)
+            asm.jump(missed)
+        for label, end in ((hit, HIT), (missed, MISS)):
+            asm.place(label)
+            self._move(f"{cache}{end}")
+
+    def _move(self, node: str, since: Variable | None = None) -> None:
+        """Choose the next node; take room there first, then leave this one."""
+        asm, route = self.asm, self.routes[node]
+        own = [room for when_full in ("drop", "block") if (room := self._room(node, when_full))]
+        holds = self._holds(node)
+        labels = [Label() for _ in route]
+        how = self.customers.choose.get(node, "chance")
+        if len(route) == 1 or how == "chance":
+            choose(asm, [chance for _, _, chance in route], labels, f"route.{self.name}.{node}")
+        elif how == "in_turn":
+            self._in_turn([chance for _, _, chance in route], labels)
+        else:
+            self._shortest([target for target, _, _ in route], labels, node)
+        for label, (target, other, _) in zip(labels, route, strict=True):
+            asm.place(label)
+            if room := self._room(target, "block"):
+                asm.consume(room)
+            if since is not None:
+                self._stayed(node, since)
+            if holds:
+                asm.put(node)
+            for one in own:
+                asm.put(one)
+            self._through_regions(node, target)
+            if other != self.name:
+                self._rank(other)
+            asm.jump(self.label(target, other))
+
+    def _through_regions(self, node: str, target: str) -> None:
+        """Leave the region of a node and enter that of the target, if they are not the same."""
+        here, there = self._region(node), self._region(target)
+        if here == there:
+            return
+        if here:
+            self.asm.put(f"{here}.region")
+        if there and self.network.region[there].when_full == "drop":
+            self.asm.try_consume(f"{there}.region", 1, self.lost)
+        elif there:
+            self.asm.consume(f"{there}.region")
+
+    def _in_turn(self, shares: list[float], labels: list[Label]) -> None:
+        asm, counts = self.asm, turn_of(shares) or []
+        with asm.scope():
+            turn = Variable("turn")
+            asm.fetch_add(turn, asm.new_global(), 1)
+            place = asm.value_of(turn % sum(counts))
+            below = 0
+            for label, count in list(zip(labels, counts, strict=True))[:-1]:
+                below += count
+                asm.jump(label, place < below)
+            asm.jump(labels[-1])
+
+    def _shortest(self, targets: list[str], labels: list[Label], node: str) -> None:
+        """Go where the fewest are; of several such to each with the same chance."""
+        asm = self.asm
+        with asm.scope():
+            best, chosen, ties = Variable("fewest"), Variable("chosen"), Variable("ties")
+            asm.let(best, 1 << 40)
+            asm.let(chosen, 0)
+            asm.let(ties, 0)
+            for k, target in enumerate(targets):
+                if self.network.station[target].discipline == "polling":
+                    raise RefusedError(f"station {target!r}: the shortest line of a polling server is not simulated")
+                fewer, other, take = Label(), Label(), Label()
+                with asm.scope():
+                    there = asm.value_of(asm.line(target) - asm.free(target))
+                    units = asm.servers[target][0].units
+                    count = asm.value_of(there + units)
+                    asm.jump(fewer, count < best)
+                    asm.jump(other, count > best)
+                    asm.assign(ties, ties + 1)
+                    with asm.scope():
+                        chance = Variable("chance")
+                        asm.draw(chance, ties, f"tie.{self.name}.{node}")
+                        asm.jump(take, chance == 0)
+                    asm.jump(other)
+                    asm.place(fewer)
+                    asm.assign(ties, 1)
+                    asm.assign(best, count)
+                    asm.place(take)
+                    asm.assign(chosen, k)
+                    asm.place(other)
+            for k, label in list(enumerate(labels))[:-1]:
+                asm.jump(label, chosen == k)
+            asm.jump(labels[-1])
 
 
 def _means(network: Network) -> Iterator[float]:

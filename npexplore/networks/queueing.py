@@ -1,9 +1,10 @@
 """Queueing answers for a network file: which model a network is, the solver for it, or the reason why there is none.
 
-Exact: product form (BCMP: fifo with one exponential mean, ps, delay; Poisson or closed), M/G/1 with and without
-priorities (preemptive or not), M/M/c/K, and two equal M/M/1 behind a fork; quantiles at one M/M/c or M/M/c/K with fifo.
-Named approximations: FIFO with other service or arrivals (Allen-Cunneen by station; Schweitzer with residual times if
-closed), forks over more than two stations.
+Exact: product form (BCMP: fifo with one exponential mean, ps, delay, last_preempts; Poisson or closed), M/G/1 with and
+without priorities (preemptive or not), M^X/G/1, GI/M/c, M/M/c/K, M/G/c/c, a closed cycle of constant services, and two
+equal M/M/1 behind a fork; quantiles at one M/M/c or M/M/c/K with fifo. Named approximations: FIFO with other service or
+arrivals (Kraemer and Langenbach-Belz by station; Schweitzer with residual times if closed), forks over more than two
+stations, caches and turns taken as chance.
 """
 
 from __future__ import annotations
@@ -13,15 +14,24 @@ from dataclasses import replace
 import numpy as np
 
 from npexplore.errors import RefusedError
-from npexplore.networks.description import IN, OUT, Station
-from npexplore.networks.result import ClassResult, NetworkResult, StationResult, busiest, refusal
+from npexplore.networks.answers import by_class, by_number, by_wait, named
+from npexplore.networks.description import IN, OUT, CustomerClass, Network
+from npexplore.networks.result import NetworkResult, StationResult, refusal
+from npexplore.networks.single_station import (
+    ORDERED,
+    SHARES,
+    exponential_alike,
+    limited,
+    polling,
+    priority,
+    renewal,
+    speeds,
+)
 from npexplore.networks.traffic import Traffic
-from npexplore.rows.distributions import Exponential, Poisson
+from npexplore.rows.distributions import Deterministic, Exponential, Poisson
 from npexplore.solve import queueing
-from npexplore.solve.queueing.inputs import Floats, Ints
 
-SHARES = (0.5, 0.95, 0.99)
-MOST_PLACES = 1_000_000  # states of the chain
+APPROXIMATION = "Kraemer-Langenbach-Belz"
 NELSON_TANTAWI_MOST = 32  # branches the formula was fitted to
 
 
@@ -29,91 +39,77 @@ def solve_queueing(flows: Traffic) -> NetworkResult:
     """Answer by the queueing solver that fits; a network outside all of them is refused with the feature in the way."""
     stations = flows.network.station.values()
     try:
+        _refuse_features(flows.file)
         if flows.network.fork:
-            return _fork_join(flows)
-        if any(station.capacity is not None for station in stations):
-            return _limited(flows)
-        if any(station.discipline in ("priority", "preemptive") for station in stations):
-            return _priority(flows)
-        return _unlimited(flows)
+            found = _fork_join(flows)
+        elif any(station.discipline == "polling" for station in stations):
+            found = polling(flows)
+        elif any(station.capacity is not None for station in stations):
+            found = limited(flows)
+        elif any(station.discipline in ("priority", "preemptive") for station in stations):
+            found = priority(flows)
+        else:
+            found = _unlimited(flows)
     except RefusedError as error:
-        return refusal(flows.network, "queueing", str(error))
+        return refusal(flows.file, "queueing", str(error))
+    return by_class(flows, _named_further(flows.file, found))
 
 
-def _single(flows: Traffic, feature: str, servers: int | None = None) -> str:
-    """Return the name of the only station, passed once by Poisson arrivals; raises RefusedError naming the feature."""
-    (name, station), *others = flows.network.station.items()
-    classes = flows.network.classes.values()
-    if others or not np.all(flows.visits == 1) or not all(isinstance(c.arrivals, Poisson) for c in classes):
-        raise RefusedError(f"{feature} is solved at a single station with one visit and Poisson arrivals only")
-    if servers is not None and station.servers != servers:
-        raise RefusedError(f"{feature} is solved at {servers} server only, {name!r} has {station.servers}")
-    return name
+def _refuse_features(network: Network) -> None:
+    for name in network.region:
+        raise RefusedError(f"region {name!r}: stations of a common capacity")
+    for name, station in network.station.items():
+        if station.discipline == "polling" and len(network.station) > 1:
+            raise RefusedError(f"station {name!r}: a polling server is solved at a single station only")
+        if len(set(station.weights.values()) | ({1.0} if len(station.weights) < len(network.classes) else set())) > 1:
+            raise RefusedError(f"station {name!r}: customers that share by different weights")
+    for name, customers in network.classes.items():
+        for node, how in customers.choose.items():
+            if how == "shortest" and len(customers.route[node]) > 1:
+                raise RefusedError(f"class {name!r}: the shortest line is chosen behind {node!r}")
 
 
-def _exponential_alike(flows: Traffic, k: int) -> bool:
-    name = list(flows.network.station)[k]
-    there = flows.visits[k] > 0
-    times = [c.service[name] for c, comes in zip(flows.network.classes.values(), there, strict=True) if comes]
-    return all(isinstance(time, Exponential) for time in times) and len({t.moments()[0] for t in times}) <= 1
+def _named_further(network: Network, found: NetworkResult) -> NetworkResult:
+    """Add to what is not exact: turns and caches whose outcomes are taken as independent."""
+    taken = []
+    for customers in network.classes.values():
+        if any(how == "in_turn" and len(customers.route[node]) > 1 for node, how in customers.choose.items()):
+            taken = ["turns taken as chance"]
+    for name in network.cache:
+        if any(station.discipline != "delay" for station in network.station.values()):
+            taken += [f"hits of {name!r} taken as independent"]
+    if found.exact and any(_in_step(network, customers) for customers in network.classes.values()):
+        taken += ["constant times taken as if customers never walked in step"]
+    if not all(_exact_caches(network)):
+        taken += ["characteristic time"]
+    if not taken:
+        return found
+    return replace(
+        found, exact=False, approximation=", ".join([*([found.approximation] if found.approximation else []), *taken])
+    )
 
 
-def _limited(flows: Traffic) -> NetworkResult:
-    name = _single(flows, "a station of limited capacity")
-    station = flows.network.station[name]
-    if station.capacity is None or station.when_full == "block":
-        raise RefusedError(f"station {name!r}: only a capacity that drops has a closed form")
-    if not _exponential_alike(flows, 0) or station.discipline not in ("fifo", "ps"):
-        raise RefusedError(f"station {name!r}: M/M/c/K needs one exponential service time for all, fifo or ps")
-    if station.capacity > MOST_PLACES:
-        raise RefusedError(f"station {name!r}: M/M/c/K with more than {MOST_PLACES} places")
-    rate, mean = float(flows.rate.sum()), float(flows.mean[0, 0])
-    state = np.arange(1, station.capacity + 1)
-    speed = _speeds(station, state)
-    p = queueing.steady_state(np.full(len(state), rate), speed / mean)
-    loss, number = float(p[-1]), float(p[1:] @ state)
-    throughput = rate * (1 - loss)
-    response, quantiles = number / throughput, {}
-    if station.discipline == "fifo" and not station.rates:
-        quantiles = _named(queueing.mmck_quantiles(SHARES, rate, mean, station.servers, station.capacity))
-    wait = None if station.rates else response - mean
-    result = StationResult(throughput * mean / station.fullest, throughput, number, wait, response)
-    classes = {
-        c: ClassResult(float(one * (1 - loss)), response, loss=loss, **quantiles)
-        for c, one in zip(flows.network.classes, flows.rate, strict=True)
-    }
-    return NetworkResult("queueing", True, {name: result}, classes, bottleneck=name)
+def _in_step(network: Network, customers: CustomerClass) -> bool:
+    """Say whether closed customers share servers and all times on their way are constant: their phases never mix."""
+    if customers.arrivals is not None or IN not in customers.route:
+        return False  # open, or another class's customers later on
+    met, ahead = {IN}, [IN]
+    while ahead:
+        further = {to for to, share in customers.route[ahead.pop()].items() if share > 0} - met - {OUT}
+        if not further <= customers.service.keys() & network.station.keys() & customers.route.keys():
+            return False  # on as another class, or by way of a cache: chance mixes them
+        met |= further
+        ahead += further
+    times = [customers.service[name] for name in met - {IN}]
+    shared = any(network.station[name].discipline == "ps" for name in met - {IN})
+    return shared and all(isinstance(one, Deterministic) for one in [*times, customers.think_time or Deterministic(0)])
 
 
-def _speeds(station: Station, customers: Ints) -> Floats:
-    """Return the work a second that a station does with so many customers."""
-    if station.rates:
-        return np.asarray(np.array(station.rates)[np.minimum(customers, len(station.rates)) - 1])
-    return np.minimum(customers, station.servers).astype(float)
-
-
-def _named(quantiles: Floats) -> dict[str, float]:
-    return dict(zip(("p50", "p95", "p99"), quantiles.tolist(), strict=True))
-
-
-def _priority(flows: Traffic) -> NetworkResult:
-    name = _single(flows, "a station with priorities", servers=1)
-    station = flows.network.station[name]
-    if station.rates:
-        raise RefusedError(f"load-dependent rates together with priorities at station {name!r}")
-    levels = np.array([customers.priority for customers in flows.network.classes.values()])
-    order = np.unique(levels)
-    rate, mean, square = (
-        np.array([values[levels == level].sum() for level in order])
-        for values in (flows.rate, flows.rate * flows.mean[0], flows.rate * flows.mean[0] ** 2 * (1 + flows.scv[0]))
-    )  # classes of one level wait in one line
-    preemptive, at = station.discipline == "preemptive", np.searchsorted(order, levels)
-    found = queueing.mg1_priority(rate, mean / rate, square * rate / mean**2 - 1, preemptive=preemptive)
-    wait = found.mean_wait[at]
-    if preemptive:  # who is interrupted depends on the class's own service
-        above = (np.cumsum(mean) - mean)[at]
-        wait = wait + (flows.mean[0] - (mean / rate)[at]) * above / (1 - above)
-    return _by_wait(flows, wait[None], None)
+def _exact_caches(network: Network) -> list[bool]:
+    return [
+        queueing.hit_chances(np.array(cache.chances()), cache.places, cache.replace).approximation is None
+        for cache in network.cache.values()
+    ]
 
 
 def _unlimited(flows: Traffic) -> NetworkResult:
@@ -121,31 +117,53 @@ def _unlimited(flows: Traffic) -> NetworkResult:
     general = [
         k
         for k, station in enumerate(flows.network.station.values())
-        if station.discipline == "fifo" and not _exponential_alike(flows, k)
+        if station.discipline in ORDERED and not exponential_alike(flows, k)
     ]
     arrivals = [c.arrivals for c in flows.network.classes.values() if c.arrivals]
     poisson = all(isinstance(process, Poisson) for process in arrivals)
     if not general and poisson:
         return _product_form(flows)
     if not flows.population.any():
-        return _open_general(flows)
+        return renewal(flows, general) or _open_general(flows)
     if flows.rate.any():
         what = f"fifo service at {names[general[0]]!r}" if general else "arrivals that are not Poisson"
         raise RefusedError(f"{what} outside product form together with both open and closed classes")
-    return _closed_general(flows, general)
+    return _constant_cycle(flows) or _closed_general(flows, general)
+
+
+def _constant_cycle(flows: Traffic) -> NetworkResult | None:
+    """Answer one closed class that goes round fixed stations with constant times; None for anything else."""
+    (customers, *others), stations = flows.file.classes.values(), list(flows.network.station.values())
+    times = [*customers.service.values(), *([customers.think_time] if customers.think_time else [])]
+    straight = all(len([p for p in route.values() if p]) == 1 for route in customers.route.values())
+    if others or not straight or not all(isinstance(time, Deterministic) for time in times):
+        return None
+    if any(s.rates or s.discipline not in ("fifo", "delay") for s in stations) or not np.all(flows.visits <= 1):
+        return None
+    n, think = int(flows.population[0]), float(flows.think_time[0])
+    servers = np.array([n if s.discipline == "delay" else s.servers for s in stations])
+    each = np.append(flows.demands[:, 0], think)
+    x = queueing.deterministic_cycle(each.tolist(), n, [*servers.tolist(), n])
+    number = x * flows.demands[:, 0]
+    slowest = np.flatnonzero(np.isclose(servers / np.maximum(flows.demands[:, 0], 1e-300), x))
+    spare = n - x * float(each.sum())
+    if spare > 1e-9 * n and len(slowest) != 1:
+        return None  # who waits where depends on the start
+    number[slowest] += spare
+    return by_number(flows, np.array([x]), number[:, None], np.array([n / x - think]), None)
 
 
 def _product_form(flows: Traffic) -> NetworkResult:
     stations = flows.network.station.values()
     levels = max(len(s.rates) if s.rates else s.servers for s in stations)
-    rates = np.stack([_speeds(station, np.arange(1, levels + 1)) for station in stations])
+    rates = np.stack([speeds(station, np.arange(1, levels + 1)) for station in stations])
     names = list(flows.network.station)
     try:
         if len(flows.population) == 1 and flows.population.all():
             one = queueing.mva(
                 flows.demands[:, 0], flows.population, flows.think_time, rates, delay=flows.delay, names=names
             )
-            return _result(flows, one.throughput, one.queue_length.T, one.response_time, None)
+            return by_number(flows, one.throughput, one.queue_length.T, one.response_time, None)
         found = queueing.mixed_network(
             flows.demands, flows.rate, flows.population, flows.think_time, rates, delay=flows.delay, names=names
         )
@@ -158,11 +176,25 @@ def _product_form(flows: Traffic) -> NetworkResult:
         )
         found = replace(found, approximation=f"{found.approximation} ({str(error).partition(';')[0]})")
     result = _of_mva(flows, found)
+    if not flows.population.any():
+        result = replace(result, stations=_with_waits(flows, result))
     first, *others = stations
     if others or first.discipline != "fifo" or first.rates or flows.population.any() or not np.all(flows.visits == 1):
         return result
-    quantiles = _named(queueing.mmc_quantiles(SHARES, flows.rate.sum(), flows.mean[0, 0], first.servers))
+    quantiles = named(queueing.mmc_quantiles(SHARES, flows.rate.sum(), flows.mean[0, 0], first.servers))
     return replace(result, classes={name: replace(one, **quantiles) for name, one in result.classes.items()})
+
+
+def _with_waits(flows: Traffic, result: NetworkResult) -> dict[str, StationResult]:
+    """Return the stations with the chance to wait at those of Erlang's kind: open product form, first come."""
+    found = {}
+    for k, (name, station) in enumerate(flows.network.station.items()):
+        found[name] = result.stations[name]
+        load = float(flows.rate @ flows.demands[k])
+        if station.discipline in ORDERED and not station.rates and load:
+            waits = queueing.chance_to_wait(1.0, load, station.servers).item()
+            found[name] = replace(found[name], p_wait=waits)
+    return found
 
 
 def _closed_general(flows: Traffic, general: list[int]) -> NetworkResult:
@@ -181,11 +213,11 @@ def _closed_general(flows: Traffic, general: list[int]) -> NetworkResult:
 def _of_mva(flows: Traffic, found: queueing.MultiMva) -> NetworkResult:
     x, number = found.throughput[0], found.queue_length[0]
     response = found.residence_time[0].sum(axis=0)
-    return _result(flows, x, number, response, found.approximation)
+    return by_number(flows, x, number, response, found.approximation)
 
 
 def _open_general(flows: Traffic) -> NetworkResult:
-    """Answer station by station: Allen and Cunneen's wait with the flow inside the network taken as Poisson."""
+    """Answer station by station: the wait of Kraemer and Langenbach-Belz, flows inside the network taken as Poisson."""
     wait, names = np.zeros(flows.mean.shape), []
     dispersion = np.array([c.arrivals.dispersion() if c.arrivals else 1.0 for c in flows.network.classes.values()])
     starts = [c.route[IN] for c in flows.network.classes.values()]
@@ -202,18 +234,23 @@ def _open_general(flows: Traffic) -> NetworkResult:
             (flow == 0) | np.isclose(first[k], flows.visits[k])
         )  # a split stream of probability p: 1 + p (I - 1)
         arrival = flow @ (1 + first[k] * (dispersion - 1)) / flow.sum() if direct else 1.0
-        if station.discipline == "ps":  # as if exponential; with Poisson arrivals that makes no difference
-            stretch = queueing.ggc(flow.sum(), mean, arrival, 1.0, station.servers)
+        if not np.isfinite(scv) or not np.isfinite(arrival):
+            raise RefusedError(f"station {list(flows.network.station)[k]!r}: times without a variance")
+        if station.discipline in (
+            "ps",
+            "last_preempts",
+        ):  # as if exponential, which Poisson makes exact
+            stretch = queueing.ggc(flow.sum(), mean, arrival, 1.0, station.servers, APPROXIMATION)
             wait[k] = stretch.mean_wait.item() * flows.mean[k] / mean
         else:
-            stretch = queueing.ggc(flow.sum(), mean, arrival, max(scv, 0.0), station.servers)
+            stretch = queueing.ggc(flow.sum(), mean, arrival, max(scv, 0.0), station.servers, APPROXIMATION)
             wait[k] = stretch.mean_wait.item()
         names += [stretch.approximation] if stretch.approximation else []
     alone = len(wait) == 1 and bool(np.all(flows.visits == 1))
     inside = [] if alone else ["flows inside the network taken as Poisson"]
     if alone and not names and not np.all(dispersion == 1):  # a mixture that looks like Poisson is none
-        names = ["Allen-Cunneen"]
-    return _by_wait(flows, wait, ", ".join([*dict.fromkeys(names), *inside]) or None)
+        names = [APPROXIMATION]
+    return by_wait(flows, wait, ", ".join([*dict.fromkeys(names), *inside]) or None)
 
 
 def _fork_join(flows: Traffic) -> NetworkResult:
@@ -238,31 +275,4 @@ def _fork_join(flows: Traffic) -> NetworkResult:
     stretch = (ratio + (1 - ratio) * 4 * rho / 11) * (12 - rho) / 8
     number = np.full((K, 1), one.mean_number.item())
     response = np.array([stretch * one.mean_response.item()])
-    return _result(flows, flows.rate, number, response, None if K == 2 else "Nelson-Tantawi")
-
-
-def _by_wait(flows: Traffic, wait: Floats, approximation: str | None) -> NetworkResult:
-    """Return the answer of an open network from the waits (K or 1, R) of each visit."""
-    residence = flows.visits * (wait + flows.mean)
-    return _result(flows, flows.rate, flows.rate * residence, residence.sum(axis=0), approximation)
-
-
-def _result(flows: Traffic, x: Floats, number: Floats, response: Floats, approximation: str | None) -> NetworkResult:
-    """Return the answer from throughputs (R,), numbers at the stations (K, R) and responses (R,)."""
-    stations = {}
-    for k, (name, station) in enumerate(flows.network.station.items()):
-        visits, busy = float(x @ flows.visits[k]), float(x @ flows.demands[k])
-        total = float(number[k].sum())
-        stay = total / visits if visits else None
-        stations[name] = StationResult(
-            utilization=None if station.discipline == "delay" else busy / station.fullest,
-            throughput=visits,
-            mean_number=total,
-            mean_wait=None if station.rates or stay is None else max(stay - busy / visits, 0.0),
-            mean_response=stay,
-        )
-    classes = {
-        name: ClassResult(float(x[r]), float(response[r]), loss=0.0) for r, name in enumerate(flows.network.classes)
-    }
-    exact = approximation is None
-    return NetworkResult("queueing", exact, stations, classes, approximation, bottleneck=busiest(stations))
+    return by_number(flows, flows.rate, number, response, None if K == 2 else "Nelson-Tantawi")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from npexplore.networks.description import Network
+from npexplore.networks.description import Network, Station
 
 
 @dataclass(frozen=True)
@@ -17,6 +17,26 @@ class StationResult:
     mean_number: float | None = None
     mean_wait: float | None = None
     mean_response: float | None = None
+    p_wait: float | None = None  # probability that a visit begins with waiting
+
+
+@dataclass(frozen=True)
+class StationClassResult:
+    """Means of one class at a station."""
+
+    throughput: float | None = None
+    mean_number: float | None = None
+    mean_wait: float | None = None
+    mean_response: float | None = None
+
+    @classmethod
+    def of(cls, number: float, throughput: float, service: float, station: Station) -> StationClassResult:
+        """Return the row of a class from its mean number and throughput there, and its service time."""
+        if not throughput:
+            return cls(throughput, number)
+        response = number / throughput
+        wait = None if station.rates else 0.0 if station.discipline == "delay" else max(response - service, 0.0)
+        return cls(throughput, number, wait, response)
 
 
 @dataclass(frozen=True)
@@ -43,6 +63,9 @@ class NetworkResult:
     refused: str | None = None
     ci95: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     bottleneck: str | None = None
+    station_classes: Mapping[str, Mapping[str, StationClassResult]] = field(default_factory=dict)
+    states: int | None = None  # of a Markov chain
+    error: float | None = None  # certified, relative, of every mean of a Markov chain (of small ones in thousandths)
 
 
 def refusal(network: Network, solver: str, reason: str) -> NetworkResult:

@@ -19,10 +19,19 @@ from npexplore.engine.state import Snapshot
 from npexplore.errors import InputError, RefusedError, SimulationError
 from npexplore.networks.description import Network
 from npexplore.networks.program import NetworkCompiler
-from npexplore.networks.result import ClassResult, NetworkResult, StationResult, busiest, refusal
+from npexplore.networks.result import (
+    ClassResult,
+    NetworkResult,
+    StationClassResult,
+    StationResult,
+    busiest,
+    refusal,
+)
 
 BATCHES, WARM_UP = 10, 1  # kept, and cut before them
 CUSTOMERS = 200_000  # passes measured a seed
+SHARES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
+BIN = 0.008  # half a bin of the histogram
 GROWTH = 0.02  # of the customers that come: fewer may stay behind by chance
 STALLED = 1e6  # mean times without any pass end a run
 Numbers = dict[str, float]
@@ -69,7 +78,7 @@ def _refuse_growing(network: Network, one: Run) -> None:
     a, b = one.snapshots[WARM_UP], one.snapshots[-1]
     lost = dict(zip(one.model.counters, b.counters - a.counters, strict=True))
     for number, (name, customers) in enumerate(network.classes.items()):
-        if customers.arrivals is None:
+        if customers.arrivals is None or network.switches:
             continue
         come = customers.arrivals.rate * (b.now - a.now) * one.model.tick
         left = float((b.done - a.done)[number, engine.D_COUNT]) + float(lost.get(f"lost.{name}", 0))
@@ -106,18 +115,51 @@ def _result(network: Network, runs: list[Run]) -> NetworkResult:
         if station.discipline == "delay":
             fields["utilization"] = None
         stations[name] = StationResult(**fields)
+    rows = {
+        name: {
+            c: StationClassResult(**_fields(means, f"station_classes.{name}.{c}."))
+            for c, customers in network.classes.items()
+            if name in customers.service
+        }
+        for name in network.station
+    }
     classes = {}
-    tick = runs[0].model.tick
     for number, name in enumerate(network.classes):
-        histogram = sum(one.snapshots[-1].histogram[number] - one.snapshots[WARM_UP].histogram[number] for one in runs)
-        p50, p95, p99 = quantiles(np.asarray(histogram), (0.5, 0.95, 0.99), tick)
-        classes[name] = ClassResult(**_fields(means, f"classes.{name}."), p50=p50, p95=p95, p99=p99)
+        points, spans = _quantiles(runs, number, name)
+        ci95 |= spans
+        classes[name] = ClassResult(**_fields(means, f"classes.{name}."), **points)
     known = {f"stations.{s}.{field}" for s in stations for field, v in vars(stations[s]).items() if v is None}
     ci95 = {name: span for name, span in ci95.items() if name not in known}
     how = f"{len(runs)} replications" if len(runs) > 1 else "batch means"
     return NetworkResult(
-        "simulation", False, stations, classes, f"simulation; {how} with Student's t", None, ci95, busiest(stations)
-    )
+        "simulation", False, stations, classes, f"simulation; {how} with Student's t", None, ci95, busiest(stations),
+        rows,
+    )  # fmt: skip
+
+
+def _quantiles(
+    runs: list[Run], number: int, name: str
+) -> tuple[dict[str, float | None], dict[str, tuple[float, float]]]:
+    """Return quantiles of a class's response over all runs, and their 95 % intervals by dotted name.
+
+    An interval is that of Student's t over the quantiles of each run, or of each batch of a single one, widened by the
+    histogram's bins and by how far the parts' quantiles lie off the whole's: those of few customers are too small.
+    """
+    tick = runs[0].model.tick
+    pairs = [(one.snapshots[WARM_UP], one.snapshots[-1]) for one in runs]
+    whole = sum(b.histogram[number] - a.histogram[number] for a, b in pairs)
+    points = dict(zip(SHARES, quantiles(np.asarray(whole), tuple(SHARES.values()), tick), strict=True))
+    if len(runs) == 1:
+        pairs = list(itertools.pairwise(runs[0].snapshots[WARM_UP:]))
+    parts = [quantiles(b.histogram[number] - a.histogram[number], tuple(SHARES.values()), tick) for a, b in pairs]
+    spans = {}
+    for k, (share, point) in enumerate(points.items()):
+        values = np.array([part[k] for part in parts if part[k] is not None], dtype=np.float64)
+        if len(values) > 1 and point is not None:
+            low, high = interval(values)
+            half = (high - low) / 2 + abs(float(values.mean()) - point) + BIN * point
+            spans[f"classes.{name}.{share}"] = point - half, point + half
+    return points, spans
 
 
 def _fields(means: Mapping[str, float], prefix: str) -> dict[str, float | None]:
@@ -137,9 +179,12 @@ def _numbers(network: Network, one: Run, a: Snapshot, b: Snapshot) -> Numbers:
         busy = server.units - free[number] / span
         line = waiting[number] / span
         visits = float(b.grants[number] - a.grants[number])
+        if station.discipline == "polling":
+            busy, line = 0.0, sum(counts.get(f"stay.{name}.{c}", 0) for c in network.polled(name)) / span
+            visits = float(sum(counts.get(f"visits.{name}.{c}", 0) for c in network.polled(name)))
         per_visit = span * model.tick / visits if visits else np.nan
         response, work = (busy + line) * per_visit, counts.get(f"work.{name}", 0) * model.tick
-        shared = station.progressive
+        shared = station.lets_go
         found |= {
             f"stations.{name}.utilization": work / seconds / station.fullest if shared else busy / server.units,
             f"stations.{name}.throughput": visits / seconds,
@@ -147,6 +192,17 @@ def _numbers(network: Network, one: Run, a: Snapshot, b: Snapshot) -> Numbers:
             f"stations.{name}.mean_wait": response - work / visits if shared and visits else line * per_visit,
             f"stations.{name}.mean_response": response,
         }
+        for c, customers in network.classes.items():
+            if name in customers.service:
+                times, mean = counts.get(f"visits.{name}.{c}", 0), customers.service[name].moments()[0]
+                stay = counts.get(f"stay.{name}.{c}", 0) * model.tick
+                response = stay / times if times else np.nan
+                found |= {
+                    f"station_classes.{name}.{c}.throughput": times / seconds,
+                    f"station_classes.{name}.{c}.mean_number": stay / seconds,
+                    f"station_classes.{name}.{c}.mean_wait": np.nan if station.rates else max(response - mean, 0.0),
+                    f"station_classes.{name}.{c}.mean_response": response,
+                }
     done = b.done - a.done
     for number, name in enumerate(network.classes):
         passes, lost = float(done[number, engine.D_COUNT]), float(counts.get(f"lost.{name}", 0))

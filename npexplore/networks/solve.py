@@ -1,4 +1,4 @@
-"""Answers a network file by the solvers asked for: bounds, queueing, simulation."""
+"""Answers a network file by the solvers asked for: bounds, queueing, its Markov chain, simulation."""
 
 from __future__ import annotations
 
@@ -6,21 +6,23 @@ from collections.abc import Callable, Sequence
 
 from npexplore.errors import one_of
 from npexplore.networks.bounds import solve_bounds
+from npexplore.networks.ctmc import MOST_STATES, solve_ctmc
 from npexplore.networks.description import Network
 from npexplore.networks.queueing import solve_queueing
 from npexplore.networks.result import NetworkResult
 from npexplore.networks.simulation import CUSTOMERS, simulate_network
 from npexplore.networks.traffic import refuse_unstable, traffic
 
-METHODS = ("bounds", "queueing", "simulation")
+METHODS = ("bounds", "queueing", "simulation", "ctmc")
 
 
 def solve_network(
     network: Network,
-    methods: Sequence[str] = METHODS,
+    methods: Sequence[str] = METHODS[:3],
     seeds: Sequence[int] = (1, 2, 3, 4, 5),
     customers: int = CUSTOMERS,
     progress: Callable[[int], None] | None = None,
+    most_states: int = MOST_STATES,
 ) -> list[NetworkResult]:
     """Return one answer a method, in the order asked for.
 
@@ -34,6 +36,7 @@ def solve_network(
     solvers: dict[str, Callable[[], NetworkResult]] = {
         "bounds": lambda: solve_bounds(flows),
         "queueing": lambda: solve_queueing(flows),
+        "ctmc": lambda: solve_ctmc(network, most_states),
         "simulation": lambda: simulate_network(network, seeds, customers, progress),
     }
     return [solvers[method]() for method in methods]

@@ -32,8 +32,9 @@ class Batch:
 
     Per packet of the workload, arrays (P,) unless it is said otherwise. By server: seconds, visits, squared coefficient
     of variation of a visit's time (`scv`), seconds `largest` at the most loaded member and at each of its `members`
-    (P, members), those of work `aside`. spent: by (servers held, server or "" for none), overlap: by servers held
-    (machine/sections.py). residence: by pool. offered: packets a second, or infinite.
+    (P, members), those of work `aside`; by server and "threads": the `spread` of a packet's time, squared coefficients
+    of variation. spent: by (servers held, server or "" for none), overlap: by servers held (machine/sections.py).
+    residence: by pool. parts: what each of several pools asks for. offered: packets a second, or infinite.
     """
 
     like: UnderLoad
@@ -48,9 +49,11 @@ class Batch:
     residence: Mapping[str, Floats]
     counts: Mapping[str, Floats]
     latency: Floats
+    spread: Mapping[str, Floats]
     finished: Floats
     counted_bits: Floats
     offered: Floats
+    parts: Mapping[str, Batch] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.latency)
@@ -74,7 +77,8 @@ class Batch:
             self, seconds=each(self.seconds), visits=each(self.visits), scv=each(self.scv), largest=each(self.largest),
             members=each(self.members), spent=each(self.spent), overlap=each(self.overlap), aside=each(self.aside),
             residence=each(self.residence), counts=each(self.counts), latency=self.latency[rows],
-            finished=self.finished[rows], counted_bits=self.counted_bits[rows],
+            spread=each(self.spread), finished=self.finished[rows], counted_bits=self.counted_bits[rows],
+            parts={name: part.taken(rows) for name, part in self.parts.items()},
         )  # fmt: skip
 
     def scaled(self, factors: Mapping[str, npt.ArrayLike], offered: npt.ArrayLike | None = None) -> Batch:
@@ -122,6 +126,7 @@ class Batch:
             residence={name: wide(values) + longer for name, values in self.residence.items()},
             counts={name: wide(values) for name, values in self.counts.items()},
             latency=wide(self.latency) + longer,
+            spread={name: wide(values) for name, values in self.spread.items()},
             finished=wide(self.finished),
             counted_bits=wide(self.counted_bits),
             offered=np.broadcast_to(loads, shape),
@@ -130,6 +135,14 @@ class Batch:
     def ceilings(self) -> dict[str, Floats]:
         """Return the packets a second (P,) that each server alone, and the threads of each pool, would allow."""
         return ceilings(self.like.machine, self.like.servers, self.largest, self.residence)
+
+    def scv_at_slowest(self, ceilings: Mapping[str, Floats], threads: str = "threads") -> Floats:
+        """Return the squared coefficient of variation (P,) of a packet's time at what allows the least of these."""
+        names = [name for name in ceilings if name in self.seconds or name == threads]
+        least = np.argmin([ceilings[name] for name in names], axis=0)
+        spread = np.stack([self.spread["threads" if name == threads else name] for name in names])
+        found: Floats = spread[least, np.arange(len(self))]
+        return found
 
     def busiest(self, rate_pps: Floats) -> dict[str, Floats]:
         """Return the utilization law's share (P,) of the most loaded member of each server."""
@@ -203,10 +216,15 @@ def _columns(points: Sequence[UnderLoad]) -> Batch:
         residence={k: column([point.residence[k] for point in points]) for k in like.residence},
         counts={k: column([d.counts[k] for d in demands]) for k in like.demands.counts},
         latency=column([d.latency for d in demands]),
+        spread={k: column([point.spread(k) for point in points]) for k in (*names, "threads")},
         finished=column([point.finished for point in points]),
         counted_bits=column([point.counted_bits for point in points]),
         offered=np.empty(0),
-    )
+        parts={
+            pool.name: _columns([replace(p, demands=p.by_pool[pool.name], by_pool={}) for p in points])
+            for pool in like.machine.pools if len(like.by_pool) > 1
+        },
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -249,6 +267,7 @@ class Answers:
             latency_s=Latency(mean=float(self.latency_s[point])),
             rates={name: rate * float(amount[point]) for name, amount in self.batch.counts.items()},
             offered_pps=float(offered) if rated else None,
+            loss=max(0.0, float(self.about["loss"][point])) if "loss" in self.about else None,
             approximation=self.approximation,
             about={name: float(value[point]) for name, value in self.about.items()},
         )

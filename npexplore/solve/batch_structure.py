@@ -6,7 +6,8 @@ from collections.abc import Hashable
 
 import numpy as np
 
-from npexplore.machine.under_load import UnderLoad, offered_rate
+from npexplore.machine.under_load import UnderLoad
+from npexplore.machine.workload import offered_rate
 
 
 def made_once(point: UnderLoad) -> Hashable:
@@ -26,7 +27,18 @@ def structure(point: UnderLoad) -> Hashable:
     """Return what the points of a batch must have in common."""
     demands, machine = point.demands, point.machine
     sections = [
-        (name, s.in_visits, s.scattered, s.outlives, s.least, s.most, s.at_a_time, s.in_all, frozenset(s.crossed))
+        (
+            name,
+            s.in_visits,
+            s.scattered,
+            s.outlives,
+            s.least,
+            s.most,
+            s.takes,
+            s.at_a_time,
+            s.in_all,
+            frozenset(s.crossed),
+        )
         for name, s in demands.sections.items()
     ]
     ingress = machine.ingress

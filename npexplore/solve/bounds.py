@@ -10,6 +10,8 @@ machines hold resources together.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from npexplore.errors import ModelError
@@ -18,11 +20,13 @@ from npexplore.machine.under_load import UnderLoad, under_load
 from npexplore.machine.workload import Workload
 from npexplore.solve.batch import Answers, Batch
 from npexplore.solve.prediction import Prediction
+from npexplore.solve.residence import alone
 
 
 def bounds(machine: Machine, workload: Workload, given: UnderLoad | None = None) -> Prediction:
     """Return the upper bound of a machine under a workload, naming the server that sets it."""
-    return bounds_of(Batch.of([given or under_load(machine, workload)])).prediction(0)
+    found = given or under_load(machine, workload)
+    return replace(bounds_of(Batch.of([found])).prediction(0), breakdown=alone(found))
 
 
 def busy_shares(found: UnderLoad, rate_pps: float) -> dict[str, float]:

@@ -12,6 +12,7 @@ the packet's slows whom it meets as an open load. All points of a batch, which h
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -20,13 +21,15 @@ import numpy.typing as npt
 
 from npexplore.errors import RefusedError
 from npexplore.machine.sections import Chain, Section
-from npexplore.rows.server import Server
+from npexplore.rows.server import Polls, Server
 from npexplore.solve.batch import Batch
 from npexplore.solve.queueing.mva import flow_equivalent, mva
-from npexplore.solve.queueing.residual import Residual, residual
+from npexplore.solve.queueing.residual import Home, Population, Residual, residual
 
 Floats = npt.NDArray[np.float64]
 ROUNDING = 1e-12
+TINY, FULL = 1e-12, 0.999
+ALIKE = 1e-3  # members differ by no more
 MOST_KEPT = 128  # units that forked work keeps: as if there were no more, where few packets leave so many behind
 Spent = dict[tuple[Chain, str], Floats]
 
@@ -39,6 +42,7 @@ class LoadDependent:
     seconds: Floats
     capacity: Floats
     scv: Floats | float = 1.0  # of the time of a visit
+    home: Home | None = None  # servers that customers belong to
 
 
 class _CrossedError(Exception):
@@ -54,11 +58,15 @@ class Levels:
 
     batch: Batch
     customers: int
+    home: str | None = None  # server to whose members the customers belong
     groups: list[str] = field(default_factory=list)  # what became a flow-equivalent station
+    mixed: list[str] = field(default_factory=list)  # whose units are taken in different numbers, as the mean of them
     handed_over: list[str] = field(default_factory=list)  # stations that get slower with those who wait
     overlaps: bool = False  # whether some time was counted twice
     residual: bool = False  # whether service that is not exponential, or overlap, was met
+    at_home: bool = False  # whether threads belong to members of a server
     slowed: dict[str, Floats] = field(default_factory=dict)  # by server, how many times longer visits take
+    exponential: bool = False  # whether all service is taken for exponential
 
     def __post_init__(self) -> None:
         like = self.batch.like
@@ -90,6 +98,8 @@ class Levels:
         server, section = self.servers[name], self.sections[name]
         if server.role == "hidden":
             return True
+        if self.customers == 1 and not section.outlives and not self.batch.aside:
+            return True  # who is alone finds everything free
         needed = section.in_all if section.scattered else section.at_a_time
         return server.members == 1 and not section.outlives and self.customers * needed <= server.units
 
@@ -143,8 +153,9 @@ class Levels:
 
     def _placed(self) -> bool:
         """Note what is held around every station; flatten a hold in the way, and say that the rest is to be done."""
-        self._home: dict[str, Chain] = {}  # of each station that is visited
-        self._around: dict[str, Chain] = {}  # of each server or group that is held
+        self._home: dict[str, list[Chain]] = {}  # of each station that is visited; several where holds are in the way
+        self._around: dict[str, list[Chain]] = {}  # of each server or group that is held
+        self._longer: dict[tuple[Chain, str], Floats] = {}  # how many times longer visits take for those elsewhere
         held = {name for chain, _ in self._spent for name in chain}
         for name in [
             name for name, s in self.sections.items() if name in held or not (s.in_visits or name in self.idle)
@@ -176,18 +187,45 @@ class Levels:
             raise RefusedError(f"queueing: {name!r} {server.unsolvable}")
         if section.scattered:
             raise RefusedError(f"queueing: units of {name!r} are taken and given in different places of the program")
-        if section.least != section.most or section.at_a_time > section.most:
-            raise RefusedError(f"queueing: packets hold different numbers of units of {name!r}")
+        if section.at_a_time > section.most:
+            raise RefusedError(f"queueing: packets take units of {name!r} while they hold some")
+        if section.least != section.most:
+            self.mixed.append(name)
 
-    def _note(self, places: dict[str, Chain], name: str, chain: Chain) -> None:
-        """Keep what is held around a name; one that is reached under other holds too is refused, or they give way."""
-        if places.setdefault(name, chain) == chain:
+    def _note(self, places: dict[str, list[Chain]], name: str, chain: Chain) -> None:
+        """Keep what is held around a name; holds inside visits give way where it is reached under others, too."""
+        chains = places.setdefault(name, [])
+        if chain in chains:
             return
-        holds = sorted(set(places[name]) ^ set(chain)) or sorted(set(chain))
-        if all(one in self.sections and self.sections[one].in_visits for one in holds):
-            raise _CrossedError(holds)
-        held = " and ".join(repr(one) for one in holds)
-        raise RefusedError(f"queueing: {held} is held over {name!r}, which packets also visit without")
+        for other in chains:
+            holds = sorted(set(other) ^ set(chain)) or sorted(set(chain))
+            if all(one in self.sections and self.sections[one].in_visits for one in holds):
+                raise _CrossedError(holds)
+            if places is self._around:
+                raise self._refused(name, other, chain)
+        chains.append(chain)
+
+    @staticmethod
+    def _refused(name: str, *chains: Chain) -> RefusedError:
+        held = " and ".join(repr(one) for one in sorted(set(chains[0]) ^ set(chains[1])) or sorted(set(chains[0])))
+        return RefusedError(f"queueing: {held} is held over {name!r}, which is held without, too")
+
+    @property
+    def divided(self) -> list[str]:
+        """Servers that are visited under different holds."""
+        return [name for name, chains in self._home.items() if len(chains) > 1]
+
+    def divide(self, rate: Floats) -> None:
+        """Let visits under different holds slow each other at a rate (P,): 1 / (1 - X a), a what the others spend.
+
+        Of these, one of n customers meets the n - 1 others' (Schweitzer, Int. Conf. Stochastic Control 1979).
+        """
+        met = 1.0 - 1.0 / self.customers
+        for name in self.divided:
+            busy = rate * self.batch.largest[name] / max(self.servers[name].units, 1)
+            for chain in self._home[name]:
+                others = 1.0 - self._spent[chain, name] / np.maximum(self.batch.seconds[name], TINY)
+                self._longer[chain, name] = 1.0 / (1.0 - np.minimum(busy * others * met, FULL))
 
     # ---- answers
 
@@ -199,7 +237,27 @@ class Levels:
         """Return the throughput (P, most) of what is reached under these holds with 1..most customers."""
         return self._solved(chain, most)[1].throughput
 
+    def numbers(self, chain: Chain, most: int) -> tuple[list[LoadDependent], list[Population]]:
+        """Return the stations under these holds, and where customers are with 1..most of them there."""
+        stations, (seconds, think, rates, scv, homes) = self._network(chain)
+        kept: list[Population] = []
+        residual(seconds, most, think, rates, scv, homes, kept)
+        return stations, kept
+
     def _solved(self, chain: Chain, most: int) -> tuple[list[LoadDependent], Residual]:
+        stations, (seconds, think, rates, scv, homes) = self._network(chain)
+        if any(homes) or np.any(think < 0) or np.any((np.abs(scv - 1.0) > ROUNDING) & (seconds > 0)):
+            self.residual = True
+            return stations, residual(seconds, most, think, rates, scv, homes)
+        names, levels = [station.name for station in stations], rates.shape[2]
+        exact = mva(seconds, most, think, None if levels == 1 else rates, names=names)
+        curve = flow_equivalent(seconds, most, None if levels == 1 else rates[:, :, :most], think, names=names)
+        return stations, Residual(curve, exact.queue_length)
+
+    def _network(
+        self, chain: Chain
+    ) -> tuple[list[LoadDependent], tuple[Floats, Floats, Floats, Floats, list[Home | None]]]:
+        """Return the stations under these holds, and their seconds, time away, capacities, variation and homes."""
         stations, points = self._stations(chain), len(self.batch)
         levels = max((station.capacity.shape[1] for station in stations), default=1)
         own = max((len(station.capacity) for station in stations), default=1)
@@ -214,27 +272,53 @@ class Levels:
         self.overlaps |= bool(np.any(twice > 0))
         think = self._spent.get((chain, ""), nothing) - twice
         think = np.where(np.abs(think) < ROUNDING * (seconds.sum(axis=1) + twice), 0.0, think)
-        if np.any(think < 0) or np.any(((scv < 1.0 - ROUNDING) | (scv > 1.0 + ROUNDING)) & (seconds > 0)):
-            self.residual = True
-            return stations, residual(seconds, most, think, rates, scv)
-        names = [station.name for station in stations]
-        exact = mva(seconds, most, think, None if levels == 1 else rates, names=names)
-        curve = flow_equivalent(seconds, most, None if levels == 1 else rates[:, :, :most], think, names=names)
-        return stations, Residual(curve, exact.queue_length)
+        homes = [station.home for station in stations]
+        self.at_home |= any(homes)
+        if self.exponential:
+            scv[:] = 1.0
+        return stations, (seconds, think, rates, scv, homes)
 
     def _stations(self, chain: Chain) -> list[LoadDependent]:
-        held = [name for name, around in self._around.items() if around == chain]
-        visited = [name for name, home in self._home.items() if home == chain and name not in held]
+        held = [name for name, around in self._around.items() if chain in around]
+        visited = [name for name, home in self._home.items() if chain in home and name not in held]
         plain = [station for name in visited for station in self._plain(name, self.servers[name].units, (chain, name))]
         return plain + [station for name in held for station in self._held(name, (*chain, name))]
 
-    def _plain(self, name: str, units: int, place: tuple[Chain, str]) -> list[LoadDependent]:
+    def inside(self, chain: Chain) -> dict[str, Floats]:
+        """Return the seconds (P,) that packets spend without contention under these holds, by the station they are at.
+
+        A group of stations counts as one.
+        """
+        found: dict[str, Floats] = {}
+        for (holds, server), seconds in self._spent.items():
+            if holds[: len(chain)] == chain and (server or len(holds) > len(chain)):
+                self._add(found, holds[len(chain)] if len(holds) > len(chain) else server, seconds)
+        return found
+
+    def holds_others(self, chain: Chain) -> bool:
+        """Say whether there are stations under these holds."""
+        return any(chain in at for places in (self._home, self._around) for at in places.values())
+
+    def admitted(self, name: str, most: int) -> Floats:
+        """Return how many of 0..most packets at a group of stations are inside (most + 1,)."""
+        members, limit, there = self.servers[name].members, self._limit(name), np.arange(most + 1)
+        if members == 1:
+            inside: Floats = np.minimum(there, np.float64(max(round(limit), 1)))
+        else:
+            inside = np.append(0.0, self._inside_members(members, limit))[np.minimum(there, self.customers)]
+        return inside
+
+    def _plain(self, name: str, units: float, place: tuple[Chain, str]) -> list[LoadDependent]:
         """One station a member, with the time that is spent at a place; longer where forked work is in the way."""
         server, own = self.servers[name], self._spent.get(place, np.zeros(len(self.batch)))
-        share = own / self.batch.seconds[name] * self.slowed.get(name, 1.0)
+        longer = self.slowed.get(name, 1.0) * self._longer.get(place, 1.0)
+        share = own / self.batch.seconds[name] * longer
         seconds = self.batch.members[name] * share[:, None]
-        capacity = np.arange(1.0, min(units, self.customers) + 1)[None, :]
+        capacity = np.minimum(np.arange(1.0, min(math.ceil(units), self.customers) + 1), units)[None, :]
         scv = self.batch.scv[name] if units == 1 and server.discipline != "shared" else 1.0  # sharing minds no spread
+        if name == self.home and not place[0] and units == 1 and self.customers > 1:
+            home = Home.of(self.customers, server.members)
+            return [LoadDependent(name, own * longer, np.ones((1, 1)), scv, home)]
         return [
             LoadDependent(name if server.members == 1 else f"{name}[{member}]", seconds[:, member], capacity, scv)
             for member in range(server.members)
@@ -244,31 +328,79 @@ class Levels:
     def _held(self, name: str, inside: Chain) -> list[LoadDependent]:
         """A server held over others, or over time that passes."""
         server, section = self.servers[name], self.sections.get(name)
-        limit = int(server.units // section.most) if section else server.units
-        # what forked work keeps may be there more often than there are packets
-        limit = min(limit, max(self.customers, MOST_KEPT) if section and section.outlives else self.customers)
-        content = inside in self._home.values() or inside in self._around.values()
-        if name in self._home and (content or self._home[name] != inside[:-1] or (section and section.most > 1)):
+        limit = self._limit(name)
+        over = sorted(n for places in (self._home, self._around) for n, at in places.items() if inside in at)
+        if name in self._home and (over or self._home[name] != [inside[:-1]] or (section and section.most > 1)):
             raise RefusedError(f"queueing: {name!r} is held over other work, and also visited")
-        if not content:
+        if not over:
             found = self._plain(name, limit, (inside, ""))
-        elif server.members > 1:
-            over = sorted(n for places in (self._home, self._around) for n, at in places.items() if at == inside)
-            raise RefusedError(f"queueing: members of {name!r} are held over {', '.join(over)}")
+        elif server.members > 1 and np.any(np.ptp(self.batch.members[name], axis=1) > ALIKE * self.batch.largest[name]):
+            raise RefusedError(f"queueing: members of {name!r}, which differ, are held over {', '.join(over)}")
         else:
             self.groups.append(name)
-            flow = self.curve(limit, inside)
+            if server.members > 1:
+                flow = self._members(server.members, limit, inside)
+            else:
+                flow = self.curve(max(round(limit), 1), inside)
             found = [LoadDependent(name, 1.0 / flow[:, 0], flow / flow[:, :1])]
-        return [self._handing_over(station, server, limit) for station in found]
+        return [self._handing_over(station, server, inside, limit) for station in found]
 
-    def _handing_over(self, station: LoadDependent, server: Server, limit: int) -> LoadDependent:
+    def _limit(self, name: str) -> float:
+        section, units = self.sections.get(name), self.servers[name].units
+        limit = section.holders(units) if section else float(units)
+        # what forked work keeps may be there more often than there are packets
+        return min(limit, max(self.customers, MOST_KEPT) if section and section.outlives else self.customers)
+
+    def _inside_members(self, members: int, limit: float) -> Floats:
+        """Return how many of 1..customers are inside (customers,)."""
+        asking, held = np.zeros(self.customers + 1), np.zeros(self.customers)
+        asking[0] = 1.0
+        for n in range(self.customers):
+            asking[1:] += (asking[:-1] - asking[1:]) / members
+            asking[0] *= 1.0 - 1.0 / members
+            held[n] = members * float(asking @ np.minimum(np.arange(self.customers + 1), limit))
+        return held
+
+    def _members(self, members: int, limit: float, inside: Chain) -> Floats:
+        """Return the throughput (P, customers) of alike members that are each held over the same stations.
+
+        Of n who each want one of m at random, m E[min(k, limit)] are inside, k binomial (limit 1: Strecker 1970).
+        """
+        held = self._inside_members(members, limit)
+        curve = self.curve(min(math.ceil(members * limit), self.customers), inside)
+        return np.stack([np.interp(held, np.arange(1.0, curve.shape[1] + 1), row) for row in curve])
+
+    def _handing_over(self, station: LoadDependent, server: Server, inside: Chain, limit: float) -> LoadDependent:
         """The capacity of a server that takes longer the more wait for it."""
-        if not (server.wake_s or server.per_waiter_s):
+        if not (server.wake_s or server.per_waiter_s or server.polled):
             return station
         if limit > 1:
-            raise RefusedError(f"queueing: {server.name!r} takes longer the more wait, and has {limit} units")
+            raise RefusedError(f"queueing: {server.name!r} takes longer the more wait, and has {limit:g} units")
         self.handed_over.append(station.name)
-        waiting = np.arange(float(self.customers))
+        waiting, visits = np.arange(float(self.customers)), self.batch.visits[server.name][:, None]
         each = server.wake_s * (waiting > 0) + server.per_waiter_s * waiting
-        longer = station.seconds[:, None] + self.batch.visits[server.name][:, None] * each
+        longer = station.seconds[:, None] + visits * each
+        if server.polled is not None:
+            longer = longer + self._polled(server.polled, visits, inside)
         return LoadDependent(station.name, station.seconds, station.seconds[:, None] / longer)
+
+    def _polled(self, polls: Polls, visits: Floats, inside: Chain) -> Floats:
+        """Return the seconds (P, customers) that 0, 1, .. others who wait, and look again and again, cost a packet.
+
+        n who look are a closed loop of their own: who holds the lock finds as many at the server of the looks as the
+        loop has there (arrival theorem), and who waits sees a free lock at the next look: half a turn of the loop
+        later, or as soon as the first of n looks.
+        """
+        name, customers = polls.server, self.customers
+        look = self.batch.seconds[name] / np.maximum(self.batch.visits[name], TINY)
+        gap = np.full(len(self.batch), polls.gap_s)
+        loop = residual(look[:, None], customers, gap, np.ones((1, 1, 1)), np.zeros((len(self.batch), 1))).throughput
+        n = np.arange(1.0, customers)
+        there = n - loop[:, :-1] * gap[:, None]
+        waits = look[:, None] * (there - loop[:, :-1] * look[:, None] / 2)
+        among = (self._spent.get((inside, name), 0.0 * look) / np.maximum(look, TINY))[:, None]
+        turn = (n / loop[:, :-1]) / (2 if polls.in_turn else n + 1)
+        woken = polls.woken * (look[:, None] + waits + polls.woken_s)
+        found = np.zeros((len(self.batch), customers))
+        found[:, 1:] = among * waits + visits * (turn + woken)
+        return found

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from npexplore.reads import Reads
 from npexplore.rows.server import Server
+from npexplore.solve.breakdown import Breakdown
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -33,6 +34,7 @@ class Latency(NamedTuple):
     p50: float | None = None
     p95: float | None = None
     p99: float | None = None
+    p999: float | None = None
 
 
 class Queue(NamedTuple):
@@ -55,7 +57,10 @@ class Prediction:
     """One solver's answer for one design point and workload.
 
     rates: what the machine counts, per second (for example `dram.bytes`). ci95: 95 % intervals by name.
-    classes: by value of the workload's column `class`. reads: what it was made from, where somebody asked.
+    loss: share of the offered packets that are lost (None: none are offered, or a solver cannot tell).
+    classes: by value of the workload's column `class`. breakdown: where a packet's time goes (None: nobody asked, as in
+    a sweep). batches: packets and seconds of each batch of a simulation. reads: what it was made from, where somebody
+    asked.
     """
 
     solver: str
@@ -68,6 +73,7 @@ class Prediction:
     queue: Mapping[str, Queue] = field(default_factory=dict)
     drops: Mapping[str, int] = field(default_factory=dict)
     offered_pps: float | None = None
+    loss: float | None = None
     rates: Mapping[str, float] = field(default_factory=dict)
     ci95: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     exact: bool = False
@@ -75,6 +81,8 @@ class Prediction:
     seed: int | None = None
     about: Mapping[str, float | int | str] = field(default_factory=dict)
     classes: Mapping[str, ClassOfPackets] = field(default_factory=dict)
+    breakdown: Breakdown | None = field(default=None, compare=False)
+    batches: tuple[tuple[int, float], ...] = field(default=(), repr=False)
     reads: Reads = field(default_factory=dict, repr=False, compare=False)
 
     def __repr__(self) -> str:

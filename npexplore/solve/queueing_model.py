@@ -2,14 +2,17 @@
 
 Product form is assumed (exponential service, first come first served); resources held together (a DRAM's banks,
 commands and bus inside its controller slots; what is visited while a lock or buffers are held) become one
-flow-equivalent station with the throughput of the sub-network alone for 1..slots customers (levels.py). With open
-arrivals the whole machine becomes one load-dependent server in front of which packets wait in the receive buffer: a
-birth-death chain. All points of a batch (solve/batch.py) are answered by the same few calls of kernels.
+flow-equivalent station with the throughput of the sub-network alone for 1..slots customers (levels.py). Threads that
+belong to an engine each meet those of their own engine alone. With open arrivals the whole machine becomes one
+load-dependent server in front of which packets wait in the receive buffer: a birth-death chain, whose waiting is that
+of exponential times x (c_a^2 + c_s^2) / 2. All points of a batch (solve/batch.py) are answered by the same few calls of
+kernels.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -20,66 +23,105 @@ from npexplore.machine.under_load import UnderLoad, under_load
 from npexplore.machine.workload import Workload
 from npexplore.solve.batch import Answers, Batch, bottlenecks
 from npexplore.solve.levels import Levels, LoadDependent
-from npexplore.solve.prediction import Prediction
+from npexplore.solve.pools_in_turn import LEAST, Found, Stay, dispersion, in_turn
+from npexplore.solve.prediction import Latency, Prediction
+from npexplore.solve.queueing.finite_queue import finite_queues
 from npexplore.solve.queueing.residual import Residual
+from npexplore.solve.queueing.tails import found_quantiles
+from npexplore.solve.residence import under_contention
 
 Floats = npt.NDArray[np.float64]
 ROUNDS = 40  # of bisection for an open load
 SLACK = 1e-9  # what rounding may do
+SHARES = (0.5, 0.95, 0.99, 0.999)
 
 
 def queueing(machine: Machine, workload: Workload, given: UnderLoad | None = None) -> Prediction:
     """Return the queueing model's answer; raises RefusedError for arrivals it cannot describe."""
     check_describable(machine, workload)
-    return queueing_of(Batch.of([given or under_load(machine, workload)])).prediction(0)
+    batch = Batch.of([given or under_load(machine, workload)])
+    answers, found = _solved(batch)
+    said = answers.prediction(0)
+    parts = under_contention(batch.like, found.stays, float(answers.latency_s[0]), said.bottleneck)
+    return replace(said, latency_s=_tails(batch, found, said.latency_s), breakdown=parts)
+
+
+def _tails(batch: Batch, found: Found, latency: Latency) -> Latency:
+    """Return a latency with its quantiles: of one pool behind Poisson arrivals (others: the mean alone)."""
+    stay, d = found.stays[0], batch.like
+    if len(found.stays) > 1 or d.workload.arrivals != "poisson" or stay.curve is None or stay.longer is None:
+        return latency
+    assert latency.mean is not None
+    p = stay._replace(longer=np.ones(1)).chances()
+    scv, chance = max(2.0 * float(stay.longer[0]) - 1.0, 0.0), max(float(batch.spread["threads"][0]) - d.scv, 0.0)
+    times = found_quantiles(SHARES, p, stay.curve[0], latency.mean, scv, d.times, chance)
+    return Latency(latency.mean, *(float(one) for one in times))
 
 
 def check_describable(machine: Machine, workload: Workload) -> None:
     """Raise RefusedError for what no model here describes, whatever the demands are."""
-    if len(machine.pools) > 1:
-        names = ", ".join(pool.name for pool in machine.pools)
-        raise RefusedError(f"queueing: several pools of threads joined by queues ({names}); take bounds or simulation")
-    if workload.arrivals not in ("saturated", "poisson"):
-        raise RefusedError(f"queueing: {workload.arrivals} arrivals; take saturated or poisson")
+    if workload.arrivals == "timestamps":
+        raise RefusedError("queueing: arrivals by time stamps are no process; take poisson, batch, on_off or periodic")
 
 
 def queueing_of(batch: Batch) -> Answers:
     """Return the queueing model's answer at every point of a batch; raises as `queueing` does, for all of them."""
+    return _solved(batch)[0]
+
+
+def _solved(batch: Batch) -> tuple[Answers, Found]:
     d, points = batch.like, len(batch)
     machine, workload = d.machine, d.workload
     check_describable(machine, workload)
     ceilings = batch.ceilings()
     if not ceilings:
         raise ModelError(f"{machine.name}: the program takes no time at any resource")
-    threads = machine.threads
-    levels = Levels(batch, threads)
-    stations, solved, rate = beside(levels, ceilings)
-    about: dict[str, Floats] = {}
-    slower: dict[str, Floats] = {}  # what stations take longer for those who wait, as shares of time
-    if workload.arrivals == "saturated":
-        latency = threads / rate
-        for number, name in enumerate(station.name for station in stations):
-            if name in levels.handed_over:
-                server, waiting = d.servers[name], np.maximum(solved.queue_length[:, number] - 1, 0.0)
-                each = server.wake_s * np.minimum(waiting, 1.0) + server.per_waiter_s * waiting
-                slower[name] = rate * batch.visits[name] * each
-    else:
+    places = None  # of packets in the receive buffer, where they can be short
+    if workload.arrivals != "saturated":
         cell = machine.ingress.cell_bytes
-        places = threads + int(machine.ingress.capacity / float(np.mean(-(-workload.packet_bytes // cell) * cell)))
-        curve = np.minimum(levels.curve(threads), rate[:, None])
-        rate, latency, about["loss"] = finite_queues(batch.offered, curve, places)
+        places = int(machine.ingress.capacity / float(np.mean(-(-workload.packet_bytes // cell) * cell)))
+    many = len(machine.pools) > 1
+    found = (in_turn if many else _one_pool)(batch, ceilings, places)
+    rate, about = found.rate, {} if places is None else {"loss": found.loss}
     refuse_above(rate, ceilings, machine.name)
     utilization, busiest = batch.utilization(rate), batch.busiest(rate)
-    for name, longer in slower.items():
+    for name, longer in found.slower.items():
         busiest[name] = busiest[name] + longer
         utilization[name] = utilization[name] + longer
-    for name in {*levels.groups, *levels.handed_over} & utilization.keys():
+    for name in {name for one in found.levels for name in (*one.groups, *one.handed_over)} & utilization.keys():
         utilization[name] = np.minimum(1.0, utilization[name])
     names, number_of = bottlenecks(d.servers, busiest, points)
     if workload.rate_pps is not None:
         keeps_up = (number_of == names.index("threads")) & (rate > 0.99 * batch.offered)
         names, number_of = (*names, "arrivals"), np.where(keeps_up, len(names), number_of)
-    return Answers("queueing", batch, rate, names, number_of, utilization, latency, _approximation(d, levels), about)
+    told = _approximation(d, found.levels)
+    return Answers("queueing", batch, rate, names, number_of, utilization, found.latency, told, about), found
+
+
+def _one_pool(batch: Batch, ceilings: Mapping[str, Floats], places: int | None) -> Found:
+    """Solve a machine of one pool: closed, or behind a receive buffer."""
+    machine, servers = batch.like.machine, batch.like.servers
+    threads = machine.threads
+    levels = Levels(batch, threads, machine.pools[0].home)
+    stations, solved, rate = beside(levels, ceilings)
+    slower: dict[str, Floats] = {}
+    if places is None:
+        for number, name in enumerate(station.name for station in stations):
+            if name in levels.handed_over:
+                server, waiting = servers[name], np.maximum(solved.queue_length[:, number] - 1, 0.0)
+                each = server.wake_s * np.minimum(waiting, 1.0) + server.per_waiter_s * waiting
+                slower[name] = rate * batch.visits[name] * each
+        stay = Stay("threads", levels, threads / rate)
+        return Found(rate, threads / rate, np.zeros_like(rate), [levels], slower, [stay])
+    # (c_a^2 + c_s^2) / 2, of arrivals and of packets' times at what allows the least
+    variability = np.maximum((dispersion(batch) + batch.scv_at_slowest(ceilings)) / 2, LEAST)
+    curve = np.minimum(levels.curve(threads), rate[:, None])
+    if np.any(variability != 1):  # who waits inside waits as if all were exponential, times the variability
+        levels.exponential = True
+        curve[:, :-1] = np.minimum(levels.curve(threads), curve)[:, :-1]
+    answer = finite_queues(batch.offered, curve, threads + places, variability, 1 / curve[:, 0])
+    stay = Stay("threads", levels, answer[1], places, batch.offered, curve, variability)
+    return Found(*answer, [levels], slower, [stay])
 
 
 def beside(levels: Levels, ceilings: Mapping[str, Floats]) -> tuple[list[LoadDependent], Residual, Floats]:
@@ -90,13 +132,16 @@ def beside(levels: Levels, ceilings: Mapping[str, Floats]) -> tuple[list[LoadDep
     """
     stations, solved = levels.solve()
     rate, batch = solved.throughput[:, -1], levels.batch
-    if not batch.aside:
+    if not (batch.aside or levels.divided):
         return stations, solved, rate
-    most = np.min([np.full_like(rate, np.inf), *(ceilings[name] for name in batch.aside if name in ceilings)], axis=0)
+    shared = [ceilings[name] for name in (*batch.aside, *levels.divided) if name in ceilings]
+    most = np.min([np.full_like(rate, np.inf), *shared], axis=0)
     shares = {name: batch.aside[name] / batch.seconds[name] for name in batch.aside}
     low, high = np.zeros_like(rate), np.minimum(rate, most)
-    for _ in range(ROUNDS if any(np.any(share < 1 - 1e-12) for share in shares.values()) else 0):
+    several = levels.divided or any(np.any(share < 1 - 1e-12) for share in shares.values())
+    for _ in range(ROUNDS if several else 0):
         middle = (low + high) / 2
+        levels.divide(middle)
         levels.slowed = {name: 1.0 / (1.0 - middle / ceilings[name] * share) for name, share in shares.items()}
         stations, solved = levels.solve()
         slow = solved.throughput[:, -1] < middle
@@ -115,17 +160,31 @@ def refuse_above(rate: Floats, ceilings: Mapping[str, Floats], name: str) -> Non
             )  # fmt: skip
 
 
-def _approximation(d: UnderLoad, levels: Levels) -> str:
+def _approximation(d: UnderLoad, levels: Sequence[Levels]) -> str:
     """Name what was assumed."""
-    named = "residual-time MVA" if levels.residual else "product form (exponential service)"
-    if levels.groups:
-        named += f", flow-equivalent station for {', '.join(levels.groups)}"
-    if levels.handed_over:
-        named += f", load-dependent station for {', '.join(levels.handed_over)}"
-    if levels.overlaps:
+    named = "residual-time MVA" if any(one.residual for one in levels) else "product form (exponential service)"
+    if len(levels) > 1:
+        named += ", pools one after the other at one rate, slowed by each other's work"
+
+    def all_of(field: str) -> str:
+        return ", ".join(dict.fromkeys(name for one in levels for name in getattr(one, field)))
+
+    if groups := all_of("groups"):
+        named += f", flow-equivalent station for {groups}"
+    if divided := all_of("divided"):
+        named += f", visits of {divided} under different holds as open load of each other"
+    if polled := ", ".join(name for name in all_of("handed_over").split(", ") if name and d.servers[name].polled):
+        named += f", those who wait for {polled} as a loop of looks"
+    if mixed := all_of("mixed"):
+        named += f", units of {mixed} as their mean"
+    if homes := ", ".join(dict.fromkeys(str(one.home) for one in levels if one.at_home)):
+        named += f", threads at their own {homes}"
+    if handed_over := all_of("handed_over"):
+        named += f", load-dependent station for {handed_over}"
+    if any(one.overlaps for one in levels):
         named += ", time that overlaps as a surrogate delay"
-    if levels.batch.aside:
-        named += f", open load of forked work at {', '.join(levels.batch.aside)}"
+    if aside := ", ".join(dict.fromkeys(name for one in levels for name in one.batch.aside)):
+        named += f", open load of forked work at {aside}"
     own = {server.name for server in d.machine.ingress.servers()}
     seen = {*own, *d.demands.servers}
     unseen = [s.name for s in d.servers.values() if s.role == "hidden" and s.name not in seen]
@@ -135,24 +194,6 @@ def _approximation(d: UnderLoad, levels: Levels) -> str:
     assumed = {(s.approximation, s.name.partition(".")[0]) for s in d.servers.values() if s.name in d.demands.servers}
     named += "".join(f", {what} ({resource})" for what, resource in sorted(pair for pair in assumed if pair[0]))
     if d.workload.arrivals != "saturated":
-        named += "; birth-death chain with the whole machine as one load-dependent server"
+        whole = "the whole machine" if len(levels) == 1 else "each pool"
+        named += f"; birth-death chain with {whole} as one load-dependent server"
     return named
-
-
-def finite_queue(arrival_rate: float, curve: Floats, places: int) -> tuple[float, float, float]:
-    """Return (throughput, mean time in system, share lost) of M/M(n)/1/places; rates curve[n-1], last beyond."""
-    found = finite_queues(np.array([arrival_rate]), np.asarray(curve)[None, :], places)
-    throughput, response, loss = (float(values[0]) for values in found)
-    return throughput, response, loss
-
-
-def finite_queues(arrival_rate: Floats, curve: Floats, places: int) -> tuple[Floats, Floats, Floats]:
-    """Return `finite_queue` of several, arrays (P,): rates (P,), curves (P, n)."""
-    beyond = np.repeat(curve[:, -1:], max(places - curve.shape[1], 0), axis=1)
-    rates = np.concatenate([curve, beyond], axis=1)[:, :places]
-    steps = np.cumsum(np.log(arrival_rate[:, None] / rates), axis=1)
-    logs = np.concatenate([np.zeros((len(curve), 1)), steps], axis=1)
-    p = np.exp(logs - logs.max(axis=1, keepdims=True))
-    p /= p.sum(axis=1, keepdims=True)
-    throughput = arrival_rate * (1.0 - p[:, -1])
-    return throughput, np.sum(np.arange(places + 1) * p, axis=1) / throughput, p[:, -1]

@@ -7,6 +7,7 @@ A window measures what happens from boot_s to boot_s + window_s instead, from st
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -22,9 +23,9 @@ from npexplore.engine.state import Snapshot
 from npexplore.errors import InputError, positive
 from npexplore.machine.machine import Machine
 from npexplore.machine.mixes import SEQUENCE
-from npexplore.machine.under_load import offered_rate
-from npexplore.machine.workload import CLASS, Workload
+from npexplore.machine.workload import CLASS, Workload, offered_rate
 from npexplore.solve.bounds import busy_shares
+from npexplore.solve.breakdown import of_tally
 from npexplore.solve.prediction import ClassOfPackets, Latency, Prediction, Queue, Utilization, bottleneck
 
 PACKETS = SEQUENCE  # once through a mix: the mean length is then the mix's own, whatever the order
@@ -63,15 +64,19 @@ def simulate(
     *,
     seed: int = 1,
     packets: int = PACKETS,
+    warm_up: int | None = None,
     window_s: float | None = None,
     boot_s: float | None = None,
     model: EngineModel | None = None,
+    breakdown: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> Prediction:
     """Simulate one run.
 
-    packets: finished packets measured after the warm-up (time-stamped arrivals: the whole capture, no cut). window_s:
-    measure boot_s <= time < boot_s + window_s instead (None: the machine's own window, if it has one).
+    packets: finished packets measured after the warm-up (time-stamped arrivals: the whole capture, no cut). warm_up:
+    packets finished before, in whole batches (None: two batches of the 16 that are measured). window_s: measure
+    boot_s <= time < boot_s + window_s instead (None: the machine's own window, if it has one). breakdown: say where
+    packets' time went.
     Raises SimulationError if the run makes no progress.
     """
     packets = int(positive("packets", packets))
@@ -79,21 +84,26 @@ def simulate(
     window = machine.window_s if window_s is None else positive("window", window_s)
     boot = machine.boot_s if boot_s is None else positive("boot time", boot_s, zero=True)
     if window is not None:
-        run_ = run(compiled, seed, 0, BATCHES, from_s=boot, until_s=boot + window, stall_s=FOREVER_S, progress=progress)
+        run_ = run(
+            compiled, seed, 0, BATCHES, from_s=boot, until_s=boot + window, stall_s=FOREVER_S, accounts=breakdown,
+            progress=progress,
+        )  # fmt: skip
         return measure(machine, workload, run_, 0)
     if boot_s:
         raise InputError(f"a boot time needs a window, got boot time {boot_s!r} without one")
     whole = workload.arrivals == "timestamps"
-    batches = BATCHES if whole else BATCHES + WARM_UP
+    cut = 0 if whole else WARM_UP if warm_up is None else math.ceil(BATCHES * warm_up / packets)
+    batches = BATCHES + cut
     goal = len(workload.packet_bytes) if whole else max(packets * batches // BATCHES, batches)
-    result = run(compiled, seed, goal, batches, progress=progress)
-    return measure(machine, workload, result, 0 if whole else WARM_UP)
+    result = run(compiled, seed, goal, batches, accounts=breakdown, cut=cut, progress=progress)
+    return measure(machine, workload, result, cut)
 
 
 def measure(machine: Machine, workload: Workload, result: Run, cut: int) -> Prediction:
     """Turn the snapshots of a run into a prediction, without the first `cut` batches."""
     model, tick = result.model, result.model.tick
-    shots = result.snapshots[cut:] if len(result.snapshots) > cut + 1 else result.snapshots
+    whole = len(result.snapshots) <= cut + 1
+    shots = result.snapshots if whole else result.snapshots[cut:]
     first, last = shots[0], shots[-1]
     total = Stretch.between(first, last, tick)
     parts = [Stretch.between(a, b, tick) for a, b in itertools.pairwise(shots) if b.now > a.now]
@@ -126,8 +136,11 @@ def measure(machine: Machine, workload: Workload, result: Run, cut: int) -> Pred
     def latency(number: int | None = None) -> Latency:
         histogram = last.histogram - first.histogram
         bins = histogram.sum(axis=0) if number is None else histogram[number]
-        return Latency(total.latency_s(tick, number), *quantiles(bins, (0.5, 0.95, 0.99), tick))
+        return Latency(total.latency_s(tick, number), *quantiles(bins, (0.5, 0.95, 0.99, 0.999), tick))
 
+    spent = result.tally
+    if spent is not None and result.tally_before is not None and not whole:
+        spent = spent.since(result.tally_before)
     return Prediction(
         solver="simulation",
         throughput_bps=8.0 * total.of(counted) / total.seconds,
@@ -139,6 +152,7 @@ def measure(machine: Machine, workload: Workload, result: Run, cut: int) -> Pred
         queue=_queues(result, first, last),
         drops={place.removeprefix("drop."): int(n) for place, n in counts.items() if place.startswith("drop.")},
         offered_pps=offered,
+        loss=lost / counts[OFFERED] if counts.get(OFFERED) else None,
         rates={
             name: n / total.seconds for name, n in counts.items() if not name.startswith("drop.") and name != OFFERED
         },
@@ -162,6 +176,8 @@ def measure(machine: Machine, workload: Workload, result: Run, cut: int) -> Pred
             )
             for number in range(model.classes if CLASS in workload.columns else 0)
         },
+        batches=tuple((part.of(engine.D_COUNT), part.seconds) for part in parts),
+        breakdown=None if spent is None else of_tally(spent, tick, CLASS in workload.columns),
     )  # fmt: skip
 
 
@@ -216,18 +232,18 @@ def _named(machine: Machine, busiest: Mapping[str, float], seen: Mapping[str, Ut
 
 
 def replicate(
-    machine: Machine, workload: Workload, seeds: Sequence[int], *, packets: int = PACKETS,
+    machine: Machine, workload: Workload, seeds: Sequence[int], *, packets: int = PACKETS, warm_up: int | None = None,
     window_s: float | None = None, boot_s: float | None = None, progress: Callable[[int], None] | None = None,
-    model: EngineModel | None = None,
+    model: EngineModel | None = None, breakdown: bool = False,
 ) -> Prediction:  # fmt: skip
-    """Simulate with several seeds; means over the seeds, intervals by replications."""
+    """Simulate with several seeds; means over the seeds, intervals by replications; the breakdown is the first's."""
     if not seeds:
         raise InputError("a simulation needs at least one seed")
     model = model or build(machine, workload)
     runs = [
         simulate(
-            machine, workload, seed=seed, packets=packets, window_s=window_s, boot_s=boot_s, model=model,
-            progress=progress,
+            machine, workload, seed=seed, packets=packets, warm_up=warm_up, window_s=window_s, boot_s=boot_s,
+            model=model, breakdown=breakdown and seed == seeds[0], progress=progress,
         )
         for seed in seeds
     ]  # fmt: skip
@@ -256,6 +272,9 @@ def combine(machine: Machine, runs: Sequence[Prediction]) -> Prediction:
         "throughput_bps": interval(np.array([r.throughput_bps for r in runs])),
         "rate_pps": interval(np.array([r.rate_pps for r in runs])),
     }
+    means = [r.latency_s.mean for r in runs]
+    if None not in means:
+        ci95["latency_s"] = interval(np.array(means))
     for name in utilization:
         ci95[f"utilization.{name}"] = interval(np.array([r.utilization[name].busy for r in runs]))
     for name in runs[0].rates:
@@ -268,12 +287,13 @@ def combine(machine: Machine, runs: Sequence[Prediction]) -> Prediction:
         bottleneck=max(dict.fromkeys(names), key=names.count),  # of equally frequent ones the first
         utilization=utilization,
         queue=queue,
-        latency_s=Latency(*(mean([r.latency_s[k] for r in runs]) for k in range(4))),
+        loss=mean([r.loss for r in runs]),
+        latency_s=Latency(*(mean([r.latency_s[k] for r in runs]) for k in range(len(Latency._fields)))),
         classes={
             name: ClassOfPackets(
                 average(lambda r: r.classes[name].throughput_bps),  # noqa: B023
                 average(lambda r: r.classes[name].rate_pps),  # noqa: B023
-                Latency(*(mean([r.classes[name].latency_s[k] for r in runs]) for k in range(4))),
+                Latency(*(mean([r.classes[name].latency_s[k] for r in runs]) for k in range(len(Latency._fields)))),
             )
             for name in runs[0].classes
         },
@@ -281,5 +301,6 @@ def combine(machine: Machine, runs: Sequence[Prediction]) -> Prediction:
         rates={name: average(lambda r: r.rates[name]) for name in runs[0].rates},  # noqa: B023
         ci95=ci95,
         approximation=f"simulation; {len(runs)} replications with Student's t",
+        batches=tuple(batch for run in runs for batch in run.batches),
         about={**runs[0].about, "seeds": len(runs)},
     )

@@ -10,7 +10,6 @@ from collections import Counter
 from math import sqrt
 
 import numpy as np
-from scipy.linalg import solve
 
 from npexplore.errors import RefusedError, one_of
 from npexplore.solve.queueing.inputs import Floats, whole
@@ -98,7 +97,7 @@ def _exact(n: int, m: int) -> float:
     right = np.zeros(states)
     right[0] = 1.0
     busy = np.array([len(state) for state in levels[n]])
-    return float(solve(balance, right) @ busy)
+    return float(np.linalg.solve(balance, right) @ busy)
 
 
 def _one_more(state: State, banks: int) -> Counter[State]:

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import expm
 
 from npexplore.errors import InputError, RefusedError
 from npexplore.solve.queueing.inputs import Floats, nonnegative, numbers
@@ -56,6 +55,8 @@ def transient(birth: ArrayLike, death: ArrayLike, initial: ArrayLike, times: Arr
     initial is a state number or a distribution (n + 1,). With n servers busy for a finite window this is the start-up
     that a steady-state model leaves out. Raises InputError; RefusedError above MAX_TRANSIENT_STATES states.
     """
+    from scipy.linalg import expm  # as long to import as all that a machine's queueing model needs
+
     up, down = nonnegative("birth rate", birth, axes=("state",)), nonnegative("death rate", death, axes=("state",))
     if up.ndim != 1 or up.shape != down.shape:
         raise InputError(f"birth and death rates must be two rows of one length, got {up.shape} and {down.shape}")

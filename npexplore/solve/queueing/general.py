@@ -5,7 +5,8 @@ Pollaczek and Khinchine: W = rho s (1 + scv) / (2 (1 - rho)). Head-of-line prior
 preemptive resume: T_r = s_r / (1 - sigma_(r-1)) + W_r with W_0 of classes 0..r alone (Kleinrock, Queueing Systems II,
 1976, 3.4).
 Allen and Cunneen: W(GI/G/c) = W(M/M/c) (ca2 + cs2) / 2, for one server Kingman's heavy-traffic formula; Kraemer and
-Langenbach-Belz (ITC 8, 1976) multiply by exp(-2 (1 - rho) (1 - ca2)^2 / (3 rho (ca2 + cs2))) where ca2 < 1.
+Langenbach-Belz (ITC 8, 1976) multiply by exp(-2 (1 - rho) (1 - ca2)^2 / (3 rho (ca2 + cs2))) where ca2 < 1, else by
+exp(-(1 - rho) (ca2 - 1) / (ca2 + 4 cs2)).
 """
 
 from __future__ import annotations
@@ -88,7 +89,8 @@ def ggc(
     if approximation == "Kraemer-Langenbach-Belz":
         load = rate * service / c
         with np.errstate(divide="ignore", invalid="ignore"):
-            damping = np.exp(-2 * (1 - load) * (1 - ca2) ** 2 / (3 * load * (ca2 + cs2)))
-        wait = np.where((ca2 < 1) & (wait > 0), wait * np.nan_to_num(damping), wait)
+            even = np.exp(-2 * (1 - load) * (1 - ca2) ** 2 / (3 * load * (ca2 + cs2)))
+            uneven = np.exp(-(1 - load) * (ca2 - 1) / (ca2 + 4 * cs2))
+        wait = np.where(wait > 0, wait * np.nan_to_num(np.where(ca2 < 1, even, uneven)), wait)
     exact = bool(((ca2 == 1) & ((cs2 == 1) | (c == 1))).all())
     return without_loss(rate, service, np.asarray(wait), c, None if exact else approximation)

@@ -16,7 +16,6 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import betainc, gammaln
 
 from npexplore.errors import InputError
 from npexplore.solve.queueing.inputs import Floats, refuse_first
@@ -107,6 +106,8 @@ def _left_over(rates: Floats, offered: Floats, customers: int) -> tuple[Floats, 
     The sums over m are cut where the capacity becomes constant; the rest is a tail of the negative binomial
     distribution, an incomplete beta function, so that all terms are positive. Logarithms keep them in range.
     """
+    from scipy.special import betainc, gammaln  # open customers alone need them, and they are slow to import
+
     P, L = offered.shape
     M = rates.shape[2]
     level = np.log(rates)

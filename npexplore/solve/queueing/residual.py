@@ -1,24 +1,39 @@
 """Closed networks by residual-time mean value analysis, with load-dependent stations and times that overlap.
 
-    single server      R_k(n) = D_k (1 + Q_k(n-1) + U_k(n-1) (c_k - 1) / 2)
+    single server      R_k(n) = D_k (1 + m_k (Q_k(n-1) + U_k(n-1) (c_k - 1) / 2))
     load dependent     R_k(n) = sum over j of j D_k / a_k(j) p_k(j-1 | n-1)
                        p_k(j | n) = X(n) D_k / a_k(j) p_k(j-1 | n-1)
     all                X(n) = n / (Z + sum R_k(n))      Q_k(n) = X(n) R_k(n)      U_k(n) = X(n) D_k
 
 c_k is the squared coefficient of variation of service: who is met in service stays for D_k (1 + c_k) / 2 (Reiser 1979).
-a_k are capacities with j customers. Z may be negative, a surrogate delay (Jacobson and Lazowska, CACM 25, 1982): time
-that stations count and that the customer does not spend, since its work there goes on without it or stands at two of
-them at once. Exact for exponential service and Z >= 0; else an approximation. Where no capacity falls, no customer more
-makes a network slower; and none is faster than its slowest station: X(n) <= max a_k / D_k.
+a_k are capacities with j customers. m_k is 1; of several alike servers to each of which some customers belong, the
+share of all others that belong to one's own. Z may be negative, a surrogate delay (Jacobson and Lazowska, CACM 25,
+1982): time that stations count and that the customer does not spend, since its work there goes on without it or stands
+at two of them at once. Exact for exponential service and Z >= 0; else an approximation. Where no capacity falls, no
+customer more makes a network slower; and none is faster than its slowest station: X(n) <= max a_k / D_k.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from npexplore.solve.queueing.inputs import Floats
+
+
+class Home(NamedTuple):
+    """Servers to each of which some customers belong, and the share of the others that belong to a customer's own."""
+
+    servers: int
+    meets: float
+
+    @staticmethod
+    def of(customers: int, servers: int) -> Home:
+        """Return the home of customers that belong to servers in turn."""
+        own = np.bincount(np.arange(customers) % servers)
+        return Home(len(own), float(own @ (own - 1)) / max(customers * (customers - 1), 1))
 
 
 class Residual(NamedTuple):
@@ -28,14 +43,31 @@ class Residual(NamedTuple):
     queue_length: Floats
 
 
-def residual(demands: Floats, population: int, think_time: Floats, rates: Floats, scv: Floats) -> Residual:
+class Population(NamedTuple):
+    """Mean number at each station (P, K) and throughput (P,) with n customers; of load-dependent stations the chances
+    of 0..n there (n + 1, P), by number.
+    """
+
+    queue_length: Floats
+    throughput: Floats
+    chances: dict[int, Floats]
+
+
+def residual(
+    demands: Floats, population: int, think_time: Floats, rates: Floats, scv: Floats, homes: Sequence[Home | None] = (),
+    kept: list[Population] | None = None,
+) -> Residual:  # fmt: skip
     """Solve P networks of K stations: demands and scv (P, K), think_time (P,), rates (1 or P, K, M).
 
     Rates are capacities with 1..M customers in units of one server, the last one beyond; scv counts where all are 1.
+    homes: of stations whose customers belong to one of several servers each, how many and m_k. kept: gets where
+    customers are with 1..N of them.
     """
     P, K = demands.shape
     N, points = population, np.arange(P)
-    each = demands / rates.max(axis=2)
+    homes = homes or [None] * K
+    meets = np.array([1.0 if home is None else home.meets for home in homes])
+    each = demands / rates.max(axis=2) / np.array([1 if home is None else home.servers for home in homes])
     worst = np.argmax(each, axis=1) if K else np.zeros(P, dtype=np.int64)
     slowest = each[points, worst] if K else np.zeros(P)
     away = np.maximum(think_time, slowest - (demands / rates[:, :, 0]).sum(axis=1))
@@ -50,7 +82,7 @@ def residual(demands: Floats, population: int, think_time: Floats, rates: Floats
     p[0] = 1.0
     found, queue, x, best = np.empty((P, N)), np.zeros((P, K)), np.zeros(P), np.zeros(P)
     for n in range(1, N + 1):
-        residence = demands * (1.0 + queue + x[:, None] * extra)
+        residence = demands * (1.0 + meets * (queue + x[:, None] * extra))
         if len(varying):
             residence[:, varying] = (stays[:n] * p[:n]).sum(axis=0)
         total = away + residence.sum(axis=1)
@@ -65,4 +97,7 @@ def residual(demands: Floats, population: int, think_time: Floats, rates: Floats
             busy = p[1 : n + 1].sum(axis=0)
             p[0] = np.maximum(1.0 - busy, 0.0)
             p[1 : n + 1] /= np.maximum(busy, 1.0)
+        if kept is not None:
+            shares = {int(k): p[: n + 1, :, at].copy() for at, k in enumerate(varying)}
+            kept.append(Population(queue.copy(), x.copy(), shares))
     return Residual(found, queue)

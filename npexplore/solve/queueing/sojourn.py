@@ -41,7 +41,7 @@ def mmc_quantiles(shares: Sequence[float], arrival_rate: float, service_time: fl
             both = (moving * np.exp(-served * t) - served * np.exp(-moving * t)) / (moving - served)
         return np.asarray((1 - waits) * np.exp(-served * t) + waits * both)
 
-    return _quantiles(shares, longer, float(mean))
+    return quantiles_of(shares, longer, float(mean))
 
 
 def mmck_quantiles(
@@ -72,11 +72,14 @@ def mmck_quantiles(
             both = gammaincc(ahead, fast * x) + stretch * gammainc(ahead, (fast - mu) * x)
         return np.asarray(at_once * np.exp(-mu * t) + (both * waiting).sum(axis=-1))
 
-    return _quantiles(shares, longer, float(mean))
+    return quantiles_of(shares, longer, float(mean))
 
 
-def _quantiles(shares: Sequence[float], longer: Callable[[Floats], Floats], scale: float) -> Floats:
-    """Return t with P(T > t) = 1 - share, by halving; `longer` gives P(T > t)."""
+def quantiles_of(shares: Sequence[float], longer: Callable[[Floats], Floats], scale: float) -> Floats:
+    """Return t with P(T > t) = 1 - share, by halving; `longer` gives P(T > t), `scale` is any time above 0.
+
+    Raises InputError for a share that is not between 0 and 1.
+    """
     wanted = 1 - np.asarray(shares, dtype=np.float64)
     if not ((wanted > 0) & (wanted < 1)).all():
         raise InputError(f"shares of customers must lie between 0 and 1, got {shares!r}")

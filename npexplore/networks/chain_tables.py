@@ -1,0 +1,284 @@
+"""A network file as the tables of its Markov chain (`_kernels/network_chain.py`); refuses what is not Markovian."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from npexplore._kernels import network_chain as kernel
+from npexplore.errors import RefusedError
+from npexplore.networks.arrivals import AnyArrivals, arrival_phases
+from npexplore.networks.description import HIT, IN, MISS, OUT, Network, turn_of
+from npexplore.networks.times import AnyTime, phases
+from npexplore.rows.distributions import Batch
+from npexplore.rows.phases import Phases
+from npexplore.solve.chains.chain import Array
+from npexplore.solve.queueing.inputs import Ints
+
+KINDS = {
+    "fifo": kernel.FIFO, "last": kernel.LCFS, "random": kernel.RANDOM, "priority": kernel.PRIORITY,
+    "preemptive": kernel.PREEMPTIVE, "last_preempts": kernel.LAST_PREEMPTS, "polling": kernel.POLLING,
+    "ps": kernel.SHARED, "delay": kernel.DELAY,
+}  # fmt: skip
+VISITS = {"exhaustive": kernel.EXHAUSTIVE, "gated": kernel.GATED, "limited": kernel.LIMITED}
+POLICIES = {"lru": kernel.LRU, "fifo": kernel.FIRST_OUT, "random": kernel.RANDOM_OUT}
+HOWS = {"chance": kernel.CHANCE, "in_turn": kernel.TURN, "shortest": kernel.SHORTEST}
+MOST_RANKS = 1 << 30
+
+
+@dataclass
+class PhaseTable:
+    """All services' phases one after the other."""
+
+    begin: list[int] = field(default_factory=lambda: [0])
+    chance: list[float] = field(default_factory=list)
+    leave: list[float] = field(default_factory=list)
+    next_begin: list[int] = field(default_factory=lambda: [0])
+    next_phase: list[int] = field(default_factory=list)
+    next_chance: list[float] = field(default_factory=list)
+
+    def add(self, ways: Phases) -> int:
+        """Append a service; returns its number."""
+        start = len(self.leave)
+        for i, row in enumerate(ways.rates):
+            out = -row[i]
+            self.leave.append(out)
+            for j, rate in enumerate(row):
+                if j != i and rate > 0:
+                    self.next_phase.append(start + j)
+                    self.next_chance.append(rate / out)
+            if (end := 1 - (row.sum() - row[i]) / out) > 1e-12:
+                self.next_phase.append(-1)
+                self.next_chance.append(end)
+            self.next_begin.append(len(self.next_phase))
+        self.chance += list(ways.first)
+        self.begin.append(len(self.leave))
+        return len(self.begin) - 2
+
+
+class ChainTables:
+    """Everything that the kernel reads, and the row that a search of states starts from."""
+
+    def __init__(self, network: Network, most: int) -> None:
+        """Compile a network with at most so many customers of all classes; raises RefusedError."""
+        self.network = network
+        self.names, self.stations = list(network.classes), list(network.station)
+        self.classes = list(network.classes.values())
+        K, R, F, H = len(self.stations) + 1, len(self.names), len(network.fork), len(network.cache)
+        self.K, self.R, self.F, self.H = K, R, F, H
+        if kernel.CLASSES <= R:
+            raise RefusedError(f"a chain tells {kernel.CLASSES - 1} classes apart, the network has {R}")
+        if kernel.PHASES - 1 <= K:
+            raise RefusedError(f"a chain tells {kernel.PHASES - 2} stations apart, the network has {K - 1}")
+        self.most = most
+        self.branches = max((len(fork.stations) for fork in network.fork.values()), default=1)
+        self.variables: list[int] = []  # first values
+        self._limits()
+        self.table = PhaseTable()
+        self._services()
+        self._polling()
+        self._caches()
+        self._routes()
+        self._arrivals()
+        waits = any(policy != kernel.DROP for policy in self.limit[:, kernel.M_POLICY])
+        lists = K + (len(self.limit) if waits else 0)
+        entries = most * self.branches
+        self.width = len(self.variables) + lists + entries * (3 if waits else 1)
+        self.size = np.zeros(kernel.Z_COLUMNS, np.int64)
+        self.size[:] = len(self.variables), K, lists, R, K - 1, F, H, most, self.branches
+
+    def _limits(self) -> None:
+        network, K = self.network, self.K
+        limits: list[tuple[int, int]] = []
+        self.limit_names: list[str] = []
+        self.station = np.zeros((K, kernel.T_COLUMNS), np.int64)
+        self.station[:, kernel.T_VARIABLE :] = -1
+        for k, (name, one) in enumerate(network.station.items()):
+            self.station[k, : kernel.T_VARIABLE] = (
+                KINDS[one.discipline], one.servers, VISITS[one.visits], one.most_a_visit,
+            )  # fmt: skip
+            if one.capacity is not None:
+                self.station[k, kernel.T_LIMIT] = len(limits)
+                limits.append((one.capacity, kernel.BLOCK if one.when_full == "block" else kernel.DROP))
+                self.limit_names.append(name)
+            if one.capacity is not None and one.when_full == "block":
+                self._refuse_holding(name)
+        self.station[K - 1, : kernel.T_VISIT] = kernel.DELAY, 1
+        for name, region in network.region.items():
+            for station in region.stations:
+                self.station[self.stations.index(station), kernel.T_LIMIT2] = len(limits)
+            limits.append((region.capacity, kernel.DROP if region.when_full == "drop" else kernel.DOOR))
+            self.limit_names.append(name)
+        self.limit = np.array(limits, np.int64).reshape(-1, kernel.M_COLUMNS)
+        levels = max([1, *(len(s.rates) if s.rates else s.servers for s in network.station.values())])
+        here = np.arange(min(levels, self.most * self.branches) + 1)
+        self.speed = np.ones((K, len(here)))
+        for k, one in enumerate(network.station.values()):
+            self.speed[k] = np.minimum(here, one.servers)
+            if one.rates:
+                self.speed[k, 1:] = np.array(one.rates)[np.minimum(here[1:], len(one.rates)) - 1]
+        self.weight = np.ones((K, self.R))
+        for k, one in enumerate(network.station.values()):
+            for name, weight in one.weights.items():
+                self.weight[k, self.names.index(name)] = weight
+
+    def _refuse_holding(self, full: str) -> None:
+        """Refuse what the simulation refuses, too: customers served together or by preemption that wait for room."""
+        for name in self.names:
+            for start, route in self.network.routes(name).items():
+                there = self.network.station.get(start)
+                if there is not None and there.lets_go and any(target == full for target, _, _ in route):
+                    why = "served together, at rates, by preemption or by polling"
+                    raise RefusedError(f"customers {why} at {start!r} cannot wait there for room at {full!r}")
+
+    def _phases(self, time: AnyTime, what: str) -> Phases:
+        found = phases(time)
+        if found is None:
+            raise RefusedError(f"{what}: a chain needs times of exponential phases, got {_tag(time)}")
+        if len(found.first) >= kernel.PHASES - 1:
+            raise RefusedError(f"{what}: a chain tells {kernel.PHASES - 2} phases apart, got {len(found.first)}")
+        return found
+
+    def _services(self) -> None:
+        self.first = np.full((self.K, self.R), -1, np.int64)
+        self.thinks = np.zeros(self.R, np.int64)
+        self.klass = np.zeros((self.R, kernel.C_COLUMNS), np.int64)
+        ranks = sorted({c.priority for c in self.classes})
+        for r, (name, one) in enumerate(zip(self.names, self.classes, strict=True)):
+            for station, time in one.service.items():
+                place = f"service of {name!r} at {station!r}"
+                self.first[self.stations.index(station), r] = self.table.add(self._phases(time, place))
+            if one.think_time is not None:
+                self.first[-1, r] = self.table.add(self._phases(one.think_time, f"think_time of {name!r}"))
+                self.thinks[r] = 1
+            self.klass[r, kernel.C_RANK] = ranks.index(one.priority)
+
+    def _polling(self) -> None:
+        """Give each polling server its variables: it begins on its way from a class, if ways take time."""
+        self.switch = np.full((self.K, self.R), -1, np.int64)
+        for k, (name, one) in enumerate(self.network.station.items()):
+            if one.discipline != "polling":
+                continue
+            for c, time in one.switch_over.items():
+                r = self.names.index(c)
+                ways = self._phases(time, f"switch_over from {c!r} at {name!r}")
+                self.switch[k, r] = self.table.add(ways)
+                start = [r, 1 + int(np.argmax(ways.first)), 0]
+            self.station[k, kernel.T_VARIABLE] = len(self.variables)
+            self.variables += start if one.switch_over else [0] * kernel.P_COLUMNS
+
+    def _caches(self) -> None:
+        self.cache = np.zeros((self.H, kernel.H_COLUMNS), np.int64)
+        chances: list[float] = []
+        for h, cache in enumerate(self.network.cache.values()):
+            node = self.K + self.F + 2 * h
+            self.cache[h] = (
+                cache.places, cache.items, POLICIES[cache.replace], len(self.variables), node, node + 1, len(chances),
+            )  # fmt: skip
+            self.variables += range(cache.places)
+            chances += cache.chances()
+        self.item_chance = np.array(chances)
+
+    def _routes(self) -> None:
+        network, K, F, H, R = self.network, self.K, self.F, self.H, self.R
+        targets = {OUT: kernel.OUT} | {name: k for k, name in enumerate(self.stations)}
+        targets |= {name: K + f for f, name in enumerate(network.fork)}
+        targets |= {name: K + F + h for h, name in enumerate(network.cache)}
+        starts = {name: targets[name] for name in (*self.stations, *network.fork)}
+        ends = [f"{name}{end}" for name in network.cache for end in (HIT, MISS)]
+        starts |= {end: K + F + e for e, end in enumerate(ends)}
+        starts[IN] = K + F + 2 * H
+        self.node = np.zeros(((K + F + 2 * H + 1) * R, kernel.N_COLUMNS), np.int64)
+        into: list[tuple[int, int, float]] = []
+        for r, name in enumerate(self.names):
+            for start, route in network.routes(name).items():
+                how = self.classes[r].choose.get(start, "chance")
+                row = self.node[starts[start] * R + r]
+                row[kernel.N_BEGIN] = len(into)
+                found = [(targets[node], self.names.index(other), chance) for node, other, chance in route]
+                if how == "in_turn" and len(found) > 1:
+                    counts = turn_of([chance for _, _, chance in route]) or []
+                    found = [one for one, n in zip(found, counts, strict=True) for _ in range(n)]
+                    row[kernel.N_VARIABLE] = len(self.variables)
+                    self.variables.append(0)
+                into += found
+                row[kernel.N_END] = len(into)
+                row[kernel.N_HOW] = HOWS[how] if len(found) > 1 else kernel.CHANCE
+        self.target_node = np.array([one[0] for one in into], np.int64)
+        self.target_class = np.array([one[1] for one in into], np.int64)
+        self.target_chance = np.array([one[2] for one in into])
+        stations = [[self.stations.index(name) for name in fork.stations] for fork in network.fork.values()]
+        self.fork_begin = np.concatenate([[0], np.cumsum([len(one) for one in stations])]).astype(np.int64)
+        self.fork_station = np.array([k for one in stations for k in one], np.int64)
+
+    def _arrivals(self) -> None:
+        self.arrival = np.full((self.R, 2), -1, np.int64)
+        begin, into, rates, comes = [0], [], [], []
+        closed = self._closed()
+        for r, (name, one) in enumerate(zip(self.names, self.classes, strict=True)):
+            self.klass[r, kernel.C_CLOSED] = closed[r]
+            self.klass[r, kernel.C_SIZE] = 1
+            if one.arrivals is None:
+                continue
+            found = arrival_phases(one.arrivals)
+            if found is None:
+                raise RefusedError(
+                    f"arrivals of {name!r}: a chain needs times of exponential phases, got {_tag(one.arrivals)}"
+                )
+            if isinstance(one.arrivals, Batch):
+                self.klass[r, kernel.C_SIZE] = one.arrivals.size
+                self.klass[r, kernel.C_GEOMETRIC] = one.arrivals.sizes == "geometric" and one.arrivals.size > 1
+            quiet, arrive = found
+            self.arrival[r, 0] = len(begin) - 1
+            if len(quiet) > 1:
+                self.arrival[r, 1] = len(self.variables)
+                self.variables.append(0)
+            for i in range(len(quiet)):
+                for table, come in ((quiet, 0), (arrive, 1)):
+                    for j in np.flatnonzero(table[i] > 0):
+                        if come or j != i:
+                            into.append(j)
+                            rates.append(table[i, j])
+                            comes.append(come)
+                begin.append(len(into))
+        self.arrival_begin, self.arrival_next = np.array(begin, np.int64), np.array(into, np.int64)
+        self.arrival_rate, self.arrival_comes = np.array(rates, float), np.array(comes, np.int64)
+
+    def _closed(self) -> Ints:
+        """Flag the classes whose customers start again: those of a chain of classes with a population."""
+        from npexplore.networks.chains import chains_of
+
+        chains = chains_of(self.network)
+        return np.array([chains.closed[c] for c in chains.of])
+
+    def start(self) -> Array:
+        """Return the state that the search begins with: every closed customer where chance's first choices lead."""
+        row = np.zeros((1, self.width), np.int32)
+        populations = np.array([one.population or 0 for one in self.classes])
+        begin: Any = kernel.begin
+        status = begin(self.rules(), np.array(self.variables, np.int64), populations, row[0])
+        if status:
+            raise RefusedError("customers go round for ever without any time passing")
+        return row
+
+    def rules(self) -> kernel.Rules:
+        """Return the tables as the kernel takes them."""
+        t = self.table
+        phases = (
+            np.array(t.begin, np.int64), np.array(t.chance, float), np.array(t.leave, float),
+            np.array(t.next_begin, np.int64), np.array(t.next_phase, np.int64), np.array(t.next_chance, float),
+        )  # fmt: skip
+        return kernel.Rules(
+            self.station, self.limit, self.klass, self.first, self.switch, *phases, self.speed, self.weight, self.node,
+            self.target_node, self.target_class, self.target_chance, self.fork_begin, self.fork_station, self.cache,
+            self.item_chance, self.arrival, self.arrival_begin, self.arrival_next, self.arrival_rate,
+            self.arrival_comes, self.size, self.thinks,
+        )  # fmt: skip
+
+
+def _tag(record: AnyTime | AnyArrivals) -> str:
+    said = msgspec.to_builtins(record)
+    return str(said.get("distribution") or said["process"])

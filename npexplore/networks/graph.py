@@ -1,0 +1,263 @@
+"""Networks as other tools hold them, a graph of nodes, turned into stations and routes; what cannot be said is named.
+
+There a closed customer goes round for ever, and its reference station counts its passes; sources, sinks, routers and
+class switches are nodes. Here a pass has an `in` and an `out`: where the reference station is entered, one pass ends
+and the next begins. Nodes that take no time are left out, their ways joined.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from npexplore.errors import InputError
+from npexplore.networks.description import AS, HIT, IN, MISS, OUT, Network, check_network
+
+Way = tuple[str, str, float]  # node, class there, probability
+LONGEST_WAY = 50  # nodes without any time, one after the other
+
+
+@dataclass
+class Node:
+    """A node: a station, or what takes no time ('source', 'sink', 'pass', 'fork', 'join', 'cache')."""
+
+    kind: str
+    station: dict[str, Any] = field(default_factory=dict)  # as in a network file
+    service: dict[str, dict[str, Any] | None] = field(default_factory=dict)  # None: no time
+    cache: dict[str, Any] = field(default_factory=dict)
+    hit: dict[str, str] = field(default_factory=dict)  # class after a hit, by class
+    miss: dict[str, str] = field(default_factory=dict)
+    join: str = ""  # of a fork
+
+
+@dataclass
+class Kind:
+    """A class of customers: closed with a population and a reference node, or open with arrivals, then its source."""
+
+    population: int | None = None
+    reference: str = ""
+    arrivals: dict[str, Any] | None = None
+    priority: int = 0
+
+
+@dataclass
+class Graph:
+    """Nodes, classes, and where each class goes on from each node."""
+
+    name: str
+    nodes: dict[str, Node] = field(default_factory=dict)
+    classes: dict[str, Kind] = field(default_factory=dict)
+    routes: dict[tuple[str, str], list[Way]] = field(default_factory=dict)
+    choose: dict[tuple[str, str], str] = field(default_factory=dict)
+    regions: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def network(self) -> Network:
+        """Return the network; raises InputError that names what a network file cannot say."""
+        reached = self._reached()
+        stations = {name: node.station for name, node in self.nodes.items() if node.kind == "station"}
+        used = {name for name, _ in reached}
+        found: dict[str, Any] = {
+            "name": self.name or "network",
+            "station": {_plain(n): s for n, s in stations.items() if n in used},
+            "fork": {},
+            "cache": {_plain(n): node.cache for n, node in self.nodes.items() if node.kind == "cache" and n in used},
+            "region": {
+                _plain(name): region | {"stations": [_plain(s) for s in region["stations"]]}
+                for name, region in self.regions.items()
+            },
+            "class": {},
+        }
+        for name, node in self.nodes.items():
+            if node.kind == "fork" and name in used:
+                found["fork"][_plain(name)] = {"stations": [_plain(s) for s in self._branches(name)]}
+        for c, kind in self.classes.items():
+            one = self._class(c, kind, reached)
+            if one is not None:
+                found["class"][_plain(c)] = one
+        for station in found["station"].values():
+            for key in {"weights", "switch_over"} & set(station):
+                station[key] = {_plain(c): w for c, w in station[key].items() if _plain(c) in found["class"]}
+        try:
+            network = msgspec.convert(found, Network)
+        except msgspec.ValidationError as error:
+            raise InputError(f"{self.name}: {error}") from None
+        check_network(network)
+        return network
+
+    def _begin(self, c: str) -> tuple[str, str] | None:
+        """Return the node that passes of a class begin at: its source, or its reference station."""
+        kind = self.classes[c]
+        if kind.population is not None:
+            return (kind.reference, c) if kind.reference in self.nodes else None
+        return (kind.reference, c) if kind.arrivals else None
+
+    def _starts(self, c: str) -> list[Way]:
+        begin = self._begin(c)
+        if begin is None:
+            return []
+        node = self.nodes[begin[0]]
+        if node.kind == "station" and node.service.get(c) is not None:
+            return [(begin[0], c, 1.0)]
+        return self._ways(*begin)
+
+    def _ways(self, name: str, c: str, depth: int = 0) -> list[Way]:
+        """Return where a customer that leaves a node next takes time, is asked for an item, splits or is done."""
+        found: dict[tuple[str, str], float] = {}
+        if depth > LONGEST_WAY:
+            raise InputError(f"{self.name}: class {c!r} goes round {name!r} without any time passing")
+        for node, other, chance in self.routes.get((name, c), []):
+            if chance <= 0:
+                continue
+            ends = self._is_end(node, other)
+            if ends:
+                ways = [(OUT, other, 1.0)]
+            elif self._takes_time(node, other):
+                ways = [(node, other, 1.0)]
+            else:
+                ways = self._ways(node, other, depth + 1)
+            for target, after, share in ways:
+                found[target, after] = found.get((target, after), 0.0) + chance * share
+        return [(node, other, share) for (node, other), share in found.items()]
+
+    def _is_end(self, node: str, c: str) -> bool:
+        kind = self.classes[c]
+        closes = kind.population is not None and kind.reference == node
+        return self.nodes[node].kind == "sink" or closes
+
+    def _takes_time(self, name: str, c: str) -> bool:
+        node = self.nodes[name]
+        if node.kind == "station":
+            if c not in node.service:
+                raise InputError(f"{self.name}: class {c!r} comes to {name!r}, where it has no service time")
+            return node.service[c] is not None
+        return node.kind in ("fork", "cache")
+
+    def _reached(self) -> set[tuple[str, str]]:
+        """Return all (node, class) at which customers take time, split or ask."""
+        todo = []
+        for c, kind in self.classes.items():
+            if kind.population or kind.arrivals:
+                todo += [(node, other) for node, other, _ in self._starts(c)]
+        found: set[tuple[str, str]] = set()
+        while todo:
+            node, c = todo.pop()
+            if (node, c) in found:
+                continue
+            if node == OUT:
+                if self.classes[c].population is not None:
+                    found.add((node, c))
+                    todo += [(n, o) for n, o, _ in self._starts(c)]
+                continue
+            found.add((node, c))
+            for start, other in self._onward(node, c):
+                todo += [(n, o) for n, o, _ in self._ways(start, other)]
+            if self.nodes[node].kind == "fork":
+                found |= {(branch, c) for branch in self._branches(node)}
+        return found
+
+    def _onward(self, name: str, c: str) -> list[tuple[str, str]]:
+        node = self.nodes[name]
+        if node.kind == "cache":
+            if c not in node.hit or c not in node.miss:
+                raise InputError(
+                    f"{self.name}: class {c!r} comes to cache {name!r} without a class for hits and misses"
+                )
+            return [(name, node.hit[c]), (name, node.miss[c])]
+        return [(node.join, c)] if node.kind == "fork" else [(name, c)]
+
+    def _branches(self, name: str) -> list[str]:
+        """Return the stations of a fork, each of one visit before the join."""
+        fork, branches = self.nodes[name], []
+        for c in self.classes:
+            for node, other, _ in self.routes.get((name, c), []):
+                after = self.routes.get((node, other), [])
+                single = len(after) == 1 and after[0][0] == fork.join and after[0][1] == c == other
+                if self.nodes[node].kind != "station" or not single:
+                    raise InputError(
+                        f"{self.name}: fork {name!r}: a branch must be one station, {node!r} goes on elsewhere"
+                    )
+                if self.nodes[node].service.get(c) is None:
+                    raise InputError(f"{self.name}: fork {name!r}: {node!r} has no service time for class {c!r}")
+                if node not in branches:
+                    branches.append(node)
+        if len(branches) < 2:
+            raise InputError(f"{self.name}: fork {name!r}: it needs two branches or more, got {len(branches)}")
+        return branches
+
+    def _class(self, c: str, kind: Kind, reached: set[tuple[str, str]]) -> dict[str, Any] | None:
+        here = [name for name, other in reached if other == c and name != OUT]
+        if not here and not kind.population and not kind.arrivals:
+            return None
+        one: dict[str, Any] = {"priority": kind.priority, "service": {}, "route": {}, "choose": {}}
+        if kind.population:
+            one["population"] = kind.population
+        if kind.arrivals:
+            one["arrivals"] = kind.arrivals
+        begins = bool(kind.population or kind.arrivals) or (OUT, c) in reached
+        if begins and (starts := self._starts(c)):
+            begin = self._begin(c)
+            assert begin is not None
+            one["route"][IN] = self._texts(starts, c)
+            if self.nodes[begin[0]].kind != "station" or self.nodes[begin[0]].service.get(c) is None:
+                self._choice(one, IN, *begin)
+        inside = {s for name in here if self.nodes[name].kind == "fork" for s in self._branches(name)}
+        for name in sorted(here, key=list(self.nodes).index):
+            node = self.nodes[name]
+            if node.kind == "station":
+                one["service"][_plain(name)] = node.service[c]
+                if name in inside:
+                    continue
+            if node.kind == "cache":
+                for end, other in ((HIT, node.hit[c]), (MISS, node.miss[c])):
+                    one["route"][f"{_plain(name)}{end}"] = self._texts(self._ways(name, other), c)
+            else:
+                start = node.join if node.kind == "fork" else name
+                one["route"][_plain(name)] = self._texts(self._ways(start, c), c)
+                self._choice(one, _plain(name), start, c)
+        return one
+
+    def _choice(self, one: dict[str, Any], start: str, name: str, c: str) -> None:
+        """Note how the next is chosen: at the node itself, or at a router that all go to from it."""
+        at, asked = (name, c), self.choose.get((name, c))
+        shared = 1
+        while asked is None or asked == "chance":
+            ways = self.routes.get(at, [])
+            if len(ways) != 1 or self.nodes[ways[0][0]].kind != "pass":
+                break
+            at = ways[0][0], ways[0][1]
+            asked = self.choose.get(at)
+            shared = sum(any((n, o) == at for n, o, _ in ways) for ways in self.routes.values())
+        deeper = [n for n, _, _ in self.routes.get(at, []) if self.nodes[n].kind == "pass" and self.choose.get((n, c))]
+        if asked in (None, "chance"):
+            if deeper and any(self.choose[n, c] != "chance" for n in deeper):
+                raise InputError(f"{self.name}: router {deeper[0]!r} is reached by chance and does not choose by it")
+            return
+        if asked == "in_turn" and shared > 1:
+            raise InputError(f"{self.name}: router {at[0]!r}: turns that several stations share")
+        if len(one["route"][start]) > 1:
+            one["choose"][start] = asked
+
+    def _texts(self, ways: list[Way], c: str) -> dict[str, float]:
+        if not ways:
+            raise InputError(f"{self.name}: class {c!r} has a place that no route leads on from")
+        total = sum(share for _, _, share in ways)
+        if abs(total - 1) > 1e-6:
+            raise InputError(f"{self.name}: class {c!r}: probabilities must add up to 1, got {total:.9g}")
+        found: dict[str, float] = {}
+        for node, other, share in ways:
+            target = node if node == OUT else _plain(node)
+            text = (
+                target
+                if other == c or (node == OUT and self.classes[other].population is None)
+                else (f"{target}{AS}{_plain(other)}")
+            )
+            found[text] = found.get(text, 0.0) + share / total
+        return found
+
+
+def _plain(name: str) -> str:
+    """Return a name that routes can hold."""
+    plain = name.strip()
+    return plain.replace(AS, "_as_") if plain not in (IN, OUT) else f"{plain}_"

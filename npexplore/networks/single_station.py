@@ -1,0 +1,164 @@
+"""Queueing answers for a station by itself, passed once: limits, loss, priorities, polling, renewals, batches."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from npexplore.errors import RefusedError
+from npexplore.networks.answers import by_wait, named
+from npexplore.networks.arrivals import interval_of
+from npexplore.networks.description import Station
+from npexplore.networks.result import ClassResult, NetworkResult, StationClassResult, StationResult
+from npexplore.networks.traffic import Traffic
+from npexplore.networks.transforms import transform
+from npexplore.rows.distributions import Batch, Exponential, Poisson
+from npexplore.solve import queueing
+from npexplore.solve.queueing.inputs import Floats, Ints
+
+SHARES = (0.5, 0.95, 0.99)
+MOST_PLACES = 1_000_000  # states of the chain
+ORDERED = ("fifo", "last", "random")  # one after the other, whoever asks
+
+
+def _single(flows: Traffic, feature: str, servers: int | None = None) -> str:
+    """Return the name of the only station, passed once by Poisson arrivals; raises RefusedError naming the feature."""
+    (name, station), *others = flows.network.station.items()
+    classes = flows.network.classes.values()
+    if others or not np.all(flows.visits == 1) or not all(isinstance(c.arrivals, Poisson) for c in classes):
+        raise RefusedError(f"{feature} is solved at a single station with one visit and Poisson arrivals only")
+    if servers is not None and station.servers != servers:
+        raise RefusedError(f"{feature} is solved at {servers} server only, {name!r} has {station.servers}")
+    return name
+
+
+def limited(flows: Traffic) -> NetworkResult:
+    """Answer M/M/c/K that drops whom it has no room for, and M/G/c/c."""
+    name = _single(flows, "a station of limited capacity")
+    station = flows.network.station[name]
+    if station.capacity is None or station.when_full == "block":
+        raise RefusedError(f"station {name!r}: only a capacity that drops has a closed form")
+    if station.discipline in ("fifo", "last", "random") and station.capacity <= station.servers and not station.rates:
+        return _loss(flows, name, station.capacity)
+    if not exponential_alike(flows, 0) or station.discipline not in ("fifo", "ps"):
+        raise RefusedError(f"station {name!r}: M/M/c/K needs one exponential service time for all, fifo or ps")
+    if station.capacity > MOST_PLACES:
+        raise RefusedError(f"station {name!r}: M/M/c/K with more than {MOST_PLACES} places")
+    rate, mean = float(flows.rate.sum()), float(flows.mean[0, 0])
+    state = np.arange(1, station.capacity + 1)
+    speed = speeds(station, state)
+    p = queueing.steady_state(np.full(len(state), rate), speed / mean)
+    loss, number = float(p[-1]), float(p[1:] @ state)
+    throughput = rate * (1 - loss)
+    response, quantiles = number / throughput, {}
+    if station.discipline == "fifo" and not station.rates:
+        quantiles = named(queueing.mmck_quantiles(SHARES, rate, mean, station.servers, station.capacity))
+    wait = None if station.rates else response - mean
+    waits = None if station.rates or station.discipline == "ps" else float(p[station.servers : -1].sum()) / (1 - loss)
+    result = StationResult(throughput * mean / station.fullest, throughput, number, wait, response, waits)
+    classes = {
+        c: ClassResult(float(one * (1 - loss)), response, loss=loss, **quantiles)
+        for c, one in zip(flows.network.classes, flows.rate, strict=True)
+    }
+    rows = {
+        c: StationClassResult.of(float(one * (1 - loss) * response), float(one * (1 - loss)), mean, station)
+        for c, one in zip(flows.network.classes, flows.rate, strict=True)
+    }
+    return NetworkResult("queueing", True, {name: result}, classes, bottleneck=name, station_classes={name: rows})
+
+
+def _loss(flows: Traffic, name: str, servers: int) -> NetworkResult:
+    """Answer M/G/c/c: the loss is insensitive to the distributions of service."""
+    station = flows.network.station[name]
+    rate = float(flows.rate.sum())
+    mean = float(flows.rate @ flows.mean[0]) / rate
+    found = queueing.mgcc(rate, mean, servers)
+    loss, x = found.loss.item(), found.throughput.item()
+    result = StationResult(x * mean / station.fullest, x, x * mean, 0.0, mean, 0.0)
+    classes = {
+        c: ClassResult(float(one * (1 - loss)), float(service), loss=loss)
+        for c, one, service in zip(flows.network.classes, flows.rate, flows.mean[0], strict=True)
+    }
+    rows = {
+        c: StationClassResult.of(float(one * (1 - loss) * service), float(one * (1 - loss)), float(service), station)
+        for c, one, service in zip(flows.network.classes, flows.rate, flows.mean[0], strict=True)
+    }
+    return NetworkResult("queueing", True, {name: result}, classes, bottleneck=name, station_classes={name: rows})
+
+
+def priority(flows: Traffic) -> NetworkResult:
+    """Answer M/G/1 with priorities, preemptive or not."""
+    name = _single(flows, "a station with priorities", servers=1)
+    station = flows.network.station[name]
+    if station.rates:
+        raise RefusedError(f"load-dependent rates together with priorities at station {name!r}")
+    levels = np.array([customers.priority for customers in flows.network.classes.values()])
+    order = np.unique(levels)
+    if flows.file is not flows.network:
+        raise RefusedError(f"priorities at station {name!r} together with customers that change their class")
+    rate, mean, square = (
+        np.array([values[levels == level].sum() for level in order])
+        for values in (flows.rate, flows.rate * flows.mean[0], flows.rate * flows.mean[0] ** 2 * (1 + flows.scv[0]))
+    )  # classes of one level wait in one line
+    preemptive, at = station.discipline == "preemptive", np.searchsorted(order, levels)
+    scv = np.maximum(square * rate / mean**2 - 1, 0.0)  # equal constant times round to just below 0
+    found = queueing.mg1_priority(rate, mean / rate, scv, preemptive=preemptive)
+    wait = found.mean_wait[at]
+    if preemptive:  # who is interrupted depends on the class's own service
+        above = (np.cumsum(mean) - mean)[at]
+        wait = wait + (flows.mean[0] - (mean / rate)[at]) * above / (1 - above)
+    return by_wait(flows, wait[None], None)
+
+
+def renewal(flows: Traffic, general: list[int]) -> NetworkResult | None:
+    """Answer one class at one station passed once: GI/M/c, or batches at one server; None for anything else."""
+    (station, *others), classes = flows.network.station.values(), list(flows.network.classes.values())
+    if others or len(classes) > 1 or flows.visits[0, 0] != 1 or station.rates or station.discipline not in ORDERED:
+        return None
+    rate, mean, arrivals = float(flows.rate[0]), float(flows.mean[0, 0]), classes[0].arrivals
+    if isinstance(arrivals, Batch) and station.servers == 1 and (station.discipline == "fifo" or not general):
+        size = float(arrivals.size)
+        square = size * (2 * size - 1) if arrivals.sizes == "geometric" else size**2
+        found = queueing.mxg1(rate, mean, flows.scv[0, 0], size, square)
+        return by_wait(flows, found.mean_wait.reshape(1, 1), None)
+    interval = None if arrivals is None else interval_of(arrivals)
+    if interval is None or general:
+        return None
+    found, waits = queueing.gmc(lambda s: transform(interval, s), rate, mean, station.servers)
+    answer = by_wait(flows, found.mean_wait.reshape(1, 1), None)
+    name = next(iter(flows.network.station))
+    return replace(answer, stations={name: replace(answer.stations[name], p_wait=waits)})
+
+
+def polling(flows: Traffic) -> NetworkResult:
+    """Answer a polling server: exhaustive and gated visits exactly, those limited to one customer exactly if alike."""
+    name = _single(flows, "a polling server")
+    station, classes = flows.network.station[name], flows.network.classes
+    if station.capacity is not None or flows.file is not flows.network:
+        what = "a capacity" if station.capacity is not None else "customers that change their class"
+        raise RefusedError(f"station {name!r}: polling together with {what}")
+    if station.visits == "limited" and station.most_a_visit > 1:
+        raise RefusedError(f"station {name!r}: visits limited to more than one customer have no closed form")
+    ways = [station.switch_over[c].moments() if c in station.switch_over else (0.0, 0.0) for c in classes]
+    found = queueing.polling(
+        flows.rate, flows.mean[0], flows.scv[0], [mean for mean, _ in ways], [scv for _, scv in ways], station.visits
+    )
+    if not np.all(np.isfinite(found.mean_wait)):
+        raise RefusedError(f"station {name!r}: times without a variance")
+    return by_wait(flows, found.mean_wait[None], found.approximation)
+
+
+def speeds(station: Station, customers: Ints) -> Floats:
+    """Return the work a second that a station does with so many customers."""
+    if station.rates:
+        return np.asarray(np.array(station.rates)[np.minimum(customers, len(station.rates)) - 1])
+    return np.minimum(customers, station.servers).astype(float)
+
+
+def exponential_alike(flows: Traffic, k: int) -> bool:
+    """Say whether all classes have the same exponential service at station k."""
+    name = list(flows.network.station)[k]
+    there = flows.visits[k] > 0
+    times = [c.service[name] for c, comes in zip(flows.network.classes.values(), there, strict=True) if comes]
+    return all(isinstance(time, Exponential) for time in times) and len({t.moments()[0] for t in times}) <= 1

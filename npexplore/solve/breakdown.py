@@ -1,0 +1,117 @@
+"""Where a packet's time goes: by resource, served, waiting in its line, and waiting while its holders wait themselves.
+
+    latency = sum over resources of (service + waiting + held)      and, for closed threads, = threads / rate
+
+service: at work there, or held there while no other resource is asked for. waiting: in its line, while those who have
+it work. held: in its line, while those who have it wait themselves, for something else: to be cured there. Time at no
+resource stands under "". Links of one network are one resource.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from npexplore.engine.accounts import Tally
+
+QUANTILES = {"p50": 0.50, "p99": 0.99}
+NEAR = 0.005  # of all packets, to each side of a quantile
+Floats = npt.NDArray[np.float64]
+
+
+class Part(NamedTuple):
+    """Seconds of a packet at one resource."""
+
+    resource: str
+    service_s: float
+    waiting_s: float
+    held_s: float
+
+    @property
+    def total_s(self) -> float:
+        """All three."""
+        return self.service_s + self.waiting_s + self.held_s
+
+
+@dataclass(frozen=True)
+class Breakdown:
+    """Parts of a latency in seconds, the longest first; those that take no time are left out.
+
+    quantiles: "p50" and "p99", each the mean breakdown of the packets around it: those whose latency falls into the
+    bins (3 % wide) of the ranks from 0.5 % below to 0.5 % above. Its latency is the mean of these packets.
+    classes: by value of the workload's column `class`.
+    """
+
+    latency_s: float
+    parts: tuple[Part, ...]
+    quantiles: Mapping[str, Breakdown] = field(default_factory=dict)
+    classes: Mapping[str, Breakdown] = field(default_factory=dict)
+
+    @staticmethod
+    def of(parts: Iterable[Part], latency_s: float | None = None) -> Breakdown:
+        """Return parts in order; latency_s: their sum, where it is known better than by adding."""
+        present = [part for part in parts if any(part[1:])]
+        total = sum(part.total_s for part in present) if latency_s is None else latency_s
+        return Breakdown(total, tuple(sorted(present, key=lambda part: -part.total_s)))
+
+    @property
+    def waiting(self) -> tuple[tuple[str, float], ...]:
+        """What packets wait for, with seconds (waiting and held), the longest first."""
+        waits = [(part.resource, part.waiting_s + part.held_s) for part in self.parts]
+        return tuple(sorted((wait for wait in waits if wait[1] > 0), key=lambda wait: -wait[1]))
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the JSON form, times in nanoseconds."""
+        found: dict[str, object] = {
+            "latency_ns": self.latency_s * 1e9,
+            "parts": [
+                {"resource": p.resource, "service_ns": p.service_s * 1e9, "waiting_ns": p.waiting_s * 1e9,
+                 "held_ns": p.held_s * 1e9} for p in self.parts
+            ],
+        }  # fmt: skip
+        for name, one in self.quantiles.items():
+            found[name] = one.to_dict()
+        if self.classes:
+            found["classes"] = {name: one.to_dict() for name, one in self.classes.items()}
+        return found
+
+
+def of_tally(tally: Tally, tick: float, by_class: bool) -> Breakdown | None:
+    """Return the means of a simulation's packets, with quantiles, and by class if asked (None: no packet)."""
+    if not tally.packets.sum():
+        return None
+    whole = _mean(tally, tick, np.ones(len(tally.packets), dtype=np.bool_), int(tally.latency.sum()))
+    classes = {}
+    if by_class:
+        for number in np.unique(tally.classes[tally.packets > 0]).tolist():
+            classes[str(number)] = _mean(tally, tick, tally.classes == number, int(tally.latency[number]))
+    return Breakdown(whole.latency_s, whole.parts, whole.quantiles, classes)
+
+
+def _mean(tally: Tally, tick: float, rows: npt.NDArray[np.bool_], latency: int) -> Breakdown:
+    """Return the mean of the packets in some rows, and around quantiles; what no account has is at no resource."""
+    ticks = tally.ticks[rows]
+    total, missing = ticks.sum(axis=0), latency - int(ticks.sum())
+    total[0, 1] += missing
+    packets, bins = tally.packets[rows], tally.bins[rows]
+    found = _of_ticks(tally.names, total, int(packets.sum()), tick)
+    by_bin = np.bincount(bins, packets)
+    ranks = np.cumsum(by_bin) / by_bin.sum()
+    quantiles = {}
+    for name, q in QUANTILES.items():
+        first, last = np.searchsorted(ranks, (q - NEAR, q + NEAR))
+        near = (bins >= first) & (bins <= last) & (packets > 0)
+        quantiles[name] = _of_ticks(tally.names, ticks[near].sum(axis=0), int(packets[near].sum()), tick)
+    return Breakdown(found.latency_s, found.parts, quantiles)
+
+
+def _of_ticks(names: tuple[str, ...], ticks: npt.NDArray[np.int64], packets: int, tick: float) -> Breakdown:
+    """Return the mean of packets whose time, in ticks by place and kind, is known in all."""
+    each = ticks * (tick / packets)
+    parts = [Part(name, *row) for name, row in zip(names, each.tolist(), strict=True)]
+    return Breakdown.of(parts, int(ticks.sum()) * tick / packets)

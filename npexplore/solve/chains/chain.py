@@ -1,0 +1,110 @@
+"""A chain's transition rates as sparse rows, and the one set of states that it never leaves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from npexplore._kernels import chains as kernels
+from npexplore.errors import InputError, RefusedError
+from npexplore.solve.queueing.inputs import Floats, Ints
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Rates of n states: i goes to target[a] at rate[a] a second, a in begin[i]..begin[i + 1] - 1; i -> i left out."""
+
+    begin: Ints  # (n + 1,)
+    target: Array  # (arcs,), 32 bits
+    rate: Floats  # (arcs,)
+
+    @property
+    def states(self) -> int:
+        """Return how many states there are."""
+        return len(self.begin) - 1
+
+    @property
+    def out(self) -> Floats:
+        """Return the rate (n,) at which each state is left."""
+        total = np.concatenate([[0.0], np.cumsum(self.rate)])
+        plain = total[self.begin[1:]] - total[self.begin[:-1]]
+        some = np.diff(self.begin) > 0
+        if some.any():  # differences of long sums lose digits
+            plain[some] = np.add.reduceat(self.rate, self.begin[:-1][some])
+        return np.where(some, plain, 0.0)
+
+    def by_target(self) -> tuple[Array, Array, Floats]:
+        """Return (begin, source, rate) of the same arcs by the states they lead to."""
+        source = np.repeat(np.arange(self.states, dtype=np.int32), np.diff(self.begin))
+        return _grouped(self.states, self.target, source, self.rate)
+
+    def recurrent(self) -> Ints:
+        """Return the numbers of the states that are visited for ever, in order.
+
+        Raises RefusedError where that depends on chance: more than one such set of states.
+        """
+        from scipy.sparse import csr_matrix
+        from scipy.sparse.csgraph import connected_components
+
+        n = self.states
+        ones = np.ones(len(self.rate), dtype=np.int8)
+        count, part = connected_components(csr_matrix((ones, self.target, self.begin), (n, n)), connection="strong")
+        if count == 1:
+            return np.arange(n)
+        left = np.zeros(count, dtype=bool)
+        source = np.repeat(part, np.diff(self.begin))
+        left[source[source != part[self.target]]] = True
+        ends = np.flatnonzero(~left)
+        if len(ends) > 1:
+            sizes = np.bincount(part, minlength=count)[ends]
+            raise RefusedError(f"no single steady state: {len(ends)} sets of states ({_some(sizes)}) are never left")
+        return np.flatnonzero(part == ends[0])
+
+    def part(self, keep: Ints) -> Chain:
+        """Return the chain of the states `keep` alone; no arc may leave them."""
+        if len(keep) == self.states:
+            return self
+        new = np.full(self.states, -1, dtype=np.int32)
+        new[keep] = np.arange(len(keep), dtype=np.int32)
+        inside = np.repeat(new >= 0, np.diff(self.begin))
+        begin = np.concatenate([[0], np.cumsum(np.diff(self.begin)[keep])]).astype(np.int64)
+        return Chain(begin, new[self.target[inside]], self.rate[inside])
+
+
+def chain(states: int, source: ArrayLike, target: ArrayLike, rate: ArrayLike) -> Chain:
+    """Return the chain of `states` states with arcs source -> target at rates a second (arcs alike add up).
+
+    Arcs from a state to itself and rates of 0 are left out. Raises InputError for a state that there is none of and a
+    rate that is negative or no number.
+    """
+    begins, ends, rates = np.asarray(source), np.asarray(target), np.asarray(rate, dtype=np.float64)
+    for subject, numbers in (("source", begins), ("target", ends)):
+        wrong = (numbers < 0) | (numbers >= states)
+        if wrong.any():
+            raise InputError(f"chain: {subject} must be a state in 0..{states - 1}, got {numbers[wrong][0]}")
+    wrong = ~((rates >= 0) & np.isfinite(rates))
+    if wrong.any():
+        raise InputError(f"chain: rates must be finite and at least 0, got {rates[wrong][0]}")
+    real = (begins != ends) & (rates > 0)
+    if not real.all():
+        begins, ends, rates = begins[real], ends[real], rates[real]
+    return Chain(*_grouped(states, begins, ends, rates))
+
+
+def _grouped(states: int, key: Array, other: Array, rate: Floats) -> tuple[Ints, Array, Floats]:
+    """Return (begin, other, rate) of arcs by their keys, which are states."""
+    begin = np.zeros(states + 1, np.int64)
+    others, rates = np.empty(len(rate), np.int32), np.empty(len(rate))
+    short, far = (np.ascontiguousarray(numbers, dtype=np.int32) for numbers in (key, other))
+    kernels.group(short, far, np.ascontiguousarray(rate), begin, others, rates)
+    return begin, others, rates
+
+
+def _some(numbers: Ints) -> str:
+    shown = ", ".join(str(number) for number in numbers[:3])
+    return f"{shown}, ..." if len(numbers) > 3 else shown

@@ -1,0 +1,84 @@
+"""All states that can be reached, breadth first: states are rows of integers, and a model says what follows on many.
+
+Memory is told before it is taken: a step that could need more than allowed is refused with the number.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from npexplore._kernels import chains as kernels
+from npexplore.errors import InputError, RefusedError
+from npexplore.solve.chains.chain import Array, Chain, chain
+from npexplore.solve.queueing.inputs import Floats
+
+Successors = Callable[[Array], tuple[Array, Array, Floats]]
+BYTES = 120  # a state's, beside its integers and arcs: slots, sums, the order of arcs while they are sorted
+ARC_BYTES = 60
+AT_ONCE = 1 << 16  # states asked for at once
+
+
+def memory_left() -> int:
+    """Return half of the machine's free memory in bytes: what a chain may take."""
+    return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
+
+
+def refuse_memory(states: int, needs: int, most_bytes: int) -> None:
+    """Raise RefusedError if a chain of that many states needs more bytes than allowed."""
+    if needs > most_bytes:
+        raise RefusedError(
+            f"chain: more than {states} states, the next step needs {needs / 1e9:.2g} GB of memory, "
+            f"{most_bytes / 1e9:.2g} GB may be taken"
+        )
+
+
+def explore(
+    start: ArrayLike, successors: Successors, most_states: int = 10_000_000, most_bytes: int | None = None
+) -> tuple[Array, Chain]:
+    """Return all states (n, width) that can be reached from `start` (one or more rows), and their chain.
+
+    successors(states (m, width)) gives (origin (a,), following (a, width), rate (a,)): arcs from rows of its argument
+    to other states, each a second. States are 32-bit integers; the first are those of `start`.
+    Raises RefusedError for more states than `most_states` or more memory than `most_bytes` (half of what is free).
+    """
+    first = np.atleast_2d(np.asarray(start))
+    if first.ndim != 2 or first.shape[1] == 0 or not np.issubdtype(first.dtype, np.integer):
+        raise InputError(f"chain: states must be rows of integers, got {first.dtype} of shape {first.shape}")
+    room = memory_left() if most_bytes is None else most_bytes
+    width = first.shape[1]
+    states, slots = np.zeros((0, width), np.int32), np.zeros(1024, np.int32)
+    known, done = 0, 0
+    arcs: list[tuple[Array, Array, Floats]] = []
+    taken = 0
+
+    def enter(rows: Array) -> Array:
+        nonlocal states, slots, known
+        most = known + len(rows)
+        refuse_memory(known, most * (4 * width + BYTES) + (taken + len(rows)) * ARC_BYTES, room)
+        if most > len(states):
+            states = np.concatenate([states, np.zeros((max(most, 2 * known) - len(states), width), np.int32)])
+        if 2 * most > len(slots):
+            slots = np.zeros(1 << (2 * most).bit_length(), np.int32)
+            kernels.rehash(states, known, slots)
+        found = np.empty(len(rows), np.int32)
+        known = kernels.number(states, known, slots, np.ascontiguousarray(rows, dtype=np.int32), found)
+        return found
+
+    enter(first)
+    while done < known:
+        if known > most_states:
+            raise RefusedError(f"chain: more than {most_states} states (known so far: {known})")
+        now = states[done : min(known, done + AT_ONCE)].copy()
+        origin, following, rate = successors(now)
+        arcs.append((origin.astype(np.int32) + np.int32(done), enter(following), rate))
+        taken += len(rate)
+        done += len(now)
+    columns = [list(column) for column in zip(*arcs, strict=True)]
+    arcs.clear()
+    source, target, rate = (np.concatenate(columns.pop(0)) for _ in range(3))
+    states.resize((known, width), refcheck=False)
+    return states, chain(known, source, target, rate)

@@ -1,0 +1,302 @@
+"""A small machine by its Markov chain: its states, found breadth first from its own description, and what they tell.
+
+A state says which tokens are in which phase of a time, who waits in which line, what is in receive buffer and queues.
+Times have to be exponential or of phases; a constant one is an Erlang time of as many phases as are allowed. The answer
+is exact for such times, every mean with a certified error (solve/chains): what queueing and simulation are held to.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from npexplore.errors import RefusedError
+from npexplore.machine.machine import Machine, Recorded
+from npexplore.machine.program import HOME
+from npexplore.machine.resources.base import Server
+from npexplore.machine.workload import Workload
+from npexplore.rows.distributions import Batch, Deterministic, Distribution, Exponential, OnOff
+from npexplore.rows.expressions import Variable
+from npexplore.solve.chains import Chain, chain, memory_left, stationary
+from npexplore.solve.chains.explore import refuse_memory
+from npexplore.solve.chains.stationary import Stationary
+from npexplore.solve.machine_chain.operations import Operations
+from npexplore.solve.machine_chain.tokens import (
+    BYTES,
+    DONE,
+    LOST,
+    OFFERED,
+    OVER,
+    Instant,
+    Message,
+    Source,
+    State,
+    Tokens,
+)
+from npexplore.solve.prediction import Latency, Prediction, Queue, Utilization, bottleneck
+from npexplore.solve.queueing.inputs import Floats
+
+MOST_STATES = 100_000
+STATE_BYTES, ARC_BYTES = 2500, 300  # of rows of Python's own numbers
+INSIDE, FIRST = 4, 5  # columns of rewards: packets inside, then busy units and lines of each member
+
+
+@dataclass(frozen=True)
+class MachineChain:
+    """A machine's states, their chain, and what each state earns a second (columns: REWARDS, then each member's)."""
+
+    tokens: Tokens
+    states: list[State]
+    chain: Chain
+    rewards: Floats  # (states, 5 + 2 members): done, bytes, lost, offered, inside; busy units; lines
+
+
+def machine_chain(
+    machine: Machine, workload: Workload, phases: int | None = None, most_states: int = MOST_STATES,
+    most_bytes: int | None = None,
+) -> MachineChain:  # fmt: skip
+    """Return the Markov chain of a machine under a workload, from the records that all solvers read.
+
+    phases: of the Erlang time that a constant time is taken for (1: exponential; None: constant times are refused).
+    Packets of several kinds come in no order, by their shares. Raises RefusedError, naming what has no states, and for
+    more states than `most_states` or more memory than `most_bytes` (half of what is free), before it is taken.
+    """
+    tokens, start = _compiled(machine, workload, phases)
+    room = memory_left() if most_bytes is None else most_bytes
+    number: dict[State, int] = {}
+    states: list[State] = []
+
+    def enter(state: State) -> int:
+        found = number.setdefault(state, len(states))
+        if found == len(states):
+            states.append(state)
+        return found
+
+    for instant in tokens.settle(start):
+        enter(instant.state())
+    source: list[int] = []
+    target: list[int] = []
+    rate: list[float] = []
+    gains: list[list[float]] = []
+    done = 0
+    while done < len(states):
+        if len(states) > most_states:
+            raise RefusedError(
+                f"chain: {machine.name} has more than {most_states} states (known so far: {len(states)})"
+            )
+        if done % 1024 == 0:
+            refuse_memory(len(states), len(states) * STATE_BYTES + len(rate) * ARC_BYTES, room)
+        arcs = _arcs(tokens, states[done])
+        if not arcs:
+            raise RefusedError(f"chain: {machine.name} stands still for ever in state {done}: nobody is in any time")
+        earned = [0.0] * 4
+        for pace, instant in arcs:
+            source.append(done)
+            target.append(enter(instant.state()))
+            rate.append(pace)
+            for column, gain in enumerate(instant.gains):
+                earned[column] += pace * gain
+        gains.append(earned)
+        done += 1
+    rewards = np.hstack([np.array(gains), _levels(tokens, machine, workload, states)])
+    return MachineChain(tokens, states, chain(len(states), source, target, rate), rewards)
+
+
+def ctmc(
+    machine: Machine, workload: Workload, phases: int | None = None, most_states: int = MOST_STATES,
+    most_bytes: int | None = None, tolerance: float = 1e-9,
+) -> Prediction:  # fmt: skip
+    """Return a machine's answer by its Markov chain; arguments and what is raised are those of `machine_chain`.
+
+    `about` says how many states there are, and within which relative error every mean is certified.
+    """
+    found = machine_chain(machine, workload, phases, most_states, most_bytes)
+    answer = stationary(found.chain, found.rewards, tolerance)
+    return _prediction(machine, workload, found, answer, phases)
+
+
+def _compiled(machine: Machine, workload: Workload, phases: int | None) -> tuple[Tokens, Instant]:
+    """Return what runs, and the instant at which all threads begin."""
+    open_load = workload.arrivals != "saturated"
+    code = Operations(machine.name, machine.servers(), open_load)
+    distinct, shares = workload.distinct()
+    kinds: list[tuple[float, Message]] = [
+        (float(share), tuple(sorted((name, float(values[k])) for name, values in distinct.items())))
+        for k, share in enumerate(shares)
+    ]
+    starts: list[tuple[Recorded, int]] = []
+    columns: list[dict[str, int]] = []
+    for number, recorded in enumerate(machine.record_pools(workload.columns)):
+        starts.append((recorded, len(code.rows)))
+        columns.append(_program(code, machine, recorded, number))
+    ingress, queues = machine.ingress, machine.queues()
+    rings = [ingress.name, *queues]
+    first = {name: number for number, name in enumerate(_members(code.servers))}
+    sources = []
+    for recorded, _ in starts:
+        gets = recorded.pool.gets
+        if gets is not None:
+            queue = queues[gets]
+            if queue.members > 1 or queue.credit:
+                raise code.refuse(f"queue {gets!r} has several members, or credits that take time")
+            room = first[f"{gets}.room", 0], queue.unit == "bytes"
+            sources.append(Source(first[queue.packets, 0], rings.index(gets), room))
+        elif open_load:
+            sources.append(Source(first[ingress.packets, 0], 0))
+        else:
+            sources.append(Source(None))
+    arrival = None
+    if open_load:
+        arrival = _arrivals(code, workload, first[f"{ingress.name}.buffer", 0], first[ingress.packets, 0])
+    tokens = Tokens(code, kinds, sources, rings, columns, ingress.cell_bytes, phases)
+    start = Instant([], list(tokens.units), [[] for _ in tokens.units], [[] for _ in rings], [0] * len(code.turns))
+    home = code.name(HOME)
+    for recorded, at in starts:
+        pool = recorded.pool
+        if pool.idle == "poll" and (open_load or pool.gets is not None):
+            raise code.refuse(f"idle threads of pool {pool.name!r} poll")
+        members = 1 if pool.home is None else code.servers[pool.home].members
+        for k in range(pool.count):
+            start.ready.append((at, {home: float(k % members)}, ""))
+    if arrival is not None:
+        start.ready.append((arrival, {}, ""))
+    return tokens, start
+
+
+def _members(servers: Mapping[str, Server]) -> list[tuple[str, int]]:
+    return [(name, member) for name, server in servers.items() for member in range(server.members)]
+
+
+def _program(code: Operations, machine: Machine, recorded: Recorded, number: int) -> dict[str, int]:
+    """Append what a thread of a pool does for ever; returns the numbers of its packets' columns."""
+    columns: dict[str, Variable] = dict(recorded.columns)
+    code.home, code.carried = recorded.pool.home, list(columns.values())
+    begin = code.emit("get", number)
+    code.body(recorded.body)
+    length = code.value(columns["packet_bytes"])
+    code.emit("done", lambda kept: float(machine.counted_bytes(length(kept))))
+    code.land(code.emit("jump", -1), begin)
+    return {name: code.name(variable) for name, variable in columns.items()}
+
+
+def _arrivals(code: Operations, workload: Workload, buffer: int, packets: int) -> int:
+    """Append the source of packets; returns its place."""
+    process, size = workload.process(), 1
+    if process is None:
+        raise code.refuse("arrivals by time stamps are no process")
+    interval: Distribution = Exponential(mean=1 / process.rate)
+    if isinstance(process, Batch):
+        if process.sizes != "fixed":
+            raise code.refuse("batches of geometric size have no end of sizes")
+        size = process.size
+        interval = Exponential(mean=size / process.rate)
+    elif isinstance(process, OnOff):
+        interval = process.interval()
+    elif workload.arrivals == "periodic":
+        interval = Deterministic(mean=1 / process.rate)
+    seconds = interval.moments()[0]
+    at = code.emit("wait", (lambda kept: seconds) if isinstance(interval, Deterministic) else interval)
+    for _ in range(size):
+        code.emit("arrive", buffer, packets, 0)
+    code.land(code.emit("jump", -1), at)
+    return at
+
+
+def _arcs(tokens: Tokens, state: State) -> list[tuple[float, Instant]]:
+    """Return rate and outcome of all that can happen next in a state."""
+    timed, free, lines, rings, turns = state
+    found: list[tuple[float, Instant]] = []
+    seen: dict[tuple[int, int], int] = {}
+    for one in timed:
+        seen[one] = seen.get(one, 0) + 1
+    for (place, phase), alike in seen.items():
+        ways = tokens.phases_at(place)
+        assert ways is not None
+        pace = float(alike)
+        r = tokens.server_at(place)
+        if r is not None and tokens.shared[r]:
+            pace *= min(tokens.units[r] / (tokens.units[r] - free[r]), 1.0)
+        rates = ways.rates[phase]
+        rest = deque[tuple[int, int]](timed)
+        rest.remove((place, phase))
+        for following, rate in enumerate(rates):
+            if following != phase and rate > 0:
+                now = _instant(rest, free, lines, rings, turns)
+                now.timed.append((place, following))
+                found.append((pace * float(rate), now))
+        ends = -float(rates.sum())
+        if ends > 1e-12 * -float(rates[phase]):
+            now = _instant(rest, free, lines, rings, turns)
+            at, kept = tokens.places[place]
+            now.ready.append((at, dict(kept), OVER))
+            found += [(pace * ends * one.chance, one) for one in tokens.settle(now)]
+    return found
+
+
+def _instant(
+    timed: deque[tuple[int, int]], free: tuple[int, ...], lines: tuple[tuple[int, ...], ...],
+    rings: tuple[tuple[Message, ...], ...], turns: tuple[int, ...],
+) -> Instant:  # fmt: skip
+    return Instant(list(timed), list(free), [list(a) for a in lines], [list(a) for a in rings], list(turns))
+
+
+def _levels(tokens: Tokens, machine: Machine, workload: Workload, states: list[State]) -> Floats:
+    """Return for each state the packets inside, the busy units of each member, and how many wait for it."""
+    units = np.array(tokens.units)
+    free = np.array([state[1] for state in states])
+    lines = np.array([[len(line) for line in state[2]] for state in states])
+    rings = np.array([[len(ring) for ring in state[3]] for state in states]).sum(axis=1)
+    shared = np.array(tokens.shared)
+    waiting = lines + np.where(shared, np.maximum(-free, 0), 0)
+    idle = sum(lines[:, s.packets] for s in set(tokens.sources) if s.packets is not None)
+    inside = machine.threads - idle + rings
+    return np.hstack([inside[:, None], np.clip(units - free, 0, units), waiting]).astype(np.float64)
+
+
+def _prediction(
+    machine: Machine, workload: Workload, found: MachineChain, answer: Stationary, phases: int | None
+) -> Prediction:
+    tokens, mean, servers = found.tokens, answer.mean, machine.servers()
+    n = len(tokens.units)
+    rate = float(mean[DONE])
+    if not rate > 0:
+        raise RefusedError(f"chain: {machine.name} finishes no packet")
+    utilization, busiest, queue = {}, {}, {}
+    for name, server in servers.items():
+        at = slice(tokens.first[name], tokens.first[name] + server.members)
+        queue[name] = Queue(float(mean[FIRST + n :][at].sum()), int(found.rewards[:, FIRST + n :][:, at].max()))
+        if server.units and server.role != "hidden":
+            shares = mean[FIRST : FIRST + n][at] / server.units
+            utilization[name], busiest[name] = Utilization(float(shares.mean())), float(shares.max())
+    error = float((answer.error / np.maximum(np.abs(mean), 1e-3 * np.abs(found.rewards).max(axis=0) + 1e-300)).max())
+    kinds = len(tokens.kinds)
+    said = []
+    if tokens.constants:
+        said.append(
+            f"constant times as Erlang times of {phases} phases" if phases != 1 else "constant times as exponential"
+        )
+    said += [f"without {one}" for one in sorted(tokens.code.left_out)]
+    if kinds > 1:
+        said.append(f"{kinds} kinds of packets drawn by chance")
+    if error > 1e-6:
+        said.append(f"certified within {error:.1g}")
+    offered = float(mean[OFFERED])
+    mixed = any(row[0] == "lost" for row in tokens.code.rows)  # Little's law holds for all, lost ones among them
+    return Prediction(
+        solver="ctmc",
+        throughput_bps=8.0 * float(mean[BYTES]),
+        rate_pps=rate,
+        counted=machine.counted,
+        bottleneck=bottleneck(servers, busiest),
+        utilization=utilization,
+        latency_s=Latency(None if mixed else float(mean[INSIDE]) / rate),
+        queue=queue,
+        offered_pps=workload.rate_pps,
+        loss=float(mean[LOST]) / offered if offered else None,
+        exact=not said,
+        approximation="Markov chain: " + ", ".join(said) if said else None,
+        about={"states": len(found.states), "error": error},
+    )  # fmt: skip

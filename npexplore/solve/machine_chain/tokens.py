@@ -1,0 +1,318 @@
+"""What happens at one instant in a machine: tokens run, in the event engine's order, until all wait for time or units.
+
+The rules are those of docs/engine.md: units go to the head of a line when they are given back, who has them goes on
+later in the same instant, a fork behind all that is ready. Chances split an instant into several outcomes.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from npexplore.machine.program import HOME
+from npexplore.rows.distributions import Distribution
+from npexplore.rows.phases import Phases, erlang, plain_phases
+from npexplore.solve.machine_chain.operations import HANDED_ON, Numbers, Operations
+
+Token = tuple[int, Numbers, str]  # its operation, what it keeps, and why it is ready: "", GRANTED or OVER
+State = tuple[tuple[Any, ...], ...]  # tokens in time (place, phase), free units, lines, rings, counters in turn
+Message = tuple[tuple[str, float], ...]  # a packet's columns
+GRANTED, OVER = "granted", "over"
+ENDLESS = 100_000  # operations of one instant
+DONE, BYTES, LOST, OFFERED = range(4)
+
+
+@dataclass
+class Instant:
+    """A state while tokens run: with what chance it came to this, and what was finished meanwhile."""
+
+    timed: list[tuple[int, int]]
+    free: list[int]
+    lines: list[list[int]]
+    rings: list[list[Message]]
+    turns: list[int]
+    ready: deque[Token] = field(default_factory=deque)
+    chance: float = 1.0
+    gains: list[float] = field(default_factory=lambda: [0.0] * 4)
+
+    def copy(self, chance: float) -> Instant:
+        """Return the same with a chance that is smaller by a factor."""
+        ready = deque((at, dict(kept), why) for at, kept, why in self.ready)
+        return Instant(
+            list(self.timed), list(self.free), [list(line) for line in self.lines],
+            [list(ring) for ring in self.rings], list(self.turns), ready, self.chance * chance, list(self.gains),
+        )  # fmt: skip
+
+    def state(self) -> State:
+        """Return what remains of it."""
+        lines, rings = tuple(map(tuple, self.lines)), tuple(map(tuple, self.rings))
+        return tuple(sorted(self.timed)), tuple(self.free), lines, rings, tuple(self.turns)
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a pool's packets come from: the semaphore that counts them, their ring, what getting one gives back."""
+
+    packets: int | None  # None: an endless supply
+    ring: int = 0
+    room: tuple[int, bool] | None = None  # a semaphore, and whether it counts bytes
+
+
+class Tokens:
+    """Runs tokens over operations; `kinds` are packets (share, columns), constant: phases of a constant time."""
+
+    def __init__(
+        self, code: Operations, kinds: Sequence[tuple[float, Message]], sources: Sequence[Source],
+        rings: Sequence[str], columns: Sequence[dict[str, int]], cell_bytes: int, constant: int | None,
+    ) -> None:  # fmt: skip
+        self.code, self.kinds, self.sources, self.columns = code, kinds, sources, columns
+        self.rings = {name: number for number, name in enumerate(rings)}
+        self.cell, self.constant = cell_bytes, constant
+        self.first: dict[str, int] = {}
+        self.units: list[int] = []
+        self.names: list[tuple[str, int]] = []
+        for name, server in code.servers.items():
+            self.first[name] = len(self.units)
+            self.units += [server.units if server.start is None else server.start] * server.members
+            self.names += [(name, member) for member in range(server.members)]
+        self.shared = [code.servers[name].discipline == "shared" for name, _ in self.names]
+        self.places: list[tuple[int, tuple[tuple[int, Any], ...]]] = []
+        self.number: dict[tuple[int, tuple[tuple[int, Any], ...]], int] = {}
+        self.known: dict[object, Phases] = {}
+        self.home, self.handed_on = code.name(HOME), code.name(HANDED_ON)
+        self.constants = False  # whether a constant time was met
+
+    # ---- tokens that stand still
+
+    def place(self, at: int, kept: Numbers) -> int:
+        """Return the number of a token's place and numbers."""
+        key = at, tuple(sorted(kept.items()))
+        found = self.number.setdefault(key, len(self.places))
+        if found == len(self.places):
+            self.places.append(key)
+        return found
+
+    def server_at(self, place: int) -> int | None:
+        """Return the resource that serves a token in time (None: time passes at none)."""
+        at, kept = self.places[place]
+        row = self.code.rows[at]
+        return self.resource(row[1], row[2](dict(kept))) if row[0] == "serve" else None
+
+    def phases_at(self, place: int) -> Phases | None:
+        """Return the phases of the time that passes at a place, None for no time."""
+        at, kept = self.places[place]
+        return self.phases(self.code.rows[at], dict(kept))
+
+    def resource(self, server: str, member: float) -> int:
+        """Return the number of a server's member; raises RefusedError for one that there is not."""
+        one = int(member)
+        if one != member or not 0 <= one < self.code.servers[server].members:
+            raise self.code.refuse(f"{server} has members 0..{self.code.servers[server].members - 1}, got {member:g}")
+        return self.first[server] + one
+
+    def phases(self, row: tuple[Any, ...], kept: Numbers) -> Phases | None:
+        time = row[-1] if isinstance(row[-1], Distribution) else row[-1](kept)
+        if not isinstance(time, float | int):
+            found = self.known.get(time)
+            if found is None:
+                found = plain_phases(time)
+                if found is None:
+                    raise self.code.refuse(f"a {type(time).__name__.lower()} time at {_where(row)} has no phases")
+                self.known[time] = found
+            return found
+        if time <= 0:
+            return None
+        self.constants = True
+        if self.constant is None:
+            raise self.code.refuse(
+                f"a constant time of {time:.3g} s at {_where(row)} has no phases; phases=k takes it for an Erlang time"
+                " of k (1: exponential)"
+            )
+        return self.known.setdefault(time, erlang(time, self.constant))
+
+    def need(self, place: int) -> int:
+        """Return the units that a token in a line waits for."""
+        at, kept = self.places[place]
+        row = self.code.rows[at]
+        return int(row[3](dict(kept))) if row[0] in ("take", "consume") else 1
+
+    # ---- units
+
+    def release(self, now: Instant, r: int, units: int) -> None:
+        """Give units back, and the line what fits."""
+        now.free[r] += units
+        line = now.lines[r]
+        while line and not self.shared[r] and now.free[r] >= (need := self.need(line[0])):
+            at, kept = self.places[line.pop(0)]
+            now.free[r] -= need
+            now.ready.append((at, dict(kept), GRANTED))
+
+    def taken(self, now: Instant, r: int, units: int) -> bool:
+        """Take units if nobody waits and they are free."""
+        if now.lines[r] or now.free[r] < units:
+            return False
+        now.free[r] -= units
+        return True
+
+    # ---- running
+
+    def settle(self, now: Instant) -> list[Instant]:
+        """Let all ready tokens run; return what this can come to."""
+        todo, found = [now], []
+        while todo:
+            one = todo.pop()
+            if one.ready:
+                todo += self.run(one)
+            else:
+                found.append(one)
+        return found
+
+    def run(self, now: Instant) -> list[Instant]:
+        """Let the first ready token run until it stops or chance decides."""
+        at, kept, why = now.ready.popleft()
+        rows = self.code.rows
+        for _ in range(ENDLESS):
+            row = rows[at]
+            match row[0]:
+                case "let":
+                    kept[row[1]] = row[2](kept)
+                case "forget":
+                    for name in row[1]:
+                        kept.pop(name, None)
+                case "jump":
+                    at = row[1]
+                    continue
+                case "unless":
+                    if not row[1](kept):
+                        at = row[2]
+                        continue
+                case "serve" | "wait":
+                    stopped = self.time(now, at, row, kept, why)
+                    if stopped is not None:
+                        return stopped
+                case "take" | "consume":
+                    r, units = self.resource(row[1], row[2](kept)), int(row[3](kept))
+                    if why != GRANTED and not self.taken(now, r, units):
+                        now.lines[r].append(self.place(at, kept))
+                        return [now]
+                    if row[0] == "take":
+                        kept[row[4]] = (r, units)
+                case "give":
+                    self.release(now, *kept.pop(row[1]))
+                case "put":
+                    self.release(now, self.resource(row[1], row[2](kept)), int(row[3](kept)))
+                case "try":
+                    r, units = self.resource(row[1], row[2](kept)), int(row[3](kept))
+                    if not self.taken(now, r, units):
+                        at = row[-1]
+                        continue
+                    if row[4] is not None:
+                        kept[row[4]] = (r, units)
+                case "line":
+                    r = self.resource(row[2], row[3](kept))
+                    kept[row[1]] = float(max(-now.free[r], 0) if self.shared[r] else len(now.lines[r]))
+                case "turn":
+                    kept[row[1]] = float(now.turns[row[3]])
+                    now.turns[row[3]] = (now.turns[row[3]] + 1) % row[2]
+                case "chance":
+                    return self.split(now, [(row[1], at + 1, kept, ""), (1 - row[1], row[2], kept, "")])
+                case "draw":
+                    n = int(row[2](kept))
+                    return self.split(now, [(1 / n, at + 1, {**kept, row[1]: float(k)}, "") for k in range(n)])
+                case "fork":
+                    child = {name: value for name, value in kept.items() if not isinstance(value, tuple)}
+                    child.update({after: kept.pop(before) for before, after in row[1]})
+                    now.ready.append((at + 1, child, ""))
+                    at = row[2]
+                    continue
+                case "get":
+                    source = self.sources[row[1]]
+                    if source.packets is None:
+                        return self.split(now, [
+                            (share, at + 1, self.loaded(row[1], kept, message), "") for share, message in self.kinds
+                        ])  # fmt: skip
+                    if why != GRANTED and not self.taken(now, source.packets, 1):
+                        now.lines[source.packets].append(self.place(at, {self.home: kept[self.home]}))
+                        return [now]
+                    message = now.rings[source.ring].pop(0)
+                    kept = self.loaded(row[1], kept, message)
+                    if source.room is not None:
+                        r, counts_bytes = source.room
+                        self.release(now, r, int(dict(message)["packet_bytes"]) if counts_bytes else 1)
+                case "done":
+                    if self.handed_on not in kept:
+                        now.gains[DONE] += 1
+                        now.gains[BYTES] += row[1](kept)
+                    kept = {self.home: kept[self.home]}
+                case "arrive":
+                    return self.arrivals(now, at, kept)
+                case "push":
+                    message = tuple(sorted((name, value(kept)) for name, value in row[2].items()))
+                    now.rings[self.rings[row[1]]].append(message)
+                case "lost":
+                    now.gains[LOST] += 1
+                case "end":
+                    return [now]
+            at, why = at + 1, ""
+        raise self.code.refuse("a thread goes on for ever without any time passing")
+
+    def split(self, now: Instant, ways: list[tuple[float, int, Numbers, str]]) -> list[Instant]:
+        """Return what an instant comes to by chance: the token that runs goes on at another place."""
+        found = []
+        for chance, at, kept, why in ways:
+            if chance > 0:
+                one = now.copy(chance)
+                one.ready.appendleft((at, dict(kept), why))
+                found.append(one)
+        return found
+
+    def time(self, now: Instant, at: int, row: tuple[Any, ...], kept: Numbers, why: str) -> list[Instant] | None:
+        """Let time pass, at a server or none; returns None where it is over."""
+        r = self.resource(row[1], row[2](kept)) if row[0] == "serve" else None
+        if why == OVER:
+            if r is not None:
+                self.release(now, r, 1)
+            return None
+        if r is not None and self.shared[r]:
+            now.free[r] -= 1
+        elif r is not None and why != GRANTED and not self.taken(now, r, 1):
+            now.lines[r].append(self.place(at, kept))
+            return [now]
+        ways = self.phases(row, kept)
+        if ways is None:
+            if r is None:
+                return None
+            now.ready.append((at, kept, OVER))
+            return [now]
+        place, found = self.place(at, kept), []
+        for phase, chance in enumerate(ways.first):
+            if chance > 0:
+                one = now if chance == 1 else now.copy(float(chance))
+                one.timed.append((place, phase))
+                found.append(one)
+        return found
+
+    def loaded(self, pool: int, kept: Numbers, message: Message) -> Numbers:
+        """Return what a thread keeps when it has got a packet."""
+        columns = self.columns[pool]
+        return {self.home: kept[self.home], **{columns[name]: value for name, value in message if name in columns}}
+
+    def arrivals(self, now: Instant, at: int, kept: Numbers) -> list[Instant]:
+        """Let a packet of each kind come into the receive buffer, or be lost."""
+        _, buffer, packets, ring = self.code.rows[at]
+        found = self.split(now, [(share, at + 1, kept, "") for share, _ in self.kinds])
+        for one, (_, message) in zip(found, self.kinds, strict=True):
+            one.gains[OFFERED] += 1
+            cells = int(-(-dict(message)["packet_bytes"] // self.cell) * self.cell)
+            if self.taken(one, buffer, cells):
+                one.rings[ring].append(message)
+                self.release(one, packets, 1)
+            else:
+                one.gains[LOST] += 1
+        return found
+
+
+def _where(row: tuple[Any, ...]) -> str:
+    return repr(row[1]) if row[0] == "serve" else "no server"

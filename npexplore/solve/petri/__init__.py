@@ -1,0 +1,13 @@
+"""What can be known of a Petri net: its semiflows, its markings, its Markov chain, and what it does when it runs."""
+
+from npexplore.solve.petri.ctmc import NetChain, solve_chain
+from npexplore.solve.petri.markings import Markings, find_markings
+from npexplore.solve.petri.measure import predict
+from npexplore.solve.petri.replay import Log, Step, record
+from npexplore.solve.petri.simulation import NetSimulation, simulate_net
+from npexplore.solve.petri.structure import Semiflow, Structure, find_structure
+
+__all__ = [
+    "Log", "Markings", "NetChain", "NetSimulation", "Semiflow", "Step", "Structure", "find_markings", "find_structure",
+    "predict", "record", "simulate_net", "solve_chain",
+]  # fmt: skip

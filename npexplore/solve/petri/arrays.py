@@ -1,0 +1,327 @@
+"""A net as the arrays of its kernel (`_kernels/petri`): transitions, arcs, conditions by place, formulas, state.
+
+A tick is a power of ten of the net's unit of time, at least a million to the shortest mean that the net says.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from npexplore._kernels import petri as kernel
+from npexplore.errors import InputError, RefusedError
+from npexplore.machine.petri import Arc, Formula, Net, Transition
+from npexplore.rows.distributions import Deterministic, Erlang, Exponential, Hyperexponential, Uniform
+from npexplore.solve.petri.postfix import Postfix
+
+Array = NDArray[Any]
+FINE = 6  # decimal places of the shortest mean
+FEW = 1024  # tokens with data and firings under way that there is room for at first
+
+
+@dataclass(eq=False)
+class Program:
+    """A net for one run of the kernel. ticks: in a unit of time. endings: whose tokens' ages are kept."""
+
+    net: Net
+    arrays: tuple[Array, ...]
+    ticks: float
+    slots: dict[str, int]
+    endings: list[int]
+    conditions: Array  # (n, 3): transition, tokens, 1 at least or 0 fewer; by place
+    places: Array
+    weight: Array
+    levels: Array
+    words: int
+    gives: int
+
+    def state(self, seed: int) -> tuple[Array, ...]:
+        """Return the state at first, with random numbers of a seed."""
+        net, n = self.net, len(self.net.transitions)
+        T = self.arrays[0]
+        P, levels = self.places, self.levels
+        S = np.zeros((n, kernel.S_WIDTH), dtype=np.int64)
+        fields = len(self.slots)
+        tokens = sum(place.tokens for place in net.places if place.of)
+        K = np.zeros((max(FEW, 2 * tokens), kernel.K_DATA + fields), dtype=np.int64)
+        K[:, kernel.K_NEXT] = [*range(1, len(K)), -1]
+        used = 0
+        for p, place in enumerate(net.places):
+            P[p, kernel.P_HEAD] = used if place.of and place.tokens else -1
+            for k in range(place.tokens if place.of else 0):
+                for key, value in place.carried:
+                    K[used, kernel.K_DATA + self.slots[key]] = value
+                K[used, kernel.K_NEXT] = used + 1 if k < place.tokens - 1 else -1
+                P[p, kernel.P_TAIL] = used
+                used += 1
+        room = max(FEW, n) if net.timing == "race" else FEW
+        F = np.zeros((FEW, kernel.F_DATA + fields + 2 * self.gives), dtype=np.int64)
+        F[:, kernel.F_TRANSITION] = [*range(1, FEW), -1]
+        Q = np.zeros(kernel.Q_WIDTH, dtype=np.int64)
+        Q[kernel.Q_TOKEN], Q[kernel.Q_TOKENS_LEFT] = used, len(K) - used
+        Q[kernel.Q_RECORDS_LEFT] = FEW
+        Q[kernel.Q_RACE] = net.timing == "race"
+        Q[kernel.Q_FIELDS], Q[kernel.Q_GIVES], Q[kernel.Q_TICKS] = fields, self.gives, self.ticks
+        for t, least, sense in self._all_conditions(P):
+            S[t, kernel.S_UNMET] += (least[1] >= least[0]) != sense
+        bits = np.zeros(self.words, dtype=np.uint64)
+        dirty, timers = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
+        for t in range(n):
+            if T[t, kernel.T_FLAGS] & kernel.CHECKED:
+                S[t, kernel.S_DIRTY] = 1
+                dirty[Q[kernel.Q_DIRTY]] = t
+                Q[kernel.Q_DIRTY] += 1
+            elif net.timing == "race" and T[t, kernel.T_FLAGS] & kernel.TIMED:
+                S[t, kernel.S_TIMER] = 1
+                timers[Q[kernel.Q_TIMERS]] = t
+                Q[kernel.Q_TIMERS] += 1
+            elif S[t, kernel.S_UNMET] == 0:
+                bits[T[t, kernel.T_WORD]] |= np.uint64(1) << np.uint64(T[t, kernel.T_BIT])
+                levels[T[t, kernel.T_LEVEL], kernel.V_COUNT] += 1
+        rng = np.random.SeedSequence(seed).generate_state(n + 1, np.uint64)
+        widest = max(len(one.take) + len(one.give) for one in net.transitions) if n else 0
+        return (
+            P, np.zeros(len(P)), S, np.zeros(n), self.weight.copy(), bits, dirty, timers, K, F,
+            np.zeros((room, 3), dtype=np.int64), np.full(room, -1, dtype=np.int64), rng, Q, np.zeros(fields),
+            np.zeros(kernel.STACK), np.zeros((widest, 2), dtype=np.int64),
+            np.zeros((len(self.endings), kernel.BINS), dtype=np.int64), np.zeros(len(self.endings)),
+            np.zeros((n, fields)),
+        )  # fmt: skip
+
+    def _all_conditions(self, P: Array) -> list[tuple[int, tuple[int, int], bool]]:
+        found = []
+        for p in range(len(P)):
+            for t, least, sense in self.conditions[P[p, kernel.P_MET] : P[p, kernel.P_MET_END]].tolist():
+                found.append((t, (least, int(P[p, kernel.P_TOKENS])), bool(sense)))
+        return found
+
+
+class _Tables:
+    """Rows of one table, those of a transition one behind the other."""
+
+    def __init__(self, width: int) -> None:
+        self.width, self.rows = width, list[tuple[int, ...]]()
+
+    def span(self, rows: Sequence[tuple[int, ...]]) -> tuple[int, int]:
+        self.rows += rows
+        return len(self.rows) - len(rows), len(self.rows)
+
+    def array(self) -> Array:
+        return np.array(self.rows, dtype=np.int64).reshape(len(self.rows), self.width)
+
+
+def program(net: Net) -> Program:
+    """Return the arrays of a net; raises RefusedError for what the kernel has no meaning for."""
+    return _Build(net).program()
+
+
+class _Build:
+    def __init__(self, net: Net) -> None:
+        self.net = net
+        self.race = net.timing == "race"
+        self.slots = {name: k for k, name in enumerate(net.fields)}
+        self.postfix = Postfix(self.slots)
+        self.ticks = _ticks_of(net)
+        self.by_data = [place.of is not None for place in net.places]
+        self.A, self.L, self.C, self.D = _Tables(7), _Tables(5), _Tables(6), _Tables(2)
+        self.copies, self.sets, self.guards = _Tables(1), _Tables(4), _Tables(1)
+        self.met: list[list[tuple[int, int, int]]] = [[] for _ in net.places]
+        self.readers: list[list[int]] = [[] for _ in net.places]
+        self.endings: list[int] = []
+
+    def program(self) -> Program:
+        net, n = self.net, len(self.net.transitions)
+        T = np.full((n, kernel.T_WIDTH), -1, dtype=np.int64)
+        TF = np.zeros((n, 3))
+        for t, one in enumerate(net.transitions):
+            self.transition(t, one, T[t], TF[t])
+        widest = max((len(one.take) + len(one.give) for one in net.transitions), default=0)
+        self.D.rows += [(0, 0)] * (2 * widest)
+        levels, order, words = self.levels(T)
+        P = np.zeros((len(net.places), kernel.P_WIDTH), dtype=np.int64)
+        P[:, kernel.P_TOKENS] = net.initial
+        P[:, kernel.P_LIMITED] = [place.capacity is not None for place in net.places]
+        for first, lists in ((kernel.P_MET, self.met), (kernel.P_READ, self.readers)):
+            ends = np.cumsum([len(one) for one in lists])
+            P[:, first], P[:, first + 1] = ends - [len(one) for one in lists], ends
+        met = np.array([row for rows in self.met for row in rows], dtype=np.int64).reshape(-1, 3)
+        readers = np.array([t for rows in self.readers for t in rows], dtype=np.int64)
+        weights = [1.0 if isinstance(one.weight, Formula) else one.weight for one in net.transitions]
+        postfix = self.postfix
+        arrays = (
+            T, TF, self.A.array(), self.copies.array().ravel(), self.sets.array(), self.L.array(), self.C.array(), met,
+            readers, self.guards.array().ravel(), self.D.array(), levels, order,
+            np.array(postfix.rows, dtype=np.int64).reshape(-1, 2), np.array(postfix.numbers, dtype=float),
+            np.array(postfix.begins, dtype=np.int64), np.zeros((1, 1)),
+        )  # fmt: skip
+        gives = max((len(one.give) for one in net.transitions), default=0)
+        return Program(
+            net, arrays, self.ticks, self.slots, self.endings, met, P, np.array(weights, dtype=float), levels,
+            words, gives,
+        )  # fmt: skip
+
+    def transition(self, t: int, one: Transition, row: Array, params: Array) -> None:
+        """Write a transition's row, and what it refers to."""
+        formulas = self.postfix.formula
+        takes_data = any(self.by_data[arc.place] for arc in one.take)
+        gives_data = any(self.by_data[arc.place] for arc in one.give)
+        at_once = self.race or not one.timed
+        simple = not (takes_data or gives_data or one.sets) and not any(
+            arc.target or isinstance(arc.weight, Formula) for arc in (*one.take, *one.give)
+        )
+        flags = kernel.TIMED * one.timed | kernel.DATA * takes_data | kernel.FAST * (simple and at_once)
+        if simple and at_once:
+            change: dict[int, int] = {}
+            for arcs, sign in ((one.take, -1), (one.give, 1)):
+                for arc in arcs:
+                    assert not isinstance(arc.weight, Formula)
+                    change[arc.place] = change.get(arc.place, 0) + sign * arc.weight
+            row[kernel.T_DELTA : kernel.T_DELTA_END + 1] = self.D.span([(p, d) for p, d in change.items() if d])
+        bound: set[str] = set()
+        row[kernel.T_TAKE : kernel.T_TAKE_END + 1] = self.A.span([self.arc(arc, bound) for arc in one.take])
+        row[kernel.T_GIVE : kernel.T_GIVE_END + 1] = self.A.span([self.arc(arc, None) for arc in one.give])
+        row[kernel.T_GUARD : kernel.T_GUARD_END + 1] = self.guards.span([(formulas(g),) for g in one.guards])
+        row[kernel.T_SET : kernel.T_SET_END + 1] = self.sets.span([self.setting(*entry) for entry in one.sets])
+        looks, limits = self.conditions(t, one), self.limits(one)
+        row[kernel.T_LOOK : kernel.T_LOOK_END + 1] = self.L.span(looks)
+        row[kernel.T_LIMIT : kernel.T_LIMIT_END + 1] = self.C.span(limits)
+        if isinstance(one.weight, Formula):
+            row[kernel.T_WEIGHT] = formulas(one.weight)
+        if isinstance(one.rate, Formula):
+            row[kernel.T_RATE] = formulas(one.rate)
+        servers = one.servers if self.race and one.timed else 1
+        row[kernel.T_SERVERS] = np.iinfo(np.int64).max if servers is None else servers
+        row[kernel.T_KIND], row[kernel.T_STAGES], params[:] = self.delay(one)
+        if row[kernel.T_SERVERS] != 1 and row[kernel.T_KIND] != kernel.EXPONENTIAL:
+            raise RefusedError(f"transition {one.name!r}: several servers in a race need exponential times")
+        read = (*one.formulas, one.weight, one.rate)
+        if looks or limits or one.guards or row[kernel.T_SERVERS] != 1 or any(isinstance(f, Formula) for f in read):
+            flags |= kernel.CHECKED
+            self.reads(t, one, looks, takes_data)
+        if takes_data and not gives_data:
+            flags |= kernel.ENDS
+            row[kernel.T_HISTOGRAM] = len(self.endings)
+            self.endings.append(t)
+        row[kernel.T_FLAGS] = flags
+        if isinstance(one.delay, Formula):
+            row[kernel.T_DELAY] = formulas(one.delay)
+
+    def arc(self, arc: Arc, bound: set[str] | None) -> tuple[int, ...]:
+        """Return an arc's row; of those that take data, which fields are read from there: none that was before."""
+        data = self.by_data[arc.place]
+        copied: list[tuple[int, ...]] = []
+        if data and bound is not None:
+            fields = self.net.types[self.net.places[arc.place].of or ""]
+            copied = [(self.slots[name],) for name in fields if name not in bound]
+            bound |= set(fields)
+        formula = self.postfix.formula(arc.weight) if isinstance(arc.weight, Formula) else -1
+        target = self.postfix.target(arc.target) if arc.target else -1
+        weight = 0 if isinstance(arc.weight, Formula) else arc.weight
+        return (arc.place, weight, formula, target, int(data), *self.copies.span(copied))
+
+    def setting(self, key: str, value: int | Formula) -> tuple[int, ...]:
+        """Return the row that sets a field."""
+        number = self.postfix.formula(value) if isinstance(value, Formula) else self.postfix.number(value)
+        high = self.net.fields[key].high
+        return self.slots[key], number, 0, -1 if high is None else high
+
+    def conditions(self, t: int, one: Transition) -> list[tuple[int, ...]]:
+        """Note conditions on one place with it; return those that a formula or token says."""
+        looks: list[tuple[int, ...]] = []
+        for arcs, fewer in (((*one.take, *one.test), 0), (one.inhibit, 1)):
+            for arc in arcs:
+                if arc.target or isinstance(arc.weight, Formula):
+                    place, weight, formula, target, *_ = self.arc(arc, None)
+                    looks.append((place, weight, formula, target, fewer))
+                elif arc.weight or fewer:
+                    self.met[arc.place].append((t, arc.weight, 1 - fewer))
+        return looks
+
+    def limits(self, one: Transition) -> list[tuple[int, ...]]:
+        """Return what the capacities of places ask."""
+        rows = []
+        for give in one.give:
+            capacity = self.net.places[give.place].capacity
+            if capacity is None:
+                continue
+            row = [give.place, capacity, 0, -1, 0, -1]
+            for at, arcs in ((2, [give]), (4, [arc for arc in one.take if arc.place == give.place])):
+                for arc in arcs:
+                    if isinstance(arc.weight, Formula):
+                        row[at + 1] = self.postfix.formula(arc.weight)
+                    else:
+                        row[at] = arc.weight
+            rows.append(tuple(row))
+        return rows
+
+    def reads(self, t: int, one: Transition, looks: list[tuple[int, ...]], takes_data: bool) -> None:
+        """Note which places a transition has to be looked at again for."""
+        read: set[int] = set()
+        for said in (*one.formulas, one.weight, one.rate):
+            if isinstance(said, Formula):
+                read |= said.reads
+        for arc in one.arcs:
+            if arc.target:
+                read |= set(range(arc.place, arc.place + math.prod(arc.target.sizes)))
+                read |= {p for index in arc.target.at if isinstance(index, Formula) for p in index.reads}
+        read |= {look[0] for look in looks}
+        read |= {arc.place for arc in one.give if self.net.places[arc.place].capacity is not None}
+        if takes_data or one.servers != 1:
+            read |= {arc.place for arc in one.take}
+        for place in read:
+            self.readers[place].append(t)
+
+    def delay(self, one: Transition) -> tuple[int, int, tuple[float, float, float]]:
+        """Return kind, stages and numbers of a delay in ticks."""
+        match one.delay:
+            case Deterministic(mean=mean):
+                return kernel.FIXED, 0, (float(round(mean * self.ticks)), 0, 0)
+            case Exponential(mean=mean):
+                return kernel.EXPONENTIAL, 0, (mean * self.ticks, 0, 0)
+            case Uniform(low=low, high=high):
+                return kernel.UNIFORM, 0, (low * self.ticks, high * self.ticks, 0)
+            case Erlang(mean=mean, stages=stages):
+                return kernel.ERLANG, stages, (mean * self.ticks / stages, 0, 0)
+            case Hyperexponential(means=(first, second), probability=p):
+                return kernel.HYPEREXPONENTIAL, 0, (first * self.ticks, second * self.ticks, p)
+            case Formula():
+                return kernel.FORMULA, 0, (0, 0, 0)
+        return (kernel.EXPONENTIAL if one.rate is not None else kernel.NONE), 0, (0, 0, 0)
+
+    def levels(self, T: Array) -> tuple[Array, Array, int]:
+        """Number the levels of priority, the highest first, and give each transition a bit; return who has which."""
+        net = self.net
+        ranks = [(self.race and not one.timed, one.priority) for one in net.transitions]
+        rows, order, words = [], [], 0
+        for v, rank in enumerate(sorted(set(ranks), reverse=True)):
+            members = [t for t in range(len(ranks)) if ranks[t] == rank]
+            many = -(-len(members) // 64)
+            for k, t in enumerate(members):
+                T[t, [kernel.T_LEVEL, kernel.T_WORD, kernel.T_BIT]] = v, words + k // 64, k % 64
+            weights = {net.transitions[t].weight for t in members}
+            alike = len(weights) == 1 and not isinstance(next(iter(weights)), Formula)
+            rows.append((words, words + many, int(alike), 0))
+            order += members + [-1] * (64 * many - len(members))
+            words += many
+        return np.array(rows, dtype=np.int64).reshape(-1, 4), np.array(order, dtype=np.int64), words
+
+
+def _ticks_of(net: Net) -> float:
+    """Return the ticks in a unit of time: a power of ten."""
+    means = [1.0]
+    for one in net.transitions:
+        match one.delay:
+            case Deterministic(mean=mean) | Exponential(mean=mean) | Erlang(mean=mean):
+                means.append(mean)
+            case Hyperexponential(means=both):
+                means += both
+            case Uniform(low=low, high=high):
+                means += [low or high, high]
+    if min(means) < 1e-9:
+        raise InputError(f"times must be at least 1e-9 of the unit, got {min(means):g}: choose a smaller unit")
+    return float(10 ** (FINE - math.floor(math.log10(min(means)))))

@@ -1,0 +1,222 @@
+"""All markings that can be reached: how many, deadlocks with the way there, bounds, and what grows without end.
+
+Time is left out: whatever may fire, may be next. A net is unbounded where a marking is reached that covers an earlier
+one on the way to it (Karp & Miller, J. Comput. Syst. Sci. 3(2), 1969), and what happened in between can happen again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import linprog
+
+from npexplore.errors import RefusedError
+from npexplore.machine.petri import Arc, Formula, Net
+from npexplore.solve.chains import Chain, explore
+from npexplore.solve.petri.firing import Array, Firing
+from npexplore.solve.queueing.inputs import Floats
+
+MOST_STATES = 10_000_000
+SEARCHED, DEEPEST = 5_000, 400  # markings, and firings one after the other, among which growth is looked for
+
+
+@dataclass(frozen=True)
+class Deadlock:
+    """A marking in which nothing can fire, and a shortest sequence of firings that leads there."""
+
+    marking: dict[str, int]
+    firings: list[str]
+
+
+@dataclass(frozen=True)
+class Growth:
+    """Why a net is unbounded: after `firings`, `again` can fire any number of times, and puts more on `places`."""
+
+    places: list[str]
+    firings: list[str]
+    again: list[str]
+
+
+@dataclass(frozen=True)
+class Markings:
+    """The markings of a net. None where nobody knows: `refused` says why. vanishing: those in which no time passes."""
+
+    refused: str | None
+    states: int | None
+    arcs: int | None
+    vanishing: int | None
+    dead_markings: int | None
+    deadlock: Deadlock | None
+    max_tokens_in_place: int | None
+    max_tokens_in_marking: int | None
+    bounded: bool | None
+    witness: Growth | None
+
+
+@dataclass(frozen=True)
+class Graph:
+    """All markings (n, P), the first first; their arcs with rates or weights; firings counted; which are dead."""
+
+    firing: Firing
+    states: Array
+    chain: Chain
+    arcs: int
+    dead: Array
+
+    def way(self, state: int) -> list[str]:
+        """Return a shortest sequence of firings to a marking, from the first one."""
+        found: list[str] = []
+        while state:
+            arc = int(np.argmax(self.chain.target == state))  # arcs stand by their sources, found breadth first
+            before = int(np.searchsorted(self.chain.begin, arc, side="right")) - 1
+            _, rows, _, which = self.firing.firings(self.states[before][None, :])
+            t = which[np.flatnonzero((rows == self.states[state]).all(axis=1))[0]]
+            found.append(self.firing.net.transitions[t].name)
+            state = before
+        return found[::-1]
+
+
+def find_graph(net: Net, most_states: int = MOST_STATES, most_bytes: int | None = None) -> Graph:
+    """Return the graph of a net's markings; raises RefusedError for more states or memory than allowed."""
+    firing = Firing(net)
+    counted, done = 0, 0
+    dead: list[Array] = []
+
+    def successors(states: Array) -> tuple[Array, Array, Floats]:
+        nonlocal counted, done
+        origin, rows, strength, _ = firing.firings(states)
+        alive = np.zeros(len(states), dtype=bool)
+        alive[origin] = True
+        dead.append(np.flatnonzero(~alive) + done)
+        counted += len(origin)
+        done += len(states)
+        return origin, rows, strength
+
+    states, chain = explore(net.initial, successors, most_states, most_bytes)
+    return Graph(firing, states, chain, counted, np.concatenate(dead))
+
+
+def find_markings(net: Net, most_states: int = MOST_STATES, most_bytes: int | None = None) -> Markings:
+    """Answer what can be known of a net's markings; of an unbounded net, why it is unbounded."""
+    try:
+        growth = find_growth(net)
+        if growth:
+            return Markings(None, None, None, None, None, None, None, None, False, growth)
+        graph = find_graph(net, most_states, most_bytes)
+    except RefusedError as error:
+        return Markings(str(error), None, None, None, None, None, None, None, None, None)
+    deadlock = None
+    if len(graph.dead):
+        first = int(graph.dead[0])
+        deadlock = Deadlock(net.marking(graph.states[first]), graph.way(first))
+    return Markings(
+        refused=None,
+        states=len(graph.states),
+        arcs=graph.arcs,
+        vanishing=int(is_vanishing(graph).sum()),
+        dead_markings=len(graph.dead),
+        deadlock=deadlock,
+        max_tokens_in_place=int(graph.states.max()),
+        max_tokens_in_marking=int(graph.states.sum(axis=1, dtype=np.int64).max()),
+        bounded=True,
+        witness=None,
+    )
+
+
+def is_vanishing(graph: Graph) -> Array:
+    """Return (n,): in which markings something fires in no time."""
+    instant = graph.firing.instant
+    if not instant.any():
+        return np.zeros(len(graph.states), dtype=bool)
+    parts = np.array_split(graph.states, len(graph.states) // 65_536 + 1)
+    return np.concatenate([graph.firing.enabled(np.ascontiguousarray(p.T))[instant].any(axis=0) for p in parts])
+
+
+def find_growth(net: Net) -> Growth | None:
+    """Return why a net is unbounded; None where no reason is found, breadth first among the nearest markings."""
+    if bounded_by_weights(net):
+        return None
+    firing = Firing(net)
+    rows, parents, by = [net.initial], [-1], [-1]
+    known = {net.initial.tobytes()}
+    level = [0]
+    for _ in range(DEEPEST):
+        origin, following, _, which = firing.firings(np.array([rows[k] for k in level], dtype=np.int32))
+        fresh: list[int] = []
+        for at in range(len(origin)):
+            row = np.ascontiguousarray(following[at], dtype=np.int32)
+            if row.tobytes() in known:
+                continue
+            known.add(row.tobytes())
+            rows.append(row)
+            parents.append(level[origin[at]])
+            by.append(int(which[at]))
+            fresh.append(len(rows) - 1)
+        if not fresh or len(rows) > SEARCHED:
+            return None
+        table, above = np.array(rows), np.array(parents)
+        now, ancestors = table[fresh], above[fresh]
+        while (ancestors >= 0).any():
+            older = table[ancestors]
+            for k in np.flatnonzero((older <= now).all(axis=1) & (ancestors >= 0)):
+                between = _between(fresh[k], int(ancestors[k]), parents, by)
+                grown = frozenset(np.flatnonzero(now[k] > older[k]).tolist())
+                if can_repeat(firing, grown, between):
+                    before = _between(int(ancestors[k]), 0, parents, by)
+                    names = [one.name for one in net.transitions]
+                    return Growth(
+                        [net.places[p].name for p in sorted(grown)],
+                        [names[t] for t in before],
+                        [names[t] for t in between],
+                    )
+            ancestors = np.where(ancestors >= 0, above[ancestors], -1)
+        level = fresh
+    return None
+
+
+def _between(state: int, ancestor: int, parents: list[int], by: list[int]) -> list[int]:
+    found = []
+    while state != ancestor:
+        found.append(by[state])
+        state = parents[state]
+    return found[::-1]
+
+
+def can_repeat(firing: Firing, grown: frozenset[int], fired: list[int]) -> bool:
+    """Return whether more tokens on some places leave all of a sequence as possible as it was.
+
+    They must not inhibit, limit or steer anything in it, and feed nothing that comes before it by its priority.
+    """
+    transitions = firing.net.transitions
+    lowest = min(firing.level[t] for t in fired)
+    for t, one in enumerate(transitions):
+        read = {p for formula in one.formulas for p in formula.reads} | _places(one.inhibit)
+        if firing.level[t] > lowest:
+            read |= _places(one.take) | _places(one.test)
+        elif t not in fired:
+            continue
+        if read & grown:
+            return False
+    return not grown & {place for place, _ in firing.capacity}
+
+
+def bounded_by_weights(net: Net) -> bool:
+    """Return whether weights above 0 of the places show that no firing adds to the whole: then the net is bounded."""
+    limited = [place.capacity is not None for place in net.places]
+    change = np.zeros((len(net.transitions), len(net.places)))
+    for t, one in enumerate(net.transitions):
+        for arcs, sign in ((one.take, -1), (one.give, 1)):
+            for arc in arcs:
+                if isinstance(arc.weight, Formula):
+                    return False
+                change[t, arc.place] += sign * arc.weight
+    free = change[:, [not one for one in limited]]
+    if not free.size:
+        return all(limited)
+    answer = linprog(np.zeros(free.shape[1]), A_ub=free, b_ub=np.zeros(len(free)), bounds=(1, None), method="highs")
+    return bool(answer.status == 0)
+
+
+def _places(arcs: tuple[Arc, ...]) -> set[int]:
+    return {arc.place for arc in arcs}

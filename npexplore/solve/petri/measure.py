@@ -1,0 +1,118 @@
+"""A net's `[measure]` table as a Prediction: formulas over what a simulation counts.
+
+rate(T): firings of T a unit of time; rate(T, field): what their tokens carried, summed up; mean(P): tokens of P;
+busy(P): the share of its tokens at first that somebody has; age(T): of tokens that T ends. A family's name stands for
+the sum over its members (busy: their mean). Each formula is worked out for each batch; intervals are over batches.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from npexplore.engine.intervals import Floats, interval
+from npexplore.errors import InputError, RefusedError, UnknownNameError, one_of, told_at
+from npexplore.machine.described.formula import Formulas
+from npexplore.machine.petri import Net
+from npexplore.solve.petri.simulation import FIRINGS, Batches, batches_of
+from npexplore.solve.prediction import Latency, Prediction, Utilization
+
+NUMBERS = ("throughput_bps", "rate_pps", "latency_s")
+WORDS = ("counted",)
+CALLS = ("rate", "mean", "busy", "age")
+
+
+def predict(
+    net: Net, seeds: Sequence[int] = (1,), firings: int = FIRINGS, progress: Callable[[int], None] | None = None
+) -> Prediction:
+    """Return what a net's measures say of a simulation; other keys of the table come as `rates`.
+
+    Raises InputError for a measure at fault, RefusedError for a net that has none or that comes to an end.
+    """
+    check_measures(net)
+    found = batches_of(net, seeds, firings, progress)
+    values = {
+        name: _Measures(net, found).measured(name, text) for name, text in net.measure.items() if name not in WORDS
+    }
+    means = {name: float(np.average(value, weights=found.seconds)) for name, value in values.items()}
+    busy = {one.name: Utilization(_busy(net, found, [p])) for p, one in enumerate(net.places) if one.resource}
+    highest = max(busy, key=lambda name: busy[name].busy, default="")
+    return Prediction(
+        solver="simulation",
+        throughput_bps=means.get("throughput_bps", 0.0),
+        rate_pps=means.get("rate_pps", 0.0),
+        counted=net.measure.get("counted", "tokens"),
+        bottleneck=highest if highest and busy[highest].busy >= 0.85 else "tokens",
+        utilization=busy,
+        latency_s=Latency(means.get("latency_s")),
+        rates={name: mean for name, mean in means.items() if name not in NUMBERS},
+        ci95={name: interval(value) for name, value in values.items()},
+        seed=seeds[0] if len(seeds) == 1 else None,
+        about={"net": net.name, "seeds": len(seeds)},
+    )
+
+
+def check_measures(net: Net) -> None:
+    """Refuse a net without measures, and measures that name what is not there, before anything runs."""
+    if not net.measure:
+        raise RefusedError(f"net {net.name!r} has no table [measure], which says what its throughput is")
+    empty = Batches.empty(net)
+    for name, text in net.measure.items():
+        if name not in WORDS:
+            _Measures(net, empty).measured(name, text)
+
+
+class _Measures(Formulas):
+    """Evaluates measures: arrays over batches."""
+
+    def __init__(self, net: Net, found: Batches) -> None:
+        super().__init__({}, frozenset())
+        self.net, self.found = net, found
+
+    def measured(self, name: str, text: str) -> Floats:
+        with told_at(f"{self.net.name}: measure.{name}"), np.errstate(all="ignore"):
+            return np.asarray(np.broadcast_to(self.text(text), self.found.seconds.shape), dtype=float)
+
+    def call(self, node: ast.Call) -> Any:
+        """Return the value of a call of one of CALLS."""
+        function = ast.unparse(node.func)
+        one_of("measure", function, CALLS)
+        if not node.args or node.keywords or len(node.args) > (2 if function == "rate" else 1):
+            raise InputError(f"{function} needs one name, got {ast.unparse(node)!r}")
+        said = ast.unparse(node.args[0]).replace(" ", "")
+        found = self.found
+        if function in ("mean", "busy"):
+            places = _members(said, "place", [one.name for one in self.net.places])
+            if function == "mean":
+                return found.areas[:, places].sum(axis=1) / found.seconds
+            if not all(self.net.places[p].tokens for p in places):
+                raise InputError(f"busy needs a place with tokens at first, got {said!r}")
+            return _busy(self.net, found, places, each=True)
+        fired = _members(said, "transition", [one.name for one in self.net.transitions])
+        if function == "age":
+            ends = [k for k, t in enumerate(found.endings) if t in fired]
+            if not ends:
+                raise InputError(f"age needs a transition that ends tokens with data, got {said!r}")
+            return found.ages[:, ends].sum(axis=1) / np.maximum(found.fired[:, fired].sum(axis=1), 1)
+        if len(node.args) == 1:
+            return found.fired[:, fired].sum(axis=1) / found.seconds
+        slot = list(self.net.fields).index(one_of("field", ast.unparse(node.args[1]), self.net.fields))
+        return found.moved[:, fired, slot].sum(axis=1) / found.seconds
+
+
+def _busy(net: Net, found: Batches, places: list[int], *, each: bool = False) -> Any:
+    """Return the share of the tokens of places that somebody has, over all batches or in each."""
+    tokens = sum(net.places[p].tokens for p in places)
+    if each:
+        return 1 - found.areas[:, places].sum(axis=1) / (found.seconds * tokens)
+    return float(1 - found.areas[:, places].sum() / (found.seconds.sum() * tokens))
+
+
+def _members(said: str, what: str, names: Sequence[str]) -> list[int]:
+    found = [k for k, name in enumerate(names) if said in (name, name.partition("[")[0])]
+    if not found:
+        raise UnknownNameError(what, said, {name.partition("[")[0] for name in names})
+    return found

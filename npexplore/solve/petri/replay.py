@@ -1,0 +1,79 @@
+"""A log of a run, and its markings found again from the log and the net alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from npexplore.errors import InputError
+from npexplore.machine.petri import Arc, Formula, Net
+from npexplore.solve.petri.run import BEGINS, ENDS, Run
+
+WORDS = ("begins", "ends", "fires")
+
+
+class Step(NamedTuple):
+    """What happened at a time: `how` a firing of a transition begins, ends, or fires at once; the marking behind it."""
+
+    time: float
+    transition: str
+    how: str
+    carried: dict[str, int]
+    marking: dict[str, int]
+
+
+@dataclass(frozen=True)
+class Log:
+    """The first firings of a run: rows as `Run.log` has them, times in ticks."""
+
+    net: Net
+    ticks: float
+    rows: NDArray[np.int64]
+
+    def steps(self) -> Iterator[Step]:
+        """Yield what happened, by the net's own rules; raises InputError where the log does not fit the net."""
+        net = self.net
+        tokens = net.initial.astype(np.int64)
+        under_way: dict[int, list[tuple[int, int]]] = {}
+        for time, t, number, how, *values in self.rows.tolist():
+            one, carried = net.transitions[t], dict(zip(net.fields, values, strict=True))
+            if how != ENDS:
+                changes = [[(_place(arc, tokens, carried), _many(arc, tokens, carried)) for arc in arcs]
+                           for arcs in (one.take, one.give)]  # fmt: skip
+                for place, many in changes[0]:
+                    tokens[place] -= many
+                under_way[number] = changes[1]
+                if (tokens < 0).any():
+                    short = net.places[int(np.argmin(tokens))].name
+                    raise InputError(f"log of net {net.name!r}: {one.name!r} takes what is not there from {short!r}")
+            if how != BEGINS:
+                if number not in under_way:
+                    raise InputError(f"log of net {net.name!r}: firing {number} of {one.name!r} ends without beginning")
+                for place, many in under_way.pop(number):
+                    tokens[place] += many
+            yield Step(time / self.ticks, one.name, WORDS[how], carried, net.marking(tokens))
+
+
+def record(net: Net, firings: int = 1000, seed: int = 1) -> Log:
+    """Return the log of a run's first firings: its beginnings and ends, `firings` of both together."""
+    run = Run.of(net, seed, logged=firings)
+    run.advance(firings=firings)
+    return Log(net, run.program.ticks, run.firings.copy())
+
+
+def _many(arc: Arc, tokens: NDArray[Any], carried: dict[str, int]) -> int:
+    said = arc.weight
+    return int(said(tokens[:, None], carried).ravel()[0]) if isinstance(said, Formula) else said
+
+
+def _place(arc: Arc, tokens: NDArray[Any], carried: dict[str, int]) -> int:
+    flat = 0
+    if arc.target:
+        for at, size in zip(arc.target.at, arc.target.sizes, strict=True):
+            value = int(at(tokens[:, None], carried).ravel()[0]) if isinstance(at, Formula) else at
+            flat = flat * size + value % size
+    return arc.place + flat

@@ -1,0 +1,134 @@
+"""A run of a net: the kernel advanced from one end of a batch to the next, and its log."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from npexplore._kernels import petri as kernel
+from npexplore.errors import InputError, SimulationError
+from npexplore.machine.petri import Net
+from npexplore.solve.petri.arrays import Program, program
+
+Array = NDArray[Any]
+MOST_UNDER_WAY = 1 << 22  # tokens with data, or firings under way
+FOREVER = np.iinfo(np.int64).max // 4
+STATE = (
+    "P", "area", "S", "rate", "weight", "bits", "dirty", "timers", "K", "F", "HT", "POS", "rng", "Q", "V", "stack",
+    "scratch", "histogram", "latency", "moved",
+)  # fmt: skip
+BEGINS, ENDS, AT_ONCE = 0, 1, 2
+
+
+class Snapshot(NamedTuple):
+    """What was counted until a time (in ticks): tokens x time by place, firings by transition, ages of tokens.
+
+    moved: (T, fields) what the tokens of a transition's firings carried, summed up.
+    """
+
+    time: int
+    area: Array
+    fired: Array
+    ages: Array
+    moved: Array
+
+
+@dataclass
+class Run:
+    """A net under way.
+
+    log: (n, 4 + fields) time, transition, firing, BEGINS, ENDS or AT_ONCE, what its tokens carry.
+    """
+
+    program: Program
+    state: dict[str, Array]
+    log: Array
+    dead: bool = False
+
+    @staticmethod
+    def of(net: Net, seed: int = 1, logged: int = 0) -> Run:
+        """Return a run of a net at its beginning; logged: firings that a log is kept of."""
+        made = program(net)
+        state = dict(zip(STATE, made.state(seed), strict=True))
+        return Run(made, state, np.zeros((logged, kernel.LOG_DATA + len(made.slots)), dtype=np.int64))
+
+    def advance(self, until: int = FOREVER, firings: int = FOREVER) -> None:
+        """Go on until a time in ticks, or until so many more firings have ended; `dead` if nothing can fire any more.
+
+        Raises SimulationError for a loop without end in no time, InputError for formulas that give no sense.
+        """
+        run: Any = kernel.advance
+        target = int(self.state["Q"][kernel.Q_FIRED]) + firings
+        while True:
+            status = run(*self.program.arrays, *(self.state[name] for name in STATE), self.log, until, target)
+            if status == kernel.FULL:
+                self._grow()
+                continue
+            self.dead = status == kernel.DEAD
+            if status > kernel.DEAD:
+                raise self._fault(status)
+            return
+
+    @property
+    def firings(self) -> Array:
+        """The log as far as it is written."""
+        return self.log[: self.state["Q"][kernel.Q_LOG]]
+
+    def snapshot(self) -> Snapshot:
+        """Return what was counted until now."""
+        P, now = self.state["P"], int(self.state["Q"][kernel.Q_NOW])
+        area = self.state["area"] + P[:, kernel.P_TOKENS] * (now - P[:, kernel.P_SINCE]).astype(float)
+        fired = self.state["S"][:, kernel.S_FIRED].copy()
+        return Snapshot(
+            now,
+            area,
+            fired,
+            self.state["latency"].copy(),
+            self.state["moved"].copy(),
+        )
+
+    def _grow(self) -> None:
+        """Double the room for tokens with data and for firings under way."""
+        net, Q = self.program.net, self.state["Q"]
+        if len(self.state["K"]) > MOST_UNDER_WAY or len(self.state["F"]) > MOST_UNDER_WAY:
+            fullest = int(np.argmax(self.state["P"][:, kernel.P_TOKENS]))
+            raise InputError(
+                f"the net fills up without end: {MOST_UNDER_WAY} tokens and firings under way, most at place "
+                f"{net.places[fullest].name!r}"
+            )
+        for name, free, left, link in (
+            ("K", kernel.Q_TOKEN, kernel.Q_TOKENS_LEFT, kernel.K_NEXT),
+            ("F", kernel.Q_RECORD, kernel.Q_RECORDS_LEFT, kernel.F_TRANSITION),
+        ):
+            old = self.state[name]
+            n = len(old)
+            more = np.zeros_like(old)
+            more[:, link] = np.arange(n + 1, 2 * n + 1)
+            more[-1, link] = Q[free] if Q[left] else -1
+            self.state[name] = np.concatenate([old, more])
+            Q[free] = n
+            Q[left] += n
+        if len(self.state["F"]) > len(self.state["HT"]):
+            longer = len(self.state["F"]) - len(self.state["HT"])
+            self.state["HT"] = np.concatenate([self.state["HT"], np.zeros((longer, 3), dtype=np.int64)])
+            self.state["POS"] = np.concatenate([self.state["POS"], np.full(longer, -1, dtype=np.int64)])
+
+    def _fault(self, status: int) -> Exception:
+        net, Q = self.program.net, self.state["Q"]
+        one = net.transitions[int(Q[kernel.Q_WHO])].name
+        time = f"at time {Q[kernel.Q_NOW] / self.program.ticks:g}"
+        marking = ", ".join(f"{name}: {n}" for name, n in net.marking(self.state["P"][:, kernel.P_TOKENS]).items())
+        if status == kernel.ENDLESS:
+            return SimulationError(
+                "endless instant", f"transition {one!r} and others fire for ever in no time {time} ({marking})"
+            )
+        said = {
+            kernel.BAD_TOKENS: f"an arc needs a whole number of tokens, at most {kernel.MOST_TOKENS}",
+            kernel.BAD_FIELD: "what is set must be a whole number that the field can hold",
+            kernel.BAD_DELAY: "a delay must be at least 0 and finite",
+            kernel.BAD_RATE: "a rate or weight must be at least 0 and finite",
+        }
+        return InputError(f"transition.{one}: {said[status]}, {time} ({marking})")

@@ -1,0 +1,192 @@
+"""Simulation of a net: means over batches of equal time behind a warm-up, with 95 % intervals by Student's t.
+
+A place's mean is its tokens averaged over time; a resource's utilization 1 - mean / tokens at first; a transition's
+throughput its firings a unit of time; a latency the age of a token with data when a transition ends it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from npexplore._kernels import petri as kernel
+from npexplore.engine.intervals import Floats, quantiles, ratio_interval
+from npexplore.errors import InputError, RefusedError
+from npexplore.machine.petri import Net
+from npexplore.solve.petri.arrays import program
+from npexplore.solve.petri.ctmc import PlaceMean, Throughput
+from npexplore.solve.petri.run import FOREVER, Run, Snapshot
+
+FIRINGS = 200_000  # measured in each seed, about
+BATCHES = 20
+WARM_UP = 0.2  # firings before, for each that is measured
+
+
+@dataclass(frozen=True)
+class Busy:
+    """Share of a resource place's tokens that somebody has, with its 95 % interval."""
+
+    busy: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Age:
+    """Age of tokens when a transition ends them: mean with its 95 % interval, and quantiles."""
+
+    mean: float
+    low: float
+    high: float
+    p50: float | None
+    p95: float | None
+    p99: float | None
+
+
+@dataclass(frozen=True)
+class Dead:
+    """A marking in which nothing can fire any more, and when it was reached; seed: in which run."""
+
+    seed: int
+    time: float
+    marking: dict[str, int]
+
+
+@dataclass(frozen=True)
+class NetSimulation:
+    """What a net does in the long run, each number with its 95 % interval; None where nothing can fire any more.
+
+    seeds: one run each. firings: measured. time: measured, in the net's unit. latency: by the transition that ends.
+    """
+
+    refused: str | None
+    seeds: list[int]
+    firings: int | None
+    time: float | None
+    places: dict[str, PlaceMean] | None
+    transitions: dict[str, Throughput] | None
+    utilization: dict[str, Busy] | None
+    latency: dict[str, Age] | None
+    dead: Dead | None
+
+
+@dataclass(frozen=True)
+class Batches:
+    """What happened in each of B batches of all seeds: times and tokens x time (B, P) in units, firings (B, T).
+
+    ages: (B, endings) of tokens that transitions `endings` ended, summed up, with a histogram in ticks. moved: (B, T,
+    fields) what tokens carried, summed up.
+    """
+
+    seconds: Floats
+    areas: Floats
+    fired: Floats
+    ages: Floats
+    moved: Floats
+    endings: list[int]
+    histogram: Floats
+    ticks: float
+
+    @staticmethod
+    def empty(net: Net) -> Batches:
+        """Return one batch in which nothing happened."""
+        one = program(net)
+        T, P, F = len(net.transitions), len(net.places), len(net.fields)
+        ages, moved = np.ones((1, len(one.endings))), np.ones((1, T, F))
+        none = np.zeros((0, 0))
+        return Batches(np.ones(1), np.ones((1, P)), np.ones((1, T)), ages, moved, one.endings, none, one.ticks)
+
+
+class DeadError(RefusedError):
+    """A run came to a marking in which nothing can fire any more."""
+
+    def __init__(self, dead: Dead) -> None:
+        shown = ", ".join(f"{name}: {n}" for name, n in dead.marking.items()) or "no tokens"
+        super().__init__(f"at time {dead.time:g} nothing can fire any more ({shown})")
+        self.dead = dead
+
+
+def batches_of(net: Net, seeds: Sequence[int], firings: int, progress: Callable[[int], None] | None = None) -> Batches:
+    """Run a net once a seed; raises DeadError, and as `simulate_net` does."""
+    if firings < BATCHES:
+        raise InputError(f"firings must be at least {BATCHES}, got {firings}")
+    if not seeds:
+        raise InputError("a simulation needs at least one seed, got none")
+    spans: list[tuple[Snapshot, Snapshot]] = []
+    histograms: list[Floats] = []
+    for seed in seeds:
+        run = Run.of(net, seed)
+        run.advance(firings=max(round(firings * WARM_UP), 1))
+        run.state["histogram"][:] = 0
+        before = first = run.snapshot()
+        length = max(round(first.time / WARM_UP / BATCHES), 1)
+        for batch in range(BATCHES):
+            if not run.dead:
+                run.advance(until=min(first.time + (batch + 1) * length, FOREVER))
+            if run.dead:
+                marking = net.marking(run.state["P"][:, kernel.P_TOKENS])
+                raise DeadError(Dead(seed, int(run.state["Q"][kernel.Q_NOW]) / run.program.ticks, marking))
+            after = run.snapshot()
+            spans.append((before, after))
+            before = after
+            if progress:
+                progress(1)
+        histograms.append(run.state["histogram"])
+    ticks = run.program.ticks
+
+    def more(name: str, scale: float = 1.0) -> Floats:
+        found: Floats = np.array([getattr(b, name) - getattr(a, name) for a, b in spans], dtype=float) / scale
+        return found
+
+    return Batches(
+        more("time", ticks), more("area", ticks), more("fired"), more("ages", ticks), more("moved"),
+        run.program.endings, np.sum(histograms, axis=0), ticks,
+    )  # fmt: skip
+
+
+def simulate_net(
+    net: Net, seeds: Sequence[int] = (1,), firings: int = FIRINGS, progress: Callable[[int], None] | None = None
+) -> NetSimulation:
+    """Answer by simulation: about `firings` measured in each seed, behind a warm-up; progress is called after a batch.
+
+    Raises InputError for formulas that give no sense, SimulationError for a loop without end in no time.
+    """
+    chosen = list(seeds)
+    try:
+        found = batches_of(net, chosen, firings, progress)
+    except DeadError as error:
+        return NetSimulation(None, chosen, None, None, None, None, None, None, error.dead)
+    except RefusedError as error:
+        return NetSimulation(str(error), chosen, None, None, None, None, None, None, None)
+    seconds = found.seconds
+    return NetSimulation(
+        None,
+        chosen,
+        int(found.fired.sum()),
+        float(seconds.sum()),
+        {one.name: PlaceMean(*_rate(found.areas[:, p], seconds)) for p, one in enumerate(net.places)},
+        {one.name: Throughput(*_rate(found.fired[:, t], seconds)) for t, one in enumerate(net.transitions)},
+        {
+            one.name: Busy(*_rate(one.tokens * seconds - found.areas[:, p], seconds * one.tokens))
+            for p, one in enumerate(net.places)
+            if one.resource and one.tokens
+        },
+        _ages(net, found),
+        None,
+    )
+
+
+def _rate(amounts: Floats, seconds: Floats) -> tuple[float, float, float]:
+    return float(amounts.sum() / seconds.sum()), *ratio_interval(amounts, seconds)
+
+
+def _ages(net: Net, found: Batches) -> dict[str, Age]:
+    ages = {}
+    for k, t in enumerate(found.endings):
+        counts = found.fired[:, t]
+        if counts.sum():
+            shares = quantiles(found.histogram[k].astype(np.int64), (0.5, 0.95, 0.99), 1 / found.ticks)
+            ages[net.transitions[t].name] = Age(*_rate(found.ages[:, k], counts), *shares)
+    return ages

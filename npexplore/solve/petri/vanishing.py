@@ -1,0 +1,99 @@
+"""Markings in which no time passes, taken out of a chain: rates lead on to where time passes again.
+
+With V the chances from vanishing to vanishing and T those to tangible markings, B = (I - V)^-1 T says where a vanishing
+marking ends, and rates become R_tt + R_tv B (Ajmone Marsan et al., Generalized Stochastic Petri Nets, 1995, 6.1).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.sparse import csr_matrix, diags, hstack
+from scipy.sparse.csgraph import connected_components
+
+from npexplore.errors import InputError, RefusedError
+from npexplore.solve.chains import Chain, chain
+from npexplore.solve.petri.firing import Array
+from npexplore.solve.petri.markings import Graph
+
+LARGEST_LOOP = 1_000  # markings of a loop in which no time passes
+
+
+def remove_vanishing(graph: Graph, vanishing: Array, counted: csr_matrix) -> tuple[Chain, csr_matrix]:
+    """Return the chain of the tangible markings alone, and how often a second things happen on its ways between them.
+
+    counted (v, K): how often each of K things happens at a visit of each vanishing marking; returned (t, K) a second.
+    Raises InputError for a loop without end in which no time passes, with its markings.
+    """
+    n = len(graph.states)
+    arcs = csr_matrix((graph.chain.rate, graph.chain.target, graph.chain.begin), shape=(n, n))
+    inside, outside = np.flatnonzero(vanishing), np.flatnonzero(~vanishing)
+    chances = arcs[inside]
+    total = np.asarray(chances.sum(axis=1)).ravel()
+    if not total.all():  # leads to itself alone
+        raise endless(graph, int(inside[np.argmin(total)]))
+    chances = diags(1.0 / total) @ chances
+    within = csr_matrix(chances[:, inside])
+    both = _solved(graph, inside, within, csr_matrix(hstack([chances[:, outside], counted])))
+    rates = csr_matrix(arcs[outside])
+    direct, by_way = csr_matrix(rates[:, outside]), csr_matrix(rates[:, inside]) @ both
+    whole = (direct + by_way[:, : len(outside)]).tocoo()
+    return chain(len(outside), whole.row, whole.col, whole.data), csr_matrix(by_way[:, len(outside) :])
+
+
+def _solved(graph: Graph, inside: Array, within: csr_matrix, wanted: csr_matrix) -> csr_matrix:
+    """Return (I - within)^-1 wanted: loops by a dense inverse each, then as many steps as the longest way has."""
+    count, part = connected_components(within, connection="strong")
+    sizes = np.bincount(part, minlength=count)
+    looped = np.flatnonzero(sizes > 1)
+    if sizes.max(initial=1) > LARGEST_LOOP:
+        raise RefusedError(f"a loop of {sizes.max()} markings in which no time passes (at most {LARGEST_LOOP})")
+    if len(looped):
+        source = np.repeat(np.arange(len(inside)), np.diff(within.indptr))
+        own = (part[source] == part[within.indices]) & (sizes[part[source]] > 1)
+        staying = csr_matrix((within.data * own, within.indices, within.indptr), shape=within.shape)
+        leaving = within - staying
+        leaving.eliminate_zeros()
+        inverse = _inverses(graph, inside, staying, leaving, wanted, part, looped)
+        within, wanted = csr_matrix(inverse @ leaving), csr_matrix(inverse @ wanted)
+    found = step = wanted
+    while step.nnz:
+        step = within @ step
+        step.eliminate_zeros()
+        found = found + step
+    return csr_matrix(found)
+
+
+def _inverses(
+    graph: Graph,
+    inside: Array,
+    staying: csr_matrix,
+    leaving: csr_matrix,
+    wanted: csr_matrix,
+    part: Array,
+    looped: Array,
+) -> csr_matrix:
+    """Return (I - staying)^-1, which is block-diagonal; raises InputError for a loop that nothing leaves."""
+    n = len(inside)
+    rows, columns, values = [np.arange(n)], [np.arange(n)], [(~np.isin(part, looped)).astype(float)]
+    tangible = np.asarray(wanted[:, : len(graph.states) - n].sum(axis=1)).ravel()
+    away = np.asarray(leaving.sum(axis=1)).ravel() + tangible
+    for loop in looped:
+        members = np.flatnonzero(part == loop)
+        if not away[members].any():
+            raise endless(graph, int(inside[members[0]]))
+        block = np.linalg.inv(np.eye(len(members)) - staying[members][:, members].toarray())
+        rows.append(np.repeat(members, len(members)))
+        columns.append(np.tile(members, len(members)))
+        values.append(block.ravel())
+    made = csr_matrix((np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))), shape=(n, n))
+    made.eliminate_zeros()
+    return made
+
+
+def endless(graph: Graph, state: int) -> InputError:
+    """Return the error of a marking from which transitions fire for ever while no time passes."""
+    marking, way = graph.firing.net.marking(graph.states[state]), graph.way(state)
+    shown = ", ".join(f"{name}: {n}" for name, n in marking.items()) or "no tokens"
+    return InputError(
+        f"transitions fire for ever in no time from the marking ({shown}), reached by {', '.join(way) or 'no firing'}"
+    )

@@ -1,0 +1,98 @@
+"""Caches under independent requests: how often each item is found.
+
+Random and first-in first-out replacement: the content's chance is the product of its items' request shares p_i (King
+1971; Gelenbe, IEEE Trans. Computers 22, 1973), so with E_m the elementary symmetric sum of degree m,
+
+    hit_i = p_i E_(m-1)(without i) / E_m.
+
+Least recently used, few contents: each order of items has the chance prod p_(k) / (1 - sum of those before) (King
+1971). Else its characteristic time T (Che, Tung and Wang, IEEE JSAC 20, 2002; Fricker, Robert and Roberts, ITC 24,
+2012): an item is there if it was asked for within T, hit_i = 1 - exp(-p_i T) with sum_i hit_i = m.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from npexplore.errors import InputError, one_of
+from npexplore.solve.queueing.inputs import Floats, numbers
+
+REPLACE = ("lru", "fifo", "random")
+MOST_ORDERS = 200_000  # of items in a least-recently-used cache, gone through one by one
+
+
+class Hits(NamedTuple):
+    """The chance (n,) that each item is found; `approximation` names what was not exact, else None."""
+
+    hit: Floats
+    approximation: str | None
+
+
+def hit_chances(popularity: ArrayLike, places: int, replace: str = "lru") -> Hits:
+    """Return the hit chances of n items with shares `popularity` of all requests in a cache of `places` items.
+
+    Raises InputError for shares that are not above 0 or as many places as items, UnknownNameError for the policy.
+    """
+    one_of("replacement", replace, REPLACE)
+    (share,) = numbers(positive=True, popularity=popularity)
+    n = len(share)
+    if not 0 < places < n:
+        raise InputError(f"places of a cache must be in 1..{n - 1}, got {places}")
+    p = share / share.sum()
+    if replace != "lru":
+        return Hits(_symmetric(p, places), None)
+    if math.perm(n, places) <= MOST_ORDERS:
+        return Hits(_orders(p, places), None)
+    return Hits(1 - np.exp(-p * characteristic_time(p, places)), "characteristic time")
+
+
+def characteristic_time(popularity: Floats, places: int) -> float:
+    """Return T with sum_i (1 - exp(-p_i T)) = places, counted in requests."""
+    from scipy.optimize import brentq
+
+    high = float(places)
+    while (1 - np.exp(-popularity * high)).sum() < places:
+        high *= 2
+    return float(brentq(lambda t: (1 - np.exp(-popularity * t)).sum() - places, 0, high, xtol=1e-12, rtol=1e-14))
+
+
+def _symmetric(p: Floats, places: int) -> Floats:
+    scale = p / np.exp(np.log(p).mean())  # the sums stay in range
+    ahead, behind = _sums(scale, places), _sums(scale[::-1], places)[::-1]
+    hit = np.empty(len(p))
+    for i in range(len(p)):
+        # elementary sums of degree m - 1 without i: products of those before and behind it, no subtraction
+        hit[i] = np.log(scale[i]) + _log_sum(ahead[i][:places] + behind[i + 1][places - 1 :: -1])
+    total = _log_sum(ahead[len(p)][places : places + 1])
+    return np.asarray(np.exp(hit - total))
+
+
+def _sums(p: Floats, places: int) -> Floats:
+    """Return the logarithms of the elementary sums of degree 0..places of the first 0..n numbers."""
+    table = np.full((len(p) + 1, places + 1), -np.inf)
+    table[0, 0] = 0.0
+    for i, x in enumerate(np.log(p)):
+        table[i + 1] = table[i]
+        table[i + 1, 1:] = np.logaddexp(table[i, 1:], table[i, :-1] + x)
+    return table
+
+
+def _log_sum(logs: Floats) -> float:
+    top = float(logs.max())
+    return top + math.log(float(np.exp(logs - top).sum()))
+
+
+def _orders(p: Floats, places: int) -> Floats:
+    hit = np.zeros(len(p))
+    for order in itertools.permutations(range(len(p)), places):
+        chance, left = 1.0, 1.0
+        for item in order:
+            chance *= p[item] / left
+            left -= p[item]
+        hit[list(order)] += chance
+    return hit

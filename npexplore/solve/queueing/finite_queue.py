@@ -1,0 +1,66 @@
+"""Packets in front of a server whose rate varies with those inside, and who finds no place: a birth-death chain.
+
+    p_n / p_(n-1) = rate / curve[n-1]   inside           r s / (1 - r + r s)   outside, r = rate / last of curve
+
+s = (c_a^2 + c_s^2) / 2 is how many times more wait than if all were exponential (Allen and Cunneen 1978); the last
+place takes what finds it full as behind Poisson arrivals (Keilson 1965). Exact for s = 1, and for the mean of M/G/1.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from npexplore.solve.queueing.inputs import Floats
+
+AT_ONCE = 100_000  # chances of some points: more would fill memory, and leave the cache
+
+
+def finite_queue(
+    arrival_rate: float, curve: Floats, places: int, variability: float = 1.0
+) -> tuple[float, float, float]:
+    """Return (throughput, mean time in system, share lost) of a queue in front of a server of varying rate.
+
+    Rates are curve[n-1] with n inside, the last one beyond these; `places` in all. M/M(n)/1/places for variability 1.
+    """
+    given = np.array([arrival_rate]), np.asarray(curve)[None, :], places, np.array([variability])
+    throughput, response, loss = (float(values[0]) for values in finite_queues(*given))
+    return throughput, response, loss
+
+
+def finite_queues(
+    arrival_rate: Floats, curve: Floats, places: int, variability: Floats | None = None, alone: Floats | None = None
+) -> tuple[Floats, Floats, Floats]:
+    """Return `finite_queue` of several, arrays (P,): rates (P,), curves (P, n).
+
+    alone: seconds of one who meets nobody; those who wait inside, n - curve[n-1] x alone of n, are as many times more.
+    """
+    inside, points = min(curve.shape[1], places), len(curve)
+    longer = np.ones(points) if variability is None else variability
+    mean, loss = np.empty(points), np.empty(points)
+    width = max(1, AT_ONCE // places)
+    for some in (slice(start, start + width) for start in range(0, points, width)):
+        p = chances(arrival_rate[some], curve[some], places, longer[some])
+        loss[some] = p[:, -1]
+        mean[some] = p @ np.arange(places + 1.0)
+        if alone is not None:
+            waiting = np.maximum(np.arange(1.0, inside + 1) - curve[some, :inside] * alone[some, None], 0.0)
+            p[:, inside] += p[:, inside + 1 :].sum(axis=1)  # inside are as many whoever waits outside
+            mean[some] += (longer[some] - 1.0) * np.sum(waiting * p[:, 1 : inside + 1], axis=1)
+    throughput = arrival_rate * (1.0 - loss)
+    return throughput, mean / throughput, loss
+
+
+def chances(arrival_rate: Floats, curve: Floats, places: int, longer: Floats) -> Floats:
+    """Return the chances (P, places + 1) of 0..places inside; longer: (c_a^2 + c_s^2) / 2, shape (P,)."""
+    inside, points = min(curve.shape[1], places), len(curve)
+    ratio = arrival_rate / curve[:, inside - 1]
+    below, above = np.minimum(ratio, 1.0), np.maximum(ratio, 1.0)
+    first = 1 / (1 - below + below * longer)  # (1 - decay) / (1 - ratio)
+    decay = below * longer * first * (1 + (above - 1) / longer)  # of one more outside; above 1, of one more free place
+    steps = np.cumsum(np.log(arrival_rate[:, None] / curve[:, :inside]), axis=1)
+    beyond = steps[:, -1:] + np.log(decay)[:, None] * np.arange(1, places - inside + 1)
+    logs = np.ascontiguousarray(np.concatenate([np.zeros((points, 1)), steps, beyond], axis=1))
+    logs[:, inside:-1] += np.log(first)[:, None]
+    p: Floats = np.exp(logs - logs.max(axis=1, keepdims=True))
+    p /= p.sum(axis=1, keepdims=True)
+    return p

@@ -1,0 +1,108 @@
+"""One server that visits the lines of its classes in turn: mean waits under Poisson arrivals.
+
+Exhaustive and gated visits, exact for any times: the numbers in the lines when the server comes to one are a branching
+process with immigration (Resing, Queueing Systems 13, 1993); who is served leaves behind those who came during his
+service (gated) or his busy period (exhaustive), the way to the next line adds those who came meanwhile. Its means and
+covariances over a cycle solve a discrete Lyapunov equation. With X the number in line i when it is visited,
+W_i = E X (X - 1) / (2 lambda_i E X) (1 + rho_i) where gated, and + lambda_i E B_i^2 / (2 (1 - rho_i)) where exhaustive
+(Takagi, Analysis of Polling Systems, 1986).
+Limited to one customer a visit: exact where all lines are alike (Takagi, 4.3), else Boxma and Meister's approximation
+(Performance Evaluation 7, 1987), whose weighted sum is that of Boxma and Groenendijk's pseudo-conservation law.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from npexplore.errors import InputError
+from npexplore.solve.queueing.inputs import Floats, numbers, stable
+
+EXHAUSTIVE, GATED, LIMITED = VISITS = ("exhaustive", "gated", "limited")
+
+
+class Polling(NamedTuple):
+    """Mean waits (N,) of the classes, and the name of the approximation, None where exact."""
+
+    mean_wait: Floats
+    approximation: str | None
+
+
+def polling(
+    arrival_rate: ArrayLike,
+    service_time: ArrayLike,
+    service_scv: ArrayLike,
+    switch_over: ArrayLike,
+    switch_over_scv: ArrayLike = 0.0,
+    visits: str = EXHAUSTIVE,
+) -> Polling:
+    """Return the mean waits of N classes, (N,) each, that one server visits in turn; `switch_over`: behind each.
+
+    visits: 'exhaustive', 'gated' or 'limited' (to one customer). Raises InputError for an unstable server, and where
+    limited visits come too seldom for a class: rho + lambda_i S < 1 is needed, S the switch-over times of a cycle.
+    """
+    if visits not in VISITS:
+        raise InputError(f"visits: must be one of {', '.join(VISITS)}, got {visits!r}")
+    given = numbers(
+        arrival_rate=arrival_rate, service_time=service_time, service_scv=service_scv, switch_over=switch_over,
+        switch_over_scv=switch_over_scv,
+    )  # fmt: skip
+    rate, mean, scv, way, way_scv = (np.atleast_1d(values) for values in np.broadcast_arrays(*given))
+    rho = rate * mean
+    stable(np.asarray(rho.sum()))
+    square, variance = mean**2 * (1 + scv), way**2 * way_scv
+    if visits != LIMITED:
+        return Polling(_branching(rate, mean, square, way, variance, visits), None)
+    total = float(way.sum())
+    worst = float((rho.sum() + rate * total).max())
+    if worst >= 1:
+        raise InputError(f"polling: limited visits need a load and switch-over share below 1, got {worst:.6g}")
+    alike = all(np.allclose(values, values[0], rtol=1e-12, atol=0) for values in (rate, mean, square, way, variance))
+    sum_of_loads, squares = rho.sum(), (rho**2).sum()
+    between = (variance.sum() + total**2) / (2 * total) if total else 0.0
+    weighted = sum_of_loads * (rate @ square / 2 / (1 - sum_of_loads) + between)
+    weighted += total / 2 / (1 - sum_of_loads) * (sum_of_loads**2 + squares)
+    share = (1 - sum_of_loads) / ((1 - sum_of_loads) * sum_of_loads + squares)
+    wait = (1 - sum_of_loads + rho) / (1 - sum_of_loads - rate * total) * share * weighted
+    return Polling(wait, None if alike else "Boxma-Meister")
+
+
+def _branching(rate: Floats, mean: Floats, square: Floats, way: Floats, variance: Floats, visits: str) -> Floats:
+    from scipy.linalg import solve_discrete_lyapunov
+
+    n, rho, exhaustive = len(rate), rate * mean, visits == EXHAUSTIVE
+    timeless = not way.any()
+    if timeless:  # the limit of short ways, in which their squares vanish
+        way, variance = np.ones(n), np.zeros(n)
+    # what one who is served leaves behind: the arrivals of a time of mean first and variance second
+    first = mean / (1 - rho) if exhaustive else mean
+    second = (square / (1 - rho) ** 3 if exhaustive else square) - first**2
+    cycle, shift, spread = np.eye(n), np.zeros(n), np.zeros((n, n))
+    steps = []
+    for i in range(n):
+        coming = rate.copy()
+        if exhaustive:
+            coming[i] = 0.0
+        step = np.eye(n)
+        step[i, i] = 0.0
+        step[:, i] += coming * first[i]
+        each = np.diag(coming * first[i]) + np.outer(coming, coming) * second[i]
+        moved = np.diag(rate * way[i]) + np.outer(rate, rate) * (0.0 if timeless else variance[i])
+        steps.append((step, rate * way[i], each, moved))
+        cycle, shift = step @ cycle, step @ shift + rate * way[i]
+    start = np.linalg.solve(np.eye(n) - cycle, shift)
+    x = start
+    for i, (step, come, each, moved) in enumerate(steps):
+        spread = step @ spread @ step.T + x[i] * each + moved
+        x = step @ x + come
+    covariance = solve_discrete_lyapunov(cycle, spread)
+    found, x = np.zeros(n), start
+    for i, (step, come, each, moved) in enumerate(steps):
+        pairs = covariance[i, i] - x[i] + (0.0 if timeless else x[i] ** 2)
+        half = pairs / (2 * rate[i] * x[i]) if rate[i] else np.nan
+        found[i] = half + rate[i] * square[i] / 2 / (1 - rho[i]) if exhaustive else half * (1 + rho[i])
+        covariance = step @ covariance @ step.T + x[i] * each + moved
+        x = step @ x + come
+    return found

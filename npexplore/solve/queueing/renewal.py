@@ -1,0 +1,138 @@
+"""Single queues with renewal arrivals, batches, loss: GI/M/c, M^X/M/1, M/G/c/c, and the chance to wait in M/M/c.
+
+GI/M/c (Kleinrock, Queueing Systems I, 1975, 6.2 to 6.5): sigma is the root in (0, 1) of A*(c mu (1 - sigma)) = sigma,
+A* the Laplace transform of the time between arrivals; who waits does so for an exponential time of mean
+1 / (c mu (1 - sigma)). With one server the chance to wait is sigma.
+M^X/M/1 (the same, 4.5): N = rho (1 + E X^2 / E X) / (2 (1 - rho)).
+M/G/c/c: the loss is Erlang's B for every distribution of service (Sevastyanov, Theory of Probability 2, 1957).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from npexplore.errors import InputError
+from npexplore.solve.queueing.inputs import Floats, numbers, stable, whole
+from npexplore.solve.queueing.markovian import QueueMeans, erlang_b, without_loss
+
+Transform = Callable[[float], float]
+
+
+def gm1_root(transform: Transform, arrival_rate: float, drain: float) -> float:
+    """Return sigma, the root in (0, 1) of A*(drain (1 - sigma)) = sigma; drain is the rate of all servers together.
+
+    transform(s) = E exp(-s T), T the time between arrivals, of mean 1 / arrival_rate. Raises InputError if unstable.
+    """
+    from scipy.optimize import brentq
+
+    stable(np.asarray(arrival_rate / drain))
+
+    def gap(sigma: float) -> float:
+        return transform(drain * (1 - sigma)) - sigma
+
+    high = 1.0
+    for _ in range(60):  # just below 1, where the difference is negative
+        high = (1 + high) / 2 if high < 1 else 1 - (1 - arrival_rate / drain) / 4
+        if gap(high) < 0:
+            return float(brentq(gap, 0.0, high, xtol=1e-15, rtol=8.9e-16))
+    raise InputError(f"GI/M/1: no root below 1 at a load of {arrival_rate / drain:.12g}")
+
+
+def gm1(transform: Transform, arrival_rate: float, service_time: float) -> QueueMeans:
+    """Return the means of GI/M/1 with FIFO, exact for every distribution of the time between arrivals."""
+    rate, service = numbers(positive=True, arrival_rate=arrival_rate, service_time=service_time)
+    sigma = gm1_root(transform, float(rate), 1 / float(service))
+    return without_loss(rate, service, np.asarray(service * sigma / (1 - sigma)))
+
+
+def gmc(transform: Transform, arrival_rate: float, service_time: float, servers: int) -> tuple[QueueMeans, float]:
+    """Return the means of GI/M/c with FIFO and the chance to wait, exact.
+
+    The numbers met on arrival below c come from Takacs' sum (Introduction to the Theory of Queues, 1962, 2.3):
+    W = D / (c mu (1 - sigma)^2), D the chance factor; here through the embedded chain's recursion downwards.
+    """
+    rate, service = numbers(positive=True, arrival_rate=arrival_rate, service_time=service_time)
+    (c,) = whole(servers=servers)
+    if int(c) == 1:
+        means = gm1(transform, arrival_rate, service_time)
+        return means, float(gm1_root(transform, arrival_rate, 1 / service_time))
+    mu, n = 1 / float(service), int(c)
+    sigma = gm1_root(transform, float(rate), n * mu)
+    a = [transform(j * mu) for j in range(n + 1)]
+    total, product = 0.0, 1.0
+    for j in range(1, n + 1):
+        ratio = (1 - a[j]) / a[j]  # C_j = prod A*_i / (1 - A*_i)
+        product *= ratio
+        total += _binomial(n, j) * product * (n * (1 - a[j]) - j) / (n * (1 - sigma) - j) / (1 - a[j])
+    height = 1 / (1 / (1 - sigma) + total)
+    waits = height / (1 - sigma)
+    return without_loss(rate, service, np.asarray(waits / (n * mu * (1 - sigma))), c), waits
+
+
+def _binomial(n: int, j: int) -> float:
+    from math import comb
+
+    return float(comb(n, j))
+
+
+def mxm1(
+    arrival_rate: ArrayLike, service_time: ArrayLike, batch_mean: ArrayLike, batch_square: ArrayLike
+) -> QueueMeans:
+    """Return the means of M^X/M/1: batches of a size X with E X and E X^2; arrival_rate counts customers.
+
+    Raises InputError if it is unstable.
+    """
+    rate, service, mean, square = numbers(
+        arrival_rate=arrival_rate, service_time=service_time, batch_mean=batch_mean, batch_square=batch_square
+    )
+    return mxg1(rate, service, np.asarray(1.0), mean, square)
+
+
+def mxg1(
+    arrival_rate: ArrayLike, service_time: ArrayLike, scv: ArrayLike, batch_mean: ArrayLike, batch_square: ArrayLike
+) -> QueueMeans:
+    """Return the means of M^X/G/1 with FIFO (Burke, Operations Research 23, 1975); arrival_rate counts customers.
+
+    W = rho s (1 + scv) / (2 (1 - rho)) + s (E X^2 / E X - 1) / (2 (1 - rho)): others', and one's own batch.
+    """
+    rate, service, variation, mean, square = numbers(
+        arrival_rate=arrival_rate, service_time=service_time, scv=scv, batch_mean=batch_mean, batch_square=batch_square
+    )
+    load = np.asarray(rate * service)
+    stable(load)
+    wait = (load * service * (1 + variation) + service * (square / mean - 1)) / (2 * (1 - load))
+    return without_loss(rate, service, np.asarray(wait))
+
+
+def mgcc(arrival_rate: ArrayLike, service_time: ArrayLike, servers: ArrayLike) -> QueueMeans:
+    """Return the means of M/G/c/c, servers without a line: insensitive to the distribution of service."""
+    rate, service = numbers(positive=True, arrival_rate=arrival_rate, service_time=service_time)
+    rate, service, c = np.broadcast_arrays(rate, service, *whole(servers=servers))
+    loss = erlang_b(rate * service, c)
+    through = np.asarray(rate * (1 - loss))
+    zero = np.zeros_like(loss)
+    return QueueMeans(through, np.asarray(through * service / c), np.asarray(through * service), zero, service, loss)
+
+
+def chance_to_wait(arrival_rate: ArrayLike, service_time: ArrayLike, servers: ArrayLike) -> Floats:
+    """Return the probability that an arrival of M/M/c waits (Erlang's C). Raises InputError if it is unstable."""
+    rate, service = numbers(arrival_rate=arrival_rate, service_time=service_time)
+    rate, service, c = np.broadcast_arrays(rate, service, *whole(servers=servers))
+    share = np.asarray(rate * service / c)
+    stable(share)
+    blocked = erlang_b(rate * service, c)
+    return np.asarray(blocked / (1 - share * (1 - blocked)))
+
+
+def deterministic_cycle(demands: Sequence[float], population: int, servers: Sequence[int] | None = None) -> float:
+    """Return the customers a second of a closed cycle of constant services: min(N / sum s, min c / s).
+
+    Nobody waits once the bottleneck has spread them: the cycle reaches its asymptotic bound (Muntz and Wong, 1974).
+    """
+    (each,) = numbers(demands=demands)
+    (count,) = whole(servers=np.ones(len(each), int) if servers is None else servers)
+    with np.errstate(divide="ignore"):
+        return float(min(population / each.sum(), (count / each).min()))

@@ -1,0 +1,126 @@
+"""Where packets are in a solved queueing network: who waits at which station, and for whom.
+
+    waiting_k = (Q_k - X D_k) / X          Q_k mean number at k, X throughput, D_k seconds without contention
+    a group   inside are min(j, limit) of the j there (Little: their time); the others wait for a place; of these, the
+              share is held up that those inside wait themselves
+
+Q_k and the chances of j at a group are those of the network's own recursion (queueing/residual.py), averaged over how
+many packets are there. What the recursion leaves over (a rate below it because of forked work, variability behind a
+receive buffer) stretches all waits alike, so that parts add up to the latency.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from npexplore.machine.sections import Chain
+from npexplore.machine.under_load import UnderLoad
+from npexplore.rows.server import Server, place_of
+from npexplore.solve.breakdown import Breakdown, Part
+
+if TYPE_CHECKING:
+    from npexplore.solve.levels import Levels
+    from npexplore.solve.pools_in_turn import Stay
+    from npexplore.solve.queueing.inputs import Floats
+
+Waits = dict[str, tuple[float, float]]  # by resource, the number of packets that wait in line, and of those held up
+
+
+def alone(found: UnderLoad) -> Breakdown:
+    """Return where the time of a packet goes that meets nobody."""
+    return _broken(found.demands.way, {}, found.servers, found.demands.latency)
+
+
+def under_contention(found: UnderLoad, stays: Sequence[Stay], latency_s: float, bottleneck: str) -> Breakdown:
+    """Return where the time of a packet goes in solved networks of one point; bottleneck: what has waits unknown."""
+    seconds: Waits = {}
+    for stay in stays:
+        extra = max(float(stay.seconds[0] - stay.levels.batch.latency[0]), 0.0)
+        waits = _waits_of(stay)
+        total = sum(sum(wait) for wait in waits.values())
+        if total <= 0:
+            waits, total = {bottleneck: (1.0, 0.0)}, 1.0
+        for name, (waiting, held) in waits.items():
+            before = seconds.get(name, (0.0, 0.0))
+            seconds[name] = before[0] + waiting * extra / total, before[1] + held * extra / total
+    return _broken(found.demands.way, seconds, found.servers, latency_s)
+
+
+def of_waits(found: UnderLoad, waits: Waits, latency_s: float) -> Breakdown:
+    """Return a latency with waits by resource, in any unit: what a packet alone does not take is waiting."""
+    return _broken(found.demands.way, waits, found.servers, latency_s)
+
+
+def _broken(way: Mapping[str, float], waits: Waits, servers: Mapping[str, Server], latency_s: float) -> Breakdown:
+    """Return parts that add up to a latency, waits stretched as far as it takes."""
+    alone_s, total = sum(way.values()), sum(sum(wait) for wait in waits.values())
+    shorter = 1.0 if latency_s >= alone_s and (total > 0 or not alone_s) else latency_s / alone_s
+    left = latency_s - alone_s * shorter
+    longer = left / total if total > 0 else 0.0
+    rows: dict[str, list[float]] = {}
+
+    def row(name: str) -> list[float]:
+        server = servers.get(name)
+        return rows.setdefault(name if server is None else place_of(server), [0.0, 0.0, 0.0])
+
+    for name, seconds in way.items():
+        row(name)[0] += float(seconds) * shorter
+    for name, wait in waits.items():
+        for kind, amount in enumerate(wait, start=1):
+            row(name)[kind] += max(float(amount * longer), 0.0)
+    return Breakdown.of((Part(name, *times) for name, times in rows.items()), latency_s)
+
+
+def _waits_of(stay: Stay) -> Waits:
+    """Return who waits in a pool's network, and in front of it for one of its threads."""
+    threads = stay.levels.customers
+    chances = stay.chances()
+    inside = np.append(chances[:threads], chances[threads:].sum())
+    waits = waits_inside(stay.levels, (), inside)
+    beyond = float(chances[threads:] @ np.arange(len(chances) - threads))
+    if beyond > 0:
+        waits[stay.name] = beyond, 0.0
+    return waits
+
+
+def waits_inside(levels: Levels, chain: Chain, chances: Floats) -> Waits:
+    """Return the mean numbers that wait under these holds, with chances (n + 1,) of 0..n packets there."""
+    if len(chances) < 2 or not chances[1:].any():
+        return {}
+    stations, kept = levels.numbers(chain, len(chances) - 1)
+    rate = sum(chance * float(one.throughput[0]) for chance, one in zip(chances[1:], kept, strict=True))
+    there: dict[str, float] = {}
+    waits: Waits = {}
+    for k, station in enumerate(stations):
+        name = station.name.partition("[")[0]
+        number = sum(chance * float(one.queue_length[0, k]) for chance, one in zip(chances[1:], kept, strict=True))
+        if not levels.holds_others((*chain, name)):
+            there[name] = there.get(name, 0.0) + number
+            continue
+        if k in kept[0].chances:
+            here = np.zeros(len(chances))
+            here[0] = chances[0]
+            for n, (chance, one) in enumerate(zip(chances[1:], kept, strict=True), start=1):
+                here[: n + 1] += chance * one.chances[k][:, 0]
+        else:
+            busy = min(rate * float(station.seconds[0]), 1.0)
+            here = np.array([1.0 - busy, busy])
+        counts = levels.admitted(name, len(here) - 1)
+        admitted, whole = np.zeros(int(np.ceil(counts.max())) + 1), np.floor(counts).astype(np.int64)
+        np.add.at(admitted, whole, here * (1.0 - (counts - whole)))
+        np.add.at(admitted, np.minimum(whole + 1, len(admitted) - 1), here * (counts - whole))
+        inner = waits_inside(levels, (*chain, name), admitted)
+        for other, (waiting, held) in inner.items():
+            before = waits.get(other, (0.0, 0.0))
+            waits[other] = before[0] + waiting, before[1] + held
+        inside = float(admitted @ np.arange(len(admitted)))
+        outside = max(number - inside, 0.0)
+        held_up = min(sum(sum(wait) for wait in inner.values()) / inside, 1.0) if inside > 0 else 0.0
+        waits[name] = outside * (1.0 - held_up), outside * held_up
+    alone_s = levels.inside(chain)
+    for name, number in there.items():
+        waits[name] = max(number - rate * float(alone_s.get(name, np.zeros(1))[0]), 0.0), 0.0
+    return waits
