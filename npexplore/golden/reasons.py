@@ -83,11 +83,16 @@ class Reason(IntEnum):
     LABEL_ALERT = 55, "a router alert label: for the router itself", "RFC 3032 section 2.1"
     LABEL_UPSTREAM = 56, "a label of the sender's own space (type 0x8848)", "RFC 5332 section 4"
     JUMBOGRAM = 57, "hop-by-hop options behind a payload length of 0: longer than any link", "RFC 2675 section 3"
+    SOURCE_ROUTE_REFUSED = 58, "source routes are switched off", "RFC 1812 section 5.3.13.4"
+    UNKNOWN_VLAN = 59, "no interface is in the frame's VLAN", "IEEE 802.1Q clause 9.6, RFC 1812 section 3"
+    JUMBO_WRONG = 60, "a jumbo payload option in a packet that is none", "RFC 2675 section 3"
+    ARP = 61, "a message of address resolution, which was heard", "RFC 826 section Packet Reception"
+    AWAITS_NEIGHBOUR = 62, "waits until its next hop has told its MAC address, or does not", "RFC 1122 section 2.3.2.2"
 
 
 _BY_CODE = {int(reason): reason for reason in Reason}
 
 
 def by_code(code: int) -> Reason:
-    """Return the reason with a code; raises KeyError for one that there is not."""
+    """Return the reason with a code; raises KeyError for an unknown code."""
     return _BY_CODE[code]

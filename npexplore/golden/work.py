@@ -20,6 +20,7 @@ Counts = Mapping[str, NDArray[np.int64]]
 
 # alu: add, subtract, logic, shift, compare; find_first_set: the number of the lowest bit that is set
 INSTRUCTIONS = ("alu", "branch", "find_first_set", "multiply", "divide")
+UNTOLD = -1  # which word of its table an access begins with
 MEMORY = "memory"  # the instruction that issues an access; one for each access
 _COUNTS = ("_reads", "_read_words", "_writes", "_write_words")
 
@@ -37,12 +38,16 @@ class Work:
     """What was done for one packet; `+` puts the work of two functions behind each other.
 
     instructions: times per class of INSTRUCTIONS; those that issue accesses (`memory`) are counted from the accesses.
+    places: the number of each access's first word in its table, UNTOLD where a function does not tell.
     """
 
     accesses: tuple[Access, ...] = ()
     instructions: Mapping[str, int] = field(default_factory=dict)
+    places: tuple[int, ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
+        if not self.places:
+            object.__setattr__(self, "places", (UNTOLD,) * len(self.accesses))
         for access in self.accesses:
             if access.words < 1:
                 raise InputError(f"words of an access to table {access.table!r} must be at least 1, got {access.words}")
@@ -53,12 +58,13 @@ class Work:
     def __add__(self, other: "Work") -> "Work":
         names = dict.fromkeys([*self.instructions, *other.instructions])
         both = {name: self.instructions.get(name, 0) + other.instructions.get(name, 0) for name in names}
-        return Work(self.accesses + other.accesses, both)
+        return Work(self.accesses + other.accesses, both, self.places + other.places)
 
     @classmethod
     def of_reads(cls, reads: Iterable[Read], words: int = 1) -> "Work":
         """Return the work of a lookup that reports its reads (`Lpm.reads`), `words` words of memory each."""
-        return cls(tuple(Access(read.table, words) for read in reads))
+        told = tuple(reads)
+        return cls(tuple(Access(read.table, words) for read in told), {}, tuple(read.word for read in told))
 
     def words(self, *tables: str) -> int:
         """Return how many words were moved from and to these tables; all tables, if none is named."""
@@ -79,15 +85,18 @@ class Meter:
 
     def __init__(self) -> None:
         self._accesses: list[Access] = []
+        self._places: list[int] = []
         self._instructions: dict[str, int] = {}
 
-    def read(self, table: str, words: int = 1) -> None:
-        """Count one access that reads so many consecutive words."""
+    def read(self, table: str, words: int = 1, at: int = UNTOLD) -> None:
+        """Count one access that reads so many consecutive words, the first of which has the number `at`."""
         self._accesses.append(Access(table, words))
+        self._places.append(at)
 
-    def write(self, table: str, words: int = 1) -> None:
-        """Count one access that writes so many consecutive words."""
+    def write(self, table: str, words: int = 1, at: int = UNTOLD) -> None:
+        """Count one access that writes so many consecutive words, the first of which has the number `at`."""
         self._accesses.append(Access(table, words, True))
+        self._places.append(at)
 
     def do(self, **instructions: int) -> None:
         """Count instructions by class: `meter.do(alu=2, branch=1)`."""
@@ -97,7 +106,7 @@ class Meter:
     @property
     def work(self) -> Work:
         """Everything counted so far; raises UnknownNameError for a class that INSTRUCTIONS does not have."""
-        return Work(tuple(self._accesses), dict(self._instructions))
+        return Work(tuple(self._accesses), dict(self._instructions), tuple(self._places))
 
 
 @dataclass(frozen=True, eq=False)

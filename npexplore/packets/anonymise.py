@@ -24,13 +24,14 @@ class Anonymiser:
         self._box = kernels.aes_tables()
         self._keys = kernels.aes_expand(np.frombuffer(key[:16], np.uint8), self._box)
         self._pad = kernels.aes_encrypt(np.frombuffer(key[16:], np.uint8), self._keys, self._box)
-        self._known: dict[int, tuple[Bytes, Bytes]] = {}
 
     def images(self, addresses: Bytes) -> Bytes:
         """Return the images of addresses, uint8 (n, 4) or (n, 16); each distinct one is computed once."""
         size = addresses.shape[1]
-        unique, inverse = np.unique(addresses, axis=0, return_inverse=True)
-        new = kernels.anonymise(np.ascontiguousarray(unique), 8 * size, self._pad, self._keys, self._box)
+        whole = np.ascontiguousarray(addresses).view("u4" if size == 4 else f"S{size}").reshape(-1)  # sorts fast
+        unique, inverse = np.unique(whole, return_inverse=True)
+        rows = unique.view(np.uint8).reshape(-1, size)
+        new = kernels.anonymise(rows, 8 * size, self._pad, self._keys, self._box)
         return np.asarray(new[inverse.reshape(-1)], dtype=np.uint8)
 
     def apply(self, data: Bytes, base: int, table: PacketTable, kept: NDArray[np.int64]) -> None:

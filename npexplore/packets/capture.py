@@ -8,14 +8,18 @@ from typing import TYPE_CHECKING, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from npexplore.errors import one_of
-from npexplore.packets.columns import PacketTable, TableBuilder
+from npexplore.errors import one_of, shown
+from npexplore.packets.columns import STORED, PacketTable, TableBuilder
+from npexplore.packets.files import Files, open_captures
 from npexplore.packets.links import link_format
+from npexplore.packets.memory import check_fits
 from npexplore.packets.pcapng import Interface
-from npexplore.packets.scan import CaptureScan, Damage
+from npexplore.packets.scan import Damage
 
 if TYPE_CHECKING:
     import pandas as pd
+
+ROW_BYTES = sum(np.dtype(kind).itemsize for kind in STORED.values())
 
 
 @dataclass(frozen=True)
@@ -105,14 +109,19 @@ class Capture:
         return f"<table>{''.join(rows)}</table>"
 
 
-def read_capture(path: str | Path | BinaryIO, *, workers: int = 1) -> Capture:
+def read_capture(path: Files | BinaryIO, *, workers: int = 1) -> Capture:
     """Read a whole capture into memory: pcap (every magic), pcapng or ERF, plain, gzip or zstd; `-` is standard input.
 
+    path: a file, or several (a list, a folder, a pattern as `*.pcap`), whose packets come one file after the other.
+
     Takes 62 bytes of memory a packet. A damaged file gives the packets before the damage, and says so in `.damage`.
-    Raises InputError if there is no such file or it is no capture.
+    Raises InputError if there is no such file, it is no capture, or (as soon as that can be seen) it does not fit.
     """
-    scan = CaptureScan(path, workers=workers)
+    scan = open_captures(path, workers=workers)
     builder = TableBuilder()
-    for part in scan:
+    for k, part in enumerate(scan):
+        if k == 0 and scan.share_read:
+            expected = part.rows / scan.share_read * ROW_BYTES
+            check_fits(expected, f"{shown(scan.path)}: the whole capture", "trace stats and trace convert do with less")
         builder.append(part, scan.share_read)
-    return Capture(scan.path, scan.format, tuple(scan.interfaces), builder.finish(scan.link_types), scan.damage)
+    return Capture(shown(scan.path), scan.format, tuple(scan.interfaces), builder.finish(scan.link_types), scan.damage)

@@ -6,7 +6,8 @@ The file's metadata under `npexplore` says where the packets came from: file, fo
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -16,11 +17,13 @@ from numpy.typing import NDArray
 
 from npexplore import __version__
 from npexplore._kernels.capture_records import NO_TIME
+from npexplore.errors import shown
 from npexplore.packets.columns import STORED, PacketTable
+from npexplore.packets.files import Files, Scan, open_captures, paths_of
 from npexplore.packets.filters import select
 from npexplore.packets.links import link_format
 from npexplore.packets.output import replacing
-from npexplore.packets.scan import CaptureScan, Damage
+from npexplore.packets.scan import Damage
 
 GROUP_PACKETS = 1 << 18
 WINDOW_PACKETS = 1 << 19
@@ -39,24 +42,30 @@ FLAGS = (
 
 
 def convert(
-    source: str | Path, target: str | Path, *, where: str | None = None, workers: int = 1
+    source: Files | Scan,
+    target: str | Path,
+    *,
+    where: str | None = None,
+    workers: int = 1,
+    told: Callable[[Iterable[Any]], Iterable[Any]] = iter,
 ) -> tuple[int, Damage | None]:
     """Write a capture as Parquet; return the number of rows and the damage of the source.
 
-    where: a filter (npexplore.packets.filters). Rows are in order of time within a window (TimeOrder), and each row
-    group holds up to 2^18 packets with its least and greatest time in the statistics, so that engines skip what they do
-    not need. Memory does not grow with the file. Raises InputError for unreadable input.
+    source: a file, several as one, or what `open_captures` returned for them. where: a filter
+    (npexplore.packets.filters); told: may wrap what is read in a progress bar. Rows are in order of time within a
+    window (TimeOrder), and each row group holds up to 2^18 packets with its least and greatest time in the statistics,
+    so that engines skip what they do not need. Memory does not grow with the file. Raises InputError for unreadable
+    input.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     rows = 0
-    with replacing(source, target) as path:
-        scan = CaptureScan(source, workers=workers)
+    with closing(open_captures(source, workers=workers)) as scan, replacing(paths_of(scan), target) as path:
         schema = _arrow(PacketTable.empty(scan.link_types)).schema
-        with pq.ParquetWriter(path, schema, compression="zstd") as writer:
+        with path.open("wb") as file, pq.ParquetWriter(file, schema, compression="zstd") as writer:
             order = TimeOrder(writer.write_table, GROUP_PACKETS, WINDOW_PACKETS)
-            for table in scan:
+            for table in told(scan):
                 part = _arrow(table)
                 if where:
                     part = part.filter(pa.array(select(table, where)))
@@ -121,11 +130,11 @@ class TimeOrder:
         self._tables, self._times, self._held = [table.slice(start)], [times[start:]], len(times) - start
 
 
-def _origin(scan: CaptureScan, where: str | None) -> dict[str, Any]:
+def _origin(scan: Scan, where: str | None) -> dict[str, Any]:
     interfaces = [asdict(i) | {"link_type_name": link_format(i.link_type).name} for i in scan.interfaces]
     return {
         "version": __version__,
-        "file": scan.path,
+        "file": shown(scan.path),
         "format": scan.format,
         "where": where,
         "interfaces": interfaces,

@@ -7,17 +7,18 @@ Framing is sequential; decoding one chunk does not depend on another, so several
 
 import struct
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from npexplore._kernels import capture_records as records
 from npexplore.errors import InputError
+from npexplore.jit import load_arrays
 from npexplore.packets import erf, pcap, pcapng
 from npexplore.packets.columns import RECORD_COLUMNS, PacketTable
 from npexplore.packets.decode import decode
@@ -25,6 +26,8 @@ from npexplore.packets.links import link_format, link_rows
 from npexplore.packets.pcapng import Interface
 from npexplore.packets.source import Source
 
+T = TypeVar("T")
+Work = Callable[[PacketTable, NDArray[np.uint8], int], T]
 CHUNK_PACKETS = 1 << 15
 MAX_INTERFACES = 1 << 16
 
@@ -49,6 +52,7 @@ class CaptureScan:
     """
 
     def __init__(self, path: str | Path | BinaryIO, *, workers: int = 1, chunk_packets: int = CHUNK_PACKETS) -> None:
+        load_arrays()  # half of what a first call of a kernel would take
         self.damage: Damage | None = None
         self.interfaces: list[Interface] = []
         self._workers = workers
@@ -71,34 +75,54 @@ class CaptureScan:
         return self._source.data, self._source.base
 
     @property
+    def bytes_read(self) -> int:
+        """Bytes that have been read of the file, compressed ones if it is compressed."""
+        return min(self._source.taken, self.bytes_total) if self.bytes_total else self._source.taken
+
+    @property
+    def bytes_total(self) -> int:
+        """Bytes of the file, 0 where that is unknown (a pipe, a file object)."""
+        return self._source.size
+
+    @property
     def share_read(self) -> float:
-        """Part of the input that has been read, 0 where its size is unknown (a pipe, a compressed file)."""
-        return min(1.0, self._source.offset / self._source.size) if self._source.size else 0.0
+        """Part of the input that has been read, 0 where its size is unknown."""
+        return self.bytes_read / self.bytes_total if self.bytes_total else 0.0
 
     def close(self) -> None:
         """Close the file; reading to the end does it too."""
         self._source.close()
 
     def __iter__(self) -> Iterator[PacketTable]:
+        for table, _ in self.each(lambda table, data, base: None):
+            yield table
+
+    def each(self, work: Work[T]) -> Iterator[tuple[PacketTable, T]]:
+        """Yield each table with what `work(table, data, base)` returns; it may change its packets' bytes.
+
+        data[position - base:] holds the bytes of the table's packets. With workers > 1 the work is done in threads.
+        """
         chunks = self._erf_chunks() if self._erf else self._pcap_chunks() if self._pcap else self._pcapng_chunks()
+
+        def one(data: Any, base: int, *records: Any) -> tuple[PacketTable, T]:
+            table = decode(data, base, *records)
+            return table, work(table, data, base)
+
         try:
             if self._workers <= 1:
                 for chunk in chunks:
-                    yield decode(*chunk)
-            else:
-                yield from self._in_threads(chunks)
+                    yield one(*chunk)
+                return
+            waiting: deque[Future[tuple[PacketTable, T]]] = deque()
+            with ThreadPoolExecutor(self._workers) as pool:
+                for chunk in chunks:
+                    waiting.append(pool.submit(one, *chunk))
+                    if len(waiting) > 2 * self._workers:
+                        yield waiting.popleft().result()
+                while waiting:
+                    yield waiting.popleft().result()
         finally:
             self._source.close()
-
-    def _in_threads(self, chunks: Iterator[tuple[Any, ...]]) -> Iterator[PacketTable]:
-        waiting: deque[Future[PacketTable]] = deque()
-        with ThreadPoolExecutor(self._workers) as pool:
-            for chunk in chunks:
-                waiting.append(pool.submit(decode, *chunk))
-                if len(waiting) > 2 * self._workers:
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
 
     def _recognise(self) -> str:
         source = self._source

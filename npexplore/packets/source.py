@@ -3,6 +3,7 @@
 Memory is bounded by what has arrived, never by what a length field claims.
 """
 
+import os
 import sys
 import zlib
 from collections.abc import Callable
@@ -13,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from npexplore.errors import InputError
+from npexplore.paths import capture
 
 BLOCK_BYTES = 1 << 21
 PIECE_BYTES = 1 << 16
@@ -38,6 +40,7 @@ class _Compressed:
         self._read = read
         self._input = first
         self._output = memoryview(b"")
+        self.taken = len(first)  # compressed bytes
         self.kind = kind
         self.damage: str | None = None
         self._piece = 8192 if kind == "gzip" else 1024
@@ -66,6 +69,7 @@ class _Compressed:
             return False
         if not self._input:
             self._input = self._read(PIECE_BYTES)
+            self.taken += len(self._input)
             if not self._input:
                 if not self._between:
                     self.damage = f"the {self.kind} stream ends before its end mark"
@@ -92,9 +96,10 @@ class Source:
     """A window `data[start:end]` on a capture's bytes; `base` is the offset of data[0] in the (decompressed) file."""
 
     def __init__(self, path: "str | Path | BinaryIO", *, block_bytes: int = BLOCK_BYTES) -> None:
+        path = capture(path) if isinstance(path, str) else path
         self.name = str(path) if isinstance(path, str | Path) else str(getattr(path, "name", "<stream>"))
         self.compression: str | None = None
-        self.size = 0  # of an uncompressed regular file, else 0
+        self.size = 0  # of a regular file as it is on disk, else 0
         self.start = self.end = self.base = 0
         self.keep = False  # True: never overwrite bytes handed out, take a new array instead
         self._block = block_bytes
@@ -118,13 +123,18 @@ class Source:
             self.data[: len(first)] = np.frombuffer(first, np.uint8)
             self.end = len(first)
             self._readinto = self._file.readinto
-            if self._owned:
-                self.size = Path(self.name).stat().st_size
+        if self._owned:
+            self.size = os.fstat(self._file.fileno()).st_size
 
     @property
     def damage(self) -> str | None:
         """What was wrong with the compression, once the end was reached."""
         return self._compressed.damage if self._compressed else None
+
+    @property
+    def taken(self) -> int:
+        """Bytes of the file on disk that were consumed."""
+        return self._compressed.taken if self._compressed else self.offset
 
     @property
     def offset(self) -> int:

@@ -1,7 +1,8 @@
 """Write captures, pcap (microseconds or nanoseconds) or pcapng: packets read (filtered, cut, anonymised) or made."""
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -14,10 +15,11 @@ from npexplore.errors import InputError, one_of
 from npexplore.packets.anonymise import Anonymiser
 from npexplore.packets.columns import PacketTable
 from npexplore.packets.erf import OWN_LINK_TYPES
+from npexplore.packets.files import Files, Scan, open_captures, paths_of
 from npexplore.packets.filters import select
 from npexplore.packets.links import link_format
 from npexplore.packets.output import replacing
-from npexplore.packets.scan import CaptureScan, Damage
+from npexplore.packets.scan import Damage
 
 FORMATS = ("pcap", "pcap-ns", "pcapng")
 _MAGIC = {"pcap": 0xA1B2C3D4, "pcap-ns": 0xA1B23C4D}
@@ -94,7 +96,7 @@ class CaptureWriter:
 
 
 def rewrite(
-    source: str | Path,
+    source: Files | Scan,
     target: str | Path,
     *,
     form: str = "pcap-ns",
@@ -102,27 +104,37 @@ def rewrite(
     snaplen: int | None = None,
     key: bytes | None = None,
     keep_payload: bool = False,
+    workers: int = 1,
+    told: Callable[[Iterable[Any]], Iterable[Any]] = iter,
 ) -> tuple[int, Damage | None]:
     """Copy a capture's packets to another file; return how many were written, and the damage of the source.
 
-    where: a filter (npexplore.packets.filters); snaplen: the most bytes kept of a packet, original lengths stay;
-    key: 32 bytes, anonymises addresses and (unless keep_payload) cuts what lies behind the transport header. Memory
-    does not grow with the file. Raises InputError for unreadable input or a filter that is not understood.
+    source: a file, several as one, or what `open_captures` returned for them; where: a filter
+    (npexplore.packets.filters); snaplen: the most bytes kept of a packet, original lengths stay; key: 32 bytes,
+    anonymises addresses and (unless keep_payload) cuts what lies behind the transport header; workers: threads that
+    decode and anonymise, to the same file; told: may wrap what is read in a progress bar. Memory does not grow with
+    the file. Raises InputError for unreadable input or a filter that is not understood.
     """
     anonymiser = Anonymiser(key) if key is not None else None
     written = 0
-    with replacing(source, target) as part, CaptureWriter(part, form) as writer:
-        scan = CaptureScan(source)
-        for table in scan:
-            data, base = scan.window
+
+    def work(table: PacketTable, data: NDArray[np.uint8], base: int) -> tuple[NDArray[np.uint8], int]:
+        if anonymiser:
+            anonymiser.apply(data, base, table, table["captured"].astype(np.int64))
+        return data, base
+
+    with (
+        closing(open_captures(source, workers=workers)) as scan,
+        replacing(paths_of(scan), target) as part,
+        CaptureWriter(part, form) as writer,
+    ):
+        for table, (data, base) in told(scan.each(work)):
             rows = np.flatnonzero(select(table, where)) if where else np.arange(table.rows)
             kept = table["captured"].astype(np.int64)
             if snaplen is not None:
                 kept = np.minimum(kept, snaplen)
-            if anonymiser:
-                anonymiser.apply(data, base, table, table["captured"].astype(np.int64))
-                if not keep_payload:
-                    kept = np.minimum(kept, _header_bytes(table))
+            if anonymiser and not keep_payload:
+                kept = np.minimum(kept, _header_bytes(table))
             writer.write(data, base, table, rows, kept)
             written += len(rows)
     return written, scan.damage

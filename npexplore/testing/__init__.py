@@ -10,11 +10,15 @@ from npexplore.names import on_demand
 if TYPE_CHECKING:
     from npexplore.testing.bench import Bench as Bench
     from npexplore.testing.captures import check_captures as check_captures
-    from npexplore.testing.captures import run_captures as run_captures
-    from npexplore.testing.oracles import CounterexampleError as CounterexampleError
+    from npexplore.testing.captures import examine_captures as examine_captures
+    from npexplore.testing.conformance import Conformance as Conformance
+    from npexplore.testing.examining import examine_router as examine_router
+    from npexplore.testing.exports import write_captures as write_captures
+    from npexplore.testing.exports import write_tests as write_tests
+    from npexplore.testing.links import LinkRouter as LinkRouter
     from npexplore.testing.oracles import check_lookup as check_lookup
     from npexplore.testing.oracles import check_router as check_router
-    from npexplore.testing.oracles import compare as compare
+    from npexplore.testing.programs import run_captures as run_captures
     from npexplore.testing.routers import arrival_times as arrival_times
     from npexplore.testing.routers import frames as frames
     from npexplore.testing.routers import router_configurations as router_configurations
@@ -35,11 +39,15 @@ if TYPE_CHECKING:
     from npexplore.testing.strategies6 import prefixes6 as prefixes6
     from npexplore.testing.strategies6 import routing_tables6 as routing_tables6
     from npexplore.testing.strategies6 import updates6 as updates6
+    from npexplore.testing.verdicts import CounterexampleError as CounterexampleError
+    from npexplore.testing.verdicts import compare as compare
 
 # public name -> the module that holds it
 _HOMES = {
     "Bench": "npexplore.testing.bench",
-    "CounterexampleError": "npexplore.testing.oracles",
+    "Conformance": "npexplore.testing.conformance",
+    "CounterexampleError": "npexplore.testing.verdicts",
+    "LinkRouter": "npexplore.testing.links",
     "addresses": "npexplore.testing.strategies",
     "addresses6": "npexplore.testing.strategies6",
     "addresses_near": "npexplore.testing.strategies",
@@ -48,7 +56,9 @@ _HOMES = {
     "check_captures": "npexplore.testing.captures",
     "check_lookup": "npexplore.testing.oracles",
     "check_router": "npexplore.testing.oracles",
-    "compare": "npexplore.testing.oracles",
+    "compare": "npexplore.testing.verdicts",
+    "examine_captures": "npexplore.testing.captures",
+    "examine_router": "npexplore.testing.examining",
     "frames": "npexplore.testing.routers",
     "headers_near": "npexplore.testing.rule_strategies",
     "ip_options": "npexplore.testing.strategies",
@@ -62,9 +72,11 @@ _HOMES = {
     "routing_tables6": "npexplore.testing.strategies6",
     "rule_sets": "npexplore.testing.rule_strategies",
     "rules": "npexplore.testing.rule_strategies",
-    "run_captures": "npexplore.testing.captures",
+    "run_captures": "npexplore.testing.programs",
     "updates": "npexplore.testing.strategies",
     "updates6": "npexplore.testing.strategies6",
+    "write_captures": "npexplore.testing.exports",
+    "write_tests": "npexplore.testing.exports",
 }
 
 __all__ = [*_HOMES]

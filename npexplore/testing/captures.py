@@ -1,17 +1,15 @@
-"""A router that is a program: captures in, captures out, as `npexplore route` has them; and its oracle.
+"""The oracle of a router that is a program over captures: one difference, or all of them clustered with the table.
 
 check_captures(["./my_router", "router.toml", "--in={port}={file}", "--out={out}"], "router.toml")
 """
 
 from __future__ import annotations
 
-import subprocess
 from bisect import bisect_left
 from collections.abc import Sequence
+from functools import partial
+from itertools import islice
 from pathlib import Path
-from tempfile import TemporaryDirectory
-
-from hypothesis import given
 
 from npexplore.errors import InputError
 from npexplore.golden.compare.difference import Difference, first_difference
@@ -19,71 +17,57 @@ from npexplore.golden.router.configuration import Router
 from npexplore.golden.router.forward import Forwarder
 from npexplore.golden.router.rules import Profile
 from npexplore.golden.router.walk import Outcome
-from npexplore.packets.frames import read_frames, write_frames
-from npexplore.testing.oracles import CounterexampleError, as_router, compare, example_settings
-from npexplore.testing.routers import frames as frames_for
+from npexplore.testing.bench import Bench
+from npexplore.testing.conformance import Conformance, Failure
+from npexplore.testing.drawing import as_router, cases_for
+from npexplore.testing.probes import numbered, probes
+from npexplore.testing.programs import GAP_NS, run_captures, running
+from npexplore.testing.shrinking import shrink_all
+from npexplore.testing.verdicts import CounterexampleError, compare, shown
 
-GAP_NS = 1000
-ENDINGS = (".pcap", ".pcapng")
-
-
-def run_captures(
-    command: Sequence[str], router: Router, frames: Sequence[tuple[int, bytes]], *, timeout_s: float = 60
-) -> list[tuple[int, bytes]]:
-    """Run a program on frames, (port, frame) in order of time; return what it sent, in order port by port.
-
-    A word of the command that has {file} in it is repeated for each port that gets frames, {port} being its name, and
-    {out} is the folder where the program writes PORT.pcap or PORT.pcapng. Frames come 1 us apart. Raises InputError if
-    the program cannot be run, fails or takes too long.
-    """
-    with TemporaryDirectory() as folder:
-        out = Path(folder) / "out"
-        out.mkdir()
-        files = {}
-        for port in router.ports:
-            rows = [k for k, (number, _) in enumerate(frames) if number == port.number]
-            if rows:
-                files[port.name] = Path(folder) / f"{port.name}.pcap"
-                write_frames(files[port.name], [frames[k][1] for k in rows], [k * GAP_NS for k in rows])
-        words = []
-        for word in command:
-            inputs = files.items() if "{file}" in word else [("", Path())]
-            for name, file in inputs:
-                word_here = word.replace("{port}", name).replace("{file}", str(file))
-                words.append(word_here.replace("{out}", str(out)))
-        _run(words, timeout_s)
-        return [
-            (port.number, frame)
-            for port in router.ports
-            for ending in ENDINGS
-            if (path := out / f"{port.name}{ending}").exists()
-            for _, frame in read_frames(path)
-        ]
+Frames = Sequence[tuple[int, bytes]]
 
 
-def _run(words: list[str], timeout_s: float) -> None:
-    try:
-        done = subprocess.run(words, capture_output=True, text=True, timeout=timeout_s, check=False)
-    except OSError as error:
-        raise InputError(f"{words[0]} cannot be run: {error.strerror}") from None
-    except subprocess.TimeoutExpired:
-        raise InputError(f"{words[0]} must be done within {timeout_s} s, it is not") from None
-    if done.returncode:
-        said = (done.stderr or done.stdout).strip().splitlines()
-        raise InputError(f"{words[0]} must return 0, got {done.returncode}: {said[-1] if said else 'no message'}")
+class _Program:
+    """A program and how long it may run; what goes wrong is told with the frame that it needs."""
 
+    def __init__(self, command: Sequence[str], router: Router, profile: Profile | str | None, timeout_s: float) -> None:
+        self.command, self.router, self.profile = command, router, profile
+        self._run = partial(run_captures, command, router, timeout_s=timeout_s)
 
-def cases_for(router: Router, count: int) -> list[tuple[int, bytes]]:
-    """Return so many frames that try a router, the same ones each time."""
-    found: list[tuple[int, bytes]] = []
+    def outcomes(self, frames: Frames) -> list[Outcome]:
+        golden = Forwarder(self.router, profile=self.profile)
+        return [golden.forward(port, frame, k * GAP_NS) for k, (port, frame) in enumerate(frames)]
 
-    @example_settings(count)
-    @given(frames_for(router))
-    def collect(case: tuple[int, bytes]) -> None:
-        found.append(case)
+    def run(self, frames: Frames) -> list[tuple[int, bytes]]:
+        """Run it; raises InputError that names the first frame without which it goes well."""
+        try:
+            sent = self._run(frames)
+        except InputError as error:
+            raise InputError(f"{error}; {self._blamed(frames)}") from None
+        first = next((k for k, outcome in enumerate(self.outcomes(frames)) if outcome.sent), None)
+        if not sent and first is not None and len(frames) > 1:
+            raise InputError(
+                f"{running(self.command)} must write what it sends, wrote no frame at all; the first that makes it "
+                f"send one came by port {self.router.ports[frames[first][0]].name}: {shown(frames[first][1])}"
+            )
+        return sent
 
-    collect()
-    return found[:count]
+    def _blamed(self, frames: Frames) -> str:
+        """Find the frame that it fails at: the last one of the shortest beginning that it fails on."""
+        if self._fails([]):
+            return "it does so without any frame"
+        last = bisect_left(range(len(frames)), True, key=lambda k: self._fails(frames[: k + 1]))
+        port, frame = frames[min(last, len(frames) - 1)]
+        alone = "on its own" if self._fails([(port, frame)]) else f"after {last} others"
+        return f"it got, {alone}, by port {self.router.ports[port].name}: {shown(frame)}"
+
+    def _fails(self, frames: Frames) -> bool:
+        try:
+            self._run(frames)
+        except InputError:
+            return True
+        return False
 
 
 def check_captures(
@@ -93,19 +77,23 @@ def check_captures(
     profile: Profile | str | None = None,
     count: int = 1000,
     timeout_s: float = 60,
+    failures: int = 1,
 ) -> None:
     """Compare a program, run as by `run_captures`, with the golden router on `count` frames.
 
     Raises CounterexampleError. If the frame from which on runs differ does so on its own, it names that frame; else the
-    whole run.
+    whole run. failures: more than one goes on to so many and raises them clustered, as `examine_captures` finds them.
     """
+    if failures > 1:
+        options = {"profile": profile, "count": count, "timeout_s": timeout_s, "failures": failures}
+        examine_captures(command, router, **options).raise_if_failed()  # type: ignore[arg-type]
+        return
     configuration = as_router(router)
     cases = cases_for(configuration, count)
+    program = _Program(command, configuration, profile, timeout_s)
 
-    def differs(frames: Sequence[tuple[int, bytes]]) -> Difference | None:
-        golden = Forwarder(configuration, profile=profile)
-        outcomes = [golden.forward(port, frame, k * GAP_NS) for k, (port, frame) in enumerate(frames)]
-        return _difference(frames, outcomes, run_captures(command, configuration, frames, timeout_s=timeout_s))
+    def differs(frames: Frames) -> Difference | None:
+        return _difference(frames, program.outcomes(frames), program.run(frames))
 
     difference = differs(cases)
     if difference is None:
@@ -113,14 +101,53 @@ def check_captures(
     # What is sent for the first frames is the begin of what is sent for all: from some frame on, every run differs.
     last = bisect_left(range(len(cases)), True, key=lambda k: differs(cases[: k + 1]) is not None)
     port, frame = cases[min(last, len(cases) - 1)]
-    alone = run_captures(command, configuration, [(port, frame)], timeout_s=timeout_s)
-    compare(alone, Forwarder(configuration, profile=profile).forward(port, frame), port=port, frame=frame)
+    alone = program.run([(port, frame)])
+    compare(alone, program.outcomes([(port, frame)])[0], port=port, frame=frame)
     raise CounterexampleError(difference, f"{difference}\n  in a run of {len(cases)} frames; alone no frame differs")
 
 
-def _difference(
-    cases: Sequence[tuple[int, bytes]], outcomes: Sequence[Outcome], got: list[tuple[int, bytes]]
-) -> Difference | None:
+def _difference(cases: Frames, outcomes: Sequence[Outcome], got: list[tuple[int, bytes]]) -> Difference | None:
     sent = [one for outcome in outcomes for one in outcome.sent]
     pairs = zip(outcomes, cases, strict=True)
     return first_difference(sent, got, [(outcome.reason, frame) for outcome, (_, frame) in pairs if outcome.reason])
+
+
+def examine_captures(
+    command: Sequence[str],
+    router: Router | str | Path,
+    *,
+    profile: Profile | str | None = None,
+    count: int = 1000,
+    timeout_s: float = 60,
+    failures: int = 1000,
+) -> Conformance:
+    """Run a program on the probes and `count` frames; return its failures, clustered and shrunk, and the table.
+
+    What is shrunk is tried in runs of its own, many frames at once. Raises InputError as `run_captures` does, with the
+    frame that the program failed at.
+    """
+    configuration = as_router(router)
+    program = _Program(command, configuration, profile, timeout_s)
+
+    def judged(frames: Frames) -> Bench:
+        bench = Bench(configuration, profile=profile, failures=failures)
+        for k, (port, frame) in enumerate(frames):
+            bench.drive(port, frame, k * GAP_NS)
+        for port, frame in program.run(frames):
+            bench.expect(port, frame)
+        return bench
+
+    def smallest(found: list[Failure]) -> list[Failure]:
+        def first(options: list[list[bytes]]) -> list[int | None]:
+            rows = [(one.port, frame) for one, frames in zip(found, options, strict=True) for frame in frames]
+            verdicts = iter(judged(numbered(rows)).verdicts())
+            kept = [[wrong is not None and wrong.key == one.key for wrong in islice(verdicts, len(frames))]
+                    for one, frames in zip(found, options, strict=True)]  # fmt: skip
+            return [row.index(True) if True in row else None for row in kept]
+
+        small = shrink_all(configuration, [(one.port, one.frame) for one in found], first)
+        again = judged([(one.port, frame) for one, frame in zip(found, small, strict=True)]).verdicts()
+        return [new if new and new.key == old.key else old for old, new in zip(found, again, strict=True)]
+
+    cases = dict.fromkeys([*probes(configuration), *cases_for(configuration, count)])
+    return judged(numbered(cases)).conformance(smallest)

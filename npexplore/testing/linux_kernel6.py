@@ -7,16 +7,20 @@ the same is no packet's doing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from npexplore.golden.ethernet import IPV6_TYPE
 from npexplore.golden.ipv6.addresses import address_text, mask_of
 from npexplore.golden.ipv6.header import SHORTEST
 from npexplore.golden.ipv6.scope import Kind, address_kind
+from npexplore.golden.linux.settings import LinuxSettings
 from npexplore.golden.router.configuration import KINDS, Router
+from npexplore.golden.router.routes import Hop, NextHop
 
 TO_MANY = b"\x33\x33"  # the first bytes of multicast MAC addresses (RFC 2464 section 7)
-SETTINGS6 = {"icmp/ratelimit": 0, "auto_flowlabels": 0, "flowlabel_reflect": 0}
+REPORTS = b"\x33\x33\0\0\0\x16"  # reports of groups go there (RFC 3810 section 5.2.14)
+SETTINGS6 = {"auto_flowlabels": 0, "flowlabel_reflect": 0}
+TOLD6 = ("fib_multipath_hash_policy", "fib_multipath_hash_fields")
 LINK_SETTINGS6 = {
     "disable_ipv6": 0,
     "addr_gen_mode": 1,  # link-local addresses are given, for else they come when the link is noticed
@@ -30,10 +34,16 @@ LINK_SETTINGS6 = {
 }
 
 
-def settings(links: list[str]) -> dict[str, int]:
+def settings(links: list[str], told: LinuxSettings) -> dict[str, int]:
     """Return what to write under net/ipv6: for all links, those to come, and these."""
     every = ("all", "default", *links)
-    return {**{f"conf/{link}/{key}": value for link in every for key, value in LINK_SETTINGS6.items()}, **SETTINGS6}
+    each = {f"conf/{link}/{key}": value for link in every for key, value in LINK_SETTINGS6.items()}
+    return {
+        **each,
+        **SETTINGS6,
+        **{key: getattr(told, key) for key in TOLD6},
+        "icmp/ratelimit": told.ipv6_icmp_ratelimit,
+    }
 
 
 def commands(router: Router) -> Iterator[str]:
@@ -43,15 +53,31 @@ def commands(router: Router) -> Iterator[str]:
         return
     for number, port in enumerate(six.ports):
         if port:
-            yield f"address add {address_text(port.address)}/{port.length} dev r{number} nodad"
+            for address, length in port.subnets:
+                yield f"address add {address_text(address)}/{length} dev r{number} nodad"
             yield f"address add {address_text(port.link_local)}/64 dev r{number} nodad"
-    for route in six.routes[sum(port is not None for port in six.ports) :]:
+    made = sum(len(port.networks) for port in six.ports if port)
+    for route in six.routes[made:]:
         where = f"dev r{route.port}" if route.kind == 0 else ""
-        through = f"via {address_text(route.via)}" if route.via else ""
+        through = f"via {address_text(route.via)} onlink" if route.via else ""  # whatever other routes say of it
+        if route.next_hops:
+            through, where = " ".join(f"{hop} onlink" for hop in told_next_hops(route.next_hops, address_text)), ""
         yield f"route replace {KINDS[route.kind]} {address_text(route.value)}/{route.length} {through} {where}"
+    if router.policy.neighbours == "resolve":
+        for address in six.neighbours:
+            yield from (
+                _neighbour(router, address, k) for k, port in enumerate(six.ports) if port and port.on_link(address)
+            )
+        return
     for route in six.routes:
-        if route.via:
-            yield _neighbour(router, route.via, route.port)
+        for hop in (Hop(*route[2:-1]), *(one.hop for one in route.next_hops)):
+            if hop.via:
+                yield _neighbour(router, hop.via, hop.port)
+
+
+def told_next_hops(several: Iterable[NextHop], text: Callable[[int], str]) -> list[str]:
+    """Return several next hops of a route as iproute2 has them."""
+    return [f"nexthop via {text(hop.via)} dev r{hop.port} weight {weight}" for hop, weight in several]
 
 
 def introductions(router: Router, frame: bytes, port: int) -> list[str]:
@@ -65,7 +91,7 @@ def introductions(router: Router, frame: bytes, port: int) -> list[str]:
         kind = address_kind(address)
         if kind is Kind.LINK_LOCAL and six.ports[port]:
             found.append(_neighbour(router, address, port))
-        if kind is not Kind.ROUTABLE or any(own and own.address == address for own in six.ports):
+        if kind is not Kind.ROUTABLE or any(own and address in own.own for own in six.ports):
             continue
         direct = [row for row in six.routes if not row.via and not row.kind]
         attached = {row.port for row in direct if not (address ^ row.value) & mask_of(row.length)}

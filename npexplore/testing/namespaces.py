@@ -9,10 +9,15 @@ import ctypes
 import os
 import shutil
 import socket
+import subprocess
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TypeVar
+from types import TracebackType
+from typing import ClassVar, Self, TypeVar
+
+from npexplore.errors import InputError
 
 Result = TypeVar("Result")
 
@@ -20,6 +25,8 @@ NEW_NAMESPACE = 0x4000_0000  # CLONE_NEWNET of clone(2)
 ALL_PROTOCOLS = 3  # ETH_P_ALL of packet(7)
 IGNORE_OUTGOING = 23  # PACKET_IGNORE_OUTGOING of packet(7)
 PACKET_LEVEL = 263  # SOL_PACKET
+NO_IPV6 = {"conf/all/disable_ipv6": 1, "conf/default/disable_ipv6": 1}
+PATIENCE_S = 5.0  # until links are up
 
 
 def why_no_namespaces() -> str | None:
@@ -78,6 +85,38 @@ def make_namespace() -> int:
     return in_thread(work)
 
 
+def inside(namespace: int, work: Callable[[], Result]) -> Result:
+    """Do something inside of a namespace, given by its descriptor; return its result."""
+
+    def entered() -> Result:
+        enter(namespace)
+        return work()
+
+    return in_thread(entered)
+
+
+def run_batch(namespace: int, commands: Iterable[str], program: str = "ip") -> str:
+    """Run commands of iproute2 (ip, tc) inside of a namespace; return what they say. Raises InputError if one fails."""
+
+    def work() -> subprocess.CompletedProcess[str]:
+        text = "\n".join(commands) + "\n"
+        return subprocess.run([program, "-batch", "-"], input=text, capture_output=True, text=True, check=False)
+
+    done = inside(namespace, work)
+    if done.returncode:
+        raise InputError(f"the Linux kernel refuses the configuration: {done.stderr.strip().splitlines()[0]}")
+    return done.stdout
+
+
+def await_links(namespaces: Sequence[int], count: int) -> None:
+    """Wait until so many links are up in each: the kernel notices later than it says, and drops what is sent before."""
+    end = time.monotonic() + PATIENCE_S
+    while any(run_batch(one, ["link show"]).count(" state UP ") < count for one in namespaces):
+        if time.monotonic() > end:
+            raise InputError(f"the Linux kernel did not bring its links up within {PATIENCE_S} s")
+        time.sleep(0.002)
+
+
 def write_settings(family: str, settings: dict[str, int]) -> None:
     """Write what this kernel has: older ones have some settings for the whole machine only."""
     for name, value in settings.items():
@@ -104,3 +143,38 @@ def drain(handle: socket.socket) -> list[bytes]:
             frames.append(handle.recv(65_536))
         except BlockingIOError:
             return frames
+
+
+class Between:
+    """What has namespaces and sockets on links between them: made by `_set_up` in a `with` block, gone behind it."""
+
+    REFUSED: ClassVar[str]  # what cannot be done where namespaces cannot be made
+
+    def __init__(self) -> None:
+        self._sockets: list[socket.socket] = []
+        self._namespaces: list[int] = []
+
+    def __enter__(self) -> Self:
+        reason = why_no_namespaces()
+        if reason:
+            raise InputError(f"{self.REFUSED}: {reason}")
+        try:
+            self._set_up()
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def _set_up(self) -> None:
+        raise NotImplementedError
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the sockets and let the namespaces go; the links vanish with them."""
+        for handle in self._sockets:
+            handle.close()
+        for namespace in self._namespaces:
+            os.close(namespace)
+        self._sockets, self._namespaces = [], []

@@ -8,90 +8,25 @@ Cases are the same in every run. What differs is raised as a `CounterexampleErro
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from msgspec.structs import replace
 
-from npexplore.golden.compare.difference import Difference, first_difference, frame_difference, summary
+from npexplore.golden.compare.difference import Difference
 from npexplore.golden.ipv4.addresses import address_text
 from npexplore.golden.lookup import LinearLpm
-from npexplore.golden.router.configuration import Router, load_router
-from npexplore.golden.router.forward import Forwarder
+from npexplore.golden.router.configuration import Router
 from npexplore.golden.router.rules import Profile
-from npexplore.golden.router.walk import Outcome
+from npexplore.testing.drawing import as_router, example_settings
+from npexplore.testing.examining import examine_router, judge_of
 from npexplore.testing.routers import frames as frames_for
 from npexplore.testing.strategies import Update, addresses_near, updates
+from npexplore.testing.verdicts import CounterexampleError, Forward, compare, refuse_port, shown
 
 LONGEST_MATCH = "RFC 1812 section 5.2.4.3 (2)"  # pruning by longest match
-MOST_SHOWN = 80  # bytes of a frame in a message
-Frames = Iterable[tuple[int, bytes]]
-Forward = Callable[[int, bytes], "Frames | None"]
-
-
-class CounterexampleError(AssertionError):
-    """What differs: the `difference` (field, both values, clause), and the `port` and `frame` that show it."""
-
-    def __init__(self, difference: Difference, text: str, port: int = 0, frame: bytes = b"") -> None:
-        super().__init__(text)
-        self.difference = difference
-        self.port = port
-        self.frame = frame
-
-
-def compare(got: Frames, expected: Outcome, *, port: int = 0, frame: bytes = b"") -> None:
-    """Compare what a router sent, (port, frame) each, with the golden outcome; raises CounterexampleError.
-
-    port, frame: what came in, for the message. Identifications of ICMP messages and the time of day are free.
-    """
-    sent = [(number, bytes(data)) for number, data, *_ in got]
-    dropped = [(expected.reason, frame)] if expected.reason else []
-    difference = first_difference(expected.sent, sent, dropped)
-    if difference is not None and dropped:
-        # that a packet passes which must not comes before all else
-        difference = first_difference([], _unexpected(sent, expected)[:1], dropped) or difference
-    if difference is not None:
-        raise CounterexampleError(difference, _told(difference, port, frame, expected, sent), port, frame)
-
-
-def _unexpected(sent: list[tuple[int, bytes]], expected: Outcome) -> list[tuple[int, bytes]]:
-    return [
-        (port, data)
-        for port, data in sent
-        if not any(one.port == port and frame_difference(one, data) is None for one in expected.sent)
-    ]
-
-
-def _told(difference: Difference, port: int, frame: bytes, expected: Outcome, sent: list[tuple[int, bytes]]) -> str:
-    verdict = f"drops it: {expected.reason.text} ({expected.reason.clause})" if expected.reason else "forwards it"
-    return "\n".join(
-        [
-            str(difference),
-            f"  came in by port {port}: {summary(frame)}",
-            f"    {_shown(frame)}",
-            f"  the golden router {verdict}",
-            *_listed([(one.port, one.frame) for one in expected.sent]),
-            "  this one",
-            *_listed(sent),
-        ]
-    )
-
-
-def _shown(frame: bytes) -> str:
-    return frame.hex() if len(frame) <= MOST_SHOWN else f"{frame[:MOST_SHOWN].hex()}... ({len(frame)} bytes)"
-
-
-def _listed(sent: list[tuple[int, bytes]]) -> list[str]:
-    return [f"    sends by port {number}: {summary(data)}" for number, data in sent] or ["    sends nothing"]
-
-
-def as_router(router: Router | str | Path) -> Router:
-    """Return a router's configuration, read if it is a path."""
-    return router if isinstance(router, Router) else load_router(router)
 
 
 def check_router(
@@ -101,6 +36,7 @@ def check_router(
     profile: Profile | str | None = None,
     cases: st.SearchStrategy[tuple[int, bytes]] | None = None,
     max_examples: int = 1000,
+    failures: int = 1,
 ) -> int:
     """Compare `forward(port, frame)`, which returns the frames it sends as (port, frame), with the golden router.
 
@@ -109,21 +45,35 @@ def check_router(
 
     router: a configuration or what load_router takes; profile: `rfc1812` or `linux`, else the configuration's; cases: a
     strategy for (port, frame), `frames(router)` if not given. Raises CounterexampleError for the smallest frame found
-    that is forwarded otherwise, and what `forward` itself raises.
+    that is forwarded otherwise, and what `forward` itself raises, with the frame as a note. failures: more than one
+    goes on to so many and raises them clustered, as `examine_router` finds them.
     """
     configuration = as_router(router)
-    without_limit = replace(configuration.policy, icmp_per_second=None, icmp_burst=None)
-    golden = Forwarder(dataclasses.replace(configuration, policy=without_limit), profile=profile)
+    if failures > 1:
+        found = examine_router(
+            forward, configuration, profile=profile, cases=cases, max_examples=max_examples, failures=failures
+        )
+        found.raise_if_failed()
+        return found.frames
+    golden = judge_of(configuration, profile)
     compared: list[int] = []
 
     @example_settings(max_examples)
     @given(frames_for(configuration) if cases is None else cases)
     def test(case: tuple[int, bytes]) -> None:
         port, frame = case
-        sent = forward(port, frame)
-        if sent is not None:
-            compare(sent, golden.forward(port, frame), port=port, frame=frame)
-            compared.append(port)
+        try:
+            sent = forward(port, frame)
+        except Exception as error:
+            error.add_note(f"the router got, by port {port}: {shown(frame)}")
+            raise
+        if sent is None:
+            return
+        got = [(number, bytes(data)) for number, data, *_ in sent]
+        for number, data in got:
+            refuse_port(configuration, number, data)
+        compare(got, golden.forward(port, frame), port=port, frame=frame)
+        compared.append(port)
 
     test()
     return len(compared)
@@ -223,16 +173,3 @@ def _is_possible(sequence: list[Update]) -> bool:
 
 def _hop(next_hop: int | None) -> str:
     return "none" if next_hop is None else str(next_hop)
-
-
-def example_settings(max_examples: int) -> settings:
-    """Return settings under which every run draws the same cases."""
-    return settings(
-        max_examples=max_examples,
-        derandomize=True,
-        database=None,
-        deadline=None,
-        phases=[Phase.generate, Phase.shrink],
-        suppress_health_check=list(HealthCheck),
-        report_multiple_bugs=False,
-    )

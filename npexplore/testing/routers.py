@@ -147,7 +147,7 @@ def frames(
 def _frames(router: Router, port: int, valid: bool | None, options: bool) -> st.SearchStrategy[tuple[int, bytes]]:
     own = router.ports[port]
     any_address = router_addresses(router)
-    hosts, routed = st.sampled_from(_hosts(router)), st.sampled_from(_routed(router))
+    hosts, routed = st.sampled_from(hosts_of(router)), st.sampled_from(routed_of(router))
     packets = ipv4_packets(
         valid=True,
         options=_weighted((3, st.just(b"")), (1, ip_options(any_address))) if options else False,
@@ -175,12 +175,12 @@ def _itself(value: T) -> T:
     return value
 
 
-def _hosts(router: Router) -> list[int]:
+def hosts_of(router: Router) -> list[int]:
     """Return a host or two of each link."""
     return [port.network + host % (1 << 32 - port.length) for port in router.ports for host in (2, 9)]
 
 
-def _routed(router: Router) -> list[int]:
+def routed_of(router: Router) -> list[int]:
     """Return an address inside of each route, up to 200; those of links come last."""
     routes = router.routes
     inside = [

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from npexplore.errors import InputError
+from npexplore.errors import InputError, shown
 from npexplore.golden.captures.edge_run import EdgeRun
 from npexplore.golden.captures.outputs import DropTable, LateDropTable, OutputCaptures
 from npexplore.golden.captures.replay import Capture, Replay, Step
@@ -46,7 +46,7 @@ class Routed:
         frames = {row["port"]: row["in"] for row in self.tally.ports()}
         return [
             {
-                "port": port, "file": scan.path, "format": scan.format, "packets": frames[port],
+                "port": port, "file": shown(scan.path), "format": scan.format, "packets": frames[port],
                 "damage": None if scan.damage is None else vars(scan.damage),
             }
             for port, scan in zip(self.replay.ports, self.replay.scans, strict=True)
@@ -65,7 +65,7 @@ class Routed:
             "drops": tally.drops(),
             "ways": tally.ways(),
             "counters": dict(sorted(self.replay.forwarder.counters.items())),
-            "outputs": {port: str(path) for port, path in self.outputs.items()},
+            "outputs": {port: shown(path) for port, path in self.outputs.items()},
             "diffserv": None if self.edge is None else self.edge.document(),
         }
 

@@ -27,11 +27,16 @@ class Interval(NamedTuple):
 
 
 class Found(NamedTuple):
-    """The interval's row (OUTSIDE for none), the rows probed, and comparisons with a bound."""
+    """The interval's row (OUTSIDE for none), the rows probed in their order, and comparisons with a bound."""
 
     row: int
-    probes: int
+    probed: tuple[int, ...]
     comparisons: int
+
+    @property
+    def probes(self) -> int:
+        """How many rows were probed."""
+        return len(self.probed)
 
 
 @dataclass(frozen=True)
@@ -63,10 +68,11 @@ class IntervalTable:
         return self._search_ends(value) if self.ends else self._search_begins(value)
 
     def _search_ends(self, value: int) -> Found:
-        low, high, probes, comparisons = 0, len(self.rows), 0, 0
+        low, high, comparisons = 0, len(self.rows), 0
+        probed: tuple[int, ...] = ()
         while low < high:
             middle = (low + high) // 2
-            probes += 1
+            probed += (middle,)
             begin, end, _ = self.rows[middle]
             comparisons += 1
             if value < begin:
@@ -74,21 +80,22 @@ class IntervalTable:
                 continue
             comparisons += 1
             if value <= end:
-                return Found(middle, probes, comparisons)
+                return Found(middle, probed, comparisons)
             low = middle + 1
-        return Found(OUTSIDE, probes, comparisons)
+        return Found(OUTSIDE, probed, comparisons)
 
     def _search_begins(self, value: int) -> Found:
         """The last row ends the table: it holds no rule and begins behind the last interval."""
-        low, high, probes = -1, len(self.rows) + 1, 0
+        low, high = -1, len(self.rows) + 1
+        probed: tuple[int, ...] = ()
         while high - low > 1:
             middle = (low + high) // 2
-            probes += 1
+            probed += (middle,)
             if value < (self.rows[middle].begin if middle < len(self.rows) else self.rows[-1].end + 1):
                 high = middle
             else:
                 low = middle
-        return Found(low if low < len(self.rows) else OUTSIDE, probes, probes)
+        return Found(low if low < len(self.rows) else OUTSIDE, probed, len(probed))
 
     @property
     def stored(self) -> int:

@@ -33,7 +33,7 @@ class LinearSearch(Classifier):
     def _walk(self, header: "FiveTuple[int]", meter: Meter) -> int:
         for index, rule in enumerate(self.rules):
             meter.do(alu=1, branch=1)
-            meter.read("rules", self.record_words)
+            meter.read("rules", self.record_words, at=index * self.record_words)
             fields = enumerate(zip(header, rule.ranges, strict=True))
             if all(self._compare(meter, k, value, low, high) for k, (value, (low, high)) in fields):
                 return index

@@ -92,24 +92,27 @@ class RangeMatcher(Classifier):
 
     def _walk(self, header: "FiveTuple[int]", meter: Meter) -> int:
         whole = self.reading == "whole"
-        common, vectors = (1 << self.width) - 1, []
+        common, vectors, at = (1 << self.width) - 1, [], [0, 0]  # first words of the field's intervals and vectors
+        places = []
         for k, (value, table) in enumerate(zip(header, self.tables, strict=True)):
             found = table.search(value)
-            for _ in range(found.probes):
+            for row in found.probed:
                 meter.do(**_PROBE)
-                meter.read("intervals", self.interval_words[k])
+                meter.read("intervals", self.interval_words[k], at=at[0] + row * self.interval_words[k])
             meter.do(alu=self.compare_alu[k] * found.comparisons, branch=found.comparisons + 1)
             if found.row == OUTSIDE:
                 return NO_MATCH
             meter.do(alu=1)
             vectors.append(table.rows[found.row].vector)
+            places.append(at[1] + found.row * self.vector_words)
+            at = [at[0] + table.stored * self.interval_words[k], at[1] + len(table) * self.vector_words]
             if whole:
-                self._read_vector(meter)
+                self._read_vector(meter, places[-1])
                 common &= vectors[-1]
         for word in range(self.vector_words):
             if not whole:
-                for vector in vectors:
-                    meter.read("vectors")
+                for vector, place in zip(vectors, places, strict=True):
+                    meter.read("vectors", at=place + word)
                     meter.do(alu=1)
                     common &= vector
             meter.do(alu=1, branch=1)
@@ -119,11 +122,11 @@ class RangeMatcher(Classifier):
                 return word * self.word_bits + (bits & -bits).bit_length() - 1
         return NO_MATCH
 
-    def _read_vector(self, meter: Meter) -> None:
+    def _read_vector(self, meter: Meter, at: int) -> None:
         left = self.vector_words
         while left:
             burst = min(left, self.burst_words or left)
-            meter.read("vectors", burst)
+            meter.read("vectors", burst, at=at + self.vector_words - left)
             meter.do(alu=burst)
             left -= burst
 

@@ -90,8 +90,8 @@ def generate_rules(
 ) -> Rules:
     """Return so many different rules of a profile, the narrow ones first; the same seed gives the same rules.
 
-    default: the last rule matches every packet (BE). Raises InputError for a count outside 1 .. 4,096 or a profile that
-    has not so many different rules.
+    default: the last rule matches every packet (BE). Raises InputError for a count outside 1 .. 16,384 or a profile
+    that has not so many different rules.
     """
     if not 1 <= count <= MAX_RULES:
         raise InputError(f"rules to generate must be 1 to {MAX_RULES}, got {count}")

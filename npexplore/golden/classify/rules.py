@@ -16,7 +16,7 @@ from npexplore.golden.code_points import DSCP, MOST, class_dscp, dscp_name
 from npexplore.golden.ipv4.addresses import MAX_ADDRESS, address_text, prefix_text
 from npexplore.golden.ipv4.five_tuple import BITS, FIELDS, FiveTuple
 
-MAX_RULES = 4096
+MAX_RULES = 16_384
 Range = tuple[int, int]  # first and last
 ANY_ADDRESS, ANY_PORT, ANY_PROTOCOL = (0, 0xFFFFFFFF), (0, 0xFFFF), (0, 0xFF)
 CLASSES = (*DSCP, "AF1", "AF2", "AF3", "AF4")  # AFx is AFx1
@@ -65,7 +65,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class Rules(Sequence[Rule]):
-    """1 to 4,096 rules in order. origin: the file they come from, for messages."""
+    """1 to 16,384 rules in order. origin: the file they come from, for messages."""
 
     rules: tuple[Rule, ...]
     origin: str = field(default="rules", compare=False)

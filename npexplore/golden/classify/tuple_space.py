@@ -79,18 +79,19 @@ class TupleSpaceSearch(Classifier):
         best = len(self)
         for number in range(self.tuples):
             meter.do(**_TUPLE)
-            meter.read("tuples", self.tuple_words)
+            meter.read("tuples", self.tuple_words, at=number * self.tuple_words)
             if self._first[number] >= best:
                 break
             meter.do(**_HASH)
-            meter.read("buckets")
-            rule = int(self._head[self._bucket(number, header)])
+            bucket = self._bucket(number, header)
+            meter.read("buckets", at=bucket)
+            rule = int(self._head[bucket])
             while rule != _END:
                 meter.do(**_CANDIDATE)
                 if rule >= best:
                     break
                 meter.do(**_RECORD)
-                meter.read("rules", self.linked_words)
+                meter.read("rules", self.linked_words, at=rule * self.linked_words)
                 if self._tuple[rule] == number and self._holds(meter, rule, header):
                     best = rule
                     break

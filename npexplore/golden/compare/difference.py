@@ -55,6 +55,7 @@ CLAUSES = {
     **CLAUSES6,
 }
 FRAME = "frame"
+SAME_WAY = 2  # of in_common: the destination is the same, too
 FORWARDED = "RFC 1812 section 5.2.1"
 
 
@@ -119,7 +120,7 @@ def _missing(port: int, number: int, sent: Sent, instead: str) -> Difference:
 
 
 def _extra(port: int, number: int, frame: bytes, dropped: Sequence[tuple[Reason, bytes]]) -> Difference:
-    alike = [(_in_common(frame, came), -k) for k, (_, came) in enumerate(dropped)]
+    alike = [(in_common(frame, came), -k) for k, (_, came) in enumerate(dropped)]
     common, place = max(alike, default=(0, 0))
     if common == 0:
         return Difference(port, number, FRAME, "none", summary(frame), FORWARDED)
@@ -127,7 +128,7 @@ def _extra(port: int, number: int, frame: bytes, dropped: Sequence[tuple[Reason,
     return Difference(port, number, FRAME, f"none, for {reason.text}", summary(frame), reason.clause)
 
 
-def _in_common(frame: bytes, came: bytes) -> int:
+def in_common(frame: bytes, came: bytes) -> int:
     """Return how sure it is that a frame is one that came in: 0 not it, 1 by its names, 2 by its destination, 3 all."""
     header, before = read_header(frame[ETHERNET:]), read_header(came[ETHERNET:])
     if (before.source, before.identification, before.protocol) != (
@@ -160,7 +161,7 @@ def _field(expected: Sent, got: bytes) -> tuple[str, str, str] | None:
     wanted, found = without_time(expected.frame, expected.icmp), without_time(got, expected.icmp)
     if wanted == found:
         return _sums(_bare(expected.frame), _bare(got))
-    left, right = _read(wanted), _read(found)
+    left, right = fields(wanted), fields(found)
     for name, value in left.items():
         if name in right and right[name] != value:
             return name, value, right[name]
@@ -206,26 +207,26 @@ def _icmp_sum(frame: bytes) -> int:
     return internet_checksum(frame[ETHERNET + header.header_length : ETHERNET + header.total_length])
 
 
-def _read(frame: bytes) -> dict[str, str]:
+def fields(frame: bytes) -> dict[str, str]:
     """Return the fields of a frame as text, in the order in which they are compared."""
-    fields: dict[str, str] = {
+    found: dict[str, str] = {
         "destination MAC": frame[:6].hex(":"),
         "source MAC": frame[6:12].hex(":"),
         "Ethernet type": f"0x{frame[12:14].hex()}",
     }
     packet, other = frame[ETHERNET:], fields6(frame)
     if other is not None:
-        return fields | other
+        return found | other
     if len(packet) < SHORTEST:
-        return fields | {"bytes": packet.hex(" ") or "none"}
+        return found | {"bytes": packet.hex(" ") or "none"}
     header = read_header(packet)
-    fields |= _header_fields(header)
+    found |= _header_fields(header)
     length = min(max(header.header_length, SHORTEST), len(packet))
     total = min(max(header.total_length, length), len(packet))
-    fields["options"] = packet[SHORTEST:length].hex(" ") or "none"
+    found["options"] = packet[SHORTEST:length].hex(" ") or "none"
     body = packet[length:total]
     if header.protocol == ICMP and not header.fragment_offset and len(body) >= ICMP_HEADER:
-        fields |= {
+        found |= {
             "ICMP type": str(body[0]),
             "ICMP code": str(body[1]),
             "ICMP value": f"0x{body[4:8].hex()}",
@@ -233,10 +234,10 @@ def _read(frame: bytes) -> dict[str, str]:
             "ICMP checksum": f"0x{body[2:4].hex()}",
         }
     else:
-        fields["payload"] = _long(body)
-    fields["checksum"] = f"{header.checksum:#06x}"
-    fields["behind the packet"] = packet[total:].hex(" ") or "nothing"
-    return fields
+        found["payload"] = _long(body)
+    found["checksum"] = f"{header.checksum:#06x}"
+    found["behind the packet"] = packet[total:].hex(" ") or "nothing"
+    return found
 
 
 def _header_fields(header: Header[int]) -> dict[str, str]:

@@ -1,11 +1,12 @@
 """Frames without what is free: octets in which two routers may differ although both are right.
 
-That is the identification of a message that the router makes itself, the times in a time stamp option, and the
+That is the identification of a message that the router makes itself, the times in a time stamp option or reply, and the
 checksums that cover either. IPv4 has these, below labels too; IPv6 and label stacks have nothing that is free.
 """
 
 from npexplore.golden.ethernet import ETHERNET, IPV4_TYPE, MPLS_TYPE
 from npexplore.golden.ipv4.header import SHORTEST
+from npexplore.golden.ipv4.host import TIMESTAMP_REPLY
 from npexplore.golden.ipv4.icmp import ERROR_TYPES, ICMP
 from npexplore.golden.ipv4.options import END, NOP, TIMESTAMP, TS_ONLY
 from npexplore.golden.mpls.stack import ENTRY, read_stack
@@ -49,6 +50,9 @@ def _blot(out: bytearray, at: int, made: bool | None) -> None:
         stamped = True
     if stamped:
         out[at + 10 : at + 12] = bytes(2)
+    if made and out[at + 9] == ICMP and first and len(out) >= inner + 12 and out[at + length] == TIMESTAMP_REPLY:
+        out[inner + 4 : inner + 12] = bytes(8)
+        out[at + length + 2 : at + length + 4] = bytes(2)
     if error and made is not False:
         before = bytes(out[inner:])
         _blot(out, inner, made=False)

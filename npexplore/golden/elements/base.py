@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from npexplore.errors import InputError
+from npexplore.golden.elements.names import named
 from npexplore.golden.ipv4.addresses import address_number
 from npexplore.golden.reasons import Reason
 
@@ -33,6 +34,7 @@ class Pack:
 
     device: where it came in. paint: a small number (None: not painted). target: the address it is sent to on its way.
     reason, pointer: what is wrong with it, told to the element that answers. fix_source: its source is still to be set.
+    network: where its IP header begins.
     """
 
     data: bytes
@@ -43,6 +45,7 @@ class Pack:
     reason: Reason = Reason.NONE
     pointer: int = 0
     fix_source: bool = False
+    network: int = 0
 
 
 Out = Sequence[tuple[int, Pack]]
@@ -63,6 +66,8 @@ class Element:
     EXIT: ClassVar[str] = ""
     STORES: ClassVar[bool] = False
     TIMED: ClassVar[str] = ""
+    ENTRY: ClassVar[bool] = False  # packets come in here though it may have an input
+    DECLARES: ClassVar[bool] = False  # says something and has no packets
 
     def __init__(self, name: str, arguments: Sequence[str], place: Place) -> None:
         self.name, self.arguments, self.place = name, list(arguments), place
@@ -105,4 +110,4 @@ def number(text: str) -> int:
 
 def address(text: str) -> int:
     """Return an IPv4 address as a number; raises InputError."""
-    return address_number(text)
+    return address_number(named(text, "ip"))

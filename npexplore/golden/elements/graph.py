@@ -16,6 +16,8 @@ from npexplore.errors import InputError, UnknownNameError, one_of
 from npexplore.golden.elements.base import Element, Pack, Place
 from npexplore.golden.elements.language import Joined, Port, parse
 from npexplore.golden.elements.library import ELEMENTS
+from npexplore.golden.elements.names import naming, read_names
+from npexplore.golden.elements.rewriter import patterns
 from npexplore.golden.reasons import Reason
 
 LONGEST = 1000  # elements on one packet's way
@@ -60,8 +62,16 @@ class Graph:
     def read(cls, text: str, file: str = "graph") -> Self:
         """Read and check a configuration."""
         graph, parsed = cls(), parse(text, file)
-        for name, declared in parsed.elements.items():
-            graph._add(name, declared.kind, declared.arguments, declared.place)
+        unknown = {one.kind: one.place for one in reversed(parsed.elements.values()) if one.kind not in ELEMENTS}
+        if len(unknown) > 1:
+            places = sorted(unknown.items(), key=lambda one: one[1].line)
+            listed = ", ".join(f"{kind!r} (line {place.line})" for kind, place in places)
+            raise InputError(f"{places[0][1]}: {len(unknown)} element classes are unknown: {listed}")
+        said = {kind: [text for one in parsed.elements.values() if one.kind == kind for text in one.arguments]
+                for kind in ("AddressInfo", "IPRewriterPatterns")}  # fmt: skip
+        with naming(read_names(said["AddressInfo"])), patterns(said["IPRewriterPatterns"]):
+            for name, declared in parsed.elements.items():
+                graph._add(name, declared.kind, declared.arguments, declared.place)
         for one in parsed.joined:
             graph._join(one)
         graph.check()
@@ -183,7 +193,7 @@ class Graph:
         """Return the names of the elements where packets come in, by device."""
         found = {}
         for name, element in self.elements.items():
-            if element.INPUTS == (0, 0):
+            if (element.INPUTS == (0, 0) or element.ENTRY) and not element.DECLARES:
                 found[str(getattr(element, "device", name))] = name
         return found
 
@@ -199,10 +209,10 @@ class Graph:
             element, path = self.elements[name], (*before, name)
             if len(path) > LONGEST:
                 raise InputError(f"{element.place}: a packet goes round for more than {LONGEST} elements")
-            if element.EXIT:
+            if element.EXIT and before:
                 found.append(Passage(path, element.EXIT, pack))
                 continue
-            made = element.take(pack, port)
+            made = element.take(pack, port) if before else [(0, pack)]
             if not made:
                 found.append(Passage(path, "rest", pack))
             for output, changed in reversed(made):

@@ -7,6 +7,7 @@ from dataclasses import replace
 from npexplore.errors import InputError
 from npexplore.golden.checksum import internet_checksum
 from npexplore.golden.elements.base import ANY, Element, Out, Pack, address, number
+from npexplore.golden.elements.names import named
 from npexplore.golden.ipv4.addresses import address_number, mask_of
 from npexplore.golden.ipv4.delivery import Links
 from npexplore.golden.ipv4.fragment import fragment
@@ -26,28 +27,44 @@ ICMP_CODES = {"net": 0, "host": 1, "needfrag": 4, "transit": 0, "reassembly": 1,
 class CheckIPHeader(Element):
     """What fails the checks of RFC 1812 section 5.2.2 leaves by output 1; sources to refuse are in the argument."""
 
-    OUTPUTS, PROCESSING, ARGUMENTS, TIMED = (1, 2), "a/ah", (0, 2), "checkipheader"
+    OUTPUTS, PROCESSING, ARGUMENTS, TIMED = (1, 2), "a/ah", (0, ANY), "checkipheader"
 
     def configure(self, *arguments: str) -> None:
-        """Addresses that are no sources, blank-separated; an offset behind is read over."""
-        texts = arguments[0].removeprefix("INTERFACES ").split() if arguments else []
-        self.refused = {address(text.partition("/")[0]) for text in texts}
+        """Addresses that are no sources (BADSRC, INTERFACES), blank-separated, and the header's OFFSET."""
+        self.refused, self.offset = set[int](), 0
+        for text in arguments:
+            keyword, _, rest = text.partition(" ")
+            if keyword == "OFFSET" or text.isdigit():
+                self.offset = number(rest or text)
+            elif keyword in ("BADSRC", "INTERFACES") or not (keyword.isupper() and rest):
+                several = rest if keyword in ("BADSRC", "INTERFACES") else text
+                self.refused |= {address(one.partition("/")[0]) for one in several.split()}
 
     def take(self, pack: Pack, port: int) -> Out:
         """The packet without what the link added behind it."""
-        reason = validate(pack.data)
-        header = read_header(pack.data)
+        data = pack.data[self.offset :]
+        reason = validate(data)
+        header = read_header(data)
         if not reason and header.source in self.refused:
             reason = Reason.MARTIAN_SOURCE
         if reason:
             return [(1, replace(pack, reason=reason))]
-        return [(0, replace(pack, data=pack.data[: header.total_length], target=header.destination))]
+        end = self.offset + header.total_length
+        return [(0, replace(pack, data=pack.data[:end], target=header.destination, network=self.offset))]
 
 
 class MarkIPHeader(Element):
-    """Says that an IP header begins here; nothing is checked."""
+    """Says where an IP header begins, at an offset or here; nothing is checked."""
 
     ARGUMENTS = (0, 1)
+
+    def configure(self, *arguments: str) -> None:
+        """The offset."""
+        self.offset = number(arguments[0]) if arguments else 0
+
+    def take(self, pack: Pack, port: int) -> Out:
+        """The packet with its header's place."""
+        return [(0, replace(pack, network=self.offset))]
 
 
 class GetIPAddress(Element):
@@ -77,7 +94,7 @@ class LookupIPRoute(Element):
             parts = text.split()
             if len(parts) not in (2, 3):
                 raise InputError(f"a route is PREFIX [GATEWAY] OUTPUT, got {text!r}")
-            value, length = _prefix(parts[0])
+            value, length = prefix(parts[0])
             via = address(parts[1]) if len(parts) == 3 and parts[1] != "-" else 0
             self.hops.append((number(parts[-1]), via))
             self.table.insert(f"{_dotted(value)}/{length}", len(self.hops) - 1)
@@ -111,9 +128,9 @@ def _dotted(value: int) -> str:
     return ".".join(str(value >> shift & 255) for shift in (24, 16, 8, 0))
 
 
-def _prefix(text: str) -> tuple[int, int]:
+def prefix(text: str) -> tuple[int, int]:
     """Return (value, length) of `10.0.0.0/8`, `10.0.0.0/255.0.0.0` or an address; host bits are cut off."""
-    head, _, tail = text.partition("/")
+    head, _, tail = named(text, "net").partition("/")
     if "." in tail:
         mask = address_number(tail)
         length = mask.bit_count()
@@ -123,7 +140,8 @@ def _prefix(text: str) -> tuple[int, int]:
         length = number(tail) if tail else 32
         if not 0 <= length <= 32:
             raise InputError(f"prefix length must be 0 to 32, got {text!r}")
-    return address(head) & mask_of(length), length
+    short = head.count(".") < 3 and head.replace(".", "").isdigit()  # 10/8
+    return address(head + ".0" * (3 - head.count(".")) if short else head) & mask_of(length), length
 
 
 class DropBroadcasts(Element):

@@ -5,7 +5,7 @@
 
     define($X value, $Y value);       what $X stands for from here on, in compounds too
 
-Comments are // and /* */, and lines that begin with #. `require(...)` is read over. What is not understood is an error
+Comments are // and /* */, and lines that begin with #. `require(...)` is ignored. What is not understood is an error
 with file and line.
 """
 
@@ -125,7 +125,10 @@ class _Reader:
 
     def _class(self) -> None:
         self.next()
-        name = self.next("word").text
+        self._body(self.next("word").text)
+
+    def _body(self, name: str) -> None:
+        """Read `{ ... }` as the class of a name."""
         self.next("{")
         depth, body = 1, []
         while depth:
@@ -164,6 +167,8 @@ class _Reader:
     def _node(self) -> tuple[Port | None, Port | None]:
         """Read [PORT] ELEMENT [PORT]; return where it takes packets and where it hands them on."""
         into = self._port()
+        if self.sees("{"):
+            return self._nameless(into)
         first = self.next("word")
         names = [first]
         while self.sees(","):
@@ -187,6 +192,15 @@ class _Reader:
         if len(names) > 1:
             return None, None
         return self._end(names[0].text, into), self._end(names[0].text, out)
+
+    def _nameless(self, into: int) -> tuple[Port, Port]:
+        """Read a compound without a name, where it stands."""
+        place, self.unnamed = self.tokens[self.at].place, self.unnamed + 1
+        name = f"compound@{self.unnamed}"
+        self._body(name)
+        self._declare(self.prefix + name, name, (), place)
+        out = self._port() if self.sees("[") and self._is_output() else 0
+        return self._end(name, into), self._end(name, out)
 
     def _is_output(self) -> bool:
         """A port behind an element is its output where `->` or `;` or the end follows."""

@@ -6,8 +6,10 @@ from dataclasses import replace
 
 from npexplore.errors import InputError
 from npexplore.golden.elements.base import ANY, Element, Out, Pack, address, number
+from npexplore.golden.elements.ip import prefix
+from npexplore.golden.elements.names import named
+from npexplore.golden.ipv4.addresses import mask_of
 from npexplore.golden.reasons import Reason
-from npexplore.golden.router.ports import mac_bytes
 
 SWITCH_HEADER = 8  # bytes; `Strip(8)` takes them off again
 BROADCAST = b"\xff" * 6
@@ -17,7 +19,10 @@ _ARP = b"\x00\x01\x08\x00\x06\x04"
 
 def mac(text: str) -> bytes:
     """Return a MAC of hexadecimal numbers joined by : or -, leading zeros or not; raises InputError."""
-    return mac_bytes("MAC", ":".join(part.zfill(2) for part in text.replace("-", ":").split(":")))
+    parts = named(text, "mac").replace("-", ":").split(":")
+    if len(parts) != 6 or not all(0 < len(part) < 3 and set(part.lower()) <= set("0123456789abcdef") for part in parts):
+        raise InputError(f"MAC must be six bytes like 02:00:00:00:00:10, got {text!r}")
+    return bytes(int(part, 16) for part in parts)
 
 
 def _arp(operation: int, source: bytes, ip: int, to: bytes, target: int) -> bytes:
@@ -61,22 +66,28 @@ class ARPResponder(Element):
     ARGUMENTS, PROCESSING, OUTPUTS = (1, ANY), "a/ah", (1, 2)
 
     def configure(self, *arguments: str) -> None:
-        """Entries `ADDRESS MAC`; a prefix length is read over."""
-        self.known: dict[int, bytes] = {}
+        """Entries `ADDRESS MAC`, `PREFIX MAC`, or a name of both."""
+        self.known: list[tuple[int, int, bytes]] = []
         for text in arguments:
             *addresses, owner = text.split()
-            if not addresses:
+            if not addresses and named(owner, "mac") == owner:
                 raise InputError(f"an entry is ADDRESS MAC, got {text!r}")
-            for one in addresses:
-                self.known[address(one.partition("/")[0])] = mac(owner)
+            for one in addresses or [owner]:
+                value, length = prefix(one) if "/" in one else (address(one), 32)
+                self.known.append((value, mask_of(length), mac(owner)))
+
+    def owner(self, wanted: int) -> bytes | None:
+        """Return the MAC to tell for an address."""
+        return next((one for value, mask, one in self.known if not (value ^ wanted) & mask), None)
 
     def take(self, pack: Pack, port: int) -> Out:
         """The reply; other requests go by output 1."""
         body = pack.data[14:]
         wanted = int.from_bytes(body[24:28], "big")
-        if len(body) < 28 or int.from_bytes(body[6:8], "big") != REQUEST or wanted not in self.known:
+        own = self.owner(wanted)
+        if len(body) < 28 or int.from_bytes(body[6:8], "big") != REQUEST or own is None:
             return [(1, replace(pack, reason=Reason.OTHER_STATION))]
-        own, asker = self.known[wanted], body[8:14]
+        asker = body[8:14]
         reply = asker + own + ARP_TYPE + _arp(REPLY, own, wanted, asker, int.from_bytes(body[14:18], "big"))
         return [(0, replace(pack, data=reply))]
 
@@ -87,12 +98,12 @@ class ARPQuerier(Element):
     Packets to a neighbour that is not known yet wait here, up to 64 of them; the oldest is dropped then.
     """
 
-    INPUTS, OUTPUTS, PROCESSING, ARGUMENTS, TIMED = (1, 2), (1, 2), "h/h", (2, 2), "etherencap"
+    INPUTS, OUTPUTS, PROCESSING, ARGUMENTS, TIMED = (1, 2), (1, 2), "h/h", (1, 2), "etherencap"
     STORES = True
 
     def configure(self, *arguments: str) -> None:
-        """The port's address and MAC."""
-        self.ip, self.mac = address(arguments[0]), mac(arguments[1])
+        """The port's address and MAC, or a name of both."""
+        self.ip, self.mac = address(arguments[0]), mac(arguments[-1])
         self.known: dict[int, bytes] = {}
         self.waiting: list[Pack] = []
 

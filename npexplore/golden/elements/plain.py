@@ -172,7 +172,7 @@ class Strip(Element):
         """The rest of the packet; one that is shorter is wrong."""
         if len(pack.data) < self.length:
             return [(-1, replace(pack, reason=Reason.TOO_SHORT))]
-        return [(0, replace(pack, data=pack.data[self.length :]))]
+        return [(0, replace(pack, data=pack.data[self.length :], network=max(0, pack.network - self.length)))]
 
 
 class CheckLength(Element):

@@ -21,6 +21,7 @@ class Arrivals4:
     def __init__(self, side: Side4, many_first: bool) -> None:
         rows, links = side.martians.prefixes, side.links
         self._side, self._many_first = side, many_first
+        self._filtered = many_first and side.router.linux.rp_filter > 0
         self._mac, self._notable = words_of_macs(side.router.ports), _notable_blocks(side)
         self._martians = (
             np.array([row.value for row in rows], np.uint32),
@@ -43,18 +44,25 @@ class Arrivals4:
             self._many_first, *self._martians, *self._links, verdict, destination,
         )  # fmt: skip
         if self._side.router.policy.reverse_path:
-            self._check_sources(frames, verdict)
+            later = (kernels.GO, Reason.MULTICAST, Reason.LIMITED_BROADCAST, Reason.LOCAL_DELIVERY)
+            self._check_sources(frames, verdict, later, Reason.REVERSE_PATH)
+        if self._filtered:
+            self._check_sources(frames, verdict, (kernels.GO, Reason.LOCAL_DELIVERY), kernels.SLOW)
+        if self._side.router.policy.answers:
+            verdict[verdict == Reason.LOCAL_DELIVERY] = kernels.SLOW
         return verdict, destination
 
-    def _check_sources(self, frames: Frames, verdict: NDArray[np.uint8]) -> None:
-        """Drop what came by another port than its source is routed to; what martians say goes before."""
-        later = (kernels.GO, Reason.MULTICAST, Reason.LIMITED_BROADCAST, Reason.LOCAL_DELIVERY)
+    def _check_sources(self, frames: Frames, verdict: NDArray[np.uint8], later: tuple[int, ...], answer: int) -> None:
+        """Give those an answer that came by another port than their source is routed to; `later`: who are looked at."""
         rows = np.flatnonzero(np.isin(verdict, later))
         at = frames.packets.offset[rows][:, None] + ETHERNET + np.arange(12, 16)
         source = frames.packets.buffer[at].copy().view(">u4")[:, 0].astype(np.uint32)
         towards = [hop.port if hop.kind == kernels.UNICAST_ROUTE else -1 for hop in self._side.hops]
-        port = np.array([*towards, -1])[self._side.lpm.lookup_many(source)]  # the last one: no route
-        verdict[rows[port != frames.port[rows]]] = Reason.REVERSE_PATH
+        hop = self._side.lpm.lookup_many(source)
+        port = np.array([*towards, -1])[hop]  # the last one: no route
+        one = ~np.isin(hop, list(self._side.groups))
+        verdict[rows[one & (port != frames.port[rows])]] = answer
+        verdict[rows[~one]] = kernels.SLOW
 
 
 def _notable_blocks(side: Side4) -> NDArray[np.bool_]:
@@ -66,7 +74,7 @@ def _notable_blocks(side: Side4) -> NDArray[np.bool_]:
         first = row.value >> (32 - _BLOCK_BITS)
         notable[first : first + max(1, 1 << _BLOCK_BITS >> row.length)] = True
     for port in side.router.ports:
-        for address in (port.address, port.network, port.broadcast):
-            if address is not None:
-                notable[address >> (32 - _BLOCK_BITS)] = True
+        for address, length in port.subnets:
+            for one in (address, address & mask_of(length), *port.broadcasts):
+                notable[one >> (32 - _BLOCK_BITS)] = True
     return notable

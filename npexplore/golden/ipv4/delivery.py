@@ -1,5 +1,8 @@
 """Whom a destination means, and whether the router may forward to it (RFC 1812 sections 5.2.3, 5.3.4, 5.3.5)."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -25,20 +28,40 @@ class Destination(IntEnum):
 
 @dataclass(frozen=True)
 class Links:
-    """The router's addresses as numbers, one a port, with the prefix lengths of the networks there."""
+    """The router's addresses as numbers with the prefix lengths of the networks there: a row a port, then further ones.
+
+    port: of each row; empty: there is none but the first row of each port.
+    """
 
     address: tuple[int, ...]
     length: tuple[int, ...]
+    port: tuple[int, ...] = ()
 
-    def has(self, port: int, address: int) -> bool:
-        """Return whether an address lies in the network of a port."""
-        return (address ^ self.address[port]) & mask_of(self.length[port]) == 0
+    @classmethod
+    def of(cls, ports: Sequence[Sequence[tuple[int, int]]]) -> Links:
+        """Return the links of ports, each with its addresses and lengths, the first one first."""
+        more = [(number, *net) for number, nets in enumerate(ports) for net in nets[1:]]
+        rows = [(number, *nets[0]) for number, nets in enumerate(ports)] + more
+        number, address, length = zip(*rows, strict=True) if rows else ((), (), ())
+        return cls(address, length, number if more else ())
+
+    def rows(self, port: int) -> Iterable[int]:
+        """Return the rows of a port."""
+        return [row for row, number in enumerate(self.port) if number == port] if self.port else (port,)
+
+    def port_of(self, row: int) -> int:
+        """Return the port of a row."""
+        return self.port[row] if self.port else row
+
+    def holds(self, row: int, address: int) -> bool:
+        """Return whether an address lies in the network of a row."""
+        return (address ^ self.address[row]) & mask_of(self.length[row]) == 0
 
     def is_broadcast(self, address: int) -> bool:
         """Say whether an address is a broadcast of an attached network (RFC 1812 section 4.2.2.11 (d))."""
         return any(
-            length < 31 and self.has(port, address) and address | mask_of(length) == MAX_ADDRESS
-            for port, length in enumerate(self.length)
+            length < 31 and self.holds(row, address) and address | mask_of(length) == MAX_ADDRESS
+            for row, length in enumerate(self.length)
         )
 
 
@@ -50,7 +73,7 @@ def destination_kind(destination: int, links: Links) -> Destination:
         return Destination.MULTICAST
     if destination in links.address:
         return Destination.LOCAL
-    attached = [mask_of(n) for port, n in enumerate(links.length) if n < 31 and links.has(port, destination)]
+    attached = [mask_of(n) for row, n in enumerate(links.length) if n < 31 and links.holds(row, destination)]
     if any(destination | mask == MAX_ADDRESS for mask in attached):
         return Destination.DIRECTED_BROADCAST
     if any(destination & ~mask == 0 for mask in attached):

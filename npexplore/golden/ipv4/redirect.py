@@ -14,8 +14,9 @@ from npexplore.golden.pairs import Pair
 
 def redirects(in_port: int, out_port: int, source: int, next_hop: int, source_routed: bool, links: Links) -> bool:
     """Return whether forwarding this packet calls for a redirect; next_hop is the destination if that is attached."""
-    same_network = links.has(in_port, source) and links.has(in_port, next_hop)
-    return in_port == out_port and same_network and not source_routed
+    if in_port != out_port or source_routed:
+        return False
+    return any(links.holds(row, source) and links.holds(row, next_hop) for row in links.rows(in_port))
 
 
 def redirects_many(
@@ -27,9 +28,11 @@ def redirects_many(
     links: Links,
 ) -> NDArray[np.bool_]:
     """Return the same for columns."""
-    mask = np.array([mask_of(length) for length in links.length], np.int64)[in_port]
-    network = np.array(links.address, np.int64)[in_port] & mask
-    same_network = (np.asarray(source, np.int64) & mask == network) & (np.asarray(next_hop, np.int64) & mask == network)
+    came, ends = np.asarray(in_port), [np.asarray(column, np.int64) for column in (source, next_hop)]
+    same_network = np.zeros(len(came), np.bool_)
+    for row, (address, length) in enumerate(zip(links.address, links.length, strict=True)):
+        here = came == (links.port[row] if links.port else row)
+        same_network |= here & np.all([(end ^ address) & mask_of(length) == 0 for end in ends], axis=0)
     return np.asarray((in_port == out_port) & same_network & ~np.asarray(source_routed, np.bool_))
 
 

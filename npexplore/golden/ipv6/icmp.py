@@ -22,6 +22,7 @@ _ERRORS: dict[Reason, IcmpError] = {
     Reason.HOP_LIMIT_EXCEEDED: IcmpError(TIME_EXCEEDED, 0),
     Reason.HOP_BY_HOP_LATE: IcmpError(PARAMETER_PROBLEM, 1),
     Reason.HOP_OPTION_UNKNOWN: IcmpError(PARAMETER_PROBLEM, 2),
+    Reason.JUMBO_WRONG: IcmpError(PARAMETER_PROBLEM, 0),
 }
 
 

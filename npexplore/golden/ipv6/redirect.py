@@ -31,13 +31,16 @@ def redirect_target(in_port: int, link: Port6 | None, hop: Hop, source: int, des
 
 
 def redirect(packet: bytes, source: int, target: int, mac: bytes) -> bytes:
-    """Return the message to the sender of a packet. source: the router's link-local address; mac: the target's.
+    """Return the message to the sender of a packet. source: the router's link-local address; mac: the target's, empty
+    where that is not known.
 
     It quotes the packet as it came, by whole words of 8 bytes, as far as 1,280 bytes go (section 4.6.3).
     """
     header = read_header(packet)
-    quoted = packet[: min(SMALLEST_MTU - FIXED - 8, len(packet)) // 8 * 8]
+    quoted = packet[: min(SMALLEST_MTU - FIXED - (8 if mac else 0), len(packet)) // 8 * 8]
     body = bytes([REDIRECT, 0, 0, 0, 0, 0, 0, 0]) + target.to_bytes(16, "big") + header.destination.to_bytes(16, "big")
-    body += bytes([TARGET_MAC, 1]) + mac + bytes([REDIRECTED, 1 + len(quoted) // 8]) + bytes(6) + quoted
+    body += (
+        (bytes([TARGET_MAC, 1]) + mac if mac else b"") + bytes([REDIRECTED, 1 + len(quoted) // 8]) + bytes(6) + quoted
+    )
     body = body[:2] + checksum(source, header.source, body).to_bytes(2, "big") + body[4:]
     return write_packet(source, header.source, body, next_header=ICMP6, hop_limit=HOP_LIMIT)

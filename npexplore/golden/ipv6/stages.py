@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from npexplore.golden.ipv6.extensions import read_chain
-from npexplore.golden.ipv6.header import SHORTEST
+from npexplore.golden.ipv6.header import ICMP6, SHORTEST, write_packet
 from npexplore.golden.ipv6.hop_limit import decrement_hop_limit
-from npexplore.golden.ipv6.hop_options import read_hop_options
-from npexplore.golden.ipv6.icmp import error_for, icmp_error, may_answer
+from npexplore.golden.ipv6.hop_options import HopOptions, read_hop_options
+from npexplore.golden.ipv6.host import host_answer6
+from npexplore.golden.ipv6.icmp import IcmpError, checksum, error_for, icmp_error, may_answer
 from npexplore.golden.ipv6.redirect import redirect, redirect_target
 from npexplore.golden.ipv6.scope import Kind, address_kind, martian
 from npexplore.golden.ipv6.validate import validate
@@ -27,7 +30,7 @@ def valid(side: Side6, walk: Walk6) -> Reason:
 
 
 def martians(side: Side6, walk: Walk6) -> Reason:
-    """Refuse addresses that cannot be."""
+    """Drop packets whose source or destination address is not allowed on a wire."""
     return martian(walk.header.source, walk.header.destination)
 
 
@@ -39,8 +42,12 @@ def chain(side: Side6, walk: Walk6) -> Reason:
 
 
 def options(side: Side6, walk: Walk6) -> Reason:
-    """Look into the hop-by-hop options; the first fault ends the way."""
-    found = read_hop_options(walk.packet)
+    """Look into the hop-by-hop options."""
+    return take_options(walk, read_hop_options(walk.packet))
+
+
+def take_options(walk: Walk6, found: HopOptions) -> Reason:
+    """Note what is wrong with the hop-by-hop options; the first fault ends the way."""
     walk.pointer, walk.tell = found.pointer, found.tell or not found.reason
     return found.reason
 
@@ -60,7 +67,7 @@ def deliver(side: Side6, walk: Walk6) -> Reason:
 def look_up(side: Side6, walk: Walk6) -> Reason:
     """Find the route of the destination."""
     walk.target = walk.header.destination
-    walk.hop = side.route(walk.target)
+    walk.hop = side.route(walk.target, walk.packet)
     return side.refusal(walk.hop)
 
 
@@ -93,18 +100,18 @@ def neighbour(side: Side6, walk: Walk6) -> Reason:
     header, port, own = walk.header, walk.port, side.ports[walk.port]
     better = redirect_target(port, own, walk.hop, header.source, header.destination)
     if own is not None and better is not None and side.reaches(port, header.source) and side.may_tell(walk.time_ns):
-        message = redirect(walk.packet, own.link_local, better, side.mac_of(port, better))
+        message = redirect(walk.packet, own.link_local, better, side.known_mac(port, better))
         walk.sent.append(Sent(port, side.framed(Hop(UNICAST, port, 0), header.source, message), icmp=True))
     return Reason.NONE
 
 
 def tell(side: Side6, walk: Walk6, reason: Reason) -> None:
     """Send the ICMPv6 error that a reason calls for, if one may be sent, by the way its source is routed."""
-    error = error_for(reason, mtu=walk.mtu, pointer=walk.pointer)
+    error = error_or_reply(side, walk, reason, reply)
     if error is None or not walk.tell or not may_answer(walk.packet, error, link_multicast=walk.link_broadcast):
         return
     target, near = walk.header.source, address_kind(walk.header.source) is Kind.LINK_LOCAL
-    hop = Hop(UNICAST, walk.port, 0) if near else side.route(target)
+    hop = Hop(UNICAST, walk.port, 0) if near else side.route(target, walk.packet)
     if hop is None or hop.kind != UNICAST:
         return
     leaves, destination = side.ports[hop.port], walk.header.destination
@@ -115,6 +122,42 @@ def tell(side: Side6, walk: Walk6, reason: Reason) -> None:
         source = destination  # RFC 4443 section 2.2 (a)
     message = icmp_error(error, walk.packet, source)
     walk.sent.append(Sent(hop.port, side.framed(hop, hop.via or target, message), icmp=True))
+
+
+def error_or_reply(
+    side: Side6, walk: Walk6, reason: Reason, reply: Callable[[Side6, Walk6, bytes], None]
+) -> IcmpError | None:
+    """Return the error that a reason calls for, None for none; reply to what asks the router itself."""
+    if reason is not R.LOCAL_DELIVERY or not side.router.policy.answers:
+        return error_for(reason, mtu=walk.mtu, pointer=walk.pointer)
+    found = host_answer6(walk.packet)
+    if not isinstance(found, bytes):
+        return found
+    reply(side, walk, found)
+    return None
+
+
+def reply(side: Side6, walk: Walk6, body: bytes) -> None:
+    """Send an ICMPv6 reply from the address that was asked, an address of all routers' by that of the link."""
+    header, near = walk.header, address_kind(walk.header.source) is Kind.LINK_LOCAL
+    hop = Hop(UNICAST, walk.port, 0) if near else side.route(header.source, walk.packet)
+    if address_kind(header.source) not in (Kind.ROUTABLE, Kind.LINK_LOCAL) or hop is None or hop.kind != UNICAST:
+        return
+    if not (near or side.reaches(hop.port, hop.via or header.source)) or not side.may_tell(walk.time_ns):
+        return
+    links = [link for link in side.ports if link and header.destination in link.own]
+    alone = any(header.destination in (*(own for own, _ in link.subnets), link.link_local) for link in links)
+    source = header.destination if alone else links[0].address
+    send_reply(side, walk, hop, source, body)
+
+
+def send_reply(side: Side6, walk: Walk6, hop: Hop, source: int, body: bytes) -> None:
+    """Send an ICMPv6 message to the source of a packet, with its traffic class; one that the link carries."""
+    header = walk.header
+    body = body[:2] + checksum(source, header.source, body).to_bytes(2, "big") + body[4:]
+    message = write_packet(source, header.source, body, next_header=ICMP6, traffic_class=header.traffic_class)
+    if len(message) <= side.room(hop):
+        walk.sent.append(Sent(hop.port, side.framed(hop, hop.via or header.source, message), icmp=True))
 
 
 R = Reason

@@ -5,30 +5,32 @@ The kernel looks into its table of local addresses (its own, broadcasts) before 
 
 from __future__ import annotations
 
-import numpy as np
-
 from npexplore.golden.ethernet import BROADCAST_MAC
 from npexplore.golden.ipv4.addresses import MAX_ADDRESS
+from npexplore.golden.reasons import Reason
+from npexplore.golden.router.flow_hash import Flow
 from npexplore.golden.router.routes import Hop
 from npexplore.golden.router.sides import UNICAST, Side4
 
 MULTICAST, LOOPBACK = 0b1110, 127  # first bits of addresses
 MULTICAST_MAC = b"\x01\x00\x5e"  # RFC 1112 section 6.4: the last 23 bits of the address follow
+STRICT = 1  # of rp_filter
 
 
-def port_of(side: Side4, address: int) -> int | None:
-    """Return the port whose own address or broadcast this is; the kernel finds them before all routes."""
-    if address in side.own:
-        return side.links.address.index(address)
-    if not side.links.is_broadcast(address):
+def row_of(side: Side4, address: int) -> int | None:
+    """Return the row of `side.links` whose own address or broadcast this is; the kernel finds them before all routes.
+
+    Of the addresses in one network the first counts.
+    """
+    if address not in side.own and not side.links.is_broadcast(address):
         return None
-    return next(port for port, _ in enumerate(side.links.address) if side.links.has(port, address))
+    return next(row for row, _ in enumerate(side.links.address) if side.links.holds(row, address))
 
 
 def not_a_host(side: Side4, address: int) -> bool:
     """Say whether an address is anything but a host's elsewhere: the kernel stamps the time for all of them."""
     many = address == MAX_ADDRESS or address >> 28 == MULTICAST
-    return many or address == 0 or address >> 24 == LOOPBACK or port_of(side, address) is not None
+    return many or address == 0 or address >> 24 == LOOPBACK or row_of(side, address) is not None
 
 
 def attached(side: Side4, port: int, source: int) -> bool:
@@ -37,37 +39,52 @@ def attached(side: Side4, port: int, source: int) -> bool:
     A source whose route is by another port is looked up again among the routes by this one.
     """
     hop = side.route(source)
-    if hop is None or hop.kind != UNICAST:
-        return False
-    if hop.port == port:
-        return not hop.via
-    routes = side.router.routes
-    shift = 32 - routes.length.astype(np.int64)
-    held = np.flatnonzero(routes.value.astype(np.int64) >> shift == source >> shift)
-    last = {int(routes.length[row]): row for row in held.tolist()}  # of equal prefixes the last counts
-    for _, row in sorted(last.items(), reverse=True):
-        if routes.kind[row] != UNICAST:
-            return False
-        if routes.port[row] == port:
-            return not routes.via[row]
-    return False
+    if hop is not None and hop.kind == UNICAST and port not in side.ports_towards(source):
+        hop = side.route_by(port, source)
+    return hop is not None and hop.kind == UNICAST and not hop.via
 
 
-def reply_route(side: Side4, target: int, source: int | None) -> tuple[Hop | None, bytes | None]:
-    """Return the route of an error, and the MAC address if it goes to many; none to the router itself.
+def believed(side: Side4, source: int, came: int, leaves: int | None) -> Reason:
+    """Return why the kernel believes a source not, which came by a port; leaves: the port it goes to, None: to nowhere.
 
-    source: its source address where that is settled already; by its port the kernel sends to many.
+    With no filter it looks at the source's route only where a redirect might be due.
+    """
+    settings = side.router.linux
+    if source in side.own:
+        return Reason.MARTIAN_SOURCE
+    if not settings.rp_filter and (leaves != came or not settings.send_redirects):
+        return Reason.NONE
+    if side.links.is_broadcast(source):
+        return Reason.MARTIAN_SOURCE
+    if not settings.rp_filter:
+        return Reason.NONE
+    back = side.ports_towards(source)
+    near = came in back if settings.rp_filter == STRICT else bool(back)
+    return Reason.NONE if near else Reason.REVERSE_PATH
+
+
+def source_from(side: Side4, port: int, address: int) -> int:
+    """Return the router's address on a port in the network of an address, its first one for an address outside."""
+    links = side.links
+    return next((links.address[row] for row in links.rows(port) if links.holds(row, address)), links.address[port])
+
+
+def reply_route(side: Side4, target: int, source: int | None, about: bytes | Flow) -> tuple[Hop | None, bytes | None]:
+    """Return the route of a message, and the MAC address if it goes to many; none to the router itself.
+
+    source: its source address where that is settled already; by its port the kernel sends to many. about: what chooses
+    one of several next hops.
     """
     many = target == MAX_ADDRESS or target >> 28 == MULTICAST
     if target in side.own or target == 0 or target >> 24 == LOOPBACK:
         return None, None
     mac = BROADCAST_MAC if not many or target == MAX_ADDRESS else MULTICAST_MAC + (target & 0x7FFFFF).to_bytes(3, "big")
     if many and source is not None:
-        return Hop(UNICAST, side.links.address.index(source), 0), mac
-    port = port_of(side, target)
-    if port is not None:
-        return Hop(UNICAST, port, 0), mac
-    hop = side.route(target)
+        return Hop(UNICAST, side.links.port_of(side.links.address.index(source)), 0), mac
+    row = row_of(side, target)
+    if row is not None:
+        return Hop(UNICAST, side.links.port_of(row), 0, source=side.links.address[row]), mac
+    hop = side.route(target, about, source or 0)
     if hop is None or hop.kind != UNICAST:
         return None, None
     return (hop, mac) if many else (hop, None)

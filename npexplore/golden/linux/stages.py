@@ -14,6 +14,7 @@ from npexplore.golden.ipv4.addresses import MAX_ADDRESS
 from npexplore.golden.ipv4.delivery import Destination
 from npexplore.golden.ipv4.fragment import fragment
 from npexplore.golden.ipv4.header import DF, MF, with_checksum, write_packet
+from npexplore.golden.ipv4.host import UDP, host_answer
 from npexplore.golden.ipv4.icmp import ICMP, INTERNETWORK_CONTROL, LONGEST, IcmpError, error_for, redirect_to
 from npexplore.golden.ipv4.martians import martian
 from npexplore.golden.ipv4.ttl import decrement_ttl
@@ -25,13 +26,15 @@ from npexplore.golden.linux.options import (
     reply_destination,
     without_uncopied,
 )
-from npexplore.golden.linux.routes import MULTICAST, attached, not_a_host, port_of, reply_route
+from npexplore.golden.linux.peer_limit import may_tell4, may_tell_unrouted
+from npexplore.golden.linux.routes import MULTICAST, attached, believed, not_a_host, reply_route, row_of, source_from
 from npexplore.golden.reasons import Reason
+from npexplore.golden.router.flow_hash import Flow, chosen_fields
 from npexplore.golden.router.routes import Hop
 from npexplore.golden.router.rules import Rules, Rules4, Stage
 from npexplore.golden.router.sides import UNICAST, Side4
 from npexplore.golden.router.stages import LINK, VALID
-from npexplore.golden.router.walk import Sent, Walk4
+from npexplore.golden.router.walk import Sent, Walk, Walk4
 
 R = Reason
 QUIET_ICMP = frozenset({1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12})  # types about which the kernel sends no error
@@ -52,12 +55,11 @@ def route_input(side: Side4, walk: Walk4, source: int, target: int) -> tuple[Rea
         return reason, AWAY, None
     if target in side.own or side.links.is_broadcast(target):
         kind = HERE if target in side.own else MANY
-        return (R.MARTIAN_SOURCE if source in side.own else R.NONE), kind, None
-    hop = side.route(target)
+        passes = kind is MANY and source >> 24 == 0
+        return (R.NONE if passes else believed(side, source, walk.port, None)), kind, None
+    hop = side.route(target, walk.packet or None)  # a question of ARP has no flow to choose by
     if hop is not None and hop.kind == UNICAST:
-        same = hop.port == walk.port and side.links.is_broadcast(source)
-        if source in side.own or same:
-            return R.MARTIAN_SOURCE, AWAY, hop
+        return believed(side, source, walk.port, hop.port), AWAY, hop
     return R.NONE, AWAY, hop
 
 
@@ -82,18 +84,22 @@ def options(side: Side4, walk: Walk4) -> Reason:
     if walk.options.pointer is not None:
         walk.pointer = walk.options.pointer
         return R.BAD_OPTION
-    return _source_route(side, walk) if walk.options.route else R.NONE
+    if not walk.options.route:
+        return R.NONE
+    return _source_route(side, walk) if side.router.linux.accept_source_route else R.SOURCE_ROUTE_REFUSED
 
 
 def _address_towards(side: Side4, walk: Walk4) -> int:
     """Return the router's address that is recorded on arrival: the one meant, else the one towards the source."""
     if walk.kind is HERE:
         return walk.header.destination
-    own = port_of(side, walk.header.source)
-    if own is not None:
-        return side.links.address[own]
-    back = side.route(walk.header.source)
-    return side.links.address[back.port if back is not None and back.kind == UNICAST else walk.port]
+    source = walk.header.source
+    row = row_of(side, source)
+    if row is not None:
+        return side.links.address[row]
+    back = side.route(source) if source >> 24 else None
+    routed = back is not None and back.kind == UNICAST
+    return side.source_by(back) if back is not None and routed else source_from(side, walk.port, source)
 
 
 def _milliseconds(walk: Walk4) -> int:
@@ -150,16 +156,16 @@ def strict_route(side: Side4, walk: Walk4) -> Reason:
 def fit(side: Side4, walk: Walk4) -> Reason:
     """Refuse what is too long and must not be cut; else count down, redirect, finish the options and cut."""
     assert walk.hop is not None
-    port = side.router.ports[walk.hop.port]
     header, room = walk.header, side.room(walk.hop)
     if header.total_length > room and header.flags & DF:
         walk.mtu = room
         return R.FRAGMENTATION_NEEDED
     _, walk.packet = decrement_ttl(walk.packet)
-    if walk.hop.port == walk.port and not walk.options.route and attached(side, walk.port, header.source):
+    back = walk.hop.port == walk.port and side.router.linux.send_redirects
+    if back and not walk.options.route and attached(side, walk.port, header.source):
         send_error(side, walk, redirect_to(walk.next_hop))
     head = bytearray(walk.packet[: header.header_length])
-    finish_options(head, walk.options, port.address)
+    finish_options(head, walk.options, side.source_by(walk.hop))
     packet = with_checksum(bytes(head) + walk.packet[len(head) :])
     walk.out = cut(packet, room)
     return R.NONE if walk.out else R.MTU_TOO_SMALL
@@ -191,8 +197,36 @@ def cut(packet: bytes, mtu: int) -> tuple[bytes, ...]:
 def tell(side: Side4, walk: Walk4, reason: Reason) -> None:
     """Send the ICMP error that a reason calls for, if the kernel sends one."""
     error = error_for(reason, mtu=walk.mtu, pointer=walk.pointer)
-    if error is not None:
+    if reason is R.LOCAL_DELIVERY and side.router.policy.answers:
+        found = host_answer(walk.packet, _milliseconds(walk))
+        if isinstance(found, bytes):
+            reply(side, walk, found)
+            return
+        error = found
+        if walk.header.protocol == UDP:  # the rest has gone when no port is found
+            at = walk.header.header_length
+            walk.packet = walk.packet[: at + int.from_bytes(walk.packet[at + 4 : at + 6], "big")]
+    if error is not None and may_tell_unrouted(side, walk.header.source, reason, walk.time_ns):
         send_error(side, walk, error)
+
+
+def reply(side: Side4, walk: Walk4, body: bytes) -> None:
+    """Send an ICMP reply to a packet for the router, its options along with it, in pieces where the link is short."""
+    found: KernelOptions = walk.options or KernelOptions()
+    target, _ = reply_destination(walk.packet, found)
+    source = walk.header.destination
+    flow = chosen_fields(Flow(32, source, target, ICMP), side.router.linux)
+    hop, mac = reply_route(side, target, source, flow)
+    options = echo_options(walk.packet, found, partial(not_a_host, side), source, _milliseconds(walk))
+    if hop is None or options is None or not side.may_tell(walk.time_ns):
+        return
+    if not may_tell4(side, target, body[0], 0, walk.time_ns):
+        return
+    if not any(body[:2] + body[4:]):
+        body = bytes(len(body))  # of the two zeros of one's complement the kernel always writes this one
+    message = write_packet(source, target, body, options=options, tos=walk.header.tos, ttl=64, protocol=ICMP)
+    for piece in cut(message, side.room(hop)):
+        walk.sent.append(Sent(hop.port, side.framed(hop, hop.via or target, piece, mac), icmp=True))
 
 
 def silent(side: Side4, walk: Walk4) -> bool:
@@ -213,10 +247,15 @@ def send_error(side: Side4, walk: Walk4, error: IcmpError) -> None:
     found: KernelOptions = walk.options or KernelOptions()
     target, _ = reply_destination(walk.packet, found)
     local = walk.kind is HERE and walk.options is not None and walk.options.hit is None
-    hop, mac = reply_route(side, target, walk.header.destination if local else None)
+    source = walk.header.destination if local else None
+    if not local and side.router.linux.icmp_errors_use_inbound_ifaddr:
+        source = source_from(side, walk.port, walk.header.source)
+    hop, mac = reply_route(side, target, source, walk.packet)
     if hop is None or not side.may_tell(walk.time_ns):
         return
-    source = walk.header.destination if local else side.router.ports[hop.port].address
+    if not may_tell4(side, target, error.type, error.code, walk.time_ns):
+        return
+    source = side.source_by(hop) if source is None else source
     options = echo_options(walk.packet, found, partial(not_a_host, side), source, _milliseconds(walk))
     if options is None:
         return
@@ -232,17 +271,23 @@ def send_error(side: Side4, walk: Walk4, error: IcmpError) -> None:
     walk.sent.append(Sent(hop.port, side.framed(hop, hop.via or target, message, mac), icmp=True))
 
 
+def answers(side: Side4, port: int, sender: int, target: int) -> bool:
+    """Say whether the kernel answers a question of ARP: about any of its addresses, by whichever port."""
+    reason, kind, _ = route_input(side, Walk(port, b"", 0, side.read), sender, target)
+    return not reason and kind is HERE
+
+
 LINUX: Rules4 = Rules(
     (
         LINK,
         VALID,
         Stage(
             "lookup", "RFC 1812 section 5.2.4", ("source", "destination", "port"),
-            (R.MULTICAST, R.LIMITED_BROADCAST, R.MARTIAN_SOURCE, R.MARTIAN_DESTINATION), look_up,
+            (R.MULTICAST, R.LIMITED_BROADCAST, R.MARTIAN_SOURCE, R.MARTIAN_DESTINATION, R.REVERSE_PATH), look_up,
         ),
         Stage(
             "options", "RFC 1812 section 5.3.13", ("options", "kind", "hop"),
-            (R.BAD_OPTION, R.LINK_BROADCAST, R.SOURCE_ROUTE_LOST), options,
+            (R.BAD_OPTION, R.LINK_BROADCAST, R.SOURCE_ROUTE_LOST, R.SOURCE_ROUTE_REFUSED), options,
         ),
         Stage(
             "delivery", "RFC 1812 section 5.2.3", ("kind", "hop", "link_broadcast"),
@@ -258,5 +303,5 @@ LINUX: Rules4 = Rules(
             "fragment", "RFC 1812 section 4.2.2.7", ("packet", "hop"), (R.FRAGMENTATION_NEEDED, R.MTU_TOO_SMALL), fit,
         ),
     ),
-    tell, martians="linux", many_first=True, any_sender=True,
+    tell, martians="linux", many_first=True, any_sender=True, answers=answers, as_sent=True,
 )  # fmt: skip

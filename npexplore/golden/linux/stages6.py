@@ -1,7 +1,7 @@
 """Where the Linux kernel's IPv6 forwarding departs from the RFCs, as recorded in tests/oracle.
 
-It looks into hop-by-hop options alone, and says that there is no route about `unreachable` ones and to the unspecified
-address.
+It looks into hop-by-hop options alone; says that there is no route about `unreachable` ones; sends packets for a
+link-local address back onto their link; and lets the unspecified address, as a source, go back by its port.
 """
 
 from __future__ import annotations
@@ -9,44 +9,123 @@ from __future__ import annotations
 from dataclasses import replace
 
 from npexplore.golden.ipv6.extensions import HOP_BY_HOP
-from npexplore.golden.ipv6.header import SHORTEST
-from npexplore.golden.ipv6.scope import martian
-from npexplore.golden.ipv6.stages import AFTER, BEFORE, CHAIN, MARTIANS, RFC8200, tell
+from npexplore.golden.ipv6.header import SHORTEST, UDP
+from npexplore.golden.ipv6.hop_options import HopOptions
+from npexplore.golden.ipv6.scope import Kind, address_kind
+from npexplore.golden.ipv6.stages import (
+    AFTER,
+    BEFORE,
+    CHAIN,
+    MARTIANS,
+    RFC8200,
+    error_or_reply,
+    fit,
+    look_up,
+    take_options,
+    valid,
+)
+from npexplore.golden.linux.hop_options6 import read_hop_options
+from npexplore.golden.linux.messages6 import is_own, reply, send_error, send_redirect
 from npexplore.golden.reasons import Reason
+from npexplore.golden.router.rules import Stage
 from npexplore.golden.router.sides import Side6
 from npexplore.golden.router.walk import Walk6
 
+R = Reason
+INTERFACE_SCOPE = 1
+
+
+def whole(side: Side6, walk: Walk6) -> Reason:
+    """Check the header; what may be a jumbogram keeps all that came."""
+    frame = walk.packet
+    reason = valid(side, walk)
+    if not reason and walk.header.next_header == HOP_BY_HOP and not walk.header.payload_length:
+        walk.packet = frame
+    return reason
+
 
 def martians(side: Side6, walk: Walk6) -> Reason:
-    """Refuse addresses that cannot be; the unspecified address is one without a route."""
-    reason = martian(walk.header.source, walk.header.destination)
-    nowhere = reason is Reason.MARTIAN_DESTINATION6 and not walk.header.destination
-    return Reason.NONE if nowhere else reason
+    """Refuse addresses that cannot be; the unspecified address may yet pass."""
+    source, destination = walk.header.source, walk.header.destination
+    if address_kind(source) in (Kind.LOOPBACK, Kind.MULTICAST):
+        return R.MARTIAN_SOURCE6
+    narrow = destination >> 120 == 0xFF and (destination >> 112 & 15) <= INTERFACE_SCOPE
+    return R.MARTIAN_DESTINATION6 if address_kind(destination) is Kind.LOOPBACK or narrow else R.NONE
 
 
 def first_header(side: Side6, walk: Walk6) -> Reason:
     """Look whether the hop-by-hop options are whole, and at no other extension header."""
     if walk.header.next_header != HOP_BY_HOP:
-        return Reason.NONE
-    if not walk.header.payload_length:
-        return Reason.JUMBOGRAM
-    whole = len(walk.packet) >= SHORTEST + 8 and len(walk.packet) >= SHORTEST + 8 * walk.packet[SHORTEST + 1] + 8
-    return Reason.NONE if whole else Reason.EXTENSION_CUT
+        return R.NONE
+    size = len(walk.packet)
+    return R.NONE if size >= SHORTEST + 8 and size >= SHORTEST + 8 * walk.packet[SHORTEST + 1] + 8 else R.EXTENSION_CUT
 
 
-def tell_no_route(side: Side6, walk: Walk6, reason: Reason) -> None:
-    """Send the error that a reason calls for."""
-    tell(side, walk, Reason.NO_ROUTE6 if reason is Reason.UNREACHABLE6 else reason)
+def options(side: Side6, walk: Walk6) -> Reason:
+    """Look into the hop-by-hop options."""
+    there = walk.header.next_header == HOP_BY_HOP
+    return take_options(walk, read_hop_options(walk.packet) if there else HopOptions())
 
 
+def deliver(side: Side6, walk: Walk6) -> Reason:
+    """Keep what is for the router or for many."""
+    destination = walk.header.destination
+    if address_kind(destination) is Kind.MULTICAST:
+        return R.MULTICAST6
+    return R.LOCAL_DELIVERY if is_own(side, walk.port, destination) else R.NONE
+
+
+def route(side: Side6, walk: Walk6) -> Reason:
+    """Find the route of the destination; a link-local one by its own link alone."""
+    if address_kind(walk.header.destination) is Kind.LINK_LOCAL:
+        walk.target = walk.header.destination
+        walk.hop = side.route_by(walk.port, walk.target, walk.packet)
+        refused = side.refusal(walk.hop)
+    else:
+        refused = look_up(side, walk)
+    return refused or (R.LINK_BROADCAST if walk.link_broadcast else R.NONE)
+
+
+def scope(side: Side6, walk: Walk6) -> Reason:
+    """Redirect who sent a packet that goes back by its port; let no other one leave its scope."""
+    assert walk.hop is not None
+    if walk.hop.port == walk.port:
+        send_redirect(side, walk)
+        return R.NONE
+    kind = address_kind(walk.header.source)
+    if kind is Kind.UNSPECIFIED:
+        return R.MARTIAN_SOURCE6
+    return R.BEYOND_SCOPE if kind is Kind.LINK_LOCAL else R.NONE
+
+
+def tell(side: Side6, walk: Walk6, reason: Reason) -> None:
+    """Send the error that a reason calls for, if the kernel sends one."""
+    error = error_or_reply(side, walk, R.NO_ROUTE6 if reason is R.UNREACHABLE6 else reason, reply)
+    if error is None or not walk.tell:
+        return
+    if reason is R.LOCAL_DELIVERY and walk.header.next_header == UDP:  # the rest has gone when no port is found
+        size = int.from_bytes(walk.packet[SHORTEST + 4 : SHORTEST + 6], "big")
+        walk.packet = walk.packet[: SHORTEST + size]
+    send_error(side, walk, error)
+
+
+OPTIONS, DELIVERY, LOOKUP, HOP_LIMIT, SCOPE, SIZE, _ = AFTER
 LINUX6 = replace(
     RFC8200,
     stages=(
-        *BEFORE,
+        BEFORE[0],
+        replace(BEFORE[1], run=whole),
         replace(MARTIANS, run=martians),
-        replace(CHAIN, exits=(Reason.JUMBOGRAM, Reason.EXTENSION_CUT), run=first_header),
-        *AFTER,
+        replace(CHAIN, exits=(R.EXTENSION_CUT,), run=first_header),
+        replace(OPTIONS, exits=(*OPTIONS.exits, R.JUMBO_WRONG, R.JUMBOGRAM), run=options),
+        replace(DELIVERY, exits=(R.MULTICAST6, R.LOCAL_DELIVERY), run=deliver),
+        replace(LOOKUP, exits=(*LOOKUP.exits, R.LINK_BROADCAST), run=route),
+        HOP_LIMIT,
+        Stage("scope", SCOPE.clause, SCOPE.reads, (R.BEYOND_SCOPE, R.MARTIAN_SOURCE6), scope),
+        replace(SIZE, run=fit),
     ),
-    tell=tell_no_route,
+    tell=tell,
+    any_sender=True,
     whole_chain=False,
+    as_sent=True,
 )

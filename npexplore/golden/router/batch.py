@@ -24,7 +24,7 @@ from npexplore.golden.router.fast_path import FastPath
 from npexplore.golden.router.forward import Forwarder
 from npexplore.golden.router.frames import Forwarded as Forwarded
 from npexplore.golden.router.frames import Frames as Frames
-from npexplore.golden.router.frames import joined
+from npexplore.golden.router.frames import joined, send_all
 from npexplore.golden.router.rules import Profile
 
 IPV6, MPLS, UPSTREAM = (int.from_bytes(kind, "big") for kind in (IPV6_TYPE, MPLS_TYPE, UPSTREAM_TYPE))
@@ -42,6 +42,8 @@ class BatchForwarder:
         self.router = router
         ipv4, ipv6, rules = self.reference.ipv4, self.reference.ipv6, self.reference.profile
         self._four = FastPath(self.reference, ipv4, Arrivals4(ipv4, rules.ipv4.many_first), rules.ipv4.any_sender)
+        if rules.ipv4.many_told is not None:
+            self._four.messages = rules.ipv4.many_told(ipv4, self._four)
         self._six = None
         if ipv6 is not None:
             arrive = Arrivals6(ipv6, rules.ipv6.whole_chain)
@@ -61,9 +63,23 @@ class BatchForwarder:
         if count and (int(frames.port.min()) < 0 or int(frames.port.max()) >= ports):
             raise InputError(f"port must be 0 to {ports - 1}, got {int(frames.port.min())} to {int(frames.port.max())}")
         plain = self._six is None and self._labels is None
-        made = self._four.forward(frames) if plain else self._mixed(frames)
+        if self.reference.resolution is not None:
+            made = self._one_by_one(frames)
+        else:
+            made = self._four.forward(frames) if plain else self._mixed(frames)
         self._count(frames, made)
         return made
+
+    def _one_by_one(self, frames: Frames) -> Forwarded:
+        """Ask the reference for all frames: what waits for a neighbour leaves with another frame."""
+        count = len(frames)
+        rows, none = np.arange(count), np.zeros(count, np.int64)
+
+        def nothing(*_: object) -> None:
+            """Write nothing: no frame is the kernels'."""
+
+        verdict = np.zeros(count, np.uint8)
+        return send_all(frames, verdict, rows, self.reference.decide, none.astype(np.int16), none, nothing)
 
     def _mixed(self, frames: Frames) -> Forwarded:
         """Decide frames of any kind; what is neither IPv6 nor labelled is IPv4's."""

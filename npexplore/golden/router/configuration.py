@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from npexplore.errors import InputError, UnknownNameError, told_at
+from npexplore.golden.linux.settings import DEFAULTS, LinuxSettings
 from npexplore.golden.lookup.family import IPV4, IPV6, Family
 from npexplore.golden.mpls.switch import HERE, LabelEntry, LabelMap
 from npexplore.golden.router.policy import OFF, Policy
@@ -28,7 +29,7 @@ from npexplore.golden.router.records import ProfileName as ProfileName
 from npexplore.golden.router.records import RouteRecord as RouteRecord
 from npexplore.golden.router.records import RouterFile as RouterFile
 from npexplore.golden.router.route_file import route_lines
-from npexplore.golden.router.routes import Placed, Route, RouteColumns, next_hop, resolve_routes
+from npexplore.golden.router.routes import NextHop, Placed, Route, RouteColumns, next_hop, resolve_routes
 from npexplore.paths import share
 from npexplore.toml import decode
 
@@ -49,7 +50,8 @@ class Six:
 class Router:
     """The configuration in numbers. `routes` begins with the ports' networks; of equal prefixes the last counts.
 
-    six: its IPv6 side; labels: its incoming label map; stacks: those its IPv4 routes push, the first one empty.
+    six: its IPv6 side; labels: its incoming label map; stacks: those its IPv4 routes push, the first one empty;
+    next_hops: those of its IPv4 routes that have several, the first one empty.
     """
 
     ports: tuple[Port, ...]
@@ -61,6 +63,8 @@ class Router:
     six: Six | None = None
     labels: LabelMap | None = None
     stacks: tuple[bytes, ...] = (b"",)
+    linux: LinuxSettings = DEFAULTS
+    next_hops: tuple[tuple[NextHop, ...], ...] = ((),)
 
     def mac_of(self, port: int, address: int) -> bytes:
         """Return the MAC address of a neighbour: its own, else the one at the other end of the link."""
@@ -105,11 +109,19 @@ def resolve(record: RouterFile, more: Placed = ()) -> Router:
     wanted: tuple[list[tuple[str, RouteRecord]], ...] = ([], [])
     for place, route in chain(((f"route[{k}]", route) for k, route in enumerate(record.route)), more):
         wanted[":" in route.prefix].append((place, route))
-    routes, stacks = RouteColumns.of(resolve_routes(wanted[0], ports, ports, IPV4))
+    routes, stacks, next_hops = RouteColumns.of(resolve_routes(wanted[0], ports, ports, IPV4))
     routes6 = tuple(resolve_routes(wanted[1], ports, ports6, IPV6))
     six = Six(ports6, routes6, neighbours[1]) if routes6 else None
     record.policy.limit()  # raises what is wrong with it
-    router = Router(ports, routes, neighbours[0], record.profile, policy=record.policy, six=six, stacks=stacks)
+    record.linux.check()
+    if record.label and record.policy.neighbours == "resolve":
+        raise InputError('policy: neighbours = "resolve" does not go with [[label]], whose next hops must be known')
+    if record.linux != DEFAULTS and record.profile != "linux":
+        raise InputError(f'linux: settings of the kernel need profile = "linux", got {record.profile!r}')
+    router = Router(
+        ports, routes, neighbours[0], record.profile, policy=record.policy, six=six, stacks=stacks, linux=record.linux,
+        next_hops=next_hops,
+    )  # fmt: skip
     return replace(router, labels=_labels(record.label, router, ports6))
 
 

@@ -19,8 +19,10 @@ from npexplore.golden.mpls.stages import LABELLED
 from npexplore.golden.reasons import Reason
 from npexplore.golden.router.configuration import Router
 from npexplore.golden.router.profiles import profile_of
+from npexplore.golden.router.resolution import ARP_TYPE, Resolution
 from npexplore.golden.router.rules import Profile, Rules
 from npexplore.golden.router.sides import Side4, Side6
+from npexplore.golden.router.vlans import TAGGED, TAGS, tagged
 from npexplore.golden.router.walk import Outcome, Sent, Walk
 
 
@@ -43,15 +45,25 @@ class Forwarder:
         on = [name for name in ("directed_broadcasts", "reverse_path") if getattr(router.policy, name)]
         on += ["listed_only" for port in router.ports if port.listed_only][:1]
         if on and not self.profile.switches:
-            raise InputError(f"profile {self.profile.name} has no switch {on[0]}: it is the kernel with that off")
+            instead = "; rp_filter of [linux] is the kernel's own" if on[0] == "reverse_path" else ""
+            raise InputError(
+                f"profile {self.profile.name} has no switch {on[0]}: it is the kernel with that off{instead}"
+            )
         self.ipv4 = Side4(router, lookup, martian_list(self.profile.ipv4.martians), limit)
         self._ways: dict[bytes, tuple[Any, Rules[Any, Any]]] = {IPV4_TYPE: (self.ipv4, self.profile.ipv4)}
+        self._ways |= dict.fromkeys(TAGS, (self.ipv4, TAGGED))
         self.ipv6: Side6 | None = None
         if router.six is not None:
             self.ipv6 = Side6(router, router.six, limit and TokenBucket(limit.per_second, limit.burst))
             self._ways[IPV6_TYPE] = self.ipv6, self.profile.ipv6
         if router.labels is not None:
             self._ways |= dict.fromkeys((MPLS_TYPE, UPSTREAM_TYPE), (self.ipv4, LABELLED))
+        self.resolution: Resolution | None = None
+        if router.policy.neighbours == "resolve":
+            self.resolution = Resolution(self.profile, self.ipv4, self.ipv6)
+            self._ways[ARP_TYPE] = self.ipv4, self.resolution.arp
+            if self.ipv6 is not None:
+                self._ways[IPV6_TYPE] = self.ipv6, self.resolution.ipv6
         self.counters: Counter[str] = Counter()
 
     @property
@@ -76,10 +88,19 @@ class Forwarder:
             self.counters[f"{'icmp' if sent.icmp else 'out'}.{names[sent.port].name}"] += 1
         return outcome
 
+    def wait(self, time_ns: int) -> tuple[Sent, ...]:
+        """Let time pass without a frame; return what is sent: questions asked again, errors about what waited."""
+        sent = [] if self.resolution is None else self.resolution.happen(time_ns)
+        sent = [tagged(self.router.ports, one) for one in sent]
+        for one in sent:
+            self.counters[f"icmp.{self.router.ports[one.port].name}"] += 1
+        return tuple(sent)
+
     def decide(self, port: int, frame: bytes, time_ns: int = 0) -> Outcome:
         """Decide one frame without counting it; the port must be there. What is of no other family is IPv4's."""
         side, rules = self._ways.get(frame[12:ETHERNET], self._ways[IPV4_TYPE])
         walk = Walk(port, frame, time_ns, side.read)
+        before = [] if self.resolution is None else self.resolution.happen(time_ns)
         reason = Reason.NONE
         for stage in rules.stages:
             reason = stage.run(side, walk)
@@ -88,8 +109,13 @@ class Forwarder:
                 break
         else:
             if walk.exposed:
-                return self.decide(port, walk.exposed, time_ns)
+                return self.decide(walk.port, walk.exposed, time_ns)
             if walk.hop is not None:
                 to, hop = walk.next_hop, walk.hop
                 walk.sent += [Sent(hop.port, side.framed(hop, to, packet)) for packet in walk.out]
+        if self.resolution is not None:
+            reason = self.resolution.hold(walk, reason)
+            walk.sent = before + walk.sent
+        if self.ipv4.vlans:
+            walk.sent = [tagged(self.router.ports, sent) for sent in walk.sent]
         return Outcome(reason, tuple(sorted(walk.sent, key=lambda sent: sent.port)))

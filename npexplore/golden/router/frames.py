@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,12 +72,44 @@ def padded_heads(rows: Sequence[bytes]) -> tuple[NDArray[np.uint8], NDArray[np.i
     return np.frombuffer(b"".join(row.ljust(widest, b"\0") for row in rows), np.uint8).reshape(-1, widest), size
 
 
+class Decided(NamedTuple):
+    """What the kernels decided of frames: verdicts, why those are SLOW whose senders are to be told, their routes."""
+
+    verdict: NDArray[np.uint8]
+    ask: NDArray[np.uint8]
+    hop: NDArray[np.int32]
+
+
+class Heads(Protocol):
+    """The heads of frames as rows, the longest packet that may go by each hop (0: none), and whose head is where."""
+
+    @property
+    def heads(self) -> NDArray[np.uint8]: ...
+    @property
+    def room(self) -> NDArray[np.int64]: ...
+    def heads_of(
+        self, hop: NDArray[np.int64], address: NDArray[np.int64], attached: NDArray[np.bool_]
+    ) -> NDArray[np.int64]: ...
+
+
+class Messages(NamedTuple):
+    """Messages of the router itself: the row of the frame that caused each, their ports and sizes, how to write them.
+
+    write(at, out): into out, at their places.
+    """
+
+    row: NDArray[np.int64]
+    port: NDArray[np.int16]
+    size: NDArray[np.int64]
+    write: Callable[[NDArray[np.int64], NDArray[np.uint8]], None]
+
+
 def send_all(
     frames: Frames, verdict: NDArray[np.uint8], slow: NDArray[np.int64],
     decide: Callable[[int, bytes, int], Outcome], out_port: NDArray[np.int16], out_size: NDArray[np.int64],
-    write: Write,
+    write: Write, messages: Messages | None = None,
 ) -> Forwarded:  # fmt: skip
-    """Ask the reference (`decide`) for the slow rows, and write all frames one behind the other."""
+    """Ask the reference (`decide`) for the slow rows, and write all frames one behind the other, each row's by port."""
     copies = (verdict == 0).astype(np.int64)
     sent: list[Sent] = []
     for row in slow.tolist():
@@ -84,6 +117,8 @@ def send_all(
         verdict[row] = outcome.reason
         copies[row] = len(outcome.sent)
         sent += outcome.sent
+    if messages is not None:
+        copies[messages.row] += 1
     packet = np.repeat(np.arange(len(frames)), copies)
     plain = np.ones(len(frames), np.bool_)
     plain[slow] = False
@@ -93,9 +128,16 @@ def send_all(
     port[others] = [one.port for one in sent]
     icmp[others] = [one.icmp for one in sent]
     size[others] = [len(one.frame) for one in sent]
+    told = np.zeros(0, np.int64)
+    if messages is not None:
+        both = verdict[messages.row] == 0
+        told = (np.cumsum(copies) - copies)[messages.row] + (both & (messages.port > out_port[messages.row]))
+        port[told], icmp[told], size[told], plain[told] = messages.port, True, messages.size, False
     at = np.cumsum(size) - size
     out = np.empty(int(size.sum()), np.uint8)
     write(packet, plain, at, size, out)
+    if messages is not None:
+        messages.write(at[told], out)
     for row, one in zip(others.tolist(), sent, strict=True):
         out[at[row] : at[row] + size[row]] = np.frombuffer(one.frame, np.uint8)
     return Forwarded(verdict, packet, port, icmp, Packets(out, at, size))

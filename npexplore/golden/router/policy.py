@@ -1,5 +1,7 @@
 """What RFC 1812 leaves to whoever runs a router: switches, all off at first ([policy] of ROUTER.toml)."""
 
+from typing import Literal
+
 from npexplore.errors import InputError, positive
 from npexplore.golden.ipv4.icmp_limit import TokenBucket
 from npexplore.toml import Record
@@ -10,12 +12,16 @@ class Policy(Record, frozen=True, kw_only=True):
 
     directed_broadcasts: forward what is for all hosts of another link of the router (RFC 2644 section 2).
     reverse_path: drop what came by another port than its source is routed to (RFC 1812 section 5.3.8).
+    answers: reply as a host to what is for the router itself (RFC 1812 section 4.3.3.6).
+    neighbours: whether all MAC addresses are known, or asked for (RFC 826, RFC 4861 section 7.2).
     icmp_per_second, icmp_burst: a limit on ICMP messages (RFC 1812 section 4.3.2.8); at first a burst is as many as
     in a second.
     """
 
     directed_broadcasts: bool = False
     reverse_path: bool = False
+    answers: bool = False
+    neighbours: Literal["known", "resolve"] = "known"
     icmp_per_second: int | None = None
     icmp_burst: int | None = None
 

@@ -6,12 +6,12 @@ Every port with IPv6 also has a link-local address made of its MAC address (RFC 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from npexplore.errors import InputError, UnknownNameError, told_at
-from npexplore.golden.ipv4.addresses import prefix_text
+from npexplore.golden.ipv4.addresses import MAX_ADDRESS, prefix_text
 from npexplore.golden.ipv6.header import SMALLEST_MTU as SMALLEST_MTU6
 from npexplore.golden.ipv6.scope import Kind, address_kind
 from npexplore.golden.lookup.family import IPV4, IPV6, Family
@@ -20,15 +20,18 @@ from npexplore.units import parse_rate
 
 SMALLEST_MTU = 68  # RFC 791 section 3.2: every module must forward 68 octets unfragmented
 LARGEST_MTU = 65_535
+LAST_VLAN = 4094
 LINK_LOCAL = 0xFE80 << 112
+Subnet = tuple[int, int]  # an address, and the length of its network
 
 
 class Interface:
-    """A router's address on a link, and the length of the link's network."""
+    """A router's address on a link, and the length of the link's network; `further` are more of both."""
 
     family: ClassVar[Family]
     address: int
     length: int
+    further: tuple[Subnet, ...]
 
     @property
     def network(self) -> int:
@@ -36,18 +39,36 @@ class Interface:
         return self.address & self.family.mask(self.length)
 
     @property
-    def broadcast(self) -> int | None:
-        """The directed broadcast address of the link, None without."""
-        return None
+    def subnets(self) -> tuple[Subnet, ...]:
+        """All its addresses with the lengths of their networks, the first one first."""
+        return ((self.address, self.length), *self.further)
+
+    @property
+    def networks(self) -> tuple[Subnet, ...]:
+        """Those of `subnets` that bring another network: of one network the first address counts."""
+        first: dict[Subnet, Subnet] = {}
+        for address, length in self.subnets:
+            first.setdefault((address & self.family.mask(length), length), (address, length))
+        return tuple(first.values())
+
+    @property
+    def broadcasts(self) -> frozenset[int]:
+        """The directed broadcast addresses of the link."""
+        return frozenset()
 
     @property
     def own(self) -> tuple[int, ...]:
         """The addresses by which the router itself is meant."""
-        return (self.address,)
+        return tuple(address for address, _ in self.subnets)
 
     def on_link(self, address: int) -> bool:
-        """Say whether an address belongs to the link's network."""
-        return (address ^ self.address) >> self.family.bits - self.length == 0
+        """Say whether an address belongs to a network of the link."""
+        return any((address ^ own) >> self.family.bits - length == 0 for own, length in self.subnets)
+
+    def source_towards(self, via: int) -> int:
+        """Return its address in the network of a next hop on the link, its first address for one outside."""
+        bits = self.family.bits
+        return next((own for own, length in self.networks if (via ^ own) >> bits - length == 0), self.address)
 
     def not_a_neighbour(self, address: int) -> str | None:
         """Return what an address of the link is, if it is none of another node."""
@@ -56,7 +77,10 @@ class Interface:
 
 @dataclass(frozen=True)
 class Port(Interface):
-    """A port in numbers; `rate_bps` is None for a link whose speed does not matter."""
+    """A port in numbers; `rate_bps` is None for a link whose speed does not matter.
+
+    vlan: the number of its VLAN, which the port number `on` carries; 0: it is no VLAN's.
+    """
 
     family = IPV4
     number: int
@@ -68,22 +92,27 @@ class Port(Interface):
     peer_mac: bytes
     rate_bps: float | None = None
     listed_only: bool = False
+    further: tuple[Subnet, ...] = ()
+    on: int = -1
+    vlan: int = 0
 
     @property
-    def broadcast(self) -> int | None:
-        """The directed broadcast address of the link; None for /31 and /32, which have none (RFC 3021)."""
-        return self.network | ~IPV4.mask(self.length) & 0xFFFFFFFF if self.length < 31 else None
+    def broadcasts(self) -> frozenset[int]:
+        """The directed broadcast addresses of the link; /31 and /32 have none (RFC 3021)."""
+        return frozenset(address | ~IPV4.mask(n) & MAX_ADDRESS for address, n in self.subnets if n < 31)
 
     def is_host(self, address: int) -> bool:
         """Say whether an address of the link is one that a host may have (RFC 1812 section 4.2.2.11, RFC 3021)."""
-        many = self.length < 31 and address in (self.network, self.broadcast)
+        zeros = {own & IPV4.mask(length) for own, length in self.subnets if length < 31}
+        many = address in zeros or address in self.broadcasts
         return not many and 0 < address >> 24 < 224 and address >> 24 != 127
 
     def not_a_neighbour(self, address: int) -> str | None:
         """Return what an address of the link is, if it is none of another host."""
-        if address == self.address or self.is_host(address):
+        if address in self.own or self.is_host(address):
             return super().not_a_neighbour(address)
-        return f"is no host's: first or last address of link {prefix_text(self.network, self.length)}"
+        own, length = next(net for net in self.subnets if (address ^ net[0]) & IPV4.mask(net[1]) == 0)
+        return f"is no host's: first or last address of link {prefix_text(own & IPV4.mask(length), length)}"
 
 
 @dataclass(frozen=True)
@@ -94,11 +123,13 @@ class Port6(Interface):
     address: int
     length: int
     link_local: int
+    further: tuple[Subnet, ...] = ()
 
     @property
     def own(self) -> tuple[int, ...]:
-        """Its addresses, and the first of the link's network, which is all its routers' (RFC 4291 section 2.6.1)."""
-        return (self.address, self.link_local, *([self.network] if self.length < 127 else []))
+        """Its addresses, and the first of each network, which is all its routers' (RFC 4291 section 2.6.1)."""
+        shared = (address & IPV6.mask(length) for address, length in self.subnets if length < 127)
+        return (*super().own, self.link_local, *shared)
 
 
 def link_local(mac: bytes) -> int:
@@ -132,33 +163,66 @@ def resolve_ports(records: Iterable[PortRecord]) -> tuple[tuple[Port, ...], tupl
     sides: list[Port6 | None] = []
     for number, record in enumerate(records):
         place = f"port[{number}] {record.name!r}"
-        port = _port(place, number, record)
+        port = _port(place, number, record, ports)
         if any(other.name == port.name for other in ports):
             raise InputError(f"{place}: two ports have the name {port.name!r}")
         side = None if record.address6 is None else _port6(place, record.address6, port)
-        for text, link, before in ((record.address, port, ports), (record.address6, side, sides)):
+        port, side = _with_further(place, record.addresses, port, side)
+        for link, before in ((port, ports), (side, sides)):
             for name, other in zip((one.name for one in ports), before, strict=True):
-                if link and other and (other.on_link(link.network) or link.on_link(other.network)):
-                    raise InputError(f"{place}: network {text} overlaps with that of port {name!r}")
+                both = link.subnets if link and other else ()
+                for own, length in both:
+                    assert link is not None
+                    assert other is not None
+                    if any(_overlap(link.family, (own, length), net) for net in other.subnets):
+                        text = f"{link.family.text(own)}/{length}"
+                        raise InputError(f"{place}: network {text} overlaps with that of port {name!r}")
         ports.append(port)
         sides.append(side)
     return tuple(ports), tuple(sides)
 
 
-def _port(place: str, number: int, record: PortRecord) -> Port:
+def _port(place: str, number: int, record: PortRecord, before: Sequence[Port]) -> Port:
     if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.:-]*", record.name):
         raise InputError(f"{place}: name must be letters, digits and . : _ -, for it names a file, got {record.name!r}")
     address = _address(place, "address", record.address, IPV4, "10.0.0.1/24")
     if not SMALLEST_MTU <= record.mtu <= LARGEST_MTU:
         raise InputError(f"{place}: mtu must be {SMALLEST_MTU} to {LARGEST_MTU} bytes, got {record.mtu}")
+    carrier = _carrier(place, record, before)
+    macs: list[bytes] = []
+    for key, text in (("mac", record.mac), ("peer_mac", record.peer_mac)):
+        if text is None and carrier is None:
+            raise InputError(f"{place}: {key} is missing")
+        inherited = b"" if carrier is None else carrier.mac if key == "mac" else carrier.peer_mac
+        macs.append(inherited if text is None else mac_bytes(f"{place}: {key}", text))
     port = Port(
-        number, record.name, *address, record.mtu,
-        mac_bytes(f"{place}: mac", record.mac), mac_bytes(f"{place}: peer_mac", record.peer_mac),
+        number, record.name, *address, record.mtu, macs[0], macs[1],
         None if record.rate is None else _bit_rate(place, record.rate), record.listed_only,
+        on=-1 if carrier is None else carrier.number, vlan=record.vlan or 0,
     )  # fmt: skip
     if not port.is_host(port.address):
         raise InputError(f"{place}: address must be that of a host on its network, got {record.address!r}")
     return port
+
+
+def _carrier(place: str, record: PortRecord, before: Sequence[Port]) -> Port | None:
+    """Return the port that carries the VLAN of a record, None for one without."""
+    if record.vlan is None and record.on is None:
+        return None
+    if record.vlan is None or record.on is None:
+        raise InputError(f"{place}: a VLAN needs both `vlan` and the port that it is `on`")
+    carrier = named_port(place, record.on, before)
+    if carrier.vlan:
+        raise InputError(f"{place}: a VLAN must be on a port, {record.on!r} is a VLAN itself")
+    if not 1 <= record.vlan <= LAST_VLAN:
+        raise InputError(f"{place}: vlan must be 1 to {LAST_VLAN} (IEEE 802.1Q clause 9.6), got {record.vlan}")
+    if same := [port.name for port in before if (port.on, port.vlan) == (carrier.number, record.vlan)]:
+        raise InputError(f"{place}: VLAN {record.vlan} of port {record.on!r} is that of {same[0]!r} already")
+    if record.mtu > carrier.mtu:
+        raise InputError(f"{place}: mtu must be that of port {record.on!r} at most, {carrier.mtu}, got {record.mtu}")
+    if record.rate is not None:
+        raise InputError(f"{place}: a VLAN has the rate of its port; rate must not be given")
+    return carrier
 
 
 def _port6(place: str, text: str, port: Port) -> Port6:
@@ -168,6 +232,47 @@ def _port6(place: str, text: str, port: Port) -> Port6:
     if port.mtu < SMALLEST_MTU6:
         raise InputError(f"{place}: a link with IPv6 has an mtu of at least {SMALLEST_MTU6} (RFC 8200), got {port.mtu}")
     return side
+
+
+def _overlap(family: Family, one: Subnet, other: Subnet) -> bool:
+    return (one[0] ^ other[0]) & family.mask(min(one[1], other[1])) == 0
+
+
+def _with_further(place: str, texts: Iterable[str], port: Port, side: Port6 | None) -> tuple[Port, Port6 | None]:
+    """Return a port with its further addresses: with a length they bring a network, without they lie in one."""
+    for text in texts:
+        link: Interface | None = side if ":" in text else port
+        if link is None:
+            raise InputError(f"{place}: addresses has {text!r}, but the port has no address6")
+        family, nets = link.family, link.subnets
+        if "/" in text:
+            net = _address(place, "addresses", text, family, "10.0.9.1/24")
+        else:
+            with told_at(place):
+                number = family.number(text)
+            around = [length for own, length in nets if (own ^ number) & family.mask(length) == 0]
+            if not around:
+                known = ", ".join(
+                    family.prefix_text(own & family.mask(length), length) for own, length in link.networks
+                )
+                raise InputError(f"{place}: address {text} without a length is in no network of its link ({known})")
+            net = number, around[0]
+        if net[0] in link.own:
+            raise InputError(f"{place}: the port has the address {text} already")
+        if any(_overlap(family, net, one) and (net[1] != one[1]) for one in nets):
+            raise InputError(f"{place}: network of {text} overlaps with another one of the port")
+        made: Interface
+        if isinstance(link, Port):
+            made = port = replace(port, further=(*port.further, net))
+            sound = made.is_host(net[0])
+        else:
+            assert side is not None
+            made = side = replace(side, further=(*side.further, net))
+            first = net[0] == net[0] & family.mask(net[1]) and net[1] < 127
+            sound = address_kind(net[0]) is Kind.ROUTABLE and not first
+        if not sound:
+            raise InputError(f"{place}: address must be that of a host on its network, got {text!r}")
+    return port, side
 
 
 def _address(place: str, key: str, text: str, family: Family, example: str) -> tuple[int, int]:

@@ -1,17 +1,28 @@
 """The profiles: whose rules the router follows. A profile that is listed is tested."""
 
+from dataclasses import replace
+from typing import Any
+
 from npexplore.errors import one_of
 from npexplore.golden.ipv6.stages import RFC8200
+from npexplore.golden.linux.messages import Messages4
 from npexplore.golden.linux.stages import LINUX
 from npexplore.golden.linux.stages6 import LINUX6
+from npexplore.golden.router.frames import Heads
 from npexplore.golden.router.rules import Profile
+from npexplore.golden.router.sides import Side4
 from npexplore.golden.router.stages import RFC1812
+
+
+def _messages(side: Side4, path: Heads) -> Any:
+    return Messages4(side, path).found
+
 
 PROFILES: dict[str, Profile] = {
     profile.name: profile
     for profile in (
         Profile("rfc1812", RFC1812, RFC8200),
-        Profile("linux", LINUX, LINUX6, switches=False),
+        Profile("linux", replace(LINUX, many_told=_messages), LINUX6, switches=False),
     )
 }
 

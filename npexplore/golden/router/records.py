@@ -6,6 +6,7 @@ from typing import Literal, get_args
 
 import msgspec
 
+from npexplore.golden.linux.settings import DEFAULTS, LinuxSettings
 from npexplore.golden.mpls.impose import TtlModel
 from npexplore.golden.router.policy import OFF, Policy
 from npexplore.toml import Record
@@ -18,17 +19,22 @@ KINDS: tuple[str, ...] = get_args(RouteKind)
 class PortRecord(Record, frozen=True, kw_only=True):
     """A port: its address with the length of the link's network, its MTU in bytes, both MAC addresses of the link.
 
-    address6: the same for IPv6. listed_only: nobody is on the link but those that have a `neighbour` entry.
+    address6: the same for IPv6. addresses: further ones of either family; one without a length lies in a network of
+    the link. vlan, on: its VLAN's number, and the port that carries it, whose MAC addresses are its own unless it has
+    some. listed_only: nobody is on the link but those that have a `neighbour` entry.
     """
 
     name: str
     address: str
-    mac: str
-    peer_mac: str
+    mac: str | None = None
+    peer_mac: str | None = None
     mtu: int = 1500
     rate: str | None = None
     listed_only: bool = False
     address6: str | None = None
+    addresses: list[str] = msgspec.field(default_factory=list)
+    on: str | None = None
+    vlan: int | None = None
 
 
 class NeighbourRecord(Record, frozen=True, kw_only=True):
@@ -38,9 +44,18 @@ class NeighbourRecord(Record, frozen=True, kw_only=True):
     mac: str
 
 
-class RouteRecord(Record, frozen=True, kw_only=True):
-    """A route: to a next hop, out of a port, or to nowhere (kinds as in ip-route).
+class NextHopRecord(Record, frozen=True, kw_only=True):
+    """One of several next hops of a route; by their weights they share its flows. port: as of a route."""
 
+    via: str
+    port: str | None = None
+    weight: int = 1
+
+
+class RouteRecord(Record, frozen=True, kw_only=True):
+    """A route: to a next hop, to one of several, out of a port, or to nowhere (kinds as in ip-route).
+
+    next_hops: in place of via and port.
     push: labels to put on its packets, outermost first. ttl: the model of RFC 3443 that they get their time to live by.
     """
 
@@ -50,6 +65,7 @@ class RouteRecord(Record, frozen=True, kw_only=True):
     kind: RouteKind = "unicast"
     push: list[int] = msgspec.field(default_factory=list)
     ttl: TtlModel = "uniform"
+    next_hops: list[NextHopRecord] = msgspec.field(default_factory=list)
 
 
 class LabelRecord(Record, frozen=True, kw_only=True):
@@ -88,4 +104,5 @@ class RouterFile(Record, frozen=True, kw_only=True):
     label: list[LabelRecord] = msgspec.field(default_factory=list)
     routes: RoutesFile | None = None
     policy: Policy = OFF
+    linux: LinuxSettings = DEFAULTS
     diffserv: DiffservRecord | None = None

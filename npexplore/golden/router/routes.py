@@ -28,20 +28,32 @@ Placed = Iterable[tuple[str, RouteRecord]]  # records with the place that they c
 _BELOW_LABELS = {IPV4: (SMALLEST_MTU, EXPLICIT_NULL4), IPV6: (SMALLEST_MTU6, EXPLICIT_NULL6)}  # what must be left; null
 
 
+LARGEST_WEIGHT = 256
+
+
 class Hop(NamedTuple):
     """Where a route leads: its kind (index of KINDS), the port, the next hop's address (0: the destination itself).
 
-    stack: the labels that it pushes (golden/mpls/impose.py).
+    stack: the labels that it pushes (golden/mpls/impose.py). source: the router's address in messages that go by it, 0:
+    the port's first one.
     """
 
     kind: int
     port: int
     via: int
     stack: bytes = b""
+    source: int = 0
+
+
+class NextHop(NamedTuple):
+    """One of several next hops of a route, with its share of the route's flows."""
+
+    hop: Hop
+    weight: int
 
 
 class Route(NamedTuple):
-    """A prefix (value, length), and where it leads, as of `Hop`."""
+    """A prefix (value, length), and where it leads, as of `Hop`; next_hops: all of several, the first of them as it."""
 
     value: int
     length: int
@@ -49,13 +61,16 @@ class Route(NamedTuple):
     port: int
     via: int
     stack: bytes = b""
+    source: int = 0
+    next_hops: tuple[NextHop, ...] = ()
 
 
 @dataclass(frozen=True)
 class RouteColumns:
     """Routes as columns: prefix (value, length), kind (index of KINDS), port, next hop (0: the destination itself).
 
-    stack: the place in Router.stacks of the labels that a route pushes; None: none does.
+    stack: the place in Router.stacks of the labels that a route pushes; None: none does. source: as of `Hop`; None:
+    all 0. next_hops: the place in Router.next_hops of a route's next hops if it has several; None: none has.
     """
 
     value: NDArray[np.uint32]
@@ -64,25 +79,37 @@ class RouteColumns:
     port: NDArray[np.int16]
     via: NDArray[np.uint32]
     stack: NDArray[np.int32] | None = None
+    source: NDArray[np.uint32] | None = None
+    next_hops: NDArray[np.int32] | None = None
 
     def __len__(self) -> int:
         return len(self.value)
 
     @classmethod
-    def of(cls, routes: Iterable[Route]) -> tuple[RouteColumns, tuple[bytes, ...]]:
-        """Return routes as columns, with the stacks that they push; the first one is empty."""
-        stacks = {b"": 0}
-        rows = [(*route[:5], stacks.setdefault(route.stack, len(stacks))) for route in routes]
-        columns = np.array(rows, dtype=np.int64).reshape(-1, 6).T
-        types = (np.uint32, np.uint8, np.uint8, np.int16, np.uint32, np.int32)
-        return cls(*(column.astype(kind) for column, kind in zip(columns, types, strict=True))), tuple(stacks)
+    def of(cls, routes: Iterable[Route]) -> tuple[RouteColumns, tuple[bytes, ...], tuple[tuple[NextHop, ...], ...]]:
+        """Return routes as columns, with the stacks that they push and their several next hops; the first is empty."""
+        stacks: dict[bytes, int] = {b"": 0}
+        several: dict[tuple[NextHop, ...], int] = {(): 0}
+        rows = [
+            (*r[:5], stacks.setdefault(r.stack, len(stacks)), r.source, several.setdefault(r.next_hops, len(several)))
+            for r in routes
+        ]
+        columns = np.array(rows, dtype=np.int64).reshape(-1, 8).T
+        types = (np.uint32, np.uint8, np.uint8, np.int16, np.uint32, np.int32, np.uint32, np.int32)
+        made = cls(*(column.astype(kind) for column, kind in zip(columns, types, strict=True)))
+        return made, tuple(stacks), tuple(several)
 
 
 def resolve_routes(
     records: Placed, ports: Sequence[Port], links: Sequence[Interface | None], family: Family
 ) -> list[Route]:
     """Return the routes to the links' networks, then those of the records; raises InputError naming the place."""
-    routes = [Route(link.network, link.length, 0, k, 0) for k, link in enumerate(links) if link]
+    routes = [
+        Route(own & family.mask(length), length, 0, k, 0, source=own if number else 0)
+        for k, link in enumerate(links)
+        if link
+        for number, (own, length) in enumerate(link.networks)
+    ]
     return routes + [_route(place, record, ports, links, family) for place, record in records]
 
 
@@ -91,10 +118,15 @@ def _route(
 ) -> Route:
     with told_at(place):
         prefix = family.prefix_pair(record.prefix)
+    one = record.via is not None or record.port is not None or bool(record.push)
     if record.kind != "unicast":
-        if record.via is not None or record.port is not None or record.push:
+        if one or record.next_hops:
             raise InputError(f"{place}: a route of kind {record.kind} has neither via nor port, and pushes nothing")
         return Route(*prefix, KINDS.index(record.kind), NO_PORT, 0)
+    if record.next_hops:
+        if one:
+            raise InputError(f"{place}: a route with next_hops has neither via nor port, and pushes nothing")
+        return _multipath(place, prefix, record, ports, links, family)
     port = None if record.port is None else named_port(place, record.port, ports)
     via = 0
     if record.via is not None:
@@ -103,7 +135,34 @@ def _route(
         raise InputError(f"{place}: {family.prefix_text(*prefix)} needs via or port, or a kind other than unicast")
     elif links[port.number] is None:
         raise InputError(f"{place}: port {port.name!r} has no address6")
-    return Route(*prefix, 0, port.number, via, _pushed(place, record, port.mtu, *_BELOW_LABELS[family]))
+    pushed, link = _pushed(place, record, port.mtu, *_BELOW_LABELS[family]), links[port.number]
+    return Route(*prefix, 0, port.number, via, pushed, _source(link, via))
+
+
+def _source(link: Interface | None, via: int) -> int:
+    """Return the router's address towards a next hop, 0 for the link's first one."""
+    source = link.source_towards(via) if via and link and link.further else 0
+    return 0 if link and source == link.address else source
+
+
+def _multipath(
+    place: str, prefix: tuple[int, int], record: RouteRecord, ports: Sequence[Port],
+    links: Sequence[Interface | None], family: Family,
+) -> Route:  # fmt: skip
+    """Return a route with several next hops."""
+    next_hops: list[NextHop] = []
+    for k, one in enumerate(record.next_hops):
+        where = f"{place}: next_hops[{k}]"
+        if not 1 <= one.weight <= LARGEST_WEIGHT:
+            raise InputError(f"{where}: weight must be 1 to {LARGEST_WEIGHT}, got {one.weight}")
+        named = None if one.port is None else named_port(where, one.port, ports)
+        port, via = next_hop(where, one.via, named, ports, links, family)
+        if any(known.hop[1:3] == (port.number, via) for known in next_hops):
+            raise InputError(f"{where}: next hop {one.via} stands there twice; give it a weight instead")
+        next_hops.append(NextHop(Hop(0, port.number, via, source=_source(links[port.number], via)), one.weight))
+    several = tuple(next_hops) if len(next_hops) > 1 else ()
+    first = next_hops[0].hop
+    return Route(*prefix, first.kind, first.port, first.via, source=first.source, next_hops=several)
 
 
 def next_hop(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from npexplore.golden.ipv4.header import Header
 from npexplore.golden.ipv6.header import Header6
@@ -32,7 +32,8 @@ class Rules(Generic[S, H]):
 
     martians: the name of the list that stages of IPv4 go by. many_first: they tell multicast and limited broadcast
     before martians. any_sender: one outside the link's network may be told of a better hop, too. whole_chain: stages of
-    IPv6 look at all extension headers.
+    IPv6 look at all extension headers. answers(side, port, sender, target): whether a question of ARP is answered;
+    None: by the link's addresses. as_sent: an error about a packet that waited in vain quotes it as it was to leave.
     """
 
     stages: tuple[Stage[S, H], ...]
@@ -41,6 +42,9 @@ class Rules(Generic[S, H]):
     many_first: bool = False
     any_sender: bool = False
     whole_chain: bool = False
+    many_told: Callable[[S, Any], Any] | None = None
+    answers: Callable[[S, int, int, int], bool] | None = None
+    as_sent: bool = False
 
 
 Rules4 = Rules[Side4, Header[int]]

@@ -5,10 +5,12 @@ Stages are typed by sides, and forwarders hold them; this module knows neither.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from npexplore.errors import one_of
 from npexplore.golden.ethernet import BROADCAST_MAC, IPV4_TYPE, IPV6_TYPE
@@ -22,16 +24,30 @@ from npexplore.golden.lookup.family import IPV4, IPV6, Family
 from npexplore.golden.mpls.impose import told_stack, typed
 from npexplore.golden.reasons import Reason
 from npexplore.golden.router.configuration import KINDS, Router, Six
-from npexplore.golden.router.ports import Interface, Port6
-from npexplore.golden.router.routes import Hop
+from npexplore.golden.router.flow_hash import Flow, flow_hash, flow_of
+from npexplore.golden.router.neighbours import UNKNOWN, Neighbours
+from npexplore.golden.router.ports import LINK_LOCAL, Interface, Port6
+from npexplore.golden.router.routes import Hop, NextHop
 
 UNICAST = KINDS.index("unicast")
 
 
-class Side:
+HASH_BITS = 31
+
+
+class Group(NamedTuple):
+    """Several next hops of a route: their numbers, and the largest hash of a flow that goes by each."""
+
+    hops: range
+    bounds: tuple[int, ...]
+
+
+class Side(ABC):
     """A family's side of a router; the side of one of its `ports` is None without an address of the family.
 
-    hops: the different places that routes lead to; `lpm` finds their numbers.
+    hops: the different places that routes lead to; `lpm` finds their numbers. groups: of those with several next hops,
+    as which the first stands among `hops`. vlans: the ports that are a VLAN on another one, by (port, VLAN's number).
+    resolver: what asks for neighbours, None where they are known. told: what a limit remembers of those it told.
     """
 
     family: ClassVar[Family]
@@ -42,17 +58,89 @@ class Side:
 
     def __init__(
         self, router: Router, ports: Sequence[Interface | None], neighbours: Mapping[int, bytes], hops: Sequence[Hop],
-        lpm: Lpm, error_limit: TokenBucket | None,
+        several: Mapping[int, Sequence[NextHop]], lpm: Lpm, error_limit: TokenBucket | None,
     ) -> None:  # fmt: skip
         self.router, self.ports, self.neighbours = router, ports, neighbours
-        self.hops, self.lpm, self.error_limit = hops, lpm, error_limit
+        self.hops, self.lpm, self.error_limit = list(hops), lpm, error_limit
+        self.groups = {number: self._group(next_hops) for number, next_hops in several.items()}
+        self.vlans = {(port.on, port.vlan): port.number for port in router.ports if port.vlan}
         self.own = frozenset(address for port in ports if port for address in port.own)
-        self._broadcast = [port and port.broadcast for port in ports]
+        self.resolver: Neighbours | None = None
+        self.told: dict[int, tuple[int, int]] = {}
+        self._routes_by: dict[int, Lpm] = {}
+        self._broadcasts = [port.broadcasts if port else frozenset() for port in ports]
 
-    def route(self, address: int) -> Hop | None:
-        """Return where an address is routed, None without a route."""
+    def _group(self, next_hops: Sequence[NextHop]) -> Group:
+        """Return several next hops as numbers of hops, which are added, each with the largest hash that it takes."""
+        first, total, weight, bounds = len(self.hops), sum(one.weight for one in next_hops), 0, []
+        for one in next_hops:
+            weight += one.weight
+            bounds.append(((weight << HASH_BITS) + total // 2) // total - 1)
+        self.hops += [one.hop for one in next_hops]
+        return Group(range(first, len(self.hops)), tuple(bounds))
+
+    def route(self, address: int, about: bytes | Flow | None = None, source: int = 0) -> Hop | None:
+        """Return where an address is routed, None without a route.
+
+        about: the packet or flow that chooses one of several next hops, None: the first; source: the router's address
+        in a message, of which the next hops of its own network are preferred.
+        """
         found = self.lpm.lookup(address)
+        if found is None:
+            return None
+        if about is not None and found in self.groups:
+            return self._chosen(self.groups[found], about, source)
+        return self.hops[found]
+
+    def route_by(self, port: int, address: int, about: bytes | Flow | None = None) -> Hop | None:
+        """Return where an address is routed among the routes by one port and those to nowhere, None without a route."""
+        found = self.table_by(port).lookup(address)
+        if found in self.groups:
+            group = self.groups[found]
+            chosen = None if about is None else self._chosen(group, about)
+            if chosen is not None and chosen.port == port:
+                return chosen
+            return next(self.hops[number] for number in group.hops if self.hops[number].port == port)
         return None if found is None else self.hops[found]
+
+    def _chosen(self, group: Group, about: bytes | Flow, source: int = 0) -> Hop:
+        """Return the first of the next hops that suit best: by the source's network, then by the flow's hash."""
+        settings = self.router.linux
+        if isinstance(about, Flow):
+            number = flow_hash(about, settings, whole=False)
+        else:
+            number = flow_hash(flow_of(about, settings), settings)
+        hops = [self.hops[row] for row in group.hops]
+        scores = [
+            2 * (source != 0 and self.source_by(hop) == source) + (number <= bound)
+            for hop, bound in zip(hops, group.bounds, strict=True)
+        ]
+        return hops[scores.index(max(scores))]
+
+    def ports_towards(self, address: int) -> set[int]:
+        """Return the ports that packets to an address may leave by, none without a route to somewhere."""
+        found = self.lpm.lookup(address)
+        if found is None or self.hops[found].kind != UNICAST:
+            return set()
+        return {self.hops[row].port for row in (self.groups[found].hops if found in self.groups else (found,))}
+
+    def table_by(self, port: int) -> Lpm:
+        """Return the table of the routes by one port and those to nowhere, made when it is first asked for."""
+        if port not in self._routes_by:
+            self._routes_by[port] = self._lpm_by(port)
+        return self._routes_by[port]
+
+    @abstractmethod
+    def _lpm_by(self, port: int) -> Lpm: ...
+
+    def _rows_by(self, port: int, refusing: bool) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        """Return the routes by a port as columns (value, length, hop); refusing: those to nowhere, too."""
+        rows = self.lpm.routes()
+        chosen = [hop.port == port if hop.kind == UNICAST else refusing for hop in self.hops]
+        for number, group in self.groups.items():
+            chosen[number] = any(chosen[member] for member in group.hops)
+        kept = np.array(chosen, np.bool_)[rows.next_hop]
+        return rows.value[kept], rows.length[kept], rows.next_hop[kept]
 
     def refusal(self, hop: Hop | None) -> Reason:
         """Return why nothing goes where an address is routed, NONE if something does."""
@@ -67,19 +155,35 @@ class Side:
         return to + self.router.ports[hop.port].mac + typed(packet, hop.stack, self.frame_type)
 
     def mac_of(self, port: int, address: int) -> bytes:
-        """Return the MAC address behind an address of a link: all, a neighbour's own, or the one at the other end."""
-        if address == self._broadcast[port]:
+        """Return the MAC address behind an address of a link: all, a neighbour's own, or the one at the other end.
+
+        Where neighbours are asked for, what stands for one that is not known (`router/neighbours.py`).
+        """
+        if address in self._broadcasts[port]:
             return BROADCAST_MAC
+        if self.resolver is not None and address not in self.neighbours:
+            return self.resolver.mac(port, address)
         return self.neighbours.get(address, self.router.ports[port].peer_mac)
+
+    def known_mac(self, port: int, address: int) -> bytes:
+        """Return the MAC address behind an address of a link, empty for one that is not known yet."""
+        mac = self.mac_of(port, address)
+        return b"" if mac[0] == UNKNOWN else mac
 
     def reaches(self, port: int, address: int) -> bool:
         """Say whether a frame to an address of a link finds somebody: anybody may be there, unless they are listed."""
         listed = self.router.ports[port].listed_only
-        return not listed or address in self.neighbours or address == self._broadcast[port]
+        return not listed or address in self.neighbours or address in self._broadcasts[port]
 
     def room(self, hop: Hop) -> int:
         """Return how long a packet may be that goes by a route: its labels take from the link's MTU (RFC 3032 3.4)."""
         return self.router.ports[hop.port].mtu - len(hop.stack)
+
+    def source_by(self, hop: Hop) -> int:
+        """Return the router's address in messages that go by a route (RFC 1812 section 4.3.2.4)."""
+        port = self.ports[hop.port]
+        assert port is not None
+        return hop.source or port.address
 
     def may_tell(self, time_ns: int) -> bool:
         """Say whether the limit on messages leaves room for one, and take it."""
@@ -92,6 +196,11 @@ class Side:
             return f"{text(address)} has no route"
         if hop.kind != UNICAST:
             return f"{text(address)} is in a route of kind {KINDS[hop.kind]}"
+        found = self.lpm.lookup(address)
+        if found in self.groups:
+            ways = [self.hops[row] for row in self.groups[found].hops]
+            named = [f"{self.router.ports[way.port].name} via {text(way.via)}" for way in ways]
+            return f"{text(address)} goes out by one of {', '.join(named)}, as its flow is hashed"
         via = f" via {text(hop.via)}" if hop.via else ", on its link"
         return f"{text(address)} goes out by {self.router.ports[hop.port].name}{via}{told_stack(hop.stack)}"
 
@@ -105,13 +214,20 @@ class Side4(Side):
     def __init__(self, router: Router, lookup: str, martians: Martians, error_limit: TokenBucket | None) -> None:
         routes, ports = router.routes, router.ports
         stack = np.zeros(len(routes), np.int64) if routes.stack is None else routes.stack
-        rows = np.stack([column.astype(np.int64) for column in (routes.kind, routes.port, routes.via, stack)], axis=1)
+        source = np.zeros(len(routes), np.int64) if routes.source is None else routes.source
+        several = np.zeros(len(routes), np.int64) if routes.next_hops is None else routes.next_hops
+        columns = (routes.kind, routes.port, routes.via, stack, source, several)
+        rows = np.stack([column.astype(np.int64) for column in columns], axis=1)
         distinct, number = np.unique(rows, axis=0, return_inverse=True)
         lpm = LPMS[one_of("lookup", lookup, LPMS)].from_columns(routes.value, routes.length, number.reshape(-1))
-        hops = [Hop(kind, port, via, router.stacks[row]) for kind, port, via, row in distinct.tolist()]
-        super().__init__(router, ports, router.neighbours, hops, lpm, error_limit)
+        hops = [Hop(kind, port, via, router.stacks[row], own) for kind, port, via, row, own, _ in distinct.tolist()]
+        groups = {row: router.next_hops[k] for row, k in enumerate(distinct[:, -1].tolist()) if k}
+        super().__init__(router, ports, router.neighbours, hops, groups, lpm, error_limit)
         self.martians, self.read = martians, header4.read_header
-        self.links = Links(tuple(port.address for port in ports), tuple(port.length for port in ports))
+        self.links = Links.of([port.subnets for port in ports])
+
+    def _lpm_by(self, port: int) -> Lpm:
+        return LPMS["trie20_4_8"].from_columns(*self._rows_by(port, True), word_bits=32)
 
 
 class Side6(Side):
@@ -122,9 +238,26 @@ class Side6(Side):
     refusals = Reason.NONE, Reason.BLACKHOLE, Reason.UNREACHABLE6, Reason.PROHIBITED6
 
     def __init__(self, router: Router, six: Six, error_limit: TokenBucket | None) -> None:
-        numbers: dict[Hop, int] = {}
-        number = np.array([numbers.setdefault(Hop(*row[2:]), len(numbers)) for row in six.routes], np.int64)
+        numbers: dict[tuple[Hop, tuple[NextHop, ...]], int] = {}
+        rows = [(Hop(*row[2:-1]), row.next_hops) for row in six.routes]
+        number = np.array([numbers.setdefault(row, len(numbers)) for row in rows], np.int64)
         length = np.array([row.length for row in six.routes], np.int64)
         lpm = LPMS6["six_level"].from_columns(IPV6.rows([row.value for row in six.routes]), length, number)
-        super().__init__(router, six.ports, six.neighbours, [*numbers], lpm, error_limit)
+        groups = {k: next_hops for k, (_, next_hops) in enumerate(numbers) if next_hops}
+        super().__init__(router, six.ports, six.neighbours, [hop for hop, _ in numbers], groups, lpm, error_limit)
         self.read = header6.read_header
+        self._longest: dict[int, int] = {}  # of the routes that begin at an address
+        for row in six.routes:
+            self._longest[row.value] = max(row.length, self._longest.get(row.value, 0))
+
+    def begins_network(self, address: int) -> bool:
+        """Say whether an address is the first one of its route, and may be all routers' there (RFC 4291 2.6.1)."""
+        return self._longest.get(address, 128) < 127
+
+    def _lpm_by(self, port: int) -> Lpm:
+        """Return the routes by a port alone, with that of link-local addresses (RFC 4291 section 2.5.6)."""
+        value, length, hop = self._rows_by(port, False)
+        near = IPV6.rows([LINK_LOCAL])
+        own = self.hops.index(Hop(UNICAST, port, 0))
+        columns = np.concatenate([near, value]), np.append([64], length), np.append([own], hop)
+        return LPMS6["six_level"].from_columns(*columns)

@@ -7,7 +7,9 @@ from typing import Any
 from npexplore.golden.ethernet import ETHERNET
 from npexplore.golden.ipv4.delivery import Destination, delivery, destination_kind
 from npexplore.golden.ipv4.fragment import fragment
-from npexplore.golden.ipv4.icmp import IcmpError, error_for, icmp_error, redirect_to, silence
+from npexplore.golden.ipv4.header import write_packet
+from npexplore.golden.ipv4.host import host_answer
+from npexplore.golden.ipv4.icmp import ICMP, IcmpError, Silence, error_for, icmp_error, redirect_to, silence
 from npexplore.golden.ipv4.martians import martian
 from npexplore.golden.ipv4.options import (
     LOOSE_ROUTE,
@@ -15,6 +17,7 @@ from npexplore.golden.ipv4.options import (
     forward_options,
     next_of_source_route,
     read_options,
+    reversed_source_route,
 )
 from npexplore.golden.ipv4.redirect import redirects
 from npexplore.golden.ipv4.ttl import decrement_ttl
@@ -23,6 +26,9 @@ from npexplore.golden.reasons import Reason
 from npexplore.golden.router.rules import Rules, Rules4, Stage
 from npexplore.golden.router.sides import UNICAST, Side, Side4
 from npexplore.golden.router.walk import Sent, Walk, Walk4
+
+UNFIT = (Silence.BROADCAST, Silence.LINK_BROADCAST, Silence.BAD_SOURCE)  # what no reply goes to
+DAY_MS = 86_400_000
 
 
 def link(side: Side, walk: Walk[Any]) -> Reason:
@@ -46,7 +52,7 @@ def valid(side: Side4, walk: Walk4) -> Reason:
 
 
 def martians(side: Side4, walk: Walk4) -> Reason:
-    """Refuse addresses that cannot be."""
+    """Drop packets whose source or destination address is not allowed on a wire."""
     header = walk.header
     if side.links.is_broadcast(header.source):
         return Reason.MARTIAN_SOURCE
@@ -57,8 +63,7 @@ def reverse_path(side: Side4, walk: Walk4) -> Reason:
     """Believe a source only by the port that packets to it leave by, where that is switched on."""
     if not side.router.policy.reverse_path:
         return Reason.NONE
-    back = side.route(walk.header.source)
-    believed = back is not None and back.kind == UNICAST and back.port == walk.port
+    believed = walk.port in side.ports_towards(walk.header.source)
     return Reason.NONE if believed else Reason.REVERSE_PATH
 
 
@@ -75,7 +80,7 @@ def deliver(side: Side4, walk: Walk4) -> Reason:
     """Keep what is for the router or for many; a source route that is not at its end leads on."""
     destination = walk.header.destination
     walk.kind = destination_kind(destination, side.links)
-    here = destination == side.router.ports[walk.port].broadcast  # its link has seen it already
+    here = destination in side.router.ports[walk.port].broadcasts  # its link has seen it already
     directed = side.router.policy.directed_broadcasts and not here
     reason = delivery(walk.kind, walk.link_broadcast, directed)
     walk.target = destination
@@ -96,7 +101,7 @@ def deliver(side: Side4, walk: Walk4) -> Reason:
 
 def look_up(side: Side4, walk: Walk4) -> Reason:
     """Find the route of the destination, or of the next address of its source route."""
-    walk.hop = side.route(walk.target)
+    walk.hop = side.route(walk.target, walk.packet)
     if refused := side.refusal(walk.hop):
         return Reason.SOURCE_ROUTE_FAILED if walk.follow else refused
     strict = walk.options.find(STRICT_ROUTE) is not None
@@ -125,7 +130,7 @@ def write_options(side: Side4, walk: Walk4) -> Reason:
     """Record the route, stamp the time, let the source route take its step."""
     assert walk.hop is not None
     if walk.options.options:
-        address = side.router.ports[walk.hop.port].address
+        address = side.source_by(walk.hop)
         time_ms = walk.time_ns // 1_000_000
         walk.out = (
             forward_options(walk.out[0], walk.options, address, side.own, time_ms, follow=walk.follow),
@@ -157,8 +162,31 @@ def neighbour(side: Side4, walk: Walk4) -> Reason:
 def tell(side: Side4, walk: Walk4, reason: Reason) -> None:
     """Send the ICMP error that a reason calls for, if one may be sent."""
     error = error_for(reason, mtu=walk.mtu, pointer=walk.pointer)
+    if reason is Reason.LOCAL_DELIVERY and side.router.policy.answers:
+        found = host_answer(walk.packet, walk.time_ns // 1_000_000 % DAY_MS)
+        if isinstance(found, bytes):
+            reply(side, walk, found)
+            return
+        error = found
     if error is not None:
         send_error(side, walk, error)
+
+
+def reply(side: Side4, walk: Walk4, body: bytes) -> None:
+    """Send an ICMP reply from the address that was asked, a source route reversed (RFC 1122 section 3.2.2.6)."""
+    packet = walk.packet
+    if silence(packet, side.links, side.martians, link_broadcast=walk.link_broadcast) in UNFIT:
+        return
+    target, back = reversed_source_route(packet, walk.options)
+    hop = side.route(target, packet)
+    if hop is None or hop.kind != UNICAST or not side.reaches(hop.port, hop.via or target):
+        return
+    if not side.may_tell(walk.time_ns):
+        return
+    header = walk.header
+    message = write_packet(header.destination, target, body, options=back, tos=header.tos, protocol=ICMP)
+    for piece in fragment(message, side.room(hop)).packets:
+        walk.sent.append(Sent(hop.port, side.framed(hop, hop.via or target, piece), icmp=True))
 
 
 def send_error(side: Side4, walk: Walk4, error: IcmpError) -> None:
@@ -168,13 +196,12 @@ def send_error(side: Side4, walk: Walk4, error: IcmpError) -> None:
         return
     draft = icmp_error(error, packet, 0)
     target = int.from_bytes(draft[16:20], "big")
-    hop = side.route(target)
+    hop = side.route(target, packet)
     if hop is None or hop.kind != UNICAST or not side.reaches(hop.port, hop.via or target):
         return
     if not side.may_tell(walk.time_ns):
         return
-    port = side.router.ports[hop.port]
-    message = icmp_error(error, packet, port.address)
+    message = icmp_error(error, packet, side.source_by(hop))
     for piece in fragment(message, side.room(hop)).packets:
         walk.sent.append(Sent(hop.port, side.framed(hop, hop.via or target, piece), icmp=True))
 

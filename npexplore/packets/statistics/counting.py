@@ -1,9 +1,10 @@
 """The numbers of `npexplore trace stats`, counted in one pass and in memory that does not grow with the packets.
 
 Lengths are original lengths. Time to live, fragments, options, checksum, protocol, DSCP and flows are those of the
-outermost IPv4 header. The set of flows is exact, so it is the one thing that grows: 22 to 43 bytes a distinct flow.
+outermost IPv4 header. The set of flows is the one thing that grows, to 256 MiB (flow_set.py).
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import sqrt
 from pathlib import Path
@@ -13,37 +14,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from npexplore._kernels import capture_counts as rows
-from npexplore._kernels.capture_counts import count_flows, count_packets, rehash
+from npexplore._kernels.capture_counts import count_packets
 from npexplore.errors import InputError
 from npexplore.packets.capture import LengthCdf
 from npexplore.packets.columns import PacketTable
 from npexplore.packets.links import link_format
 from npexplore.packets.scan import CaptureScan, Damage
+from npexplore.packets.statistics.flow_set import LG_KEPT, FlowSet
 from npexplore.packets.statistics.lengths import LengthCounter
 from npexplore.packets.statistics.rates import RateCounter, RateSeries
 from npexplore.packets.statistics.scaling import HurstEstimate, hurst
 
 HISTOGRAM_BOUNDS = (0, 20, 40, 80, 160, 320, 640, 1280, 2560, 5120)
 HURST_PACKETS = 10
-
-
-class FlowSet:
-    """The distinct directed IPv4 5-tuples of all packets added."""
-
-    def __init__(self) -> None:
-        self.count = 0
-        self._table = np.zeros((1 << 12, 2), np.uint64)
-
-    def add(self, table: PacketTable) -> None:
-        """Add a table's packets whose IPv4 header was captured."""
-        columns = [table[name] for name in ("flags", "src", "dst", "ip_proto", "sport", "dport")]
-        done = 0
-        while done < table.rows:
-            self.count, done = count_flows(self._table, self.count, done, *columns)
-            if done < table.rows:
-                larger = np.zeros((2 * len(self._table), 2), np.uint64)
-                rehash(self._table, larger)
-                self._table = larger
+TIME_ROWS = [rows.FIRST_NS, rows.LAST_NS, rows.MIN_NS, rows.MAX_NS]
 
 
 @dataclass
@@ -51,7 +35,7 @@ class CaptureCounts:
     """Running totals of a capture; `add` tables, then read."""
 
     totals: NDArray[np.int64] = field(default_factory=lambda: np.zeros(rows.TOTALS, np.int64))
-    gaps: NDArray[np.float64] = field(default_factory=lambda: np.zeros(3))
+    squares: NDArray[np.uint64] = field(default_factory=lambda: np.zeros(3, np.uint64))
     ip_proto: NDArray[np.int64] = field(default_factory=lambda: np.zeros(256, np.int64))
     dscp: NDArray[np.int64] = field(default_factory=lambda: np.zeros(64, np.int64))
     link_types: dict[int, int] = field(default_factory=dict)
@@ -63,7 +47,7 @@ class CaptureCounts:
         """Count a table's packets."""
         names = ("t_ns", "length", "captured", "flags", "l3_offset", "ip_proto", "tos", "ttl", "vlans", "labels")
         columns = [table[name] for name in names]
-        if count_packets(self.totals, self.gaps, self._lengths.short, self.ip_proto, self.dscp, *columns):
+        if count_packets(self.totals, self.squares, self._lengths.short, self.ip_proto, self.dscp, *columns):
             self._lengths.add_longer(table["length"])
         for number, count in enumerate(np.bincount(table["interface"]).tolist()):
             if count:
@@ -72,6 +56,53 @@ class CaptureCounts:
         self._flows.add(table)
         self._rates.add(table["t_ns"], table["length"])
 
+    def merge(self, later: "CaptureCounts") -> None:
+        """Add the counts of packets that come after these; the result is that of one pass over all."""
+        mine, other = self.totals.copy(), later.totals
+        self.totals += other
+        if other[rows.TIMED]:
+            squares = _whole(self.squares) + _whole(later.squares)
+            if mine[rows.TIMED]:
+                gap = int(other[rows.FIRST_NS]) - int(mine[rows.LAST_NS])
+                squares += gap**2
+                self.totals[rows.BACKWARDS] += gap < 0
+                self.totals[rows.FIRST_NS] = mine[rows.FIRST_NS]
+                self.totals[rows.MIN_NS] = min(mine[rows.MIN_NS], other[rows.MIN_NS])
+                self.totals[rows.MAX_NS] = max(mine[rows.MAX_NS], other[rows.MAX_NS])
+            else:
+                self.totals[TIME_ROWS] = other[TIME_ROWS]
+            self.totals[rows.LAST_NS] = other[rows.LAST_NS]
+            self.squares = np.array([squares >> shift & (1 << 64) - 1 for shift in (0, 64, 128)], np.uint64)
+        else:
+            self.totals[TIME_ROWS] = mine[TIME_ROWS]
+        self.ip_proto += later.ip_proto
+        self.dscp += later.dscp
+        for kind, count in later.link_types.items():
+            self.link_types[kind] = self.link_types.get(kind, 0) + count
+        self._lengths.merge(later._lengths)
+        self._flows.merge(later._flows)
+        self._rates.merge(later._rates)
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Return all there is as arrays: what is sent between processes, and kept of finished files."""
+        links = np.array(sorted(self.link_types.items()), np.int64).reshape(-1, 2)
+        plain = {name: getattr(self, name) for name in ("totals", "squares", "ip_proto", "dscp")}
+        return {
+            **plain, "links": links, "lengths": self._lengths.state(), "rates": self._rates.state(),
+            **self._flows.state(),
+        }  # fmt: skip
+
+    @classmethod
+    def of_state(cls, state: Mapping[str, NDArray[Any]]) -> "CaptureCounts":
+        """Return the counts that `state` was made of."""
+        totals, squares, ip_proto, dscp = (state[name] for name in ("totals", "squares", "ip_proto", "dscp"))
+        lengths, rates = LengthCounter.of_state(state["lengths"]), RateCounter.of_state(state["rates"])
+        links = dict(state["links"].tolist())
+        return cls(totals, squares, ip_proto, dscp, links, lengths, FlowSet.of_state(state), rates)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return CaptureCounts.of_state, (self.state(),)
+
     @property
     def packets(self) -> int:
         """Number of packets."""
@@ -79,8 +110,14 @@ class CaptureCounts:
 
     @property
     def flows(self) -> int:
-        """Number of distinct directed IPv4 5-tuples."""
+        """Number of distinct directed IPv4 5-tuples; an estimate where `flows_estimate` says so."""
         return self._flows.count
+
+    def flows_estimate(self) -> dict[str, Any] | None:
+        """Return the sketch that the flows are counted by and its 95 % interval; None where their number is exact."""
+        if (bounds := self._flows.bounds) is None:
+            return None
+        return {"sketch": f"Theta, 2^{LG_KEPT} hashes", "low": bounds[0], "high": bounds[1]}
 
     @property
     def rates(self) -> RateSeries | None:
@@ -143,11 +180,15 @@ class CaptureCounts:
 
     def burstiness(self) -> dict[str, Any]:
         """Return moments of the times between packets and the index of dispersion at doubling bin widths."""
-        number, mean, m2 = (float(value) for value in self.gaps)
+        number, span = (
+            int(self.totals[rows.TIMED]) - 1,
+            int(self.totals[rows.LAST_NS]) - int(self.totals[rows.FIRST_NS]),
+        )
+        variance = number * _whole(self.squares) - span**2  # times number^2
         series, found = self.rates, self.hurst()
         return {
-            "interarrival_mean_s": mean if number else None,
-            "interarrival_cov": sqrt(m2 / number) / mean if number and mean > 0 else None,
+            "interarrival_mean_s": span / number * 1e-9 if number > 0 else None,
+            "interarrival_cov": sqrt(variance) / span if number > 0 and span > 0 else None,
             "backwards_steps": int(self.totals[rows.BACKWARDS]),
             "hurst": {"value": found.hurst, "low": found.low, "high": found.high} if found else None,
             "index_of_dispersion": [{"bin_s": w, "value": v} for w, v in series.dispersion()] if series else [],
@@ -199,12 +240,17 @@ class CaptureCounts:
             "ip_proto": {str(i): int(n) for i, n in enumerate(self.ip_proto) if n},
             "dscp": {str(i): int(n) for i, n in enumerate(self.dscp) if n},
             "flows": self.flows,
+            **({"flows_estimate": estimate} if (estimate := self.flows_estimate()) else {}),
             "mean_length": self.mean_length(),
             "cov_length": self.cov_length(),
             "rate": self.rate(),
             "burstiness": self.burstiness(),
             "damage": {"offset": damage.offset, "message": damage.message} if damage else None,
         }
+
+
+def _whole(words: NDArray[np.uint64]) -> int:
+    return sum(int(word) << 64 * k for k, word in enumerate(words))
 
 
 def count_capture(path: str | Path, *, workers: int = 1) -> tuple[CaptureCounts, CaptureScan]:
@@ -214,3 +260,14 @@ def count_capture(path: str | Path, *, workers: int = 1) -> tuple[CaptureCounts,
     for table in scan:
         counts.add(table)
     return counts, scan
+
+
+@dataclass(frozen=True)
+class FileCounts:
+    """What was counted of one file; where it cannot be read, `error` says why and there is nothing else."""
+
+    path: str
+    counts: CaptureCounts | None = None
+    format: str = ""
+    damage: Damage | None = None
+    error: str | None = None

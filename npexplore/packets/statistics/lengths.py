@@ -25,6 +25,26 @@ class LengthCounter:
         for value, count in zip(*(part.tolist() for part in np.unique(long, return_counts=True)), strict=True):
             self._longer[value] = self._longer.get(value, 0) + count
 
+    def merge(self, other: "LengthCounter") -> None:
+        """Add the lengths that another counter has."""
+        self.short += other.short
+        for value, count in other._longer.items():
+            self._longer[value] = self._longer.get(value, 0) + count
+
+    def state(self) -> NDArray[np.int64]:
+        """Return all there is: a row of length and packets for each length that was met."""
+        cdf = self.cdf()
+        return np.stack([cdf.length_bytes.astype(np.int64), cdf.packets], axis=1)
+
+    @classmethod
+    def of_state(cls, state: NDArray[np.int64]) -> "LengthCounter":
+        """Return the counter that `state` was made of."""
+        made = cls()
+        short = state[:, 0] < LENGTHS
+        made.short[state[short, 0]] = state[short, 1]
+        made._longer = dict(state[~short].tolist())
+        return made
+
     def cdf(self) -> LengthCdf:
         """Return the distribution of the lengths counted so far."""
         short, long = np.flatnonzero(self.short), sorted(self._longer)

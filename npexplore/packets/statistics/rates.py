@@ -100,19 +100,32 @@ class RateCounter:
         while done < len(t_ns):
             done = count_bins(self._packets, self._bytes, self._first, self._shift, done, t_ns, length)
             if done < len(t_ns):
-                self._make_room(int(t_ns[done]))
+                time = int(t_ns[done])
+                self._make_room(time, time)
 
-    def _make_room(self, time: int) -> None:
-        """Move and coarsen the bins until those in use and the one of `time` fit."""
+    def merge(self, other: "RateCounter") -> None:
+        """Add what another counter has; the bins are as wide as if all packets had come here."""
+        if other._first is None:
+            return
+        used = np.flatnonzero(other._packets)
+        low, high = (other._first + int(used[end]) << other._shift for end in (0, -1))
+        if self._first is None:
+            self._first, self._shift = low >> other._shift, other._shift
+        self._make_room(low, high, least=other._shift)
+        at = ((used + other._first) >> (self._shift - other._shift)) - self._first
+        np.add.at(self._packets, at, other._packets[used])
+        np.add.at(self._bytes, at, other._bytes[used])
+
+    def _make_room(self, earliest: int, latest: int, least: int = 0) -> None:
+        """Move and coarsen the bins until those in use and those of two times fit, of 2^least ns or more."""
         assert self._first is not None
         used = np.flatnonzero(self._packets)
-        low = min(self._first + int(used[0]) if len(used) else time >> self._shift, time >> self._shift)
-        high = max(self._first + int(used[-1]) if len(used) else low, time >> self._shift)
-        steps = 0
+        low, high = earliest >> self._shift, latest >> self._shift
+        if len(used):
+            low, high = min(low, self._first + int(used[0])), max(high, self._first + int(used[-1]))
+        steps = max(0, least - self._shift)
         while (high >> steps) - (low >> steps) >= len(self._packets):
             steps += 1
-        if time >> self._shift >= self._first and steps == 0:
-            steps = 1
         first = low >> steps
         for name in ("_packets", "_bytes"):
             old: NDArray[np.int64] = getattr(self, name)
@@ -120,6 +133,24 @@ class RateCounter:
             np.add.at(new, ((used + self._first) >> steps) - first, old[used])
             setattr(self, name, new)
         self._first, self._shift = first, self._shift + steps
+
+    def state(self) -> NDArray[np.int64]:
+        """Return all there is: a row of (first bin, shift, bins), and one of (bin, packets, bytes) for each in use."""
+        used = np.flatnonzero(self._packets)
+        head = [] if self._first is None else [[self._first, self._shift, len(self._packets)]]
+        bins = np.stack([used, self._packets[used], self._bytes[used]], axis=1)
+        return np.concatenate([np.array(head, np.int64).reshape(-1, 3), bins])
+
+    @classmethod
+    def of_state(cls, state: NDArray[np.int64]) -> "RateCounter":
+        """Return the counter that `state` was made of."""
+        if not len(state):
+            return cls()
+        first, shift, bins = state[0].tolist()
+        made = cls(bins)
+        made._first, made._shift = first, shift
+        made._packets[state[1:, 0]], made._bytes[state[1:, 0]] = state[1:, 1], state[1:, 2]
+        return made
 
     def series(self) -> RateSeries | None:
         """Return the counts so far, None before the first packet with a time stamp."""

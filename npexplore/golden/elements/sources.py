@@ -1,0 +1,194 @@
+"""Elements that make packets or take them for good, and those that only say something: what real configurations use.
+
+A run follows one packet: a source is an entry by its name, and its own packet is `data`; what only takes time (shapers,
+samplers, schedulers) lets it pass.
+"""
+
+from __future__ import annotations
+
+import re
+
+from npexplore.golden.checksum import internet_checksum
+from npexplore.golden.elements.base import ANY, Element, Out, Pack, address, number
+from npexplore.golden.elements.link import mac
+from npexplore.golden.elements.plain import Discard, FromDevice, PrioSched, Tee, ToHost
+from npexplore.golden.ipv4.header import write_packet
+
+DATA = bytes(range(64))
+KEYWORD = re.compile(r"[A-Z_]+ ")
+BLANK = re.compile(r"\s+")
+
+
+def positional(arguments: tuple[str, ...]) -> list[str]:
+    """Return the arguments without keywords in front, `KEYWORD VALUE`."""
+    return [text for text in arguments if not KEYWORD.match(text)]
+
+
+def octets(text: str) -> bytes:
+    r"""Return the bytes of Click's data: `\<0a 0B>` in hexadecimal, else as it stands."""
+    if text.startswith("\\<") and text.endswith(">"):
+        return bytes.fromhex(BLANK.sub("", text[2:-1]))
+    return text.strip('"').encode()
+
+
+class InfiniteSource(Element):
+    r"""Makes packets: `InfiniteSource(\<0a0b>, LIMIT)`."""
+
+    INPUTS, PROCESSING, ARGUMENTS = (0, 0), "/h", (0, ANY)
+
+    def configure(self, *arguments: str) -> None:
+        """The data; limits and bursts are read over."""
+        told = next((text[5:] for text in arguments if text.startswith("DATA ")), None)
+        first = positional(arguments)[:1]
+        self.data = octets(told or (first[0] if first and first[0].startswith(("\\<", '"')) else "")) or DATA
+
+
+class RatedSource(InfiniteSource):
+    """The same at a rate."""
+
+
+class TimedSource(InfiniteSource):
+    """The same at an interval."""
+
+
+class FastUDPSource(InfiniteSource):
+    """Frames of UDP: `FastUDPSource(RATE, LIMIT, LENGTH, SMAC, SIP, SPORT, DMAC, DIP, DPORT)`."""
+
+    PROCESSING, ARGUMENTS = "/l", (9, ANY)
+
+    def configure(self, *arguments: str) -> None:
+        """The frame; rate and limit are read over."""
+        length, source, destination = number(arguments[2]), address(arguments[4]), address(arguments[7])
+        ports = b"".join(number(text).to_bytes(2, "big") for text in (arguments[5], arguments[8]))
+        size = max(length - 34, 8)
+        udp = ports + size.to_bytes(2, "big") + bytes(size - 6)
+        self.data = (
+            mac(arguments[6]) + mac(arguments[3]) + b"\x08\0" + write_packet(source, destination, udp, protocol=17)
+        )
+
+
+class ICMPPingSource(InfiniteSource):
+    """Echo requests, `ICMPPingSource(SOURCE, DESTINATION)`; takes the replies at its input."""
+
+    INPUTS, PROCESSING, ARGUMENTS, ENTRY, STORES = (0, 1), "h/h", (2, ANY), True, True
+
+    def configure(self, *arguments: str) -> None:
+        """Both addresses; options behind them are read over."""
+        self.data = write_packet(address(arguments[0]), address(arguments[1]), message(8, bytes(4)), protocol=1)
+
+    def take(self, pack: Pack, port: int) -> Out:
+        """A reply ends here."""
+        return []
+
+
+def message(kind: int, rest: bytes) -> bytes:
+    """Return an ICMP message with its checksum (RFC 792)."""
+    bare = bytes([kind, 0, 0, 0]) + rest
+    return bare[:2] + internet_checksum(bare).to_bytes(2, "big") + bare[4:]
+
+
+class FromHost(FromDevice):
+    """What the host itself sends: `FromHost(fake0, 10.0.0.1/8)`."""
+
+
+class KernelTun(Element):
+    """A tunnel to the host: packets come out and go in. `KernelTun(10.0.0.1/8)`."""
+
+    INPUTS, OUTPUTS, PROCESSING, ARGUMENTS, EXIT, ENTRY = (0, 1), (1, 2), "a/h", (1, ANY), "self", True
+    STORES = True  # what goes in does not come out
+
+
+class KernelTap(KernelTun):
+    """The same with frames."""
+
+
+class ToHostSniffers(ToHost):
+    """A copy for whoever listens on the host."""
+
+
+class TimedSink(Discard):
+    """Takes a packet at an interval."""
+
+    PROCESSING, ARGUMENTS = "l/", (0, 1)
+
+
+class PullTee(Tee):
+    """Copies as they are asked for by output 0."""
+
+    PROCESSING = "l/lh"
+
+
+class _Passes(Element):
+    """What takes time alone, or what a packet does not show."""
+
+    ARGUMENTS = (0, ANY)
+
+
+class Align(_Passes):
+    """Copies a packet to where a machine can read it."""
+
+
+class SetTimestamp(_Passes):
+    """Notes the time."""
+
+
+class RED(_Passes):
+    """Drops early by the average queue (Floyd and Jacobson, 1993); of one packet it drops none."""
+
+
+class BandwidthShaper(_Passes):
+    """Lets bytes pass at a rate."""
+
+    PROCESSING = "l/l"
+
+
+class DelayShaper(BandwidthShaper):
+    """Lets packets pass when they are old enough."""
+
+
+class Unqueue(_Passes):
+    """From pull to push."""
+
+    PROCESSING = "l/h"
+
+
+class LinkUnqueue(Unqueue):
+    """The same with the delay and the rate of a link."""
+
+
+class RatedSplitter(_Passes):
+    """What comes faster than a rate leaves by output 1; a single packet does not."""
+
+    OUTPUTS, PROCESSING = (1, 2), "h/h"
+
+
+class StrideSched(PrioSched):
+    """Asks its inputs in proportion to tickets: `StrideSched(1, 2)`."""
+
+    ARGUMENTS = (1, ANY)
+
+
+class _Says(Element):
+    """What only says something: no packets come here."""
+
+    INPUTS, OUTPUTS, ARGUMENTS, DECLARES = (0, 0), (0, 0), (0, ANY), True
+
+
+class AddressInfo(_Says):
+    """Names of addresses; see names.py."""
+
+
+class IPRewriterPatterns(_Says):
+    """Named patterns; see rewriter.py."""
+
+
+class ScheduleInfo(_Says):
+    """Tickets of elements."""
+
+
+class ClickyInfo(_Says):
+    """How a graph is drawn."""
+
+
+class Script(_Says):
+    """What handlers do when; it is not run."""

@@ -1,0 +1,69 @@
+"""A table of flows: a hash names a bucket of one cache line, and a bucket that is full goes on in the next one.
+
+Buckets are of as many entries as a line holds; a flow lies in the first bucket from its own on that had room when it
+came (linear probing by buckets: Knuth, TAOCP 3, section 6.4). A lookup reads buckets until it finds the flow, or one
+with room, behind which it cannot be.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from npexplore.errors import InputError, TableFullError
+from npexplore.golden.lookup.base import NO_READ, MemoryReads
+
+_MULTIPLIER = 0x9E3779B97F4A7C15  # 2^64 over the golden ratio
+TABLE = "flows"
+
+
+class FlowTable:
+    """Flows by number (a key of up to 63 bits), each with a value. buckets, entries a bucket: at least one."""
+
+    def __init__(self, buckets: int, entries: int = 4) -> None:
+        if buckets < 1 or entries < 1:
+            raise InputError(f"a flow table must have buckets of at least one entry, got {buckets} of {entries}")
+        self.buckets, self.entries = buckets, entries
+        self._held: dict[int, dict[int, int]] = {}
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def bucket(self, key: int) -> int:
+        """Return the bucket that a flow's hash names; raises InputError for a key that is no number of 63 bits."""
+        if not 0 <= key < 1 << 63:
+            raise InputError(f"key of a flow must be 0 to 2^63 - 1, got {key}")
+        mixed = (key * _MULTIPLIER) & 0xFFFF_FFFF_FFFF_FFFF
+        return (mixed >> 32) % self.buckets
+
+    def _walk(self, key: int) -> tuple[int | None, list[int]]:
+        """Return the value of a flow and the buckets read; the last one read has it, or has room for it."""
+        at, read = self.bucket(key), list[int]()
+        for _ in range(self.buckets):
+            read.append(at)
+            held = self._held.get(at, {})
+            if key in held or len(held) < self.entries:
+                return held.get(key), read
+            at = (at + 1) % self.buckets
+        return None, read
+
+    def insert(self, key: int, value: int) -> None:
+        """Add a flow or give it another value; raises TableFullError."""
+        found, read = self._walk(key)
+        held = self._held.setdefault(read[-1], {})
+        if found is None:
+            if len(held) >= self.entries:
+                raise TableFullError(f"flow {key}: all {self.buckets * self.entries} entries are in use")
+            self._count += 1
+        held[key] = value
+
+    def lookup(self, key: int) -> int | None:
+        """Return a flow's value, None for one that is not there."""
+        return self._walk(key)[0]
+
+    def reads_many(self, keys: "NDArray[np.integer]") -> MemoryReads:
+        """Return the buckets that looking up each flow reads: a word of table `flows` is a bucket."""
+        told = [self._walk(key)[1] for key in np.asarray(keys).tolist()]
+        word = np.full((len(told), max(map(len, told), default=1)), NO_READ, np.int64)
+        for row, read in enumerate(told):
+            word[row, : len(read)] = read
+        return MemoryReads((TABLE,) * word.shape[1], word)

@@ -1,0 +1,37 @@
+"""Messages of address resolution over Ethernet (RFC 826): who has an address, and the answer."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+REQUEST, REPLY = 1, 2
+SIZE = 28
+HARDWARE = frozenset({b"\x00\x01", b"\x00\x06"})  # Ethernet, and IEEE 802 networks, which are written the same
+FOR_IPV4 = b"\x08\x00\x06\x04"  # the protocol, and the octets of both kinds of addresses
+
+
+class Arp(NamedTuple):
+    """A message: its operation, who sends it (MAC and IPv4 address), whom it is about; a request has no target_mac."""
+
+    operation: int
+    sender_mac: bytes
+    sender: int
+    target: int
+    target_mac: bytes = bytes(6)
+
+
+def read_arp(packet: bytes) -> Arp | None:
+    """Return the message in a frame behind its head, None where it is none about IPv4 over Ethernet."""
+    if len(packet) < SIZE or packet[:2] not in HARDWARE or packet[2:6] != FOR_IPV4:
+        return None
+    operation = int.from_bytes(packet[6:8], "big")
+    sender, target = int.from_bytes(packet[14:18], "big"), int.from_bytes(packet[24:28], "big")
+    made = Arp(operation, packet[8:14], sender, target, packet[18:24])
+    return made if operation in (REQUEST, REPLY) else None
+
+
+def write_arp(message: Arp) -> bytes:
+    """Return the 28 octets of a message."""
+    head = b"\x00\x01" + FOR_IPV4 + message.operation.to_bytes(2, "big")
+    sender = message.sender_mac + message.sender.to_bytes(4, "big")
+    return head + sender + message.target_mac + message.target.to_bytes(4, "big")

@@ -1,0 +1,152 @@
+"""ICMPv6 messages of the Linux kernel: about which packets, from which of its addresses, by which way.
+
+An error carries an address of the interface that the packet came in by, chosen by RFC 6724 section 5; a redirect
+goes by the way its receiver is routed. As recorded in tests/oracle.
+"""
+
+from __future__ import annotations
+
+from npexplore.golden.ipv6.addresses import MAX_ADDRESS
+from npexplore.golden.ipv6.extensions import AUTHENTICATION, DESTINATION_OPTIONS, FRAGMENT, HOP_BY_HOP, ROUTING
+from npexplore.golden.ipv6.header import ICMP6, SHORTEST, read_header
+from npexplore.golden.ipv6.icmp import INFORMATIONAL, PACKET_TOO_BIG, PARAMETER_PROBLEM, IcmpError, icmp_error
+from npexplore.golden.ipv6.redirect import redirect
+from npexplore.golden.ipv6.scope import Kind, address_kind
+from npexplore.golden.ipv6.stages import send_reply
+from npexplore.golden.linux.peer_limit import may_tell6
+from npexplore.golden.router.flow_hash import Flow, chosen_fields
+from npexplore.golden.router.routes import Hop
+from npexplore.golden.router.sides import UNICAST, Side6
+from npexplore.golden.router.walk import Sent, Walk6
+
+SKIPPED = frozenset({HOP_BY_HOP, ROUTING, FRAGMENT, AUTHENTICATION, DESTINATION_OPTIONS})
+# RFC 6724 section 2.1, and the rows that the kernel adds: prefix, length, label; the longest one counts
+LABELS = (
+    (0x1, 128, 0), (0xFFFF << 32, 96, 4), (0, 96, 3), (0x2001_0010 << 96, 28, 7), (0x2001 << 112, 32, 6),
+    (0x2002 << 112, 16, 2), (0x3FFE << 112, 16, 12), (0xFEC0 << 112, 10, 11), (0xFC00 << 112, 7, 5), (0, 0, 1),
+)  # fmt: skip
+LINK_SCOPE, SITE_SCOPE, GLOBAL_SCOPE = 2, 5, 14
+
+
+def _scope(address: int) -> int:
+    if address >> 120 == 0xFF:
+        return address >> 112 & 15
+    if address == 1 or address_kind(address) is Kind.LINK_LOCAL:
+        return LINK_SCOPE
+    return SITE_SCOPE if address >> 118 == 0xFEC0 >> 6 else GLOBAL_SCOPE
+
+
+def _label(address: int) -> int:
+    return next(label for prefix, length, label in LABELS if (address ^ prefix) >> 128 - length == 0)
+
+
+def source_for(side: Side6, port: int, target: int) -> int:
+    """Return the router's address in a message to a target about a packet that came in by a port."""
+    near = _scope(target) <= LINK_SCOPE
+    candidates: list[tuple[tuple[int, ...], int]] = []
+    for number, link in enumerate(side.ports):
+        if link is None or (near and number != port):
+            continue
+        for own, length in (*reversed(link.subnets), (link.link_local, 64)):
+            scope, wanted = _scope(own), _scope(target)
+            fits = -scope if scope >= wanted else scope - 128
+            common = min(128 - ((own ^ target) & MAX_ADDRESS).bit_length(), length)
+            rank = (own == target, fits, number == port, _label(own) == _label(target), common)
+            candidates.append((tuple(map(int, rank)), own))
+    best = max(rank for rank, _ in candidates)
+    return next(own for rank, own in candidates if rank == best)
+
+
+def about_error(packet: bytes) -> bool:
+    """Say whether a packet carries an ICMPv6 error as far as the kernel looks: mobility and what follows hide it."""
+    kind, at = read_header(packet).next_header, SHORTEST
+    fragment = False
+    while kind in SKIPPED:
+        if at + 2 > len(packet):
+            return False
+        size = 8 * packet[at + 1] + 8
+        if kind == FRAGMENT:
+            if at + 4 > len(packet):
+                return False
+            place = packet[at + 2] << 8 | packet[at + 3]
+            if place >> 3:
+                return False
+            size, fragment = 8, place != 0
+        elif kind == AUTHENTICATION:
+            size = 4 * packet[at + 1] + 8
+        kind, at = packet[at], at + size
+    if kind != ICMP6:
+        return False
+    return packet[at] < INFORMATIONAL if at < len(packet) else not fragment
+
+
+def send_error(side: Side6, walk: Walk6, error: IcmpError) -> None:
+    """Send an error about a packet, if the kernel does."""
+    header = walk.header
+    source, destination = header.source, header.destination
+    many = address_kind(destination) is Kind.MULTICAST
+    if many or walk.link_broadcast:
+        unknown = (error.type, error.code) == (PARAMETER_PROBLEM, 2) and walk.packet[error.rest] >> 6 == 2
+        if error.type != PACKET_TOO_BIG and not unknown:
+            return
+    kind = address_kind(source)
+    if kind in (Kind.UNSPECIFIED, Kind.MULTICAST) or about_error(walk.packet) or is_own(side, walk.port, source):
+        return
+    hop = way_to(side, walk.port, source, walk.packet)
+    if hop is None or hop.kind != UNICAST or (not hop.via and side.begins_network(source)):
+        return
+    if not side.may_tell(walk.time_ns) or not may_tell6(side, source, error, walk.time_ns):
+        return
+    settled = is_own(side, walk.port, destination) and not (many or walk.link_broadcast)
+    own = destination if settled else source_for(side, walk.port, source)
+    message = icmp_error(error, walk.packet, own)
+    walk.sent.append(Sent(hop.port, side.framed(hop, hop.via or source, message), icmp=True))
+
+
+def is_own(side: Side6, port: int, address: int) -> bool:
+    """Say whether an address means the router; a link-local one only on its own link."""
+    if address_kind(address) is not Kind.LINK_LOCAL:
+        return address in side.own
+    link = side.ports[port]
+    return link is not None and address in (link.link_local, link.link_local & ~((1 << 64) - 1))
+
+
+def way_to(side: Side6, port: int, address: int, about: bytes | Flow) -> Hop | None:
+    """Return where an address is routed; a link-local one by the port that the packet came in by.
+
+    about: what chooses one of several next hops.
+    """
+    if address_kind(address) is Kind.LINK_LOCAL:
+        return side.route_by(port, address, about)
+    return side.route(address, about)
+
+
+def send_redirect(side: Side6, walk: Walk6) -> None:
+    """Tell the sender of a packet that goes back by its port of the better hop, if the kernel does."""
+    assert walk.hop is not None
+    header, link = walk.header, side.ports[walk.port]
+    target, source = walk.next_hop, header.source
+    if target != header.destination and address_kind(target) is not Kind.LINK_LOCAL:
+        return
+    back = way_to(side, walk.port, source, walk.packet)
+    if link is None or back is None or back.kind != UNICAST or back.via or is_own(side, walk.port, source):
+        return
+    if side.may_tell(walk.time_ns):
+        message = redirect(walk.packet, link.link_local, target, side.known_mac(walk.port, target))
+        walk.sent.append(Sent(back.port, side.framed(back, source, message), icmp=True))
+
+
+def reply(side: Side6, walk: Walk6, body: bytes) -> None:
+    """Send a reply to who asked the router, from the address that was asked; anycast is answered by another one."""
+    header = walk.header
+    source, destination = header.source, header.destination
+    if address_kind(source) in (Kind.UNSPECIFIED, Kind.MULTICAST) or is_own(side, walk.port, source):
+        return
+    flow = chosen_fields(Flow(128, destination, source, ICMP6, 0, 0, body[0] << 8), side.router.linux)
+    hop = way_to(side, walk.port, source, flow)
+    if hop is None or hop.kind != UNICAST or not side.may_tell(walk.time_ns):
+        return
+    links = [link for link in side.ports if link]
+    alone = any(destination in (*(own for own, _ in link.subnets), link.link_local) for link in links)
+    own = destination if alone else source_for(side, hop.port, source)
+    send_reply(side, walk, hop, own, body)

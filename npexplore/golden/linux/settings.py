@@ -1,0 +1,78 @@
+"""Settings of the Linux kernel that its forwarding depends on ([linux] of ROUTER.toml): its own names and defaults.
+
+Documentation/networking/ip-sysctl.rst of the kernel. One value holds for all ports. What the profile `linux` leaves
+fixed because nothing of a capture could show it is not here.
+"""
+
+from __future__ import annotations
+
+from npexplore.errors import InputError
+from npexplore.toml import Record
+
+# bits of fib_multipath_hash_fields: what of a flow chooses its next hop
+SOURCE, DESTINATION, PROTOCOL, LABEL, SOURCE_PORT, DESTINATION_PORT = (1 << bit for bit in range(6))
+FIELDS = 0x3F
+CUSTOM = 3
+
+
+class LinuxSettings(Record, frozen=True, kw_only=True):
+    """Settings by the kernel's names, under net.ipv4 where nothing else is said.
+
+    accept_source_route, rp_filter (0: off, 1: strict, 2: loose), send_redirects: of all ports (conf/*).
+    icmp_errors_use_inbound_ifaddr: errors of IPv4 carry the address of the port that the packet came by.
+    icmp_ratelimit: milliseconds between messages to one address, of which six may be saved up, and icmp_ratemask: for
+    which types (a bit each); ipv6_icmp_ratelimit: the same of net.ipv6.icmp.ratelimit. 0: no limit, which is not the
+    kernel's 1,000, so that nothing depends on time unless that is wanted.
+    fib_multipath_hash_policy: what a flow is where a route has several next hops, in both families: 0 its addresses (of
+    IPv6 the label and next header, too), 1 addresses, protocol and ports, 3 the fields in fib_multipath_hash_fields.
+    fib_multipath_hash_seed: of the hash; the kernel takes 0 as any number.
+    """
+
+    accept_source_route: bool = False
+    rp_filter: int = 0
+    send_redirects: bool = True
+    icmp_errors_use_inbound_ifaddr: bool = False
+    icmp_ratelimit: int = 0
+    icmp_ratemask: int = 0x1818
+    ipv6_icmp_ratelimit: int = 0
+    fib_multipath_hash_policy: int = 0
+    fib_multipath_hash_fields: int = SOURCE | DESTINATION | PROTOCOL
+    fib_multipath_hash_seed: int = 0
+
+    def check(self) -> None:
+        """Raise InputError for a value that the kernel does not have, or one that another setting contradicts."""
+        if self.rp_filter not in (0, 1, 2):
+            raise InputError(f"linux: rp_filter must be 0 (off), 1 (strict) or 2 (loose), got {self.rp_filter}")
+        for name, most in (("icmp_ratelimit", 1 << 31), ("ipv6_icmp_ratelimit", 1 << 31), ("icmp_ratemask", 1 << 32)):
+            if not 0 <= getattr(self, name) < most:
+                raise InputError(f"linux: {name} must be 0 to {most - 1}, got {getattr(self, name)}")
+        if self.icmp_ratemask != DEFAULTS.icmp_ratemask and not self.icmp_ratelimit:
+            raise InputError("linux: icmp_ratemask counts beside icmp_ratelimit alone, which is 0")
+        policy, fields, seed = (
+            self.fib_multipath_hash_policy, self.fib_multipath_hash_fields, self.fib_multipath_hash_seed
+        )  # fmt: skip
+        if policy not in (0, 1, CUSTOM):
+            raise InputError(
+                f"linux: fib_multipath_hash_policy must be 0 (addresses), 1 (ports, too) or 3 (fields), got {policy}"
+            )
+        if not 0 < fields <= FIELDS:
+            raise InputError(
+                f"linux: fib_multipath_hash_fields must be 1 to {FIELDS:#x}, fields outside of tunnels, got {fields:#x}"
+            )
+        if fields != DEFAULTS.fib_multipath_hash_fields and policy != CUSTOM:
+            raise InputError(
+                f"linux: fib_multipath_hash_fields counts with fib_multipath_hash_policy = 3 alone, got {policy}"
+            )
+        if not 0 <= seed < 1 << 32:
+            raise InputError(f"linux: fib_multipath_hash_seed must be 0 to {(1 << 32) - 1}, got {seed}")
+
+    def hash_fields(self, bits: int) -> int:
+        """Return the fields that the policy looks at; policy 0 has no ports, and of IPv4 (32 bits) addresses alone."""
+        if self.fib_multipath_hash_policy == CUSTOM:
+            return self.fib_multipath_hash_fields
+        if self.fib_multipath_hash_policy == 0:
+            return SOURCE | DESTINATION | (0 if bits == 32 else PROTOCOL | LABEL)
+        return FIELDS & ~LABEL
+
+
+DEFAULTS = LinuxSettings()

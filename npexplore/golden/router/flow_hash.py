@@ -1,0 +1,159 @@
+"""The hash of a flow that chooses among several next hops: SipHash-2-4 of its key, as the Linux kernel's.
+
+Aumasson, Bernstein, "SipHash: a fast short-input PRF" (INDOCRYPT 2012). Both directions of a flow have one key, for its
+addresses and its ports are put in order. RFC 2991 and 2992 ask for no more than one way a flow; both profiles share it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from npexplore.golden.ipv6.header import ICMP6
+from npexplore.golden.linux.settings import CUSTOM, DESTINATION, DESTINATION_PORT, LABEL, PROTOCOL, SOURCE, SOURCE_PORT
+from npexplore.golden.linux.settings import LinuxSettings as Settings
+
+WORD = 0xFFFF_FFFF_FFFF_FFFF
+START = 0x736F6D6570736575, 0x646F72616E646F6D, 0x6C7967656E657261, 0x7465646279746573
+# where the ports stand behind the header (of AH and ESP: the index of their security parameters)
+PORTS_AT = {6: 0, 17: 0, 33: 0, 50: 0, 51: 4, 132: 0, 136: 0}
+FOLLOWED = frozenset({0, 43, 60})  # extension headers of IPv6 that are read over; 44 is, too, but ends the search
+ICMP, AFTER_FRAGMENT, MOST_HEADERS = 1, 44, 15
+QUOTING4, QUOTING6 = frozenset({3, 4, 5, 11, 12}), frozenset({1, 2, 3, 4})  # messages that quote another packet
+
+
+class Flow(NamedTuple):
+    """What may tell one flow from another; what the settings leave out is 0. bits: of its addresses, 32 or 128."""
+
+    bits: int
+    source: int
+    destination: int
+    protocol: int = 0
+    label: int = 0
+    source_port: int = 0
+    destination_port: int = 0
+
+
+def flow_hash(flow: Flow, settings: Settings, *, whole: bool = True) -> int:
+    """Return the 31 bits by which a flow chooses. whole: it is that of a packet, not of a reply that is to be."""
+    size = flow.bits // 8
+    ends = sorted(
+        (one.to_bytes(size, "big") for one in (flow.source, flow.destination)),
+        key=lambda end: end if size > 4 else end[::-1],
+    )
+    ports = sorted((one.to_bytes(2, "big") for one in (flow.source_port, flow.destination_port)), key=_reversed)
+    custom = settings.fib_multipath_hash_policy == CUSTOM  # the one that turns the label's octets round
+    label = flow.label.to_bytes(4, "little" if custom else "big")
+    head = bytes([0, 0, flow.protocol, 0]) + label + bytes(20)
+    key = (head + b"".join(ports) + bytes(4) + b"".join(ends)).ljust(32 + 2 * size + 8, b"\0")
+    seed = settings.fib_multipath_hash_seed
+    found = siphash(key, seed << 32 | seed) & 0xFFFF_FFFF or 1
+    if whole and custom:
+        found = _mixed(found)
+    return found >> 1
+
+
+def _reversed(octets: bytes) -> bytes:
+    return octets[::-1]
+
+
+def siphash(data: bytes, half: int) -> int:
+    """Return SipHash-2-4 of whole words of 8 bytes, its key twice the same half."""
+    v = [start ^ half for start in START]
+    words = [int.from_bytes(data[at : at + 8], "little") for at in range(0, len(data), 8)]
+    for word in (*words, len(data) % 256 << 56):
+        v[3] ^= word
+        _rounds(v, 2)
+        v[0] ^= word
+    v[2] ^= 0xFF
+    _rounds(v, 4)
+    return v[0] ^ v[1] ^ v[2] ^ v[3]
+
+
+def _rounds(v: list[int], times: int) -> None:
+    def turned(word: int, bits: int) -> int:
+        return (word << bits | word >> 64 - bits) & WORD
+
+    for _ in range(times):
+        v[0] = v[0] + v[1] & WORD
+        v[2] = v[2] + v[3] & WORD
+        v[1], v[3] = turned(v[1], 13) ^ v[0], turned(v[3], 16) ^ v[2]
+        v[0] = turned(v[0], 32)
+        v[2] = v[2] + v[1] & WORD
+        v[0] = v[0] + v[3] & WORD
+        v[1], v[3] = turned(v[1], 17) ^ v[2], turned(v[3], 21) ^ v[0]
+        v[2] = turned(v[2], 32)
+
+
+def _mixed(number: int) -> int:
+    """Return Jenkins' hash (lookup3) of a word and 0, by which the kernel joins the outer and the inner flow."""
+    start = 0xDEADBEEF + 8
+    state = [number + start & 0xFFFF_FFFF, start, start]
+    for changed, by, bits in ((2, 1, 14), (0, 2, 11), (1, 0, 25), (2, 1, 16), (0, 2, 4), (1, 0, 14), (2, 1, 24)):
+        word = state[by]
+        state[changed] = (state[changed] ^ word) - ((word << bits | word >> 32 - bits) & 0xFFFF_FFFF) & 0xFFFF_FFFF
+    return state[2]
+
+
+def flow_of(packet: bytes, settings: Settings) -> Flow:
+    """Return the flow of a packet of IP by the fields that the settings name; the packet's header is whole."""
+    six = packet[0] >> 4 == 6
+    if settings.fib_multipath_hash_policy == 0:
+        return _ends6(packet) if six else _ends4(packet)
+    protocol, ports = _transport6(packet) if six else _transport4(packet)
+    at, size = (8, 16) if six else (12, 4)
+    ends = _number(packet[at : at + size]), _number(packet[at + size : at + 2 * size])
+    label = _number(packet[1:4]) & 0xFFFFF if six else 0
+    return chosen_fields(Flow(8 * size, *ends, protocol, label, _number(ports[:2]), _number(ports[2:])), settings)
+
+
+def chosen_fields(flow: Flow, settings: Settings) -> Flow:
+    """Return a flow without what the settings leave out."""
+    fields = settings.hash_fields(flow.bits)
+    kept = (SOURCE, DESTINATION, PROTOCOL, LABEL, SOURCE_PORT, DESTINATION_PORT)
+    return Flow(flow.bits, *(value if fields & bit else 0 for value, bit in zip(flow[1:], kept, strict=True)))
+
+
+def _number(octets: bytes) -> int:
+    return int.from_bytes(octets, "big")
+
+
+def _ends4(packet: bytes) -> Flow:
+    """Return the addresses of a packet; of an error those of the packet that it quotes."""
+    at, later = 4 * (packet[0] & 15), packet[6] & 31 or packet[7]
+    if packet[9] == ICMP and not later and len(packet) >= at + 28 and packet[at] in QUOTING4:
+        packet = packet[at + 8 :]
+    return Flow(32, _number(packet[12:16]), _number(packet[16:20]))
+
+
+def _ends6(packet: bytes) -> Flow:
+    """Return addresses, label and next header of a packet; of an error those of the packet that it quotes."""
+    if packet[6] == ICMP6 and len(packet) >= 88 and packet[40] in QUOTING6:
+        packet = packet[48:]
+    label = _number(packet[1:4]) & 0xFFFFF
+    return Flow(128, _number(packet[8:24]), _number(packet[24:40]), packet[6], label)
+
+
+def _transport4(packet: bytes) -> tuple[int, bytes]:
+    """Return the protocol, and the ports: of a packet that is no piece."""
+    protocol, piece = packet[9], packet[6] & 0x3F or packet[7]
+    return protocol, bytes(4) if piece else _ports(packet, 4 * (packet[0] & 15), protocol)
+
+
+def _transport6(packet: bytes) -> tuple[int, bytes]:
+    """Return the protocol behind the extension headers that are read over, and its ports."""
+    protocol, at = packet[6], 40
+    for _ in range(MOST_HEADERS):
+        if protocol == AFTER_FRAGMENT:
+            return (packet[at] if len(packet) >= at + 8 else protocol), bytes(4)
+        if protocol not in FOLLOWED:
+            break
+        if len(packet) < at + 2:
+            return protocol, bytes(4)
+        protocol, at = packet[at], at + 8 * packet[at + 1] + 8
+    return protocol, _ports(packet, at, protocol)
+
+
+def _ports(packet: bytes, at: int, protocol: int) -> bytes:
+    start = at + PORTS_AT.get(protocol, len(packet))
+    found = packet[start : start + 4]
+    return found if len(found) == 4 else bytes(4)

@@ -1,0 +1,169 @@
+"""Many captures as one: files, folders and glob patterns become a list, and the list one scan.
+
+The packets of all files stand one after the other, file after file, as `mergecap -a` writes them. A folder's files and
+those of a pattern come in order of their names; hidden ones and subfolders are passed over.
+"""
+
+import glob
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from npexplore.errors import InputError
+from npexplore.packets.columns import PacketTable
+from npexplore.packets.pcapng import Interface
+from npexplore.packets.scan import MAX_INTERFACES, CaptureScan, Damage, T, Work
+
+Files = str | Path | Sequence[str | Path]
+
+
+def find_captures(names: Files) -> list[str]:
+    """Return the files that files, folders and glob patterns (`*`, `?`, `[...]`, `**`) stand for, in their order.
+
+    Raises InputError for a folder or pattern without files, and for a file that is named twice.
+    """
+    found: list[str] = []
+    for name in [names] if isinstance(names, str | Path) else names:
+        text, path = str(name), Path(name)
+        if text == "-" or path.is_file():
+            found.append(text)
+            continue
+        if path.is_dir():
+            inside = sorted(path.iterdir())
+        elif glob.has_magic(text) and not path.exists():
+            inside = sorted(map(Path, glob.glob(text, recursive=True)))
+        else:
+            found.append(text)  # whatever it is, opening it tells
+            continue
+        files = [str(one) for one in inside if one.is_file() and not one.name.startswith(".")]
+        if not files:
+            raise InputError(f"{text}: {'the folder has' if path.is_dir() else 'the pattern stands for'} no files")
+        found += files
+    if not found:
+        raise InputError("a capture must be at least one file, got none")
+    twice = next((one for k, one in enumerate(found) if one in found[:k]), None) if len(set(found)) < len(found) else ""
+    if twice:
+        raise InputError(f"{twice}: is named twice; each file counts once")
+    return found
+
+
+class CaptureSeries:
+    """Iterate over the packets of several captures, one PacketTable a chunk, as a CaptureScan does over one.
+
+    Interfaces that are alike are one. A file that is none, has gone or breaks off is told in `troubles`, one line each,
+    and the others are read all the same; `damage` is that of the first. Raises InputError if no file can be read.
+    """
+
+    def __init__(self, paths: Sequence[str | Path], *, workers: int = 1) -> None:
+        self.path = ", ".join(map(str, paths))
+        self.format = ""
+        self.damage: Damage | None = None
+        self.troubles: list[str] = []
+        self.interfaces: list[Interface] = []
+        self.paths, self._workers = paths, workers
+        self._sizes = [os.path.getsize(path) if os.path.isfile(path) else 0 for path in paths]
+        self._behind = 0  # bytes of the files that are done with
+        self._scan: CaptureScan | None = None
+
+    @property
+    def link_types(self) -> NDArray[np.uint16]:
+        """Link type of each interface met so far."""
+        return np.array([interface.link_type for interface in self.interfaces], dtype=np.uint16)
+
+    @property
+    def window(self) -> tuple[NDArray[np.uint8], int]:
+        """Bytes of the packets of the table yielded last, and the offset of the first; gone with the next table."""
+        assert self._scan is not None, "a window is there once a table is"
+        return self._scan.window
+
+    @property
+    def bytes_read(self) -> int:
+        """Bytes that have been read of the files, whole ones for those behind us."""
+        return self._behind + (self._scan.bytes_read if self._scan else 0)
+
+    @property
+    def bytes_total(self) -> int:
+        """Bytes of all files."""
+        return sum(self._sizes)
+
+    @property
+    def share_read(self) -> float:
+        """Part of the input that has been read."""
+        return self.bytes_read / self.bytes_total if self.bytes_total else 0.0
+
+    def close(self) -> None:
+        """Close the file that is being read; reading to the end does it too."""
+        if self._scan is not None:
+            self._scan.close()
+
+    def __iter__(self) -> Iterator[PacketTable]:
+        for table, _ in self.each(lambda table, data, base: None):
+            yield table
+
+    def each(self, work: Work[T]) -> Iterator[tuple[PacketTable, T]]:
+        """Yield each table with what `work` returns of it, as a CaptureScan does (its interfaces are the file's)."""
+        formats: dict[str, None] = {}
+        for k, path in enumerate(self.paths):
+            self._behind, self._scan = sum(self._sizes[:k]), None
+            try:
+                scan = self._scan = CaptureScan(path, workers=self._workers)
+                formats[scan.format] = None
+                yield from self._tables(scan, work)
+            except InputError as error:
+                self._trouble(str(error), Damage(0, str(error)))
+            else:
+                if damage := scan.damage:
+                    self._trouble(f"{path}: {damage}", Damage(damage.offset, f"{path}: {damage.message}"))
+        self._behind, self._scan = self.bytes_total, None
+        self.format = ", ".join(formats)
+        if not formats:
+            raise InputError(self.troubles[0])
+
+    def _tables(self, scan: CaptureScan, work: Work[T]) -> Iterator[tuple[PacketTable, T]]:
+        numbers: list[int] = []
+        for table, made in scan.each(work):
+            for interface in scan.interfaces[len(numbers) :]:
+                if interface not in self.interfaces:
+                    if len(self.interfaces) == MAX_INTERFACES:
+                        raise InputError(f"{scan.path}: captures may have at most {MAX_INTERFACES} interfaces together")
+                    self.interfaces.append(interface)
+                numbers.append(self.interfaces.index(interface))
+            of_all = np.array(numbers, np.uint16)[table["interface"]]
+            yield replace(table, stored={**table.stored, "interface": of_all}, link_types=self.link_types), made
+
+    def _trouble(self, text: str, damage: Damage) -> None:
+        self.troubles.append(text)
+        self.damage = self.damage or damage
+
+
+Scan = CaptureScan | CaptureSeries
+
+
+def open_captures(files: Files | Scan | BinaryIO, *, workers: int = 1) -> Scan:
+    """Return the scan of one file, or of all that folders, patterns and lists stand for; raises InputError.
+
+    A scan that is open already is returned as it is; a binary file object is a capture too.
+    """
+    if isinstance(files, Scan):
+        return files
+    if not isinstance(files, str | Path | Sequence):
+        return CaptureScan(files, workers=workers)
+    found = find_captures(files)
+    return CaptureScan(found[0], workers=workers) if len(found) == 1 else CaptureSeries(found, workers=workers)
+
+
+def paths_of(scan: Scan) -> list[str]:
+    """Return the files that a scan reads."""
+    return [*map(str, scan.paths)] if isinstance(scan, CaptureSeries) else [scan.path]
+
+
+def troubles(scan: Scan) -> list[str]:
+    """Return what went wrong while a scan read its files, one line each."""
+    if isinstance(scan, CaptureSeries):
+        return scan.troubles
+    return [f"{scan.path}: {scan.damage}"] if scan.damage else []

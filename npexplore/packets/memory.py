@@ -1,0 +1,38 @@
+"""Whether what a capture needs in memory is there: asked before the work, not found out in the middle of it.
+
+there = min(MemAvailable of /proc/meminfo, limit of the control group, address space that ulimit -v leaves)
+"""
+
+from contextlib import suppress
+from pathlib import Path
+
+from npexplore.errors import InputError
+
+_MEMINFO, _GROUP = Path("/proc/meminfo"), Path("/sys/fs/cgroup")
+
+
+def available() -> int | None:
+    """Return the bytes of memory that this process may still take, None where nobody tells."""
+    found: list[int] = []
+    with suppress(OSError, ValueError, StopIteration):
+        line = next(line for line in _MEMINFO.read_text().splitlines() if line.startswith("MemAvailable:"))
+        found.append(int(line.split()[1]) * 1024)
+    with suppress(OSError, ValueError):
+        found.append(int((_GROUP / "memory.max").read_text()) - int((_GROUP / "memory.current").read_text()))
+    with suppress(ImportError, OSError, ValueError):
+        import resource  # not on Windows
+
+        limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+        if limit != resource.RLIM_INFINITY:
+            pages = int(Path("/proc/self/statm").read_text().split()[0])
+            found.append(limit - pages * resource.getpagesize())
+    return max(0, min(found)) if found else None
+
+
+def check_fits(needed_bytes: float, what: str, instead: str) -> None:
+    """Raise InputError if that much memory is not there; `instead` says what needs less."""
+    there = available()
+    if there is not None and needed_bytes > there:
+        raise InputError(
+            f"{what} needs about {needed_bytes / 1e9:.1f} GB of memory, {there / 1e9:.1f} GB are there; {instead}"
+        )

@@ -1,0 +1,135 @@
+"""How many distinct directed IPv4 5-tuples: counted exactly while they fit, beyond that by a Theta sketch.
+
+A Theta sketch (Apache DataSketches) keeps the k least hashes of all keys and theta, the next least one:
+
+    distinct = k / theta,  relative standard error = 1 / sqrt(k) = 0.1 %
+
+(Dasgupta, Lang, Rhodes and Thaler, "A framework for estimating stream expression cardinalities", ICDT 2016). What it
+keeps depends on the keys alone and not on their order, so that sketches of parts join to that of the whole.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from npexplore._kernels.capture_counts import count_flows, hash_flows, join_flows, rehash
+from npexplore.packets.columns import PacketTable
+
+FIRST_ROWS, MOST_ROWS = 1 << 12, 1 << 24
+EXACT_FLOWS = MOST_ROWS // 4 * 3
+"""The most flows that are counted exactly: three quarters of a table of 2^24 keys, which takes 256 MiB."""
+LG_KEPT = 20
+"""The sketch keeps 2^LG_KEPT hashes of 8 bytes."""
+
+
+class FlowSet:
+    """The distinct flows of all packets added; most_rows (a power of two) times 3/4 are counted exactly."""
+
+    def __init__(self, most_rows: int = MOST_ROWS) -> None:
+        self._most = most_rows
+        self._table = np.zeros((min(FIRST_ROWS, most_rows), 2), np.uint64)
+        self._used = 0
+        self._sketch: Any = None  # of every key that the table had to let go
+        self._whole: Any = None  # the sketch of all keys, once it was asked for
+
+    def add(self, table: PacketTable) -> None:
+        """Add a table's packets whose IPv4 header was captured."""
+        columns = [table[name] for name in ("flags", "src", "dst", "ip_proto", "sport", "dport")]
+        self._whole = None
+        done = 0
+        while done < table.rows:
+            self._used, done = count_flows(self._table, self._used, done, *columns)
+            if done < table.rows:
+                self._make_room()
+
+    def merge(self, other: "FlowSet") -> None:
+        """Add the flows of another set; the result is that of one set to which all were added."""
+        if other._sketch is not None:
+            self._let_go()
+            self._sketch.update(other._sketch.get_result())
+        self._join(other._table)
+
+    @property
+    def count(self) -> int:
+        """Number of distinct flows: exact, or the sketch's estimate where `bounds` says how good it is."""
+        return self._used if self._sketch is None else round(self._estimate().get_estimate())
+
+    @property
+    def bounds(self) -> tuple[int, int] | None:
+        """Least and greatest number of flows at 95 % confidence; None where the count is exact."""
+        if self._sketch is None:
+            return None
+        found = self._estimate()
+        return int(found.get_lower_bound(2)), int(found.get_upper_bound(2)) + 1
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Return all there is as arrays, 16 bytes a flow."""
+        kept = b"" if self._sketch is None else self._sketch.get_result().serialize()
+        keys = self._table[self._table[:, 1] != 0]
+        return {"flows": keys, "sketch": np.frombuffer(kept, np.uint8), "most_flows": np.array(self._most)}
+
+    @classmethod
+    def of_state(cls, state: Mapping[str, NDArray[Any]]) -> "FlowSet":
+        """Return the set that `state` was made of."""
+        made = cls(int(state["most_flows"]))
+        if len(state["sketch"]):
+            import datasketches
+
+            made._sketch = datasketches.theta_union(LG_KEPT)
+            made._sketch.update(datasketches.compact_theta_sketch.deserialize(state["sketch"].tobytes()))
+        made._join(state["flows"])
+        return made
+
+    def _join(self, keys: NDArray[np.uint64]) -> None:
+        # keys that come in order of their hashes would fill one end of a smaller table, which then takes quadratic time
+        while len(self._table) < min(self._most, 2 * len(keys)):
+            self._grow()
+        self._whole = None
+        done = 0
+        while done < len(keys):
+            self._used, done = join_flows(self._table, self._used, done, keys)
+            if done < len(keys):
+                self._make_room()
+
+    def _make_room(self) -> None:
+        if len(self._table) < self._most:
+            self._grow()
+        else:
+            self._let_go()
+
+    def _grow(self) -> None:
+        larger = np.zeros((2 * len(self._table), 2), np.uint64)
+        rehash(self._table, larger)
+        self._table = larger
+
+    def _let_go(self) -> None:
+        """Hand the table's keys to the sketch, and begin it anew."""
+        if self._sketch is None:
+            import datasketches
+
+            self._sketch = datasketches.theta_union(LG_KEPT)
+        self._sketch.update(self._of_the_table())
+        self._table[:] = 0
+        self._used = 0
+
+    def _of_the_table(self) -> Any:
+        import datasketches
+
+        made = datasketches.update_theta_sketch(LG_KEPT)
+        for key in hash_flows(self._table, self._used).tolist():
+            made.update(key)
+        made.trim()
+        return made
+
+    def _estimate(self) -> Any:
+        """Return the sketch of all keys, those in the table among them."""
+        if self._whole is None:
+            import datasketches
+
+            joined = datasketches.theta_union(LG_KEPT)
+            joined.update(self._sketch.get_result())
+            joined.update(self._of_the_table())
+            self._whole = joined.get_result()
+        return self._whole

@@ -1,0 +1,218 @@
+"""Failures of a router clustered by the rule they break, and its conformance table: clause by clause, what was tried.
+
+A frame tries every rule that decides what must become of it. Where it comes out right all of them hold; where it does
+not, the rule of the first difference fails and the others are not judged by it: tried = held + failed.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+from npexplore.golden.compare.difference import Difference, summary
+from npexplore.golden.router.configuration import Router
+from npexplore.golden.router.walk import Outcome
+from npexplore.testing.rules import Rule, broken, catalogue, tried
+from npexplore.testing.verdicts import CounterexampleError, shown, told, verdict
+
+COLUMNS = ("clause", "rule", "tried", "held", "failed")
+Key = tuple[Rule, str]
+
+
+class Failure(NamedTuple):
+    """A frame that came out otherwise: the rule, what more tells it apart, all that must and did come."""
+
+    port: int
+    frame: bytes
+    outcome: Outcome
+    sent: tuple[tuple[int, bytes], ...]
+    rule: Rule
+    what: str
+    difference: Difference | None = None
+
+    @property
+    def key(self) -> Key:
+        """What failures of one cluster share."""
+        return self.rule, self.what
+
+    def __str__(self) -> str:
+        """Return the failure in full."""
+        if self.difference is None:
+            came = f"  came in by port {self.port}: {summary(self.frame)}\n    {shown(self.frame)}"
+            return f"{self.rule.subject}: {self.what}\n{came}"
+        return told(self.difference, self.port, self.frame, self.outcome, self.sent)
+
+    def error(self) -> CounterexampleError:
+        """Return the failure as an error to raise."""
+        difference = self.difference or Difference(self.port, 0, "program", "an end", self.what, self.rule.clause)
+        return CounterexampleError(difference, str(self), self.port, self.frame)
+
+
+def failure(port: int, frame: bytes, outcome: Outcome, sent: Sequence[tuple[int, bytes]]) -> Failure | None:
+    """Return how what was sent for one frame differs from its outcome, None if it does not."""
+    difference = verdict(sent, outcome, frame)
+    if difference is None:
+        return None
+    return Failure(port, frame, outcome, tuple(sent), *broken(difference, outcome, sent), difference)
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Failures that break one rule in one way: how many, and the smallest that was found."""
+
+    failures: int
+    smallest: Failure
+
+    @property
+    def title(self) -> str:
+        """The rule, its clause, and what more tells the failures apart."""
+        rule, what = self.smallest.key
+        return f"{rule.subject}{f', {what}' if what else ''} ({rule.clause})"
+
+
+Shrink = Callable[[list[Failure]], list[Failure]]
+
+
+@dataclass
+class Tally:
+    """Counts frames and rules while a router is tried; `conformance` clusters what failed."""
+
+    router: Router
+    most: int = 1000
+    frames: int = 0
+    held: Counter[Rule] = field(default_factory=Counter)
+    failures: list[Failure] = field(default_factory=list)
+
+    @property
+    def full(self) -> bool:
+        """Whether as many failures were found as were asked for."""
+        return len(self.failures) >= self.most
+
+    def count(self, outcome: Outcome, found: Failure | None) -> None:
+        """Count a frame: all its rules hold, or one fails."""
+        self.frames += 1
+        if found is None:
+            self.held.update(tried(outcome))
+        else:
+            self.failures.append(found)
+
+    def conformance(self, shrink: Shrink | None = None) -> Conformance:
+        """Return the table and the clusters, the largest first; each is shown by its shortest frame, shrunk."""
+        members: dict[Key, list[Failure]] = {}
+        for one in self.failures:
+            members.setdefault(one.key, []).append(one)
+        groups = sorted(members.values(), key=len, reverse=True)
+        smallest = [min(group, key=lambda one: (len(one.frame), one.frame)) for group in groups]
+        shrunk = shrink(smallest) if shrink else smallest
+        clusters = [Cluster(len(group), one) for group, one in zip(groups, shrunk, strict=True)]
+        failed = Counter(one.rule for one in self.failures)
+        rules = dict.fromkeys([*catalogue(self.router), *self.held, *failed])
+        rows = tuple(Row(rule, self.held[rule], failed[rule]) for rule in rules)
+        return Conformance(self.router, self.frames, rows, tuple(clusters))
+
+
+class Row(NamedTuple):
+    """A line of the table."""
+
+    rule: Rule
+    held: int
+    failed: int
+
+    @property
+    def tried(self) -> int:
+        """How often the rule was judged."""
+        return self.held + self.failed
+
+    @property
+    def verdict(self) -> str:
+        """`failed`, `held` or `not exercised`."""
+        return "failed" if self.failed else "held" if self.held else "not exercised"
+
+
+@dataclass(frozen=True)
+class Conformance:
+    """What a router was tried with and how it did: `rows` of the table, `clusters` of failures."""
+
+    router: Router
+    frames: int
+    rows: tuple[Row, ...]
+    clusters: tuple[Cluster, ...]
+
+    @property
+    def failures(self) -> int:
+        """How many frames came out otherwise."""
+        return sum(cluster.failures for cluster in self.clusters)
+
+    def raise_if_failed(self) -> None:
+        """Raise CounterexampleError for the largest cluster if there is one; the text tells all."""
+        if self.clusters:
+            error = self.clusters[0].smallest.error()
+            raise CounterexampleError(error.difference, self.told_clusters(), error.port, error.frame)
+
+    def headline(self) -> str:
+        """Return the counts as a sentence."""
+        verdicts = Counter(row.verdict for row in self.rows)
+        rules = ", ".join(f"{verdicts[name]} {name}" for name in ("held", "failed", "not exercised"))
+        return f"{self.frames} frames, {self.failures} failures in {len(self.clusters)} clusters; rules: {rules}"
+
+    def told_clusters(self) -> str:
+        """Return the clusters as text, each with its smallest failure."""
+        parts = [f"{self.failures} of {self.frames} frames come out otherwise, in {len(self.clusters)} clusters"]
+        for number, one in enumerate(self.clusters, start=1):
+            parts.append(f"{number}. {one.failures} times: {one.title}\n{_indented(str(one.smallest))}")
+        return "\n\n".join(parts)
+
+    def __str__(self) -> str:
+        """Return headline, table and clusters as text."""
+        cells = [(*COLUMNS, "verdict"), *self._cells()]
+        widths = [max(len(row[k]) for row in cells) for k in range(len(cells[0]))]
+        lines = [
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells
+        ]
+        return "\n".join([self.headline(), "", *lines, *(["", self.told_clusters()] if self.clusters else [])])
+
+    def _cells(self) -> list[tuple[str, ...]]:
+        return [(*row.rule, str(row.tried), str(row.held), str(row.failed), row.verdict) for row in self.rows]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return headline numbers, rows and clusters, as JSON has them."""
+        rows = [dict(zip((*COLUMNS, "verdict"), (*row.rule, row.tried, row.held, row.failed, row.verdict), strict=True))
+                for row in self.rows]  # fmt: skip
+        clusters = [
+            {
+                "clause": one.smallest.rule.clause, "rule": one.smallest.rule.subject, "what": one.smallest.what,
+                "failures": one.failures, "port": self.router.ports[one.smallest.port].name,
+                "frame": one.smallest.frame.hex(), "told": str(one.smallest),
+            }
+            for one in self.clusters
+        ]  # fmt: skip
+        return {"frames": self.frames, "failures": self.failures, "rules": rows, "clusters": clusters}
+
+    def to_json(self) -> str:
+        """Return `to_dict` as JSON."""
+        return json.dumps(self.to_dict(), indent=2)
+
+    def _repr_html_(self) -> str:
+        """Return headline, table and clusters as HTML, for notebooks and pages."""
+        head = "".join(f"<th>{name}</th>" for name in (*COLUMNS, "verdict"))
+        rows = "".join(
+            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells) + "</tr>" for cells in self._cells()
+        )
+        found = "".join(
+            f"<details><summary>{one.failures} times: {html.escape(one.title)}</summary>"
+            f"<pre>{html.escape(str(one.smallest))}</pre></details>"
+            for one in self.clusters
+        )
+        return f"<p>{html.escape(self.headline())}</p>{found}<table><tr>{head}</tr>{rows}</table>"
+
+    def without_unexercised(self) -> Conformance:
+        """Return the same without the rules that no frame tried."""
+        return replace(self, rows=tuple(row for row in self.rows if row.tried))
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"   {line}" for line in text.splitlines())

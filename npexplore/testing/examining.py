@@ -1,0 +1,100 @@
+"""A router tried on and on: all failures up to a number, clustered, each cluster shrunk, and the conformance table.
+
+print(examine_router(my_forward, "router.toml"))
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import traceback
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from npexplore.errors import InputError
+from npexplore.golden.router.configuration import Router
+from npexplore.golden.router.forward import Forwarder
+from npexplore.golden.router.rules import Profile
+from npexplore.golden.router.walk import Outcome
+from npexplore.testing.conformance import Conformance, Failure, Tally, failure
+from npexplore.testing.drawing import Case, as_router, cases_for
+from npexplore.testing.probes import probes
+from npexplore.testing.rules import Rule
+from npexplore.testing.shrinking import shrink
+from npexplore.testing.verdicts import Forward, refuse_port
+
+AT_ONCE = 500  # cases drawn in one go
+
+
+def judge_of(router: Router, profile: Profile | str | None = None) -> Forwarder:
+    """Return the golden router that judges frames one by one: without a limit on ICMP messages."""
+    policy = replace(router.policy, icmp_per_second=None, icmp_burst=None)
+    return Forwarder(dataclasses.replace(router, policy=policy), profile=profile)
+
+
+def examine_router(
+    forward: Forward,
+    router: Router | str | Path,
+    *,
+    profile: Profile | str | None = None,
+    cases: st.SearchStrategy[Case] | None = None,
+    max_examples: int = 1000,
+    failures: int = 1000,
+) -> Conformance:
+    """Compare as `check_router` does, go on to `failures` failures, and return what was found instead of raising it.
+
+    What `forward` raises is a failure as well: its cluster names the line. Raises InputError for a port that is none.
+    """
+    configuration = as_router(router)
+    golden, tally, seen = judge_of(configuration, profile), Tally(configuration, failures), set[Case]()
+
+    def judged(port: int, frame: bytes) -> tuple[Outcome, Failure | None] | None:
+        outcome = golden.forward(port, frame)
+        try:
+            sent = forward(port, frame)
+            if sent is None:
+                return None
+            got = [(number, bytes(data)) for number, data, *_ in sent]
+        except Exception as error:  # whatever it is, it is the router's
+            return outcome, crash(port, frame, outcome, error)
+        for number, data in got:
+            refuse_port(configuration, number, data)
+        return outcome, failure(port, frame, outcome, got)
+
+    def smallest(found: Failure) -> Failure:
+        def fails_alike(frame: bytes) -> bool:
+            again = judged(found.port, frame)
+            return again is not None and again[1] is not None and again[1].key == found.key
+
+        def first(options: Sequence[bytes]) -> int | None:
+            return next((k for k, frame in enumerate(options) if fails_alike(frame)), None)
+
+        again = judged(found.port, shrink(configuration, found.port, found.frame, first))
+        return (again and again[1]) or found
+
+    for case in _tried(configuration, cases, max_examples):
+        if tally.full:
+            break
+        if case not in seen and (verdict := judged(*case)) is not None:
+            tally.count(*verdict)
+        seen.add(case)
+    return tally.conformance(lambda found: [smallest(one) for one in found])
+
+
+def _tried(router: Router, cases: st.SearchStrategy[Case] | None, count: int) -> Iterator[Case]:
+    """Yield the probes, unless cases are given, and then what is drawn, in portions."""
+    if cases is None:
+        yield from probes(router)
+    for start in range(0, count, AT_ONCE):
+        yield from cases_for(router, min(AT_ONCE, count - start), cases=cases, start=start)
+
+
+def crash(port: int, frame: bytes, outcome: Outcome, error: BaseException) -> Failure:
+    """Return what was raised as a failure; its cluster is the kind of error and the line, or an InputError's words."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    where = f"{type(error).__name__} at {Path(last.filename).name}:{last.lineno} in {last.name}"
+    if isinstance(error, InputError):  # a program's end, told by what runs it
+        where = str(error)
+    return Failure(port, frame, outcome, (), Rule("no clause", "the program must go on"), where)

@@ -1,0 +1,201 @@
+"""A program that forwards between the interfaces of a network namespace: any binary, as a router to examine.
+
+    with LinkRouter(["./my_router"], "router.toml") as mine:
+        print(examine_router(mine.forward, mine.router))
+
+The program finds an interface a port, with the port's name, MAC address and MTU; the other ends (veth(4)) are ours.
+What it asks by ARP (RFC 826) is answered as the configuration says. Behind each frame a packet that must pass goes the
+same way; when it leaves, the program is done with the frame before. Needs `ip` and CAP_SYS_ADMIN.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from npexplore.errors import InputError
+from npexplore.golden.ethernet import IPV4_TYPE
+from npexplore.golden.ipv4.arp import REPLY, REQUEST, Arp, read_arp, write_arp
+from npexplore.golden.router.configuration import Router
+from npexplore.golden.router.resolution import ARP_TYPE
+from npexplore.testing.drawing import as_router
+from npexplore.testing.examining import judge_of
+from npexplore.testing.namespaces import (
+    NO_IPV6,
+    Between,
+    await_links,
+    drain,
+    enter,
+    inside,
+    make_namespace,
+    open_link,
+    run_batch,
+    write_settings,
+)
+from npexplore.testing.probes import packet
+from npexplore.testing.programs import running
+from npexplore.testing.routers import routed_of
+
+MARK = b"npexplore: done "
+EXPERIMENTAL = 253  # RFC 3692 section 2.1
+MOST_LOST = 3  # in a row, until no packet goes behind the frames of a port
+LONGEST_NAME = 15  # IFNAMSIZ of netdevice(7), less the end
+MOST = 256  # frames for one: a packet of 64 KiB has fewer pieces at an MTU of 576
+
+
+class LinkRouter(Between):
+    """A program between interfaces; use it in a `with` block. Raises InputError where it cannot be set up.
+
+    quiet_s: a program that loses the packet behind is done when nothing more has come for so long. ready_s: how long it
+    may take until it listens. A program that ends is started again for the next frame.
+    """
+
+    REFUSED = "no program can be put between links"
+
+    def __init__(
+        self, command: Sequence[str], router: Router | str | Path, *, quiet_s: float = 0.25, ready_s: float = 5.0
+    ) -> None:
+        super().__init__()
+        self.command, self.router = list(command), as_router(router)
+        self.quiet_s, self.ready_s = quiet_s, ready_s
+        self._program: subprocess.Popen[bytes] | None = None
+        self._serial = 0
+        self._behind = [self._passing(number) for number in range(len(self.router.ports))]
+        self._lost = [0 for _ in self.router.ports]
+        self._said = tempfile.TemporaryFile()  # noqa: SIM115  what the program says, until `close`
+        for port in self.router.ports:
+            if len(port.name) > LONGEST_NAME:
+                raise InputError(f"names of interfaces have at most {LONGEST_NAME} letters, got {port.name!r}")
+
+    def close(self) -> None:
+        """End the program with all that it started, and let links and namespaces go."""
+        self._end()
+        super().close()
+        self._said.close()
+
+    def _set_up(self) -> None:
+        self._namespaces = near, far = [make_namespace(), make_namespace()]
+        for namespace in self._namespaces:  # the kernel itself says and forwards nothing
+            inside(namespace, lambda: write_settings("ipv6", NO_IPV6))
+            inside(namespace, lambda: write_settings("ipv4", {"ip_forward": 0}))
+        place = f"/proc/{os.getpid()}/fd/{far}"
+        ports = self.router.ports
+        run_batch(near, [
+            f"link add name {port.name} address {port.mac.hex(':')} mtu {port.mtu} type veth "
+            f"peer name w{port.number} mtu 65535 netns {place}" for port in ports
+        ])  # fmt: skip
+        run_batch(near, [f"link set dev {port.name} arp off up" for port in ports])
+        run_batch(far, [f"link set w{port.number} up" for port in ports])
+        await_links(self._namespaces, len(ports))
+        self._sockets = [inside(far, lambda name=f"w{k}": open_link(name)) for k in range(len(ports))]  # type: ignore[misc]
+        self._start()
+
+    def _start(self) -> None:
+        """Start the program; it is ready when it listens to packets of every interface, or when `ready_s` are over."""
+        try:
+            self._program = subprocess.Popen(
+                self.command, stdin=subprocess.DEVNULL, stdout=self._said, stderr=self._said, start_new_session=True,
+                preexec_fn=lambda: enter(self._namespaces[0]),
+            )  # fmt: skip
+        except (OSError, subprocess.SubprocessError) as error:
+            raise InputError(f"{self.command[0]} cannot be run: {getattr(error, 'strerror', None) or error}") from None
+        end = time.monotonic() + self.ready_s
+        while time.monotonic() < end and self._listening() < len(self.router.ports):
+            self._must_run()
+            time.sleep(0.01)
+        self._left()
+        for port in range(len(self.router.ports)):
+            self._lost[port] = MOST_LOST  # what it loses now it does not pass at all
+            self._exchange(port, [])
+
+    def _listening(self) -> int:
+        lines = inside(self._namespaces[0], lambda: Path("/proc/thread-self/net/packet").read_text()).splitlines()[1:]
+        return len({line.split()[4] for line in lines})  # their interfaces
+
+    def _must_run(self) -> None:
+        status = None if self._program is None else self._program.poll()
+        if status is not None:
+            self._end()
+            size = self._said.seek(0, os.SEEK_END)
+            self._said.seek(max(0, size - 4096))
+            lines = self._said.read().decode(errors="replace").strip().splitlines()
+            raise InputError(
+                f"{running(self.command)} must go on, it ended with {status}: {(lines or ['no message'])[-1]}"
+            )
+
+    def _end(self) -> None:
+        if self._program is not None:
+            with suppress(ProcessLookupError):
+                os.killpg(self._program.pid, signal.SIGKILL)
+            self._program.wait()
+        self._program = None
+
+    def forward(self, port: int, frame: bytes) -> list[tuple[int, bytes]]:
+        """Send one frame to a port; return all that leaves until it is quiet, as (port, frame), by port.
+
+        Raises InputError if the program ends, or sends more than 256 frames for one: `examine_router` counts that as a
+        failure with the frame.
+        """
+        if self._program is None:
+            self._start()
+        self._left()
+        return sorted(self._exchange(port, [frame]), key=lambda row: row[0])
+
+    def _exchange(self, port: int, frames: list[bytes]) -> list[tuple[int, bytes]]:
+        """Send frames to a port and, if one is known, a packet that must pass behind them; return what leaves."""
+        self._serial += 1
+        name, marker = MARK + self._serial.to_bytes(4, "big"), self._behind[port]
+        for frame in [*frames, marker + name] if marker else frames:
+            self._sockets[port].send(frame)
+        end = time.monotonic() + (self.ready_s if marker else self.quiet_s)
+        found, done = list[tuple[int, bytes]](), False
+        while select.select(self._sockets, [], [], 0 if done else self.quiet_s)[0] or (
+            not done and time.monotonic() < end
+        ):
+            left = self._left()
+            done |= any(data.endswith(name) for _, data in left)
+            found += [row for row in left if MARK not in row[1]]
+            if len(found) > MOST:
+                self._end()
+                raise InputError(f"{running(self.command)} must not flood: it sent more than {MOST} frames for one")
+            self._must_run()
+        self._must_run()
+        self._lost[port] = 0 if done else self._lost[port] + 1
+        if self._lost[port] > MOST_LOST:
+            self._behind[port] = b""
+        return found
+
+    def _passing(self, port: int) -> bytes:
+        """Return a frame, less its mark, that must come in by a port and leave; none if there is none."""
+        golden, own = judge_of(self.router), self.router.ports[port]
+        for way in routed_of(self.router):
+            mark = packet(own.network + 2, way, bytes(len(MARK) + 4), protocol=EXPERIMENTAL)
+            frame = own.mac + own.peer_mac + IPV4_TYPE + mark
+            if [sent.icmp for sent in golden.forward(port, frame).sent] == [False]:
+                return frame[: -len(MARK) - 4]
+        return b""
+
+    def _left(self) -> list[tuple[int, bytes]]:
+        """Return the frames that have come, by port; questions of ARP are answered instead."""
+        return [
+            (number, frame)
+            for number, handle in enumerate(self._sockets)
+            for frame in drain(handle)
+            if not self._answered(number, frame)
+        ]
+
+    def _answered(self, port: int, frame: bytes) -> bool:
+        asked = read_arp(frame[14:]) if frame[12:14] == ARP_TYPE else None
+        if asked is None or asked.operation != REQUEST:
+            return False
+        mac = self.router.mac_of(port, asked.target)
+        reply = write_arp(Arp(REPLY, mac, asked.target, asked.sender, asked.sender_mac))
+        self._sockets[port].send(asked.sender_mac + mac + ARP_TYPE + reply)
+        return True

@@ -1,0 +1,102 @@
+"""A router that is a program: captures in, captures out. What it may not do: fail, hang, flood, or invent ports.
+
+A program that takes too long is ended with all that it started; files that it writes are bounded (RLIMIT_FSIZE,
+getrlimit(2)), so that one that floods ends as well.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import shlex
+import signal
+import subprocess
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from npexplore.errors import InputError, UnknownNameError
+from npexplore.golden.router.configuration import Router
+from npexplore.packets.frames import read_frames, write_frames
+
+GAP_NS = 1000
+ENDINGS = (".pcap", ".pcapng")
+FLOOD = 1 << 20, 64  # bytes that a file may have: so many, and so many a byte that came in
+SAID = "said"  # the file that holds what the program says
+
+
+def run_captures(
+    command: Sequence[str], router: Router, frames: Sequence[tuple[int, bytes]], *, timeout_s: float = 60
+) -> list[tuple[int, bytes]]:
+    """Run a program on frames, (port, frame) in order of time; return what it sent, in order port by port.
+
+    A word of the command that has {file} in it is repeated for each port that gets frames, {port} being its name, and
+    {out} is the folder where the program writes PORT.pcap or PORT.pcapng. Frames come 1 us apart. Raises InputError if
+    the program cannot be run, fails, takes too long, floods or writes a capture of no port.
+    """
+    with TemporaryDirectory() as folder:
+        out = Path(folder) / "out"
+        out.mkdir()
+        files = {}
+        for port in router.ports:
+            rows = [k for k, (number, _) in enumerate(frames) if number == port.number]
+            if rows:
+                files[port.name] = Path(folder) / f"{port.name}.pcap"
+                write_frames(files[port.name], [frames[k][1] for k in rows], [k * GAP_NS for k in rows])
+        words = []
+        for word in command:
+            inputs = files.items() if "{file}" in word else [("", Path())]
+            for name, file in inputs:
+                word_here = word.replace("{port}", name).replace("{file}", str(file))
+                words.append(word_here.replace("{out}", str(out)))
+        most = FLOOD[0] + FLOOD[1] * sum(len(frame) for _, frame in frames)
+        _run(words, timeout_s, most, Path(folder) / SAID)
+        for path in sorted(out.iterdir()):
+            if path.stat().st_size >= most:
+                raise InputError(f"{running(words)} must not flood: {path.name} has {most} bytes and more")
+            if path.suffix in ENDINGS and path.stem not in (names := [port.name for port in router.ports]):
+                raise UnknownNameError(f"{running(words)} wrote {path.name}: port", path.stem, names)
+        return [
+            (port.number, frame)
+            for port in router.ports
+            for ending in ENDINGS
+            if (path := out / f"{port.name}{ending}").exists()
+            for _, frame in read_frames(path)
+        ]
+
+
+def running(words: Sequence[str], most: int = 3) -> str:
+    """Return a command in few words."""
+    return shlex.join(words[:most]).replace("\n", " ")[:80] + (" ..." if len(words) > most else "")
+
+
+def _run(words: list[str], timeout_s: float, most: int, said: Path) -> None:
+    try:
+        with said.open("wb") as text:
+            program = subprocess.Popen(
+                words, stdin=subprocess.DEVNULL, stdout=text, stderr=text, start_new_session=True
+            )
+    except OSError as error:
+        raise InputError(f"{words[0]} cannot be run: {error.strerror}") from None
+    try:
+        resource.prlimit(program.pid, resource.RLIMIT_FSIZE, (most, most))
+        status = program.wait(timeout_s)
+    except subprocess.TimeoutExpired:
+        raise InputError(f"{running(words)} must be done within {timeout_s} s, it is not") from None
+    except ProcessLookupError:  # it was done before its files could be bounded
+        status = program.wait()
+    finally:
+        _end(program)
+    if status == -signal.SIGXFSZ or any(path.stat().st_size >= most for path in said.parent.rglob("*")):
+        raise InputError(f"{running(words)} must not flood: it wrote {most} bytes and more into one file")
+    if status:
+        lines = said.read_text(errors="replace").strip().splitlines()
+        raise InputError(f"{running(words)} must return 0, got {status}: {lines[-1] if lines else 'no message'}")
+
+
+def _end(program: subprocess.Popen[bytes]) -> None:
+    """End a program that still runs, and all that it started."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(program.pid, signal.SIGKILL)
+    program.wait()

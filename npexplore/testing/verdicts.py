@@ -1,0 +1,93 @@
+"""What a router did with one frame: how it differs from the golden router, told with all that came and went."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from npexplore.errors import InputError
+from npexplore.golden.compare.difference import (
+    SAME_WAY,
+    Difference,
+    first_difference,
+    frame_difference,
+    in_common,
+    summary,
+)
+from npexplore.golden.router.configuration import Router
+from npexplore.golden.router.walk import Outcome
+
+MOST_SHOWN = 80  # bytes of a frame in a message
+Frames = Iterable[tuple[int, bytes]]
+Forward = Callable[[int, bytes], "Frames | None"]
+
+
+class CounterexampleError(AssertionError):
+    """What differs: the `difference` (field, both values, clause), and the `port` and `frame` that show it."""
+
+    def __init__(self, difference: Difference, text: str, port: int = 0, frame: bytes = b"") -> None:
+        super().__init__(text)
+        self.difference = difference
+        self.port = port
+        self.frame = frame
+
+
+def verdict(sent: Sequence[tuple[int, bytes]], expected: Outcome, frame: bytes) -> Difference | None:
+    """Return how what was sent for a frame differs from its outcome; that it passes which must not comes first."""
+    dropped = [(expected.reason, frame)] if expected.reason else []
+    difference = first_difference(expected.sent, sent, dropped)
+    if difference is not None and dropped:
+        passed = [row for row in _unexpected(sent, expected) if in_common(row[1], frame) >= SAME_WAY]
+        difference = first_difference([], passed[:1], dropped) or difference
+    return difference
+
+
+def compare(got: Frames, expected: Outcome, *, port: int = 0, frame: bytes = b"") -> None:
+    """Compare what a router sent, (port, frame) each, with the golden outcome; raises CounterexampleError.
+
+    port, frame: what came in, for the message. Identifications of ICMP messages and the time of day are free.
+    """
+    sent = [(number, bytes(data)) for number, data, *_ in got]
+    difference = verdict(sent, expected, frame)
+    if difference is not None:
+        raise CounterexampleError(difference, told(difference, port, frame, expected, sent), port, frame)
+
+
+def _unexpected(sent: Sequence[tuple[int, bytes]], expected: Outcome) -> list[tuple[int, bytes]]:
+    return [
+        (port, data)
+        for port, data in sent
+        if not any(one.port == port and frame_difference(one, data) is None for one in expected.sent)
+    ]
+
+
+def told(difference: Difference, port: int, frame: bytes, expected: Outcome, sent: Sequence[tuple[int, bytes]]) -> str:
+    """Return a difference with all that came in, must go out and went out."""
+    answer = f"drops it: {expected.reason.text} ({expected.reason.clause})" if expected.reason else "forwards it"
+    return "\n".join(
+        [
+            str(difference),
+            f"  came in by port {port}: {summary(frame)}",
+            f"    {shown(frame)}",
+            f"  the golden router {answer}",
+            *_listed([(one.port, one.frame) for one in expected.sent]),
+            "  this one",
+            *_listed(sent),
+        ]
+    )
+
+
+def shown(frame: bytes) -> str:
+    """Return a frame in hex, a long one cut."""
+    return frame.hex() if len(frame) <= MOST_SHOWN else f"{frame[:MOST_SHOWN].hex()}... ({len(frame)} bytes)"
+
+
+def _listed(sent: Sequence[tuple[int, bytes]]) -> list[str]:
+    return [f"    sends by port {number}: {summary(data)}" for number, data in sent] or ["    sends nothing"]
+
+
+def refuse_port(router: Router, port: int, frame: bytes, verb: str = "leave") -> None:
+    """Raise InputError for a port that a router does not have; frame: the one that would go by it."""
+    if not 0 <= port < len(router.ports):
+        names = ", ".join(one.name for one in router.ports[:8])
+        last = len(router.ports) - 1
+        raise InputError(f"frames must {verb} by ports 0 to {last} ({names}), got port {port} for {shown(frame)}")
