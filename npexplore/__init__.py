@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from npexplore.study.sweeping.samples import sample as sample
     from npexplore.study.sweeping.sweep import sweep as sweep
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # public name -> the module that holds it
 _HOMES = {

@@ -3,6 +3,7 @@
 NpexploreError
 ├── InputError        wrong usage or unreadable input (command line: exit status 2)
 │   ├── UnknownNameError  a name that is not in a list; carries the nearest known names
+│   ├── FaultsError       several faults of one file, each a line of its own
 │   ├── ModelError        a machine, program or network that cannot work (refused before it runs)
 │   └── TableFullError    a forwarding table of fixed size has no room; nothing was changed
 ├── DamagedInputError readable in part; the good part is kept by the raiser (exit status 3)
@@ -10,6 +11,8 @@ NpexploreError
 └── SimulationError   a run that makes no progress: deadlock, stall, saturation, leak, endless instant
 """
 
+import os
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
@@ -17,6 +20,9 @@ from difflib import get_close_matches
 
 class NpexploreError(Exception):
     """Base of every error that npexplore raises on purpose; catch it to catch them all."""
+
+    def __str__(self) -> str:
+        return shown(super().__str__())
 
 
 class InputError(NpexploreError):
@@ -36,6 +42,14 @@ class UnknownNameError(InputError):
         super().__init__(f"{subject} {got!r} is unknown ({hint})")
         self.got = got
         self.known = names
+
+
+class FaultsError(InputError):
+    """Several faults of one file, told together; `faults`: one line each."""
+
+    def __init__(self, faults: Iterable[str]) -> None:
+        self.faults = list(faults)
+        super().__init__("; ".join(self.faults))
 
 
 class ModelError(InputError):
@@ -67,6 +81,20 @@ class SimulationError(NpexploreError):
         self.kind = kind
 
 
+def shown(name: str | os.PathLike[str]) -> str:
+    r"""Return a file's name, or a text with names in it, as text that can be written anywhere.
+
+    The bytes of a name that are no UTF-8 come from the system as lone surrogates (PEP 383), which neither a page nor
+    JSON nor a strict terminal takes; they are written out here, as in caf\xe9.pcap.
+    """
+    return re.sub("[\ud800-\udfff]", lambda found: _written_out(ord(found[0])), os.fspath(name))
+
+
+def _written_out(surrogate: int) -> str:
+    byte = surrogate - 0xDC00
+    return f"\\x{byte:02x}" if 0x80 <= byte <= 0xFF else f"\\u{surrogate:04x}"
+
+
 def one_of(subject: str, got: str, known: Iterable[str]) -> str:
     """Return `got` if it is among `known`, else raise UnknownNameError that proposes the nearest names."""
     names = list(known)
@@ -90,3 +118,30 @@ def told_at(place: str) -> Iterator[None]:
         yield
     except NpexploreError as error:
         raise InputError(f"{place}: {error}") from None
+
+
+class Faults:
+    """Collects what is wrong with a file, so that all of it can be told: `with faults.one(): ...`, then `tell()`."""
+
+    def __init__(self) -> None:
+        self.found: dict[str, NpexploreError] = {}  # by what they say: what several meet is told once
+
+    @contextmanager
+    def one(self) -> Iterator[None]:
+        """Keep a fault that is raised inside, and go on behind it."""
+        try:
+            yield
+        except FaultsError as error:
+            self.found |= {fault: InputError(fault) for fault in error.faults}
+        except NpexploreError as error:
+            self.found[str(error)] = error
+
+    def tell(self, place: str = "") -> None:
+        """Raise what was found: one fault as it was raised, several as FaultsError; `place` begins each of them."""
+        if len(self.found) == 1 and not place:
+            raise next(iter(self.found.values())) from None
+        lines = [fault if not place or fault.startswith(f"{place}: ") else f"{place}: {fault}" for fault in self.found]
+        if len(lines) > 1:
+            raise FaultsError(lines) from None
+        if lines:
+            raise InputError(lines[0]) from None

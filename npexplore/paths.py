@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from npexplore.errors import InputError
+from npexplore.errors import InputError, one_of
 
 PACKAGE = Path(__file__).resolve().parent
 
@@ -17,3 +17,14 @@ def share(*parts: str) -> Path:
         if path.exists():
             return path
     raise InputError(f"shared file {'/'.join(parts)!r} is missing from this installation")
+
+
+SAMPLE = "sample:"
+
+
+def capture(path: str) -> str:
+    """Return the path of a capture; `sample:zeek_wikipedia` is one that the package brings. Raises UnknownNameError."""
+    if not path.startswith(SAMPLE):
+        return path
+    files = {file.name.partition(".")[0]: file for file in share("data", "captures").glob("*.pcap*")}
+    return str(files[one_of("sample", path.removeprefix(SAMPLE), files)])

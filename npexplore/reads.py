@@ -82,6 +82,15 @@ def names(reads: Iterable[Read]) -> list[str]:
     return sorted(read.told for read in reads if read.kind != SOLVER)
 
 
+_caches: list[Callable[[], None]] = []  # how to empty each of them
+
+
+def forget() -> None:
+    """Drop all that functions remember: what they read of machines and rows is about to be something else."""
+    for empty in _caches:
+        empty()
+
+
 def remembered(most: int | None = 128) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Return a decorator like functools.lru_cache whose hits note what was read when the value came about."""
 
@@ -91,6 +100,8 @@ def remembered(most: int | None = 128) -> Callable[[Callable[P, R]], Callable[P,
             with reading() as seen:
                 value = function(*args, **kwargs)
             return value, seen
+
+        _caches.append(kept.cache_clear)
 
         @wraps(function)
         def call(*args: P.args, **kwargs: P.kwargs) -> R:

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import re
 import tomllib
+from copy import deepcopy
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
 import msgspec
 
-from npexplore.errors import InputError, UnknownNameError
+from npexplore.errors import Faults, InputError, UnknownNameError
+
+MOST = 20  # faults of a file that are told at once
+STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)")  # of a place such as port[0].mtu
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -17,28 +22,103 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 def decode(text: bytes, kind: type[Any], path: Path) -> Any:
-    """Return a TOML text as a record of a schema; raises InputError with file, place, rule and value."""
+    """Return a TOML text as a record of a schema; raises InputError with file, place, rule and value of each fault."""
+    return convert(parsed(text, path), kind, path)
+
+
+def parsed(text: bytes, path: Path) -> dict[str, Any]:
+    """Return a TOML text as tables; raises InputError where it is none."""
     try:
-        data = tomllib.loads(text.decode())
+        return tomllib.loads(text.decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{path.name}: not valid TOML: {error}") from None
-    try:
-        return msgspec.convert(data, kind)
-    except msgspec.ValidationError as error:
-        rule, _, place = str(error).partition(" - at `$.")
-        where = _named("." + place.rstrip("`"), data, kind)[1:]
-        at = f" in {where}" if place else ""
-        if "unknown field" in rule:
-            unknown = rule.split("`")[1]
-            lacking = [s.__struct_encode_fields__ for s in _structs(kind) if unknown not in s.__struct_encode_fields__]
-            rule = str(UnknownNameError("key", unknown, {name for fields in lacking for name in fields}))
-        elif rule.startswith(("Invalid value '", "Invalid enum value '")):
-            field = place.rstrip("`").rpartition(".")[2]
-            if known := _choices(kind, field):
-                rule = str(UnknownNameError(field, rule.split("'", 1)[1].removesuffix("'"), known))
-        elif "got" not in rule:
-            at += _got(where, data)
-        raise InputError(f"{path.name}: {rule[0].lower()}{rule[1:]}{at}") from None
+
+
+def convert(data: dict[str, Any], kind: type[Any], path: Path) -> Any:
+    """Return tables as a record of a schema; raises InputError, or FaultsError for several.
+
+    What is at fault is left out and the rest is looked at again, until nothing is wrong with what is left.
+    """
+    faults, left, gone = Faults(), data, _Gone()
+    while len(faults.found) < MOST:
+        try:
+            made = msgspec.convert(left, kind)
+        except msgspec.ValidationError as error:
+            left = deepcopy(data) if left is data else left
+            rule, _, place = str(error).partition(" - at `$.")
+            where = _named("." + place.rstrip("`"), left, kind)[1:] if place else ""
+            steps = [int(number) if number else name for number, name in STEP.findall(where)]
+            lost = rule.split("`")[1] if "`" in rule else ""
+            if "unknown field" in rule:
+                fault, steps = _fault(rule, where, gone.shown(steps), left, kind), [*steps, lost]
+            elif rule.startswith("Object missing required field"):
+                fault = "" if gone.has([*steps, lost]) else _fault(rule, where, gone.shown(steps), left, kind)
+            else:
+                fault = _fault(rule, where, gone.shown(steps), left, kind)
+            if fault:
+                with faults.one():
+                    raise InputError(f"{path.name}: {fault}") from None
+            if not gone.take(left, steps):
+                break
+        else:
+            break
+    faults.tell()
+    return made
+
+
+class _Gone:
+    """What was left out of tables, by the place where it stood."""
+
+    def __init__(self) -> None:
+        self.places: list[list[str | int]] = []
+
+    def real(self, steps: list[str | int]) -> list[str | int]:
+        """Return a place as it was before anything was left out of lists."""
+        made: list[str | int] = []
+        for step in steps:
+            for place in sorted(p for p in self.places if p[:-1] == made and isinstance(p[-1], int)):
+                if isinstance(step, int) and int(place[-1]) <= step:
+                    step += 1
+            made.append(step)
+        return made
+
+    def shown(self, steps: list[str | int]) -> str:
+        """Return a place as people read it: `port[0].mtu`."""
+        return "".join(f"[{s}]" if isinstance(s, int) else f".{s}" for s in self.real(steps)).removeprefix(".")
+
+    def has(self, steps: list[str | int]) -> bool:
+        """Whether the key at this place was left out, or one that may have been meant for it."""
+        real = self.real(steps)
+        beside = [str(place[-1]) for place in self.places if place[:-1] == real[:-1]]
+        return bool(get_close_matches(str(real[-1]), beside, n=1, cutoff=0.5))
+
+    def take(self, data: Any, steps: list[str | int]) -> bool:
+        """Leave a place out; False if there is none."""
+        real = self.real(steps)
+        try:
+            for step in steps[:-1]:
+                data = data[step]
+            del data[steps[-1]]
+        except (KeyError, IndexError, TypeError):
+            return False
+        self.places.append(real)
+        return True
+
+
+def _fault(rule: str, where: str, shown: str, data: Any, kind: Any) -> str:
+    """Return a fault as a line: the rule, the place, the value got, the nearest names."""
+    at = f" in {shown}" if shown else ""
+    if "unknown field" in rule:
+        unknown = rule.split("`")[1]
+        lacking = [s.__struct_encode_fields__ for s in _structs(kind) if unknown not in s.__struct_encode_fields__]
+        rule = str(UnknownNameError("key", unknown, {name for fields in lacking for name in fields}))
+    elif rule.startswith(("Invalid value '", "Invalid enum value '")):
+        field = where.rpartition(".")[2]
+        if known := _choices(kind, field):
+            rule = str(UnknownNameError(field, rule.split("'", 1)[1].removesuffix("'"), known))
+    elif "got" not in rule:
+        at += _got(where, data)
+    return f"{rule[0].lower()}{rule[1:]}{at}"
 
 
 def _named(place: str, data: Any, kind: Any) -> str:
@@ -59,7 +139,7 @@ def _named(place: str, data: Any, kind: Any) -> str:
 
 def _got(place: str, data: Any) -> str:
     """Return the value at a place such as `port[0].mtu` as words, nothing if it is a table or is not found."""
-    for step in re.findall(r"\[(\d+)\]|([^.\[\]]+)", place):
+    for step in STEP.findall(place):
         try:
             data = data[int(step[0])] if step[0] else data[step[1]]
         except (KeyError, IndexError, TypeError):

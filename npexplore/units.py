@@ -1,10 +1,13 @@
-"""Unit names as they stand in tables and on command lines, and their factors to SI base units.
+"""Unit names as they stand in tables, TOML files and on command lines, and their factors to SI base units.
 
 Inside the package everything is a float in SI base units (seconds, bit/s, packets/s, bytes, ratio 1); this table is
-used where numbers enter or leave: the ledger, TOML files, command-line rates.
+used where numbers enter or leave: the ledger, TOML files, command-line rates. A number of a TOML file carries its unit
+in its name (`word_s`, `clock_hz`) or is a text with it ("0.625 ns"); `quantity` is the one reader of such texts.
 """
 
+import math
 import re
+import warnings
 
 from npexplore.errors import InputError, UnknownNameError
 
@@ -21,6 +24,7 @@ UNITS: dict[str, tuple[str, float]] = {
     "kb/s": ("bit rate", 1e3),
     "Mb/s": ("bit rate", 1e6),
     "Gb/s": ("bit rate", 1e9),
+    "Tb/s": ("bit rate", 1e12),
     "packets/s": ("packet rate", 1.0),
     "pps": ("packet rate", 1.0),
     "kpps": ("packet rate", 1e3),
@@ -34,6 +38,8 @@ UNITS: dict[str, tuple[str, float]] = {
     "KB": ("bytes", 1024.0),
     "MB": ("bytes", 1024.0**2),
     "GB": ("bytes", 1024.0**3),
+    "bytes/s": ("bit rate", 8.0),
+    "MB/s": ("bit rate", 8e6),
     "GB/s": ("bit rate", 8e9),
     "words": ("words", 1.0),
     "instructions": ("instructions", 1.0),
@@ -41,6 +47,8 @@ UNITS: dict[str, tuple[str, float]] = {
     "cycles": ("cycles", 1.0),
     "MIPS": ("instruction rate", 1e6),
     "Mops/s": ("operation rate", 1e6),
+    "transactions/s": ("transaction rate", 1.0),
+    "GT/s": ("transfer rate", 1e9),
     "bit/cycle": ("bits per cycle", 1.0),
     "words/cycle": ("words per cycle", 1.0),
     "packets/cycle": ("packets per cycle", 1.0),
@@ -50,7 +58,26 @@ UNITS: dict[str, tuple[str, float]] = {
     "person-years": ("work", 52.0),
 }
 
-_QUANTITY = re.compile(r"\s*([-+]?\d[\d_]*\.?\d*(?:[eE][-+]?\d+)?)\s*([A-Za-z%/1]*)\s*")
+# how people also write them; tables have one name for each unit
+SPOKEN = {f"{prefix}bps": f"{prefix}b/s" for prefix in "kMGT"} | {f"{prefix}bit/s": f"{prefix}b/s" for prefix in "kMGT"}
+SPOKEN |= {"bps": "bit/s", "b/s": "bit/s", "B/s": "bytes/s", "B": "bytes", "byte": "bytes", "cycle": "cycles"}
+SPOKEN |= {"\u00b5s": "us", "\u03bcs": "us", "KiB": "KB", "MiB": "MB", "GiB": "GB"}
+
+# how names of keys end, and the unit that this tells
+ENDINGS = {
+    "bytes_per_s": "bytes/s", "s": "s", "seconds": "s", "us": "us", "ns": "ns", "ps": "ps", "hz": "Hz", "mhz": "MHz",
+    "ghz": "GHz", "bytes": "bytes", "pps": "packets/s", "mpps": "Mpps", "mbps": "Mb/s", "gbps": "Gb/s",
+    "cycles": "cycles", "words": "words",
+}  # fmt: skip
+
+# by unit: what a packet machine can have, from..to, and what is usual; beyond it a number was meant in another unit
+CREDIBLE = {"s": (1e-14, 1.0, 1e-8), "Hz": (1e5, 1e12, 1e9), "bytes/s": (1e3, 1e15, 1e10)}
+
+_QUANTITY = re.compile(r"\s*([-+]?\d[\d_]*\.?\d*(?:[eE][-+]?\d+)?)\s*([A-Za-z%/1\u00b5\u03bc-]*)\s*")
+
+
+class UnitWarning(UserWarning):
+    """A number that a thing of its kind cannot have, or that no tick of a simulation can hold."""
 
 
 def factor(unit: str) -> float:
@@ -65,16 +92,78 @@ def to_unit(value: float, unit: str) -> float:
     return value / factor(unit)
 
 
+def split(text: str) -> tuple[float, str] | None:
+    """Return the number and the known unit of a text such as `0.625 ns`; None for anything else."""
+    match = _QUANTITY.fullmatch(text)
+    unit = SPOKEN.get(match[2], match[2]) if match else ""
+    return (float(match[1]), unit) if match and unit in UNITS else None
+
+
+def quantity(subject: str, text: str, unit: str) -> float:
+    """Return a text such as `0.625 ns`, `5Gbps` or `200 MHz` as a number in `unit`.
+
+    Raises InputError, naming the subject, for a text without a known unit and for a unit of another kind of thing.
+    """
+    found = split(text)
+    if unit not in UNITS or found is None:
+        alike = [name for name, (what, _) in UNITS.items() if what == UNITS.get(unit, ("",))[0]]
+        hint = f" ({UNITS[unit][0]}: {', '.join(alike)})" if alike else ""
+        raise InputError(f"{subject} must be a number{f' in {unit}' if unit else ''}, got {text!r}{hint}")
+    if UNITS[found[1]][0] != UNITS[unit][0]:
+        wanted = f"in {unit} or another unit of {UNITS[unit][0]}"
+        raise InputError(f"{subject} must be {wanted}, got {text!r} ({UNITS[found[1]][0]})")
+    return converted(*found, unit)
+
+
+def converted(number: float, given: str, unit: str) -> float:
+    """Return a number in another unit of the same dimension."""
+    if given == unit:
+        return number
+    ratio = UNITS[given][1] / UNITS[unit][1]
+    power = math.log10(ratio)
+    if abs(power - round(power)) < 1e-9:  # by a power of ten, exactly: 312.5 ps is 0.3125 ns to the last digit
+        return number * 10.0 ** round(power) if power > 0 else number / 10.0 ** -round(power)
+    return number * ratio
+
+
+def unit_of(name: str) -> str | None:
+    """Return the unit that a name of a key ends with (`latency_s`: s); None if it tells none."""
+    return next((unit for end, unit in ENDINGS.items() if name == end or name.endswith(f"_{end}")), None)
+
+
+def in_unit(subject: str, value: object, unit: str | None) -> object:
+    """Return a value of a TOML file as it is, or, if it is a text with a unit, as a number in `unit`."""
+    if not isinstance(value, str) or unit is None or not _QUANTITY.fullmatch(value):
+        return value
+    return quantity(subject, value, unit)
+
+
+def doubt(subject: str, value: float, unit: str, credible: tuple[float, float, float] | None = None) -> None:
+    """Warn if a number above 0 lies outside what such a thing can have, and say in which unit it would not.
+
+    credible: from, to and usual value in `unit` (None: of any number in this unit).
+    """
+    span = credible or CREDIBLE.get(unit)
+    if span is None or not 0 < value < float("inf") or span[0] <= value <= span[1]:
+        return
+    (low, high, usual), (dimension, scale) = span, UNITS[unit]
+    others = {name: value * own / scale for name, (what, own) in UNITS.items() if what == dimension}
+    others = {name: found for name, found in others.items() if low <= found <= high}
+    likely = min(others, key=lambda name: abs(math.log(others[name] / usual)), default=None)
+    meant = f"; is it '{value:g} {likely}'?" if likely else ""
+    warnings.warn(f"{subject} is {value:g} {unit}, outside {low:g}..{high:g} {unit}{meant}", UnitWarning, stacklevel=2)
+
+
 def parse_rate(text: str) -> tuple[float, str]:
     """Parse an offered rate such as `2.5Mpps` or `4Gb/s` into (value in base units, "packets/s" or "bit/s").
 
     Raises InputError if the text is no positive number with a packet or bit rate unit.
     """
-    match = _QUANTITY.fullmatch(text)
-    if not match or match[2] not in UNITS:
+    found = split(text)
+    if found is None:
         raise InputError(f"rate must be a number with a unit such as 2.5Mpps or 4Gb/s, got {text!r}")
-    dimension, scale = UNITS[match[2]]
-    value = float(match[1]) * scale
+    dimension, scale = UNITS[found[1]]
+    value = found[0] * scale
     if dimension not in ("bit rate", "packet rate"):
         raise InputError(f"rate must be in packets or bits per second, got {text!r} ({dimension})")
     if not 0 < value < float("inf"):
@@ -84,9 +173,8 @@ def parse_rate(text: str) -> tuple[float, str]:
 
 def parse_time(subject: str, text: str) -> float:
     """Parse a time such as `2ms` into seconds; raises InputError naming the subject if it is no time above 0."""
-    match = _QUANTITY.fullmatch(text)
-    dimension, scale = UNITS.get(match[2], ("none", 0.0)) if match else ("none", 0.0)
-    seconds = float(match[1]) * scale if match and dimension == "time" else 0.0
+    found = split(text)
+    seconds = quantity(subject, text, "s") if found and UNITS[found[1]][0] == "time" else 0.0
     if not 0 < seconds < float("inf"):
         raise InputError(f"{subject} must be a time above 0 such as 2ms or 5us, got {text!r}")
     return seconds

@@ -19,7 +19,7 @@ import click
 from npexplore import __version__
 from npexplore.cli.lazy import LazyGroup
 from npexplore.cli.output import one_line, warn
-from npexplore.errors import DamagedInputError, NpexploreError
+from npexplore.errors import DamagedInputError, FaultsError, NpexploreError
 
 COMMANDS = {
     "designs": ("npexplore.cli.designs:command", "List the machines that can be explored."),
@@ -27,6 +27,10 @@ COMMANDS = {
     "check": ("npexplore.cli.check:command", "Compare every published number with its prediction."),
     "audit": ("npexplore.cli.audit:command", "Recompute published numbers from each other and report contradictions."),
     "sweep": ("npexplore.cli.sweep:command", "Predict many design points into a Parquet file."),
+    "load": (
+        "npexplore.cli.load:command",
+        "Latency and loss against the offered load, and where it saturates.",
+    ),
     "optimise": ("npexplore.cli.optimise:command", "The machines that nobody beats at their cost, out of a grid."),
     "calibrate": ("npexplore.cli.calibrate:command", "Fit a machine's free parameters to calibration rows."),
     "compare": ("npexplore.cli.compare:command", "Machines side by side on the same packets."),
@@ -45,6 +49,7 @@ HIDDEN_COMMANDS = {
     "warm": ("npexplore.cli.warm:command", "Compile the kernels into their cache, so that the first run is fast."),
 }
 
+COMPLETE = "_NPEXPLORE_COMPLETE"  # set by the shell that asks for completions, to what it asks
 STOPPED = 130
 BROKEN_PIPE = 141
 
@@ -76,6 +81,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         _spare_the_collector()
     arguments = list(sys.argv[1:] if argv is None else argv)
     debug = "--debug" in arguments
+    if instruction := os.environ.get(COMPLETE):
+        from click.shell_completion import shell_complete
+
+        return shell_complete(program(), {}, "npexplore", COMPLETE, instruction)
     try:
         with _warnings_in_one_line():
             status = _run([argument for argument in arguments if argument != "--debug"])
@@ -86,8 +95,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except click.exceptions.NoArgsIsHelpError as ending:
         print(ending.format_message(), file=sys.stderr)
         return ending.exit_code
-    except (KeyboardInterrupt, click.Abort):
-        return _fail("stopped; finished results are kept", STOPPED)
+    except (KeyboardInterrupt, click.Abort) as ending:
+        return _fail(
+            f"stopped; {str(ending) or 'nothing was written'}", STOPPED
+        )  # a command that keeps something says what
     except BrokenPipeError:
         # Whoever read our output is gone; what is still buffered must not raise again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -95,6 +106,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         if debug:
             traceback.print_exc()
+        if isinstance(error, FaultsError):
+            return max(_fail(fault, 2) for fault in error.faults)
         return _fail(*_describe(error))
 
 
@@ -130,6 +143,8 @@ def _describe(error: Exception) -> tuple[str, int]:
             return f"{os.fsdecode(error.filename)}: {error.strerror}", 2
         case OSError() if error.errno is not None:  # a full disk, a device that fails: no fault of ours
             return f"cannot read or write: {error.strerror}", 2
+        case MemoryError():
+            return f"not enough memory: {str(error) or 'an allocation failed'}", 2
         case _:
             return f"internal error: {type(error).__name__}: {error}; run with --debug", 2
 
@@ -141,6 +156,13 @@ def _fail(message: str, status: int) -> int:
 
 @contextmanager
 def _warnings_in_one_line() -> Iterator[None]:
+    told = set[str]()
+
+    def show(message: Warning | str, *_: object, **__: object) -> None:
+        if str(message) not in told:  # a machine is made for every solver, and says the same each time
+            told.add(str(message))
+            warn(str(message))
+
     with warnings.catch_warnings():
-        warnings.showwarning = lambda message, *_, **__: warn(str(message))
+        warnings.showwarning = show
         yield

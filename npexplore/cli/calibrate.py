@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from npexplore.cli.options import split_settings, values_or_span
+from npexplore.cli.options import apply_settings, complete_design, set_option, split_settings, values_or_span
 from npexplore.cli.output import cell, emit, json_option, table
 from npexplore.errors import one_of
 
@@ -22,11 +22,13 @@ if TYPE_CHECKING:
 
 
 @click.command("calibrate")
-@click.argument("design")
-@click.option("--free", "settings", multiple=True, required=True, metavar="NAME=LOW..HIGH",
+@click.argument("design", shell_complete=complete_design)
+@set_option(several=False)
+@click.option("--free", "free_settings", multiple=True, required=True, metavar="NAME=LOW..HIGH",
               help="Parameter to fit: a span, or values NAME=V1,V2,...; repeats.")  # fmt: skip
 @click.option("--row", "keys", multiple=True, metavar="KEY",
               help="Calibration row; repeats. Default: those the parameters were fitted to.")  # fmt: skip
+@click.option("--ledger", metavar="MINE.csv", help="Your own rows: those of role calibration are fitted to.")
 @click.option("--starts", default=3, show_default=True, type=click.IntRange(min=1), help="Starts of each fit.")
 @click.option("--seeds", default=1, show_default=True, type=click.IntRange(1, 50), help="Seeds of the fit.")
 @click.option("--evaluation-seeds", default=3, show_default=True, type=click.IntRange(1, 50), help="Other seeds after.")
@@ -39,25 +41,34 @@ if TYPE_CHECKING:
 @click.option("--no-profile", is_flag=True, help="Leave out what other values would do (the slow part).")
 @json_option
 def command(
-    design: str, settings: tuple[str, ...], keys: tuple[str, ...], starts: int, seeds: int, evaluation_seeds: int,
-    packets: int, solver: str, no_profile: bool, as_json: bool,
+    design: str, settings: tuple[str, ...], free_settings: tuple[str, ...], keys: tuple[str, ...],
+    ledger: str | None, starts: int, seeds: int, evaluation_seeds: int, packets: int, solver: str,
+    no_profile: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Fit parameters of DESIGN to calibration rows of the ledger; rows of any other role are refused."""
     from tqdm import tqdm
 
-    from npexplore.designs import DESIGNS
-    from npexplore.designs import design as design_of
+    import npexplore.designs as designs
     from npexplore.study.checking.calibrate import calibrate
+    from npexplore.study.checking.results import read_results
 
-    of = one_of("design with published rows", design, DESIGNS)
-    free = {name: values_or_span(name, values) for name, values in split_settings(settings, "--free").items()}
-    with tqdm(total=None, unit="point", disable=None, file=sys.stderr, leave=False) as bar:
+    made = apply_settings(designs.design(design), settings)
+    of = designs.base_of(made)
+    if ledger is None:
+        one_of("design with published rows", of, designs.DESIGNS)
+    free = {name: values_or_span(name, values) for name, values in split_settings(free_settings, "--free").items()}
+    with (
+        designs.with_machines({of: made}),
+        tqdm(total=None, unit="point", disable=None, file=sys.stderr, leave=False) as bar,
+    ):
+        own = [] if ledger is None else [row for row in read_results(ledger).own if row.role == "calibration"]
         found = calibrate(
-            free, keys or None, of=of, starts=starts, fit_seeds=range(1, seeds + 1), packets=packets, solver=solver,
+            free, keys or ([] if own else None), of=of, own=own,
+            starts=starts, fit_seeds=range(1, seeds + 1), packets=packets, solver=solver,
             evaluation_seeds=range(101, 101 + evaluation_seeds), profiles=not no_profile,
             progress=lambda done: bar.update(done - bar.n) and None,
         )  # fmt: skip
-    parameters = design_of(of).parameters.file.parameter
+    parameters = made.parameters.file.parameter
     units = {name: parameters[name].unit for name in found.free}
     emit({"design": of, "units": units, **found.to_dict()}, lambda: text(found, units), as_json=as_json)
 

@@ -8,8 +8,11 @@ from typing import Any
 
 import click
 
-from npexplore.cli.files import OutputFile
-from npexplore.cli.output import emit, json_option, table, warn
+from npexplore import __version__
+from npexplore.cli.files import OutputFile, write_page
+from npexplore.cli.options import complete_design, set_option, split_settings
+from npexplore.cli.output import emit, json_option, library_option, table, warn
+from npexplore.errors import InputError
 
 SHOWN = {
     "key": "key", "published": "published", "unit": "unit", "bounds": "bounds", "queueing": "queueing",
@@ -18,7 +21,19 @@ SHOWN = {
 
 
 @click.command(help="Compare every published number with its prediction.")
-@click.option("--design", "designs", multiple=True, help="Only rows of this design; may repeat. Default: all papers.")
+@click.option(
+    "--design",
+    "designs",
+    multiple=True,
+    shell_complete=complete_design,
+    help="Only rows of this design (name, or a file that extends one); may repeat. Default: all papers.",
+)
+@set_option(several=False)
+@click.option("--against", metavar="TOML", help="What a changed machine is compared with. Default: as it is listed.")
+@click.option(
+    "--html", type=OutputFile(), help="Also write a page: errors before and after a change, or your own numbers."
+)
+@library_option
 @click.option("--seeds", type=click.IntRange(2, 1000), default=3, show_default=True, help="Replications.")
 @click.option(
     "--results",
@@ -31,32 +46,120 @@ SHOWN = {
 @click.option("--strict", is_flag=True, help="Exit with 1 if a check row is off.")
 @json_option
 def command(
-    designs: tuple[str, ...], seeds: int, results: str | None, sets: bool, why: str | None, markdown: Path | None,
+    designs: tuple[str, ...], settings: tuple[str, ...], against: str | None, html: Path | None,
+    shared_library: bool, seeds: int,
+    results: str | None, sets: bool, why: str | None, markdown: Path | None,
     strict: bool, as_json: bool,
 ) -> int:  # fmt: skip
     """Print the cross-check table; with --strict, status 1 if a check is off."""
+    files = any(Path(name).suffix for name in designs)
+    own_page = html is not None and results is not None
+    if settings or against is not None or (html is not None and not own_page) or (files and results is None):
+        refuse_with_a_change(results=results, sets=sets, why=why, markdown=markdown)
+        return _changed(designs, settings, against, html, shared_library, seeds, strict, as_json)
+    from npexplore.designs import with_machines
+    from npexplore.study.checking.changed import machines_of
     from npexplore.study.checking.check import check
     from npexplore.study.checking.results import read_results
 
-    theirs = read_results(results) if results else None
-    wanted = designs or (None if theirs is None else theirs.designs)
-    found = check(wanted, seeds=seeds, results=theirs, sets=sets, keys=None if why is None else [why])
+    machines = machines_of(designs, {}) if files else None
+    with with_machines(machines or {}):
+        theirs = read_results(results) if results else None
+    wanted = list(dict.fromkeys(name for name in (*(machines or {}), *designs) if not Path(name).suffix)) or None
+    wanted = wanted or (None if theirs is None else theirs.designs)
+    chosen = None if why is None else [why]
+    found = check(wanted, seeds=seeds, results=theirs, sets=sets, keys=chosen, machines=machines)
     if why is not None:
         from npexplore.study.checking.why import why as told
 
         emit(found.to_dict(), lambda: told(found, why), as_json=as_json)
         return 0
     document = found.to_dict()
+    if html is not None:
+        from npexplore.report.results_page import results_page
+
+        beside = html if shared_library else None
+        write_page(html, results_page(found.results or [], f"{Path(results or '').name} against predictions", beside))
     emit(document, lambda: _text(found.rows, found.results, document["scores"]), as_json=as_json)
     if markdown is not None:
+        from npexplore.designs import design_names
         from npexplore.ledger import load
         from npexplore.report.accuracy import accuracy
+        from npexplore.study.checking.solvers import distances
 
-        markdown.write_text(accuracy(found, load()))
+        near = distances(design_names() if wanted is None else wanted) if sets else []
+        memory = []
+        if sets and wanted is None:
+            from npexplore.study.dram import experiments, table
+
+            memory = table([(one, one.error()) for one in experiments()])
+        write_page(markdown, accuracy(found, load(), near, memory))
     off = [row["key"] for row in found.rows if row["verdict"] == "off" and row["role"] == "check"]
     if off and (strict or theirs is None):
         warn(f"{len(off)} checks are off; their reasons are in the column `reason` of --json")
     return 1 if strict and off else 0
+
+
+def refuse_with_a_change(**options: object) -> None:
+    """Raise InputError for an option of the plain check beside a changed machine."""
+    for name, value in options.items():
+        if value:
+            raise InputError(f"--{name} goes with the machines as they are listed, not with a changed one")
+
+
+MOVES = {
+    "key": "key", "change": "change", "published": "published", "unit": "unit", "before": "before", "after": "after",
+    "error_before": "error before", "error_after": "error after",
+}  # fmt: skip
+
+
+def _changed(
+    designs: tuple[str, ...], settings: tuple[str, ...], against: str | None, html: Path | None,
+    shared_library: bool, seeds: int,
+    strict: bool, as_json: bool,
+) -> int:  # fmt: skip
+    """Print which rows agree now, break or move; with --strict, status 1 if one breaks."""
+    from npexplore.designs import base_of, design
+    from npexplore.study.checking.changed import CHANGES, changed, machines_of, told
+
+    given = split_settings(settings)
+    for name, values in given.items():
+        if len(values) > 1:
+            raise InputError(f"--set {name} takes one value here, got {','.join(values)}")
+    machines = machines_of(designs, {name: values[0] for name, values in given.items()})
+    other = {}
+    if against is not None:
+        made = design(against)
+        machines = machines or {base_of(made): design(base_of(made))}
+        if base_of(made) not in machines:
+            raise InputError(f"--against {against}: is a {base_of(made)}, got {', '.join(machines)} to compare it with")
+        machines = {base_of(made): machines[base_of(made)]}
+        other = {base_of(made): made}
+    found = changed(machines, other, seeds=seeds)
+    document = found.to_dict()
+    what = "; ".join(told(name, made) for name, made in machines.items())
+    if not document["rows"]:
+        raise InputError(f"no published row is of {', '.join(machines)}")
+
+    def text() -> str:
+        from npexplore.report.changed_page import said
+
+        order = [row for change in CHANGES[:-1] for row in document["rows"] if row["change"] == change]
+        shown = [
+            {
+                **row,
+                **{key: None if row[key] is None else f"{100 * row[key]:+.1f} %" for key in MOVES if "error" in key},
+            }
+            for row in order
+        ]
+        return f"{what}\n{said(found)}" + (f"\n\n{table(shown, MOVES)}" if shown else "")
+
+    emit({"version": __version__, "changed": what, **document}, text, as_json=as_json)
+    if html is not None:
+        from npexplore.report.changed_page import changed_page
+
+        write_page(html, changed_page(found, what, html if shared_library else None))
+    return 1 if strict and document["counts"]["breaks"] else 0
 
 
 MINE = {

@@ -12,8 +12,8 @@ from typing import Any
 
 import click
 
-from npexplore.cli.options import ending, workload_options
-from npexplore.cli.output import emit, json_option, note, table
+from npexplore.cli.options import ending, plain_workload, workload_options
+from npexplore.cli.output import emit, json_option, table
 from npexplore.errors import InputError
 
 
@@ -25,13 +25,12 @@ from npexplore.errors import InputError
 @json_option
 def command(
     names: tuple[str, ...], trace: str | None, mix: str | None, packet_bytes: int | None, arrivals: str | None,
-    rate: str | None, clock_mhz: float | None, seed: int, as_json: bool,
+    rate: str | None, speed: float | None, clock_mhz: float | None, seed: int, as_json: bool,
 ) -> int:  # fmt: skip
     """Set machines side by side on the same packets: each DESIGN, or all that are listed."""
     from tqdm import tqdm
 
     from npexplore.designs import DESIGNS, design
-    from npexplore.machine.workload import workload
     from npexplore.study.explaining.compare import compare
 
     made = [design(name) for name in names or DESIGNS]
@@ -39,9 +38,7 @@ def command(
     if sum(value is not None for value in given.values()) != 1:
         got = " and ".join(option for option, value in given.items() if value is not None) or "none"
         raise InputError(f"compare needs one of --trace FILE, --mix NAME, --packet-bytes N; got {got}")
-    load = workload(trace, mix=mix, packet_bytes=packet_bytes, arrivals=arrivals or "saturated", rate=rate)
-    if trace is not None and load.note:
-        note(f"{trace}: {load.note}")
+    load = plain_workload(trace, mix, packet_bytes, arrivals, rate, speed)
     with tqdm(total=len(made), unit="machine", disable=None, file=sys.stderr, leave=False) as bar:
 
         def progress(name: str) -> None:

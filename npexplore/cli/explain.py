@@ -5,17 +5,19 @@ Exit status 3 if the workload's capture is damaged: what could be read is explai
 
 from __future__ import annotations
 
+import shlex
 import sys
-from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
-from npexplore.cli.files import OutputFile
+from npexplore.cli.files import OutputFile, write_page
 from npexplore.cli.options import (
     apply_settings,
     check_packets,
+    complete_design,
     ending,
     read_workload,
     set_option,
@@ -23,31 +25,38 @@ from npexplore.cli.options import (
     warn_of_idle_knobs,
     workload_options,
 )
-from npexplore.cli.output import emit, facts, json_option, note, table, warn
-from npexplore.errors import InputError
+from npexplore.cli.output import emit, facts, json_option, library_option, say, table, warn
+from npexplore.errors import InputError, shown
 
 if TYPE_CHECKING:
     from npexplore.designs import Design
     from npexplore.machine.workload import Workload
+    from npexplore.solve.prediction import Prediction
     from npexplore.study.explaining.explain import Explanation
+    from npexplore.study.formulas.expressions import Formulas
+
+FEW_IDLE = 3  # named one by one
 
 
 @click.command("explain")
-@click.argument("design", required=False)
+@click.argument("design", required=False, shell_complete=complete_design)
 @set_option(several=False)
 @workload_options
 @click.option("--seed", default=1, show_default=True, type=click.IntRange(min=0), help="First seed of the simulation.")
 @click.option("--seeds", default=1, show_default=True, type=click.IntRange(min=1), help="Replications to simulate.")
 @click.option("--packets", type=click.IntRange(min=1), help="Packets to measure in each; default: as stand for a mix.")
 @click.option("--no-sensitivity", is_flag=True, help="Leave out what each parameter would change (the slow part).")
-@click.option("--html", type=OutputFile(), help="Also write the paragraph and its picture as a page.")
+@click.option("--html", type=OutputFile(), help="Also write these lines and their picture as a page.")
+@library_option
+@click.option("--formula", is_flag=True, help="Tell ceilings and latency as formulas of the knobs and of the packet.")
 @click.option("--knobs", is_flag=True, help="List what can be set on DESIGN: type, unit, range, default, source.")
 @click.option("--mixes", is_flag=True, help="List the published mixes of packet lengths.")
 @json_option
 def command(
     design: str | None, settings: tuple[str, ...], trace: str | None, mix: str | None, packet_bytes: int | None,
-    arrivals: str | None, rate: str | None, seed: int, seeds: int, packets: int | None, no_sensitivity: bool,
-    html: Path | None, knobs: bool, mixes: bool, as_json: bool,
+    arrivals: str | None, rate: str | None, speed: float | None, seed: int, seeds: int, packets: int | None,
+    no_sensitivity: bool, html: Path | None, shared_library: bool,
+    formula: bool, knobs: bool, mixes: bool, as_json: bool,
 ) -> int:  # fmt: skip
     """Say how fast DESIGN forwards a workload, what holds it back, how much headroom there is, and what would help."""
     if mixes:
@@ -55,7 +64,6 @@ def command(
         emit({"mixes": rows}, lambda: table(rows, MIX_COLUMNS), as_json=as_json)
         return 0
     import npexplore.designs as designs
-    from npexplore.study.explaining.equivalent import equivalent
 
     if design is None:
         raise InputError(f"explain needs a DESIGN ({', '.join(designs.DESIGNS)}) or --mixes")
@@ -65,25 +73,41 @@ def command(
         emit({"design": made.name, "knobs": rows}, lambda: table(rows, KNOB_COLUMNS), as_json=as_json)
         return 0
     check_packets(made, packets)
-    given = read_workload(made, trace, mix, packet_bytes, arrivals, rate, nearest=True)
-    asked, load, told = equivalent(made, given)
-    if told is not None:
-        note(f"{made.name}: {told}")
-    explanation = _explain(made, given, seed, seeds, packets, not no_sensitivity)
-    warn_of_idle_knobs(split_settings(settings), [(asked, load)])
+    made, given = read_workload(made, trace, mix, packet_bytes, arrivals, rate, speed)
+    if formula:
+        found = _formulas(made, given)
+        emit(found.to_dict(), lambda: str(found), as_json=as_json)
+        return ending(given)
+    explanation, told = _explain(made, given, seed, seeds, packets, not no_sensitivity, not as_json)
+    warn_of_idle_knobs(split_settings(settings), [(made, given)])
     for name, reason in explanation.refused.items():
         warn(f"no answer by {name}: {reason.removeprefix(f'{name}: ')}")
     if html is not None:
         from npexplore.report.explanation_page import explanation_page
 
-        html.write_text(explanation_page(explanation), encoding="utf-8")
-    emit(explanation.to_dict(), lambda: text(explanation), as_json=as_json)
+        beside = html if shared_library else None
+        write_page(html, explanation_page(explanation, _typed(click.get_current_context()), beside))
+    emit(explanation.to_dict(), lambda: text(explanation, told), as_json=as_json)
     return ending(given)
 
 
+def _typed(context: click.Context) -> str:
+    """Return the command line that gives what was given."""
+    words = ["npexplore", "explain"]
+    for parameter in context.command.params:
+        name, value = str(parameter.name), context.params.get(str(parameter.name))
+        if context.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
+            continue
+        for one in value if isinstance(value, tuple) else [value]:
+            flag = [max(parameter.opts, key=len)] if isinstance(parameter, click.Option) else []
+            words += flag if isinstance(parameter, click.Option) and parameter.is_flag else [*flag, shown(str(one))]
+    return shlex.join(words)
+
+
 def _explain(
-    design: Design, load: Workload | None, seed: int, seeds: int, packets: int | None, elasticities: bool
-) -> Explanation:
+    design: Design, load: Workload | None, seed: int, seeds: int, packets: int | None, elasticities: bool, aloud: bool
+) -> tuple[Explanation, str]:  # fmt: skip
+    """Return an explanation, and its lines as they were printed as soon as they were known (aloud)."""
     from tqdm import tqdm
 
     from npexplore.solve.simulate import PACKETS
@@ -95,52 +119,71 @@ def _explain(
             bar.total, bar.n = total, done
             bar.update(0)
 
-        return explain(
+        lines: list[str] = []
+
+        def first(e: Explanation) -> None:
+            lines.append(str(e))
+            bar.clear()
+            say(lines[0])
+
+        found = explain(
             design, load, seed=seed, seeds=seeds, packets=packets or PACKETS, elasticities=elasticities,
-            progress=progress,
+            progress=progress, first=first if aloud else None,
         )  # fmt: skip
+    return found, "".join(lines)
 
 
-def text(e: Explanation) -> str:
-    """Return an explanation as people read it: the paragraph, then the numbers behind it."""
-    from npexplore.study.explaining.whatif import CONFIRM
+def _formulas(design: Design, load: Workload | None) -> Formulas:
+    from tqdm import tqdm
+
+    from npexplore.study.formulas.search import formulas
+
+    with tqdm(total=None, unit="point", desc="formulas", disable=None, file=sys.stderr, leave=False) as bar:
+        return formulas(design, load, progress=lambda done: bar.update(done - bar.n) and None)
+
+
+def text(e: Explanation, told: str) -> str:
+    """Return what follows an explanation's first lines, told before: those that are new, then the numbers."""
     from npexplore.study.explaining.words import gain_text, value_text
 
     best = e.best
     solvers = [
         {
             "solver": name, "throughput": p.throughput_bps / 1e6, "rate": p.rate_pps / 1e6, "bottleneck": p.bottleneck,
-            "latency": None if p.latency_s.mean is None else p.latency_s.mean * 1e9, "how": p.approximation or "exact",
+            "latency": None if p.latency_s.mean is None else p.latency_s.mean * 1e9,
         }
         for name, p in e.predictions.items()
     ]  # fmt: skip
     heads = {
         "solver": "solver", "throughput": f"Mb/s ({best.counted})", "rate": "Mpps", "latency": "latency ns",
-        "bottleneck": "bottleneck", "how": "how",
+        "bottleneck": "bottleneck",
     }  # fmt: skip
     shares = [
         {"resource": name, "busy %": 100 * busy, "blocked %": 100 * blocked}
         for name, (busy, blocked) in sorted(best.utilization.items(), key=lambda item: -item[1].busy)
         if busy > 0
     ]
-    idle = Counter(name.partition(".")[0] for name, (busy, _) in best.utilization.items() if not busy > 0)
     latency = {name: None if s is None else s * 1e9 for name, s in best.latency_s._asdict().items()}
-    never = "never busy: " + ", ".join(f"{name} ({n})" if n > 1 else name for name, n in idle.items())
-    parts = [str(e), table(solvers, heads), table(shares), *([never] if idle else [])]
+    parts = [*_corrected(e, told), table(solvers, heads), *_times(best), table(shares), *_never_busy(best)]
     parts.append(facts({"latency ns": latency, "drops": dict(best.drops)}))
     if e.sensitivity is not None:
         changes = [
             {
-                "parameter": c.knob, "kind": c.kind, "value": c.value, "unit": c.unit, "bounds": c.bounds,
-                "queueing": c.queueing, "simulated": c.simulated, "noise": c.noise, "gain by less": c.less,
-                "by more": c.more,
+                "parameter": c.knob, "kind": c.kind, "value": c.value, "unit": c.unit, "elasticity": c.elasticity,
+                "noise": c.noise, "bounds": c.bounds, "queueing": c.queueing, "simulated": c.simulated,
+                "": "a step: neither side gains" if c.step else "",
             }
             for c in e.sensitivity.found
         ]  # fmt: skip
         if changes:
-            parts.append("per cent of throughput for one per cent more of a parameter\n" + table(changes))
+            about = "elasticities: per cent of throughput for one per cent more of a parameter (noise: 95 % half width)"
+            parts.append(f"{about}\n{table(changes)}")
         if e.sensitivity.without_effect:
             parts.append(f"no effect beyond the noise: {', '.join(e.sensitivity.without_effect)}")
+        why: dict[str, list[str]] = {}
+        for name, reason in e.sensitivity.not_varied.items():
+            why.setdefault(reason, []).append(name)
+        parts += [f"not varied, {reason}: {', '.join(names)}" for reason, names in why.items()]
     if e.what_if is not None and e.what_if.changes:
         rows = [
             {"change": f"{c.knob} {value_text(c.present)} to {value_text(c.value)} {c.unit}".strip(), "kind": c.kind,
@@ -148,7 +191,7 @@ def text(e: Explanation) -> str:
         ]  # fmt: skip
         by = " and ".join(dict.fromkeys(change.solver for change in e.what_if.changes))
         repeated = any(change.low is not None for change in e.what_if.changes)
-        seeds = f" (with ±: the mean of {CONFIRM} seeds; others: one seed)" if repeated else ""
+        seeds = " (95 % intervals)" if repeated else ""
         parts.append(f"what single changes would do, by {by}{seeds}\n" + table(rows))
         knees = [
             {"knob": k.knob, "knee": k.knee, "95 % of the best at": k.enough, "unit": k.unit} for k in e.what_if.knees
@@ -158,7 +201,46 @@ def text(e: Explanation) -> str:
     if e.assumptions:
         columns = ("kind", "name", "value", "unit", "about")
         parts.append(table([{name: getattr(a, name) for name in columns} for a in e.assumptions]))
-    return "\n\n".join(parts)
+    parts.append("\n".join(f"{name}: {p.approximation or 'exact'}" for name, p in e.predictions.items()))
+    return "\n" + "\n\n".join(parts)
+
+
+def _corrected(e: Explanation, told: str) -> list[str]:
+    """Return the first lines that read otherwise now that everything has been simulated."""
+    new = [line for line in str(e).split("\n") if line not in told.split("\n")]
+    return ["\n".join(("Now that all parameters are simulated:", *new))] if new else []
+
+
+def _times(best: Prediction) -> list[str]:
+    """Return where a packet's time goes as a table, if that is known."""
+    broken = best.breakdown
+    if broken is None:
+        return []
+    late = {name: {p.resource: p.total_s for p in one.parts} for name, one in broken.quantiles.items()}
+    rows = [
+        {
+            "resource": p.resource or "elsewhere", "service ns": p.service_s * 1e9, "waiting ns": p.waiting_s * 1e9,
+            "held by others ns": p.held_s * 1e9, "in all ns": p.total_s * 1e9,
+            **{f"around {name} ns": parts.get(p.resource, 0.0) * 1e9 for name, parts in late.items()},
+        }
+        for p in broken.parts
+    ]  # fmt: skip
+    return ["where a packet's time goes\n" + table(rows)]
+
+
+def _never_busy(best: Prediction) -> list[str]:
+    """Name what is never busy in a line; many alike by what their names begin with, if none of them is ever busy."""
+    alike: dict[str, list[str]] = {}
+    for name in best.utilization:
+        alike.setdefault(name.partition(".")[0], []).append(name)
+    told = []
+    for start, names in alike.items():
+        idle = [name for name in names if not best.utilization[name].busy > 0]
+        if len(idle) < len(names):
+            told += idle if len(idle) <= FEW_IDLE else [f"{len(idle)} of {len(names)} {start}"]
+        elif idle:
+            told.append(idle[0] if len(idle) == 1 else f"{start} ({len(idle)})")
+    return ["never busy: " + ", ".join(told)] if told else []
 
 
 KNOB_COLUMNS = ("knob", "kind", "type", "default", "unit", "range", "about", "source")

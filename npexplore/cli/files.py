@@ -9,6 +9,14 @@ import click
 from npexplore.errors import InputError
 
 
+def write_page(path: Path, text: str) -> None:
+    """Write text under a name that is there only when all of it is; who is stopped leaves the older file."""
+    from npexplore.packets.output import replacing
+
+    with replacing("-", path) as part:
+        part.write_text(text, encoding="utf-8")
+
+
 class OutputFile(click.Path):
     """The path of a file to write, in a folder that exists and takes files; arrives as a Path."""
 

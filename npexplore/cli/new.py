@@ -20,13 +20,17 @@ NAME = re.compile(r"[a-z][a-z0-9_]*")
 @click.command("new")
 @click.argument("name")
 @click.option("--python", "in_python", is_flag=True, help="What a packet does as a Python function beside the numbers.")
+@click.option("--ledger", "of", metavar="DESIGN", help="A CSV for your own measurements of DESIGN instead (NAME.csv).")
 @click.option("--folder", metavar="DIR", default=".", show_default=True, help="Where to write; it is made if missing.")
 @json_option
-def command(name: str, in_python: bool, folder: str, as_json: bool) -> None:
+def command(name: str, in_python: bool, of: str | None, folder: str, as_json: bool) -> None:
     """Start a machine of your own: NAME.toml (with --python also NAME.py) and its test, ready to run.
 
     Nothing that exists is overwritten.
     """
+    if of is not None:
+        _begin_ledger(name, of, Path(folder), as_json)
+        return
     written = write(name, Path(folder), in_python=in_python)
     machine = next(path for path in written if path.suffix == (".py" if in_python else ".toml"))
 
@@ -38,6 +42,32 @@ def command(name: str, in_python: bool, folder: str, as_json: bool) -> None:
         )
 
     emit({"files": [str(path) for path in written], "design": str(machine)}, lines, as_json=as_json)
+
+
+def _begin_ledger(name: str, of: str, folder: Path, as_json: bool) -> None:
+    """Write a CSV of design points and values with intervals and roles, to begin with: one line of our prediction."""
+    from npexplore.designs import design
+    from npexplore.machine.workload import workload
+
+    made, path = design(of), folder / f"{name}.csv"
+    if not NAME.fullmatch(name):
+        raise InputError(f"the name of a ledger must be a-z, then a-z, 0-9 or _, got {name!r}")
+    if path.exists():
+        raise InputError(f"{path} exists; choose another name or --folder")
+    mix = "" if made.own is not None else "64 bytes"
+    bound = made.bounds(workload(mix=mix) if mix else None).throughput_bps / 1e6
+    lines = [
+        "design,mix,quantity,value,unit,lo,hi,role",
+        f"{made.name},{mix},throughput,{bound:.4g},Mb/s,{0.8 * bound:.4g},{bound:.4g},check",
+    ]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        path.write_text("\n".join(lines) + "\n")
+    except OSError as error:
+        raise InputError(f"{folder} cannot be written: {error.strerror}") from None
+    check = f"npexplore check --design {of} --results {path}"
+    told = f"wrote {path}: its line is a bound, no measurement; replace it, and add knobs as columns\nnext:\n  {check}"
+    emit({"files": [str(path)], "design": of}, told, as_json=as_json)
 
 
 def write(name: str, folder: Path, *, in_python: bool = False) -> list[Path]:

@@ -1,18 +1,28 @@
 """`npexplore optimise`: the machines that nobody beats at their cost, out of every combination of knob values.
 
 The JSON document: `design, workload, costs, merits, points{points, impossible, pruned_by_bounds, ranked_lower,
-queueing, simulated}, machines_built, simulations_saved, unconfirmed, tolerance, cost_sources, front[{knobs, costs,
-throughput_bps, throughput_low_bps, throughput_high_bps, latency_ns, bottleneck, bounds_bps, queueing_bps}]`.
+queueing, simulated}, machines_built, simulations_saved, unconfirmed, tolerance, cost_sources, cost_units,
+recommendation{knobs, reason}, front[{knobs, costs, throughput_bps, throughput_low_bps, throughput_high_bps, latency_ns,
+bottleneck, bounds_bps, queueing_bps}]`.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import click
 
-from npexplore.cli.options import ending, read_workload, set_option, split_settings, values_or_span, workload_options
+from npexplore.cli.options import (
+    complete_design,
+    ending,
+    read_workload,
+    set_option,
+    split_settings,
+    values_or_span,
+    workload_options,
+)  # fmt: skip
 from npexplore.cli.output import emit, json_option, table
 
 if TYPE_CHECKING:
@@ -22,9 +32,11 @@ SHOWN = 40  # rows of the table for people
 
 
 @click.command("optimise")
-@click.argument("design")
+@click.argument("design", shell_complete=complete_design)
 @set_option(several=True)
 @workload_options
+@click.option("--prices", "price_files", multiple=True, metavar="TOML",
+              help="What a unit of each resource costs you, in any unit (docs/studies.md); repeats.")  # fmt: skip
 @click.option("--cost", "costs", multiple=True, metavar="NAME",
               help="memory_bits, banks, bus_pins, threads or luts; repeats. Default: all that differ.")  # fmt: skip
 @click.option("--merit", "merits", multiple=True, metavar="NAME",
@@ -42,22 +54,24 @@ SHOWN = 40  # rows of the table for people
 @json_option
 def command(
     design: str, settings: tuple[str, ...], trace: str | None, mix: str | None, packet_bytes: int | None,
-    arrivals: str | None, rate: str | None, costs: tuple[str, ...], merits: tuple[str, ...], tolerance: float,
-    queueing: int, simulations: int, packets: int, seed: int, workers: int | None, as_json: bool,
+    arrivals: str | None, rate: str | None, speed: float | None, price_files: tuple[str, ...],
+    costs: tuple[str, ...], merits: tuple[str, ...], tolerance: float, queueing: int, simulations: int, packets: int,
+    seed: int, workers: int | None, as_json: bool,
 ) -> int:  # fmt: skip
     """Find machines of DESIGN that nobody beats at their cost; bounds prune, queueing ranks, simulation confirms."""
     from tqdm import tqdm
 
     import npexplore.designs as designs
-    from npexplore.study.optimising.costs import sources
+    from npexplore.study.optimising.costs import UNITS, sources
     from npexplore.study.optimising.optimise import optimise
+    from npexplore.study.optimising.prices import load_prices, sources_of
     from npexplore.study.sweeping.grid import listed
 
     knobs = {name: values_or_span(name, values) for name, values in split_settings(settings).items()}
-    base = designs.design(design)
+    base, prices = designs.design(design), [load_prices(path) for path in price_files]
     for name, values in knobs.items():
         listed(base, name, values)  # a wrong one before a long capture
-    load = read_workload(base, trace, mix, packet_bytes, arrivals, rate)
+    base, load = read_workload(base, trace, mix, packet_bytes, arrivals, rate, speed)
     with tqdm(total=None, unit="point", disable=None, file=sys.stderr, leave=False) as bar:
 
         def progress(level: str, done: int) -> None:
@@ -65,17 +79,22 @@ def command(
             bar.set_description(level)  # draws anew
 
         found = optimise(
-            base, load, knobs=knobs, costs=costs or None, merits=merits or ("throughput",), tolerance=tolerance,
+            base, load, knobs=knobs, costs=costs or None, merits=merits or ("throughput",),
+            prices=prices, tolerance=tolerance,
             queueing=queueing, simulations=simulations, packets=packets, seed=seed, workers=workers, progress=progress,
         )  # fmt: skip
-    emit({**found.to_dict(), "cost_sources": sources(found.costs)}, lambda: text(found), as_json=as_json)
+    own = {file.name: sources_of(file) for file in prices}
+    told = {**sources(tuple(name for name in found.costs if name not in own)), **own}
+    units = {name: UNITS.get(name) or next(file.unit for file in prices if file.name == name) for name in found.costs}
+    document = {**found.to_dict(), "cost_sources": told, "cost_units": units}
+    emit(document, lambda: text(found, units), as_json=as_json)
     return ending(load)
 
 
-def text(found: Optimum) -> str:
-    """Return the front as people read it, with where all the other points went."""
-    n = found.counts
-    head = (
+def text(found: Optimum, units: Mapping[str, str]) -> str:
+    """Return the front as people read it: what to take and why, the front, where all the other points went."""
+    n, recommended = found.counts, found.recommended()
+    head = (f"{recommended[1]}\n" if recommended else "") + (
         f"{n['points']:,} points of {found.design} under {found.workload}: {n['impossible']:,} impossible, "
         f"{n['pruned_by_bounds']:,} pruned by bounds, {n['ranked_lower']:,} ranked lower by demands, "
         f"{n['queueing']:,} by queueing, {n['simulated']:,} simulated. "
@@ -87,7 +106,8 @@ def text(found: Optimum) -> str:
             "--tolerance, or more --simulations."
         )
     rows = [
-        {**best.knobs, **{_cost(name): best.costs[name] for name in found.costs}, "Mb/s": best.throughput / 1e6,
+        {**best.knobs, **{_cost(name, units[name]): best.costs[name] for name in found.costs},
+         "Mb/s": best.throughput / 1e6,
          "latency ns": None if best.latency is None else best.latency * 1e9, "bottleneck": best.bottleneck}
         for best in found.front
     ]  # fmt: skip
@@ -95,6 +115,6 @@ def text(found: Optimum) -> str:
     return f"{head}\n\n{table(rows[:SHOWN])}{more}"
 
 
-def _cost(name: str) -> str:
+def _cost(name: str, unit: str) -> str:
     """Return the heading of a cost, told from a knob of the same name."""
-    return f"cost {name.removesuffix('_bits')}{' (bits)' * name.endswith('_bits')}"
+    return f"cost {name.removesuffix('_bits')}" + (f" ({unit})" if unit not in ("1", "pins") else "")

@@ -2,30 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
 
 from npexplore.cli.output import note, warn
-from npexplore.errors import InputError, NpexploreError
+from npexplore.errors import InputError, NpexploreError, positive
 
 if TYPE_CHECKING:
     from npexplore.designs import Design
     from npexplore.machine.workload import Workload
     from npexplore.study.sweeping.grid import Span
 
+
+def complete_design(ctx: click.Context, param: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Offer a shell the listed designs, and the files of its folder."""
+    from npexplore.designs import DESIGNS
+
+    return [CompletionItem(name) for name in DESIGNS if name.startswith(begun)] + [CompletionItem(begun, type="file")]
+
+
+def complete_mix(ctx: click.Context, param: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Offer a shell the published mixes."""
+    from npexplore.machine.mixes import mix_names
+
+    return [CompletionItem(name) for name in mix_names() if name.startswith(begun)]
+
+
 F = TypeVar("F", bound=Callable[..., Any])
 DAMAGED = 3  # exit status: the input was damaged part-way
 
 
 def workload_options(function: F) -> F:
-    """Give a command the options of a workload; they arrive as trace, mix, packet_bytes, arrivals, rate."""
+    """Give a command the options of a workload: trace, mix, packet_bytes, arrivals, rate, speed."""
     return _workload_options(function, several=False)
 
 
 def several_workloads_options(function: F) -> F:
-    """Give a command the same options for several workloads; all but `arrivals` arrive as tuples of texts."""
+    """Give a command the same options for several workloads; all but arrivals and speed as tuples of texts."""
     return _workload_options(function, several=True)
 
 
@@ -34,10 +52,13 @@ def _workload_options(function: F, several: bool) -> F:
     listed = "; several with commas" if several else ""
     options = (
         click.option(
-            "--trace", metavar="FILE", help="Packets of a capture (pcap, pcapng, gzip, zstd; - is stdin).", **more
+            "--trace", metavar="FILE",
+            help="Packets of a capture (pcap, pcapng, gzip, zstd; - is stdin); accesses of a CSV or Parquet file for "
+            "ixp2400_dram.", **more
         ),
         click.option(
-            "--mix", metavar="NAME", help=f"Packets of a published mix (explain --mixes lists them){listed}.", **more
+            "--mix", metavar="NAME", shell_complete=complete_mix,
+            help=f"Packets of a published mix (explain --mixes lists them){listed}.", **more
         ),
         click.option(
             "--packet-bytes", metavar="N", type=str if several else int,
@@ -50,6 +71,7 @@ def _workload_options(function: F, several: bool) -> F:
             "batch:SIZE:geometric, on_off:ON:OFF (mean spans, as in 2ms).",
         ),
         click.option("--rate", metavar="R", help=f"Offered load, for example 2.5Mpps or 4Gb/s{listed}.", **more),
+        click.option("--speed", metavar="X", type=float, help="A capture's own timing, X times as fast."),
     )  # fmt: skip
     for option in reversed(options):
         function = option(function)
@@ -64,30 +86,54 @@ def set_option(several: bool) -> Callable[[F], F]:
 
 def read_workload(
     design: Design, trace: str | None, mix: str | None, packet_bytes: int | None, arrivals: str | None,
-    rate: str | None, nearest: bool = False,
-) -> Workload | None:  # fmt: skip
-    """Return the workload that the options describe (None: the design brings its own), telling what is odd about it.
+    rate: str | None, speed: float | None = None,
+) -> tuple[Design, Workload | None]:  # fmt: skip
+    """Return the design with the workload that the options describe, telling what is odd about it.
 
-    nearest: also for a design with its own, which is asked as near to it as its knobs can come.
-    Raises InputError for options that contradict each other or that this design does not take.
+    None: the design brings its own, which arrives as the options say. Raises InputError for options that contradict
+    each other or that this design does not take.
     """
-    from npexplore.machine.workload import workload
-
     sources = {"--trace": trace, "--mix": mix, "--packet-bytes": packet_bytes}
     given = [option for option, value in sources.items() if value is not None]
-    others = [option for option, value in {"--arrivals": arrivals, "--rate": rate}.items() if value is not None]
-    if design.own is not None and (others or (given and not nearest)):
-        raise InputError(
-            f"design {design.name} brings its own workload and takes no {(others + given)[0]}; set its knobs instead"
-        )
     if design.own is not None and not given:
-        return None
+        check_speed(rate, speed)
+        return (design if (arrivals, rate, speed) == (None,) * 3 else _arriving(design, arrivals, rate, speed)), None
     if len(given) != 1:
         got = " and ".join(given) or "none"
         raise InputError(f"design {design.name} needs one of --trace FILE, --mix NAME, --packet-bytes N; got {got}")
-    made = workload(trace, mix=mix, packet_bytes=packet_bytes, arrivals=arrivals or "saturated", rate=rate)
+    return design, plain_workload(trace, mix, packet_bytes, arrivals, rate, speed, design)
+
+
+def plain_workload(
+    trace: str | None, mix: str | None, packet_bytes: int | None, arrivals: str | None, rate: str | None,
+    speed: float | None = None, design: Design | None = None,
+) -> Workload:  # fmt: skip
+    """Return the workload that the options describe, for a design that may read files of its own; raises InputError."""
+    from npexplore.machine.workload import workload
+
+    check_speed(rate, speed)
+    how = arrivals or ("saturated" if trace is None or speed is None else "timestamps")
+    if trace is not None and mix is None and packet_bytes is None and design and design.reader and trace != "-":
+        made = design.reader(design.parameters, Path(trace)).with_arrivals(how, rate)
+    else:
+        made = workload(trace, mix=mix, packet_bytes=packet_bytes, arrivals=how, rate=rate)
     if trace is not None and made.note:
         note(f"{trace}: {made.note}")
+    return made if speed is None else made.at_speed(speed)
+
+
+def check_speed(rate: str | None, speed: float | None) -> None:
+    """Raise InputError for a speed that is none, or beside a rate."""
+    if speed is not None:
+        positive("--speed", speed)
+        if rate is not None:
+            raise InputError("--rate and --speed both say how fast packets come; leave one out")
+
+
+def _arriving(design: Design, arrivals: str | None, rate: str | None, speed: float | None) -> Design:
+    """Return a design with its own packets arriving otherwise, once it is clear that they can."""
+    made = design.arriving(arrivals, rate, speed)
+    made.workload()
     return made
 
 
@@ -103,9 +149,9 @@ def check_packets(design: Design, packets: int | None) -> None:
 
 def read_workloads(
     design: Design, traces: Sequence[str], mixes: Sequence[str], packet_bytes: Sequence[str], arrivals: str | None,
-    rates: Sequence[str],
-) -> list[Workload | None]:  # fmt: skip
-    """Return every workload at every rate that the options describe; raises as read_workload does.
+    rates: Sequence[str], speed: float | None = None,
+) -> list[tuple[Design, Workload | None]]:  # fmt: skip
+    """Return the design with every workload at every rate that the options describe; raises as read_workload does.
 
     A capture is read once for all its rates.
     """
@@ -117,17 +163,34 @@ def read_workloads(
         sources.append({"packet_bytes": int(text)})
     nothing = {"trace": None, "mix": None, "packet_bytes": None}
     first, more = next(iter(_listed(rates)), None), _listed(rates)[1:]
-    found: list[Workload | None] = []
+    found: list[tuple[Design, Workload | None]] = []
     for source in sources or [nothing]:
-        load = read_workload(design, **{**nothing, **source}, arrivals=arrivals, rate=first)
-        found.append(load)
-        if load is not None:
-            found += [load.with_arrivals(arrivals or "saturated", rate) for rate in more]
+        made, load = read_workload(design, **{**nothing, **source}, arrivals=arrivals, rate=first, speed=speed)
+        found.append((made, load))
+        if load is None:
+            found += [(_arriving(design, arrivals, rate, None), None) for rate in more]
+        else:
+            found += [(made, load.with_arrivals(arrivals or "saturated", rate)) for rate in more]
     return found
 
 
 def _listed(texts: Sequence[str]) -> list[str]:
     return [part.strip() for text in texts for part in text.split(",") if part.strip()]
+
+
+@contextmanager
+def telling_what_is_kept(out: Path | None) -> Iterator[None]:
+    """Let an interruption inside say how many rows of a study are in its file."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if out is None:
+            raise
+        import pyarrow.parquet as pq
+
+        kept = pq.read_metadata(out).num_rows if out.exists() else 0
+        told = f"{kept} rows are kept in {out}; --resume goes on" if kept else f"no point was finished, {out} has none"
+        raise KeyboardInterrupt(told) from None
 
 
 def ending(load: Workload | None) -> int:
@@ -184,7 +247,7 @@ def warn_of_idle_knobs(names: Iterable[str], points: Sequence[tuple[Design, Work
     idle = set(names)
     for design, load in points[:: max(1, len(points) // 16)] if idle else []:
         try:
-            idle -= design.depends_on(load)
+            idle -= design.depends_on(load) | design.parameters.read  # the latter: while its packets were read
         except NpexploreError:
             return  # an impossible machine: nobody knows what it would read
     if idle:

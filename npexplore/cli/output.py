@@ -7,11 +7,13 @@ import os
 import shutil
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any, TypeVar
 
 import click
+
+from npexplore.errors import shown
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
@@ -24,13 +26,24 @@ def json_option(function: F) -> F:
     )
 
 
+def library_option(function: F) -> F:
+    """Give a command that writes a page the switch `--shared-library`; it arrives as the argument `shared_library`."""
+    told = "Keep the library that draws figures (5 MB) in a file beside the page, for all pages there."
+    return click.option("--shared-library", is_flag=True, help=told)(function)
+
+
 def emit(document: Any, text: str | Callable[[], str], *, as_json: bool) -> None:
     """Print `document` as JSON if asked, else the text for people (called only then, if it is a function)."""
     if as_json:
         print(json.dumps(jsonable(document), indent=2, allow_nan=False))
     else:
-        said = text() if callable(text) else text
-        print(wrapped(said, shutil.get_terminal_size().columns) if sys.stdout.isatty() else said)
+        say(text() if callable(text) else text)
+
+
+def say(text: str) -> None:
+    """Print text for people at once, as wide as a terminal."""
+    said = shown(text)
+    print(wrapped(said, shutil.get_terminal_size().columns) if sys.stdout.isatty() else said, flush=True)
 
 
 def wrapped(text: str, width: int) -> str:
@@ -45,7 +58,9 @@ def wrapped(text: str, width: int) -> str:
 
 def jsonable(value: Any) -> Any:
     """Return `value` in JSON's own types: NaN and infinities become null, arrays lists, records objects, keys text."""
-    if isinstance(value, str | bool | int | None):
+    if isinstance(value, str | os.PathLike):
+        return shown(value)
+    if isinstance(value, bool | int | None):
         return value
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else None
@@ -59,8 +74,6 @@ def jsonable(value: Any) -> Any:
         return {name: jsonable(getattr(value, name)) for name in value.__struct_fields__}
     if dataclasses.is_dataclass(value):
         return {field.name: jsonable(getattr(value, field.name)) for field in dataclasses.fields(value)}
-    if isinstance(value, os.PathLike):
-        return os.fspath(value)
     raise TypeError(f"{type(value).__name__} has no JSON form")
 
 
@@ -192,7 +205,7 @@ def _is_number(value: Any) -> bool:
 
 def one_line(text: str) -> str:
     """Return text with every run of blanks and line ends as one blank."""
-    return " ".join(text.split())
+    return shown(" ".join(text.split()))
 
 
 def warn(text: str) -> None:
@@ -202,7 +215,7 @@ def warn(text: str) -> None:
 
 def note(text: str) -> None:
     """Tell the user on standard error what is going on."""
-    print(text, file=sys.stderr)
+    print(shown(text), file=sys.stderr)
 
 
 def progress(
@@ -212,3 +225,17 @@ def progress(
     from tqdm import tqdm
 
     return tqdm(items, total=total, unit=unit, desc=label, disable=None, file=sys.stderr)  # type: ignore[no-any-return]
+
+
+def bytes_read(scan: Any, label: str) -> Callable[[Iterable[T]], Iterator[T]]:
+    """Return a wrapper for what is read of a scan: a progress bar of its bytes (none where there is no terminal)."""
+    from tqdm import tqdm
+
+    def told(tables: Iterable[T]) -> Iterator[T]:
+        total = scan.bytes_total or None
+        with tqdm(total=total, unit="B", unit_scale=True, desc=label, disable=None, file=sys.stderr) as bar:
+            for table in tables:
+                bar.update(scan.bytes_read - bar.n)
+                yield table
+
+    return told

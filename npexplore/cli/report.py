@@ -22,6 +22,8 @@ def command(designs: tuple[str, ...], out: Path, single_file: bool, force: bool)
         from npexplore.report.notebooks import find_notebooks
 
         report = build(find_notebooks(designs=designs), out, single_file=single_file, force=force)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt("notebooks that had finished are kept, and not run again") from None
     except ModuleNotFoundError as error:
         raise InputError(f"reports need {error.name}: install npexplore[report]") from error
     note(f"report: {report.index}")

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from npexplore.cli.files import OutputFile
-from npexplore.cli.output import emit, facts, json_option, note, table, warn
-from npexplore.errors import InputError
+from npexplore.cli.files import OutputFile, write_page
+from npexplore.cli.output import emit, facts, json_option, library_option, note, table, warn
+from npexplore.errors import InputError, shown
 
 if TYPE_CHECKING:
     from npexplore.golden.captures.routed import Routed
@@ -41,6 +41,7 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 @click.option(
     "--report", metavar="FILE.html", type=OutputFile(), help="Write an offline page on where the packets went."
 )
+@library_option
 @click.option("--schema", is_flag=True, help="Print the JSON Schema of ROUTER.toml and do nothing else.")
 @json_option
 def command(
@@ -53,6 +54,7 @@ def command(
     any_station: bool,
     compare: Path | None,
     report: Path | None,
+    shared_library: bool,
     schema: bool,
     as_json: bool,
 ) -> int:
@@ -62,8 +64,9 @@ def command(
     if schema:
         print(json.dumps(router_schema(), indent=2))
         return 0
-    if config is None or not inputs or (out is None and compare is None):
-        raise InputError("route needs --config ROUTER.toml, --in PORT=FILE, and --out DIR or --compare DIR")
+    if config is None or not inputs or (out or compare or drops or report) is None:
+        told = "--out DIR, --compare DIR, --drops FILE.csv or --report FILE.html"
+        raise InputError(f"route needs --config ROUTER.toml, --in PORT=FILE, and {told}")
     if out is not None and compare is not None and out.resolve() == compare.resolve():
         raise InputError(f"--out and --compare must be two folders, got {out} for both")
     from npexplore.golden.captures.routed import forward_captures
@@ -73,7 +76,7 @@ def command(
         router, captures, out=out, drops=drops, compare=compare, profile=profile, any_station=any_station
     )
     if report is not None:
-        _write_report(run, config.stem, report)
+        _write_report(run, shown(config.stem), report, shared_library)
     document = {"config": str(config), **run.document(), "compare": _compared(run, router, compare)}
     emit(document, lambda: _text(run, document), as_json=as_json)
     return _ending(run)
@@ -94,12 +97,10 @@ def split_inputs(inputs: tuple[str, ...]) -> dict[str, str]:
     return found
 
 
-def _write_report(run: Routed, name: str, path: Path) -> None:
-    from npexplore.packets.output import replacing
+def _write_report(run: Routed, name: str, path: Path, shared_library: bool) -> None:
     from npexplore.report.route_page import route_page
 
-    with replacing("-", path) as part:
-        part.write_text(route_page(run, name), encoding="utf-8")
+    write_page(path, route_page(run, name, path if shared_library else None))
     note(f"report: {path}")
 
 

@@ -19,6 +19,7 @@ SCHEMAS = {
     "mix": ("npexplore.machine.mixes:mix_schema", "mixes", "lengths of packets, with shares"),
     "layout": ("npexplore.designs.raw.layouts:layout_schema", "raw", "who sits on which tile of a chip, and streams"),
     "network": ("npexplore.networks.description:network_schema", "networks", "stations, classes and routes for solve"),
+    "net": ("npexplore.machine.petri:net_schema", "nets", "a Petri net: places, and a line for each transition"),
     "router": (
         "npexplore.golden.router.configuration:router_schema",
         "routers",

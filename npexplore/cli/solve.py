@@ -1,4 +1,7 @@
-"""`npexplore solve`: answer a user's own network by bounds, queueing theory and simulation (docs/networks.md)."""
+"""`npexplore solve`: answer a user's own network by bounds, queueing theory and simulation (docs/networks.md).
+
+Petri nets are answered by their structure, markings, Markov chain and simulation (docs/petri.md).
+"""
 
 from __future__ import annotations
 
@@ -21,15 +24,39 @@ ALL = "all"
 
 @click.command("solve")
 @click.argument("model", required=False, type=click.Path(dir_okay=False, path_type=Path))
-@click.option("--method", default=ALL, show_default=True, metavar="NAME", help="bounds, queueing, simulation or all.")
+@click.option(
+    "--method",
+    default=ALL,
+    show_default=True,
+    metavar="NAME",
+    help="bounds, queueing, simulation, all (of these), or ctmc: the network's Markov chain. "
+    "Of a Petri net: structure, markings, ctmc, simulation, all.",
+)
 @click.option("--seeds", default=5, show_default=True, type=click.IntRange(min=1), help="Simulations, one a seed.")
-@click.option("--customers", type=click.IntRange(min=100), help="Passes through the network measured a seed.")
+@click.option("--states", type=click.IntRange(min=1), help="States of a Markov chain at most.")
+@click.option(
+    "--customers",
+    type=click.IntRange(min=100),
+    help="Passes through the network, or firings of a net, measured a seed.",
+)
+@click.option("--set", "constants", multiple=True, metavar="NAME=VALUE", help="Set a constant of a Petri net; repeats.")
 @click.option("--schema", is_flag=True, help="Print the JSON Schema of MODEL.toml and do nothing else.")
 @json_option
-def command(model: Path | None, method: str, seeds: int, customers: int | None, schema: bool, as_json: bool) -> None:
-    """Solve your own network of stations, MODEL.toml, or a worked example by its name, such as mm1."""
+def command(
+    model: Path | None,
+    method: str,
+    seeds: int,
+    states: int | None,
+    customers: int | None,
+    constants: tuple[str, ...],
+    schema: bool,
+    as_json: bool,
+) -> None:
+    """Solve your own network of stations or Petri net, MODEL.toml, or a worked example by its name, such as mm1."""
     from tqdm import tqdm
 
+    from npexplore.cli.nets import is_net, solve_net
+    from npexplore.networks.ctmc import MOST_STATES
     from npexplore.networks.description import load_network, network_schema
     from npexplore.networks.simulation import CUSTOMERS
     from npexplore.networks.solve import METHODS, solve_network
@@ -39,14 +66,20 @@ def command(model: Path | None, method: str, seeds: int, customers: int | None, 
         return
     if model is None:
         raise InputError("solve needs a network, MODEL.toml (or --schema)")
-    methods = METHODS if method == ALL else (one_of("method", method, (*METHODS, ALL)),)
+    if is_net(model):
+        solve_net(model, method, constants, states, seeds, customers, as_json)
+        return
+    if constants:
+        raise InputError(f"--set is for constants of Petri nets, got {constants[0]!r} for a network")
+    methods = METHODS[:3] if method == ALL else (one_of("method", method, (*METHODS, ALL)),)
     network = load_network(model)
     simulates = "simulation" in methods
     with tqdm(total=seeds, unit="seed", disable=None if simulates else True, file=sys.stderr) as bar:
         try:
             results = solve_network(
-                network, methods, range(1, seeds + 1), customers or CUSTOMERS, progress=lambda _: bar.update()
-            )
+                network, methods, range(1, seeds + 1), customers or CUSTOMERS, lambda _: bar.update(),
+                states or MOST_STATES,
+            )  # fmt: skip
         except InputError as error:
             raise InputError(f"{model.name}: {error}") from None
     document = {"model": network.name, "method": method, "results": [asdict(result) for result in results]}
@@ -60,4 +93,14 @@ def _text(result: NetworkResult) -> str:
         return head
     stations = table([{"station": name, **vars(station)} for name, station in result.stations.items()])
     classes = table([{"class": name, **vars(one)} for name, one in result.classes.items()])
-    return f"{head}\n\n{stations}\n\n{classes}\n\nbottleneck: {result.bottleneck or 'none'}"
+    both = ""
+    if len(result.classes) > 1:
+        rows = [
+            {"station": name, "class": c, **vars(one)}
+            for name, ones in result.station_classes.items()
+            for c, one in ones.items()
+        ]
+        both = f"\n\n{table(rows)}" if rows else ""
+    if result.states is not None:
+        head += f"; {result.states} states, every mean certified within {result.error:.1g}"
+    return f"{head}\n\n{stations}\n\n{classes}{both}\n\nbottleneck: {result.bottleneck or 'none'}"

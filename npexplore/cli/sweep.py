@@ -7,11 +7,13 @@ import click
 
 from npexplore.cli.options import (
     check_packets,
+    complete_design,
     ending,
     read_workloads,
     set_option,
     several_workloads_options,
     split_settings,
+    telling_what_is_kept,
     values_or_span,
     warn_of_idle_knobs,
 )
@@ -22,7 +24,7 @@ SHOWN = 12  # rows of the table for people
 
 
 @click.command("sweep")
-@click.argument("design")
+@click.argument("design", shell_complete=complete_design)
 @set_option(several=True)
 @several_workloads_options
 @click.option("--solver", "solvers", multiple=True, metavar="NAME",
@@ -40,9 +42,9 @@ SHOWN = 12  # rows of the table for people
 @json_option
 def command(
     design: str, settings: tuple[str, ...], trace: tuple[str, ...], mix: tuple[str, ...],
-    packet_bytes: tuple[str, ...], arrivals: str | None, rate: tuple[str, ...], solvers: tuple[str, ...], seeds: int,
-    packets: int | None, sample: str | None, sample_seed: int, workers: int | None, processes: bool,
-    cluster: str | None, out: Path, resume: bool, as_json: bool,
+    packet_bytes: tuple[str, ...], arrivals: str | None, rate: tuple[str, ...], speed: float | None,
+    solvers: tuple[str, ...], seeds: int, packets: int | None, sample: str | None, sample_seed: int,
+    workers: int | None, processes: bool, cluster: str | None, out: Path, resume: bool, as_json: bool,
 ) -> int:  # fmt: skip
     """Answer every combination of knob values of DESIGN: one row a point in a Parquet file."""
     import pyarrow.parquet as pq
@@ -67,13 +69,17 @@ def command(
         one_of(f"knob of {base.name}", name, base.parameters)  # a misspelt one before a long capture
     if "simulation" in solvers:
         check_packets(base, packets)
-    loads = read_workloads(base, trace, mix, packet_bytes, arrivals, rate)
+    loads = read_workloads(base, trace, mix, packet_bytes, arrivals, rate, speed)
     if method is None:
-        points = grid(base, loads, solver=solvers, seeds=seeds, knobs=knobs)
+        points = [point for made, load in loads for point in grid(made, load, solver=solvers, seeds=seeds, knobs=knobs)]
     else:
-        points = some_of(
-            base, loads, n=n, method=method, sample_seed=sample_seed, solver=solvers, seeds=seeds, knobs=knobs
-        )
+        points = [
+            point
+            for made, load in loads
+            for point in some_of(
+                made, load, n=n, method=method, sample_seed=sample_seed, solver=solvers, seeds=seeds, knobs=knobs
+            )
+        ]
     warn_of_idle_knobs(knobs, [(point.design, point.workload) for point in points])
     bars: list[tqdm] = []
 
@@ -83,10 +89,11 @@ def command(
         bars[0].update(done - bars[0].n)
 
     try:
-        rows = sweep(
-            points, executor=cluster or ("processes" if processes else None), workers=workers, store=out,
-            resume=resume, packets=packets or PACKETS, progress=progress,
-        )  # fmt: skip
+        with telling_what_is_kept(out):
+            rows = sweep(
+                points, executor=cluster or ("processes" if processes else None), workers=workers, store=out,
+                resume=resume, packets=packets or PACKETS, progress=progress,
+            )  # fmt: skip
     finally:
         for bar in bars:
             bar.close()
@@ -94,7 +101,8 @@ def command(
     for reason, count in refused.value_counts().items():
         having = "points have" if len(rows) > 1 else "point has"
         note(f"{count} of {len(rows)} {having} no answer: {one_line(str(reason))}")
-    others = pq.read_metadata(out).num_rows - len(rows)
+    with out.open("rb") as file:  # pyarrow opens no name that is not UTF-8
+        others = pq.read_metadata(file).num_rows - len(rows)
     if others:
         note(f"{out} also keeps {others} row{'s'[: others > 1]} of other points, models or versions")
     summary = {"out": str(out), "points": len(rows), "refused": len(refused), "rows_in_file": len(rows) + others}
@@ -109,7 +117,7 @@ def command(
         return head + "\n\n" + table(best[columns].to_dict("records"))
 
     emit(summary, text, as_json=as_json)
-    return max(ending(load) for load in loads)
+    return max(ending(load) for _, load in loads)
 
 
 def _sample(text: str | None) -> tuple[str | None, int]:

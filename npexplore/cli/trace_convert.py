@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from npexplore.cli.files import OutputFile
-from npexplore.cli.output import note, warn
+from npexplore.cli.output import bytes_read, note, warn
 from npexplore.errors import InputError, one_of
 
 DAMAGED = 3
@@ -16,7 +16,7 @@ SUFFIXES = {".parquet": "parquet", ".pcap": "pcap-ns", ".pcapng": "pcapng"}
 
 
 @click.command("convert")
-@click.argument("source", metavar="IN")
+@click.argument("sources", metavar="IN...", nargs=-1, required=True)
 @click.argument("target", metavar="OUT", type=OutputFile())
 @click.option(
     "--where", help='Keep the packets an expression holds for: ipv4 and length > 100 and dst in "10.0.0.0/8".'
@@ -27,16 +27,21 @@ SUFFIXES = {".parquet": "parquet", ".pcap": "pcap-ns", ".pcapng": "pcapng"}
     "--anonymise", "key", metavar="KEYFILE", help="Replace addresses, keeping prefixes; 32 bytes (captures only)."
 )
 @click.option("--keep-payload", is_flag=True, help="With --anonymise: keep what lies behind the transport header.")
+@click.option("--workers", type=click.IntRange(min=1), help="Threads that decode and anonymise; default: all cores.")
 def command(
-    source: str,
+    sources: tuple[str, ...],
     target: Path,
     where: str | None,
     microseconds: bool,
     snaplen: int | None,
     key: str | None,
     keep_payload: bool,
+    workers: int | None,
 ) -> int:
-    """Convert the capture IN (- is standard input) to OUT, whose name ends in .parquet, .pcap or .pcapng."""
+    """Convert the captures IN as one to OUT, whose name ends in .parquet, .pcap or .pcapng.
+
+    IN is a file, a folder or a pattern, or several; - is standard input.
+    """
     form = SUFFIXES[one_of("ending of the output file", target.suffix.lower(), SUFFIXES)]
     if where is not None and not where.strip():
         raise InputError("--where is empty: leave it out to keep every packet")
@@ -44,22 +49,28 @@ def command(
         raise InputError("--keep-payload says what --anonymise leaves as it is, and there is no --anonymise KEYFILE")
     if microseconds and form == "pcapng":
         raise InputError(f"{target}: --microseconds needs a .pcap output")
+    from npexplore.packets.files import open_captures, troubles
+    from npexplore.study.sweeping.executors import usable_cores
+
     if form == "parquet":
         if snaplen or key or microseconds:
             raise InputError(f"{target}: --snaplen, --anonymise and --microseconds need a .pcap or .pcapng output")
         from npexplore.packets.parquet import convert
 
-        count, damage = convert(source, target, where=where)
+        scan = open_captures(sources, workers=workers or usable_cores())
+        count, _ = convert(scan, target, where=where, told=bytes_read(scan, "convert"))
     else:
         from npexplore.packets.writing import rewrite
 
         form = "pcap" if microseconds else form
         secret = Path(key).read_bytes() if key else None
-        count, damage = rewrite(
-            source, target, form=form, where=where, snaplen=snaplen, key=secret, keep_payload=keep_payload
-        )
+        scan = open_captures(sources, workers=workers or usable_cores())
+        count, _ = rewrite(
+            scan, target, form=form, where=where, snaplen=snaplen, key=secret, keep_payload=keep_payload,
+            told=bytes_read(scan, "convert"),
+        )  # fmt: skip
     note(f"{target}: {count:,} packets")
-    if damage:
-        warn(f"{source}: {damage}; the packets before it are converted")
-        return DAMAGED
-    return 0
+    told = troubles(scan)
+    for trouble in told:
+        warn(f"{trouble}; the packets before it are converted")
+    return DAMAGED if told else 0

@@ -3,31 +3,41 @@
 Exit status 0, or 3 for a damaged capture, whose good packets are on the page all the same.
 """
 
+from contextlib import closing
 from pathlib import Path
 
 import click
 
 from npexplore.cli.files import OutputFile
-from npexplore.cli.output import note, progress, warn
+from npexplore.cli.output import bytes_read, library_option, note, progress, warn
 
 DAMAGED = 3
 
 
 @click.command("report")
-@click.argument("file")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option("-o", "--out", required=True, type=OutputFile(), help="HTML file to write.")
-def command(file: str, out: Path) -> int:
-    """Write the statistics of the capture FILE (- is standard input), and what it would do to each machine, as HTML."""
+@library_option
+def command(files: tuple[str, ...], out: Path, shared_library: bool) -> int:
+    """Write the statistics of the captures FILE... as one, and what they would do to each machine, as HTML.
+
+    FILE is a file, a folder or a pattern; - is standard input.
+    """
+    from npexplore.packets.files import open_captures, paths_of, troubles
     from npexplore.packets.output import replacing
     from npexplore.report.capture_page import capture_page, read
+    from npexplore.study.sweeping.executors import usable_cores
 
-    with replacing(file, out) as part:
-        subject = read(file)
-        note(f"{file}: {subject.counts.packets:,} packets read")
-        page = capture_page(subject, steps=lambda titles: progress(titles, unit="section", label="report"))
+    with closing(open_captures(files, workers=usable_cores())) as scan, replacing(paths_of(scan), out) as part:
+        subject = read(scan, told=bytes_read(scan, "report"))
+        note(f"{scan.path}: {subject.counts.packets:,} packets read")
+        page = capture_page(
+            subject, steps=lambda titles: progress(titles, unit="section", label="report"),
+            beside=out if shared_library else None,
+        )  # fmt: skip
         part.write_text(page, encoding="utf-8")
     note(f"report: {out}")
-    if subject.capture.damage:
-        warn(f"{file}: {subject.capture.damage}; the page counts the {subject.counts.packets:,} packets before it")
-        return DAMAGED
-    return 0
+    told = troubles(scan)
+    for trouble in told:
+        warn(f"{trouble}; the page counts the {subject.counts.packets:,} packets that could be read")
+    return DAMAGED if told else 0

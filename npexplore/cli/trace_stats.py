@@ -3,52 +3,123 @@
 Exit status 0 for a whole capture, also an empty one; 3 for a damaged one, whose good packets are counted all the same.
 """
 
-from typing import Any
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from npexplore.cli.output import emit, facts, json_option, table, warn
+from npexplore.cli.output import emit, facts, json_option, note, table, warn
+from npexplore.errors import InputError
+
+if TYPE_CHECKING:
+    from npexplore.packets.statistics import CaptureCounts
+    from npexplore.packets.statistics.several import SeveralCounts
 
 DAMAGED = 3
 
 
 @click.command("stats")
-@click.argument("file")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option(
     "--cell-bytes", default=64, show_default=True, type=click.IntRange(min=1), help="Cell of a packet buffer."
 )
 @click.option(
-    "--workers", default=1, show_default=True, type=click.IntRange(min=1), help="Threads that decode headers."
+    "--workers",
+    type=click.IntRange(min=1),
+    help="Files read side by side (default: one for each core); of one file, threads that decode headers (default: 1).",
+)
+@click.option("--cluster", metavar="tcp://HOST:PORT", help="Read the files on the workers of a Dask cluster.")
+@click.option(
+    "--keep",
+    metavar="FOLDER",
+    type=click.Path(path_type=Path),
+    help="Keep each finished file's counts there; a run that is started again counts what is left.",
 )
 @json_option
-def command(file: str, cell_bytes: int, workers: int, as_json: bool) -> int:
-    """Count and measure the packets of FILE: pcap, pcapng or ERF, plain, gzip or zstd; - is standard input."""
+def command(
+    files: tuple[str, ...], cell_bytes: int, workers: int | None, cluster: str | None, keep: Path | None, as_json: bool
+) -> int:
+    """Count and measure the packets of FILE...: files, folders and patterns, together as one capture.
+
+    They are pcap, pcapng or ERF, plain, gzip or zstd; - is standard input.
+    """
+    from npexplore.packets.files import find_captures
+
+    paths = find_captures(files)
+    if len(paths) == 1 and cluster is None and keep is None:
+        from npexplore.packets.statistics import count_capture
+
+        counts, scan = count_capture(paths[0], workers=workers or 1)
+        document = counts.document(paths[0], scan.format, scan.damage)
+        told = [f"{paths[0]}: {scan.damage}; the {counts.packets:,} packets before it are counted"] * bool(scan.damage)
+    else:
+        found = _count_several(paths, workers, cluster, keep)
+        counts, document = found.counts, found.document(", ".join(files))
+        for notice in found.notices():
+            note(notice)
+        broken = [file for file in found.files if file.trouble]
+        told = [f"{file.trouble}; {file.packets:,} packets of it are counted" for file in broken]
+    document["narrow_accesses"] = {"cell_bytes": cell_bytes, "share": counts.narrow_share(cell_bytes)}
+    _show(counts, document, as_json=as_json)
+    for line in told:
+        warn(line)
+    return DAMAGED if told else 0
+
+
+def _count_several(paths: list[str], workers: int | None, cluster: str | None, keep: Path | None) -> SeveralCounts:
+    """Count files side by side under a progress bar of their bytes."""
+    from tqdm import tqdm
+
+    from npexplore.packets.statistics.kept import KeptCounts
+    from npexplore.packets.statistics.several import count_captures
+    from npexplore.study.sweeping.executors import lost, pool, slots
+
+    if "-" in paths:
+        raise InputError("standard input is a capture of its own; give it alone, or files")
+    kept = KeptCounts(keep) if keep else None
+    sizes = {path: Path(path).stat().st_size if Path(path).is_file() else 0 for path in paths}
+    total = sum(sizes.values())
+    try:
+        with (
+            pool(cluster, workers) as executor,
+            tqdm(total=total, unit="B", unit_scale=True, desc="stats", disable=None, file=sys.stderr) as bar,
+        ):
+            return count_captures(
+                paths, executor, slots=slots(executor), progress=lambda path: bar.update(sizes[path]), kept=kept
+            )
+    except lost() as error:
+        raise InputError(f"a worker is gone before its file was counted: {type(error).__name__}") from None
+
+
+def _show(counts: CaptureCounts, document: dict[str, Any], *, as_json: bool) -> None:
+    """Print the document, or the tables for people."""
     import numpy as np
 
-    from npexplore.packets.statistics import count_capture
-
-    counts, scan = count_capture(file, workers=workers)
-    document = counts.document(file, scan.format, scan.damage)
-    document["narrow_accesses"] = {"cell_bytes": cell_bytes, "share": counts.narrow_share(cell_bytes)}
+    cell_bytes = document["narrow_accesses"]["cell_bytes"]
 
     def text() -> str:
         cdf = counts.lengths()
         shown: dict[str, Any] = dict(document)
         lists = {name: shown.pop(name) for name in ("length_histogram", "rate", "burstiness", "damage")}
         shown.pop("narrow_accesses")
+        estimate = shown.pop("flows_estimate", None)
+        shown.pop("files", None)
         for end in ("first", "last", "min", "max"):
             if (ns := shown.pop(f"{end}_time_ns")) is not None:
                 shown[f"{end} time (UTC)"] = str(np.datetime64(ns, "ns"))
         lists["burstiness"].pop("index_of_dispersion")
         if counts.packets:
             shown["length quartiles"] = [cdf.quantile(q) for q in (0.25, 0.5, 0.75)]
+            if estimate:
+                shown["flows"] = (
+                    f"{counts.flows:,} by {estimate['sketch']}: {estimate['low']:,} to {estimate['high']:,} (95 %)"
+                )
             shown["commonest lengths"] = ", ".join(f"{length} ({share:.1%})" for length, share in cdf.modes())
             shown[f"narrow accesses, {cell_bytes}-byte cells"] = f"{counts.narrow_share(cell_bytes):.1%}"
         lengths = [{"from": int(low), "packets": count} for low, count in lists["length_histogram"].items()]
         return "\n\n".join([facts({**shown, **lists["rate"], **lists["burstiness"]}), table(lengths)])
 
     emit(document, text, as_json=as_json)
-    if scan.damage:
-        warn(f"{file}: {scan.damage}; the {counts.packets:,} packets before it are counted")
-        return DAMAGED
-    return 0

@@ -35,7 +35,7 @@ def _use_packets() -> None:
     import numpy as np
 
     from npexplore.packets import read_capture
-    from npexplore.packets.statistics import count_capture, destination_locality, train_lengths
+    from npexplore.packets.statistics import CaptureCounts, count_capture, destination_locality, train_lengths
     from npexplore.packets.synthetic import Traffic, fixed, periodic
     from npexplore.paths import share
 
@@ -46,7 +46,8 @@ def _use_packets() -> None:
         for path, form in ((plain, "pcap-ns"), (blocks, "pcapng")):
             Traffic.made(periodic(4000, 1e6), fixed(64), rng).write(path, form=form)  # flows enough to outgrow a table
         for path in (plain, blocks, share("data", "captures", "zeek_modbus_modbusBig.pcap.gz")):
-            count_capture(path)
+            counted, _ = count_capture(path)
+            CaptureCounts().merge(counted)
         table = read_capture(blocks).columns
         records = folder / "a.erf"
         records.write_bytes(bytes(8) + bytes([22, 4, 0, 36, 0, 0, 0, 20]) + bytes(20))

@@ -125,10 +125,9 @@ def _holds(relation: str, lhs: Interval, rhs: Interval) -> bool:
 
 
 def _row(identity: Identity, key: str, ledger: Ledger) -> Row:
-    rows = ledger.select(paper=identity.paper)
-    prefix = rows[0].key.split(".", 1)[0]
+    prefix = ledger.prefix(identity.paper)
     if f"{prefix}.{key}" not in ledger:
-        known = [row.key.removeprefix(f"{prefix}.") for row in rows]
+        known = [row.key.removeprefix(f"{prefix}.") for row in ledger.select(paper=identity.paper)]
         raise UnknownNameError(f"{identity.paper}: identity {identity.id!r}: key", key, known)
     return ledger[f"{prefix}.{key}"]
 

@@ -1,6 +1,7 @@
-"""Reading data/published/*.csv into the ledger: a file a paper, and frozen.csv.
+"""Reading data/published/*.csv and data/measured/*.csv into the ledger: a file a paper or set, and frozen.csv.
 
-A fault is one line that names file, line, column, rule and value.
+Measured files have no columns kind, point and same_as: every value there is a number. A fault is one line that names
+file, line, column, rule and value.
 """
 
 import csv
@@ -19,9 +20,11 @@ from npexplore.paths import share
 if TYPE_CHECKING:
     import pandas as pd
 
+MEASURED = tuple(name for name in COLUMNS if name not in ("kind", "point", "same_as"))
+
 
 def load(folder: Path | None = None) -> Ledger:
-    """Read every CSV file of `folder` (default: the installed data/published, read once); raises InputError."""
+    """Read every CSV file of `folder` (default: what is installed, read once); raises InputError."""
     return _installed() if folder is None else _read(folder)
 
 
@@ -37,44 +40,65 @@ def published(folder: Path | None = None) -> "pd.DataFrame":
 
 @cache
 def _installed() -> Ledger:
-    return _read(share("data", "published"))
+    return _read(share("data", "published"), share("data", "measured"))
 
 
-def _read(folder: Path) -> Ledger:
-    files = sorted(file for file in folder.glob("*.csv") if file.name != frozen.FILE)
-    if not files:
-        raise InputError(f"{folder}: a ledger folder must hold CSV files, got none")
-    knobs = _knobs(folder / "knobs.toml")
-    before = folder / frozen.FILE
-    lines = cells(before, frozen.COLUMNS) if before.exists() else ()
-    return Ledger(frozen.joined((row for file in files for row in _rows(file, knobs)), lines))
+def _read(*folders: Path) -> Ledger:
+    rows: list[Row] = []
+    for folder in folders:
+        files = sorted(file for file in folder.glob("*.csv") if file.name != frozen.FILE)
+        if not files:
+            raise InputError(f"{folder}: a ledger folder must hold CSV files, got none")
+        knobs, every = _knobs(folder / "knobs.toml")
+        before = folder / frozen.FILE
+        lines = cells(before, frozen.COLUMNS) if before.exists() else ()
+        rows += frozen.joined((row for file in files for row in _rows(file, knobs, every)), lines)
+    return Ledger(rows)
 
 
-def _knobs(file: Path) -> Mapping[str, Knobs]:
-    """Read the knob names conditions may use: a line of text for a numeric knob, or `{about, values}` for words."""
+def _knobs(file: Path) -> tuple[Mapping[str, Knobs], Mapping[str, str]]:
+    """Read the knob names conditions may use: a line of text for a numeric knob, or `{about, values}` for words.
+
+    Returns also, by prefix, what every row has (`knob=value;...`), from knobs with `every`.
+    """
     try:
         tables = tomllib.loads(file.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise InputError(f"{file.name}: must be a readable TOML file, got {error}") from None
-    return {
+    words = {
         prefix: {name: tuple(knob.get("values", ())) if isinstance(knob, dict) else () for name, knob in table.items()}
         for prefix, table in tables.items()
     }
+    every = {
+        prefix: ";".join(
+            f"{name}={knob['every']}" for name, knob in table.items() if isinstance(knob, dict) and "every" in knob
+        )
+        for prefix, table in tables.items()
+    }
+    return words, every
 
 
-def _rows(file: Path, knobs: Mapping[str, Knobs]) -> Iterator[Row]:
+def _rows(file: Path, knobs: Mapping[str, Knobs], every: Mapping[str, str]) -> Iterator[Row]:
     """Yield the records of one file; its keys all start with one prefix, which knobs.toml has a table for."""
     prefix = None
-    for place, line, row in cells(file, COLUMNS):
+    for place, line, row in cells(file, COLUMNS, MEASURED):
+        if "kind" not in row:
+            row |= {"kind": "number", "point": row["value"], "same_as": "", "note": f"{row['note']}; band as measured"}
         head = row["key"].split(".", 1)[0]
         prefix = prefix or one_of(f"{place}: key prefix", head, knobs)
         if head != prefix:
             raise InputError(f"{place}: column 'key' must start with '{prefix}.', got {row['key']!r}")
+        row["conditions"] = ";".join(filter(None, (row["conditions"], every[prefix])))
         yield parse_row(row, knobs[prefix], file.stem, place, line)
 
 
-def cells(file: Path, columns: Sequence[str]) -> Iterator[tuple[str, int, dict[str, str]]]:
-    """Yield (place, line, cells by column) of a CSV file that must have just these columns; raises InputError."""
+def cells(
+    file: Path, columns: Sequence[str], others: Sequence[str] | None = None
+) -> Iterator[tuple[str, int, dict[str, str]]]:
+    """Yield (place, line, cells by column) of a CSV file that must have just these columns; raises InputError.
+
+    others: the columns that it may have instead.
+    """
     try:
         with file.open(encoding="utf-8", newline="") as stream:
             lines = [(reader.line_num, cells) for reader in [csv.reader(stream, strict=True)] for cells in reader]
@@ -83,6 +107,8 @@ def cells(file: Path, columns: Sequence[str]) -> Iterator[tuple[str, int, dict[s
     if not lines:
         raise InputError(f"{file.name}: must start with the column names, got an empty file")
     header = lines[0][1]
+    if others is not None and sorted(header) == sorted(others):
+        columns = others
     for name in header:
         one_of(f"{file.name}:1: column", name, columns)
     if sorted(header) != sorted(columns):

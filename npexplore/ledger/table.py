@@ -25,6 +25,7 @@ class Ledger:
             if row.key in self._rows:
                 raise InputError(f"{_place(row)}: column 'key' must be unique, got {row.key!r} twice")
             self._rows[row.key] = row
+        self._prefixes = {row.paper: row.key.split(".", 1)[0] for row in self}
         for row in self._rows.values():
             self._check_same(row)
         self._facts: Facts | None = None
@@ -46,11 +47,15 @@ class Ledger:
     @property
     def papers(self) -> tuple[str, ...]:
         """The papers' names, which are the names of their files."""
-        return tuple(dict.fromkeys(row.paper for row in self))
+        return tuple(self._prefixes)
+
+    def prefix(self, paper: str) -> str:
+        """Return the first part of the keys of a paper; raises UnknownNameError."""
+        return self._prefixes[one_of("paper", paper, self._prefixes)]
 
     def paper(self, name: str) -> str:
         """Return the paper called `name`: a file's name, or the first part of its keys (`ixp2400`)."""
-        aliases = {row.key.split(".", 1)[0]: row.paper for row in self}
+        aliases = {prefix: paper for paper, prefix in self._prefixes.items()}
         return aliases.get(name) or one_of("paper", name, self.papers)
 
     def select(

@@ -28,7 +28,6 @@ class Ties:
 
     def __init__(self, ledger: Ledger, formulas: Iterable[Identity] | None = None) -> None:
         self.ledger = ledger
-        self._prefix = {row.paper: row.key.split(".", 1)[0] for row in ledger}
         chosen = identities() if formulas is None else formulas
         self._holding = [i for i in chosen if self._all_there(i) and _holds(i, judge(i, ledger).verdict)]
         self._found: dict[frozenset[str], frozenset[str]] = {}
@@ -44,8 +43,9 @@ class Ties:
         return self._found[given]
 
     def _all_there(self, identity: Identity) -> bool:
-        prefix = self._prefix.get(identity.paper)
-        return prefix is not None and all(f"{prefix}.{key}" in self.ledger for key in identity.keys)
+        if identity.paper not in self.ledger.papers:
+            return False
+        return all(f"{self.ledger.prefix(identity.paper)}.{key}" in self.ledger for key in identity.keys)
 
     def _closed(self, given: frozenset[str]) -> frozenset[str]:
         rows = [[self.ledger.measurement(key) for key in keys_of(one) if key in self.ledger] for one in given]
@@ -59,7 +59,7 @@ class Ties:
             found |= more
 
     def _key(self, identity: Identity, key: str) -> str:
-        return self.ledger.measurement(f"{self._prefix[identity.paper]}.{key}")
+        return self.ledger.measurement(f"{self.ledger.prefix(identity.paper)}.{key}")
 
     @cached_property
     def _products(self) -> list[dict[str, float]]:
@@ -78,30 +78,55 @@ class Ties:
         return rows
 
     def _by_products(self, known: set[str], ratios: Sequence[Mapping[str, float]]) -> set[str]:
-        rows = [*self._products, *ratios]
-        names = sorted({name for row in rows for name in row} - known)
-        if not names:
-            return set()
-        _, sizes, basis = np.linalg.svd(np.array([[row.get(name, 0.0) for name in names] for row in rows]))
-        free = basis[int(np.sum(sizes > DUST)) :]  # motions of what is not known that keep all equations
-        return {name for place, name in enumerate(names) if np.all(np.abs(free[:, place]) < DUST)}
+        unknown = [{name: power for name, power in row.items() if name not in known} for row in self._products]
+        return {name for rows in _parts([*unknown, *ratios]) for name in _fixed(rows, known)}
 
-    def _one_by_one(self, known: set[str]) -> set[str]:
-        found = set()
+    @cached_property
+    def _solvable(self) -> list[tuple[set[str], set[str]]]:
+        """The measurements of each identity, and those of them that follow if all others are known."""
+        found = []
         for identity in self._holding:
             left, relation, right = identity.sides
             alone = left.strip("{}") if left.count("{") == 1 and left[0] == "{" and left[-1] == "}" else None
-            missing = [key for key in identity.keys if self._key(identity, key) not in known]
-            if len(missing) != 1 or identity.formula.count(f"{{{missing[0]}}}") != 1:
-                continue
-            name = self._key(identity, missing[0])
-            if relation == "=":
-                solvable = missing[0] == alone or not any(word in right for word in ROUGH)
-            else:
-                solvable = missing[0] == alone and _claims(self.ledger[name], relation)
-            if solvable:
-                found.add(name)
+            names = {key: self._key(identity, key) for key in identity.keys}
+            smooth = relation == "=" and not any(word in right for word in ROUGH)
+            ends = {
+                name for key, name in names.items()
+                if identity.formula.count(f"{{{key}}}") == 1 and list(names.values()).count(name) == 1
+                and (smooth or (key == alone and (relation == "=" or _claims(self.ledger[name], relation))))
+            }  # fmt: skip
+            if ends:
+                found.append((set(names.values()), ends))
         return found
+
+    def _one_by_one(self, known: set[str]) -> set[str]:
+        return {name for names, ends in self._solvable for name in ends if names - known == {name}}
+
+
+def _parts(rows: Iterable[Mapping[str, float]]) -> list[list[Mapping[str, float]]]:
+    """Return equations in groups that have no unknown in common."""
+    parts: list[tuple[set[str], list[Mapping[str, float]]]] = []
+    for row in rows:
+        names, members = set(row), [row]
+        apart = []
+        for part in parts:
+            if part[0].isdisjoint(row):
+                apart.append(part)
+            else:
+                names |= part[0]
+                members += part[1]
+        parts = [*apart, (names, members)]
+    return [members for _, members in parts]
+
+
+def _fixed(rows: Sequence[Mapping[str, float]], known: set[str]) -> list[str]:
+    """Return the unknowns that these equations fix."""
+    names = sorted({name for row in rows for name in row} - known)
+    if not names:
+        return []
+    _, sizes, basis = np.linalg.svd(np.array([[row.get(name, 0.0) for name in names] for row in rows]))
+    free = basis[int(np.sum(sizes > DUST)) :]  # motions of what is not known that keep all equations
+    return [name for place, name in enumerate(names) if np.all(np.abs(free[:, place]) < DUST)]
 
 
 def _holds(identity: Identity, verdict: str) -> bool:

@@ -1,4 +1,8 @@
-"""Published against predicted, row by row: a grey bar from queueing to bounds, the simulation, the printed number."""
+"""Published against predicted, row by row: bounds, queueing and simulation, a mark each, and the printed number.
+
+The printed number stands with its interval. The bound is one from above; queueing is an estimate that may stand on
+either side of the truth, so nothing is drawn between the two.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from npexplore.plot import theme
-from npexplore.plot.curves import FROZEN, RING, WITHHELD, finished, legend_once
+from npexplore.plot.curves import FROZEN, RING, WITHHELD, finished, interval, legend_once
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,18 +43,22 @@ def comparison(
 
 
 def _traces(part: pd.DataFrame) -> list[go.Scatter]:
-    bracket = part.dropna(subset=["bounds", "queueing"])
+    marks = {"bounds": ("line-ns", "upper bound"), "queueing": ("diamond-open", "queueing")}
     simulated = part.dropna(subset=["simulated"])
     half = [(float(pair[1]) - float(pair[0])) / 2 if isinstance(pair, tuple | list) else 0.0 for pair in part["ci95"]]
     half = [h for h, known in zip(half, part["simulated"].notna(), strict=True) if known]
     known, hidden = part[part["point"].notna()], simulated[simulated["role"] == "withheld"]
     blind = part.dropna(subset=["frozen"])
     return [
-        go.Scatter(
-            x=[x for row in bracket.itertuples() for x in (row.queueing, row.bounds, None)],
-            y=[y for row in bracket.itertuples() for y in (row.line, row.line, None)],
-            mode="lines", line={"color": theme.PALE, "width": 11}, name="queueing to bounds",
-            hovertemplate="%{y}: %{x:.4g}<extra>queueing to bounds</extra>",
+        *(
+            go.Scatter(
+                x=there[of], y=there["line"], mode="markers", name=name,
+                marker={"symbol": symbol, "size": 11, "color": theme.ORIGIN[of],
+                        "line": {"color": theme.ORIGIN[of], "width": 2}},
+                hovertemplate=f"%{{y}}: %{{x:.4g}}<extra>{name}</extra>",
+            )
+            for of, (symbol, name) in marks.items()
+            for there in [part.dropna(subset=[of])]
         ),
         go.Scatter(
             x=simulated["simulated"], y=simulated["line"], mode="markers", name="simulated, 95 % interval",
@@ -69,7 +77,7 @@ def _traces(part: pd.DataFrame) -> list[go.Scatter]:
         ),
         go.Scatter(
             x=known["point"], y=known["line"], mode="markers", name="published",
-            customdata=known[["key", "role"]],
+            customdata=known[["key", "role"]], error_x=interval(known, "point"),
             marker={"symbol": "line-ns", "size": 17, "line": {"color": theme.ORIGIN["published"], "width": 3}},
             hovertemplate="%{y}<br>published: %{x:.4g} (%{customdata[1]})<br>%{customdata[0]}<extra></extra>",
         ),

@@ -84,14 +84,27 @@ def curves(
 
 
 def printed(rows: pd.DataFrame, x: str, y: str, *, name: str = "published", percent: bool = False) -> go.Scatter:
-    """Return published numbers as black diamonds; `key` is told under the pointer."""
+    """Return published numbers as black diamonds with their intervals; `key` is told under the pointer.
+
+    A row of the ledger has its interval in `lo` and `hi`, in the unit of `point`; y may be in another one.
+    """
     return go.Scatter(
-        x=rows[x], y=rows[y], name=name, mode="markers",
+        x=rows[x], y=rows[y], name=name, mode="markers", error_y=interval(rows, y),
         marker={"symbol": "diamond", "size": 11, "color": theme.ORIGIN["published"],
                 "line": {"width": 1.5, "color": "white"}},
         customdata=rows[["key"]] if "key" in rows else None,
         hovertemplate=f"published: %{{y{FORMATS['%'] if percent else ':.4g'}}}<br>%{{customdata[0]}}<extra></extra>",
     )  # fmt: skip
+
+
+def interval(rows: pd.DataFrame, of: str) -> dict[str, Any] | None:
+    """Return error bars from `lo` to `hi` of rows whose column `of` is `point` in its own unit; None without."""
+    if not {"point", "lo", "hi"} <= set(rows.columns):
+        return None
+    scale = (rows[of] / rows["point"]).astype(float)
+    up, down = ((rows[end] - rows["point"]).abs().astype(float) * scale for end in ("hi", "lo"))
+    bars = {"array": up.fillna(0.0), "arrayminus": down.fillna(0.0), "thickness": 2, "width": 6}
+    return {**bars, "color": theme.ORIGIN["published"]}
 
 
 def legend_once(figure: go.Figure) -> go.Figure:

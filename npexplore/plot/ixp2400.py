@@ -62,7 +62,7 @@ def machine(demands: pd.DataFrame, facts: Any) -> Drawing:
 def cells(sizes: tuple[int, ...], cell_bytes: int, data: pd.DataFrame) -> Drawing:
     """Return packets cut into cells, each with its start-of-packet and end-of-packet bits.
 
-    data: columns packet_bytes, cell, bytes, sop, eop (study.papers.ixp2400.cells).
+    data: columns packet_bytes, cell, bytes, sop, eop (study.papers.ixp2400.tables.cells).
     """
     scale, height = 3.0, 92
     width = 130 + max(-(-size // cell_bytes) for size in sizes) * (cell_bytes * scale + 14)

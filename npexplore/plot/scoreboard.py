@@ -141,11 +141,16 @@ def as_html(rows: Sequence[Mapping[str, Cell]], frame: pd.DataFrame, left: Seque
     return Table(frame, pd.DataFrame([{name: told(row[name]) for name in used} for row in rows]), left=left)
 
 
-def by_paper(lines: Sequence[Line]) -> Table:
-    """Return the scoreboard: one line a paper."""
+def by_paper(lines: Sequence[Line], pages: Mapping[str, str] | None = None) -> Table:
+    """Return the scoreboard: one line a paper, a link where there is a page of it."""
     import pandas as pd
 
-    return as_html(papers(lines), pd.DataFrame(list(lines)), ("paper", "reader", "over what is left open"))
+    rows = papers(lines)
+    for row in rows:
+        name = escape(row["paper"][0])
+        page = (pages or {}).get(row["paper"][0])
+        row["paper"] = (f'<a href="{escape(page, quote=True)}">{name}</a>' if page else name, False)
+    return as_html(rows, pd.DataFrame(list(lines)), ("paper", "reader", "over what is left open"))
 
 
 def by_group(lines: Sequence[Line]) -> Table:

@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pandas as pd
 
-BAD, SOFT = "#b42318", "#57606a"
+# Colours of a page, which has a dark theme too; elsewhere those of JupyterLab, or of white paper.
+BAD, SOFT = "var(--bad, #b42318)", "var(--soft, #57606a)"
+PAPER = "var(--paper, var(--jp-layout-color0, #fff))"
+FRAMED, MANY = 640, 24  # pixels, and rows from which a table of pandas scrolls
 PAD = "padding:.3rem .5rem"
 ROUNDING = 1e-9  # what is smaller, in the units of the published rows, is nought
 
@@ -30,7 +33,7 @@ class Table:
     def _repr_html_(self) -> str:
         names = [name for name in self._cells.columns if name != "note"]
         align = {name: f"text-align:{'left' if name in self._left else 'right'}" for name in names}
-        top = f"{PAD};white-space:normal;position:sticky;top:0;background:#fff"
+        top = f"{PAD};white-space:normal;position:sticky;top:0;background:{PAPER}"
         head = "".join(f'<th style="{align[name]};{top}">{escape(name)}</th>' for name in names)
         body = []
         for row in self._cells.to_dict("records"):
@@ -74,6 +77,21 @@ def table(
     text = [name for name in data.columns if not _numeric(data[name])]
     cells = data.astype(object).map(lambda value: number(value, digits))
     return Table(data, cells, left=text if left is None else left, height=height)
+
+
+def framed(data: pd.DataFrame) -> Table:
+    """Return a table of pandas as ours: rows that only have numbers lose them, other names of rows are a column."""
+    import pandas as pd
+
+    whole = (
+        data
+        if isinstance(data.index, pd.RangeIndex) or (data.index.dtype.kind in "iu" and data.index.name is None)
+        else data.reset_index(names=[name or " " * k for k, name in enumerate(data.index.names)])
+    )
+    flat = whole.set_axis(
+        [" ".join(map(str, one)) if isinstance(one, tuple) else str(one) for one in whole.columns], axis=1
+    )
+    return table(flat, digits=4, height=FRAMED if len(flat) > MANY else None)
 
 
 def cross_check(frame: pd.DataFrame, where: Mapping[str, str], *, height: int | None = 720) -> Table:

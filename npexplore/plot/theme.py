@@ -69,7 +69,28 @@ pio.templates["npexplore"] = TEMPLATE
 
 
 def use() -> None:
-    """Make the template and CONFIG the defaults for every figure of this session (a notebook's first cell)."""
+    """Make template and CONFIG the defaults for every figure of this session (a notebook's first cell), and give
+    every table the one style: as `tables.table` shows it, without a bare index.
+    """
     pio.templates.default = "npexplore"
+    _show_tables()
     for name in ("plotly_mimetype", "jupyterlab", "vscode"):
         pio.renderers[name].config = CONFIG
+
+
+def _show_tables() -> None:
+    """Let notebooks show tables of pandas as they show ours; outside of a notebook there is nothing to do."""
+    import sys
+
+    if "IPython" not in sys.modules:
+        return
+    import pandas as pd
+    from IPython import get_ipython
+
+    from npexplore.plot.tables import framed
+
+    shell = get_ipython()
+    if shell is not None:
+        shell.display_formatter.formatters["text/html"].for_type(
+            pd.DataFrame, lambda frame: framed(frame)._repr_html_()
+        )

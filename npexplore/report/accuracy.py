@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from npexplore.ledger import Ledger
 from npexplore.plot.scoreboard import NONE, Cell, groups, papers
 from npexplore.study.checking.check import Check
 from npexplore.study.checking.effects import effects
+from npexplore.study.checking.solvers import MEDIAN, NINE_OF_TEN, REFUSED, Distance
 
 SHOWN = (
     "key", "published", "unit", "bounds", "queueing", "simulated", "frozen", "error", "label", "hints", "left open",
@@ -35,8 +38,13 @@ LEGEND = (
 )
 
 
-def accuracy(check: Check, ledger: Ledger) -> str:
-    """Return the page; a miss keeps its row and gives its reason."""
+def accuracy(
+    check: Check, ledger: Ledger, solvers: Sequence[Distance] = (), memory: Sequence[Mapping[str, Any]] = ()
+) -> str:
+    """Return the page; a miss keeps its row and gives its reason.
+
+    solvers: how near queueing comes to simulation. memory: how near the DRAM controller comes to other simulators.
+    """
     lines = check.scores()
     text = [HEAD, *_cells(papers(lines)), "", "By group; a claim is a shape, an order, a bound or a band.", ""]
     text += _cells(groups(lines))
@@ -48,12 +56,66 @@ def accuracy(check: Check, ledger: Ledger) -> str:
         "",
         *_effects(check, ledger),
     ]
+    text += _solvers(solvers) if solvers else []
+    text += _memory(memory) if memory else []
     modelled = [row for row in check.rows if row["verdict"] != "not_modelled"]
     text += ["", LEGEND, ""]
     text += _table(SHOWN, [[_cell(row, name) for name in SHOWN] for row in modelled])
     text += ["", "Why predictions are off:", ""]
     text += [f"- `{row['key']}`: {row['reason']}" for row in modelled if row["verdict"] == "off"]
     return "\n".join(text) + "\n"
+
+
+def _solvers(found: Sequence[Distance]) -> list[str]:
+    head = ("design", "load", "points", "refused", "median", "nine of ten", "worst", "latency: median", "worst point")
+    rows = []
+    for name in dict.fromkeys(one.design for one in found):
+        for load in dict.fromkeys(one.load for one in found if one.design == name):
+            mine = [one for one in found if (one.design, one.load) == (name, load)]
+            near = [one for one in mine if one.distance is not None]
+            far = sorted(near, key=lambda one: abs(one.distance or 0.0))
+            sizes = [abs(one.distance or 0.0) for one in near]
+            waits = [abs(one.latency) for one in near if one.latency is not None]
+            shares = [f"{100 * value:.1f} %" for value in np.quantile(sizes, [0.5, 0.9, 1.0])] if near else ["-"] * 3
+            latency = _share(float(np.median(waits))) if waits else "-"
+            worst = f"{far[-1].changed or 'as it is'}, {far[-1].packets}" if far else "-"
+            told = "saturated" if load is None else f"{load:g} of it, Poisson"
+            rows.append([name, told, str(len(mine)), str(len(mine) - len(near)), *shares, latency, worst])
+    apart, full = ([np.inf if one.distance is None else abs(one.distance) for one in some]
+                   for some in (found, [one for one in found if one.load is None] or found))  # fmt: skip
+    reached = [_share(value) for some in (apart, full) for value in np.quantile(some, [0.5, 0.9], method="lower")]
+    return [
+        "",
+        "How near queueing comes to simulation, one knob at a time at its other values (study/checking/solvers.py):",
+        "",
+        *_table(head, rows),
+        "",
+        f"Of all {len(found)} points {100 * np.isinf(apart).mean():.0f} % are refused (aim: {100 * REFUSED:.0f} %); "
+        f"with these as misses the median is {reached[0]} (aim: {100 * MEDIAN:.0f} %), nine of ten: "
+        f"{reached[1]} (aim: {100 * NINE_OF_TEN:.0f} %); of the saturated alone {reached[2]} and {reached[3]}: below "
+        "saturation what leaves is what comes. Refused:",
+        "",
+        *(f"- {reason}" for reason in dict.fromkeys(one.refused for one in found if one.refused)),
+    ]
+
+
+def _memory(found: Sequence[Mapping[str, Any]]) -> list[str]:
+    head = ("simulator", "device", "experiments", "rows", "mean error", "worst", "aim")
+    rows = []
+    for one in found:
+        missed = abs(one["worst"]) > one["aim"]
+        worst = f"**{100 * one['worst']:+.1f} %**" if missed else f"{100 * one['worst']:+.1f} %"
+        shares = f"{100 * one['mean']:.1f} %", worst, f"{100 * one['aim']:.0f} %"
+        rows.append([one["simulator"], one["device"], one["experiment"], str(one["rows"]), *shares])
+    told = "The DRAM controller against recorded runs of two simulators (data/dram/simulators.csv), nothing fitted:"
+    return ["", told, "", *_table(head, rows)]
+
+
+def _share(value: float) -> str:
+    """Return a distance in percent; one that is none, or beyond all measure, in words."""
+    if np.isinf(value):
+        return "no distance: refused"
+    return f"{100 * value:.1f} %" if value < 10 else "more than tenfold"
 
 
 def _effects(check: Check, ledger: Ledger) -> list[str]:

@@ -39,15 +39,16 @@ def build(notebooks: Sequence[Notebook], out: Path, *, single_file: bool = False
     A notebook whose fingerprint has not changed is not run again unless `force`. A failing notebook leaves its page up
     to the failing cell and does not stop the others; ask the result with `raise_for_errors`.
     """
-    from plotly.offline import get_plotlyjs
     from tqdm import tqdm
 
     from npexplore.report.index import index_page
-    from npexplore.report.pages import PLOTLY_JS, page
+    from npexplore.report.pages import page
+    from npexplore.report.search import search_js
+    from npexplore.report.shell import SEARCH_JS, library
 
     out.mkdir(parents=True, exist_ok=True)
     if not single_file:
-        (out / PLOTLY_JS).write_text(get_plotlyjs(), encoding="utf-8")
+        library(out / "index.html")
     known = {notebook.name: None if force else stored(notebook, out / STORE) for notebook in notebooks}
     to_run = sum(notebook.code_cells for notebook in notebooks if known[notebook.name] is None)
 
@@ -57,7 +58,9 @@ def build(notebooks: Sequence[Notebook], out: Path, *, single_file: bool = False
     with tqdm(total=to_run, unit="cell", desc="report", disable=None if to_run else True) as bar:
         runs = asyncio.run(_all(notebooks, known, out / STORE, bar, write))
     index = out / "index.html"
-    index.write_text(index_page(runs), encoding="utf-8")
+    if not single_file:
+        (out / SEARCH_JS).write_text(search_js(notebooks), encoding="utf-8")
+    index.write_text(index_page(runs, single_file=single_file), encoding="utf-8")
     return Report(index, tuple(runs))
 
 

@@ -2,40 +2,49 @@
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
-from plotly.offline import get_plotlyjs
-
-from npexplore.errors import InputError
-from npexplore.packets import Capture, CaptureScan
+from npexplore.errors import InputError, shown
+from npexplore.packets import Capture
 from npexplore.packets.columns import TableBuilder
+from npexplore.packets.files import Files, Scan, open_captures, paths_of
 from npexplore.report.capture_sections import SECTIONS
 from npexplore.report.capture_subject import SAMPLE_PACKETS, Streams, Subject, notices
 from npexplore.report.sections import Content, Section
-from npexplore.report.shell import environment
+from npexplore.report.shell import environment, library
 
 Titles = Iterable[str]
 
 
-def read(path: str | Path | BinaryIO, *, keep: int = SAMPLE_PACKETS) -> Subject:
+def read(
+    path: Files | Scan | BinaryIO, *, keep: int = SAMPLE_PACKETS, told: Callable[[Iterable[Any]], Iterable[Any]] = iter
+) -> Subject:
     """Read and count a capture in one pass (`-` is standard input); raises InputError if it is none.
 
-    keep: packets that stay in memory (rounded up to whole chunks); everything else is counted as it passes.
+    path: a file, several as one, or what `open_captures` returned for them.
+    keep: packets that stay in memory (rounded up to whole chunks); everything else is counted as it passes;
+    told: may wrap what is read in a progress bar.
     """
-    scan = CaptureScan(path)
+    scan = open_captures(path)
     builder, streams, kept = TableBuilder(), Streams(), 0
-    for part in scan:
+    for part in told(scan):
         streams.add(part)
         if kept < keep:
             builder.append(part)
             kept += part.rows
-    capture = Capture(scan.path, scan.format, tuple(scan.interfaces), builder.finish(scan.link_types), scan.damage)
-    name = "standard input" if str(path) == "-" else Path(scan.path).name
+    capture = Capture(
+        shown(scan.path), scan.format, tuple(scan.interfaces), builder.finish(scan.link_types), scan.damage
+    )
+    names = ", ".join(shown(Path(one).name) for one in paths_of(scan))
+    name = "standard input" if names == "-" else names
     return Subject(name, capture, streams)
 
 
-def capture_page(subject: Subject, *, steps: Callable[[Titles], Titles] = iter) -> str:
-    """Return the page; `steps` may wrap the titles of the sections in a progress bar."""
+def capture_page(subject: Subject, *, steps: Callable[[Titles], Titles] = iter, beside: Path | None = None) -> str:
+    """Return the page; `steps` may wrap the titles of the sections in a progress bar.
+
+    beside: the page's file, if the library that draws its figures shall stand next to it; None puts it inside.
+    """
     sections = []
     for title in steps(list(SECTIONS)):
         try:
@@ -50,5 +59,5 @@ def capture_page(subject: Subject, *, steps: Callable[[Titles], Titles] = iter) 
         damage=subject.capture.damage,
         notices=notices(subject),
         sections=sections,
-        plotly_js=get_plotlyjs() if drawn else None,
+        **(library(beside) if drawn else {}),
     )

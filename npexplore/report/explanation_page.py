@@ -1,19 +1,29 @@
-"""An explanation as one offline page: the paragraph, its picture, its tables."""
+"""An explanation as one offline page: what was asked and when, the lines, pictures, tables."""
 
 from __future__ import annotations
 
+import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from plotly.offline import get_plotlyjs
-
-from npexplore.report.shell import draw, environment
+from npexplore.report.shell import draw, environment, library
 
 if TYPE_CHECKING:
     from npexplore.study.explaining.explain import Explanation
 
 
-def explanation_page(e: Explanation) -> str:
-    """Return the page; it needs no network."""
+def explanation_page(e: Explanation, command: str | None = None, beside: Path | None = None) -> str:
+    """Return the page; it needs no network. command: what was typed for it, if anything was.
+
+    beside: the page's file, if the library that draws its figures shall stand next to it; None puts it inside.
+    """
+    from npexplore.plot.breakdown import breakdown
+
     template = environment().get_template("explanation.html.j2")
-    return template.render(name=e.design, load=e.workload.name, body=e._repr_html_(), figure=draw(e.plot()),
-                           plotly_js=get_plotlyjs())  # fmt: skip
+    broken = {name: p.breakdown for name, p in e.predictions.items() if p.breakdown is not None}
+    return template.render(
+        name=e.design, load=e.workload.name, body=e._repr_html_(), figure=draw(e.plot()),
+        times=draw(breakdown(broken)) if broken else "", knobs=dict(e.knobs), command=command, seed=e.seed,
+        advice=str(e).partition("\n")[0], made=time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
+        **library(beside),
+    )  # fmt: skip

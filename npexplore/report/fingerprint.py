@@ -9,7 +9,8 @@ from pathlib import Path
 from npexplore.paths import PACKAGE, share
 
 LIBRARIES = ("numba", "numpy", "pandas", "plotly", "scipy")
-NOT_COMPUTING = ("cli", "report/templates")
+LAYOUT = ("templates", "build", "chapters", "index", "pages", "search", "shell", "small")
+NOT_COMPUTING = ("cli", *(f"report/{name}" for name in LAYOUT))  # what only lays out what notebooks computed
 
 
 @cache

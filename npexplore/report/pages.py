@@ -1,7 +1,5 @@
 """An executed notebook as one HTML page that needs no network: figures as divs, formulas as MathML, code folded."""
 
-import re
-from copy import deepcopy
 from functools import cache
 from typing import Any
 
@@ -10,15 +8,17 @@ import latex2mathml.converter
 from nbconvert.exporters import HTMLExporter
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 from nbconvert.preprocessors import Preprocessor
-from plotly.offline import get_plotlyjs
 from pygments.formatters import HtmlFormatter
 
+from npexplore.plot.tables import PAD
+from npexplore.report.chapters import chapters, split_cells
 from npexplore.report.execute import Run
 from npexplore.report.headline import MIME as HEADLINE
-from npexplore.report.shell import TEMPLATES, environment, figure_div
+from npexplore.report.playground import MIME as PLAYGROUND
+from npexplore.report.playground import playground_div
+from npexplore.report.shell import PLOTLY_JS, SEARCH_JS, TEMPLATES, environment, figure_div, library
 
-PLOTLY_JS = "plotly.min.js"
-_PLOTLY = "application/vnd.plotly.v1+json"
+FIGURE = "application/vnd.plotly.v1+json"
 
 
 class Figures(Preprocessor):
@@ -28,7 +28,9 @@ class Figures(Preprocessor):
         """Replace the outputs of one cell; numbers the divs, so that equal notebooks give equal pages."""
         for position, output in enumerate(cell.get("outputs", [])):
             data = output.get("data", {})
-            if figure := data.get(_PLOTLY):
+            if record := data.get(PLAYGROUND):
+                output["data"] = {"text/html": playground_div(record)}
+            elif figure := data.get(FIGURE):
                 figure.pop("config", None)
                 output["data"] = {"text/html": figure_div(figure, f"figure-{index}-{position}")}
         return cell, resources
@@ -52,8 +54,13 @@ class PageExporter(HTMLExporter):
     @jinja2.pass_context
     def markdown2html(self, context: jinja2.runtime.Context, source: str) -> str:
         """Render one markdown cell."""
-        renderer = MathRenderer(escape=False, anchor_link_text="", exclude_anchor_links=False)
-        return str(MarkdownWithMath(renderer=renderer).render(source))
+        return prose(source)
+
+
+def prose(source: str) -> str:
+    """Return one cell of markdown as HTML."""
+    renderer = MathRenderer(escape=False, anchor_link_text="", exclude_anchor_links=False)
+    return str(MarkdownWithMath(renderer=renderer).render(source))
 
 
 @cache
@@ -66,7 +73,7 @@ def templates() -> jinja2.Environment:
 
 
 def page(run: Run, *, single_file: bool = False) -> str:
-    """Return the whole page of a run; with `single_file` it carries plotly.js inside (5 MB)."""
+    """Return the whole page of a run; with `single_file` it carries plotly.js inside (5 MB), and no search."""
     exporter = PageExporter(  # type: ignore[no-untyped-call]
         template_name="notebook",
         extra_template_basedirs=[str(TEMPLATES)],
@@ -74,16 +81,15 @@ def page(run: Run, *, single_file: bool = False) -> str:
         require_js_url="",
         mathjax_url="",
     )
-    body, _ = exporter.from_notebook_node(deepcopy(run.cells))
-    headings = re.findall(r'<h2 id="([^"]+)">(.*?)(?:<a class="anchor-link".*?</a>)?</h2>', body, re.DOTALL)
+    body, _ = exporter.from_notebook_node(split_cells(run.cells))
+    for side in ("left", "right"):  # said once in the page's style instead of in every cell
+        body = body.replace(f'style="text-align:{side};{PAD}"', f'class="{side}"')
+    first, rest = chapters(body)
+    drawn = "data-figure" in body
+    found = {} if not drawn else library(None) if single_file else {"plotly_file": PLOTLY_JS}
+    search = None if single_file else SEARCH_JS
     template = templates().get_template("page.html.j2")
-    return template.render(
-        run=run,
-        body=body,
-        headings=headings,
-        plotly_js=get_plotlyjs() if single_file and "plotly-graph-div" in body else None,
-        plotly_file=PLOTLY_JS if "plotly-graph-div" in body else None,
-    )
+    return template.render(run=run, first=first, chapters=rest, search_file=search, plays="data-play" in body, **found)
 
 
 def inline_markdown(text: str) -> str:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
-from plotly.offline import get_plotlyjs
 
+from npexplore.errors import shown
 from npexplore.golden.reasons import Reason
 from npexplore.plot import routes as figures
 from npexplore.plot.tables import table
 from npexplore.report.sections import Content, Section
-from npexplore.report.shell import draw, environment, listing, si
+from npexplore.report.shell import draw, environment, library, listing, si
 
 if TYPE_CHECKING:
     from npexplore.golden.captures.routed import Routed
@@ -21,12 +22,15 @@ MOST = 16  # ports on each side that a picture shows by name
 OTHERS = "other ports"
 
 
-def route_page(run: Routed, name: str) -> str:
-    """Return the page of a run; name: the router's."""
+def route_page(run: Routed, name: str, beside: Path | None = None) -> str:
+    """Return the page of a run; name: the router's.
+
+    beside: the page's file, if the library that draws its figures shall stand next to it; None puts it inside.
+    """
     router = run.replay.router
     sections = [Section(title, *_filled(fill, run)) for title, fill in SECTIONS.items()]
     damage = "; ".join(
-        f"{scan.path}: {scan.damage}" for scan in run.replay.scans if scan.damage is not None
+        f"{shown(scan.path)}: {scan.damage}" for scan in run.replay.scans if scan.damage is not None
     )  # fmt: skip
     notices = []
     if run.tally.cut:
@@ -39,7 +43,7 @@ def route_page(run: Routed, name: str) -> str:
         damage=damage,
         notices=notices,
         sections=sections,
-        plotly_js=get_plotlyjs() if run.tally.packets else None,
+        **(library(beside) if run.tally.packets else {}),
     )
 
 

@@ -1,43 +1,85 @@
-"""What all pages are made with: the page templates, and a figure as a div that the page's one plotly.js draws."""
+"""What all pages are made with: the page templates, and a figure as data that the page's one plotly.js draws."""
 
+import json
+import re
 from collections.abc import Mapping
+from functools import cache
 from html import escape
+from pathlib import Path
 from typing import Any
 
 import jinja2
-import plotly.io
+from plotly.io.json import to_json_plotly
 
 from npexplore import __version__
 from npexplore.paths import PACKAGE
 from npexplore.plot.tables import number
-from npexplore.plot.theme import CONFIG
+from npexplore.plot.theme import CONFIG, TEMPLATE
 
 TEMPLATES = PACKAGE / "report" / "templates"
+PLOTLY_JS, SEARCH_JS = "plotly.min.js", "search.js"
 
 
 def environment() -> jinja2.Environment:
     """Return the page templates; what every page shares is a global of theirs."""
     made = jinja2.Environment(loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True, trim_blocks=True)
-    made.globals.update(version=__version__, style=(TEMPLATES / "style.css").read_text())
+    scripts = {f"{name}_js": (TEMPLATES / f"{name}.js").read_text() for name in ("page", "tables", "figures", "play")}
+    figures = as_json({"config": CONFIG, "template": _template()})
+    made.globals.update(version=__version__, style=(TEMPLATES / "style.css").read_text(), figures=figures, **scripts)
     return made
 
 
+def as_json(found: Any) -> str:
+    """Return JSON that may stand in a script element: plotly's encoder writes <, > and / as escapes."""
+    return str(to_json_plotly(found))
+
+
+@cache
+def _template() -> dict[str, Any]:
+    return dict(json.loads(to_json_plotly(TEMPLATE)))
+
+
 def figure_div(figure: dict[str, Any], div_id: str) -> str:
-    """Return the div of a figure in its JSON form; equal figures give equal divs."""
-    layout = figure.get("layout", {})
-    themed = layout.get("template", {}).get("layout", {}).get("height")
-    height = int(layout.get("height") or themed or 450)
-    html = plotly.io.to_html(
-        figure, config=CONFIG, full_html=False, include_plotlyjs=False, validate=False,
-        default_height=f"{height}px", div_id=div_id,
-    )  # fmt: skip
-    return str(html)
+    """Return the div of a figure in its JSON form, and its data, which the page's script draws when it is seen.
+
+    Equal figures give equal divs. A figure in the theme of all does not carry it along.
+    """
+    made = json.loads(to_json_plotly({"data": figure.get("data", []), "layout": figure.get("layout", {})}))
+    layout = made["layout"]
+    template = layout.get("template", {})
+    height = int(layout.get("height") or template.get("layout", {}).get("height") or 450)
+    if template == _template():
+        layout["template"] = "npexplore"
+    title = layout.get("title", {})
+    text = title.get("text") if isinstance(title, dict) else title
+    told = escape(re.sub("<[^>]*>", " ", text or "figure"), quote=True)
+    return (
+        f'<div id="{escape(div_id)}" class="plotly-graph-div" data-figure role="figure" aria-label="{told}" '
+        f'style="height:{height}px; width:100%;"></div>'
+        f'<script type="application/json" id="{escape(div_id)}-data">{as_json(made)}</script>'
+    )
+
+
+def library(beside: Path | None) -> dict[str, str]:
+    """Return how a page gets the library that draws figures, as its template wants it.
+
+    beside: the page's file, if the library shall stand next to it and be shared (it is written there if it is not);
+    None puts it into the page, 5 MB.
+    """
+    from plotly.offline import get_plotlyjs
+
+    if beside is None:
+        return {"plotly_js": get_plotlyjs()}
+    place = beside.parent / PLOTLY_JS
+    if not place.exists() or place.stat().st_size != len(get_plotlyjs().encode()):
+        place.write_text(get_plotlyjs(), encoding="utf-8")
+    return {"plotly_file": PLOTLY_JS}
 
 
 def draw(figure: Any) -> str:
     """Return a figure as a div."""
-    made = figure.to_plotly_json()
-    return figure_div(made, "figure-" + "-".join(figure.layout.title.text.lower().split()[:4]).strip(","))
+    name = "-".join(figure.layout.title.text.lower().split()[:4]).strip(",")
+    return figure_div(figure.to_plotly_json(), f"figure-{name}")
 
 
 def listing(lines: Mapping[str, str]) -> str:

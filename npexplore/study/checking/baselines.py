@@ -2,7 +2,7 @@
 
 interpolation   x(a, b) = x(a', b) x(a, b') / x(a', b') from rows that differ in one condition and in another; linear
                 between two values of a knob; the mean of the nearest that differ in one condition (mixes, schemes)
-constant        the calibration row of the same quantity that differs in the fewest conditions
+constant        the calibration row of the same quantity that differs in the fewest conditions; a rate for each core
 never loses     what is offered comes through; n times the threads do n times the work
 no effect       nothing changes: ratios are 1, improvements and losses 0
 
@@ -71,9 +71,14 @@ class Reader:
         return found
 
     def constant(self, row: Row) -> float | None:
-        """Return the calibration row that differs least."""
+        """Return the calibration row that differs least, times the cores of a rate."""
         rows = [other for other in self._alike(row) if other.role == "calibration" and self._apart(row, other)]
-        return self._value(row, min(rows, key=lambda one: len(self._apart(row, one)))) if rows else None
+        if not rows:
+            return None
+        least = min(rows, key=lambda one: len(self._apart(row, one)))
+        counts = [float(one.conditions.get("cores", 1)) for one in (row, least)]
+        scaled = UNITS[row.unit][0] == "packet rate"
+        return self._value(row, least) * (counts[0] / counts[1] if scaled else 1.0)
 
     def never_loses(self, row: Row) -> float | None:
         """Return what is offered, or as many times the work as there are workers."""

@@ -22,9 +22,9 @@ import numpy.typing as npt
 from scipy.optimize import least_squares
 from scipy.stats import qmc
 
-from npexplore.designs import design
+from npexplore.designs import DESIGNS, design
 from npexplore.errors import InputError, NpexploreError, UnknownNameError, one_of
-from npexplore.ledger import Facts
+from npexplore.ledger import Facts, Row
 from npexplore.ledger.ties import keys_of
 from npexplore.machine.parameters import Parameter, Value
 from npexplore.study.checking.fitted_rows import Judge, score
@@ -124,6 +124,7 @@ def calibrate(
     keys: Sequence[str] | None = None,
     *,
     of: str | None = None,
+    own: Sequence[Row] = (),
     known: Facts | None = None,
     starts: int = 3,
     fit_seeds: Sequence[int] = (1,),
@@ -138,7 +139,8 @@ def calibrate(
     """Fit parameters to calibration rows.
 
     free: by name a Span, or values to try. keys: rows of the ledger (None: those that the machine file of design `of`
-    says these parameters were fitted to). starts: Latin hypercube over the spans, beside the present values.
+    says these parameters were fitted to). own: rows of the user's own
+    ledger beside them. starts: Latin hypercube over the spans, beside the present values.
     Raises InputError: a row of another role than calibration, no rows, seeds that serve both to fit and to evaluate,
     a value out of range; UnknownNameError: a parameter that no design of the rows has.
     """
@@ -149,7 +151,7 @@ def calibrate(
         raise InputError(f"seeds to fit and to evaluate must differ, got {both[0]} for both")
     if starts < 1 or not fit_seeds or not evaluation_seeds:
         raise InputError(f"calibrate needs at least one start and one seed of each kind, got {starts} starts")
-    judge = Judge.of(keys if keys is not None else _rows_of(of, free), known)
+    judge = Judge.of(keys if keys is not None else _rows_of(of, free), known, own)
     if not judge.rows:
         raise InputError(f"no rows to fit {', '.join(free)} to; name calibration rows")
     fitter = _Fitter(judge, _checked(judge, free), tuple(fit_seeds), packets, solver, executor, progress)
@@ -170,7 +172,9 @@ def _rows_of(of: str | None, free: Mapping[str, Any]) -> list[str]:
     for name in free:
         if name not in parameters:
             raise UnknownNameError(f"parameter of {of}", name, parameters)
-    return list(dict.fromkeys(key for name in free for one in parameters[name].fitted_to for key in keys_of(one)))
+    listed = DESIGNS[of]().parameters.file.parameter if of in DESIGNS else {}  # a value that was set was fitted to none
+    fitted = [one for name in free for p in (parameters, listed) if name in p for one in p[name].fitted_to]
+    return list(dict.fromkeys(key for one in fitted for key in keys_of(one)))
 
 
 def _checked(judge: Judge, free: Mapping[str, Free | Sequence[Value]]) -> dict[str, Free]:

@@ -15,12 +15,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from npexplore import __version__
-from npexplore.designs import DESIGNS, design
+from npexplore.designs import Design, design, known_designs, with_machines
 from npexplore.engine.intervals import interval
 from npexplore.errors import InputError, one_of
 from npexplore.ledger import Ledger, Row, load
+from npexplore.machine.mixes import standing_in
 from npexplore.machine.parameters import Value
 from npexplore.reads import SOLVER, Reads, names
+from npexplore.solve.simulate import PACKETS
 from npexplore.study.checking.labels import Labels, free, hints
 from npexplore.study.checking.quantities import Quantity, quantity_of
 from npexplore.study.checking.results import Results
@@ -96,22 +98,35 @@ def check(
     *,
     keys: Sequence[str] | None = None,
     seeds: int = 3,
-    packets: int = 10_000,
+    packets: int = PACKETS,
     ledger: Ledger | None = None,
     results: Results | None = None,
     alternatives: bool = False,
     sets: bool = False,
     executor: Executor | None = None,
+    machines: Mapping[str, Design] | None = None,
 ) -> Check:
     """Predict every published number of some designs (None: of all papers) and compare.
 
     keys: only these rows. seeds: replications of the simulation. results: a user's own numbers; those that nobody
     published are predicted too. alternatives: also predict with each structure that calibration does not rule out.
-    sets: also predict with each recorded set of parameters that calibration admits (models/sets). Raises
-    UnknownNameError, InputError.
+    sets: also predict with each recorded set of parameters that calibration admits (models/sets). machines: what stands
+    in for listed designs, by their names; blind rows are then judged by what it says today, and where it has no answer
+    a row has none. Raises UnknownNameError, InputError.
     """
+    with with_machines(machines or {}):
+        return _check(
+            designs, keys, seeds, packets, ledger, results, alternatives, sets, executor, machines is not None
+        )
+
+
+def _check(
+    designs: Sequence[str] | None, keys: Sequence[str] | None, seeds: int, packets: int, ledger: Ledger | None,
+    results: Results | None, alternatives: bool, sets: bool, executor: Executor | None, other: bool,
+) -> Check:  # fmt: skip
+    """Check against the machines that `design` knows now."""
     published = ledger or load()
-    known = {row.design for row in published} | set(DESIGNS)
+    known = {row.design for row in published} | set(known_designs())
     chosen = None if designs is None else {one_of("design", name, known) for name in designs}
     named = None if keys is None else {published[key].key for key in keys}
     rows = [
@@ -119,11 +134,13 @@ def check(
         if (chosen is None or row.design in chosen) and (named is None or row.key in named)
     ]  # fmt: skip
     own = [] if results is None else [row for row in results.own if chosen is None or row.design in chosen]
-    modelled = [(row, quantity) for row in (*rows, *own) if row.design in DESIGNS and (quantity := quantity_of(row))]
+    modelled = [
+        (row, quantity) for row in (*rows, *own) if row.design in known_designs() and (quantity := quantity_of(row))
+    ]
     points = [point for row, quantity in modelled for point in check_sources(row, quantity.points)]
-    predictions = Predictions(seeds=tuple(range(1, seeds + 1)), packets=packets)
+    predictions = Predictions(seeds=tuple(range(1, seeds + 1)), packets=packets, may_fail=other)
     predictions.fetch(points, executor)
-    judge = _Judge(published, predictions)
+    judge = _Judge(published, predictions, frozen=not other)
     out = Check([judge.entry(row) for row in rows], {}, predictions=predictions, traces=judge.traces)
     out.ledger = published
     out.free_parameters = _free(rows, judge.traces)
@@ -138,7 +155,10 @@ def check(
     if sets:
         for name in sorted({row.design for row, _ in modelled} & set(designs_with_sets())):
             mine = [(row, quantity) for row, quantity in modelled if row.design == name]
-            out.sets[name] = [_with(one.set, mine, packets, executor, f"{name}, sets") for one in load_sets(name)]
+            for one in load_sets(name):
+                with standing_in(one.mix):
+                    found = _with(one.set, mine, packets, executor, f"{name}, sets")
+                out.sets.setdefault(name, []).append(found)
             _swings(out.rows, out.sets[name])
     return out
 
@@ -147,8 +167,9 @@ def _with(
     changed: Mapping[str, Value], modelled: Sequence[tuple[Row, Quantity]], packets: int, executor: Executor | None,
     label: str,
 ) -> dict[str, float | None]:  # fmt: skip
-    """Return what the rows come to with some parameters changed."""
-    other = Predictions(seeds=(1,), packets=packets, overrides=changed, solvers=("bounds", "simulation"))
+    """Return what the rows come to with some parameters changed; none where the machine then stands still."""
+    solvers = ("bounds", "simulation")
+    other = Predictions(seeds=(1,), packets=packets, overrides=changed, solvers=solvers, may_fail=True)
     other.fetch([point for row, quantity in modelled for point in quantity.points(row)], executor, label)
     return {row.key: best_of(row, quantity, other).number for row, quantity in modelled}
 
@@ -179,10 +200,14 @@ def _free(rows: Iterable[Row], traces: Mapping[str, Reads]) -> dict[str, list[st
 
 @dataclass
 class _Judge:
-    """Rows against predictions; traces: by key, what was read for a row's value."""
+    """Rows against predictions; traces: by key, what was read for a row's value.
+
+    frozen: blind rows are judged by their frozen predictions.
+    """
 
     ledger: Ledger
     predictions: Predictions
+    frozen: bool = True
     traces: dict[str, Reads] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -195,9 +220,9 @@ class _Judge:
         entry.update(
             key=row.key, role=row.role, kind=row.kind, quantity=row.quantity, unit=row.unit, same_as=row.same_as,
             published=None if hidden else row.value, point=None if hidden else row.point,
-            lo=None if hidden else row.lo, hi=None if hidden else row.hi, frozen=row.frozen_value,
+            lo=None if hidden else row.lo, hi=None if hidden else row.hi, frozen=self._frozen(row),
         )  # fmt: skip
-        if row.design not in DESIGNS:
+        if row.design not in known_designs():
             return entry | {"verdict": "not_modelled", "reason": f"no model of {row.design} yet"}
         quantity = quantity_of(row)
         if quantity is None:
@@ -219,17 +244,21 @@ class _Judge:
         self._trace(row, quantity, best.reads)
         entry["label"], entry["reads"] = self._label(row, best.reads), names(best.reads.values())
         entry["prototype_hints"], entry["parts"] = hints(best.reads.values()), best.parts
-        value, parts = (best.value, best.parts) if row.frozen_value is None else (row.frozen_value, None)
+        before = self._frozen(row)
+        value, parts = (best.value, best.parts) if before is None else (before, None)
         entry["verdict"] = judged(row, value, parts)
         entry["error"] = None if hidden or isinstance(value, bool) else row.relative_error(value)
         if entry["verdict"] == "off":
             entry["reason"] = self._reason(row)
         return entry
 
+    def _frozen(self, row: Row) -> float | bool | None:
+        return row.frozen_value if self.frozen else None
+
     def _label(self, row: Row, reads: Reads) -> str:
         """Return the label of what is judged: of a frozen prediction the one that it had, unless it is arithmetic."""
         label = self.labels(row, reads)
-        return label if row.frozen is None or label == "arithmetic" else row.frozen.label
+        return label if not self.frozen or row.frozen is None or label == "arithmetic" else row.frozen.label
 
     def _trace(self, row: Row, quantity: Quantity, reads: Reads) -> None:
         """Keep what a row was read from; raises InputError where it is not what the row says that it is."""

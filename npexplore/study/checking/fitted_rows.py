@@ -31,10 +31,13 @@ class Judge:
     rows: tuple[tuple[Row, Quantity], ...]
 
     @staticmethod
-    def of(keys: Iterable[str], known: Facts | None = None) -> Judge:
-        """Return the judge of some rows; raises InputError for one that is no calibration or cannot be predicted."""
+    def of(keys: Iterable[str], known: Facts | None = None, own: Iterable[Row] = ()) -> Judge:
+        """Return the judge of some rows; raises InputError for one that is no calibration or cannot be predicted.
+
+        own: rows of a user's own ledger.
+        """
         readable = known or facts()
-        return Judge(tuple((row, _rule(row)) for row in (readable[key] for key in dict.fromkeys(keys))))
+        return Judge(tuple((row, _rule(row)) for row in (*(readable[key] for key in dict.fromkeys(keys)), *own)))
 
     @property
     def designs(self) -> list[str]:

@@ -88,10 +88,39 @@ GORILLA = (
     Group("counts of the program", _under("gorilla.acc.", "gorilla.fc.", "gorilla.mpls4.", "gorilla.src.")),
     Group("power", _under("gorilla.board.power")),
 )  # fmt: skip
+
+
+def _transfers(op: str, latency: bool = False) -> Callable[[Row], bool]:
+    """Say which rows are of transfers of the small buffer, and what is measured of them."""
+    return lambda row: (
+        row.conditions.get("op") == op and (row.quantity == "latency") == latency
+        and "window_bytes" not in row.conditions
+    )  # fmt: skip
+
+
+def _program(*programs: str) -> Callable[[Row], bool]:
+    return lambda row: row.quantity == "forwarding rate" and row.conditions.get("program") in programs
+
+
+PCIE = (
+    Group("reads a second", _transfers("read")),
+    Group("writes a second", _transfers("write")),
+    Group("reads and writes by turns", _transfers("both")),
+    Group("latency of a read", _transfers("read", latency=True)),
+    Group("latency of a write and a read", _transfers("write_then_read", latency=True)),
+    Group("buffers of a size, rates", lambda row: "window_bytes" in row.conditions and row.quantity == "bandwidth"),
+    Group("buffers of a size, latency", lambda row: "window_bytes" in row.conditions and row.quantity == "latency"),
+)
+XDP = (
+    Group("packets dropped", _program("drop", "drop_read")),
+    Group("packets routed", _program("route")),
+)
 SCORES: Mapping[str, Sequence[Group]] = {  # by the first word of the rows' keys
     "gorilla": GORILLA,
     "ixp1200": IXP1200,
     "ixp2400": IXP2400,
+    "pcie": PCIE,
     "raw": RAW,
     "soclib": SOCLIB,
+    "xdp": XDP,
 }

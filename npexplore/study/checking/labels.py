@@ -17,6 +17,8 @@ from functools import cached_property
 
 from npexplore.errors import InputError, UnknownNameError
 from npexplore.ledger import Ledger, Row
+from npexplore.ledger.audit import identities
+from npexplore.ledger.identities import Identity
 from npexplore.ledger.records import READABLE
 from npexplore.ledger.ties import Ties, keys_of
 from npexplore.reads import SOLVER, Read, Reads
@@ -33,11 +35,24 @@ DIGITS = 3  # significant digits from which on a bare number that equals a publi
 
 
 @dataclass(frozen=True)
+class _Paper:
+    """The identities between a paper's rows, its inputs, and what follows from these."""
+
+    ties: Ties
+    inputs: list[str]
+
+    @cached_property
+    def given(self) -> frozenset[str]:
+        return self.ties.follow(self.inputs)
+
+
+@dataclass(frozen=True)
 class Labels:
     """Labels of the rows of a ledger."""
 
     ledger: Ledger
     _checked: set[Read] = field(default_factory=set)  # whose keys are known to be right
+    _papers: dict[str, _Paper] = field(default_factory=dict)
 
     def __call__(self, row: Row, reads: Reads) -> str:
         """Return a row's label; raises InputError for a read whose record names what it may not."""
@@ -47,7 +62,7 @@ class Labels:
         for label in ("calibrated", "post_hoc"):
             if self._tied(row, self.keys(row, reads, label)):
                 return label
-        inputs_alone = all(_is_input(read) for read in mine) or self._end(row.key) in self._given
+        inputs_alone = all(_is_input(read) for read in mine) or self._end(row.key) in self._of(row).given
         return "arithmetic" if inputs_alone and not contended(reads) else "predicted"
 
     def because(self, row: Row, reads: Reads) -> tuple[str, str]:
@@ -83,34 +98,42 @@ class Labels:
         known, mine = list(keys), self._end(row.key)
         if any(self._end(key) == mine for key in known):
             return True
-        twins = [twin for key in known for twin in self._twins(key)]
-        return mine in self._ties.follow([*self._inputs, *known, *twins]) - self._given
+        if not known:
+            return False
+        paper, twins = self._of(row), [twin for key in known for twin in self._twins(key)]
+        return mine in paper.ties.follow([*paper.inputs, *known, *twins]) - paper.given
+
+    def _of(self, row: Row) -> _Paper:
+        """Return what holds between the rows of a row's paper."""
+        if row.paper not in self._papers:
+            ties = Ties(self.ledger, (identity for identity in self._identities if identity.paper == row.paper))
+            inputs = [one.key for one in self.ledger if one.paper == row.paper and one.role == "input"]
+            self._papers[row.paper] = _Paper(ties, inputs)
+        return self._papers[row.paper]
 
     @cached_property
-    def _given(self) -> frozenset[str]:
-        return self._ties.follow(self._inputs)
-
-    @cached_property
-    def _ties(self) -> Ties:
-        return Ties(self.ledger)
-
-    @cached_property
-    def _inputs(self) -> tuple[str, ...]:
-        return tuple(row.key for row in self.ledger if row.role == "input")
+    def _identities(self) -> list[Identity]:
+        return identities()
 
     def _end(self, key: str) -> str:
         return self.ledger.measurement(key) if key in self.ledger else key
 
     def _twins(self, fitted: str) -> list[str]:
         """Return the rows that print the same number of the same quantity as one that was fitted to."""
-        if fitted not in self.ledger or self.ledger[fitted].role != "calibration":
+        if fitted not in self.ledger:
             return []
         one = self.ledger[fitted]
-        return [
-            row.key for row in self.ledger
-            if row.kind == one.kind == "number" and row.point == one.point and row.key != one.key
-            and all(_asked(row, what) == _asked(one, what) for what in ("design", "quantity", "unit", "resource"))
-        ]  # fmt: skip
+        if (one.role, one.kind) != ("calibration", "number"):
+            return []
+        return [key for key in self._alike[_printed(one)] if key != fitted]
+
+    @cached_property
+    def _alike(self) -> dict[tuple[object, ...], list[str]]:
+        """Keys of rows that print a number, by that number and what it is of."""
+        found: dict[tuple[object, ...], list[str]] = {}
+        for row in self.ledger:
+            found.setdefault(_printed(row), []).append(row.key)
+        return found
 
     @staticmethod
     def _restated(row: Row, read: Read) -> list[str]:
@@ -166,5 +189,6 @@ def _is_input(read: Read) -> bool:
     return not read.usual or (read.kind in INPUTS and not read.fitted_to and not read.chosen_after)
 
 
-def _asked(row: Row, what: str) -> object:
-    return row.conditions.get("resource") if what == "resource" else getattr(row, what)
+def _printed(row: Row) -> tuple[object, ...]:
+    """Return what a row prints: the number, and what it is of."""
+    return row.point, row.kind, row.design, row.quantity, row.unit, row.conditions.get("resource")

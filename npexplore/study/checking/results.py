@@ -3,27 +3,33 @@
     key,value[,unit]                             numbers of published rows
     design,KNOB...,quantity,value,unit           numbers at design points: knobs, mix, resource, baseline... as columns
 
-A row of the second form is joined to the published row of that design and quantity whose conditions it repeats; where
-there is none it is a measurement of its own, which is predicted all the same. Empty cells are no conditions.
+Columns lo, hi and role make a ledger of one's own: an interval around the value, and whether a row is a check or a
+calibration. A row of the second form is joined to the published row of that design and quantity whose conditions it
+repeats; where there is none it is a measurement of its own, which is predicted all the same. Empty cells are no
+conditions.
 """
 
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from npexplore.designs import DESIGNS, design
+from npexplore.designs import design, known_designs
 from npexplore.errors import InputError, UnknownNameError, one_of
 from npexplore.ledger import Ledger, Row, load
 from npexplore.machine.mixes import mix_names
 from npexplore.machine.parameters import Value
-from npexplore.study.checking.quantities import QUANTITIES
+from npexplore.study.checking.quantities import GENERAL, QUANTITIES
 from npexplore.units import UNITS, factor
 
 FIXED = ("design", "quantity", "value", "unit")
+ONE_LENGTH = re.compile(r"\d+ bytes")  # a mix of one length, as machine/mixes.py has it
+OWN = ("lo", "hi", "role")  # columns that may be missing, or empty
+ROLES = ("check", "calibration")  # of a user's own rows
 ASIDE = ("input", "context")  # roles of rows that are not predicted
 OTHERS = ("mix", "resource", "baseline")  # conditions that are no knobs
 
@@ -64,7 +70,7 @@ class Results:
 
         Keys: line, key (None: not published), design, quantity, conditions, unit, value, published, error (against
         the published point), verdict (of the user's number), predicted, difference (against our prediction),
-        our_verdict, reason (of ours).
+        our_verdict, role (of an own row), reason (of ours).
         """
         ours = {entry["key"]: entry for entry in checked}
         rows = []
@@ -80,7 +86,8 @@ class Results:
                 "verdict": row.verdict(result.value) if result.published and row.numeric else None,
                 "predicted": best if known else None,
                 "difference": result.value / float(best) - 1 if known and best else None,
-                "our_verdict": entry.get("verdict") if result.published else None,
+                "our_verdict": entry.get("verdict") if result.published or row.lo != row.hi else None,
+                "role": row.role if not result.published else None,
                 "reason": entry.get("reason"),
             })  # fmt: skip
         return rows
@@ -126,13 +133,13 @@ def read_results(path: str | Path, ledger: Ledger | None = None) -> Results:
     return Results(name, tuple(found), {r.row.key: r.value for r in found if r.published})
 
 
-def _number(place: str, text: str) -> float:
+def _number(place: str, text: str, column: str = "value") -> float:
     try:
         number = float(text)
     except ValueError:
         number = float("nan")
     if not abs(number) < float("inf"):
-        raise InputError(f"{place}: column 'value' must be a finite number, got {text!r}")
+        raise InputError(f"{place}: column {column!r} must be a finite number, got {text!r}")
     return number
 
 
@@ -148,7 +155,7 @@ def _by_key(name: str, line: int, row: Mapping[str, str], ledger: Ledger) -> Res
 
 def _by_conditions(name: str, line: int, row: Mapping[str, str], ledger: Ledger) -> Result:
     place = f"{name}:{line}"
-    of = one_of(f"{place}: column 'design':", row["design"], {known.design for known in ledger} | set(DESIGNS))
+    of = one_of(f"{place}: column 'design':", row["design"], {known.design for known in ledger} | set(known_designs()))
     quantities = {known.quantity for known in ledger if known.design == of}
     quantity = one_of(f"{place}: column 'quantity':", row["quantity"], quantities | _ruled(of))
     one_of(f"{place}: column 'unit':", row["unit"], UNITS)
@@ -157,8 +164,8 @@ def _by_conditions(name: str, line: int, row: Mapping[str, str], ledger: Ledger)
         raise InputError(f"{place}: column 'unit' must measure what {', '.join(sorted(measured))} measures, "
                          f"got {row['unit']!r}")  # fmt: skip
     value = _number(place, row["value"])
-    given = {column: cell for column, cell in row.items() if column not in FIXED and cell}
-    usual = dict(design(of).parameters) if of in DESIGNS else {}  # what a condition is that nobody names
+    given = {column: cell for column, cell in row.items() if column not in (*FIXED, *OWN) and cell}
+    usual = dict(design(of).parameters) if of in known_designs() else {}  # what a condition is that nobody names
     candidates = ledger.select(design=of, quantity=quantity)
     for published in sorted(candidates, key=lambda row: row.role in ASIDE):  # of the same point, one that is predicted
         wanted = {knob: wish for knob, wish in published.conditions.items() if knob != "design"}
@@ -167,9 +174,13 @@ def _by_conditions(name: str, line: int, row: Mapping[str, str], ledger: Ledger)
                 continue  # the same quantity in another dimension (bits, packets)
             return Result(line, published, published.from_si(value * factor(row["unit"])), True)
     conditions = _conditions(place, of, given, ledger)
+    low, high = (_number(place, row[end], end) if row.get(end) else value for end in ("lo", "hi"))
+    if not low <= value <= high:
+        raise InputError(f"{place}: the value must lie in lo..hi, got {value:g} and {low:g}..{high:g}")
+    role = one_of(f"{place}: column 'role':", row.get("role") or "check", ROLES)
     made = Row(
         key=f"{of}.{Path(name).stem}.line{line}", where=f"line {line}", quantity=quantity, kind="number",
-        value=row["value"], point=value, unit=row["unit"], lo=value, hi=value, role="check", conditions=conditions,
+        value=row["value"], point=value, unit=row["unit"], lo=low, hi=high, role=role, conditions=conditions,
         same_as=None, note="", paper=Path(name).stem, line=line,
     )  # fmt: skip
     return Result(line, made, value, False)
@@ -177,7 +188,7 @@ def _by_conditions(name: str, line: int, row: Mapping[str, str], ledger: Ledger)
 
 def _ruled(of: str) -> set[str]:
     """Return the quantities of a design for which there is a rule."""
-    return {quantity for quantity in QUANTITIES.get(of, {}) if "." not in quantity}
+    return {quantity for quantity in QUANTITIES.get(of, GENERAL) if "." not in quantity}
 
 
 def _mixes_of(of: str, ledger: Ledger) -> set[str]:
@@ -187,12 +198,12 @@ def _mixes_of(of: str, ledger: Ledger) -> set[str]:
 
 def _conditions(place: str, of: str, given: Mapping[str, str], ledger: Ledger) -> dict[str, str | float]:
     """Return the conditions of a number that nobody published; raises InputError for what a design cannot have."""
-    if of not in DESIGNS:
+    if of not in known_designs():
         raise InputError(f"{place}: no published row of {of} has these conditions, and there is no model of it")
     parameters = design(of).parameters.file.parameter
     found: dict[str, str | float] = {}
     for column, cell in given.items():
-        if column == "mix":
+        if column == "mix" and not ONE_LENGTH.fullmatch(cell):
             one_of(f"{place}: column 'mix':", cell, [*mix_names(), *_mixes_of(of, ledger)])
         if column.partition("_")[0] in OTHERS:
             found[column] = cell

@@ -5,19 +5,24 @@ What no source states is drawn at random and the rest fitted; study/papers has a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
+
+import msgspec
 
 from npexplore.designs import design
+from npexplore.machine.mixes import MixFile, solve
 from npexplore.machine.parameters import Value
 from npexplore.paths import share
 from npexplore.toml import Record, decode
 
 
 class ParameterSet(Record, frozen=True, kw_only=True):
-    """One set, and the rows that it was fitted to."""
+    """One set, and the rows that it was fitted to; mix: mixes of lengths that stand in for the published ones."""
 
     fitted_to: list[str]
-    set: dict[str, Value]
+    set: dict[str, Value] = msgspec.field(default_factory=dict)
+    mix: list[MixFile] = msgspec.field(default_factory=list)
 
 
 class SetFile(Record, frozen=True, kw_only=True):
@@ -39,18 +44,31 @@ def load_sets(name: str) -> list[ParameterSet]:
     file: SetFile = decode(path.read_bytes(), SetFile, path)
     for one in file.set:
         design(file.design).with_(**one.set)
+        for mix in one.mix:
+            solve(mix)
     return file.set
 
 
 def written(name: str, head: str, about: str, sets: Sequence[ParameterSet]) -> str:
     """Return sets as the text of models/sets/NAME.toml. head: its comment."""
 
-    def told(value: Value) -> str:
-        return f'"{value}"' if isinstance(value, str) else str(value)
+    def told(value: object) -> str:
+        if isinstance(value, Mapping):
+            return f"{{ {', '.join(f'{name} = {told(part)}' for name, part in value.items())} }}"
+        return json.dumps(value) if isinstance(value, str | list) else str(value)
+
+    def mixed(file: MixFile) -> str:
+        parts = [{k: v for k, v in msgspec.to_builtins(c).items() if v is not None} for c in file.component]
+        head = {"name": file.name, "title": file.title, "assumption": file.assumption}
+        lines = [f"{key} = {told(value)}" for key, value in head.items()]
+        target = {} if file.target is None else msgspec.to_builtins(file.target)
+        lines += [f"target = {told({k: v for k, v in target.items() if v is not None})}"] if target else []
+        return "\n[[set.mix]]\n" + "\n".join([*lines, "component = [", *(f"  {told(c)}," for c in parts), "]\n"])
 
     entries = [
-        f"\n[[set]]\nfitted_to = [{', '.join(told(row) for row in one.fitted_to)}]\n"
-        f"set = {{ {', '.join(f'{key} = {told(value)}' for key, value in one.set.items())} }}\n"
+        f"\n[[set]]\nfitted_to = {told(one.fitted_to)}\n"
+        + (f"set = {told(one.set)}\n" if one.set else "")
+        + "".join(mixed(file) for file in one.mix)
         for one in sets
     ]
     return f'{head}\ndesign = "{name}"\nabout = "{about}"\n' + "".join(entries)

@@ -2,9 +2,8 @@
 
     scaled rate = rate x common clock / own clock        all times of a machine in its own cycles, memories included
 
-Machines count different things as throughput, so `packet_bps`, the bits of packets, stands beside it. A machine that
-brings its own workload gets packets of the mean length by its knobs (equivalent.py); what it then is asked stands in
-`note`.
+Machines count different things as throughput, so `packet_bps`, the bits of packets, stands beside it. What a machine
+makes of packets that are not its own stands in `note`.
 """
 
 from __future__ import annotations
@@ -18,7 +17,6 @@ from npexplore.machine.machine import Machine
 from npexplore.machine.parameters import Parameters
 from npexplore.machine.resources import Processor
 from npexplore.machine.workload import Workload
-from npexplore.study.explaining.equivalent import equivalent
 from npexplore.study.explaining.explain import SOLVERS, explain
 
 if TYPE_CHECKING:
@@ -74,9 +72,10 @@ def one(of: Design | str, load: Workload, seed: int = 1) -> dict[str, Any]:
     try:
         made = design(of) if isinstance(of, str) else of
         row["machine"] = made.name
-        asked, given, row["note"] = equivalent(made, load)
-        row["clock_mhz"] = clock_of(asked.machine(), asked.parameters)
-        found = explain(asked, given, seed=seed, elasticities=False)
+        told = made.workload(load).note
+        row["note"] = told if told != load.note else None
+        row["clock_mhz"] = clock_of(made.machine(load), made.parameters)
+        found = explain(made, load, seed=seed, elasticities=False)
     except NpexploreError as error:
         return row | {"refused": str(error)}
     for solver, prediction in found.predictions.items():

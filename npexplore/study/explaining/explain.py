@@ -5,7 +5,7 @@ npx.design("ixp2400").with_(scheme="fcb_tb").explain(npx.workload(mix="amp"))
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import asdict, dataclass, replace
 from html import escape
@@ -17,14 +17,14 @@ from npexplore.machine.parameters import Value
 from npexplore.machine.workload import Workload
 from npexplore.solve.prediction import Prediction
 from npexplore.solve.simulate import PACKETS
-from npexplore.study.explaining.equivalent import equivalent
-from npexplore.study.explaining.sensitivity import Sensitivity, sensitivity
-from npexplore.study.explaining.whatif import WhatIf, what_if
+from npexplore.study.explaining.sensitivity import Sensitivity, sensitivity_in_stages
+from npexplore.study.explaining.whatif import WhatIf, what_if_in_stages
 from npexplore.study.explaining.words import CEILING, gain_text, in_words, value_text
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
+LATENCIES = ("mean", "p50", "p95", "p99")  # of the document
 SOLVERS = ("bounds", "queueing", "simulated")
 
 
@@ -107,6 +107,7 @@ class Explanation:
             else [{"knob": e.knob, "elasticity": e.elasticity, **asdict(e)} for e in changes.found],
             "assumptions": [asdict(assumption) for assumption in self.assumptions],
             "seed": self.seed,
+            "breakdown": {name: _broken(self.predictions.get(name)) for name in SOLVERS},
             "design": self.design,
             "knobs": dict(self.knobs),
             "workload": {
@@ -147,17 +148,23 @@ class Explanation:
         shares = [
             (name, f"{100 * u.busy:.1f} %", f"{100 * u.blocked:.1f} %") for name, u in self.best.utilization.items()
         ]
+        parts = [
+            (p.resource or "elsewhere", *(f"{1e9 * s:,.1f}" for s in (*p[1:], p.total_s)))
+            for p in (() if self.best.breakdown is None else self.best.breakdown.parts)
+        ]
         changes = self.sensitivity.found if self.sensitivity is not None else ()
         helps = [(e.knob, f"{e.value:g} {e.unit}", f"{e.elasticity:+.2f}") for e in changes]
         gains = [
             (c.knob, f"{value_text(c.present)} to {value_text(c.value)} {c.unit}", gain_text(c), c.bottleneck)
             for c in (() if self.what_if is None else self.what_if.gains)
         ]
-        return f"<p>{escape(in_words(self))}</p>" + "".join(
+        lines = "".join(f"<p>{escape(line)}</p>" for line in in_words(self).split("\n"))
+        return lines + "".join(
             (
                 _html(("solver", f"Mb/s ({self.best.counted})", "Mpps", "bottleneck"), solvers),
+                _html(("where the time goes", "service ns", "waiting ns", "held by others ns", "in all ns"), parts),
                 _html(("resource", "busy", "blocked"), shares),
-                _html(("parameter", "value", "% throughput for 1 % more"), helps),
+                _html(("parameter", "value", "elasticity: % throughput for 1 % more"), helps),
                 _html(("single change", "", "throughput", "what binds then"), gains),
             )
         )
@@ -175,20 +182,17 @@ def explain(
     executor: Executor | None = None,
     workers: int | None = None,
     progress: Callable[[int, int], None] | None = None,
+    first: Callable[[Explanation], None] | None = None,
 ) -> Explanation:
     """Ask all three solvers, and how throughput changes with every parameter that the machine reads.
 
     seeds: replications of the simulation from `seed` on. elasticities=False leaves the slow part out; changes: also
-    what single changes would gain (None: as elasticities). Raises
-    InputError for a design or workload that cannot be; what one solver refuses is in `refused`. A design with its own
-    traffic gets what its knobs can have of the workload (equivalent.py), which the note of the answer's workload tells.
+    what single changes would gain (None: as elasticities). first: is given the explanation as soon as its lines are
+    known; what is simulated later may change them where bounds and queueing mistake the largest. Raises
+    InputError for a design or workload that cannot be; what one solver refuses is in `refused`.
     """
-    given = workload
-    design, workload, told = equivalent(design, workload)
     load = design.workload(workload)
-    if given is not None and told is not None:
-        load = replace(load, note=told, damage=given.damage)
-    machine = design.machine()
+    machine = design.machine(workload)
     predictions: dict[str, Prediction] = {}
     refused: dict[str, str] = {}
     questions: dict[str, Callable[[], Prediction]] = {
@@ -203,15 +207,18 @@ def explain(
             refused[name] = str(error)
     if not predictions:
         raise ModelError(f"{design.name}: no solver has an answer: " + "; ".join(refused.values()))
-    found, tried = None, None
-    if elasticities:
-        found = sensitivity(design, workload, seed=seed, executor=executor, workers=workers, progress=progress)
-    if elasticities if changes is None else changes:
-        tried = what_if(design, workload, seed=seed, executor=executor, workers=workers, progress=progress)
-    return Explanation(
-        design.name, design.parameters.changed(), load, machine.threads, predictions, refused, found,
-        assumptions(design, workload), seed, tried,
+    told = Explanation(
+        design.name, design.parameters.changed(), load, machine.threads, predictions, refused, None,
+        assumptions(design, workload), seed,
     )  # fmt: skip
+    changes = elasticities if changes is None else changes
+    asked: dict[str, Any] = {"seed": seed, "executor": executor, "workers": workers, "progress": progress}
+    found: Iterator[Sensitivity] = sensitivity_in_stages(design, workload, **asked) if elasticities else iter(())
+    tried: Iterator[WhatIf] = what_if_in_stages(design, workload, **asked) if changes else iter(())
+    told = replace(told, sensitivity=next(found, None), what_if=next(tried, None))
+    if first is not None:
+        first(told)
+    return replace(told, sensitivity=[told.sensitivity, *found][-1], what_if=[told.what_if, *tried][-1])
 
 
 def assumptions(design: Design, workload: Workload | None = None) -> tuple[Assumption, ...]:
@@ -228,7 +235,12 @@ def assumptions(design: Design, workload: Workload | None = None) -> tuple[Assum
 
 
 def _nanoseconds(p: Prediction) -> dict[str, float | None]:
-    return {name: None if seconds is None else seconds * 1e9 for name, seconds in p.latency_s._asdict().items()}
+    told = {name: getattr(p.latency_s, name) for name in LATENCIES}
+    return {name: None if seconds is None else seconds * 1e9 for name, seconds in told.items()}
+
+
+def _broken(p: Prediction | None) -> dict[str, object] | None:
+    return None if p is None or p.breakdown is None else p.breakdown.to_dict()
 
 
 def _solver(p: Prediction) -> dict[str, Any]:

@@ -2,45 +2,40 @@
 
     e = d ln X / d ln k  ~  ln(X(k+) / X(k-)) / ln(k+ / k-)        k+, k- = k plus and minus 5 %, integers by at least 1
 
-X is counted in packet bits, without padding, so that a larger cell is no gain by itself.
-Simulated with common random numbers: both sides see the same seeds, so that packets and choices cancel out. The noise
-is the 95 % half width of the mean over the seeds (Student's t).
+Bounds, queueing and simulation are asked for every parameter; all simulations see the same seed (paired.py). The FIRST
+parameters that bounds and queueing find largest are simulated before the others, so that what matters most is known
+soon.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from math import log
 
-import numpy as np
-
 from npexplore.designs import Design
-from npexplore.engine.intervals import Floats, interval
 from npexplore.errors import InputError, positive
 from npexplore.machine.parameters import Kind
 from npexplore.machine.workload import Workload
-from npexplore.solve.prediction import Prediction
-from npexplore.study.sweeping.answers import Answer
+from npexplore.study.explaining.paired import MOST, Forwarded, Ratio, forwarded, packets_for, ratio
 from npexplore.study.sweeping.asked import asked
 from npexplore.study.sweeping.grid import SOLVERS, SweepPoint
 
 STEP = 0.05
-SEEDS = 6
-PACKETS = 800  # of each simulation: paired runs need few
+FIRST = 5
 LONGEST_TRACE = 20_000  # packets of a time-stamped capture that is played through again and again
 NEGLIGIBLE = 0.01
-PARTS = (slice(0, 1), slice(1, 2), slice(2, None))  # of a row: bounds, queueing, simulated with each seed
-Rows = Mapping[float, Sequence[float | None]]  # value tried -> packet bits by solver and seed
+Task = tuple[str, float]  # a parameter and a value of it; "" for the machine as it is
+Answers = Mapping[float, Forwarded]  # by value of one parameter, from one solver
 
 
 @dataclass(frozen=True)
 class Elasticity:
     """The elasticity of throughput to one parameter, by each solver (None where it gives no answer).
 
-    low, high: the values tried. noise: half width of the 95 % interval of `simulated`. less, more: per cent gained by
-    one per cent less and by one per cent more; they differ where throughput has a kink or a step.
+    low, high: the values tried. noise: half width of the 95 % interval of `simulated`. less, more: not elasticities but
+    per cent gained by one per cent less and by one per cent more, each alone; both are losses at a step.
     """
 
     knob: str
@@ -60,6 +55,11 @@ class Elasticity:
     def elasticity(self) -> float:
         """The most truthful of the three: simulated, else queueing, else bounds."""
         return next((e for e in (self.simulated, self.queueing, self.bounds) if e is not None), 0.0)
+
+    @property
+    def step(self) -> bool:
+        """Whether throughput has a step or a peak here: neither side gains, whatever the slope between them says."""
+        return self.matters and self.less is not None and self.more is not None and max(self.less, self.more) < 0
 
     @property
     def matters(self) -> bool:
@@ -91,7 +91,17 @@ def sensitivity(
     progress: Callable[[int, int], None] | None = None,
 ) -> Sensitivity:
     """Return the elasticity of throughput to every number that the machine reads at this design point."""
+    stages = sensitivity_in_stages(design, workload, seed=seed, executor=executor, workers=workers, progress=progress)
+    return list(stages)[-1]
+
+
+def sensitivity_in_stages(
+    design: Design, workload: Workload | None = None, *, seed: int = 1, executor: Executor | None = None,
+    workers: int | None = None, progress: Callable[[int, int], None] | None = None,
+) -> Iterator[Sensitivity]:  # fmt: skip
+    """Yield the elasticities of the parameters that are simulated first, then those of all."""
     solvers = solvers_for(design.workload(workload))
+    packets = packets_for(design, workload) if "simulation" in solvers else MOST
     skipped: dict[str, str] = {}
     ends: dict[str, list[float]] = {}
     for name in sorted(design.depends_on(workload)):
@@ -102,31 +112,62 @@ def sensitivity(
             skipped[name] = "zero has no percentage"
         else:
             ends[name] = _ends(design, name)
-    seeds = range(seed, seed + SEEDS)
-    tasks = [("", 0.0), *((name, value) for name, values in ends.items() for value in values)]
-    points = [
-        SweepPoint(design.with_(**{name: value}) if name else design, workload, solver, number)
-        for name, value in tasks
-        for solver in solvers
-        for number in (seeds if solver == "simulation" else [None])
-    ]
-    answers = asked(points, packets=PACKETS, executor=executor, workers=workers, progress=progress)
-    found = [packet_bits(*pair) for pair in zip(points, answers, strict=True)]
-    width = len(points) // len(tasks)
-    by_task = {task: found[k * width : (k + 1) * width] for k, task in enumerate(tasks)}
-    results = []
-    for name, values in ends.items():
-        present = float(design.parameters[name])
-        tried = {present: by_task["", 0.0], **{value: by_task[name, value] for value in values}}
-        rows = {value: row for value, row in tried.items() if any(x is not None for x in row)}
-        if len(rows) < 2:
-            skipped[name] = "no value near it works"
-            continue
-        results.append(_elasticity(design, name, rows))
-    results.sort(key=lambda e: -abs(e.elasticity))
-    return Sensitivity(
-        tuple(e for e in results if e.matters), tuple(sorted(e.knob for e in results if not e.matters)), skipped
-    )
+    told = 0
+
+    def ask(names: Iterable[str], solvers: Sequence[str]) -> dict[str, dict[str, Answers]]:
+        """Return by solver and parameter what is said of the machine as it is and with each value."""
+        nonlocal told
+        tasks: list[Task] = [("", 0.0), *((name, value) for name in names for value in ends[name])]
+        asked_of = [(task, solver) for task in tasks for solver in solvers]
+        points = [
+            SweepPoint(
+                design.with_(**{name: value}) if name else design, workload, solver,
+                seed if solver == "simulation" else None,
+            )
+            for (name, value), solver in asked_of
+        ]  # fmt: skip
+        before, told = told, told + len(points)
+
+        def report(now: int, _: int) -> None:
+            if progress is not None:
+                progress(before + now, told)
+
+        answers = asked(points, packets=packets, executor=executor, workers=workers, progress=report)
+        by_task = {
+            one: found
+            for one, point, answer in zip(asked_of, points, answers, strict=True)
+            if (found := forwarded(point, answer)) is not None
+        }
+
+        def rows(name: str, solver: str) -> Answers:
+            tried = {float(design.parameters[name]): ("", 0.0)} | {value: (name, value) for value in ends[name]}
+            return {value: by_task[task, solver] for value, task in tried.items() if (task, solver) in by_task}
+
+        return {solver: {name: rows(name, solver) for name in names} for solver in solvers}
+
+    def result(names: Iterable[str]) -> Sensitivity:
+        results, not_varied = [], dict(skipped)
+        for name in names:
+            answers = {solver: rows[name] for solver, rows in by_solver.items() if len(rows.get(name, ())) > 1}
+            if answers:
+                results.append(_elasticity(design, name, answers))
+            else:
+                not_varied[name] = "no value near it works"
+        results.sort(key=lambda e: -abs(e.elasticity))
+        silent = tuple(sorted(e.knob for e in results if not e.matters))
+        return Sensitivity(tuple(e for e in results if e.matters), silent, not_varied)
+
+    by_solver = ask(ends, [solver for solver in solvers if solver != "simulation"])
+    if "simulation" in solvers:
+        sizes = {
+            name: max((abs(slope.log) for rows in by_solver.values() if (slope := _slope(rows[name]))), default=0.0)
+            for name in ends
+        }
+        order = sorted(ends, key=lambda name: -sizes[name])
+        by_solver["simulation"] = ask(order[:FIRST], ["simulation"])["simulation"]
+        yield result(order[:FIRST])
+        by_solver["simulation"] |= ask(order[FIRST:], ["simulation"])["simulation"]
+    yield result(ends)
 
 
 def solvers_for(load: Workload) -> Sequence[str]:
@@ -136,23 +177,19 @@ def solvers_for(load: Workload) -> Sequence[str]:
     return SOLVERS
 
 
-def _elasticity(design: Design, name: str, rows: Rows) -> Elasticity:
+def _elasticity(design: Design, name: str, answers: Mapping[str, Answers]) -> Elasticity:
     parameter, present = design.parameters.file.parameter[name], float(design.parameters[name])
-    slopes = [_slope(rows, part) for part in PARTS]
+    slopes = {solver: slope for solver, rows in answers.items() if (slope := _slope(rows)) is not None}
     # to twelve places: what rounding leaves of two equal answers is no effect
-    bounds, queueing, simulated = (None if slope is None else round(float(slope.mean()), 12) for slope in slopes)
-    part = next(
-        (part for part, slope in reversed(list(zip(PARTS, slopes, strict=True))) if slope is not None), PARTS[0]
-    )
-    left = _slope({value: row for value, row in rows.items() if value <= present}, part)
-    right = _slope({value: row for value, row in rows.items() if value >= present}, part)
-    noise = None
-    if slopes[2] is not None:
-        lower, upper = interval(slopes[2])
-        noise = (upper - lower) / 2
+    bounds, queueing, simulated = (round(slopes[one].log, 12) if one in slopes else None for one in SOLVERS)
+    best = answers[next(solver for solver in reversed(SOLVERS) if solver in answers)]
+    left = _slope({value: row for value, row in best.items() if value <= present})
+    right = _slope({value: row for value, row in best.items() if value >= present})
+    tried = {value for rows in answers.values() for value in rows}
     return Elasticity(
-        name, parameter.kind, present, min(rows), max(rows), parameter.unit, bounds, queueing, simulated, noise,
-        less=None if left is None else -float(left.mean()), more=None if right is None else float(right.mean()),
+        name, parameter.kind, present, min(tried), max(tried), parameter.unit, bounds, queueing, simulated,
+        noise=slopes["simulation"].half if "simulation" in slopes else None,
+        less=None if left is None else -left.log, more=None if right is None else right.log,
     )  # fmt: skip
 
 
@@ -171,19 +208,10 @@ def _ends(design: Design, name: str) -> list[float]:
     return ends
 
 
-def packet_bits(point: SweepPoint, answer: Answer) -> float | None:
-    """Return the bits of packets a second, None where there is no answer."""
-    if isinstance(answer, Prediction) and answer.rate_pps > 0:
-        return answer.rate_pps * 8 * point.design.workload(point.workload).mean_packet_bytes
-    return None
-
-
-def _slope(rows: Rows, part: slice) -> Floats | None:
-    """Return the slope between the outermost values that have all answers, one for each seed."""
-    answered = {value: row[part] for value, row in rows.items() if row[part] and None not in row[part]}
-    if len(answered) < 2:
+def _slope(rows: Answers) -> Ratio | None:
+    """Return the slope between the outermost values, with the half width of its interval."""
+    if len(rows) < 2:
         return None
-    low, high = min(answered), max(answered)
-    first, last = answered[low], answered[high]
-    slope: Floats = np.log(np.array(last, dtype=float) / np.array(first, dtype=float)) / log(high / low)
-    return slope
+    low, high = min(rows), max(rows)
+    found, step = ratio(rows[low], rows[high]), log(high / low)
+    return Ratio(found.log / step, None if found.half is None else found.half / step)

@@ -1,31 +1,32 @@
 """What if one thing were changed: every single change of a machine, ranked by its gain, and where a knob's knee is.
 
     changes   numbers halved and doubled (whole ones by at least 1, within their range), each choice for the present one
-    gain      X(changed) / X(present) - 1, X in packet bits, every seed against itself; 95 % interval of the mean log
+    gain      X(changed) / X(present) - 1 with its 95 % interval, both seeing the same seed (paired.py)
     knee      of a knob's curve over LADDER times its value: the point farthest from the chord, ln value and rate
               scaled to 0..1 (Satopaa et al., "Finding a Kneedle in a Haystack", ICDCS Workshops 2011)
 
-Only what one can change is tried: knobs and facts of the machine, no assumptions and no packets that come. One seed
-screens all changes; those that gain most are confirmed with CONFIRM seeds.
+Only what one can change is tried: knobs and facts of the machine, no assumptions and no packets that come. The FIRST
+changes that gain most by queueing are simulated before the others, so that what to do is known soon.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import suppress
-from dataclasses import dataclass, field
-from math import exp, log
+from dataclasses import dataclass, field, replace
+from math import exp
 
 import numpy as np
 
 from npexplore.designs import Design
-from npexplore.engine.intervals import interval
 from npexplore.errors import InputError
 from npexplore.machine.parameters import Kind, Value
 from npexplore.machine.workload import Workload
 from npexplore.solve.prediction import Prediction
-from npexplore.study.explaining.sensitivity import PACKETS, packet_bits, solvers_for
+from npexplore.study.explaining.paired import MOST, Forwarded, forwarded, packets_for, ratio
+from npexplore.study.explaining.sensitivity import solvers_for
+from npexplore.study.sweeping.answers import Answer
 from npexplore.study.sweeping.asked import asked
 from npexplore.study.sweeping.grid import SweepPoint
 
@@ -35,15 +36,15 @@ ARRIVING = (  # by these names designs take what comes
     "controls", "arrivals", "narrow_share", "narrow_bytes", "access_bytes", "read_share",
 )  # fmt: skip
 LADDER = (1 / 4, 1 / 2, 1.0, 2.0, 4.0, 8.0)
-CONFIRM = 4  # seeds
-CONFIRMED = 8  # changes
+FIRST = 6  # changes
 WORTH = 0.01  # smaller gains and losses are no effect
 BENT = 0.1  # a curve that stands less from its chord is straight
+Tried = tuple[str, Value]
 
 
 @dataclass(frozen=True)
 class Change:
-    """One change. gain: share of throughput; low, high: its 95 % interval (None: a single seed, or no simulation).
+    """One change. gain: share of throughput; low, high: its 95 % interval (None: not simulated).
 
     solver: who answered; bottleneck: what binds after the change.
     """
@@ -98,44 +99,81 @@ def what_if(
     progress: Callable[[int, int], None] | None = None,
 ) -> WhatIf:
     """Return every single change of a machine at this design point, ranked, and the knees of its knobs."""
+    stages = what_if_in_stages(design, workload, seed=seed, executor=executor, workers=workers, progress=progress)
+    return list(stages)[-1]
+
+
+def what_if_in_stages(
+    design: Design, workload: Workload | None = None, *, seed: int = 1, executor: Executor | None = None,
+    workers: int | None = None, progress: Callable[[int, int], None] | None = None,
+) -> Iterator[WhatIf]:  # fmt: skip
+    """Yield the changes that are simulated first, without knees, then all."""
     solver = solvers_for(design.workload(workload))[-1]
-    names = changeable(design, workload)
-    tried: dict[tuple[str, Value], Design] = {}
-    for name in names:
+    packets = packets_for(design, workload) if solver == "simulation" else MOST
+    tried: dict[Tried, Design] = {}
+    for name in changeable(design, workload):
         for value in _values(design, name):
             with suppress(InputError):  # out of its range
                 tried[name, value] = design.with_(**{name: value})
-    points = [SweepPoint(made, workload, solver, seed) for made in (design, *tried.values())]
-    base, *found = asked(points, packets=PACKETS, executor=executor, workers=workers, progress=progress)
-    now = packet_bits(points[0], base)
+    told = 0
+
+    def ask(changes: Iterable[Tried], solver: str) -> list[tuple[Forwarded | None, Answer]]:
+        """Return what is said of the machine as it is, and of changed ones."""
+        nonlocal told
+        number = seed if solver == "simulation" else None
+        points = [SweepPoint(made, workload, solver, number) for made in (design, *(tried[c] for c in changes))]
+        before, told = told, told + len(points)
+
+        def report(now: int, _: int) -> None:
+            if progress is not None:
+                progress(before + now, told)
+
+        answers = asked(points, packets=packets, executor=executor, workers=workers, progress=report)
+        return [(forwarded(point, answer), answer) for point, answer in zip(points, answers, strict=True)]
+
+    found: dict[Tried, tuple[Forwarded | None, Answer]] = {}
+    early: list[Tried] = []
+    if solver == "simulation":
+        single = [change for change in tried if _single(design, *change)]
+        guessed = dict(zip(single, ask(single, "queueing")[1:], strict=True))
+        early = sorted(single, key=lambda c: 0.0 if (then := guessed[c][0]) is None else -then.bps)[:FIRST]
+        (now, base), *answers = ask(early, solver)
+        found = dict(zip(early, answers, strict=True))
+        if now is not None:
+            yield _ranked(design, list(found), found, now, solver)
+    later = [change for change in tried if change not in early]
+    (now, base), *answers = ask(later, solver)
+    found |= dict(zip(later, answers, strict=True))
     if now is None:
-        return WhatIf(impossible={"": getattr(base, "reason", "no answer")})
-    rates: dict[tuple[str, Value], float] = {}
+        yield WhatIf(impossible={"": getattr(base, "reason", "no answer")})
+        return
+    rates = {change: then.bps for change in tried if (then := found[change][0]) is not None}
+    yield replace(_ranked(design, list(tried), found, now, solver), knees=tuple(_knees(design, now.bps, rates)))
+
+
+def _ranked(
+    design: Design, order: Sequence[Tried], found: Mapping[Tried, tuple[Forwarded | None, Answer]], now: Forwarded,
+    solver: str,
+) -> WhatIf:  # fmt: skip
+    """Return the changes with an effect, best first, those without, and those that cannot be."""
     impossible: dict[str, str] = {}
-    after: dict[tuple[str, Value], str] = {}
-    for change, point, answer in zip(tried, points[1:], found, strict=True):
-        rate = packet_bits(point, answer)
-        if rate is None or not isinstance(answer, Prediction):
-            impossible[f"{change[0]}={change[1]}"] = getattr(answer, "reason", "no packet finishes")
-            continue
-        rates[change], after[change] = rate, answer.bottleneck
-    alone = [change for change in rates if _single(design, *change)]
-    effect = sorted((c for c in alone if abs(rates[c] / now - 1) > WORTH), key=lambda c: -rates[c])
-    best = [change for change in effect if rates[change] > now][:CONFIRMED] if solver == "simulation" else []
-    intervals = _confirmed(design, workload, best, tried, range(seed, seed + CONFIRM), executor, workers)
-    parameters = design.parameters.file.parameter
     changes = []
-    for change in effect:
-        name, value = change
-        gain, low, high = intervals.get(change, (rates[change] / now - 1, None, None))
-        changes.append(Change(name, parameters[name].kind, design.parameters[name], value, parameters[name].unit,
-                              gain, low, high, solver, after[change]))  # fmt: skip
+    for name, value in order:
+        then, answer = found[name, value]
+        if then is None or not isinstance(answer, Prediction):
+            impossible[f"{name}={value}"] = getattr(answer, "reason", "no packet finishes")
+            continue
+        if not _single(design, name, value):
+            continue
+        log_gain, half = ratio(now, then)
+        gain, parameter = exp(log_gain) - 1, design.parameters.file.parameter[name]
+        low, high = (None, None) if half is None else (exp(log_gain - half) - 1, exp(log_gain + half) - 1)
+        if abs(gain) > WORTH:
+            changes.append(Change(name, parameter.kind, design.parameters[name], value, parameter.unit,
+                                  gain, low, high, solver, answer.bottleneck))  # fmt: skip
     changes.sort(key=lambda change: -change.gain)
-    moved = {change.knob for change in changes}
-    return WhatIf(
-        tuple(changes), tuple(sorted(set(names) - moved - {text.partition("=")[0] for text in impossible})),
-        impossible, tuple(_knees(design, now, rates)),
-    )  # fmt: skip
+    told = {change.knob for change in changes} | {text.partition("=")[0] for text in impossible}
+    return WhatIf(tuple(changes), tuple(sorted({name for name, _ in order} - told)), impossible)
 
 
 def changeable(design: Design, workload: Workload | None = None) -> list[str]:
@@ -173,26 +211,6 @@ def _steps(design: Design, name: str, factors: Sequence[float]) -> list[Value]:
         if value > 0 and value != present:
             found.append(value)
     return list(dict.fromkeys(found))
-
-
-def _confirmed(
-    design: Design, workload: Workload | None, changes: Sequence[tuple[str, Value]],
-    made: Mapping[tuple[str, Value], Design], seeds: Sequence[int], executor: Executor | None, workers: int | None,
-) -> dict[tuple[str, Value], tuple[float, float, float]]:  # fmt: skip
-    """Return (gain, low, high) of some changes, each seed against the unchanged machine with the same seed."""
-    if not changes:
-        return {}
-    points = [SweepPoint(d, workload, "simulation", n) for d in (design, *(made[c] for c in changes)) for n in seeds]
-    answers = asked(points, packets=PACKETS, executor=executor, workers=workers)
-    bits = [packet_bits(point, answer) for point, answer in zip(points, answers, strict=True)]
-    table = [bits[k : k + len(seeds)] for k in range(0, len(bits), len(seeds))]
-    found = {}
-    for change, row in zip(changes, table[1:], strict=True):
-        pairs = [log(x / y) for x, y in zip(row, table[0], strict=True) if x and y]
-        if len(pairs) > 1:
-            low, high = interval(np.array(pairs))
-            found[change] = (exp(float(np.mean(pairs))) - 1, exp(low) - 1, exp(high) - 1)
-    return found
 
 
 def _knees(design: Design, now: float, rates: Mapping[tuple[str, Value], float]) -> list[Knee]:

@@ -1,10 +1,11 @@
-"""An explanation as a paragraph: what binds, how much headroom there is, what would help, how far the solvers agree."""
+"""An explanation in at most ten lines: what to do first, then what binds, where a packet's time goes, what matters."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from npexplore.solve.breakdown import Breakdown
 from npexplore.solve.prediction import Prediction
 from npexplore.study.explaining.sensitivity import Sensitivity
 
@@ -14,22 +15,17 @@ if TYPE_CHECKING:
     from npexplore.study.explaining.whatif import Change, WhatIf
 
 HELPFUL = 0.02  # gains below are not worth a word
+MOST_PARTS, SMALL_PART = 5, 0.01  # of a latency, told one by one
 CEILING = "ceiling_pps."
 
 
 def in_words(e: Explanation) -> str:
-    """Return the paragraph."""
-    return " ".join(
-        [
-            *_answer(e),
-            *_binding(e),
-            *_headroom(e),
-            *_help(e.sensitivity),
-            *_changes(e.what_if),
-            *_agreement(e),
-            *_basis(e),
-        ]
-    )
+    """Return the lines, at most ten; the first is what to do."""
+    lines = (
+        _advice(e), _answer(e), _binding(e), _time(e), _tail(e), _headroom(e), _help(e.sensitivity),
+        _changes(e.what_if), _agreement(e), _basis(e),
+    )  # fmt: skip
+    return "\n".join(text for line in lines if (text := " ".join(line)))
 
 
 def rate(bps: float, half: float = 0.0) -> str:
@@ -63,6 +59,74 @@ def _answer(e: Explanation) -> Iterator[str]:
     )
 
 
+def _advice(e: Explanation) -> Iterator[str]:
+    """The one thing to do; what binds where no change was tried."""
+    gains = () if e.what_if is None else e.what_if.gains
+    name, room = e.best.bottleneck, e.headroom
+    if name == "arrivals":
+        slower = [p.bottleneck for p in e.predictions.values() if p.bottleneck != "arrivals"]
+        yield "Leave the machine as it is: it keeps up with what comes" + (
+            f" ({slower[0]} is next)." if slower else "."
+        )
+    elif gains:
+        c = gains[0]
+        to = f"Set {c.knob} to {value_text(c.value)} {c.unit}".strip()
+        yield f"{to} ({value_text(c.present)} now): {gain_text(c)} throughput, then {c.bottleneck} binds."
+    elif e.what_if is not None:
+        yield f"Leave single parameters as they are: none that was tried gains more than the noise; {name} binds."
+    elif name.startswith("threads"):
+        waits = () if e.best.breakdown is None else e.best.breakdown.waiting
+        waited = [wait for wait, _ in waits if not wait.startswith("threads")]
+        first = f", or less waiting for {waited[0]}" if waited else ""
+        yield f"More threads{first}: threads bind, and no resource is full."
+    else:
+        behind = [] if room is None else [(bps, other) for other, bps in room.ceilings.items() if other != name]
+        least = min(behind, default=None)
+        beyond = "" if least is None else f"; without it {least[1]} would allow {rate(least[0])}"
+        yield f"Relieve {name}, which binds{beyond}."
+
+
+def time_text(broken: Breakdown) -> str:
+    """Return a latency and what it is made of, the longest first: `821 ns: 500 crypto, 180 waiting for core, ...`."""
+    said: list[tuple[float, str]] = []
+    for resource, service, waiting, held in broken.parts:
+        name = resource or "elsewhere"
+        if waiting + held > 0:
+            behind = f" ({share(held / (waiting + held))} of it behind others that wait)" if held > waiting / 4 else ""
+            said.append((waiting + held, f"waiting for {name}{behind}"))
+        said.append((service, name))
+    said.sort(key=lambda one: -one[0])
+    first = [(s, text) for s, text in said[:MOST_PARTS] if s >= SMALL_PART * broken.latency_s]
+    rest = broken.latency_s - sum(s for s, _ in first)
+    parts = [f"{short(s * 1e9, 3)} {text}" for s, text in first]
+    if rest > SMALL_PART * broken.latency_s:
+        parts.append(f"{short(rest * 1e9, 3)} the rest")
+    return f"{short(broken.latency_s * 1e9, 3)} ns: {', '.join(parts)}"
+
+
+def _time(e: Explanation) -> Iterator[str]:
+    if e.best.breakdown is not None:
+        alone = "" if e.best.solver != "bounds" else ", meeting nobody"
+        yield f"A packet takes {time_text(e.best.breakdown)}{alone}."
+
+
+def _tail(e: Explanation) -> Iterator[str]:
+    late = None if e.best.breakdown is None else e.best.breakdown.quantiles.get("p99")
+    if late is not None:
+        yield f"Around the 99th percentile: {time_text(late)}."
+
+
+def _waited_for(best: Prediction) -> str:
+    """Return what threads wait for, the longest first."""
+    waits = () if best.breakdown is None else best.breakdown.waiting
+    told = [
+        f"{name or 'nothing in particular'} ({short(s * 1e9, 3)} ns)"
+        for name, s in waits
+        if not name.startswith("threads")
+    ]
+    return f"They wait for {', '.join(told[:3])}." if told else "They wait for nobody: their own work takes so long."
+
+
 def _binding(e: Explanation) -> Iterator[str]:
     best, name = e.best, e.best.bottleneck
     if name == "arrivals":
@@ -70,8 +134,10 @@ def _binding(e: Explanation) -> Iterator[str]:
     elif name == "threads" and name not in best.utilization:
         hide = "a single one hides" if e.threads == 1 else f"{e.threads} of them hide"
         yield f"What binds is the number of threads: {hide} no more latency, and no resource is full."
+        yield _waited_for(best)
     elif name not in best.utilization:
         yield f"What binds is the number of threads of pool {name.removeprefix('threads.')}."
+        yield _waited_for(best)
     else:
         busy, blocked = best.utilization[name]
         held = f" ({share(blocked)} of it held by one that waits itself)" if blocked >= 0.05 else ""
@@ -112,12 +178,12 @@ def _headroom(e: Explanation) -> Iterator[str]:
 def _help(changes: Sensitivity | None) -> Iterator[str]:
     if changes is None:
         return
-    useful = sorted((e for e in changes.found if e.gain >= HELPFUL), key=lambda e: -e.gain)[:3]
+    useful = [e for e in changes.found if e.gain >= HELPFUL and abs(e.elasticity) >= HELPFUL][:3]
     if not useful:
         yield "No single parameter raises the throughput by more than the noise."
         return
-    what = [f"{'more' if e.gain == e.more else 'less'} {e.knob} ({e.gain:.2f} %)" for e in useful]
-    yield f"What helps most, in throughput for one per cent each: {', '.join(what)}."
+    what = [f"{e.knob} ({e.elasticity:+.2f} %)" for e in useful]
+    yield f"What matters most, in throughput for one per cent more of each (elasticity): {', '.join(what)}."
 
 
 def gain_text(change: Change) -> str:
@@ -145,9 +211,6 @@ def _changes(tried: WhatIf | None) -> Iterator[str]:
         yield f"Of single changes these gain most: {', '.join(told)}."
     else:
         yield "No single change that was tried gains more than the noise."
-    bends = [f"{k.knob} at {k.knee:g}" for k in tried.knees if k.knee is not None]
-    if bends:
-        yield f"Curves bend (knees): {', '.join(bends)}."
 
 
 def _agreement(e: Explanation) -> Iterator[str]:

@@ -22,6 +22,7 @@ from npexplore.machine.resources import (
     BoundedQueue,
     DdrController,
     Dram,
+    DramController,
     LineCard,
     Mesh,
     Processor,
@@ -62,7 +63,7 @@ def fact(name: str) -> float:
 
 
 def costs(design: Design) -> dict[str, float]:
-    """Return the costs of a design by the names of COSTS; raises ModelError for a machine that cannot be."""
+    """Return the costs of a design by the names of COSTS; raises ModelError for impossible values of its knobs."""
     return costs_of(design.machine(), design.memory(design.parameters) if design.memory is not None else {})
 
 
@@ -115,6 +116,12 @@ def _(resource: Dram) -> dict[str, float]:
 def _(resource: DdrController) -> dict[str, float]:
     transfers = fact("transfers_per_clock") * resource.burst / resource.timing.t_ck
     return _ddr(resource.banks, resource.channels, BYTE * resource.burst_bytes / transfers)
+
+
+@counted.register
+def _(resource: DramController) -> dict[str, float]:
+    units = resource.device.pseudo_channels * resource.channels
+    return _ddr(resource.device.banks, units, resource.device.bus_bits)
 
 
 @counted.register

@@ -24,6 +24,7 @@ from npexplore.solve.prediction import Prediction
 from npexplore.study.optimising.costs import COSTS
 from npexplore.study.optimising.optimum import Best, Optimum
 from npexplore.study.optimising.pareto import boxes, front
+from npexplore.study.optimising.prices import PriceFile, priced
 from npexplore.study.optimising.space import Space, space
 from npexplore.study.sweeping.answers import Answer
 from npexplore.study.sweeping.asked import asked
@@ -50,6 +51,7 @@ def optimise(
     knobs: Mapping[str, Values],
     costs: Sequence[str] | None = None,
     merits: Sequence[str] = ("throughput",),
+    prices: Sequence[PriceFile] = (),
     tolerance: float = TOLERANCE,
     queueing: int = QUEUEING,
     simulations: int = SIMULATIONS,
@@ -61,7 +63,8 @@ def optimise(
 ) -> Optimum:
     """Return the front of a design over every combination of some knobs' values.
 
-    costs: by the names of study.costs.COSTS (None: those that differ). merits: throughput (packet bits), latency
+    costs: by the names of study.costs.COSTS (None: those of `prices`, or else those that differ). prices: costs of the
+    user's own (study/optimising/prices.py). merits: throughput (packet bits), latency
     (mean). queueing, simulations: no more than so many points are asked of these. progress is told the level and how
     many points it has answered. Raises UnknownNameError, InputError (nothing to choose from, too many joint knobs),
     ModelError (no machine is possible).
@@ -70,14 +73,18 @@ def optimise(
     if not wanted:
         raise InputError(f"optimise needs a merit ({', '.join(MERITS)}), got none")
     if costs is not None:
-        costs = [one_of("cost", name, COSTS) for name in dict.fromkeys(costs)]
+        own = [file.name for file in prices]
+        costs = [one_of("cost", name, [*COSTS, *own]) for name in dict.fromkeys([*costs, *own])]
     if simulations < 1 or queueing < 0:
         raise InputError(f"simulations must be at least 1 and queueing 0, got {simulations} and {queueing}")
     boxes(1.0, tolerance)
     known = space(design, workload, knobs, latency="latency" in wanted)
     if not known.possible:
         raise ModelError(f"{design.name}: no machine of the {known.points:,} is possible: {known.reason}")
-    chosen = tuple(costs) if costs is not None else tuple(name for name in COSTS if known.differs(name))
+    for file in prices:
+        known.costs[file.name] = priced(file, design, known.costs, known.numeric())
+    usual = [file.name for file in prices] or [name for name in COSTS if known.differs(name)]
+    chosen = tuple(costs) if costs is not None else tuple(usual)
     if not chosen:
         raise InputError(f"these knobs change none of the costs ({', '.join(COSTS)}); name one more knob")
     search = _Search(known, workload, chosen, wanted, tolerance, (queueing, simulations), packets, seed)
@@ -225,7 +232,7 @@ class _Search:
         scale = found.rate_pps * bits / found.throughput_bps
         ranked = said.get(1)
         return Best(
-            self.space.knobs_at(point), {name: float(self.space.cost(name)[point]) for name in COSTS},
+            self.space.knobs_at(point), {name: float(self.space.cost(name)[point]) for name in self.space.costs},
             found.rate_pps * bits, None if low is None or high is None else (low * scale, high * scale),
             found.latency_s.mean, found.bottleneck, float(self.space.throughput[point]),
             None if ranked is None else ranked.rate_pps * bits,

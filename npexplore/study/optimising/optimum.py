@@ -28,6 +28,9 @@ class Best:
     queueing: float | None
 
 
+ENOUGH = 0.95  # of the fastest: what more buys is rarely worth its cost
+
+
 @dataclass(frozen=True)
 class Optimum:
     """The front, best merit first, and where the other points went.
@@ -53,12 +56,41 @@ class Optimum:
         """Simulations that were not needed."""
         return self.counts["points"] - self.counts["impossible"] - self.counts["simulated"]
 
+    def share(self, best: Best) -> float:
+        """Return a machine's costs as a share of those of the fastest on the front, the mean over the costs."""
+        fastest = max(self.front, key=lambda one: one.throughput)
+        shares = [best.costs[name] / fastest.costs[name] for name in self.costs if fastest.costs[name]]
+        return sum(shares) / len(shares) if shares else 1.0
+
+    def recommended(self) -> tuple[Best, str] | None:
+        """Return the cheapest machine with at least 95 % of the best throughput, and why; None of an empty front."""
+        if not self.front:
+            return None
+        fastest = max(self.front, key=lambda one: one.throughput)
+        enough = [one for one in self.front if one.throughput >= ENOUGH * fastest.throughput]
+        chosen = min(enough, key=lambda one: (self.share(one), -one.throughput))
+        knobs = ", ".join(f"{name} = {value:g}" if isinstance(value, float) else f"{name} = {value}"
+                          for name, value in chosen.knobs.items())  # fmt: skip
+        one_cost = self.costs[0].removesuffix("_bits").replace("_", " ")
+        cost = one_cost if len(self.costs) == 1 else "the costs, in the mean"
+        told = f"Take {knobs}: {chosen.throughput / 1e6:,.0f} Mb/s, and {chosen.bottleneck} binds."
+        if chosen is not fastest:
+            lost, spared = 1 - chosen.throughput / fastest.throughput, 1 - self.share(chosen)
+            told += f" The fastest gains {lost / (1 - lost):.1%} for {spared / (1 - spared):.0%} more of {cost}."
+        cheaper = [one for one in self.front if self.share(one) < self.share(chosen)]
+        if cheaper:
+            next_ = max(cheaper, key=lambda one: one.throughput)
+            less, spared = 1 - next_.throughput / chosen.throughput, 1 - self.share(next_) / self.share(chosen)
+            told += f" The best cheaper one loses {less:.1%} and saves {spared:.0%}."
+        return chosen, told
+
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON document of `npexplore optimise`."""
         return {
             "design": self.design, "workload": self.workload, "costs": self.costs, "merits": self.merits,
             "points": dict(self.counts), "machines_built": self.built, "simulations_saved": self.saved,
             "unconfirmed": self.unconfirmed, "tolerance": self.tolerance,
+            "recommendation": (found := self.recommended()) and {"knobs": dict(found[0].knobs), "reason": found[1]},
             "front": [_line(best) for best in self.front],
         }  # fmt: skip
 

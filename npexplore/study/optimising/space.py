@@ -20,8 +20,8 @@ import numpy.typing as npt
 from npexplore.designs import Design
 from npexplore.errors import InputError, ModelError, NpexploreError, RefusedError
 from npexplore.machine.parameters import Value
-from npexplore.machine.under_load import offered_rate, under_load
-from npexplore.machine.workload import Workload
+from npexplore.machine.under_load import under_load
+from npexplore.machine.workload import Workload, offered_rate
 from npexplore.study.optimising.costs import COSTS, parts
 from npexplore.study.optimising.factored import Factored, factored
 from npexplore.study.sweeping.grid import Values, listed
@@ -81,6 +81,16 @@ class Space:
         place = np.unravel_index(int(self.numbers[point]), [len(values) for values in self.axes.values()])
         return {name: values[int(k)] for (name, values), k in zip(self.axes.items(), place, strict=True)}
 
+    def numeric(self) -> dict[str, Floats]:
+        """Return the knobs that are numbers, of every possible point."""
+        places = np.unravel_index(self.numbers, [len(values) for values in self.axes.values()])
+        axes = zip(self.axes.items(), places, strict=True)
+        return {
+            name: np.array(values, dtype=float)[place]
+            for (name, values), place in axes
+            if not isinstance(values[0], str)
+        }
+
     def design_at(self, point: int) -> Design:
         """Return the design of a possible point."""
         return self.design.with_(**self.knobs_at(point))
@@ -124,7 +134,7 @@ class _Structure:
     def possible(self, knobs: dict[str, Value]) -> bool:
         """Return whether there is such a machine."""
         try:
-            self.design.with_(**knobs).machine()
+            self.design.with_(**knobs).machine(self.workload)
         except ModelError as error:
             self.reason = self.reason or str(error)
             return False
@@ -133,7 +143,7 @@ class _Structure:
     def functions(self, knobs: dict[str, Value]) -> dict[str, float] | None:
         """Return seconds by server, costs, bits and latency of one machine; None where its program cannot be."""
         made = self.design.with_(**knobs)
-        load, machine = made.workload(self.workload), made.machine()
+        load, machine = made.workload(self.workload), made.machine(self.workload)
         try:
             found = under_load(machine, load)
         except RefusedError:

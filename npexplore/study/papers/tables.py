@@ -31,7 +31,7 @@ def swept(points: Iterable[SweepPoint]) -> pd.DataFrame:
     """
     asked = list(points)
     table = sweep(asked)
-    loads = [(point.design.machine(), point.design.workload(point.workload)) for point in asked]
+    loads = [(point.design.machine(point.workload), point.design.workload(point.workload)) for point in asked]
     bits = np.array([8 * float(np.mean(machine.counted_bytes(load.packet_bytes))) for machine, load in loads])
     return table.assign(
         throughput_gbps=table["throughput_bps"] / 1e9,

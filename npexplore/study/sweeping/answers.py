@@ -10,14 +10,16 @@ from collections.abc import Callable, Generator, Hashable, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, as_completed, wait
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple, TypeVar
 
+from npexplore.designs.prepared import prepared
 from npexplore.errors import NpexploreError, one_of
 from npexplore.machine.under_load import UnderLoad, under_load
 from npexplore.reads import Reads, note_all, reading
 from npexplore.solve.batch import Answers, Batch, grouped
 from npexplore.solve.bounds import bounds_of
-from npexplore.solve.prediction import Prediction
+from npexplore.solve.prediction import Latency, Prediction
 from npexplore.solve.queueing_model import check_describable, queueing_of
 from npexplore.solve.simulate import PACKETS
 from npexplore.study.sweeping.executors import Wanted, check_sendable, gone, interrupts, lost, pool, slots, usable_cores
@@ -47,7 +49,7 @@ T = TypeVar("T")
 Ended = list[tuple[int, Answer]]  # number of the point, answer
 
 
-def predict(point: SweepPoint, packets: int = PACKETS) -> Prediction:
+def predict(point: SweepPoint, packets: int = PACKETS, warm_up: int | None = None) -> Prediction:
     """Return one point's prediction with what was read for it; raises NpexploreError where there is none."""
     design, workload, solver, seed = point
     with reading() as reads:
@@ -55,30 +57,37 @@ def predict(point: SweepPoint, packets: int = PACKETS) -> Prediction:
             found = design.bounds(workload)
         elif solver == "queueing":
             found = design.queueing(workload)
+            if design.loops is None:  # as of many points together: means alone
+                found = replace(found, latency_s=Latency(found.latency_s.mean))
         else:
-            found = design.simulate(workload, 1 if seed is None else seed, packets=packets)
-    return replace(found, reads=reads)
+            number = 1 if seed is None else seed
+
+            def run() -> Prediction:
+                return design.simulate(workload, number, packets=packets, warm_up=warm_up, breakdown=False)
+
+            found = prepared(design, workload).alike((packets, warm_up), run)
+    return replace(found, reads=reads, breakdown=None)
 
 
-def answer(point: SweepPoint, packets: int = PACKETS) -> Answer:
+def answer(point: SweepPoint, packets: int = PACKETS, warm_up: int | None = None) -> Answer:
     """Return one point's prediction, or why there is none."""
     try:
-        return predict(point, packets)
+        return predict(point, packets, warm_up)
     except NpexploreError as error:
         return Refusal(str(error))
 
 
-def answer_all(points: Sequence[SweepPoint], packets: int) -> list[Answer]:
+def answer_all(points: Sequence[SweepPoint], packets: int, warm_up: int | None = None) -> list[Answer]:
     """Return the answers of one task (a function of the module, so that other processes find it)."""
     reads: dict[int, Reads] = {}
-    found, batches = solved(points, packets, reads)
+    found, batches = solved(points, packets, reads, warm_up)
     for numbers, answers_ in batches:
         found.update({k: replace(answers_.prediction(at), reads=reads[k]) for at, k in enumerate(numbers)})
     return [found[k] for k in range(len(points))]
 
 
 def solved(
-    points: Sequence[SweepPoint], packets: int, reads: dict[int, Reads] | None = None
+    points: Sequence[SweepPoint], packets: int, reads: dict[int, Reads] | None = None, warm_up: int | None = None
 ) -> tuple[dict[int, Answer], list[tuple[list[int], Answers]]]:
     """Return the answers of one task by number of the point, and those that were found together.
 
@@ -91,7 +100,7 @@ def solved(
     known: dict[Hashable, tuple[UnderLoad, Reads]] = {}
     for number, point in enumerate(points):
         if point.solver not in BATCHED or (point.solver == "queueing" and point.design.loops is not None):
-            found[number] = answer(point, packets)
+            found[number] = answer(point, packets, warm_up)
             continue
         try:
             with reading() as seen:
@@ -113,6 +122,8 @@ def solved(
 def _under_load(point: SweepPoint, known: dict[Hashable, tuple[UnderLoad, Reads]]) -> UnderLoad:
     """Return a point's demands; those of the same machine and packets, whatever their rate, are taken once."""
     design, workload = point.design, point.workload
+    if design.loops is not None:  # its queueing answer, alone, begins there too
+        return prepared(design, workload).under_load()
     values = tuple(design.parameters.changed().items())
     packets = None if workload is None else (workload.arrivals, workload.packets_key)
     machine_and_packets = (design.name, id(design.parameters.file), id(design.build), values, packets)
@@ -122,7 +133,7 @@ def _under_load(point: SweepPoint, known: dict[Hashable, tuple[UnderLoad, Reads]
         note_all(before[1])
         return replace(before[0], workload=workload)
     with reading() as seen:
-        machine, load = design.machine(), design.workload(workload)
+        machine, load = design.machine(workload), design.workload(workload)
         if point.solver == "queueing":
             check_describable(machine, load)
         made = under_load(machine, load)
@@ -137,16 +148,19 @@ def answer_points(
     executor: Wanted = None,
     workers: int | None = None,
     packets: int = PACKETS,
+    warm_up: int | None = None,
 ) -> None:
     """Answer all points and hand them to `ended` task by task, as they finish.
 
+    packets, warm_up: of each simulation, as Design.simulate takes them.
     Raises BrokenExecutor if a worker died, KeyboardInterrupt after Ctrl-C; what was finished then was handed over.
     """
 
     def keep(numbers: list[int], found: list[Answer]) -> None:
         ended(list(zip(numbers, found, strict=True)))
 
-    run_tasks(points, answer_all, keep, executor=executor, workers=workers, packets=packets)
+    task = partial(answer_all, warm_up=warm_up)
+    run_tasks(points, task, keep, executor=executor, workers=workers, packets=packets)
 
 
 def run_tasks(

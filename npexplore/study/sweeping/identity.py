@@ -24,6 +24,7 @@ from typing import Any
 
 from npexplore import __version__, syntax
 from npexplore.designs import Design
+from npexplore.designs.varied import Arriving, ByPackets
 from npexplore.machine.machine import Machine
 from npexplore.machine.parameters import described
 from npexplore.paths import PACKAGE, share
@@ -91,6 +92,9 @@ def _parts(thing: Any, seen: set[int]) -> Iterator[Path | bytes]:
     elif isinstance(thing, Machine):
         yield from _parts([pool.program for pool in thing.pools], seen)
         yield from _parts([type(resource) for resource in thing.resources.values()], seen)
+    elif isinstance(thing, Arriving | ByPackets):
+        yield type(thing).__name__.encode()
+        yield from _parts(thing.function, seen)
     elif isinstance(thing, FunctionType):
         yield from _function(thing, seen)
     elif callable(thing):

@@ -5,8 +5,9 @@ A point is a design, knob values and a mix; a solver and a seed make it a task.
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from npexplore.designs import Design, design
@@ -15,6 +16,7 @@ from npexplore.machine.parameters import Value
 from npexplore.machine.workload import Workload, workload
 from npexplore.reads import SOLVER, Read, Reads, note, note_all, reading
 from npexplore.solve.prediction import Prediction
+from npexplore.solve.simulate import BATCHES, PACKETS, WARM_UP
 from npexplore.study.sweeping.answers import Answer, Ended, Refusal, answer, answer_points
 from npexplore.study.sweeping.executors import Wanted
 from npexplore.study.sweeping.grid import SOLVERS, SweepPoint
@@ -22,33 +24,39 @@ from npexplore.study.sweeping.grid import SOLVERS, SweepPoint
 
 @dataclass(frozen=True)
 class Point:
-    """A design point: design name, knobs in order of their names, mix (None: the design's own workload)."""
+    """A design point: design name, knobs in order of their names, mix (None: the design's own workload).
+
+    share: how many of the packets that a run usually counts are enough here, after the usual warm-up.
+    """
 
     design: str
     mix: str | None
     knobs: tuple[tuple[str, Value], ...] = ()
+    share: float = 1.0
 
     @staticmethod
-    def of(name: str, mix: str | None, knobs: Mapping[str, Value]) -> Point:
+    def of(name: str, mix: str | None, knobs: Mapping[str, Value], share: float = 1.0) -> Point:
         """Return the point of a design with some knobs set."""
-        return Point(name, mix, tuple(sorted(knobs.items())))
+        return Point(name, mix, tuple(sorted(knobs.items())), share)
 
     def with_(self, mix: str | None = None, **knobs: Value) -> Point:
         """Return the point with other knobs or another mix."""
-        return Point.of(self.design, mix or self.mix, {**dict(self.knobs), **knobs})
+        return Point.of(self.design, mix or self.mix, {**dict(self.knobs), **knobs}, self.share)
 
 
 @dataclass
 class Predictions:
     """Predictions by (point, solver, seed). `overrides` are set on every design (an alternative structure).
 
-    Points that say the same in different words (a knob set to the value that it has) are answered once.
+    may_fail: a machine that stands still, or that cannot be, has no answer (else its error is raised). Points that say
+    the same in different words (a knob set to the value that it has) are answered once.
     """
 
     seeds: Sequence[int] = (1, 2, 3)
-    packets: int = 10_000
+    packets: int = PACKETS
     overrides: Mapping[str, Value] = field(default_factory=dict)
     solvers: Sequence[str] = SOLVERS
+    may_fail: bool = False
     found: dict[tuple[Point, str, int], Prediction | None] = field(default_factory=dict)
     _workloads: dict[str, tuple[Workload, Reads]] = field(default_factory=dict)
     _first: dict[Hashable, Point] = field(default_factory=dict)  # by what it means, the point that was asked first
@@ -74,7 +82,7 @@ class Predictions:
         """Return the first point that was asked of the same machine and packets."""
         if point not in self._first:
             changed = tuple(sorted(self.design_at(point).parameters.changed().items()))
-            self._first[point] = self._first.setdefault((point.design, point.mix, changed), point)
+            self._first[point] = self._first.setdefault((point.design, point.mix, changed, point.share), point)
         return self._first[point]
 
     def tasks(self, points: Iterable[Point]) -> list[tuple[Point, str, int]]:
@@ -99,24 +107,41 @@ class Predictions:
         """
         from tqdm.auto import tqdm
 
-        tasks = self.tasks(points)
-        asked = [self.question(task) for task in tasks]
+        by_packets: dict[int, list[tuple[Point, str, int]]] = {}
+        for task in self.tasks(points):
+            by_packets.setdefault(self.packets_of(task[0]), []).append(task)
         silent = True if os.environ.get("TQDM_DISABLE") else None
-        with tqdm(total=len(tasks), desc=label, unit="point", disable=silent) as bar:
+        with tqdm(total=sum(map(len, by_packets.values())), desc=label, unit="point", disable=silent) as bar:
+            for packets, tasks in sorted(by_packets.items()):
+                self._answer(tasks, packets, executor, bar.update)
 
-            def keep(ended: Ended) -> None:
-                for k, found in ended:
-                    self.found[tasks[k]] = known(asked[k], found)
-                bar.update(len(ended))
+    def packets_of(self, point: Point) -> int:
+        """Return the packets that a simulation of a point counts."""
+        return max(1, round(point.share * self.packets))
 
-            answer_points(asked, keep, executor=executor, packets=self.packets)
+    @property
+    def warm_up(self) -> int:
+        """The packets before them, of every point."""
+        return math.ceil(WARM_UP * self.packets / BATCHES)
+
+    def _answer(
+        self, tasks: Sequence[tuple[Point, str, int]], packets: int, executor: Wanted, told: Callable[[int], object]
+    ) -> None:
+        asked = [self.question(task) for task in tasks]
+
+        def keep(ended: Ended) -> None:
+            for k, found in ended:
+                self.found[tasks[k]] = known(asked[k], found, self.may_fail)
+            told(len(ended))
+
+        answer_points(asked, keep, executor=executor, packets=packets, warm_up=self.warm_up)
 
     def at(self, point: Point, solver: str, seed: int) -> Prediction | None:
         """Return a prediction, computing it if it is missing; what was read for it counts as read."""
         task = (self.first(point), solver, seed if solver == "simulation" else 0)
         if task not in self.found:
             asked = self.question(task)
-            self.found[task] = known(asked, answer(asked, self.packets))
+            self.found[task] = known(asked, answer(asked, self.packets_of(point), self.warm_up), self.may_fail)
         found = self.found[task]
         if found is not None:
             self.workload(point.mix)
@@ -125,10 +150,10 @@ class Predictions:
         return found
 
 
-def known(asked: SweepPoint, found: Answer) -> Prediction | None:
-    """Return an answer, None where queueing refuses; raises NpexploreError for another refusal."""
+def known(asked: SweepPoint, found: Answer, may_fail: bool = False) -> Prediction | None:
+    """Return an answer, None where queueing refuses; raises NpexploreError for another refusal, unless it may fail."""
     if not isinstance(found, Refusal):
         return found
-    if asked.solver == "queueing":
+    if may_fail or asked.solver == "queueing":
         return None
     raise NpexploreError(found.reason)

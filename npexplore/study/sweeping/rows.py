@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from npexplore.designs import Design
 from npexplore.errors import InputError
-from npexplore.machine.workload import Workload
+from npexplore.machine.workload import Workload, offered_rate
 from npexplore.solve.batch import Answers
 from npexplore.study.sweeping.answers import Answer, Refusal, solved
 from npexplore.study.sweeping.grid import SweepPoint
@@ -31,13 +31,15 @@ ASKED = {
 ANSWERED = {
     "throughput_bps": REAL, "throughput_low_bps": REAL, "throughput_high_bps": REAL, "counted": TEXT,
     "rate_mpps": REAL, "bottleneck": TEXT, "latency_mean_ns": REAL, "latency_p50_ns": REAL, "latency_p95_ns": REAL,
-    "latency_p99_ns": REAL, "dropped": WHOLE, "refused": TEXT,
+    "latency_p99_ns": REAL, "latency_p999_ns": REAL, "latency_low_ns": REAL, "latency_high_ns": REAL,
+    "loss": REAL, "dropped": WHOLE, "refused": TEXT,
 }  # fmt: skip
 SCHEMA: dict[str, pa.DataType] = {**ASKED, **ANSWERED}
 UNITS = {
     "offered_mpps": "Mpps", "packets": "packets", "throughput_bps": "bit/s", "throughput_low_bps": "bit/s",
     "throughput_high_bps": "bit/s", "rate_mpps": "Mpps", "latency_mean_ns": "ns", "latency_p50_ns": "ns",
-    "latency_p95_ns": "ns", "latency_p99_ns": "ns", "dropped": "packets",
+    "latency_p95_ns": "ns", "latency_p99_ns": "ns", "latency_p999_ns": "ns",
+    "latency_low_ns": "ns", "latency_high_ns": "ns", "loss": "1", "dropped": "packets",
 }  # fmt: skip
 SHARE = "utilization_"
 # knobs whose own name is a column of every sweep already
@@ -81,11 +83,12 @@ def _asked(design: Design, shown: Sequence[str]) -> dict[str, Any]:
 
 def _offered(load: Workload) -> dict[str, Any]:
     """Return what packets come as columns."""
+    offered = offered_rate(load) if load.arrivals == "timestamps" else load.rate_pps
     return {
         "workload": load.name,
         "workload_key": load.key,
         "arrivals": load.arrivals,
-        "offered_mpps": None if load.rate_pps is None else load.rate_pps / 1e6,
+        "offered_mpps": None if offered is None else offered / 1e6,
     }
 
 
@@ -94,6 +97,7 @@ def answered(answer: Answer) -> dict[str, Any]:
     if isinstance(answer, Refusal):
         return {**dict.fromkeys(ANSWERED), "refused": answer.reason}
     low, high = answer.ci95.get("throughput_bps", (None, None))
+    early, late = answer.ci95.get("latency_s", (None, None))
     return {
         "throughput_bps": answer.throughput_bps,
         "throughput_low_bps": low,
@@ -102,6 +106,9 @@ def answered(answer: Answer) -> dict[str, Any]:
         "rate_mpps": answer.rate_pps / 1e6,
         "bottleneck": answer.bottleneck,
         **{f"latency_{name}_ns": None if s is None else s * 1e9 for name, s in answer.latency_s._asdict().items()},
+        "latency_low_ns": None if early is None else early * 1e9,
+        "latency_high_ns": None if late is None else late * 1e9,
+        "loss": answer.loss,
         "dropped": sum(answer.drops.values()) if answer.solver == "simulation" else None,
         "refused": None,
         **{SHARE + name: share.busy for name, share in answer.utilization.items()},
@@ -126,6 +133,7 @@ def _batch_rows(answers: Answers) -> pa.Table:
         "rate_mpps": answers.rate_pps * answers.batch.finished / 1e6,
         "bottleneck": names[answers.bottleneck],
         "latency_mean_ns": answers.latency_s * 1e9,
+        **({"loss": np.maximum(0.0, answers.about["loss"])} if "loss" in answers.about else {}),
     }
     columns = {
         name: pa.array(known[name], kind) if name in known else pa.nulls(len(answers), kind)

@@ -85,6 +85,11 @@ def _filled(table: pa.Table, known: Sequence[Row]) -> pa.Table:
     return table
 
 
+def _table(path: Path) -> pa.Table:
+    with path.open("rb") as file:  # pyarrow itself opens no name that is not UTF-8
+        return pq.ParquetFile(file).read()
+
+
 @contextmanager
 def _held(lock: Path, otherwise: str) -> Iterator[None]:
     """Hold a lock file that ends with the process; raises InputError if another holds it."""
@@ -110,7 +115,7 @@ def _held(lock: Path, otherwise: str) -> Iterator[None]:
 class Store:
     """Rows of sweeps in a Parquet file; `rows` is the table of those it holds.
 
-    Raises InputError if there is a store already and `resume` is not set, or if the file is no sweep's.
+    Raises InputError if there is a store with answers already and `resume` is not set, or if the file is no sweep's.
     """
 
     def __init__(self, path: str | Path, *, resume: bool = False) -> None:
@@ -121,8 +126,17 @@ class Store:
         if not self.path.parent.is_dir():
             raise InputError(f"{self.path}: folder {str(self.path.parent)!r} does not exist")
         self.rows = self._read()
+        if not resume and self._answers_nothing():
+            self.path.unlink(missing_ok=True)
+            shutil.rmtree(self.parts, ignore_errors=True)
+            self.rows = self._read()
         if not resume and (self.path.exists() or self.parts.exists()):
             raise InputError(f"{self.path}: there is a sweep already; resume it (--resume) or choose another file")
+
+    def _answers_nothing(self) -> bool:
+        """Whether every row is a refusal: a sweep that went wrong does not stand in the way of the next."""
+        rows = self.rows
+        return bool(rows.num_rows) and "refused" in rows.column_names and not rows["refused"].null_count
 
     @contextmanager
     def writing(self) -> Iterator[Store]:
@@ -180,7 +194,7 @@ class Store:
         tables = []
         if self.path.exists():
             try:
-                tables.append(pq.ParquetFile(self.path).read())
+                tables.append(_table(self.path))
             except (pa.ArrowException, OSError) as error:
                 raise InputError(f"{self.path}: not a Parquet file: {error}") from None
             missing = [name for name in KEY if name not in tables[0].column_names]
@@ -188,7 +202,7 @@ class Store:
                 raise InputError(f"{self.path}: not the table of a sweep: no column {missing[0]!r}")
         for part in sorted(self.parts.glob("*.parquet")):
             try:
-                tables.append(pq.ParquetFile(part).read())
+                tables.append(_table(part))
             except (pa.ArrowException, OSError) as error:
                 warnings.warn(f"{part}: left out, cannot be read: {error}", stacklevel=2)
         try:
@@ -201,7 +215,8 @@ class Store:
         """Write a file that exists whole or not at all."""
         draft = path.with_name(f"{path.name}.{os.getpid()}.draft")
         try:
-            pq.write_table(table, draft, compression="zstd")
+            with draft.open("wb") as file:
+                pq.write_table(table, file, compression="zstd")
             os.replace(draft, path)
         finally:
             draft.unlink(missing_ok=True)

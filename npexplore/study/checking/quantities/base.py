@@ -146,3 +146,10 @@ def busy(row: Row, prediction: Prediction) -> float:
 def throughput(prediction: Prediction) -> float:
     """Return bits a second, as the machine counts them."""
     return prediction.throughput_bps
+
+
+def latency(prediction: Prediction) -> float:
+    """Return the mean latency in seconds; raises MissingError where a solver has none."""
+    if prediction.latency_s.mean is None:
+        raise MissingError
+    return prediction.latency_s.mean

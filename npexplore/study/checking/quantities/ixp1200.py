@@ -6,7 +6,7 @@ value); the throughput and rate of the summary name none, and are not predicted.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from npexplore.golden.diffserv.experiments import Bench
 from npexplore.ledger import Row
 from npexplore.ledger.rules import rule
 from npexplore.machine.parameters import Value
-from npexplore.solve.prediction import Prediction
+from npexplore.solve.prediction import ClassOfPackets, Prediction
 from npexplore.study.checking.quantities.base import (
     Conditions,
     Get,
@@ -26,8 +26,8 @@ from npexplore.study.checking.quantities.base import (
     knobs_of,
     throughput,
 )
+from npexplore.study.loading.mlrsearch import Goal, Search
 from npexplore.study.papers.ixp1200 import diffserv
-from npexplore.study.sweeping.lossfree import bisect
 from npexplore.study.sweeping.points import Point
 
 TICKS, GOOD_FIT, LOADS = rule("ixp1200.ticks"), rule("ixp1200.good_fit"), rule("ixp1200.loads")
@@ -71,9 +71,16 @@ def resource_of(row: Row) -> str:
 
 
 def active(name: str, prediction: Prediction, made: Design) -> float:
-    """Return the active share of a resource: of SRAM the words moved over those that would fit."""
-    share = prediction.utilization[name].busy
-    return share * float(made.parameters.sram_efficiency) if name == "sram" else share
+    """Return the active share of a resource: of SRAM the words moved over those that would fit.
+
+    SDRAM is active while a bank is (command, words, precharge; at low loads never two of them), or is refreshed.
+    """
+    p, share = made.parameters, prediction.utilization[name].busy
+    if name == "sdram":
+        p.assume("active_banks")
+        bank = prediction.utilization["sdram.bank"]
+        return float(p.sdram_banks * (bank.busy - bank.blocked) + p.sdram_refresh_ns / p.sdram_refresh_every_ns)
+    return share * float(p.sram_efficiency) if name == "sram" else share
 
 
 def busy(row: Row, prediction: Prediction) -> float:
@@ -147,10 +154,16 @@ def unloaded(row: Row) -> list[Point]:
 
 
 def loss_free(row: Row, get: Get) -> float:
-    """Return the highest throughput without a drop."""
+    """Return the highest throughput without a drop; bounds and queueing lose nothing while arrivals bind."""
     point, (least, most) = unloaded(row)[0], map(float, LOADS.value.split(".."))
-    found = bisect(lambda load: get(point.with_(load=load)), least, most, LOAD_TOLERANCE.value)
-    return found.answer.throughput_bps
+
+    def lost(load: float, _length: int, _numbers: range) -> list[float]:
+        found = get(point.with_(load=load))
+        return [found.loss or 0.0 if found.solver == "simulation" else float(found.bottleneck != "arrivals")]
+
+    goal = Goal(width=LOAD_TOLERANCE.value, initial=None)
+    load = Search(lost, least, most).run(goal, confidence=False).load
+    return get(point.with_(load=load)).throughput_bps
 
 
 def _bench(row: Row) -> Bench:
@@ -170,9 +183,34 @@ def offered_load(row: Row) -> float:
     return diffserv.alike_until(made, float(design(row.design).parameters.alike_latency))
 
 
-def expedited(row: Row) -> float:
+def shared(plain: Callable[[Bench], float], timed: Callable[[Mapping[str, ClassOfPackets]], float]) -> Quantity:
+    """Return a quantity of four classes at full load: of the machine, and without contention of the functional router.
+
+    plain: from the links and queues alone; timed: from the classes EF, AF1, AF2, AF3 of a simulation.
+    """
+
+    def points(row: Row) -> list[Point]:
+        traffic, receivers, engines, rules = diffserv.SHARED.value
+        knobs = {"traffic": traffic, "receivers": receivers, "receiver_engines": engines, "rules": rules}
+        return [Point.of(row.design, None, knobs)]
+
+    def value(row: Row, get: Get) -> float:
+        found = get(points(row)[0])
+        return timed(found.classes) if found.classes else plain(_bench(row))
+
+    return Quantity(points, value)
+
+
+def expedited(made: Bench) -> float:
     """Return what expedited forwarding sends at full load."""
-    return float(diffserv.at_load(_bench(row), 1.0).loc["EF", "sent_pps"])
+    return float(diffserv.at_load(made, 1.0).loc["EF", "sent_pps"])
+
+
+def _assured(classes: Mapping[str, ClassOfPackets], number: Callable[[ClassOfPackets], float | None]) -> float:
+    found = [number(one) for one in list(classes.values())[1:]]
+    if not all(found):
+        raise MissingError
+    return diffserv.ratio_of([float(one or 0.0) for one in found])
 
 
 _ratio = CONDITIONS.ratio(throughput)
@@ -186,9 +224,15 @@ QUANTITIES: Mapping[str, Quantity] = {
     "throughput against rules": Quantity(over_rules, has_shape),
     "loss-free throughput": Quantity(unloaded, loss_free),
     "offered load": exact(offered_load),
-    "latency ratio": exact(lambda row: diffserv.neighbours(_bench(row), "delay_mean_ns")),
+    "latency ratio": shared(
+        lambda made: diffserv.neighbours(made, "delay_mean_ns"),
+        lambda classes: _assured(classes, lambda one: one.latency_s.mean),
+    ),
     "rate of a flow": exact(flow_rate),
     # rows of their own, whose quantity others have too
-    "ixp1200.fig7.ef.plateau": exact(expedited),
-    "ixp1200.fig7.af_share_ratio": exact(lambda row: diffserv.neighbours(_bench(row), "sent_pps")),
+    "ixp1200.fig7.ef.plateau": shared(expedited, lambda classes: classes["0"].rate_pps),
+    "ixp1200.fig7.af_share_ratio": shared(
+        lambda made: diffserv.neighbours(made, "sent_pps"),
+        lambda classes: _assured(classes, lambda one: one.rate_pps),
+    ),
 }

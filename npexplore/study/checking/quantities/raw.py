@@ -1,12 +1,13 @@
 """The RAW router's published quantities: rates by version and length, steps from version to version, latencies.
 
 Latency is what the simulation of a lone packet gives. The paper's own sum (Sec. 5.1) of what the null router takes and
-of the stages stands beside it in study/papers/tiled.py; it restates printed rows.
+of the stages stands beside it in study/papers/raw/performance.py; it restates printed rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from npexplore.designs import design
 from npexplore.designs.raw.traffic import lookup_cycles
@@ -18,8 +19,8 @@ from npexplore.study.checking.quantities.base import Get, Quantity, exact, knobs
 from npexplore.study.sweeping.points import Point
 
 VERSIONS, USUAL_VERSION, TRACE_PREFIX = (rule(f"raw.{n}") for n in ("versions", "usual_version", "trace_prefix"))
-LONG, SHORT = rule("raw.usual_bytes"), rule("raw.short_bytes")
-LIGHT, MISPRINT = rule("raw.light_gbps"), rule("raw.misprint")
+LONG, LONG_SHARE, SHORT = rule("raw.usual_bytes"), rule("raw.long_share"), rule("raw.short_bytes")
+LIGHT, LIGHT_SHARE, MISPRINT = rule("raw.light_gbps"), rule("raw.light_share"), rule("raw.misprint")
 TRACE = "raw_trace"
 
 
@@ -31,9 +32,10 @@ def numbers() -> Parameters:
 def at(version: str, load: int | str | None = None, **knobs: str | float) -> Point:
     """Return the point of a version: packets of one length (bytes; None: long ones), or the trace's short routes."""
     load = LONG.value if load is None else load
+    share = LONG_SHARE.value if load == LONG.value else 1.0
     if load == "trace":
         return Point.of("raw", TRACE, {"version": version, "prefix": TRACE_PREFIX.value, **knobs})
-    return Point.of("raw", f"{load} bytes", {"version": version, **knobs})
+    return Point.of("raw", f"{load} bytes", {"version": version, **knobs}, share)
 
 
 def point_of(row: Row) -> Point:
@@ -53,7 +55,10 @@ def baseline_of(row: Row) -> Point:
     }
     known, point = numbers().file.parameter, point_of(row)
     return Point.of(
-        point.design, point.mix, {**dict(point.knobs), **{k: known[k].check(k, v) for k, v in changed.items()}}
+        point.design,
+        point.mix,
+        {**dict(point.knobs), **{k: known[k].check(k, v) for k, v in changed.items()}},
+        point.share,
     )
 
 
@@ -118,7 +123,8 @@ def _trace_against_short(row: Row, get: Get) -> dict[str, float]:
 
 
 def _alone(row: Row, size: int) -> Point:
-    return at(str(row.conditions.get("version") or USUAL_VERSION.value), size, offered_gbps=LIGHT.value)
+    point = at(str(row.conditions.get("version") or USUAL_VERSION.value), size, offered_gbps=LIGHT.value)
+    return replace(point, share=LIGHT_SHARE.value)
 
 
 def _cycles(row: Row, get: Get, size: int) -> float:

@@ -7,8 +7,8 @@
                 a count of runs for each 64 bits                    (Degermark, Brodnik, Carlsson, Pink, SIGCOMM 1997)
 
 Nothing here is held against the paper. An update of counters then takes 3 / b reads, a lookup one read less; that is
-what `budget` counts and what the knobs `counter_flush`, `first_level` and `cache_hits` of the machine simulate. What
-share a cache answers hangs on the traffic, which is why the paper has none: half is an example.
+what `budget` counts and what the knobs `counter_flush`, `first_level` and `cache_entries` of the machine simulate. What
+share a cache answers hangs on the traffic, whose addresses run through it: here each of 64 routes is as likely.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from npexplore.designs.gorilla.design import reads_per_s
+from npexplore.designs.gorilla.traffic import cached_share
 from npexplore.errors import InputError, one_of
 from npexplore.golden.flow_counters import COUNTER_BITS, COUNTERS
 from npexplore.golden.lookup import Trie20_4_8
@@ -35,7 +36,7 @@ WORD_BITS, GROUP = 18, 64
 FLOWS = 1 << 20
 CHOICES: Mapping[str, Mapping[str, Value]] = {
     "as built": {}, "low-order counters": {"counter_flush": 16}, "compressed first level": {"first_level": "chip"},
-    "both": {"counter_flush": 16, "first_level": "chip"}, "a cache for half of all": {"cache_hits": 0.5},
+    "both": {"counter_flush": 16, "first_level": "chip"}, "caches of half the routes": {"cache_entries": 32},
 }  # fmt: skip
 
 
@@ -125,7 +126,9 @@ def reads_of(p: Parameters, proto: str, op: str) -> float:
     lookups = 0 if not levels else 2 if op == "lufc" else 1
     each = levels - (1 if levels and p.first_level == "chip" else 0)
     counting = COUNTERS / float(p.counter_flush) if op == "lufc" else 0.0
-    return lookups * each * (1 - float(p.cache_hits)) + counting
+    counted = "on" if op == "lufc" else "off"
+    missed = 1 - cached_share(p.with_(proto=proto, flow_counting=counted)) if lookups else 1.0
+    return lookups * each * missed + counting
 
 
 def budget(

@@ -38,7 +38,7 @@ def simulated(design: Design, points: Sequence[Mapping[str, Value]], seed: int =
     """Return the answers at some points (knobs to set), in their order."""
 
     def one(knobs: Mapping[str, Value]) -> Prediction:
-        return design.with_(**knobs).simulate(seed=seed)
+        return design.with_(**knobs).simulate(seed=seed, breakdown=False)
 
     with ThreadPoolExecutor(usable_cores()) as pool:
         return list(pool.map(one, points))

@@ -1,6 +1,7 @@
 """Functional tests of DiffServ at the IXP1200's ports: shares, latencies, limits (Figs. 7 to 9 of its paper).
 
-Policers, quanta and queues decide; receivers are unlimited, or as fast as the machine's simulation says (`coupled`).
+Policers, quanta and queues decide. Receivers are unlimited (`bench`), or the machine itself runs with its threads and
+memories (`timed`); with 500 flows receivers are as fast as its simulation says (`coupled`).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from npexplore.designs import Design
 from npexplore.golden.diffserv import CLASSES, Receiver
 from npexplore.golden.diffserv.experiments import Bench, load_sweep, rates_of_flows
 from npexplore.ledger import facts
+from npexplore.ledger.rules import rule
 from npexplore.reads import remembered
 
 if TYPE_CHECKING:
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
 FLOWS = ("EF", "AF1", "AF2", "AF3")  # one each from four ports to one
 ONSET_STEP = 1 / 400
+SHARED = rule("ixp1200.shared")
 
 
 def bench(design: Design) -> Bench:
@@ -40,6 +43,37 @@ def coupled(design: Design, receivers: int, rules: int, seed: int = 1) -> Bench:
     rate = made.simulate(seed=seed).rate_pps / receivers
     room = made.parameters.mac_buffer_bytes // made.parameters.packet_bytes
     return replace(bench(design), receiver=Receiver(round(1e9 / rate), int(room)))
+
+
+def machine(design: Design, load: float = 1.0) -> Design:
+    """Return the machine with four flows of a class each, from four ports to one."""
+    traffic, receivers, engines, rules = SHARED.value
+    return design.with_(traffic=traffic, receivers=receivers, receiver_engines=engines, rules=rules, load=load)
+
+
+def timed(design: Design, loads: Sequence[float], seed: int = 1) -> pd.DataFrame:
+    """Return Figs. 7 and 8 by the machine itself: columns load, class, sent_pps, delay_mean_ns (None: nothing sent).
+
+    And by load: policed, queue_full, buffer_full (packets lost in the window).
+    """
+    import pandas as pd
+
+    rows = []
+    for load in loads:
+        found = machine(design, load).simulate(seed=seed)
+        lost = {"policed": found.drops["policer"], "queue_full": found.drops["out_fe"],
+                "buffer_full": sum(n for name, n in found.drops.items() if name.startswith("mac"))}  # fmt: skip
+        for name, one in zip(FLOWS, found.classes.values(), strict=True):
+            mean = one.latency_s.mean
+            delay = None if mean is None else mean * 1e9
+            rows.append({"load": load, "class": name, "sent_pps": one.rate_pps, "delay_mean_ns": delay, **lost})
+    return pd.DataFrame(rows)
+
+
+def ratio_of(found: Sequence[float]) -> float:
+    """Return the mean ratio between neighbours, the larger over the smaller."""
+    pairs = np.stack([np.asarray(found[:-1], float), np.asarray(found[1:], float)])
+    return float(np.mean(pairs.max(axis=0) / pairs.min(axis=0)))
 
 
 def limit_of(key: str) -> float:
@@ -87,9 +121,7 @@ def alike_until(made: Bench, alike: float) -> float:
 
 def neighbours(made: Bench, column: str, load: float = 1.0) -> float:
     """Return the ratio of `column` between neighbouring classes of assured forwarding, the larger over the smaller."""
-    found = at_load(made, load).loc[["AF1", "AF2", "AF3"], column].to_numpy(float)
-    pairs = np.stack([found[:-1], found[1:]])
-    return float(np.mean(pairs.max(axis=0) / pairs.min(axis=0)))
+    return ratio_of(at_load(made, load).loc[["AF1", "AF2", "AF3"], column].to_list())
 
 
 def over_queues(design: Design, packets: Sequence[int]) -> pd.DataFrame:

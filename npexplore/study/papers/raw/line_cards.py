@@ -22,7 +22,7 @@ import numpy.typing as npt
 from npexplore._kernels import engine
 from npexplore.designs import Design
 from npexplore.designs.raw.files import NUMBER, Discard, Trace
-from npexplore.designs.raw.traffic import LOOKUP, OUTPUT, PIPELINE, lookup_cycles, table_misses
+from npexplore.designs.raw.traffic import MISSES, OUTPUT, PIPELINE, table_misses
 from npexplore.engine.model import build
 from npexplore.engine.run import FOREVER
 from npexplore.engine.state import State
@@ -160,14 +160,14 @@ def play(made: Design, capture: str | Path, folder: str | Path, seed: int = 1) -
     n, (prefix, card) = len(given.packets), given.routes
     table = Dir24_8.from_columns(prefix, np.full(len(prefix), 24), card)
     reason, output, changed = tiles(given, table)
+    made = made.with_(prefix="short")
     p = made.parameters
     misses = table_misses(table, _words(given.packets, 16), given.card, p.cache_lines)
-    hit, miss = (lookup_cycles(p, "short", kept) for kept in ("hit", "miss"))
     load = Workload(
         Path(capture).stem,
         {
             "packet_bytes": given.packets.length, PIPELINE: given.card, OUTPUT: np.where(output < 0, CARDS, output),
-            LOOKUP: np.where(misses > 0, miss, hit), NUMBER: np.arange(n, dtype=np.int64),
+            MISSES: misses, NUMBER: np.arange(n, dtype=np.int64),
         },
         arrivals="timestamps", t_ns=np.zeros(n, dtype=np.int64), ordered=True,
     )  # fmt: skip

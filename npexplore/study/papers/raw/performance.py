@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import suppress
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from npexplore.designs import Design, design
 from npexplore.designs.raw.chip import Chip
 from npexplore.designs.raw.design import version_of
-from npexplore.designs.raw.traffic import LOOKUP, PIPELINE, lookup_cycles, published
-from npexplore.errors import RefusedError
+from npexplore.designs.raw.traffic import MISSES, PIPELINE, published
+from npexplore.errors import SimulationError
 from npexplore.ledger import Ledger
 from npexplore.machine.resources import Mesh, StaticStreams
 from npexplore.machine.workload import Workload, workload
@@ -85,13 +84,89 @@ def busiest_links(versions: Sequence[str], packet_bytes: int, packets: int = 100
     rows = []
     for version in versions:
         made = design("raw").with_(version=version)
-        answer = made.simulate(workload(packet_bytes=packet_bytes), packets=packets)
+        answer = made.simulate(workload(packet_bytes=packet_bytes), packets=packets, breakdown=False)
         for name, links in networks(made, answer).items():
             a, b, load = max(
                 ((a, b, x) for a, b, x in links if a is not None and b is not None), key=lambda item: item[2]
             )
             rows.append((NAMES[version], name, f"{a} to {b}", load, answer.throughput_bps / 1e9))
     return pd.DataFrame(rows, columns=["version", "network", "busiest link", "load", "throughput, Gb/s"])
+
+
+def crossings(answers: Mapping[str, Prediction]) -> pd.DataFrame:
+    """Return the switches that several streams pass, by version: how long words move there, and how long it is held."""
+    import pandas as pd
+
+    rows = [
+        (NAMES[version], f"static network {server[6]}", int(server.partition("cross")[2]),
+         100 * (seen.busy - seen.blocked), 100 * seen.busy)
+        for version, answer in answers.items()
+        for server, seen in answer.utilization.items() if ".cross" in server
+    ]  # fmt: skip
+    return pd.DataFrame(rows, columns=["version", "network", "tile", "words move, %", "held, %"])
+
+
+def crossed(packets: int = 1000) -> pd.DataFrame:
+    """Return Version III as it is, and with two payload streams that cross: first come, and in turns (Sec. 4)."""
+    import pandas as pd
+
+    rows = []
+    for load, prefix in ((workload(packet_bytes=1500), "long"), (workload(mix="raw_trace"), "short")):
+        for layout in ("own", "crossed", "crossed_in_turns"):
+            told: tuple[float, str] = (0.0, "")
+            try:
+                answer = design("raw").with_(layout=layout, prefix=prefix).simulate(load, packets=packets)
+                told = answer.throughput_bps / 1e9, answer.bottleneck
+            except SimulationError as error:
+                told = 0.0, str(error).partition(":")[0]
+            rows.append((load.name, layout.replace("_", " "), *told))
+    return pd.DataFrame(rows, columns=["packets", "layout", "Gb/s", "busiest, or how it ends"])
+
+
+def memory_steps(packets: int = 2000, done: Predictions | None = None) -> pd.DataFrame:
+    """Return from Version II to III at 1500 bytes with one change at a time, by readings of the DRAM core.
+
+    done: what a check has simulated already.
+    """
+    import pandas as pd
+
+    steps: dict[str, dict[str, str]] = {
+        "II": {"version": "v2"}, "III, writing lines": {"version": "v3", "write": "line"}, "III": {"version": "v3"},
+    }  # fmt: skip
+    cores: dict[str, dict[str, Any]] = {
+        "one core, four banks": {}, "one core, no banks": {"dram_banks": 1},
+        "one reads, one writes": {"dram_core": "apart"},
+        "one core, lines written one at a time": {"line_writes": "answered"},
+    }  # fmt: skip
+    rows = []
+    for name, core in cores.items():
+        rate = [
+            saturated(load=1500, packets=packets, done=done, **step, **core).throughput_bps / 1e9
+            for step in steps.values()
+        ]
+        gains = [100 * (rate[k] / rate[k - 1] - 1) for k in (1, 2)]
+        rows.append((name, *rate, *gains))
+    columns = ["DRAM", *(f"{step}, Gb/s" for step in steps), "gain of the window, %", "gain of streams, %"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def traces(versions: Sequence[str], packets: int = 2000, done: Predictions | None = None) -> pd.DataFrame:
+    """Return Gb/s of each version for packets with a mean of 128 bytes: two shapes, routes of one and of two reads.
+
+    done: what a check has simulated already.
+    """
+    import pandas as pd
+
+    shapes: dict[str, tuple[int | str, float]] = {
+        "short packets, long tail": ("trace", workload(mix="raw_trace").mean_packet_bytes),
+        "all of 128 bytes": (128, 128.0),
+    }
+    rows = []
+    for shape, (load, mean_bytes) in shapes.items():
+        for prefix in ("short", "long"):
+            rates = [saturated(v, load, packets, done, prefix=prefix).rate_pps * 8e-9 * mean_bytes for v in versions]
+            rows.append((shape, "24 bits" if prefix == "short" else "longer", *rates))
+    return pd.DataFrame(rows, columns=["lengths", "routes", *(NAMES[v] for v in versions)])
 
 
 def scaling(
@@ -109,7 +184,7 @@ def scaling(
         first: float | None = None
         for version in versions:
             made = design("raw").with_(version=version, tiles=tiles)
-            answer = saturated(version, packet_bytes, packets, done, tiles)
+            answer = saturated(version, packet_bytes, packets, done, tiles=tiles)
             first = first or answer.rate_pps
             ports = len(version_of(made.parameters)[1].ports)
             loads = {
@@ -124,11 +199,13 @@ def scaling(
     return pd.DataFrame(rows)
 
 
-def random_sets(versions: Sequence[str], packet_bytes: int, sets: int = 4, packets: int = 2000) -> pd.DataFrame:
+def random_sets(
+    versions: Sequence[str], packet_bytes: int, sets: int = 4, packets: int = 2000, done: Predictions | None = None
+) -> pd.DataFrame:
     """Return rates with the study's random traffic: mean and spread over sets of 4,000 packets, beside even traffic.
 
     busiest card: the share of packets that come by it; with 128 addresses behind random cards it is above a quarter.
-    hit: share of lookups that the golden table's reads find in the tile's cache.
+    hit: share of lookups that the golden table's reads find in the tile's cache. done: what a check has simulated.
     """
     import pandas as pd
 
@@ -138,12 +215,11 @@ def random_sets(versions: Sequence[str], packet_bytes: int, sets: int = 4, packe
         found, card, hits = [], [], []
         for seed in range(1, sets + 1):
             load = published(made.parameters, seed, packet_bytes)
-            answer = made.simulate(load, seed, packets=packets)
+            answer = made.simulate(load, seed, packets=packets, breakdown=False)
             found.append(answer.rate_pps / 1e6)
             card.append(np.bincount(load.columns[PIPELINE]).max() / len(load.packet_bytes))
-            hits.append(np.mean(load.columns[LOOKUP] == lookup_cycles(made.parameters, "long", "hit")))
-        even = [made.with_(cache=cache).simulate(workload(packet_bytes=packet_bytes), packets=packets).rate_pps / 1e6
-                for cache in ("hit", "miss")]  # fmt: skip
+            hits.append(np.mean(load.columns[MISSES] == 0))
+        even = [saturated(version, packet_bytes, packets, done, cache=c).rate_pps / 1e6 for c in ("hit", "miss")]
         rows.append({
             "version": NAMES[version], "bytes": packet_bytes, "mean, Mpps": np.mean(found), "least": min(found),
             "most": max(found), "busiest card, %": 100 * np.mean(card), "hits, %": 100 * np.mean(hits),
@@ -153,21 +229,24 @@ def random_sets(versions: Sequence[str], packet_bytes: int, sets: int = 4, packe
 
 
 def saturated(
-    version: str, packet_bytes: int, packets: int = 2000, done: Predictions | None = None, tiles: str = "4x4"
+    version: str, load: int | str, packets: int = 2000, done: Predictions | None = None, **knobs: str | float
 ) -> Prediction:
-    """Return a version's answer to endless packets of one length: a longer run that a check has done, else its own."""
+    """Return a version's answer to endless packets: a longer run that a check has done, else its own.
+
+    load: the length of all packets in bytes, or "trace".
+    """
+    point = at(version, load, **knobs)
     if done is not None and done.packets >= packets:
-        found = done.found.get((done.first(at(version, packet_bytes, tiles=tiles)), "simulation", done.seeds[0]))
+        found = done.found.get((done.first(point), "simulation", done.seeds[0]))
         if found is not None:
             return found
-    made = design("raw").with_(version=version, tiles=tiles)
-    return made.simulate(workload(packet_bytes=packet_bytes), packets=packets)
+    return design("raw").with_(**dict(point.knobs)).simulate(workload(mix=point.mix), packets=packets)
 
 
 def by_solver(
     versions: Sequence[str], packet_bytes: int, packets: int = 2000, done: Predictions | None = None
 ) -> pd.DataFrame:
-    """Return throughput by bounds, closed request loops (where packets wait in memory), simulation, and what binds.
+    """Return throughput by bounds, queueing, simulation, and what binds.
 
     done: what a check has simulated already.
     """
@@ -176,12 +255,10 @@ def by_solver(
     rows = []
     for version in versions:
         made, load = design("raw").with_(version=version), workload(packet_bytes=packet_bytes)
-        roof, seen, loops = made.bounds(load), saturated(version, packet_bytes, packets, done), float("nan")
-        with suppress(RefusedError):
-            loops = made.queueing(load).throughput_bps
-        rates = (rate / 1e9 for rate in (roof.throughput_bps, loops, seen.throughput_bps))
+        roof, queued, seen = made.bounds(load), made.queueing(load), saturated(version, packet_bytes, packets, done)
+        rates = (one.throughput_bps / 1e9 for one in (roof, queued, seen))
         rows.append((NAMES[version], *rates, roof.bottleneck, seen.bottleneck))
-    columns = ["version", "bound, Gb/s", "request loops, Gb/s", "simulated, Gb/s", "bound by", "simulated: busiest"]
+    columns = ["version", "bound, Gb/s", "queueing, Gb/s", "simulated, Gb/s", "bound by", "simulated: busiest"]
     return pd.DataFrame(rows, columns=columns)
 
 
@@ -189,6 +266,7 @@ def readings(versions: Sequence[str], packet_bytes: int, packets: int = 640) -> 
     """Return the rate of each version (Mpps) as it is and with each named alternative of the machine file.
 
     An alternative that changes nothing a version reads is not simulated again: it has the rate of the version as it is.
+    nan: everything stands still.
     """
     import pandas as pd
 
@@ -204,7 +282,10 @@ def readings(versions: Sequence[str], packet_bytes: int, packets: int = 640) -> 
                 one.parameters[name] != value for name, value in alternative.set.items() if name in hangs_on[version]
             ):
                 other = one.with_(**alternative.set)
-                rates[version] = other.simulate(load, packets=packets).rate_pps / 1e6
+                try:
+                    rates[version] = other.simulate(load, packets=packets).rate_pps / 1e6
+                except SimulationError:
+                    rates[version] = float("nan")
         rows.append((alternative.name, packet_bytes, *rates.values()))
     return pd.DataFrame(rows, columns=["reading", "bytes", *(NAMES[version] for version in versions)])
 

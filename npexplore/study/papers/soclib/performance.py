@@ -1,24 +1,28 @@
 """Throughput of the SoCLIB architectures against processors: ensembles, the lock as a chain, what moves the peak.
 
-    sleepers: a birth-death chain, births (n - j) / Z, deaths 1 / (S + c (j - 1))     (j tasks at the lock, n in all)
+    sleepers: a birth-death chain, births (n - j) / Z, deaths 1 / S(j)     (j tasks at the lock, n in all)
+    an access takes R: (j - 1) / (R + gap) + 1 / (R + way) = 1 / g, or g where the RAM has time for all
 
-Z are the cycles between two sections, S a section, c what each sleeper adds to a hand-over. Where births exceed deaths
-for many sleepers and not for few, two states last long: which of them a finite window sees depends on the start.
+Z are the cycles between two sections, S(j) a section and a hand-over while j - 1 processors read the RAM, each `gap`
+after its last read; g is an access. Where births exceed deaths for many sleepers and not for few, two states last long:
+which of them a finite window sees depends on the start.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from npexplore.designs import Design
+from npexplore.designs.prepared import prepared
 from npexplore.designs.soclib.design import bits_per_cycle, conflict_cycles, words_read
-from npexplore.designs.soclib.unit import alone_cycles, element_cycles, section_cycles
+from npexplore.designs.soclib.unit import alone_cycles, element_cycles, section_cycles, way_cycles
+from npexplore.designs.soclib.ways import mean_share
 from npexplore.errors import InputError, RefusedError, one_of
 from npexplore.golden.elements import Graph
 from npexplore.machine.parameters import Parameters, Value
@@ -35,6 +39,31 @@ ARCHITECTURES: Mapping[str, Mapping[str, Value]] = {
     "distributed, spin": {"memory": "distributed", "lock": "spin"},
 }
 STARTS = ("simultaneous", "staggered")
+_told: dict[Hashable, tuple[object, Told]] = {}  # with the file of the parameters, so that no other one has its number
+
+
+class Told(NamedTuple):
+    """What figures are drawn of: words read at egress, bit/cycle, conflict cycles, mean latency in cycles."""
+
+    words: float
+    throughput: float
+    conflict_cycles: float | None
+    latency_cycles: float | None
+
+
+def run_of(at: Design, seed: int) -> Told:
+    """Return what a run told; each design point is run once, for all figures, and once for all seeds that run alike."""
+    p = at.parameters
+    point = (id(p.file), tuple(p.changed().items()), seed if prepared(at, None).model().random else None)
+    if point not in _told:
+        answer = at.simulate(seed=seed, breakdown=False)
+        mean = answer.latency_s.mean
+        latency = None if mean is None else mean * p.clock_mhz * 1e6
+        _told[point] = (
+            p.file,
+            Told(words_read(p, answer), bits_per_cycle(p, answer), conflict_cycles(p, answer), latency),
+        )
+    return _told[point][1]
 
 
 def ensemble(
@@ -52,14 +81,7 @@ def ensemble(
     def runs(point: tuple[str, str, int]) -> list[tuple[object, ...]]:
         name, start, n = point
         at = design.with_(**architectures[name], start=start, processors=n)
-        p = at.parameters
-        rows: list[tuple[object, ...]] = []
-        for seed in seeds:
-            answer = at.simulate(seed=seed)
-            latency = None if answer.latency_s.mean is None else answer.latency_s.mean * p.clock_mhz * 1e6
-            told = words_read(p, answer), bits_per_cycle(p, answer), conflict_cycles(p, answer), latency
-            rows.append((*point, seed, *told))
-        return rows
+        return [(*point, seed, *run_of(at, seed)) for seed in seeds]
 
     with ThreadPoolExecutor(usable_cores()) as pool:
         rows = [row for found in pool.map(runs, asked) for row in found]
@@ -132,6 +154,17 @@ def what_moves(
     return highest(ensemble(design, processors, changes, starts=("simultaneous",), seeds=seeds))
 
 
+def access_cycles(p: Parameters, sleepers: Floats) -> Floats:
+    """Return the cycles of the holder's access at the RAM of global variables, beside processors in the scheduler."""
+    way, service = float(way_cycles(p)), float(p.global_cycles)
+    low, high = np.full_like(sleepers, service), service * (sleepers + 1)
+    for _ in range(50):
+        middle = (low + high) / 2
+        full = sleepers / (middle + way + p.scheduler_cycles) + 1 / (middle + way) > 1 / service
+        low, high = np.where(full, middle, low), np.where(full, high, middle)
+    return high
+
+
 @dataclass(frozen=True)
 class LockChain:
     """The mutex as a birth-death chain over the tasks at it; rates are per cycle."""
@@ -144,9 +177,11 @@ class LockChain:
     def of(p: Parameters) -> LockChain:
         """Return the chain of a design's parameters (a segment each, mutex); two sections a packet."""
         n, section = int(p.processors), float(section_cycles(p))
-        between = (alone_cycles(p) - 2 * section) / 2
-        j = np.arange(n, dtype=np.float64)
-        deaths = 1.0 / (section + p.wake_cycles * (j > 0) + p.waiter_cycles * j)
+        between = (alone_cycles(p, mean_share(p)) - 2 * section) / 2
+        j = np.arange(n, dtype=np.float64)  # sleepers
+        access = access_cycles(p, j)
+        loading = p.switch_accesses * (access + way_cycles(p)) * (j > 0)
+        deaths = 1.0 / (section + p.global_accesses * (access - p.global_cycles) + loading)
         return LockChain((n - j) / between, deaths, 8.0 * float(p.packet_bytes))
 
     def throughput(self, share: Floats) -> float:

@@ -1,10 +1,12 @@
 """Sets of parameters of the SoCLIB unit that meet its calibration rows, and what each of them predicts.
 
     compute  = cycles of a packet that the words of one processor leave, less all that is assumed
-    accesses, cycles a sleeper, section: halved until throughput is highest with 8, with 27, with 45 (spin) processors
+    accesses to the packet memory, to load a context, section: halved until throughput is highest with 8, with 27, with
+    45 (spin) processors
 
 What the paper does not print is drawn at random (`RANGES`); a draw is kept if the peaks are met within one processor.
-Only calibration rows are read. `blind` sets leave the spin lock's row out: what they say of it is predicted.
+Only calibration rows are read. `blind` sets leave the spin lock's row out: what they say of it is predicted. `free`
+ones leave all peaks out and draw what would be fitted to them (`UNFITTED`): where peaks may be by the text alone.
 """
 
 from __future__ import annotations
@@ -17,13 +19,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from npexplore.designs import Design, design
-from npexplore.designs.soclib.design import bits_per_cycle, conflict_cycles
 from npexplore.designs.soclib.unit import alone_cycles, packet_words
+from npexplore.designs.soclib.ways import mean_share
 from npexplore.ledger import Facts, facts
 from npexplore.machine.parameters import Value
 from npexplore.study.checking import sets as sets_
+from npexplore.study.checking.quantities.soclib import knee
+from npexplore.study.checking.quantities.soclib import peak as peak_of
 from npexplore.study.checking.sets import ParameterSet
-from npexplore.study.papers.soclib.performance import ARCHITECTURES
+from npexplore.study.papers.soclib.performance import ARCHITECTURES, run_of
 from npexplore.study.sweeping.answers import usable_cores
 
 if TYPE_CHECKING:
@@ -38,17 +42,21 @@ RANGES: Mapping[str, Sequence[Value]] = {
     "global_cycles": (1, 2, 3),
     "global_accesses": range(10, 61, 5),
     "section_accesses": range(0, 21, 5),
+    "scheduler_cycles": range(0, 31, 2),
     "gap_cycles": range(10, 61, 5),
-    "wake_cycles": (0, 50, 100, 200),
+    "code_misses": (0, 48, 96),
+    "from_switch": (0.25, 0.5, 0.75),
     "bursts": (12, 24, 48),
-    "jitter": (0.03, 0.06, 0.12, 0.2),
     "start": ("simultaneous", "staggered"),
 }
 SECTIONS = range(401)  # cycles of work under the lock: drawn where the spin lock's row is left out
+UNFITTED: Mapping[str, Sequence[Value]] = {
+    "section_cycles": range(401), "switch_accesses": range(101), "memory_accesses": range(1500, 6001, 100),
+}  # fmt: skip
 AROUND = range(-4, 5)  # processors about a printed peak at which throughput is looked at
 SLACK = 1  # processors by which a peak may be missed
-BEYOND = (28, 29, 30, 32, 34, 36, 40)  # processors with which a fall behind 27 is looked for
-STEEP = 0.9  # of proportional growth: less is behind the peak of a spin lock
+FEW = range(3, 15)  # processors about the peak of one bank
+STEEP = 0.9  # of proportional growth: less is behind a peak of a segment for each processor
 
 
 HEAD = """# Sets of parameters that the calibration rows of the SoCLIB multiprocessor admit, found by
@@ -60,6 +68,11 @@ ABOUT = "what the paper does not print drawn at random, the rest fitted to the w
 def is_blind(one: ParameterSet) -> bool:
     """Say whether the peak of spin locks is predicted."""
     return ROWS["distributed, spin"] not in one.fitted_to
+
+
+def is_free(one: ParameterSet) -> bool:
+    """Say whether all peaks are predicted."""
+    return list(one.fitted_to) == [WORDS]
 
 
 def load_sets() -> list[ParameterSet]:
@@ -78,7 +91,7 @@ def written(found: Sequence[ParameterSet]) -> str:
 def throughput(at: Design, architecture: str, processors: int, seeds: Sequence[int]) -> float:
     """Return the mean bits per cycle over seeds."""
     made = at.with_(**ARCHITECTURES[architecture], processors=processors)
-    return fmean(bits_per_cycle(made.parameters, made.simulate(seed=seed)) for seed in seeds)
+    return fmean(run_of(made, seed).throughput for seed in seeds)
 
 
 def peak(at: Design, architecture: str, printed: int, seeds: Sequence[int]) -> int:
@@ -93,8 +106,8 @@ def with_words(at: Design, known: Facts) -> Design | None:
     point = known[WORDS].point
     assert point is not None
     one = at.with_(**ARCHITECTURES["one bank, mutex"], processors=1).parameters
-    cycles = (p.window_cycles - p.boot_cycles) * packet_words(p) / point
-    left = round(cycles - (alone_cycles(one) - p.compute_cycles))
+    cycles, share = (p.window_cycles - p.boot_cycles) * packet_words(p) / point, mean_share(p)
+    left = round((cycles - alone_cycles(one, share)) / share + p.compute_cycles)
     return at.with_(compute_cycles=left) if left > 0 else None
 
 
@@ -105,7 +118,7 @@ def fitted(assumed: Mapping[str, Value], blind: bool, seeds: Sequence[int] = (1,
     at = design("soclib").with_(**assumed)
     bank = int(at.parameters.bank_cycles)
     steps: list[tuple[str, str, int, int]] = [
-        ("waiter_cycles", "distributed, mutex", 0, 800), ("memory_accesses", "one bank, mutex", 2000, 12_000 // bank),
+        ("switch_accesses", "distributed, mutex", 0, 800), ("memory_accesses", "one bank, mutex", 2000, 12_000 // bank),
     ]  # fmt: skip
     if not blind:
         steps.insert(0, ("section_cycles", "distributed, spin", 0, 600))
@@ -120,7 +133,7 @@ def fitted(assumed: Mapping[str, Value], blind: bool, seeds: Sequence[int] = (1,
     if exact is None:
         return None
     for _, architecture, *_ in steps:
-        if abs(peak(exact, architecture, printed[architecture], (1, 2, 3)) - printed[architecture]) > SLACK:
+        if abs(peak(exact, architecture, printed[architecture], seeds) - printed[architecture]) > SLACK:
             return None
     return {**assumed, **{name: exact.parameters[name] for name in ("compute_cycles", *names)}}
 
@@ -160,19 +173,34 @@ def search(draws: int, seed: int, blind: bool, note: Callable[[str], None] = lam
         return [ParameterSet(fitted_to=rows, set=found) for found in pool.map(one, asked) if found]
 
 
+def free(draws: int, seed: int) -> list[ParameterSet]:
+    """Return draws of all that is not printed, fitted to the words of one processor alone; those that leave work."""
+    rng, known, found = np.random.default_rng(seed), facts(), []
+    for _ in range(draws):
+        values = {name: choices[int(rng.integers(len(choices)))] for name, choices in {**RANGES, **UNFITTED}.items()}
+        at = with_words(design("soclib").with_(**values), known)
+        if at is not None:
+            found.append(
+                ParameterSet(fitted_to=[WORDS], set={**values, "compute_cycles": at.parameters.compute_cycles})
+            )
+    return found
+
+
 # ---- what the sets predict
 
 
-def spin_peak(at: Design, seed: int = 1, least: int = 24, most: int = 72) -> tuple[int, float]:
-    """Return with how many processors throughput of spin locks is highest, and the throughput, by halving.
+def last_growing(
+    at: Design, architecture: str, seed: int = 1, least: int = 8, most: int = 72
+) -> tuple[int, float]:  # fmt: skip
+    """Return with how many processors throughput of a segment each is highest, and the throughput, by halving.
 
     `most` stands for itself and all that is beyond.
     """
-    found = {least: throughput(at, "distributed, spin", least, (seed,))}
+    found = {least: throughput(at, architecture, least, (seed,))}
     low, high = least, most + 1
     while high - low > 1:
         middle = (low + high) // 2
-        found[middle] = throughput(at, "distributed, spin", middle, (seed,))
+        found[middle] = throughput(at, architecture, middle, (seed,))
         grows = found[middle] > STEEP * found[least] / least * middle
         low, high = (middle, high) if grows else (low, middle)
     best = max(found, key=lambda n: found[n])
@@ -180,32 +208,36 @@ def spin_peak(at: Design, seed: int = 1, least: int = 24, most: int = 72) -> tup
 
 
 def predictions(sets: Sequence[ParameterSet], seed: int = 1) -> pd.DataFrame:
-    """Return what each set predicts: one row a set. Mutexes: the mean of three seeds; spin locks: one run.
+    """Return what each set predicts: one row a set, a run for each number of processors.
 
-    Columns: set, blind, mutex_at_27, fall_at (first of BEYOND with less than half of it), conflicts_at_28 (million
-    cycles), spin_over_mutex (largest difference up to 24 processors), spin_peak, spin_at_peak, and
-    faster_than_one (throughput of a processor at that peak over that of one alone).
+    Columns: set, fitted (all, spin left out, none), knee and one_bank_peak, mutex_peak, mutex_at_27, left (at three
+    processors beyond the mutex's peak, of its throughput), conflicts_at_28 (million cycles), spin_over_mutex (largest
+    difference at 8 and 24 processors), spin_peak, spin_at_peak, and faster_than_one (throughput of a processor at that
+    peak over that of one alone).
     """
     import pandas as pd
 
     def one(k: int) -> tuple[object, ...]:
         at = design("soclib").with_(**sets[k].set)
 
-        def mutex(n: int) -> float:
-            return throughput(at, "distributed, mutex", n, (seed, seed + 1, seed + 2))
+        def rate(architecture: str, n: int) -> float:
+            return throughput(at, architecture, n, (seed,))
 
-        rates = {n: mutex(n) for n in (8, 16, 24, 27)}
-        fall = next((n for n in BEYOND if mutex(n) < rates[27] / 2), None)
+        few = [(n, rate("one bank, mutex", n)) for n in FEW]
+        top, highest = last_growing(at, "distributed, mutex", seed)
         made = at.with_(**ARCHITECTURES["distributed, mutex"], processors=28)
-        runs = [conflict_cycles(made.parameters, made.simulate(seed=seed + more)) or 0.0 for more in range(3)]
-        conflicts = fmean(runs)
-        apart = max(abs(throughput(at, "distributed, spin", n, (seed,)) / rates[n] - 1) for n in (8, 16, 24))
-        top, best = spin_peak(at, seed)
-        alone = throughput(at, "distributed, spin", 1, (seed,))
-        return k + 1, is_blind(sets[k]), rates[27], fall, conflicts / 1e6, apart, top, best, best / top / alone
+        blocked = run_of(made, seed).conflict_cycles or 0.0
+        pairs = [(rate("distributed, spin", n), rate("distributed, mutex", n)) for n in (8, 24)]
+        spin, best = last_growing(at, "distributed, spin", seed)
+        fitted = "none" if is_free(sets[k]) else "spin left out" if is_blind(sets[k]) else "all"
+        return (
+            k + 1, fitted, knee(few), peak_of(few)[0], top, rate("distributed, mutex", 27),
+            rate("distributed, mutex", top + 3) / highest, blocked / 1e6, max(abs(a / b - 1) for a, b in pairs),
+            spin, best, best / spin / rate("distributed, spin", 1),
+        )  # fmt: skip
 
     with ThreadPoolExecutor(usable_cores()) as pool:
         rows = list(pool.map(one, range(len(sets))))
-    columns = ["set", "blind", "mutex_at_27", "fall_at", "conflicts_at_28", "spin_over_mutex", "spin_peak",
-               "spin_at_peak", "faster_than_one"]  # fmt: skip
+    columns = ["set", "fitted", "knee", "one_bank_peak", "mutex_peak", "mutex_at_27", "left", "conflicts_at_28",
+               "spin_over_mutex", "spin_peak", "spin_at_peak", "faster_than_one"]  # fmt: skip
     return pd.DataFrame(rows, columns=columns)

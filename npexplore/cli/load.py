@@ -1,0 +1,212 @@
+"""`npexplore load`: latency and loss against the offered load, or the highest rates within a loss (docs/studies.md)."""
+
+from __future__ import annotations
+
+import math
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from npexplore.cli.files import OutputFile, write_page
+from npexplore.cli.options import (
+    apply_settings,
+    complete_design,
+    ending,
+    read_workload,
+    set_option,
+    split_settings,
+    telling_what_is_kept,
+    warn_of_idle_knobs,
+    workload_options,
+)
+from npexplore.cli.output import cell, emit, json_option, library_option, table, warn
+from npexplore.errors import InputError
+
+if TYPE_CHECKING:
+    from npexplore.designs import Design
+    from npexplore.machine.workload import Workload
+    from npexplore.study.loading.curve import LoadCurve, LoadPoint
+    from npexplore.study.loading.lossless import LoadSearch
+    from npexplore.study.loading.mlrsearch import Found
+
+
+@click.command("load")
+@click.argument("design", shell_complete=complete_design)
+@set_option(several=False)
+@workload_options
+@click.option("--rates", metavar="A..B", help="Offered loads: 20 from A to B, or a list with commas; as 2Mpps..8Mpps.")
+@click.option("--search", "searched", is_flag=True, help="Search the highest rates within a loss (MLRsearch) instead.")
+@click.option("--loss", metavar="SHARES", help="Shares of loss to search for, with commas; default 0,0.005.")
+@click.option("--seeds", type=click.IntRange(min=1), help="Simulations of each load; default 1.")
+@click.option("--packets", type=click.IntRange(min=1), help="Packets measured in each, or in a full-length trial.")
+@click.option("--workers", type=click.IntRange(min=1), help="Threads; default: one for each core.")
+@click.option("--out", type=click.Path(path_type=Path), help="Parquet file that keeps what was simulated.")
+@click.option("--resume", is_flag=True, help="Go on with the file: what it holds is not computed again.")
+@click.option("--html", type=OutputFile(), help="Also write the curve's figure as a page.")
+@library_option
+@json_option
+def command(
+    design: str, settings: tuple[str, ...], trace: str | None, mix: str | None, packet_bytes: int | None,
+    arrivals: str | None, rate: str | None, speed: float | None, rates: str | None, searched: bool, loss: str | None,
+    seeds: int | None, packets: int | None, workers: int | None, out: Path | None, resume: bool, html: Path | None,
+    shared_library: bool, as_json: bool,
+) -> int:  # fmt: skip
+    """Show latency and loss of DESIGN against the offered load, and where it saturates; or search for rates."""
+    from npexplore.designs import design as design_of
+
+    for option, given, reason in (
+        ("--rate", rate, "the load is what varies; give --rates A..B"),
+        ("--speed", speed, "the load is what varies; give --rates A..B"),
+        ("--loss", None if searched else loss, "only --search looks for a loss"),
+        ("--rates", rates if searched else None, "--search finds its loads itself"),
+        ("--seeds", seeds if searched else None, "each trial of --search has a seed of its own"),
+        ("--workers", workers if searched else None, "trials of --search follow from each other"),
+        ("--html", html if searched else None, "--search draws no curve"),
+        ("--resume", None if out is not None or not resume else resume, "there is no --out FILE to go on with"),
+    ):
+        if given is not None:
+            raise InputError(f"{option} does not fit: {reason}")
+    made, load = read_workload(apply_settings(design_of(design), settings), trace, mix, packet_bytes, None, None)
+    warn_of_idle_knobs(split_settings(settings), [(made, load)])
+    if searched:
+        with telling_what_is_kept(out):
+            found = _searched(made, load, arrivals or "periodic", loss, packets, out, resume)
+        emit(found.to_dict(), lambda: told(found), as_json=as_json)
+        return ending(load)
+    with telling_what_is_kept(out):
+        curve = _curve(made, load, arrivals or "poisson", rates, seeds or 1, packets, workers, out, resume)
+    for solver, reason in curve.refused.items():
+        warn(f"no answer by {solver}: {reason.removeprefix(f'{solver}: ')}")
+    if html is not None:
+        from npexplore.report.load_page import load_page
+
+        write_page(html, load_page(curve, said(curve), rows(curve), html if shared_library else None))
+    emit(curve.to_dict(), lambda: f"{said(curve)}\n\n{rows(curve)}", as_json=as_json)
+    return ending(load)
+
+
+def _curve(
+    made: Design, load: Workload | None, arrivals: str, rates: str | None, seeds: int, packets: int | None,
+    workers: int | None, out: Path | None, resume: bool,
+) -> LoadCurve:  # fmt: skip
+    from tqdm import tqdm
+
+    from npexplore.study.loading.curve import load_curve
+
+    loads = None if rates is None else _loads(rates, made.workload(load))
+    with tqdm(total=None, unit="point", desc=made.name, disable=None, file=sys.stderr, leave=False) as bar:
+
+        def progress(done: int, total: int) -> None:
+            bar.total = total
+            bar.update(done - bar.n)
+
+        return load_curve(
+            made, load, arrivals=arrivals, rates=loads, seeds=seeds, packets=packets, workers=workers,
+            store=out, resume=resume, progress=progress,
+        )  # fmt: skip
+
+
+def _loads(text: str, packets: Workload) -> list[float]:
+    """Return the packets a second that `A..B` (20 of them, both ends too) or a list with commas says."""
+    import numpy as np
+
+    from npexplore.study.loading.curve import POINTS
+
+    first, dots, last = text.partition("..")
+    if not dots:
+        return [packets.packets_per_s(part) for part in text.split(",")]
+    low, high = packets.packets_per_s(first), packets.packets_per_s(last)
+    if not low < high:
+        raise InputError(f"--rates must go upwards, got {text!r}")
+    return [float(load) for load in np.linspace(low, high, POINTS)]
+
+
+def _searched(
+    made: Design, load: Workload | None, arrivals: str, loss: str | None, packets: int | None, out: Path | None,
+    resume: bool,
+) -> LoadSearch:  # fmt: skip
+    from tqdm import tqdm
+
+    from npexplore.study.loading.lossless import LOSSES, search
+    from npexplore.study.loading.mlrsearch import Goal
+
+    losses = list(LOSSES) if loss is None else [_share(text) for text in loss.split(",")]
+    goal = Goal()
+    if packets is not None:
+        goal = Goal(final=packets, total=packets, initial=min(packets, goal.initial or packets))
+    with tqdm(total=None, unit="trial", desc=made.name, disable=None, file=sys.stderr, leave=False) as bar:
+
+        def progress(rate_pps: float, length: int, trials: int) -> None:
+            bar.set_postfix_str(f"{rate_pps / 1e6:.5g} Mpps, {length:,} packets")
+            bar.update(trials - bar.n)
+
+        return search(
+            made, load, losses=losses, arrivals=arrivals, goal=goal, store=out, resume=resume, progress=progress
+        )
+
+
+def _share(text: str) -> float:
+    with suppress(ValueError):
+        found = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+        if 0 <= found < 1:
+            return found
+    raise InputError(f"--loss needs shares from 0 to below 1 such as 0,0.005 or 0.5%, got {text!r}")
+
+
+def said(curve: LoadCurve) -> str:
+    """Return what a curve tells in a sentence."""
+    full = [f"{cell(s.rate_pps / 1e6)} Mpps by {name} ({s.bottleneck})" for name, s in curve.saturation.items()]
+    parts = [f"{curve.design} with {curve.workload}, {curve.arrivals} arrivals, saturates at {', '.join(full)}."]
+    points, doubled = curve.of("simulation"), curve.doubled_pps
+    if doubled is not None:
+        least = cell((points[0].latency_s["mean"] or 0.0) * 1e9)
+        parts.append(f"Mean latency is {least} ns at first and twice that from {cell(doubled / 1e6)} Mpps on.")
+    lost = next((point.offered_pps for point in points if point.loss), math.inf)
+    full_at = curve.saturation["simulation"].rate_pps if "simulation" in curve.saturation else math.inf
+    if lost <= full_at:
+        parts.append(f"Packets are lost from {cell(lost / 1e6)} Mpps on.")
+    elif any(full_at < point.offered_pps < lost for point in points):
+        parts.append("None is lost before; just above, buffers were still filling at the end (more --packets).")
+    return " ".join(parts)
+
+
+def rows(curve: LoadCurve) -> str:
+    """Return the table of a curve: a load a row, both solvers side by side."""
+    by_load: dict[float, dict[str, Any]] = {}
+    for point in curve.points:
+        row = by_load.setdefault(round(point.offered_pps, 3), {"offered Mpps": point.offered_pps / 1e6})
+        row |= _row(point, "" if point.solver == "simulation" else "queueing ")
+    return table([by_load[load] for load in sorted(by_load)])
+
+
+def _row(point: LoadPoint, head: str) -> dict[str, Any]:
+    latency = {name: None if s is None else s * 1e9 for name, s in point.latency_s.items()}
+    found = {
+        f"{head}Mpps": point.rate_pps / 1e6,
+        f"{head}loss %": None if point.loss is None else round(100 * point.loss, 9),
+        f"{head}mean ns": latency["mean"],
+    }
+    return found if head else {**found, "p50 ns": latency["p50"], "p99 ns": latency["p99"], "p99.9 ns": latency["p999"]}
+
+
+def told(found: LoadSearch) -> str:
+    """Return what a search found, a line a goal, and the trials behind it."""
+    full, packets = found.saturation, found.found[0].goal.final
+    trials = table([{"offered Mpps": p.offered_pps / 1e6, **_row(p, "")} for p in found.points])
+    return (
+        f"{found.design} with {found.workload}, {found.arrivals} arrivals, saturates at "
+        f"{cell(full.rate_pps / 1e6)} Mpps ({full.bottleneck}).\n"
+        + "\n".join(map(_answer, found.found))
+        + f"\n\nTrials of up to {packets:,} packets, the longest at each load:\n\n{trials}"
+    )
+
+
+def _answer(one: Found) -> str:
+    loss = one.goal.loss_ratio
+    high = "more than was tried" if one.high is None else cell(one.high / 1e6)
+    more = "" if one.loses_at is None else f"; more is lost at {cell(one.loses_at / 1e6)}"
+    name = f"PDR, {100 * loss:g} % lost" if loss else "NDR, none lost"
+    return f"{name}: {cell(one.load / 1e6)} Mpps (95 %: {cell(one.low / 1e6)} to {high}{more})"

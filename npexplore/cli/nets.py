@@ -1,0 +1,106 @@
+"""What `npexplore solve` does with a Petri net: structure, markings, Markov chain, simulation (docs/petri.md)."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from npexplore.cli.output import emit, facts, table
+from npexplore.errors import InputError, one_of
+from npexplore.paths import share
+
+if TYPE_CHECKING:
+    from npexplore.machine.petri import Net
+    from npexplore.solve.petri import Markings, NetChain, NetSimulation, Structure
+
+METHODS = ("structure", "markings", "ctmc", "simulation")
+
+TABLES = {"places": "place", "transitions": "transition", "utilization": "resource", "latency": "ended by"}
+
+
+def is_net(model: Path) -> bool:
+    """Return whether a file, or an example by its name, is a Petri net: PNML, or a table of transitions tells it."""
+    if model.suffix == ".pnml":
+        return True
+    if model.suffix != ".toml" and not model.is_file():
+        return (
+            not (share("models", "networks") / f"{model}.toml").exists()
+            and (share("models", "nets") / f"{model}.toml").exists()
+        )
+    try:
+        return bool({"timing", "transition"} & set(tomllib.loads(model.read_text(encoding="utf-8"))))
+    except (OSError, ValueError):
+        return False  # told by the reader of networks
+
+
+def solve_net(
+    model: Path,
+    method: str,
+    constants: Sequence[str],
+    most_states: int | None,
+    seeds: int,
+    firings: int | None,
+    as_json: bool,
+) -> None:
+    """Print what is known of a net by the methods asked for; simulated `firings` are for each of the seeds 1, 2, ..."""
+    from npexplore.machine.petri import load_net
+    from npexplore.solve.petri import find_markings, find_structure, simulate_net, solve_chain
+    from npexplore.solve.petri.markings import MOST_STATES
+    from npexplore.solve.petri.simulation import FIRINGS
+
+    methods = METHODS if method == "all" else (one_of("method of a Petri net", method, (*METHODS, "all")),)
+    net = load_net(model, dict(_constant(text) for text in constants))
+    most = most_states or MOST_STATES
+    solvers: dict[str, Callable[[Net], Any]] = {
+        "structure": find_structure,
+        "markings": lambda one: find_markings(one, most),
+        "ctmc": lambda one: solve_chain(one, most),
+        "simulation": lambda one: simulate_net(one, range(1, seeds + 1), firings or FIRINGS),
+    }
+    try:
+        answers = {name: solvers[name](net) for name in methods}
+    except InputError as error:
+        raise InputError(f"{model.name}: {error}") from None
+    results = [
+        {"solver": name, **{field.name: getattr(answer, field.name) for field in fields(answer)}}
+        for name, answer in answers.items()
+    ]
+    document = {"model": net.name, "method": method, "timing": net.timing, "results": results}
+    emit(document, lambda: "\n\n".join(_text(name, answer) for name, answer in answers.items()), as_json=as_json)
+
+
+def _constant(text: str) -> tuple[str, float]:
+    name, _, value = text.partition("=")
+    try:
+        return name, float(value)
+    except ValueError:
+        raise InputError(f"--set needs NAME=NUMBER, got {text!r}") from None
+
+
+def _text(name: str, answer: Structure | Markings | NetChain | NetSimulation) -> str:
+    head = f"{name} (refused: {answer.refused})" if answer.refused else name
+    told: dict[str, Any] = {}
+    tables: list[str] = []
+    for field in fields(answer):
+        value = getattr(answer, field.name)
+        if field.name == "refused" or value is None:
+            continue
+        if value == {}:
+            continue
+        if field.name in TABLES and isinstance(value, dict):
+            tables.append(table([{TABLES[field.name]: key, **vars(one)} for key, one in value.items()]))
+        elif field.name.endswith("semiflows"):
+            tables.append(f"{field.name}: {len(value)}\n" + "\n".join(f"  {_flow(flow)}" for flow in value))
+        elif field.name in ("deadlock", "witness", "dead"):
+            told |= {f"{field.name}: {part}": item for part, item in vars(value).items()}
+        else:
+            told[field.name] = value
+    return "\n\n".join([head, *([facts(told)] if told else []), *tables])
+
+
+def _flow(flow: Any) -> str:
+    shown = " + ".join(name if n == 1 else f"{n} {name}" for name, n in flow.weights.items())
+    return shown if flow.tokens is None else f"{shown} = {flow.tokens}"

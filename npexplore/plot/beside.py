@@ -1,0 +1,88 @@
+"""Predicted beside published, whatever the unit: rows as shares of their published numbers, with their intervals.
+
+share = 100 x value / published      (of a row that prints a bound alone: of the bound)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from html import escape
+from math import isfinite
+from typing import TYPE_CHECKING, Any
+
+import plotly.graph_objects as go
+
+from npexplore.plot import theme
+from npexplore.plot.curves import finished
+from npexplore.plot.tables import number
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+OPEN_END = 60.0  # how far, in per cent, the interval of a row is drawn that prints one end alone
+
+
+def beside(rows: pd.DataFrame, names: Mapping[str, str], *, title: str) -> go.Figure:
+    """Return the rows of a cross-check (`Check.frame()`) whose keys have a name, one line each, in the names' order.
+
+    The published number stands at 100 % with its interval as a bar; bounds, queueing and simulation where they are.
+    """
+    by_key = {row["key"]: row for row in rows.to_dict("records")}
+    chosen = [by_key[key] | {"name": name} for key, name in names.items() if _reference(by_key[key])]
+    lines = [_line(row) for row in chosen]
+    figure = go.Figure()
+    ends = [_interval(row) for row in chosen]
+    figure.add_trace(
+        go.Scatter(
+            x=[100.0] * len(chosen), y=lines, name="published", mode="markers",
+            marker={"symbol": "line-ns", "size": 18, "line": {"color": theme.ORIGIN["published"], "width": 3}},
+            error_x={"array": [high - 100 for _, high in ends], "arrayminus": [100 - low for low, _ in ends],
+                     "thickness": 9, "width": 0, "color": theme.GREY},
+            customdata=[[row["key"], _told(row, row["published"])] for row in chosen],
+            hovertemplate="published: %{customdata[1]}<br>%{customdata[0]}<extra></extra>",
+        )
+    )  # fmt: skip
+    marks = {"bounds": ("triangle-up-open", "bound"), "queueing": ("diamond-open", "queueing"),
+             "simulated": ("circle", "simulated")}  # fmt: skip
+    for solver, (symbol, told) in marks.items():
+        known = [(row, line) for row, line in zip(chosen, lines, strict=True) if _number(row[solver])]
+        if not known:
+            continue
+        figure.add_trace(
+            go.Scatter(
+                x=[100 * row[solver] / _reference(row) for row, _ in known], y=[line for _, line in known], name=told,
+                mode="markers", marker={"symbol": symbol, "size": 11, "color": theme.ORIGIN[solver],
+                                        "line": {"color": theme.ORIGIN[solver], "width": 2}},
+                customdata=[[row["key"], _told(row, number(row[solver], 3))] for row, _ in known],
+                hovertemplate=f"{told}: %{{customdata[1]}}<br>%{{customdata[0]}}<extra></extra>",
+            )
+        )  # fmt: skip
+    figure.update_xaxes(title_text="% of the published number", rangemode="tozero", ticksuffix=" %")
+    figure.update_yaxes(categoryorder="array", categoryarray=lines[::-1], tickfont_size=12)
+    figure = finished(figure, title, 130 + 34 * len(chosen))
+    return figure.update_layout(title={"xref": "container", "x": 0.02}, legend_font_size=12)
+
+
+def _line(row: Mapping[str, Any]) -> str:
+    return f"{row['name']}: <b>{escape(_told(row, row['published']), quote=False)}</b>"
+
+
+def _told(row: Mapping[str, Any], value: str) -> str:
+    return str(value) if row["unit"] in (None, "1") else f"{value} {row['unit']}"
+
+
+def _reference(row: Mapping[str, Any]) -> float:
+    """Return the number of a row that stands for 100 %, nought if it prints none."""
+    return next((float(row[of]) for of in ("point", "lo", "hi") if _number(row[of]) and row[of]), 0.0)
+
+
+def _interval(row: Mapping[str, Any]) -> tuple[float, float]:
+    """Return both ends in per cent of the published number, an open one at a distance that shows that it is open."""
+    low, high = (100 * row[of] / _reference(row) if _number(row[of]) else None for of in ("lo", "hi"))
+    if low is None and high is None:
+        return 100.0, 100.0
+    return min(100.0, 100 - OPEN_END if low is None else low), max(100.0, 100 + OPEN_END if high is None else high)
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)

@@ -1,0 +1,61 @@
+"""Where a packet's time goes, as stacked bars: a bar for each solver and quantile, a colour for each resource."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import plotly.graph_objects as go
+
+from npexplore.plot import theme
+from npexplore.plot.curves import finished
+
+if TYPE_CHECKING:
+    from npexplore.solve.breakdown import Breakdown
+
+MOST = len(theme.COLORWAY) - 1  # resources with a colour of their own; the others are one
+KINDS = {  # by field of a part: what it is called, pattern and opacity
+    "service_s": ("service", "", 1.0), "waiting_s": ("waiting", "/", 0.75), "held_s": ("held by others", "x", 0.5),
+}  # fmt: skip
+
+
+def breakdown(found: Mapping[str, Breakdown]) -> go.Figure:
+    """Return latencies (ns) from top to bottom in the order given, each with its quantiles below it."""
+    bars = {}
+    for name, broken in found.items():
+        bars[name] = broken
+        bars.update({f"{name}, around {q}": one for q, one in broken.quantiles.items()})
+    most: dict[str, float] = {}
+    for broken in found.values():
+        for part in broken.parts:
+            most[part.resource] = max(most.get(part.resource, 0.0), part.total_s / broken.latency_s)
+    order = sorted(most, key=lambda name: -most[name])
+    figure = go.Figure()
+    for number, resource in enumerate([*order[:MOST], None] if len(order) > MOST else order):
+        label = "all others" if resource is None else resource or "elsewhere"
+        for kind, (what, pattern, opacity) in KINDS.items():
+            lengths = [
+                1e9 * sum(getattr(part, kind) for part in one.parts if _belongs(part.resource, resource, order))
+                for one in bars.values()
+            ]
+            if not any(lengths):
+                continue
+            figure.add_trace(
+                go.Bar(
+                    orientation="h", y=list(bars), x=lengths, name=f"{label}, {what}",
+                    marker={"color": theme.GREY if resource is None else theme.COLORWAY[number],
+                            "pattern": {"shape": pattern, "solidity": 0.25}, "opacity": opacity},
+                    hovertemplate=f"%{{y}}<br>{label}, {what}: %{{x:,.4g}} ns<extra></extra>",
+                )
+            )  # fmt: skip
+    figure.update_yaxes(autorange="reversed")
+    figure.update_xaxes(title_text="latency (ns)")
+    title = "Where a packet's time goes (striped: waiting; crossed: behind others that wait)"
+    rows = -(-len(figure.data) // 5)
+    return finished(figure, title, 150 + 34 * len(bars) + 24 * rows, legend_rows=rows).update_layout(
+        barmode="stack", legend_traceorder="normal"
+    )
+
+
+def _belongs(resource: str, wanted: str | None, order: list[str]) -> bool:
+    return resource == wanted if wanted is not None else resource not in order[:MOST]

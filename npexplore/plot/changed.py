@@ -1,0 +1,43 @@
+"""Errors of published rows before and after a machine was changed: a grey ring, a line, a coloured dot."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import plotly.graph_objects as go
+
+from npexplore.plot import theme
+from npexplore.plot.curves import finished
+
+COLOURS = {"agrees": theme.GREEN, "breaks": theme.VERMILION, "moves": theme.BLUE, "same": theme.GREY}
+NAMES = {"agrees": "agrees now", "breaks": "breaks", "moves": "moves", "same": "as before"}
+
+
+def errors(rows: Sequence[Mapping[str, Any]], title: str, most: int = 40) -> go.Figure:
+    """Return the rows that change most (of study/checking/changed.py), farthest first; axis in per cent."""
+    known = [row for row in rows if row["error_before"] is not None and row["error_after"] is not None]
+    far = sorted(known, key=lambda row: -abs(row["error_after"] - row["error_before"]))[:most]
+    names = [str(row["key"]) for row in far]
+    before = [100 * row["error_before"] for row in far]
+    after = [100 * row["error_after"] for row in far]
+    figure = go.Figure()
+    joined = [end for pair in zip(before, after, strict=True) for end in (*pair, None)]
+    figure.add_trace(go.Scatter(
+        x=joined, y=[name for name in names for _ in range(3)], mode="lines", showlegend=False, hoverinfo="skip",
+        line={"color": theme.PALE, "width": 5},
+    ))  # fmt: skip
+    figure.add_trace(go.Scatter(
+        x=before, y=names, mode="markers", name="before", hovertemplate="%{y}: %{x:+.1f} %<extra>before</extra>",
+        marker={"color": theme.GREY, "size": 9, "symbol": "circle-open", "line": {"width": 2}},
+    ))  # fmt: skip
+    for change, colour in COLOURS.items():
+        at = [k for k, row in enumerate(far) if row["change"] == change]
+        if at:
+            figure.add_trace(go.Scatter(
+                x=[after[k] for k in at], y=[names[k] for k in at], mode="markers", name=NAMES[change],
+                hovertemplate="%{y}: %{x:+.1f} %<extra>after</extra>", marker={"color": colour, "size": 9},
+            ))  # fmt: skip
+    figure.update_yaxes(categoryorder="array", categoryarray=names[::-1], range=[-0.6, max(len(names), 1) - 0.4])
+    figure.update_xaxes(title_text="error against the published number, %", zeroline=True, zerolinewidth=2)
+    return finished(figure, title, 190 + 24 * len(names))

@@ -1,0 +1,74 @@
+"""Commands of a DRAM controller over time, a lane a bank; shares of time by what the data buses waited for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import plotly.graph_objects as go
+
+from npexplore.plot import theme
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from npexplore.machine.resources.dram_run import DramRun
+
+COLOURS = {
+    "ACT": theme.BLUE, "RD": theme.GREEN, "WR": theme.VERMILION, "PRE": theme.GREY, "PREA": theme.GREY,
+    "REF": theme.PURPLE,
+}  # fmt: skip
+
+
+def commands(run: DramRun, from_s: float, to_s: float, *, title: str, channel: int = 0) -> go.Figure:
+    """Return the commands of a channel that began in a window of time (of those that the run kept), a lane a bank.
+
+    Raises ValueError where the run kept none in the window.
+    """
+    c = run.commands
+    inside = np.flatnonzero((c.seconds >= from_s) & (c.seconds < to_s) & (c.channel == channel))
+    if not len(inside):
+        raise ValueError(f"a window of kept commands must hold one, got {from_s!r} to {to_s!r} s")
+    clock = run.device.t_ck
+    names = np.array(c.names)
+    figure = go.Figure()
+    for name, colour in COLOURS.items():
+        mine = inside[names[inside] == name]
+        if not len(mine):
+            continue
+        clocks = {"ACT": run.device.row_clocks, "RD": run.device.column_clocks, "WR": run.device.column_clocks}
+        figure.add_trace(
+            go.Bar(
+                orientation="h", name=name, y=c.bank[mine], base=c.seconds[mine] * 1e9, width=0.8,
+                x=np.full(len(mine), clocks.get(name, run.device.close_clocks) * clock), marker={"color": colour},
+                customdata=np.column_stack([c.seconds[mine] * 1e9, c.row[mine]]),
+                hovertemplate=f"<b>{name}</b>, bank %{{y}}, row %{{customdata[1]}}<br>at %{{customdata[0]:.2f}} ns",
+            )
+        )  # fmt: skip
+    banks = run.device.banks * run.device.pseudo_channels
+    figure.update_layout(title=title, barmode="overlay", height=150 + 17 * banks, legend_title="command")
+    figure.update_xaxes(title="ns", range=[from_s * 1e9, to_s * 1e9])
+    figure.update_yaxes(title="bank", range=[banks - 0.4, -0.6], dtick=1)
+    return figure
+
+
+def shares(table: pd.DataFrame, *, title: str) -> go.Figure:
+    """Return stacked bars of shares of time, a bar a row of the table (its index), a colour a column."""
+    figure = go.Figure()
+    shown = [name for name in table.columns if table[name].max() > 0.005]
+    for k, name in enumerate(shown):
+        colour = theme.PALE if name == "no access" else theme.COLORWAY[k % len(theme.COLORWAY)]
+        pattern = "/" if k >= len(theme.COLORWAY) else ""
+        figure.add_trace(
+            go.Bar(
+                orientation="h", name=name, y=list(table.index), x=table[name],
+                marker={"color": colour, "pattern": {"shape": pattern}},
+                hovertemplate=f"<b>%{{y}}</b><br>{name}: %{{x:.1%}}<extra></extra>",
+            )
+        )  # fmt: skip
+    figure.update_layout(
+        title=title, barmode="stack", height=170 + 34 * len(table), legend_title="time of the data bus"
+    )
+    figure.update_xaxes(title="share of time", tickformat=".0%", range=[0, 1])
+    figure.update_yaxes(autorange="reversed")
+    return figure

@@ -1,0 +1,73 @@
+"""Latency and loss over the offered load: both solvers side by side, and where the machine saturates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from npexplore.plot import theme
+from npexplore.plot.curves import faint, finished
+from npexplore.study.loading.curve import LoadCurve, LoadPoint
+
+QUANTILES = {"p50": "half are faster", "p99": "99 % are faster", "p999": "99.9 % are faster"}
+SHADES = dict(zip(QUANTILES, (theme.ORANGE, theme.PURPLE, theme.BLACK), strict=True))
+DASHES = {"simulation": "solid", "queueing": "dash"}
+
+
+def load_figure(curve: LoadCurve) -> go.Figure:
+    """Return mean and quantiles of the latency (above) and the share lost (below) over the offered Mpps."""
+    figure = make_subplots(2, 1, shared_xaxes=True, row_heights=[0.65, 0.35], vertical_spacing=0.06)
+    for solver, dash in DASHES.items():
+        points = curve.of(solver)
+        if not points:
+            continue
+        colour = theme.ORIGIN[solver]
+        line: dict[str, Any] = {"color": colour, "dash": dash}
+        known = [p for p in points if p.ci95["latency_s"] is not None]
+        if known:
+            figure.add_trace(_band(known, colour), 1, 1)
+        figure.add_trace(_line(points, "mean", f"mean, {solver}", line), 1, 1)
+        for name, told in QUANTILES.items() if solver == "simulation" else ():
+            figure.add_trace(_line(points, name, told, {"color": SHADES[name], "width": 1.4}), 1, 1)
+        figure.add_trace(
+            go.Scatter(
+                x=[p.offered_pps / 1e6 for p in points], y=[p.loss for p in points], line=line, mode="lines+markers",
+                name=f"loss, {solver}", showlegend=False,
+                hovertemplate=f"{solver}<br>offered %{{x:.4g}} Mpps<br>lost %{{y:.3%}}<extra></extra>",
+            ),
+            2, 1,
+        )  # fmt: skip
+    full = curve.saturation.get("simulation")
+    if full is not None:
+        for row in (1, 2):
+            figure.add_vline(x=full.rate_pps / 1e6, line={"color": theme.GREY, "dash": "dot"}, row=row, col=1)
+        figure.add_annotation(
+            x=full.rate_pps / 1e6, y=1.0, yref="y domain", xanchor="right", text=f"saturated: {full.bottleneck}",
+            showarrow=False, font={"color": theme.GREY},
+        )  # fmt: skip
+    figure.update_yaxes(type="log", title_text="latency, ns", exponentformat="none", row=1, col=1)
+    figure.update_yaxes(tickformat=".1%", rangemode="tozero", title_text="lost", row=2, col=1)
+    figure.update_xaxes(title_text="offered load, Mpps", rangemode="tozero", row=2, col=1)
+    title = f"{curve.design} with {curve.workload}, {curve.arrivals} arrivals"
+    return finished(figure, title, 620, legend_rows=2)
+
+
+def _line(points: list[LoadPoint], name: str, told: str, line: dict[str, Any]) -> go.Scatter:
+    latencies = [p.latency_s[name] for p in points]
+    return go.Scatter(
+        x=[p.offered_pps / 1e6 for p in points], y=[None if s is None else s * 1e9 for s in latencies], name=told,
+        mode="lines+markers", line=line, marker={"size": 5},
+        hovertemplate=f"{told}<br>offered %{{x:.4g}} Mpps<br>%{{y:,.0f}} ns<extra></extra>",
+    )  # fmt: skip
+
+
+def _band(points: list[LoadPoint], colour: str) -> go.Scatter:
+    ends = [p.ci95["latency_s"] or (0.0, 0.0) for p in points]
+    x = [p.offered_pps / 1e6 for p in points]
+    return go.Scatter(
+        x=[*x, *x[::-1]], y=[*(1e9 * high for _, high in ends), *(1e9 * max(low, 1e-12) for low, _ in ends[::-1])],
+        fill="toself", mode="lines", fillcolor=faint(colour, 0.18), line={"width": 0}, hoverinfo="skip",
+        showlegend=False,
+    )  # fmt: skip

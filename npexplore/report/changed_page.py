@@ -1,0 +1,42 @@
+"""A changed machine against the published numbers as one offline page: the errors before and after, and the rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+from npexplore.plot.changed import NAMES, errors
+from npexplore.plot.tables import Table, number
+from npexplore.report.shell import draw, environment, library
+from npexplore.study.checking.changed import CHANGES, Changed
+
+
+def changed_page(found: Changed, what: str, beside: Path | None = None) -> str:
+    """Return the page; it needs no network. what: the change, in words.
+
+    beside: the page's file, if the library that draws its figures shall stand next to it; None puts it inside.
+    """
+    rows = [row for change in CHANGES[:-1] for row in found.rows() if row["change"] == change]
+    cells = [
+        {"row": row["key"], "change": NAMES.get(row["change"], "no answer"), "unit": row["unit"],
+         "published": row["published"] or "&ndash;", "before": number(row["before"]), "after": number(row["after"]),
+         **{f"error {when}": "&ndash;" if row[f"error_{when}"] is None else f"{100 * row[f'error_{when}']:+.1f} %"
+            for when in ("before", "after")}}
+        for row in rows
+    ]  # fmt: skip
+    frame = pd.DataFrame(cells)
+    body = Table(frame, frame, left=("row", "change", "unit"))._repr_html_() if cells else "<p>No row changes.</p>"
+    figure = draw(errors(found.rows(), "Errors before and after"))
+    page = environment().get_template("changed.html.j2")
+    return page.render(what=what, told=said(found), body=body, figure=figure, **library(beside))
+
+
+def said(found: Changed) -> str:
+    """Return the outcome as a sentence."""
+    document = found.to_dict()
+    counts, rms = document["counts"], document["rms"]
+    told = ", ".join(f"{counts[change]} {NAMES.get(change, 'without an answer now')}" for change in CHANGES)
+    if rms["before"] is None:
+        return f"{told}."
+    return f"{told}. Root mean square error {100 * rms['before']:.1f} % before, {100 * rms['after']:.1f} % after."

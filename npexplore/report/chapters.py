@@ -1,0 +1,69 @@
+"""A notebook's page in two layers: what stands before the first `##` heading, then a chapter for each.
+
+The notebook stays the source, and its order the page's order.
+"""
+
+import re
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any
+
+HEADING = re.compile(
+    r'<section class="cell prose">\s*<h2 id="([^"]+)">(.*?)(?:<a class="anchor-link".*?</a>)?</h2>', re.DOTALL
+)
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """One section as HTML: its link, its heading, what is below it."""
+
+    anchor: str
+    heading: str
+    body: str
+
+    @property
+    def holds(self) -> str:
+        """What a reader finds when he opens it, in words."""
+        counts = {"figure": self.body.count("data-figure") + self.body.count('class="picture"'),
+                  "table": self.body.count("<table")}  # fmt: skip
+        return ", ".join(f"{count} {name}{'s'[: count != 1]}" for name, count in counts.items() if count)
+
+
+def split_cells(cells: Any) -> Any:
+    """Return a copy of a notebook in which each heading of level two begins a cell of its own."""
+    split = deepcopy(cells)
+    split.cells = []
+    for cell in cells.cells:
+        parts = _parts(cell.source) if cell.cell_type == "markdown" else [None]
+        for k, part in enumerate(parts):
+            one = deepcopy(cell)
+            if part is not None:
+                one.source = part
+            if k and "id" in one:
+                one.id = f"{one.id}-{k}"
+            split.cells.append(one)
+    return split
+
+
+def chapters(body: str) -> tuple[str, list[Chapter]]:
+    """Return what stands before the first heading, and the chapters; body: cells, cut by `split_cells`, as HTML."""
+    heads = list(HEADING.finditer(body))
+    if not heads:
+        return body, []
+    ends = [*(head.start() for head in heads[1:]), len(body)]
+    found = [
+        Chapter(head[1], head[2].strip(), '<section class="cell prose">' + body[head.end() : end])
+        for head, end in zip(heads, ends, strict=True)
+    ]
+    return body[: heads[0].start()], found
+
+
+def _parts(source: str) -> list[str]:
+    """Return the pieces of a text that begin with a heading of level two, outside of fenced code."""
+    parts, fenced = [""], False
+    for line in source.splitlines(keepends=True):
+        fenced ^= line.lstrip().startswith("```")
+        if line.startswith("## ") and not fenced:
+            parts.append("")
+        parts[-1] += line
+    return [part for part in parts if part.strip()] or [source]

@@ -1,0 +1,144 @@
+"""The first screen of a notebook's page: three answers, one figure, the score line, what to try next.
+
+A notebook shows it in the first cell that computes; the question itself is the notebook's opening paragraph. In
+JupyterLab the same comes out in the same order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from npexplore.errors import InputError
+from npexplore.plot.scoreboard import NONE, error, held, known, papers, reader, skill
+from npexplore.plot.tables import number
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+    from npexplore.study.checking.check import Check
+
+MIME = "application/vnd.npexplore.first-screen+json"
+SENTENCES = 3
+FIGURE = 430  # pixels: what the first screen leaves of 900
+HOLDS, SCORED = ("inside", "close"), ("predicted", "post_hoc")
+
+
+@dataclass(frozen=True)
+class Words:
+    """The answers by question, each a sentence; the score line; links to sections by what to try there."""
+
+    answers: dict[str, str]
+    score: dict[str, str]
+    tries: dict[str, str]
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
+        told = "".join(f"<dt>{escape(of)}</dt><dd>{escape(what)}</dd>" for of, what in self.answers.items())
+        html = f'<dl class="answer">{told}</dl>'
+        plain = "\n".join(f"{of} {what}" for of, what in self.answers.items())
+        record = {name: list(map(list, found.items())) for name, found in asdict(self).items()}  # a store sorts keys
+        return {MIME: record, "text/html": html, "text/plain": plain}
+
+
+@dataclass(frozen=True)
+class Foot:
+    """Score line and links of a first screen, below its figure."""
+
+    words: Words
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
+        facts = "".join(f"<div><dt>{escape(of)}</dt><dd>{what}</dd></div>" for of, what in self.words.score.items())
+        links = " · ".join(
+            f'<a href="{escape(to, quote=True)}">{escape(what)}</a>' for what, to in self.words.tries.items()
+        )
+        score = f'<dl class="score">{facts}</dl>' if facts else ""
+        plain = "; ".join(f"{of}: {what}" for of, what in self.words.score.items())
+        return {"text/html": f'{score}<p class="next"><b>Try next:</b> {links}</p>', "text/plain": plain}
+
+
+@dataclass(frozen=True)
+class FirstScreen:
+    """What a notebook's first cell with an answer returns."""
+
+    words: Words
+    figure: go.Figure
+
+    def _ipython_display_(self) -> None:
+        from IPython.display import display
+
+        for part in (self.words, self.figure, Foot(self.words)):
+            display(part)  # type: ignore[no-untyped-call]
+
+
+def first_screen(
+    answers: Mapping[str, str], figure: go.Figure, *, tries: Mapping[str, str], check: Check | None = None
+) -> FirstScreen:
+    """Return the first screen, to be the last expression of a cell.
+
+    answers: three sentences with numbers, by the question that each answers. tries: where a link leads (`#Section`,
+    dashes for blanks, or `NN_page.html`) by what a reader may try there. check: the cross-check that is scored.
+    Raises InputError unless there are three answers, each with a number.
+    """
+    if len(answers) != SENTENCES:
+        raise InputError(f"a first screen has {SENTENCES} answers, got {len(answers)}")
+    for of, told in answers.items():
+        if not any(sign.isdigit() for sign in told):
+            raise InputError(f"answer to {of!r} must state a number, got {told!r}")
+    figure.update_layout(height=FIGURE)
+    score = score_line(check.scores()) if check is not None else {}
+    return FirstScreen(Words(dict(answers), score, dict(tries)), figure)
+
+
+def score_line(lines: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Return label, errors, skill and free parameters of a paper's cross-check, as words (HTML)."""
+    name = str(lines[0]["paper"])
+    mine = [one for one in lines if one["paper"] == name]
+    numbers = next((one for one in mine if one["group"] == "all" and not one["claims"]), {})
+    claims = next((one for one in mine if one["group"] == "all" and one["claims"]), {})
+    row = papers(mine)[0]
+    labels = [f"{row[of][0]} {of}" for of in ("predicted", "post hoc", "blind", "calibrated", "arithmetic")]
+    found = {
+        "rows by label": ", ".join(one for one in labels if not one.startswith("0 ")) or "none",
+        "typical error (rms)": error(numbers.get("rms"))[0],
+        "of a reader without a model": reader(numbers)[0],
+        "skill (1 is perfect, 0 the reader's)": skill(numbers)[0],
+        "claims that hold": held(claims)[0],
+        "free parameters": row["free parameters"][0],
+    }
+    return {of: what for of, what in found.items() if what != NONE}
+
+
+def told_of(check: Check) -> Callable[[str], str]:
+    """Return what says a row of a cross-check: the prediction with its unit, and what was printed."""
+    rows = {row["key"]: row for row in check.rows}
+
+    def told(key: str) -> str:
+        row = rows[key]
+        value = row[row["best"]]
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise InputError(f"row {key!r} must be predicted as a number to be told, got {value!r}")
+        unit = "" if row["unit"] in (None, "1") else f" {row['unit']}"
+        value = int(value) if float(value).is_integer() else value
+        return f"{number(value, 3)}{unit} (printed: {row['published']})"
+
+    return told
+
+
+def how_close(check: Check) -> str:
+    """Return in one sentence how near a cross-check's predictions come to the printed numbers they may not read."""
+    rows = [
+        row for row in check.rows if row["role"] == "check" and not row["same_as"] and row["label"] in SCORED
+    ]  # fmt: skip
+    near = sum(row["verdict"] in HOLDS for row in rows)
+    numbers = next((one for one in check.scores() if one["group"] == "all" and not one["claims"]), {})
+    told = f"{near} of {len(rows)} printed numbers and claims that no fit touched are met (to 5 % or rounding)"
+    if known(numbers.get("rms")):
+        told += f"; numbers are typically off by {numbers['rms']:.0f} %"
+    if known(numbers.get("baseline_error")):
+        told += (
+            f"; where a reader without a model can say anything, he is off by {numbers['baseline_error']:.0f} %, "
+            f"the model by {numbers['error']:.0f} %"
+        )
+    return told + "."

@@ -1,0 +1,29 @@
+"""What the search box of every page looks through: a line for each section of each notebook, as JSON."""
+
+import re
+from collections.abc import Iterable, Iterator
+from html import unescape
+
+from npexplore.report.chapters import chapters, split_cells
+from npexplore.report.notebooks import Notebook
+from npexplore.report.pages import prose
+from npexplore.report.shell import as_json
+
+
+def search_js(notebooks: Iterable[Notebook]) -> str:
+    """Return the script that carries the index; what notebooks say stays text, whatever it looks like."""
+    return f"window.NPEXPLORE_PAGES = {as_json([line for one in notebooks for line in _lines(one)])};\n"
+
+
+def _lines(notebook: Notebook) -> Iterator[dict[str, str]]:
+    body = "".join(f'<section class="cell prose">{prose(cell.source)}</section>'
+                   for cell in split_cells(notebook.cells).cells if cell.cell_type == "markdown")  # fmt: skip
+    first, rest = chapters(body)
+    page = {"file": f"{notebook.name}.html", "page": notebook.title}
+    yield {**page, "anchor": "", "section": "", "text": _text(first)}
+    for one in rest:
+        yield {**page, "anchor": one.anchor, "section": _text(one.heading), "text": _text(one.body)}
+
+
+def _text(html: str) -> str:
+    return " ".join(unescape(re.sub(r"<[^>]*>", " ", html)).split())

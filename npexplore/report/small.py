@@ -1,0 +1,84 @@
+"""A figure as a picture of a card: its lines, dots and bars without axes, as a small SVG of the same data."""
+
+import base64
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from math import isfinite, log10
+from typing import Any
+
+import numpy as np
+
+from npexplore.plot.theme import COLORWAY, GREY
+
+WIDTH, HEIGHT, EDGE = 360, 120, 8
+MOST = 400  # points of a line that a picture of this size can show
+Point = tuple[float, float]
+
+
+def small(figure: Mapping[str, Any], label: str) -> str:
+    """Return the SVG, empty if the figure (in its JSON form) has nothing with x and y."""
+    layout = figure.get("layout", {})
+    logs = [layout.get(f"{of}axis", {}).get("type") == "log" for of in "xy"]
+    places: list[dict[str, int]] = [{}, {}]
+    shapes = []
+    for trace in figure.get("data", []):
+        if trace.get("type", "scatter") not in ("scatter", "scattergl", "bar") or trace.get("fill") == "toself":
+            continue
+        x, y = (_values(trace.get(of, []), place, log) for of, place, log in zip("xy", places, logs, strict=True))
+        x = x or [float(k) for k in range(len(y))]
+        known = [(a, b) for a, b in zip(x, y, strict=False) if isfinite(a) and isfinite(b)][:MOST]
+        if known:
+            shapes.append((trace, known))
+    if not shapes:
+        return ""
+    every = [point for _, known in shapes for point in known]
+    low, high = [min(p[k] for p in every) for k in (0, 1)], [max(p[k] for p in every) for k in (0, 1)]
+    if any(trace.get("type") == "bar" for trace, _ in shapes):
+        low[1] = min(low[1], 0.0)
+
+    def at(point: Point) -> Point:
+        share = [(p - a) / (b - a) if b > a else 0.5 for p, a, b in zip(point, low, high, strict=True)]
+        return EDGE + share[0] * (WIDTH - 2 * EDGE), HEIGHT - EDGE - share[1] * (HEIGHT - 2 * EDGE)
+
+    parts = "".join(_shape(trace, [at(p) for p in known], k) for k, (trace, known) in enumerate(shapes))
+    return (
+        f'<svg class="small" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(label, quote=True)}">'
+        f'<path d="M{EDGE} {EDGE}V{HEIGHT - EDGE}H{WIDTH - EDGE}" fill="none" stroke="{GREY}"/>{parts}</svg>'
+    )
+
+
+def _shape(trace: Mapping[str, Any], points: Sequence[Point], k: int) -> str:
+    line, marker = trace.get("line") or {}, trace.get("marker") or {}
+    colour = next((c for c in (line.get("color"), marker.get("color"), (marker.get("line") or {}).get("color"))
+                   if isinstance(c, str)), COLORWAY[k % len(COLORWAY)])  # fmt: skip
+    colour = escape(colour, quote=True)
+    if trace.get("type") == "bar":
+        width = max(2.0, (WIDTH - 2 * EDGE) / (2 * len(points)))
+        return "".join(
+            f'<rect x="{x - width / 2:.1f}" y="{y:.1f}" width="{width:.1f}" height="{max(HEIGHT - EDGE - y, 0):.1f}" '
+            f'fill="{colour}"/>' for x, y in points
+        )  # fmt: skip
+    drawn = ""
+    mode = trace.get("mode", "lines")
+    if "lines" in mode and len(points) > 1:
+        way = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+        drawn = f'<polyline points="{way}" fill="none" stroke="{colour}" stroke-width="2"/>'
+    if "markers" in mode and len(points) <= MOST // 4:
+        drawn += "".join(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>' for x, y in points)
+    return drawn
+
+
+def _values(found: Any, places: dict[str, int], log: bool) -> list[float]:
+    """Return an axis' values as numbers; names stand in the order in which they come, downwards as a reader reads."""
+    values: Iterable[Any] = found
+    if isinstance(found, dict):
+        values = np.frombuffer(base64.b64decode(found["bdata"]), dtype=np.dtype(found["dtype"]))
+    made = []
+    for value in values:
+        if isinstance(value, str):
+            made.append(-float(places.setdefault(value, len(places))))
+        elif value is None or (log and value <= 0):
+            made.append(float("nan"))
+        else:
+            made.append(log10(value) if log else float(value))
+    return made

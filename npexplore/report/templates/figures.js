@@ -1,0 +1,101 @@
+// Figures are drawn when they come into sight, in the page's theme, and can be taken away as PNG, SVG and CSV.
+(function () {
+  "use strict";
+  var KEPT = ["x", "y", "z", "text", "hovertext", "customdata", "labels", "ids", "name", "values", "parents"];
+  var DARK = {
+    "#222222": "#e6edf3", "#000000": "#e6edf3", "black": "#e6edf3", "white": "#161b22", "#ffffff": "#161b22", "#fff": "#161b22",
+    "#e5e7eb": "#30363d", "#0072b2": "#3d8fe8", "#56b4e9": "#a5d8ff", "#d55e00": "#f0883e", "#009e73": "#2fbf93",
+    "rgba(255,255,255,0.8)": "rgba(22,27,34,.8)", "rgba(255,255,255,0.85)": "rgba(22,27,34,.85)"
+  };
+  var shared = window.NPEXPLORE_FIGURES, narrow = matchMedia("(max-width: 40rem)");
+  function recoloured(part, key) {
+    if (typeof part === "string") return DARK[part.toLowerCase().replace(/\s/g, "")] || part;
+    if (!part || typeof part !== "object" || KEPT.indexOf(key) >= 0 || part.bdata) return part;
+    if (Array.isArray(part)) return part.map(function (one) { return recoloured(one); });
+    var made = {};
+    Object.keys(part).forEach(function (name) { made[name] = recoloured(part[name], name); });
+    return made;
+  }
+  function spec(box) {
+    var found = JSON.parse(document.getElementById(box.id + "-data").textContent);
+    if (found.layout.template === "npexplore") found.layout.template = shared.template;
+    var title = found.layout.title;
+    if (narrow.matches && title && title.text) {
+      var line = "", width = Math.max(24, Math.floor(box.clientWidth / 8));
+      title.text = title.text.split(" ").reduce(function (all, word) {
+        if ((line + " " + word).length > width && line) { line = word; return all + "<br>" + word; }
+        line += " " + word;
+        return all + " " + word;
+      }, "").trim();
+      title.font = Object.assign({}, title.font, {size: 13});
+    }
+    return document.documentElement.dataset.theme === "dark" ? recoloured(found) : found;
+  }
+  function draw(box) {
+    var found = spec(box);
+    box.dataset.theme = document.documentElement.dataset.theme;
+    return Plotly.react(box, found.data, found.layout, shared.config);
+  }
+  function series(box) {
+    var lines = [["line", "x", "y", "low", "high"]];
+    (box._fullData || []).forEach(function (trace) {
+      var x = trace.x || trace.labels || [], y = trace.y || trace.values || [];
+      for (var k = 0; k < Math.max(x.length, y.length); k++) {
+        var bars = trace.error_x && trace.error_x.visible ? [trace.error_x, x] : trace.error_y && trace.error_y.visible ? [trace.error_y, y] : null;
+        var up = bars && bars[0].array ? bars[0].array[k] : null, down = bars && bars[0].arrayminus ? bars[0].arrayminus[k] : up;
+        lines.push([trace.name || "", x.length ? x[k] : k, y.length ? y[k] : k, bars && up != null ? bars[1][k] - down : "", bars && up != null ? bars[1][k] + up : ""]);
+      }
+    });
+    return lines.map(function (line) {
+      return line.map(function (cell) {
+        var text = cell == null ? "" : String(cell).replace(/<[^>]*>/g, " ");
+        if (/^[=+@\t-]/.test(text) && isNaN(Number(text))) text = "'" + text;  // no spreadsheet takes it for a formula
+        return /[",\n]/.test(text) ? '"' + text.replace(/"/g, '""') + '"' : text;
+      }).join(",");
+    }).join("\n") + "\n";
+  }
+  function save(name, text) {
+    var link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([text], {type: "text/csv"}));
+    link.download = name;
+    link.click();
+    setTimeout(function () { URL.revokeObjectURL(link.href); }, 1000);
+  }
+  function tools(box) {
+    var bar = document.createElement("div"), title = box.getAttribute("aria-label") || "figure";
+    bar.className = "tools";
+    ["PNG", "SVG", "CSV"].forEach(function (form) {
+      var button = document.createElement("button");
+      button.type = "button";
+      button.textContent = form;
+      button.setAttribute("aria-label", "Save as " + form + ": " + title);
+      button.addEventListener("click", function () {
+        Promise.resolve(box._fullData || draw(box)).then(function () {
+          if (form === "CSV") save(box.id + ".csv", series(box));
+          else Plotly.downloadImage(box, {format: form.toLowerCase(), filename: box.id, width: box.clientWidth, height: box.clientHeight});
+        });
+      });
+      bar.append(button);
+    });
+    box.after(bar);
+  }
+  document.addEventListener("DOMContentLoaded", function () {
+    var all = Array.from(document.querySelectorAll("[data-figure]"));
+    if (!all.length || !window.Plotly) return;
+    var watch = new IntersectionObserver(function (seen) {
+      seen.forEach(function (one) {
+        if (one.isIntersecting) { watch.unobserve(one.target); draw(one.target); }
+      });
+    }, {rootMargin: "300px"});
+    all.forEach(function (box) { tools(box); watch.observe(box); });
+    document.addEventListener("npx-theme", function () {
+      all.forEach(function (box) { if (box._fullData) draw(box); });
+    });
+    document.addEventListener("npx-print", function () {
+      all.forEach(function (box) { if (!box._fullData) draw(box); });
+    });
+    document.addEventListener("toggle", function (event) {
+      event.target.querySelectorAll("[data-figure]").forEach(function (box) { if (box._fullData) Plotly.Plots.resize(box); });
+    }, true);
+  });
+})();

@@ -1,0 +1,117 @@
+"""A changed machine against the published numbers: which rows agree now, which break, which only move.
+
+    verdict inside or close -> agrees;   before and after with the same seeds, so what does not hang on the change stays
+
+A row's own conditions go before what is set: where it was measured with four banks, four it keeps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from npexplore.designs import DESIGNS, Design, base_of, design
+from npexplore.errors import InputError, UnknownNameError
+from npexplore.ledger import Ledger
+from npexplore.machine.parameters import Value
+from npexplore.study.checking.check import Check, check
+
+Change = Literal["agrees", "breaks", "moves", "lost", "same"]
+CHANGES: tuple[Change, ...] = ("agrees", "breaks", "lost", "moves", "same")
+MEET = ("inside", "close")
+MOVED = 1e-3  # of a value: less is no change
+
+
+def machines_of(designs: Sequence[str], settings: Mapping[str, Value]) -> dict[str, Design]:
+    """Return the machines that stand in for listed designs, by name; designs: names and paths (none: all listed).
+
+    settings: values for the knobs of those that have them. Raises UnknownNameError for a knob that none has, InputError
+    for two machines in the place of one.
+    """
+    found: dict[str, Design] = {}
+    files = set[str]()  # that are no listed design as it is
+    for name in designs or DESIGNS:
+        made = design(name)
+        files |= set() if name in DESIGNS else {base_of(made)}
+        if base_of(made) in found:
+            raise InputError(f"--design {name}: stands in for {base_of(made)}, as another one does")
+        found[base_of(made)] = made
+    known = {knob for made in found.values() for knob in made.parameters.file.parameter}
+    for knob in settings:
+        if knob not in known:
+            raise UnknownNameError(f"knob of {', '.join(found)}", knob, known)
+    changed = {}
+    for name, made in found.items():
+        mine = {knob: value for knob, value in settings.items() if knob in made.parameters.file.parameter}
+        if mine or name in files:
+            changed[name] = made.with_(**mine)
+    return changed
+
+
+def told(name: str, made: Design) -> str:
+    """Return what a machine changes of the listed design of a name, in words."""
+    listed = dict(DESIGNS[name]().parameters) if name in DESIGNS else {}
+    changes = [f"{knob}={value}" for knob, value in made.parameters.items() if value != listed.get(knob)]
+    return f"{made.name}: {', '.join(changes) or 'as listed'}"
+
+
+@dataclass(frozen=True)
+class Changed:
+    """The cross-check of a changed machine beside that of another one."""
+
+    before: Check
+    after: Check
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return each row once with both: value, error and verdict before and after, and what `change` that is."""
+        then = {entry["key"]: entry for entry in self.before.rows}
+        return [self._row(then[entry["key"]], entry) for entry in self.after.rows]
+
+    @staticmethod
+    def _row(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
+        row = {name: after[name] for name in ("key", "role", "kind", "quantity", "unit", "published", "same_as")}
+        for when, entry in (("before", before), ("after", after)):
+            row[when] = entry.get(str(entry["best"])) if entry["best"] else None
+            row[f"error_{when}"], row[f"verdict_{when}"] = entry["error"], entry["verdict"]
+        return {**row, "change": _change(row)}
+
+    def rms(self) -> dict[str, float | None]:
+        """Return the root mean square of the errors of rows that have one before and after, each measurement once."""
+        pairs = [
+            (row["error_before"], row["error_after"]) for row in self.rows()
+            if not row["same_as"] and row["error_before"] is not None and row["error_after"] is not None
+        ]  # fmt: skip
+        means = np.sqrt(np.mean(np.square(pairs), axis=0)) if pairs else (None, None)
+        return {"before": means[0], "after": means[1]}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what the JSON document of `npexplore check` has more where a machine was changed."""
+        rows = self.rows()
+        counts = {change: sum(row["change"] == change for row in rows) for change in CHANGES}
+        return {"counts": counts, "rms": self.rms(), "rows": rows}
+
+
+def _change(row: Mapping[str, Any]) -> Change:
+    one, other = row["before"], row["after"]
+    if one is None or other is None:
+        return "lost" if other is None and one is not None else "same"
+    met, meets = row["verdict_before"] in MEET, row["verdict_after"] in MEET
+    if met != meets:
+        return "agrees" if meets else "breaks"
+    return "moves" if abs(float(other) - float(one)) > MOVED * abs(float(one)) else "same"
+
+
+def changed(
+    machines: Mapping[str, Design], against: Mapping[str, Design] | None = None, *, seeds: int = 3,
+    ledger: Ledger | None = None, packets: int | None = None, keys: Sequence[str] | None = None,
+) -> Changed:  # fmt: skip
+    """Check the published rows of some machines with them, and with others (None: as they are listed)."""
+    more: dict[str, Any] = {"seeds": seeds, "ledger": ledger, "keys": keys}
+    more |= {} if packets is None else {"packets": packets}
+    if not machines:
+        raise InputError("nothing is changed: set a knob, or name a machine file")
+    names = list(machines)
+    return Changed(check(names, machines=against or {}, **more), check(names, machines=machines, **more))

@@ -1,0 +1,140 @@
+"""What the authors of XDP measure of a server: rates of programs by cores, busy shares, latencies, an attack's effect.
+
+Above the machine stand three formulas: the busy share at a light load (interrupts come at most every moderation time),
+the latency of a packet that meets an interrupt, and transactions beside an attack (the receive core is served first).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from npexplore import units
+from npexplore.designs import design
+from npexplore.designs.server.design import cycles, packet_miss
+from npexplore.ledger import Row, facts
+from npexplore.ledger.rules import rule
+from npexplore.machine.parameters import Parameters
+from npexplore.study.checking.quantities.base import Get, MissingError, Quantity, exact, knobs_of
+from npexplore.study.sweeping.points import Point
+
+SHARE, PACKET = rule("server.share"), rule("server.packet_bytes")
+ROUND_TRIP_LOST_S = rule("server.retransmission_s")
+MHZ, US = units.factor("MHz"), units.factor("us")
+
+
+def offered(row: Row) -> float:
+    """Return what the generators of a row send at most, in Mpps: inputs of the ledger."""
+    given, known = row.conditions, facts()
+    many = f"xdp.gen.flows{int(float(given.get('flows', 0)))}"
+    if many in {row.key for row in known}:
+        return float(known[many].point or 0)
+    if given.get("program") == "katran":
+        return float(known["xdp.gen.katran"].point or 0)
+    two = given.get("stack") == "dpdk" or given.get("cqe_compress") == "on"
+    return float(known["xdp.gen.two" if two else "xdp.gen.one"].point or 0)
+
+
+def point_of(row: Row) -> Point:
+    """Return the point of a row: frames of one size from generators that send as much as they can."""
+    mix = str(row.conditions.get("mix", f"{int(row.conditions.get('packet_bytes', PACKET.value))} bytes"))
+    return Point.of("server", mix, {**knobs_of(row), "generated_mpps": offered(row)}, SHARE.value)
+
+
+def _parameters(row: Row) -> Parameters:
+    return design("server").parameters.with_(**knobs_of(row))
+
+
+def _capacity(p: Parameters) -> float:
+    """Return the packets a second of one core."""
+    return float(p.clock_mhz) * MHZ / cycles(p)
+
+
+def _load(row: Row) -> float:
+    return float(row.conditions["load_mpps"]) * MHZ
+
+
+def busy(row: Row) -> float:
+    """Return the busy share of a core at a load: its packets, and interrupts in what is left of the time."""
+    p, load = _parameters(row), _load(row)
+    packets = load / _capacity(p)
+    gap = float(p.moderation_us) * US
+    interrupts = min(load, 1 / gap) * float(p[f"interrupt_cycles_{p.stack}"]) / (float(p.clock_mhz) * MHZ)
+    return min(1.0, packets + max(0.0, 1 - packets) * interrupts)
+
+
+def _discards(row: Row, get: Get) -> float:
+    return max(0.0, _load(row) - get(point_of(row)).rate_pps)
+
+
+def _reference(key: str) -> float:
+    """Return a calibration row's number in SI units."""
+    row = facts()[key]
+    return row.si(row.point or 0.0)
+
+
+def _miss_share(row: Row) -> float:
+    """Return a packet's misses over its references of the third cache: those of a program that reads."""
+    return packet_miss(_parameters(row)) / _reference("xdp.drop.read.r1024.good.l3refs")
+
+
+def _per_cycle(row: Row) -> float:
+    """Return instructions a cycle: those of one core over cycles that misses lengthen."""
+    p = _parameters(row)
+    own = cycles(p)
+    return _reference(f"xdp.tx.r{p.ring}.ipc.c1") * own / (own + packet_miss(p) * int(p.miss_cycles))
+
+
+def _transactions(row: Row) -> float:
+    """Return transactions a second beside an attack: each waits for the receive core, or for the rest of it."""
+    on = row.conditions["protection"] == "on"
+    alone = 1 / _reference("xdp.ddos.filter.m0" if on else "xdp.ddos.bare.m0")
+    p = _attacked(on)
+    capacity, attack = _capacity(p), float(row.conditions["attack_mpps"]) * MHZ
+    share = attack / capacity
+    if share < 1:
+        return 1 / (alone + share * int(p.poll_packets) / 2 / capacity) if on else (1 - share) / alone
+    lost = 1 - 1 / share
+    return 1 / (alone + int(p.ring) / capacity + lost / (1 - lost) * float(ROUND_TRIP_LOST_S.value))
+
+
+def _attacked(on: bool) -> Parameters:
+    chosen = {"stack": "xdp", "program": "ddos_filter"} if on else {"stack": "linux", "program": "udp_no_port"}
+    return design("server").parameters.with_(**chosen)
+
+
+def _latency(row: Row) -> float:
+    """Return the way through wires and a polling program, half the time between interrupts, and a poll's packets."""
+    if "statistic" in row.conditions:
+        raise MissingError("no formula gives the worst packet")
+    base, p = _reference("xdp.latency.dpdk.idle"), design("server").parameters
+    stack = str(row.conditions["stack"])
+    if stack == "dpdk" or _load(row) < 1 / (float(p.moderation_us) * US):
+        return base if stack == "dpdk" else _reference(f"xdp.latency.{stack}.idle")
+    program = {"linux": "route", "xdp": "redirect"}[stack]
+    one = 1 / _capacity(p.with_(stack=stack, program=program))
+    gap = float(p.moderation_us) * US
+    return base + gap / 2 + _load(row) * gap / 2 * one + one
+
+
+def _untold(reason: str) -> Quantity:
+    """Return the quantity of rows that the model says nothing of."""
+
+    def none(row: Row) -> float:
+        raise MissingError(reason)
+
+    return exact(none)
+
+
+COUNTERS = ("instructions", "L3 references", "branches", "branch misses", "L3 misses", "cycles")
+QUANTITIES: Mapping[str, Quantity] = {
+    **{f"{name} per packet": _untold("a counter that the model takes from the measurement") for name in COUNTERS},
+    "share of packets below 10 us": _untold("no formula gives the spread of latencies"),
+    "forwarding rate": Quantity(lambda row: [point_of(row)], lambda row, get: get(point_of(row)).rate_pps),
+    "packets the card discards before the host": Quantity(lambda row: [point_of(row)], _discards),
+    "utilization": exact(busy),
+    "miss share of L3 references": exact(_miss_share),
+    "instructions per cycle": exact(_per_cycle),
+    "transaction rate": exact(_transactions),
+    "offered rate": exact(lambda row: _capacity(_attacked(row.conditions["protection"] == "on"))),
+    "latency": exact(_latency),
+}  # fmt: skip

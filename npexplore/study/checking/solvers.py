@@ -1,0 +1,131 @@
+"""How near queueing comes to simulation: over listed designs, mixes, loads, and the values that knobs may have.
+
+    distance = throughput by queueing / simulated throughput - 1
+
+Points: every other choice of a knob, its half and its double, one knob at a time; saturated and, where a design takes
+packets, Poisson arrivals at shares of the simulated throughput: queueing is asked at the rate that came in the run, a
+few per cent off the rate that it was drawn from. A refused point is a miss.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from npexplore.designs import Design, design
+from npexplore.errors import InputError
+from npexplore.machine.parameters import Value
+from npexplore.machine.workload import Workload, workload
+from npexplore.solve.prediction import Prediction
+from npexplore.study.sweeping.answers import Answer, Ended, Refusal, answer_points
+from npexplore.study.sweeping.executors import Wanted
+from npexplore.study.sweeping.grid import SweepPoint
+
+MIXES = ("64 bytes", "1500 bytes", "amp")
+LOADS = (0.4, 0.8)  # of the saturated rate, by Poisson arrivals
+PACKETS = 4000  # of a simulation
+MEDIAN, NINE_OF_TEN, REFUSED = 0.05, 0.10, 0.15  # aims: distances, and the share of points without an answer
+
+
+@dataclass(frozen=True)
+class Distance:
+    """One point: the design, the knob that is set otherwise, the packets, their load (None: saturated), the distance.
+
+    latency: of the mean latencies, alike. refused: why queueing has no answer (distance and latency are None then).
+    """
+
+    design: str
+    changed: str
+    packets: str
+    load: float | None
+    distance: float | None
+    latency: float | None
+    refused: str | None
+
+
+def corners(base: Design) -> Iterator[tuple[str, dict[str, Value]]]:
+    """Yield names and knobs of a design as it is, and with one knob at each other choice, halved or doubled."""
+    yield "", {}
+    for name, one in base.parameters.file.parameter.items():
+        if one.kind != "knob":
+            continue
+        value = one.value
+        others: list[Value] = [*one.choices]
+        if not one.choices and isinstance(value, int | float):
+            low, high = (one.min if one.min is not None else 0), (one.max if one.max is not None else np.inf)
+            others = [type(value)(min(max(other, low), high)) for other in (value / 2, value * 2 or 0.5)]
+        yield from ((f"{name}={other}", {name: other}) for other in dict.fromkeys(others) if other != value)
+
+
+def distances(designs: Sequence[str], *, packets: int = PACKETS, executor: Wanted = None) -> list[Distance]:
+    """Return the distance at every point that can be simulated; impossible machines are left out."""
+    asked: list[tuple[str, str, Design, Workload | None]] = []
+    for name in designs:
+        base = design(name)
+        loads: list[Workload | None] = [None]
+        if base.own is None:
+            loads = [workload(mix=mix) for mix in MIXES]
+        for changed, knobs in corners(base):
+            try:
+                made = base.with_(**knobs)
+            except InputError:
+                continue
+            asked += [(name, changed, made, load) for load in loads]
+    saturated = _answers(asked, "simulation", packets, executor)
+    found = _compared(asked, [None] * len(asked), saturated, _answers(asked, "queueing", packets, executor))
+    offered = [
+        (name, changed, made, load.with_arrivals("poisson", share * answer.rate_pps), share)
+        for (name, changed, made, load), answer in zip(asked, saturated, strict=True)
+        if load is not None and isinstance(answer, Prediction)
+        for share in LOADS
+    ]
+    points = [one[:4] for one in offered]
+    runs = _answers(points, "simulation", packets, executor)
+    came = [
+        (name, changed, made, _as_came(load, run))
+        for (name, changed, made, load, _), run in zip(offered, runs, strict=True)
+    ]
+    near = _answers(came, "queueing", packets, executor)
+    return found + _compared(points, [one[4] for one in offered], runs, near)
+
+
+def _as_came(load: Workload, run: Answer) -> Workload:
+    """Return the packets at the rate that came in a run, which is that of the finished ones where none is lost."""
+    if not isinstance(run, Prediction) or any(run.drops.values()):
+        return load
+    return load.with_arrivals("poisson", run.rate_pps)
+
+
+def _answers(
+    asked: Sequence[tuple[str, str, Design, Workload | None]], solver: str, packets: int, executor: Wanted
+) -> list[Answer]:
+    found: list[Answer] = [Refusal("not asked")] * len(asked)
+
+    def keep(ended: Ended) -> None:
+        for number, answer in ended:
+            found[number] = answer
+
+    answer_points(
+        [SweepPoint(made, load, solver) for _, _, made, load in asked], keep, executor=executor, packets=packets
+    )
+    return found
+
+
+def _compared(
+    asked: Sequence[tuple[str, str, Design, Workload | None]], shares: Sequence[float | None],
+    simulated: Sequence[Answer], near: Sequence[Answer],
+) -> list[Distance]:  # fmt: skip
+    found = []
+    for (name, changed, _, load), share, run, answer in zip(asked, shares, simulated, near, strict=True):
+        if not isinstance(run, Prediction):
+            continue
+        about = name, changed, "its own" if load is None else load.name, share
+        if isinstance(answer, Prediction):
+            means = [one.latency_s.mean if one.latency_s else None for one in (answer, run)]
+            latency = means[0] / means[1] - 1 if means[0] and means[1] else None
+            found.append(Distance(*about, answer.throughput_bps / run.throughput_bps - 1, latency, None))
+        else:
+            found.append(Distance(*about, None, None, answer.reason))
+    return found

@@ -1,0 +1,120 @@
+"""The DRAM controller against recorded experiments of two simulators (data/dram/simulators.csv): how far it is off.
+
+    saturated: accesses a clock, of all but the first fifth;  Poisson: mean latency of reads, from arrival to last data
+
+Both were given the devices of models/parts and the same accesses. Each schedules in its own way: a policy here.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import msgspec
+import numpy as np
+
+from npexplore.machine.resources.dram_device import DramDevice, dram_device
+from npexplore.machine.resources.dram_policy import DramPolicy
+from npexplore.machine.resources.dram_run import run_accesses
+from npexplore.machine.resources.dram_streams import Pattern, accesses
+from npexplore.paths import share
+
+REFRESH = {"all": "all-bank", "per": "bank", "none": "none"}
+POLICIES = {
+    # one queue, 32 reads and 32 writes; an entry is free with the row command; a refresh that is due holds everybody up
+    "ramulator2": DramPolicy(cap=0, entries_until="row", refresh_holds="all"),
+    # 32 reads and 32 writes, moved on into lines of eight a bank; four younger row hits go first
+    "dramsim3": DramPolicy(bank_queue=8, high=32, low=8),
+}
+AIMS = {  # of the relative error, by experiment
+    "saturated reads": 0.03, "row hits": 0.05, "bank groups": 0.05, "reads and writes": 0.07, "latency": 0.07,
+    "latency with writes": 0.07,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One recorded experiment; `rate` in accesses a clock, `latency` in clocks (nan: saturated)."""
+
+    simulator: str
+    device: str
+    experiment: str
+    pattern: Pattern
+    page: str
+    refresh: str
+    writes: float
+    among: tuple[int, int] | None
+    interval: float
+    units: int
+    n: int
+    seed: int
+    load: float
+    rate: float
+    latency: float
+
+    @property
+    def recorded(self) -> float:
+        """What the simulator said: rate, or with Poisson arrivals latency."""
+        return self.latency if self.load else self.rate
+
+    def policy(self) -> DramPolicy:
+        """How this simulator schedules."""
+        given = POLICIES[self.simulator]
+        return DramPolicy(**{**vars(given), "page": self.page, "refresh": REFRESH[self.refresh]})
+
+    def made_of(self) -> DramDevice:
+        """The device; one pseudo-channel of it where the simulator knows no more, nor half clocks."""
+        device = dram_device(self.device)
+        if device.pseudo_channels == self.units:
+            return device
+        return msgspec.structs.replace(device, pseudo_channels=self.units, row_clocks=1, close_clocks=1)
+
+    def here(self) -> float:
+        """The same of the controller here."""
+        device = self.made_of()
+        made = accesses(
+            device, self.pattern, self.n, self.seed, writes=self.writes, interval=self.interval, among=self.among
+        )
+        clock = device.t_ck * 1e-9
+        run = run_accesses(
+            device, self.policy(), bank=made.bank, row=made.row, write=made.write, time_s=made.clock * clock
+        )
+        first = self.n // 5
+        if self.load:
+            return float(np.mean(run.waited_s[first:][~made.write[first:]])) / clock
+        return (self.n - 1 - first) / float(run.accepted_s[-1] - run.accepted_s[first]) * clock
+
+    def error(self) -> float:
+        """Return the relative error of what is found here."""
+        return self.here() / self.recorded - 1
+
+
+def experiments() -> list[Experiment]:
+    """Return the recorded experiments, in order of the file."""
+    found = []
+    with share("data", "dram", "simulators.csv").open() as file:
+        for row in csv.DictReader(line for line in file if not line.startswith("#")):
+            among = (int(row["groups"]), int(row["banks_each"])) if row["groups"] else None
+            found.append(Experiment(
+                row["simulator"], row["device"], row["experiment"],
+                cast(Pattern, row["pattern"]), row["page"], row["refresh"],
+                float(row["writes"]), among, float(row["interval"]), int(row["units"]), int(row["n"]), int(row["seed"]),
+                float(row["load"]), float(row["rate"]), float(row["latency"] or "nan"),
+            ))  # fmt: skip
+    return found
+
+
+def table(found: Sequence[tuple[Experiment, float]]) -> list[dict[str, object]]:
+    """Return the worst and the mean absolute error of each kind of experiment, by simulator and device."""
+    kinds: dict[tuple[str, str, str], list[float]] = {}
+    for one, error in found:
+        kinds.setdefault((one.simulator, one.device, one.experiment), []).append(error)
+    return [
+        {
+            "simulator": key[0], "device": key[1], "experiment": key[2], "rows": len(errors), "aim": AIMS[key[2]],
+            "mean": float(np.mean(np.abs(errors))), "worst": max(errors, key=abs),
+        }
+        for key, errors in kinds.items()
+    ]  # fmt: skip

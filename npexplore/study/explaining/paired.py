@@ -1,0 +1,81 @@
+"""Two answers to nearly one question: the ratio of what they forward, with its 95 % interval where both are simulated.
+
+    ratio = ln X(b) / X(a)        X = sum of packets / sum of seconds over the batches, times bits of a packet
+
+Both simulations see the same seed, so that packets and choices cancel out, batch by batch. The interval is that of the
+jackknife over pairs of batches: n ln(ratio) - (n - 1) ln(ratio without one pair), Student's t over these n values
+(Efron and Tibshirani, "An Introduction to the Bootstrap", 1993, chapter 11). X is counted in packet bits, without
+padding, so that a larger cell is no gain by itself.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from npexplore.designs import Design
+from npexplore.engine.intervals import interval
+from npexplore.errors import NpexploreError
+from npexplore.machine.workload import Workload
+from npexplore.solve.prediction import Prediction
+from npexplore.solve.simulate import BATCHES
+from npexplore.study.sweeping.answers import Answer
+from npexplore.study.sweeping.grid import SweepPoint
+
+FEWEST, MOST, EVENTS = 800, 2400, 150_000  # packets and events of each simulation: pairs need few
+
+
+def packets_for(design: Design, workload: Workload | None) -> int:
+    """Return how many packets to simulate of each point: as many as EVENTS make, between FEWEST and MOST."""
+    if design.workload(workload).arrivals == "timestamps" or design.machine(workload).window_s is not None:
+        return MOST  # these end by themselves
+    try:
+        about = design.simulate(workload, packets=BATCHES, breakdown=False).about
+    except NpexploreError:
+        return MOST
+    events = float(about["events"]) / max(1.0, float(about["packets"]))
+    return round(min(MOST, max(FEWEST, EVENTS / events)))
+
+
+class Forwarded(NamedTuple):
+    """What a machine forwards: packets a second, bits of a packet, and (packets, seconds) of each batch."""
+
+    rate_pps: float
+    packet_bits: float
+    batches: tuple[tuple[int, float], ...]
+
+    @property
+    def bps(self) -> float:
+        """Bits of packets a second."""
+        return self.rate_pps * self.packet_bits
+
+
+class Ratio(NamedTuple):
+    """The logarithm of a ratio, and the half width of its 95 % interval (None: not simulated, or a single batch)."""
+
+    log: float
+    half: float | None
+
+
+def forwarded(point: SweepPoint, answer: Answer) -> Forwarded | None:
+    """Return what an answer says is forwarded; None where there is no answer or no packet gets through."""
+    if not isinstance(answer, Prediction) or not answer.rate_pps > 0:
+        return None
+    bits = 8 * point.design.workload(point.workload).mean_packet_bytes
+    return Forwarded(answer.rate_pps, bits, answer.batches)
+
+
+def ratio(a: Forwarded, b: Forwarded) -> Ratio:
+    """Return how much more b forwards than a."""
+    whole = float(np.log(b.bps / a.bps))
+    if len(a.batches) != len(b.batches) or len(a.batches) < 2:
+        return Ratio(whole, None)
+    first, last = (np.array(one.batches, dtype=np.float64) for one in (a, b))
+    left = [one.sum(axis=0) - one for one in (first, last)]  # without each batch
+    if any((one[:, 0] <= 0).any() for one in left):
+        return Ratio(whole, None)
+    without = np.log(left[1][:, 0] / left[1][:, 1]) - np.log(left[0][:, 0] / left[0][:, 1])
+    n = len(without)
+    low, high = interval(n * (whole - np.log(b.packet_bits / a.packet_bits)) - (n - 1) * without)
+    return Ratio(whole, (high - low) / 2)

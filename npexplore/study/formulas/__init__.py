@@ -1,0 +1,1 @@
+"""Ceilings and latency of a machine as formulas of its knobs and of the packet."""

@@ -1,0 +1,241 @@
+"""Latency and loss against the offered load, by queueing and simulation side by side, and where a machine saturates.
+
+    saturation = what it forwards when a packet is always waiting        loss = packets lost / packets offered
+
+Loads are points of a sweep, so a stopped curve goes on from its file. Machines with a window of their own are measured
+over packets, as all others.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from npexplore.designs import Design
+from npexplore.engine.intervals import interval
+from npexplore.errors import InputError, NpexploreError, positive
+from npexplore.machine.workload import Workload, parse_arrivals
+from npexplore.study.sweeping.executors import Wanted
+from npexplore.study.sweeping.grid import SweepPoint
+from npexplore.study.sweeping.sweep import sweep
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SOLVERS = ("simulation", "queueing")
+POINTS, LEAST, MOST = 20, 0.05, 1.15  # loads, and the first and the last as shares of saturation
+PACKETS = 16_384  # measured at each load: the slowest 16 are beyond the last quantile
+LIGHT, FEWER = 0.25, 4  # below this share of saturation so many times fewer: a machine that polls asks in vain for long
+LATENCIES = ("mean", "p50", "p99", "p999")
+TWICE = 2.0  # times the latency at the lowest load, where it is said to have doubled
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Saturation:
+    """What a machine forwards at most, packets a second, and what binds then."""
+
+    rate_pps: float
+    bottleneck: str
+
+
+@dataclass(frozen=True)
+class LoadPoint:
+    """What a solver says of one offered load: packets a second, share lost, latencies in seconds (None: unknown)."""
+
+    solver: str
+    offered_pps: float
+    rate_pps: float
+    loss: float | None
+    latency_s: dict[str, float | None]
+    ci95: dict[str, tuple[float, float] | None]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the point in the units of its names."""
+        rate, latency = self.ci95["rate_pps"], self.ci95["latency_s"]
+        return {
+            "solver": self.solver, "offered_mpps": self.offered_pps / 1e6, "rate_mpps": self.rate_pps / 1e6,
+            "loss": self.loss,
+            "latency_ns": {name: None if s is None else s * 1e9 for name, s in self.latency_s.items()},
+            "ci95": {
+                "rate_mpps": rate and [end / 1e6 for end in rate],
+                "latency_mean_ns": latency and [end * 1e9 for end in latency],
+            },
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class LoadCurve:
+    """A machine at many offered loads; by solver where it saturates, and why a solver has no answer."""
+
+    design: str
+    workload: str
+    arrivals: str
+    points: tuple[LoadPoint, ...]
+    saturation: dict[str, Saturation]
+    refused: dict[str, str] = field(default_factory=dict)
+
+    def of(self, solver: str) -> list[LoadPoint]:
+        """Return one solver's points in order of load."""
+        return sorted((point for point in self.points if point.solver == solver), key=lambda point: point.offered_pps)
+
+    @property
+    def doubled_pps(self) -> float | None:
+        """The simulated load at which the mean latency is twice that of the lowest load (None: at none of them)."""
+        found = [(p.offered_pps, p.latency_s["mean"]) for p in self.of("simulation") if p.latency_s["mean"] is not None]
+        if not found:
+            return None
+        loads, means = (np.array(column, dtype=np.float64) for column in zip(*found, strict=True))
+        above = np.flatnonzero(means >= TWICE * means[0])
+        if not len(above):
+            return None
+        k = above[0]
+        share = (TWICE * means[0] - means[k - 1]) / (means[k] - means[k - 1])
+        return float(loads[k - 1] + share * (loads[k] - loads[k - 1]))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the curve in plain types, units in the names."""
+        doubled = self.doubled_pps
+        return {
+            "design": self.design, "workload": self.workload, "arrivals": self.arrivals,
+            "points": [point.to_dict() for point in self.points],
+            "saturation": {
+                name: {"rate_mpps": s.rate_pps / 1e6, "bottleneck": s.bottleneck}
+                for name, s in self.saturation.items()
+            },
+            "ndr": None,
+            "pdr": None,
+            "latency_doubles_at_mpps": None if doubled is None else doubled / 1e6,
+            "refused": dict(self.refused),
+        }  # fmt: skip
+
+
+def load_curve(
+    design: Design, workload: Workload | None = None, *, arrivals: str = "poisson",
+    rates: Sequence[float] | None = None, seeds: int = 1, packets: int | None = None, executor: Wanted = None,
+    workers: int | None = None, store: str | Path | None = None, resume: bool = True, progress: Progress | None = None,
+) -> LoadCurve:  # fmt: skip
+    """Return what queueing and simulation say of a machine at offered loads.
+
+    workload: the packets (None: the design's own), which come by `arrivals` at each of `rates`, packets a second (None:
+    20 of them, from a twentieth of what the machine forwards at most to a seventh above it). packets: measured at each
+    load (None: PACKETS, at a light load FEWER times fewer). store: a Parquet file that a stopped curve goes on from.
+    progress is called with (points done, points in all). Raises InputError.
+    """
+    import pandas as pd
+
+    asked = Offered.of(design, workload, arrivals)
+    loads = None if rates is None else [positive("rate of a load", float(rate)) for rate in rates]
+    count = 2 + (POINTS if loads is None else len(loads)) * (1 + seeds)
+
+    def answered(points: Sequence[SweepPoint], before: int, measured: int) -> pd.DataFrame:
+        def told(done: int, total: int) -> None:
+            if progress is not None:
+                progress(before + done, count)
+
+        return sweep(
+            points, executor=executor, workers=workers, store=store, resume=resume or before > 0, packets=measured,
+            progress=told,
+        )  # fmt: skip
+
+    full = answered([asked.point(None, solver, 1) for solver in SOLVERS], 0, packets or PACKETS)
+    saturation = {
+        row.solver: Saturation(row.rate_mpps * 1e6, row.bottleneck)
+        for row in full.itertuples() if not isinstance(row.refused, str)
+    }  # fmt: skip
+    top = asked.most(saturation.get("simulation"))
+    if loads is None:
+        loads = [float(load) for load in np.linspace(LEAST, MOST, POINTS) * top]
+    light = [load for load in loads if packets is None and load < LIGHT * top]
+    parts: list[pd.DataFrame] = []
+    for some, measured in (
+        (light, PACKETS // FEWER),
+        ([load for load in loads if load not in light], packets or PACKETS),
+    ):
+        points = [asked.point(load, "queueing") for load in some]
+        points += [asked.point(load, "simulation", 1 + seed) for load in some for seed in range(seeds)]
+        if points:
+            parts.append(answered(points, 2 + sum(len(part) for part in parts), measured))
+    rows = pd.concat(parts)
+    good = rows[rows["refused"].isna()]
+    found = [
+        of_rows(part) for solver in SOLVERS
+        for _, part in good[good["solver"] == solver].groupby("offered_mpps", sort=True)
+    ]  # fmt: skip
+    answers = [*full.itertuples(), *rows.itertuples()]
+    refused = {str(row.solver): str(row.refused) for row in answers if isinstance(row.refused, str)}
+    if not found:
+        raise NpexploreError(f"{design.name}: no load has an answer: {'; '.join(refused.values())}")
+    return LoadCurve(design.name, asked.name, arrivals, tuple(found), saturation, refused)
+
+
+def of_rows(rows: pd.DataFrame) -> LoadPoint:
+    """Return the point that rows of one solver and one load tell together: means, and intervals over seeds."""
+
+    def mean(column: str, factor: float = 1.0) -> float | None:
+        value = float(rows[column].astype(float).mean())
+        return None if math.isnan(value) else value * factor
+
+    def ends(column: str, low: str, high: str, factor: float) -> tuple[float, float] | None:
+        if len(rows) > 1:
+            values = rows[column].to_numpy(dtype=np.float64) * factor
+            return None if np.isnan(values).any() else interval(values)
+        pair = mean(low, factor), mean(high, factor)
+        return None if pair[0] is None or pair[1] is None else (pair[0], pair[1])
+
+    first = rows.iloc[0]
+    per_packet = float(first["rate_mpps"]) * 1e6 / float(first["throughput_bps"])
+    throughput = ends("throughput_bps", "throughput_low_bps", "throughput_high_bps", per_packet)
+    return LoadPoint(
+        str(first["solver"]), float(first["offered_mpps"]) * 1e6, float(mean("rate_mpps", 1e6) or 0.0), mean("loss"),
+        {name: mean(f"latency_{name}_ns", 1e-9) for name in LATENCIES},
+        {
+            "rate_pps": throughput,
+            "latency_s": ends("latency_mean_ns", "latency_low_ns", "latency_high_ns", 1e-9),
+        },
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Offered:
+    """A design under one kind of arrivals: its question at any load. load None: its own packets."""
+
+    design: Design
+    load: Workload | None
+    arrivals: str
+
+    @staticmethod
+    def of(design: Design, load: Workload | None, arrivals: str) -> Offered:
+        """Return a design to be asked at loads; raises InputError for arrivals that cannot be at any rate."""
+        if parse_arrivals(arrivals)[0] == "saturated":
+            raise InputError("a load needs packets that arrive at a rate (poisson, periodic, ...), got 'saturated'")
+        made = Offered(design.by_packets(), load, arrivals)
+        made.point(1.0, "simulation")
+        return made
+
+    @property
+    def name(self) -> str:
+        """What the packets are called."""
+        return self.design.workload(self.load).name
+
+    def point(self, rate_pps: float | None, solver: str, seed: int | None = None) -> SweepPoint:
+        """Return the question at a rate (None: a packet is always waiting)."""
+        how = "saturated" if rate_pps is None else self.arrivals
+        if self.load is None:
+            made = self.design.arriving(how, rate_pps)
+            made.workload()
+            return SweepPoint(made, None, solver, seed)
+        return SweepPoint(self.design, self.load.with_arrivals(how, rate_pps), solver, seed)
+
+    def most(self, full: Saturation | None) -> float:
+        """Return the packets a second that the machine forwards at most; by bounds where no simulation tells."""
+        if full is not None and full.bottleneck != "arrivals":
+            return full.rate_pps
+        point = self.point(None, "bounds")
+        about = point.design.bounds(point.workload).about
+        return min(float(value) for name, value in about.items() if name.startswith("ceiling_pps."))

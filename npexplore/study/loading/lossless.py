@@ -1,0 +1,106 @@
+"""The highest rates that a machine forwards with no packet lost (NDR) and within given shares of loss (PDR).
+
+Trials are simulations, each with a seed of its own, between a thousandth of what the machine forwards at most, X, and
+X / (1 - loss): beyond it more is lost in the long run, however much room there is (RFC 2544 section 26.1). The search
+is that of mlrsearch.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from npexplore.designs import Design
+from npexplore.errors import InputError, NpexploreError
+from npexplore.machine.workload import Workload
+from npexplore.study.loading.curve import LoadPoint, Offered, Saturation, of_rows
+from npexplore.study.loading.mlrsearch import Found, Goal, Search
+from npexplore.study.sweeping.sweep import sweep
+
+FLOOR = 1e-3  # of what is forwarded at most: where the search begins
+LOSSES = (0.0, 0.005)
+Progress = Callable[[float, int, int], None]  # load, packets of its next trials, trials so far
+
+
+@dataclass(frozen=True)
+class LoadSearch:
+    """What a search found, by goal, the points that it measured, and where the machine saturates."""
+
+    design: str
+    workload: str
+    arrivals: str
+    found: tuple[Found, ...]
+    points: tuple[LoadPoint, ...]
+    saturation: Saturation
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the search in plain types, units in the names."""
+        rates = [{"loss": found.goal.loss_ratio, **_rates(found)} for found in self.found]
+        return {
+            "design": self.design, "workload": self.workload, "arrivals": self.arrivals,
+            "points": [point.to_dict() for point in self.points],
+            "saturation": {
+                "simulation": {"rate_mpps": self.saturation.rate_pps / 1e6, "bottleneck": self.saturation.bottleneck}
+            },
+            "ndr": next(({k: v for k, v in one.items() if k != "loss"} for one in rates if not one["loss"]), None),
+            "pdr": [one for one in rates if one["loss"]] or None,
+        }  # fmt: skip
+
+
+def _rates(found: Found) -> dict[str, Any]:
+    rates = {
+        "rate_mpps": found.load, "low": found.low, "high": found.high, "loses_at_mpps": found.loses_at,
+        "conditional_mpps": found.conditional,
+    }  # fmt: skip
+    return {name: None if value is None else value / 1e6 for name, value in rates.items()}
+
+
+def search(
+    design: Design, workload: Workload | None = None, *, losses: Sequence[float] = LOSSES, arrivals: str = "periodic",
+    goal: Goal | None = None, seed: int = 1, store: str | Path | None = None, resume: bool = True,
+    progress: Progress | None = None,
+) -> LoadSearch:  # fmt: skip
+    """Return the highest rates at which a design loses no more than each of `losses`.
+
+    workload: the packets (None: the design's own), which come by `arrivals`. goal: how narrow and how long (its loss
+    ratio is not read). store: a Parquet file of the trials, from which a stopped search goes on. Raises InputError for
+    a loss that no load meets.
+    """
+    asked, like = Offered.of(design, workload, arrivals), goal or Goal()
+    goals = [Goal(loss, like.exceed_ratio, like.width, like.final, like.total, like.initial) for loss in losses]
+    if not goals:
+        raise InputError("a search needs at least one loss")
+    kept: list[pd.DataFrame] = []
+
+    def measured(rate_pps: float | None, packets: int, numbers: range) -> pd.DataFrame:
+        rows = sweep(
+            [asked.point(rate_pps, "simulation", seed + number) for number in numbers], store=store,
+            resume=resume or bool(kept), packets=packets,
+        )  # fmt: skip
+        kept.append(rows)
+        for reason in rows["refused"].dropna():
+            raise NpexploreError(f"{design.name}: {reason}")
+        return rows
+
+    row = measured(None, like.final, range(1)).iloc[0]
+    full = Saturation(float(row["rate_mpps"]) * 1e6, str(row["bottleneck"]))
+    most = asked.most(full)
+
+    def trial(load: float, length: int, numbers: range) -> list[float]:
+        if progress is not None:
+            progress(load, length * len(numbers), sum(map(len, kept)))
+        return [float(loss) for loss in measured(load, length, numbers)["loss"]]
+
+    made = Search(trial, FLOOR * most, most)
+    found = []
+    for one in sorted(goals, key=lambda one: one.loss_ratio):
+        made.high = most / (1 - one.loss_ratio)
+        found.append(made.run(one))
+    rows = pd.concat(kept[1:])
+    longest = rows[rows["packets"] == rows.groupby("offered_mpps")["packets"].transform("max")]
+    points = tuple(of_rows(part) for _, part in longest.groupby("offered_mpps", sort=True))
+    return LoadSearch(design.name, asked.name, arrivals, tuple(found), points, full)

@@ -1,0 +1,238 @@
+"""Multiple loss ratio search: the highest loads that lose no more than given ratios (draft-ietf-bmwg-mlrsearch-11).
+
+A goal asks that at most a share `exceed_ratio` of the time of full-length trials has a loss ratio above its own. Every
+load is a lower bound, an upper bound or undecided (appendix A of the draft):
+
+    bad   = bad_long + max(0, bad_short - good_short x exceed / (1 - exceed))
+    whole = max(good_long + bad, duration_sum)
+    lower: whole - good_long <= whole x exceed      upper: bad > whole x exceed      else undecided
+
+long and short by the final length of a trial, good and bad by the goal's loss ratio; lengths are counted in packets.
+The relevant upper bound is the smallest one, the relevant lower bound the largest one below it. Trials grow longer from
+phase to phase, and the gap between both bounds narrows as they do; every goal uses the trials of all others.
+
+The interval around a result is that of a sign test: full-length trials at its ends are repeated until their counts of
+good and bad ones would come by chance with at most 2.5 %, if each were bad with probability `exceed_ratio`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal, NamedTuple
+
+from npexplore.errors import InputError, positive
+
+Bound = Literal["lower", "upper", "undecided"]
+GROWTH = 4  # times as long are the trials of the next phase
+BY_CHANCE = 0.025  # at each end of an interval of 95 %
+BEYOND = 1.25  # times the highest load of a search may be tried for the upper end of an interval
+FEWEST, MOST = 6, 16  # trials at a load for a sign test, before a load further out is asked
+
+
+class Trial(NamedTuple):
+    """What one trial showed: load, length in packets, share of the packets lost."""
+
+    load: float
+    length: int
+    loss_ratio: float
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What is searched: loss ratio, share of time that may exceed it, relative gap between bounds, lengths of trials.
+
+    final, total: packets of a full-length trial, and of all at a load before it is decided. initial: of the first
+    trials (None: all trials are full-length).
+    """
+
+    loss_ratio: float = 0.0
+    exceed_ratio: float = 0.5
+    width: float = 0.005
+    final: int = 16_384
+    total: int = 16_384
+    initial: int | None = 1024
+
+    def __post_init__(self) -> None:
+        for name, share in (("loss ratio", self.loss_ratio), ("exceed ratio", self.exceed_ratio)):
+            if not 0 <= share < 1:
+                raise InputError(f"{name} of a search must be at least 0 and below 1, got {share!r}")
+        if not 0 < self.width < 1:
+            raise InputError(f"width of a search must be between 0 and 1, got {self.width!r}")
+        initial = self.final if self.initial is None else self.initial
+        if not 1 <= initial <= self.final <= self.total:
+            got = f"{initial}, {self.final}, {self.total}"
+            raise InputError(f"lengths of trials must be 1 <= initial <= final <= total, got {got}")
+
+    def phases(self) -> list[Goal]:
+        """Return the goals of all phases: one shorter trial a load and twice the gap at each one before the last."""
+        found, length = [self], self.final
+        while self.initial is not None and length > self.initial:
+            length = max(self.initial, -(-length // GROWTH))
+            first = found[0]
+            found.insert(0, replace(first, width=min(2 * first.width, 0.5), final=length, total=length))
+        return found
+
+
+@dataclass(frozen=True)
+class Found:
+    """The answer to a goal: the relevant bounds, and the interval of confidence around them.
+
+    load: the relevant lower bound. loses_at: the relevant upper bound (None: even the highest load loses no more).
+    low, high: interval of 95 % (high None: beyond the highest load). conditional: what came through at `load` in the
+    trial at the quantile that the goal allows to exceed (appendix B).
+    """
+
+    goal: Goal
+    load: float
+    loses_at: float | None
+    low: float
+    high: float | None
+    conditional: float
+
+
+def classified(trials: Sequence[Trial], goal: Goal) -> Bound:
+    """Return what trials at one load say of it."""
+
+    def total(long: bool, bad: bool) -> int:
+        return sum(
+            t.length for t in trials if (t.length >= goal.final) == long and (t.loss_ratio > goal.loss_ratio) == bad
+        )
+
+    good_long, exceed = total(True, False), goal.exceed_ratio
+    balancing = total(False, False) * exceed / (1.0 - exceed)
+    bad = total(True, True) + max(0.0, total(False, True) - balancing)
+    whole = max(good_long + bad, goal.total)
+    optimistic, pessimistic = bad <= whole * exceed, whole - good_long <= whole * exceed
+    return "lower" if optimistic and pessimistic else "undecided" if optimistic or pessimistic else "upper"
+
+
+@dataclass
+class Search:
+    """Trials of one machine, by load, between low and high.
+
+    trial: measures some at a load: load, length, numbers of the trials at that load -> the loss ratio of each.
+    """
+
+    trial: Callable[[float, int, range], Sequence[float]]
+    low: float
+    high: float
+    trials: dict[float, list[Trial]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not 0 < self.low < self.high < math.inf:
+            raise InputError(f"loads to search must be 0 < low < high, got {self.low} and {self.high}")
+
+    def run(self, goal: Goal, *, confidence: bool = True) -> Found:
+        """Return the answer to a goal; raises InputError if even the lowest load loses more."""
+        hints: tuple[float | None, float | None] = (None, None)
+        phases = goal.phases()
+        for phase in phases:
+            hints = self._narrowed(phase, hints, guess=len(phases) > 1)
+        load, loses_at = hints
+        assert load is not None
+        low, high = load, loses_at
+        if confidence:
+            low, high = self._confident(goal, load, -1) or 0.0, self._confident(goal, loses_at or self.high, +1)
+        return Found(goal, load, loses_at, low, high, self._conditional(load, goal))
+
+    # ---- bounds
+
+    def bound(self, load: float, goal: Goal) -> Bound:
+        """Return what is known of a load."""
+        return classified(self.trials.get(load, ()), goal)
+
+    def bounds(self, goal: Goal) -> tuple[float | None, float | None]:
+        """Return the relevant lower and the relevant upper bound, None where there is none yet."""
+        known = {load: self.bound(load, goal) for load in self.trials if load <= self.high}
+        upper = min((load for load, bound in known.items() if bound == "upper"), default=None)
+        lower = [load for load, bound in known.items() if bound == "lower" and (upper is None or load < upper)]
+        return max(lower, default=None), upper
+
+    def _narrowed(
+        self, goal: Goal, hints: tuple[float | None, float | None], guess: bool
+    ) -> tuple[float, float | None]:
+        """Measure until the bounds of a phase are as close as it asks; `hints`: bounds of the phase before."""
+        for load in self._loads(goal, hints, guess):
+            while self.bound(load, goal) == "undecided":
+                self._measure(load, goal.final)
+        lower, upper = self.bounds(goal)
+        if lower is None:
+            least = min((t.loss_ratio for t in self.trials[self.low]), default=0.0)
+            raise InputError(
+                f"no load down to {self.low:.6g} loses a share of {goal.loss_ratio:g} or less; at {self.low:.6g} it is "
+                f"{least:.3g}"
+            )
+        return lower, upper
+
+    def _loads(self, goal: Goal, hints: tuple[float | None, float | None], guess: bool) -> Iterator[float]:
+        """Yield the loads that a phase asks for, one after the other."""
+        yield hints[1] or self.high
+        step = goal.width
+        if hints[0] is not None:
+            yield hints[0]
+        elif self.bound(self.high, goal) == "upper":  # what comes through there is a first guess
+            passed = self.high * (1 - min(t.loss_ratio for t in self.trials[self.high])) / (1 - goal.loss_ratio)
+            yield min(max(self.low, passed * (1 - step)), self.high) if guess else self.low
+        while True:
+            lower, upper = self.bounds(goal)
+            if upper is None:
+                if lower is not None and lower >= self.high:
+                    return
+                yield min(self.high, (lower or self.low) * (1 + step))
+                step *= 2
+            elif lower is None:
+                if upper <= self.low:
+                    return
+                yield max(self.low, upper / (1 + step))
+                step *= 2
+            elif upper - lower > goal.width * upper * (1 + 1e-9):
+                yield (lower + upper) / 2
+            else:
+                return
+
+    def _measure(self, load: float, length: int, count: int = 1) -> None:
+        before = self.trials.setdefault(load, [])
+        for lost in self.trial(load, length, range(len(before), len(before) + count)):
+            before.append(Trial(load, length, positive("loss ratio of a trial", lost, zero=True)))
+
+    # ---- what is said of them
+
+    def _confident(self, goal: Goal, load: float, way: int) -> float | None:
+        """Return the first load from `load` on, down (-1) or up (1), of which trials are sure; None: there is none."""
+        step, end = goal.width, self.low if way < 0 else BEYOND * self.high
+        while True:
+            while (sure := self._sure(goal, load, way)) is None:
+                full = sum(t.length >= goal.final for t in self.trials.get(load, ()))
+                self._measure(load, goal.final, FEWEST - full if full < FEWEST else 2)
+            if sure:
+                return load
+            if load == end:
+                return None
+            load = max(end, load / (1 + step)) if way < 0 else min(end, load * (1 + step))
+            step *= 2
+
+    def _sure(self, goal: Goal, load: float, way: int) -> bool | None:
+        """Return whether a sign test tells a load to be good (-1) or bad (1); None: more trials are needed."""
+        full = [t for t in self.trials.get(load, ()) if t.length >= goal.final]
+        n, bad = len(full), sum(t.loss_ratio > goal.loss_ratio for t in full)
+        if not goal.exceed_ratio:  # none may be bad
+            return (bad > 0) == (way > 0) if n else None
+
+        def by_chance(numbers: Iterable[int]) -> bool:
+            chance = goal.exceed_ratio
+            return n > 0 and sum(math.comb(n, k) * chance**k * (1 - chance) ** (n - k) for k in numbers) <= BY_CHANCE
+
+        good_or_bad = by_chance(range(bad + 1)), by_chance(range(bad, n + 1))
+        return good_or_bad[way > 0] if any(good_or_bad) or n >= MOST else None
+
+    def _conditional(self, load: float, goal: Goal) -> float:
+        """Return the load times what came through in the full-length trial at the quantile of the exceed ratio."""
+        full = sorted((t for t in self.trials[load] if t.length >= goal.final), key=lambda t: t.loss_ratio)
+        left = (1 - goal.exceed_ratio) * max(goal.total, sum(t.length for t in full))
+        for trial in full:
+            left -= trial.length
+            if left <= 0:
+                return load * (1 - trial.loss_ratio)
+        return load * (1 - full[-1].loss_ratio)

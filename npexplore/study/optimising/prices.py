@@ -1,0 +1,81 @@
+"""A cost of the user's own: what a unit of each resource costs, in any unit, each price with its source.
+
+cost of a machine = sum over prices of value x amount       amount: a cost of COSTS, the value of a knob, or 1 (`base`)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from npexplore.designs import Design
+from npexplore.errors import InputError, UnknownNameError
+from npexplore.study.optimising.costs import COSTS
+from npexplore.toml import Record, decode
+
+Floats = npt.NDArray[np.float64]
+BASE = "base"
+
+
+class Price(Record, frozen=True):
+    """What one unit costs, in the unit of the file."""
+
+    value: float
+    source: str
+    about: str = ""
+
+
+class PriceFile(Record, frozen=True):
+    """Schema of prices. per: by name of a cost (memory_bits, banks, ...) or of a knob; `base`: of any machine."""
+
+    name: str
+    unit: str
+    per: dict[str, Price]
+
+
+def load_prices(path: str | Path) -> PriceFile:
+    """Read a file of prices; raises InputError for one that cannot be, or whose prices have no source."""
+    file = Path(path)
+    try:
+        prices: PriceFile = decode(file.read_bytes(), PriceFile, file)
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}") from None
+    if prices.name in COSTS:
+        raise InputError(f"{file.name}: name must not be one of {', '.join(COSTS)}, got {prices.name!r}")
+    for name, price in prices.per.items():
+        if not price.source.strip():
+            raise InputError(f"{file.name}: price per {name!r} has no source")
+        if not 0 <= price.value < float("inf"):
+            raise InputError(f"{file.name}: price per {name!r} must be at least 0 and finite, got {price.value!r}")
+    return prices
+
+
+def priced(prices: PriceFile, design: Design, costs: Mapping[str, Floats], knobs: Mapping[str, Floats]) -> Floats:
+    """Return the cost of each of some machines, from their other costs and the knobs in which they differ.
+
+    Raises UnknownNameError for a price per something that is no cost and no knob, InputError for a choice.
+    """
+    total = np.zeros_like(next(iter(costs.values())))
+    known = design.parameters.file.parameter
+    for name, price in prices.per.items():
+        if name == BASE:
+            total = total + price.value
+        elif name in costs:
+            total = total + price.value * costs[name]
+        elif name in knobs:
+            total = total + price.value * knobs[name]
+        elif name not in known:
+            raise UnknownNameError(f"{prices.name}: cost or knob of {design.name}", name, [BASE, *COSTS, *known])
+        elif isinstance(known[name].value, str):
+            raise InputError(f"{prices.name}: price per {name!r}: it is a choice, no number")
+        else:
+            total = total + price.value * float(design.parameters[name])
+    return total
+
+
+def sources_of(prices: PriceFile) -> str:
+    """Return where the prices come from, in words."""
+    return "; ".join(f"{price.value:g} {prices.unit} per {name}: {price.source}" for name, price in prices.per.items())

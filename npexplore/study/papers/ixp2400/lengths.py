@@ -1,0 +1,115 @@
+"""Other mixes of lengths that meet every printed property of the three lost traces (Sec. 4.1, Figs. 10 and 13).
+
+Printed are the share below 64 bytes, modes around 40 and 1500 bytes, and a utilization of the hash unit, from which the
+mean number of cells follows (study/checking/mix_fit.py). What lies between the modes is open; SHAPES are ways to fill
+it. Only calibration rows are read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import msgspec
+
+from npexplore.designs import design
+from npexplore.machine.mixes import Component, MixFile, load_mix, standing_in
+from npexplore.machine.parameters import Value
+from npexplore.study.checking import sets
+from npexplore.study.checking.mix_fit import fitted_mean
+from npexplore.study.checking.sets import ParameterSet
+
+TRACES = ("amp", "frg", "psc")
+ON_CHIP = {"amp": 0.30, "frg": 0.40, "psc": 0.50}  # packets of at most 64 bytes: 30 to 50 % (Sec. 4.1)
+SEEN = ["ixp2400.fcb.on_chip_min", "ixp2400.fcb.on_chip_max"]
+ROUGH_CELLS = {"amp": 12.1, "frg": 9.9, "psc": 11.0}  # where the search for the mean begins
+
+Shape = Callable[[str, Sequence[Component]], list[Component]]
+
+
+def _between(low: int, high: int, source: str, shape: str = "uniform") -> Shape:
+    """Keep the modes, and spread the rest over other lengths."""
+
+    def made(trace: str, parts: Sequence[Component]) -> list[Component]:
+        rest = msgspec.structs.replace(parts[2], low=low, high=high, shape=shape, source=source)
+        return [*parts[:2], rest]
+
+    return made
+
+
+def _at_64(trace: str, parts: Sequence[Component]) -> list[Component]:
+    source = "Sec. 4.1: 30 to 50 % of packets are on chip as a whole with FCB, more than are below 64 bytes"
+    small, large, rest = parts
+    assert not isinstance(small.share, str)
+    full = Component(low=64, high=64, share=round(ON_CHIP[trace] - small.share, 2), source=source)
+    return [small, full, large, msgspec.structs.replace(rest, low=65)]
+
+
+def _wide_modes(trace: str, parts: Sequence[Component]) -> list[Component]:
+    small, large, rest = parts
+    return [
+        msgspec.structs.replace(small, high=45),
+        msgspec.structs.replace(large, low=1450),
+        msgspec.structs.replace(rest, high=1449),
+    ]
+
+
+SHAPES: Mapping[str, tuple[str, Shape]] = {
+    "576": ("a third mode at 576 bytes", _between(576, 576, "datagrams that every host takes (RFC 1122, Sec. 3.3.3)")),
+    "uniform": ("lengths between the modes spread evenly", _between(64, 1499, "everything between the modes")),
+    "short": ("lengths between the modes up to 256 bytes", _between(64, 256, "short requests and answers", "log")),
+    "64": ("a third mode at 64 bytes, a full cell", _at_64),
+    "wide modes": ("modes of 40 to 45 and 1450 to 1500 bytes", _wide_modes),
+}
+
+
+# structures that calibration admits, as in the alternatives of the machine's file, and the other place of a full tail
+STRUCTURES: Mapping[str, dict[str, Value]] = {
+    "7 slots": {"dram_slots": 7},
+    "16 slots": {"dram_slots": 16},
+    "bus first": {"writes": "bus_first"},
+    "bank held to the end": {"gating": "with_bus", "dram_part": "ddr_266", "precharge_command": "on_bus"},
+    "full tails in DRAM": {"full_tail": "dram"},
+}
+FITTED = ("ixp2400.fig9.bandwidth.n0", "ixp2400.fig9.bandwidth.n50", "ixp2400.fig15.throughput.w128_b4")
+ROWS = tuple(f"ixp2400.fig13.hash.{trace}" for trace in TRACES)
+HEAD = """# Other readings of the IXP2400's study that its calibration rows admit, by study/papers/ixp2400/lengths.py:
+# mixes of packet lengths that meet all that is printed of the lost traces, and other structures.
+"""
+ABOUT = "lengths between the printed modes filled in other ways, and structures that calibration does not rule out"
+
+
+def load_sets() -> list[ParameterSet]:
+    """Return the recorded sets."""
+    return sets.load_sets("ixp2400")
+
+
+def written(found: Sequence[ParameterSet]) -> str:
+    """Return sets as the text of models/sets/ixp2400.toml."""
+    return sets.written("ixp2400", HEAD, ABOUT, found)
+
+
+def search() -> list[ParameterSet]:
+    """Return a set a shape and structure; the means are fitted anew with each shape (minutes)."""
+    shaped = [ParameterSet(fitted_to=list(ROWS), mix=[rebuilt(trace, shape) for trace in TRACES]) for shape in SHAPES]
+    full = [ParameterSet(fitted_to=list(ROWS), set={"full_tail": "dram"}, mix=one.mix) for one in shaped[:1]]
+    return [*shaped, *full, *(ParameterSet(fitted_to=list(FITTED), set=one) for one in STRUCTURES.values())]
+
+
+def rebuilt(trace: str, shape: str, mean_cells: float | None = None) -> MixFile:
+    """Return a trace's mix with another shape, its mean fitted anew to the utilization of the hash unit.
+
+    mean_cells: the mean, if it is known. Raises InputError where no share of long packets gives it.
+    """
+    file, (told, make) = load_mix(trace).file, SHAPES[shape]
+    assert file.target is not None
+    mean = ROUGH_CELLS[trace] if mean_cells is None else mean_cells
+    other = msgspec.structs.replace(
+        file, title=f"{file.title}: {told}", assumption=f"{told}; the paper shows the curve but prints no numbers",
+        component=make(trace, file.component),
+        target=msgspec.structs.replace(file.target, mean_cells=mean, chosen_after=[*file.target.chosen_after, *SEEN]),
+    )  # fmt: skip
+    if mean_cells is not None:
+        return other
+    with standing_in([other]):
+        found = fitted_mean(design("ixp2400"), file.target.fitted_to[0])
+    return rebuilt(trace, shape, round(found, 3))

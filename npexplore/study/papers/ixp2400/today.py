@@ -1,0 +1,37 @@
+"""Memory of today where the IXP2400's packet buffer stood: the same accesses on one channel of each generation.
+
+64-byte accesses at random, half of them writes: each packet goes in and out once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from npexplore.designs import design
+from npexplore.machine.resources.dram_device import dram_devices
+from npexplore.machine.resources.dram_policy import DramPolicy
+from npexplore.machine.resources.dram_run import run_accesses
+from npexplore.machine.resources.dram_streams import accesses
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ACCESS_BYTES = 64
+THEN = "DDR-200, as it was"
+
+
+def memory_of_today(n: int = 20_000) -> pd.DataFrame:
+    """Return what one channel moves: columns memory, gbps (Gb/s, in and out together), times (of what it was then)."""
+    import pandas as pd
+
+    then = design("ixp2400_dram").with_(narrow_share=0, read_share=0.5).simulate().throughput_bps / 1e9
+    found = {THEN: then}
+    for name, device in dram_devices().items():
+        made = accesses(device, "random", n, seed=1, writes=0.5)
+        bursts = -(-ACCESS_BYTES // device.burst_bytes)
+        policy = DramPolicy(page="closed")
+        run = run_accesses(device, policy, bank=made.bank, row=made.row, write=made.write, bursts=bursts)
+        found[name] = run.gbits_per_s
+    return pd.DataFrame(
+        [(name, gbps, gbps / then) for name, gbps in found.items()], columns=["memory", "gbps", "times"]
+    )

@@ -1,0 +1,141 @@
+"""A machine's bounds and queueing as arrays over its main knobs, and their values between the nodes of that grid.
+
+    log f(x) between two nodes a < x < b:  (1 - w) log f(a) + w log f(b),  w = log(x / a) / log(b / a)
+
+for one knob after the other (multilinear in logarithms): exact where a rate is a power of a knob, as most ceilings are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import log
+from typing import Any
+
+import numpy as np
+
+from npexplore.designs import Design
+from npexplore.errors import InputError, NpexploreError
+from npexplore.machine.parameters import Value
+from npexplore.machine.workload import Workload
+from npexplore.machine.workload import workload as workload_of
+
+NEAR = 6.0  # ceilings that are nowhere nearer to the lowest than this are left out: they never bind
+PACKET_BYTES = "packet_bytes"  # the knob that changes packets, where a machine has none of that name
+
+
+@dataclass(frozen=True)
+class Landscape:
+    """Rates in packets a second over a grid of knobs; arrays have an axis a knob, in the order of `knobs`.
+
+    queueing is NaN where the model refuses. bits: those a packet counts with, so that rate x bits is the throughput.
+    between: knobs that may also stand between their nodes; the others step, as lengths that are cut into cells do.
+    """
+
+    design: str
+    knobs: Mapping[str, tuple[Value, ...]]
+    ceilings: Mapping[str, np.ndarray]
+    queueing: np.ndarray
+    bits: np.ndarray
+    counted: str
+    between: frozenset[str]
+    solve: Callable[[Mapping[str, Value]], tuple[dict[str, float], float, float]]
+
+    @property
+    def nodes(self) -> int:
+        """How many machines were asked."""
+        return int(self.bits.size)
+
+    def at(self, point: Mapping[str, Value]) -> tuple[dict[str, float], float, float]:
+        """Return (ceiling by resource, queueing, bits) at a point; raises InputError for one outside of the grid."""
+        ways = [_between(name, values, point[name]) for name, values in self.knobs.items()]
+        return (
+            {name: _blend(array, ways) for name, array in self.ceilings.items()},
+            _blend(self.queueing, ways),
+            _blend(self.bits, ways),
+        )
+
+    def misses(self, points: int, seed: int) -> dict[str, np.ndarray]:
+        """Return by how much interpolated bounds and queueing miss the solvers at random points, relative to these.
+
+        Numbers of knobs that stand between nodes are drawn evenly over their logarithm and rounded as the grid's are,
+        all others are nodes; a refusal on one side is no miss
+        of the other and left out.
+        """
+        draw = np.random.default_rng(seed)
+        found: dict[str, list[float]] = {"bounds": [], "queueing": []}
+        for _ in range(points):
+            point = {name: _drawn(values, draw, name in self.between) for name, values in self.knobs.items()}
+            ceilings, queueing, _ = self.at(point)
+            limits, waiting, _ = self.solve(point)
+            found["bounds"].append(min(ceilings.values()) / min(limits.values()) - 1)
+            if np.isfinite(queueing) and np.isfinite(waiting):
+                found["queueing"].append(queueing / waiting - 1)
+        return {name: np.array(values) for name, values in found.items()}
+
+
+def landscape(
+    design: Design, workload: Workload | None, knobs: Mapping[str, Sequence[Value]], *, between: Collection[str] = ()
+) -> Landscape:
+    """Return the landscape of a design; `packet_bytes` of a machine without that knob changes the packets that come.
+
+    Raises InputError unless each knob has rising numbers above zero, or names.
+    """
+    grid = {name: tuple(values) for name, values in knobs.items()}
+    for name, values in grid.items():
+        numbers = [value for value in values if not isinstance(value, str)]
+        if numbers and (len(numbers) < len(values) or numbers[0] <= 0 or sorted(set(numbers)) != numbers):
+            raise InputError(f"values of knob {name} must be names, or rising numbers above 0, got {list(values)}")
+
+    def solve(point: Mapping[str, Value]) -> tuple[dict[str, float], float, float]:
+        load, own = workload, dict(point)
+        if PACKET_BYTES in own and PACKET_BYTES not in design.parameters.file.parameter:
+            load = workload_of(packet_bytes=int(own.pop(PACKET_BYTES)))
+        at = design.with_(**own)
+        found = at.demands(load)
+        try:
+            waiting = float(at.queueing(load).rate_pps)
+        except NpexploreError:
+            waiting = float("nan")
+        return found.ceilings(), waiting, float(found.counted_bits)
+
+    answers = [solve(dict(zip(grid, values, strict=True))) for values in product(*grid.values())]
+    shape = tuple(len(values) for values in grid.values())
+    names = dict.fromkeys(name for ceilings, *_ in answers for name in ceilings)
+    lowest = np.array([min(ceilings.values()) for ceilings, *_ in answers])
+    arrays = {name: np.array([ceilings.get(name, np.inf) for ceilings, *_ in answers]) for name in names}
+    near = {name: array.reshape(shape) for name, array in arrays.items() if (array < NEAR * lowest).any()}
+    return Landscape(
+        design.name, grid, near, np.array([waiting for _, waiting, _ in answers]).reshape(shape),
+        np.array([bits for *_, bits in answers]).reshape(shape), design.demands(workload).machine.counted,
+        frozenset(between), solve,
+    )  # fmt: skip
+
+
+def _between(name: str, values: Sequence[Value], value: Value) -> list[tuple[int, float]]:
+    """Return the nodes on both sides of a value with their weights."""
+    if value in values:
+        return [(list(values).index(value), 1.0)]
+    numbers: Any = values
+    if isinstance(value, str) or isinstance(values[0], str) or not numbers[0] < value < numbers[-1]:
+        raise InputError(f"knob {name} must be within its grid {list(values)}, got {value!r}")
+    above = next(k for k, one in enumerate(numbers) if one > value)
+    weight = log(value / numbers[above - 1]) / log(numbers[above] / numbers[above - 1])
+    return [(above - 1, 1 - weight), (above, weight)]
+
+
+def _blend(array: np.ndarray, ways: Sequence[Sequence[tuple[int, float]]]) -> float:
+    total = 0.0
+    for corner in product(*ways):
+        weight = float(np.prod([share for _, share in corner]))
+        total += weight * log(float(array[tuple(place for place, _ in corner)]))
+    return float(np.exp(total))
+
+
+def _drawn(values: Sequence[Value], draw: np.random.Generator, between: bool) -> Value:
+    if not between or isinstance(values[0], str):
+        return values[int(draw.integers(len(values)))]
+    numbers: Any = values
+    value = float(np.exp(draw.uniform(log(numbers[0]), log(numbers[-1]))))
+    return round(value) if all(isinstance(one, int) for one in numbers) else value
