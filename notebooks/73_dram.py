@@ -1,0 +1,172 @@
+# ---
+# jupyter:
+#   jupytext:
+#     formats: ipynb,py:percent
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Memory of today: what narrow accesses, row hits and mixes cost
+#
+# A packet buffer of 2007 hung on one channel of DDR-200. What would DDR4, DDR5, LPDDR5 or HBM3 give it, and what do
+# they ask for in return? Each generation sends longer bursts, has more banks, and sets its banks in groups: commands
+# to one group must keep further apart than commands that change groups. The controller here issues every command
+# under every rule of its standard; two accepted simulators agree with it by experiment
+# (`tests/agree/test_agree_dram_simulators.py`).
+
+# %%
+import numpy as np
+import pandas as pd
+
+from npexplore.machine.resources.dram_device import dram_devices
+from npexplore.machine.resources.dram_policy import DramPolicy
+from npexplore.machine.resources.dram_run import run_accesses
+from npexplore.machine.resources.dram_streams import accesses
+from npexplore.plot import dram, theme
+from npexplore.study.papers.ixp2400.today import memory_of_today
+
+theme.use()
+DEVICES = dram_devices()
+
+
+def run(name, pattern, policy=None, writes=0.0, n=20_000, among=None, **kept):
+    """One saturated run of a device."""
+    made = accesses(DEVICES[name], pattern, n, seed=1, writes=writes, among=among)
+    return run_accesses(DEVICES[name], policy, bank=made.bank, row=made.row, write=made.write, **kept)
+
+
+# %% [markdown]
+# ## What a channel gives: in GB/s, in Gb/s, and what binds
+#
+# Pins tell a peak. Row hits come near it, less refresh. Accesses at random do not: each opens a row, and rows may not
+# be opened too often (four in a window), nor too soon again in a bank.
+
+# %%
+PATTERNS = {"hits": "row hits, all banks", "runs": "runs of four", "random": "at random"}
+found = {(name, told): run(name, pattern) for name in DEVICES for pattern, told in PATTERNS.items()}
+pd.DataFrame(
+    [
+        (
+            name,
+            told,
+            one.device.burst_bytes,
+            1e-9 * one.device.bytes_per_s,
+            one.gbytes_per_s,
+            one.gbits_per_s,
+            one.binds,
+        )
+        for (name, told), one in found.items()
+    ],
+    columns=["device", "accesses", "bytes of a burst", "pins, GB/s", "GB/s", "Gb/s", "what binds"],
+).round(1)
+
+# %%
+dram.shares(
+    pd.DataFrame({f"{name}, {told}": one.shares for (name, told), one in found.items()}).T,
+    title="What the data bus waits for",
+)
+
+# %% [markdown]
+# ## If this stood in the IXP2400
+#
+# Its packet buffer, one channel of DDR-200 of 64 bits, moves 64-byte accesses at random in and out. The same accesses,
+# half of them writes, on one channel of each generation:
+
+# %%
+memory_of_today().rename(columns={"gbps": "Gb/s", "times": "times as much"}).round(1)
+
+# %% [markdown]
+# ## Bank groups: row hits within one group are half as fast
+#
+# A stream that stays in one group hits its row every time and still gets half the pins on DDR4-3200. Interleaving must
+# change groups with every burst; in an address map the lowest bits of the bank choose the group.
+
+# %%
+pd.DataFrame(
+    {
+        f"{count} group{'s'[: count > 1]}": {
+            name: run(name, "hits", among=(count, device.banks // device.groups)).gbytes_per_s
+            for name, device in DEVICES.items()
+        }
+        for count in (1, 2, 4)
+    }
+).round(1)
+
+# %% [markdown]
+# ## Open or closed page
+#
+# An open row is won if the next access to its bank hits it, and lost (a precharge more) if not. `adaptive` closes a row
+# with the last access that waits for it.
+
+# %%
+PAGES = ("open", "adaptive", "closed")
+pd.DataFrame(
+    {
+        (name, told): {page: run(name, pattern, DramPolicy(page=page)).gbits_per_s for page in PAGES}
+        for name in DEVICES
+        for pattern, told in {"runs": "runs of four", "random": "at random"}.items()
+    }
+).T.round(1)
+
+# %% [markdown]
+# ## Reads and writes
+#
+# The data bus must be turned round between them, and a bank that was written recovers before it closes. The write
+# buffer gathers writes and drains them from a high to a low mark.
+
+# %%
+MIXES = (0.0, 0.1, 0.25, 0.5, 0.75, 1.0)
+pd.DataFrame(
+    {f"{mix:.0%} writes": {name: run(name, "random", writes=mix).gbits_per_s for name in DEVICES} for mix in MIXES}
+).round(1)
+
+# %% [markdown]
+# ## Narrow accesses
+#
+# A burst is 64 bytes on DDR4 and DDR5, 32 on LPDDR5 and HBM3. Who needs eight bytes of it pays for all: a descriptor, a
+# counter, a queue pointer. Useful Gb/s of accesses at random:
+
+# %%
+SIZES = (4, 8, 16, 32, 64)
+rates = {name: found[name, "at random"].gbytes_per_s / device.burst_bytes for name, device in DEVICES.items()}
+pd.DataFrame(
+    {
+        f"{size} bytes": {
+            name: 8 * rate * size / np.ceil(size / DEVICES[name].burst_bytes) for name, rate in rates.items()
+        }
+        for size in SIZES
+    }
+).round(1)
+
+# %% [markdown]
+# ## Refresh: all banks, or some at a time
+#
+# While all banks refresh nothing else goes. DDR5 refreshes one bank of every group, LPDDR5 and HBM3 a bank or two,
+# while the others work on.
+
+# %%
+pd.DataFrame(
+    {
+        refresh: {
+            name: run(name, "random", DramPolicy(refresh=refresh)).gbits_per_s
+            for name, device in DEVICES.items()
+            if device.bank_refresh != "none"
+        }
+        for refresh in ("none", "all-bank", "bank")
+    }
+).round(1)
+
+# %% [markdown]
+# ## Commands, any window of time
+#
+# Half reads, half writes at random on DDR4-3200: activates in fours (the window), columns behind them.
+
+# %%
+shown = run("ddr4_3200", "random", writes=0.5, n=2000, commands=6000)
+dram.commands(shown, 500e-9, 700e-9, title="DDR4-3200, half of the accesses writes")
