@@ -1,0 +1,112 @@
+"""Reference pages made from the package: public names, commands, TOML schemas, machines with knobs, parts."""
+
+import importlib
+import json
+from pathlib import Path
+
+from sphinx.application import Sphinx
+
+import npexplore
+from npexplore.cli import COMMANDS, TRACE_COMMANDS
+from npexplore.cli.explain import list_knobs
+from npexplore.cli.schema import kinds, schema
+
+PACKAGES = ("npexplore", "npexplore.golden", "npexplore.testing")
+
+
+def tree(pages: dict[str, str]) -> str:
+    """Return the hidden list that hangs the pages of one folder below its index."""
+    names = "\n".join(sorted(Path(page).stem for page in pages))
+    return f"```{{toctree}}\n:hidden:\n\n{names}\n```\n"
+
+
+def api_pages() -> dict[str, str]:
+    """Return a page a public name, and one that lists them all by package."""
+    pages, lists = {}, []
+    for package in PACKAGES:
+        module = importlib.import_module(package)
+        names = sorted(module.__all__)
+        lists.append(f"## {package}\n\n{module.__doc__.partition(chr(10))[0]}\n\n| name | what it does |\n|---|---|")
+        for name in names:
+            item, page = getattr(module, name), f"{package}.{name}"
+            kind = "class" if isinstance(item, type) else "function" if callable(item) else "data"
+            first = (item.__doc__ or "").strip().partition("\n")[0].replace("|", "\\|")
+            lists[-1] += f"\n| [`{name}`]({page}.md) | {first} |"
+            pages[f"api/{page}.md"] = f"# {page}\n\n```{{eval-rst}}\n.. auto{kind}:: {page}\n```\n"
+    listed = "\n\n".join(lists)
+    pages["api/index.md"] = f"# Python names\n\n{listed}\n\n{tree(pages)}"
+    return pages
+
+
+def command_pages() -> dict[str, str]:
+    """Return a page a command, as the command itself tells it."""
+    commands = COMMANDS | {f"trace {name}": entry for name, entry in TRACE_COMMANDS.items()}
+    pages, rows = {}, ""
+    for name, (where, what) in sorted(commands.items()):
+        file = name.replace(" ", "_")
+        rows += f"| [`{name}`]({file}.rst) | {what} |\n"
+        pages[f"cli/{file}.rst"] = f".. click:: {where}\n   :prog: npexplore {name}\n"  # makes the heading as well
+    pages["cli/index.md"] = f"# Commands\n\n| command | what it answers |\n|---|---|\n{rows}\n{tree(pages)}"
+    return pages
+
+
+def cell(value: object) -> str:
+    """Return a value as a cell of a table."""
+    return "" if value is None else str(value).replace("|", "\\|").replace("\n", " ").replace("*", "\\*")
+
+
+def schema_pages() -> dict[str, str]:
+    """Return a page a kind of TOML file: its keys with their types, and the whole JSON Schema below."""
+    pages, rows = {}, ""
+    for kind, (_, folder, about) in kinds().items():
+        shown = json.dumps(schema(kind), indent=1)
+        rows += f"| [{kind}]({kind}.md) | {about} | `models/{folder}` |\n"
+        pages[f"schemas/{kind}.md"] = (
+            f"# {kind} files\n\n{about[0].upper()}{about[1:]}. Examples: `models/{folder}`. "
+            f"`npexplore schema {kind}` prints this schema for editors.\n\n```json\n{shown}\n```\n"
+        )
+    pages["schemas/index.md"] = (
+        f"# TOML files\n\n| kind | what it says | examples |\n|---|---|---|\n{rows}\n{tree(pages)}"
+    )
+    return pages
+
+
+def machine_pages() -> dict[str, str]:
+    """Return a page a listed machine, with everything that can be set on it and the source of each default."""
+    pages, rows = {}, ""
+    for name in npexplore.design_names():
+        design = npexplore.design(name)
+        title = design.parameters.file.title
+        found = list_knobs(design)
+        rows += f"| [{name}]({name}.md) | {cell(title)} | {len(found)} |\n"
+        columns = list(found[0])
+        lines = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
+        lines += ["| " + " | ".join(cell(row[column]) for column in columns) + " |" for row in found]
+        table = "\n".join(lines)
+        pages[f"machines/{name}.md"] = (
+            f"# {name}\n\n{title}. The same list as `npexplore explain {name} --knobs` prints.\n\n{table}\n"
+        )
+    pages["machines/index.md"] = (
+        f"# Listed machines\n\n| machine | what it is | knobs |\n|---|---|---|\n{rows}\n{tree(pages)}"
+    )
+    return pages
+
+
+def write(app: Sphinx) -> None:
+    """Write the pages below docs/made, those that changed only."""
+    folder = Path(app.srcdir) / "made"
+    pages = api_pages() | command_pages() | schema_pages() | machine_pages()
+    for name, text in pages.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.exists() or path.read_text() != text:
+            path.write_text(text)
+    for path in [path for path in folder.rglob("*.*") if path.is_file()]:
+        if path.relative_to(folder).as_posix() not in pages:
+            path.unlink()
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Join the build, before any page is read."""
+    app.connect("builder-inited", write)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,37 @@
+"""The documentation site: every page of docs/, the reference made from the package itself, and the glossary linked."""
+
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE / "_site"), str(HERE.parent)]
+
+import npexplore  # noqa: E402
+
+project = "npexplore"
+author = "The npexplore authors"
+release = npexplore.__version__
+version = ".".join(release.split(".")[:2])
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_click", "made_pages", "glossary_links"]
+myst_enable_extensions = ["dollarmath", "colon_fence"]
+myst_heading_anchors = 4
+exclude_patterns = ["_build", "_site"]
+source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
+suppress_warnings = ["myst.xref_missing"]  # links to files outside docs/; a test of the documents follows them all
+
+autodoc_typehints = "signature"
+autodoc_member_order = "bysource"
+# What a class has from others of this project is its own; what tuples and exceptions have is not listed.
+foreign = "object, tuple, dict, Struct, Exception, BaseException"
+autodoc_default_options = {"members": True, "inherited-members": foreign}
+
+html_theme = "furo"
+html_title = f"npexplore {version}"
+html_show_sphinx = False
+html_copy_source = False
+html_static_path = ["_site/static"]
+html_css_files = ["wide.css"]
+templates_path = []
+pygments_style = "friendly"
+pygments_dark_style = "monokai"
