@@ -10,6 +10,7 @@ import shutil
 import struct
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import dpkt
@@ -19,6 +20,7 @@ from reference.timing import fastest, seconds
 
 from npexplore.packets import CaptureScan, read_capture
 from npexplore.packets.statistics import count_capture
+from npexplore.packets.statistics.several import count_captures
 
 PACKETS = int(os.environ.get("NPEXPLORE_BENCH_PACKETS", "1_000_000"))
 SIZE = 80
@@ -111,6 +113,17 @@ def test_statistics(benchmark, capture):
     counts, _ = benchmark.pedantic(count_capture, (capture,), rounds=3, warmup_rounds=1)
     assert counts.packets == PACKETS
     benchmark.extra_info["million_packets_per_s"] = PACKETS / fastest(benchmark) / 1e6
+
+
+def test_two_files_on_two_cores(benchmark, capture, tmp_path):
+    """Two files side by side against the same two files one after the other."""
+    paths = [str(capture), str(tmp_path / "copy.pcap")]
+    shutil.copy(capture, paths[1])
+    with ThreadPoolExecutor(1) as one, ThreadPoolExecutor(2) as two:
+        alone = seconds(lambda: count_captures(paths, one))
+        found = benchmark.pedantic(count_captures, (paths, two), {"slots": 2}, rounds=3, warmup_rounds=1)
+    assert found.counts.packets == 2 * PACKETS
+    benchmark.extra_info["times_one_core"] = alone / fastest(benchmark)
 
 
 def test_ratio_to_dpkt(benchmark, capture):

@@ -64,3 +64,15 @@ def test_build_and_insert(benchmark, case):
     benchmark.pedantic(change, rounds=5, warmup_rounds=1)
     assert len(matcher) == RULES - 1
     benchmark.extra_info["updates_per_s"] = 2 / fastest(benchmark)
+
+
+@pytest.mark.parametrize("count", [10, 100, 1000, 10_000])
+@pytest.mark.parametrize("profile", profile_names())
+def test_tuple_space_against_linear_search(benchmark, profile, count):
+    rules = generate_rules(count, profile, seed=26)
+    headers = headers_within(rules, 20_000 if count < 10_000 else 2000, seed=1)
+    linear, ours = CLASSIFIERS["linear"](rules), CLASSIFIERS["tuple_space"](rules)
+    found = benchmark.pedantic(ours.match_many, (headers,), rounds=5, warmup_rounds=1)
+    assert np.array_equal(found, linear.match_many(headers))
+    benchmark.extra_info["tuples"] = ours.tuples
+    benchmark.extra_info["linear_times_ours"] = seconds(lambda: linear.match_many(headers)) / fastest(benchmark)

@@ -7,6 +7,7 @@ come with the package. Addresses lie inside prefixes drawn at random.
 import gzip
 import os
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -21,9 +22,11 @@ from npexplore.golden.ipv4.header import read_headers, write_packet
 from npexplore.golden.ipv4.martians import martian_list, martian_many
 from npexplore.golden.ipv4.ttl import decrement_ttls
 from npexplore.golden.ipv4.validate import validate, validate_many
+from npexplore.golden.linux.settings import LinuxSettings
 from npexplore.golden.lookup import LPMS
 from npexplore.golden.router.batch import BatchForwarder, Frames
 from npexplore.golden.router.configuration import Port, RouteColumns, Router
+from npexplore.golden.router.routes import Hop, NextHop
 
 ROOT = Path(__file__).parents[1]
 FULL = ROOT.parent / "shared" / "data" / "routes" / "bart_full_table_v4_v6.txt.gz"
@@ -202,16 +205,58 @@ def frames(request, router):
     return Frames.of(rows)
 
 
+def reference_seconds(batch, frames):
+    """Return the processor time of the reference for one of some frames."""
+    some = [(int(frames.port[row]), frames.packets[row], 0) for row in range(2_000)]
+    return seconds(lambda: [batch.reference.forward(*row) for row in some]) / len(some)
+
+
 @pytest.mark.parametrize("profile", ["linux", "rfc1812"])
 def test_pipeline_against_reference(benchmark, router, frames, profile):
     """The whole way of a packet, bytes written; nearly all go by the kernels."""
     batch = BatchForwarder(router, profile=profile)
     made = benchmark.pedantic(batch.forward, (frames,), rounds=20, warmup_rounds=2)
     assert (made.reason == 0).mean() > 0.99
-    some = [(int(frames.port[row]), frames.packets[row], 0) for row in range(2_000)]
-    reference = batch.reference
-    theirs = seconds(lambda: [reference.forward(*row) for row in some]) / len(some)
+    theirs = reference_seconds(batch, frames)
     ours = seconds(lambda: batch.forward(frames)) / FRAMES
     benchmark.extra_info["million_packets_per_s"] = FRAMES / fastest(benchmark) / 1e6
     benchmark.extra_info["reference_packets_per_s"] = 1 / theirs
     benchmark.extra_info["reference_times_ours"] = theirs / ours
+
+
+@pytest.mark.parametrize("policy", [0, 1])
+def test_several_next_hops(benchmark, router, frames, policy):
+    """All routes lead to one of four next hops, each flow by its hash."""
+    several = tuple(NextHop(Hop(0, port, (10 << 24 | port << 16) + 2), 1 + port) for port in range(4))
+    everywhere = replace(router.routes, next_hops=np.ones(len(router.routes), np.int32))
+    shared = replace(
+        router, routes=everywhere, next_hops=((), several), linux=LinuxSettings(fib_multipath_hash_policy=policy)
+    )
+    batch, one = BatchForwarder(shared), BatchForwarder(router)
+    made = benchmark.pedantic(batch.forward, (frames,), rounds=10, warmup_rounds=2)
+    assert (made.reason == 0).mean() > 0.99
+    benchmark.extra_info["million_packets_per_s"] = FRAMES / fastest(benchmark) / 1e6
+    benchmark.extra_info["one_next_hop_times_ours"] = seconds(lambda: one.forward(frames)) / fastest(benchmark)
+
+
+@pytest.fixture(scope="module")
+def one_in_five(router):
+    """Packets of 60 bytes, of which one in five calls for an error, and one in eight goes back by its port."""
+    rng, routes, rows = np.random.default_rng(6), router.routes, []
+    for number, (row, back) in enumerate(rng.integers(0, len(routes), (FRAMES, 2)).tolist()):
+        port, source = router.ports[number % 8], int(routes.value[back]) + 1
+        target = 200 << 24 if number % 10 == 3 else int(routes.value[row]) + 1
+        data = write_packet(source, target, bytes(26), ttl=1 if number % 10 == 7 else 64)
+        rows.append((port.number, port.mac + port.peer_mac + b"\x08\x00" + data, number))
+    return Frames.of(rows)
+
+
+@pytest.mark.parametrize("profile", ["linux", "rfc1812"])
+def test_pipeline_with_errors(benchmark, router, one_in_five, profile):
+    """Errors of the profile `linux` are written by kernels, those of `rfc1812` one by one."""
+    batch = BatchForwarder(router, profile=profile)
+    made = benchmark.pedantic(batch.forward, (one_in_five,), rounds=10, warmup_rounds=1)
+    assert 0.1 < made.icmp.mean() < 0.25
+    theirs = reference_seconds(batch, one_in_five)
+    benchmark.extra_info["million_packets_per_s"] = FRAMES / fastest(benchmark) / 1e6
+    benchmark.extra_info["reference_times_ours"] = theirs * FRAMES / seconds(lambda: batch.forward(one_in_five))

@@ -1,9 +1,10 @@
-"""Policers and the functional DiffServ router: columns against the plain references, in one run."""
+"""Policers and the functional DiffServ router against plain references; disciplines in the event engine, in one run."""
 
 import numpy as np
 import pytest
 from reference.timing import fastest, seconds
 
+from npexplore.engine.model import build
 from npexplore.golden.diffserv import (
     CLASSES,
     Arrivals,
@@ -19,6 +20,12 @@ from npexplore.golden.diffserv.experiments import Bench, load_sweep
 from npexplore.golden.police import LeakyBucket, SingleRate, TwoRate, police_many
 from npexplore.golden.schedule import SCHEDULERS, halving_quanta
 from npexplore.golden.token_rate import TokenRate
+from npexplore.machine.machine import Machine, Pool
+from npexplore.machine.resources import BoundedQueue, LineCard, ScheduledQueue
+from npexplore.machine.resources.ingress import Ingress
+from npexplore.machine.workload import Workload
+from npexplore.rows.disciplines import DISCIPLINES
+from npexplore.solve.simulate import simulate as run_machine
 
 PACKETS = 1 << 20
 SOME = 10_000
@@ -85,3 +92,34 @@ def test_twenty_loads_of_four_flows(benchmark):
     flows, limits = ("EF", "AF1", "AF2", "AF3"), {"EF": 62_500.0}
     table = benchmark.pedantic(load_sweep, (bench, loads, flows, limits), rounds=3, warmup_rounds=1)
     benchmark.extra_info["rows"] = len(table)
+
+
+def link(queue):
+    """Six classes into one link that keeps up, through a queue between two threads."""
+
+    def receive(m, packet):
+        m.receive.free(bytes=packet.packet_bytes)
+        m.queue.put(**({"queue": packet.kind} if isinstance(queue, ScheduledQueue) else {}))
+
+    pools = [Pool("in", 1, receive),
+             Pool("out", 1, lambda m, packet: m.card.send(bytes=packet.packet_bytes), gets="queue")]  # fmt: skip
+    resources = {r.name: r for r in (queue, LineCard("card", 1.25e8))}
+    return Machine("link", pools, Ingress("receive", 1 << 24, 1), resources)
+
+
+@pytest.mark.parametrize("name", DISCIPLINES)
+def test_disciplines_in_the_event_engine(benchmark, name):
+    """What rows of a discipline cost beside a plain queue in the same machine; without one nothing is run for it."""
+    rng = np.random.default_rng(1)
+    columns = {"packet_bytes": rng.choice([64, 576, 1500], 6000), "kind": rng.integers(0, 6, 6000)}
+    load = Workload("six classes", columns, arrivals="poisson", rate_pps=2e5)
+    weights = halving_quanta(6, 1518 if SCHEDULERS[name].IN_BYTES else 1)
+    scheduled = link(ScheduledQueue("queue", 64, dict(zip(CLASSES, weights, strict=True)), name))
+    plain = link(BoundedQueue("queue", 384, when_full="drop"))
+    ours, theirs = build(scheduled, load), build(plain, load)
+    benchmark.pedantic(
+        lambda: run_machine(scheduled, load, packets=PACKETS >> 4, model=ours), rounds=3, warmup_rounds=1
+    )  # fmt: skip
+    beside = seconds(lambda: run_machine(plain, load, packets=PACKETS >> 4, model=theirs), 3)
+    benchmark.extra_info["million_packets_per_s"] = (PACKETS >> 4) / fastest(benchmark) / 1e6
+    benchmark.extra_info["times_a_plain_queue"] = fastest(benchmark) / beside

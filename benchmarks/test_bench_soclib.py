@@ -8,6 +8,7 @@ from reference.timing import best, record, seconds
 
 from npexplore.designs import design
 from npexplore.designs.soclib.design import words_read
+from npexplore.designs.soclib.unit import in_bursts
 from npexplore.engine.model import build
 from npexplore.solve.simulate import simulate
 
@@ -19,7 +20,8 @@ CYCLES = 100_000  # of SimPy's window, which takes seconds
 def peer(p, cycles, seed=1):
     """Return the words read in a window: each task polls, works, and puts words out, in processes of SimPy."""
     env, rng, words = simpy.Environment(), random.Random(seed), [0]
-    ram, engines, held = simpy.Resource(env), [simpy.Resource(env) for _ in range(p.egress_engines)], [False]
+    ram, code, held = simpy.Resource(env), simpy.Resource(env), [False]
+    engines = [simpy.Resource(env) for _ in range(p.egress_engines)]
 
     def visit(resource, time):
         with resource.request() as request:
@@ -31,7 +33,7 @@ def peer(p, cycles, seed=1):
             yield from visit(ram, p.global_cycles)
             if not held[0]:
                 break
-            yield env.timeout(p.gap_cycles)
+            yield env.timeout(p.gap_cycles + p.latency_cycles)
         held[0] = True
         yield env.timeout(p.section_cycles)
         for _ in range(p.global_accesses):
@@ -43,11 +45,14 @@ def peer(p, cycles, seed=1):
 
     def task():
         work = p.compute_cycles / p.bursts
-        accesses = round(p.memory_accesses / p.bursts) * (p.latency_cycles + p.bank_cycles)
+        access = p.latency_cycles + p.bank_cycles
+        misses, accesses = in_bursts(p, p.code_misses), in_bursts(p, p.memory_accesses) * access
         while True:
             yield from section()
-            for _ in range(p.bursts):
-                yield env.timeout(work * (1 - p.jitter + 2 * p.jitter * (rng.random() < 0.5)) + accesses)
+            yield env.timeout(14 * access)
+            for _ in range(int(p.bursts * rng.choice((0.5, 1.0)))):
+                yield env.timeout(work + accesses + misses * p.latency_cycles)
+                yield from visit(code, misses * p.line_cycles)
             yield from section()
             engine = rng.choice(engines)
             for _ in range(14):

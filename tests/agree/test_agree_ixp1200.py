@@ -3,13 +3,16 @@
 Check and withheld rows are judged by `npexplore check`; nothing here reads them.
 """
 
+import numpy as np
 import pytest
 
 from npexplore.designs import design
 from npexplore.designs.ixp1200.design import measured
+from npexplore.errors import ModelError
 from npexplore.ledger import facts
 from npexplore.study.checking.quantities import quantity_of
 from npexplore.study.checking.quantities.ixp1200 import TICKS, fits
+from npexplore.study.papers.ixp1200 import diffserv
 
 IXP1200 = design("ixp1200")
 ONE = {"receivers": 1, "receiver_engines": 1}
@@ -75,3 +78,49 @@ def test_shapes_against_the_number_of_rules():
         found = fits(TICKS.value, rates)
         assert max(found, key=found.__getitem__) == shape
         assert found[shape] > 0.93
+
+
+# ---- classes: the machine with its threads and memories beside the functional router
+
+
+def by_class(**knobs):
+    """Packets a second and mean latency of EF, AF1, AF2, AF3 from four ports to one."""
+    found = diffserv.machine(IXP1200).with_(**knobs).simulate()
+    return np.array([(one.rate_pps, one.latency_s.mean or np.nan) for one in found.classes.values()]).T, found
+
+
+def test_the_machine_shares_a_port_as_the_functional_router_does():
+    """Microcode twice as quick, so that receivers bring more than the policer lets pass: rates and waits are its."""
+    (rates, waits), found = by_class(scale_diffserv=1.0)
+    functional = diffserv.at_load(diffserv.bench(IXP1200), 1.0)
+    np.testing.assert_allclose(rates, functional["sent_pps"][list(diffserv.FLOWS)], rtol=0.02)
+    assert found.drops["policer"] > 0 < found.drops["out_fe"]
+    queued = functional["delay_mean_ns"][["AF1", "AF2", "AF3"]] * 1e-9
+    np.testing.assert_allclose(waits[1:], queued, atol=100e-6)  # besides receiving, and four packets in the MAC
+    assert waits[0] < 0.15 * waits[1]
+
+
+def test_slow_receivers_leave_the_order_and_the_shares():
+    """As calibrated, receivers bring less than EF's limit; assured classes share what it leaves 4:2:1."""
+    (rates, waits), _ = by_class()
+    np.testing.assert_allclose(rates[1:-1] / rates[2:], 2, rtol=0.02)
+    assert rates[0] < KNOWN["ixp1200.fig7.ef_limit"].point
+    assert np.all(np.diff(waits) > 0)
+
+
+@pytest.mark.parametrize("name", ["strict_priority", "drr", "wrr", "scfq"])
+def test_a_discipline_changes_what_classes_wait_in_the_machine(name):
+    (rates, waits), (usual, before) = by_class(discipline=name)[0], by_class()[0]
+    assert rates.sum() == pytest.approx(usual.sum(), rel=0.005)  # the link is full
+    if name == "strict_priority":
+        assert rates[3] == 0
+        assert waits[1] < 0.2 * waits[2]
+    else:
+        np.testing.assert_allclose(rates[1:], usual[1:], rtol=0.02)
+        assert np.abs(waits / before - 1).max() > 0.02
+        assert (waits[0] > 1.5 * before[0]) == (name != "scfq")  # EF waits for a round, or for its tag
+
+
+def test_four_flows_need_four_receivers_and_rules():
+    with pytest.raises(ModelError, match="traffic by classes needs 4 receivers and at least as many rules, got 8 and"):
+        IXP1200.with_(traffic="classes", receivers=8, receiver_engines=2).bounds()

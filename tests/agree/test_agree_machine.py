@@ -4,15 +4,17 @@ Where there is randomness, tolerances are four standard errors of the replicatio
 """
 
 import itertools
+import math
 
 import numpy as np
 import pytest
 from reference.small_machines import NS, OPTIONS, Exponential, dram, machine, packets
 
 from npexplore.designs import design
-from npexplore.machine.resources import Delay, DramOptions, FifoServer
+from npexplore.machine.resources import Delay, DramOptions, FifoServer, Processor
 from npexplore.machine.workload import workload
 from npexplore.solve.bounds import bounds
+from npexplore.solve.queueing.finite_queue import finite_queue
 from npexplore.solve.queueing_model import queueing
 from npexplore.solve.simulate import simulate
 
@@ -87,6 +89,51 @@ def test_pollaczek_khinchine(kind, factor, load):
     assert error < 0.15 * expected
     busy, error = replicated(made, offered, 4000, lambda answer: answer.utilization["server"].busy)
     assert busy == pytest.approx(load, abs=error)
+    assert queueing(made, offered).latency_s.mean == pytest.approx(expected, rel=1e-6)
+
+
+def loss_of_constant_service(load, places):
+    """Return the share lost by M/D/1/K from the chain of those left behind at departures (Cooper 1981, Sec. 5.8)."""
+    came = np.exp(-load) * load ** np.arange(places) / np.array([math.factorial(k) for k in range(places)])
+    left = np.zeros((places, places))
+    for before in range(places):
+        start = max(before - 1, 0)
+        left[before, start:-1] = came[: places - 1 - start]
+        left[before, -1] = 1 - left[before].sum()
+    shares = np.linalg.lstsq(np.vstack([left.T - np.eye(places), np.ones(places)]), np.eye(places + 1)[-1])[0]
+    return 1 - 1 / (shares[0] + load)
+
+
+@pytest.mark.parametrize("room", [4, 12])
+@pytest.mark.parametrize("load", [0.8, 0.95, 1.0, 1.2, 2.0])
+def test_loss_of_constant_service_is_near(load, room):
+    """M/D/1/K: a tenth of the loss, and a tenth of a percent of all packets; as exponential it would be far."""
+    offered = LOAD.with_arrivals("poisson", load * 1e7)
+    exact, found = loss_of_constant_service(load, room + 1), queueing(serving("constant", room), offered).about["loss"]
+    assert found == pytest.approx(exact, rel=0.1, abs=0.001)
+    assert abs(finite_queue(load, np.ones(1), room + 1)[2] - exact) > 3 * abs(found - exact)
+
+
+@pytest.mark.parametrize("load", [0.5, 0.9])
+def test_evenly_spaced_packets_never_wait_for_constant_service(load):
+    found = queueing(serving("constant", 10), LOAD.with_arrivals("periodic", load * 1e7))
+    assert found.latency_s.mean == pytest.approx(100 * NS, rel=0.01)
+
+
+@pytest.mark.parametrize(("engines", "threads", "apart"), [(8, 32, 0.01), (4, 8, 0.04), (3, 7, 0.05)])
+def test_threads_stay_at_their_own_engine(engines, threads, apart):
+    """Seven threads of three engines: 3, 2 and 2. Were they anywhere, engines would idle while others have a queue."""
+
+    def program(m, packet):
+        m.line.serve()
+        m.core.compute(cycles=80)
+        m.think.wait(seconds=20 * NS)
+
+    parts = [FifoServer("line", 6 * NS), Processor("core", engines, 1e9), Delay("think")]
+    made = machine(parts, program, threads=threads, home="core")
+    found, answer = queueing(made, LOAD), simulate(made, LOAD)
+    assert "threads at their own core" in found.approximation
+    assert found.rate_pps == pytest.approx(answer.rate_pps, rel=apart)
 
 
 @pytest.mark.parametrize("room", [1, 4])

@@ -21,7 +21,9 @@ def test_intervals_hold_the_truth_and_means_are_right(name):
     network, truths = NETWORKS[name]
     runs = [solve_network(network, ["simulation"], [seed], CUSTOMERS)[0] for seed in range(SEEDS)]
     for one in runs[0].classes.values():
-        assert one.p50 <= one.p95 <= one.p99
+        known = [value for value in (one.p50, one.p95, one.p99) if value is not None]
+        assert known == sorted(known)
+        assert len(known) == 3 or name == "class_switching"  # where nobody leaves in the class that he came in
     for place, truth in truths.items():
         found = [value(run, place) for run in runs]
         inside = np.mean([run.ci95[place][0] <= truth <= run.ci95[place][1] for run in runs])
@@ -33,11 +35,11 @@ def test_intervals_hold_the_truth_and_means_are_right(name):
 
 EXACT = {  # features that the queueing solver must know exactly; the others it approximates or refuses by name
     *(name for name in FEATURES if name.startswith(("fifo", "ps", "delay"))), "closed", "closed, servers and thinking",
-    "two servers full", "priority", "preemptive", "loops", "mixed", "alike banks",
+    "two servers full", "priority", "preemptive", "loops", "mixed", "alike banks", "periodic", "on_off", "batch",
+    "batch geometric",
 }  # fmt: skip
 NAMED = {
-    "periodic": "Allen-Cunneen", "on_off": "Allen-Cunneen", "batch": "Allen-Cunneen",
-    "batch geometric": "Allen-Cunneen", "split": "fork 'both'", "closed blocking": "limited capacity",
+    "split": "fork 'both'", "closed blocking": "limited capacity",
     "engset": "limited capacity",
 }  # fmt: skip
 

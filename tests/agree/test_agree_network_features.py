@@ -4,7 +4,7 @@ Simulations must lie within four standard errors and 4 % of the truth; the queue
 """
 
 import pytest
-from reference.network_truths import FEATURES, feature, value
+from reference.network_truths import FEATURES, feature
 from scipy.special import stdtrit
 
 from npexplore.networks.description import load_network
@@ -50,12 +50,13 @@ def test_feature(name):
         check(simulation, place, truth)
 
 
-def test_arrivals_that_are_not_poisson_are_approximated(solve):
-    """Within a quarter, where service is exponential and load 0.7."""
-    for name in ("periodic", "on_off", "batch", "batch geometric"):
-        (queueing,) = solve_network(feature(name), ["queueing"])
-        place = "classes.c.mean_response"
-        assert value(queueing, place) == pytest.approx(FEATURES[name][1][place], rel=0.25)
+def test_evenly_spaced_arrivals_at_half_load_are_exact(solve):
+    """D/M/1: sigma = exp(-2 (1 - sigma)) = 0.2032 and 0.5 / (1 - sigma) = 0.6275 customers; Allen-Cunneen says 0.75."""
+    text = QUEUE.format(station="{}", arrivals='{ process = "periodic", rate = 0.5 }', service=EXPONENTIAL)
+    queueing, simulation = solve(text)
+    assert queueing.exact
+    assert queueing.stations["s"].mean_number == pytest.approx(0.6275, abs=5e-5)
+    check(simulation, "stations.s.mean_number", queueing.stations["s"].mean_number)
 
 
 def test_a_delay_has_no_utilization():
@@ -174,7 +175,7 @@ def test_two_streams_that_look_like_poisson_together_are_not_called_exact(solve)
     )
     queueing, _ = solve('name = "two"\nstation.s = {}\n' + "".join(streams))
     assert not queueing.exact
-    assert queueing.approximation == "Allen-Cunneen"
+    assert queueing.approximation == "Kraemer-Langenbach-Belz"
 
 
 def test_approximations_of_what_has_no_closed_form_are_near_the_simulation(solve):
@@ -205,7 +206,7 @@ def test_approximations_of_what_has_no_closed_form_are_near_the_simulation(solve
         route.a = { b = 1.0 }
         route.b = { out = 1.0 }
     """)
-    assert tandem.approximation == "Allen-Cunneen, flows inside the network taken as Poisson"
+    assert tandem.approximation == "Kraemer-Langenbach-Belz, flows inside the network taken as Poisson"
     assert tandem.classes["c"].mean_response == pytest.approx(simulated.classes["c"].mean_response, rel=0.1)
 
 

@@ -13,6 +13,7 @@ from npexplore.machine.machine import Machine, Pool
 from npexplore.machine.resources import BoundedQueue, FifoServer, LineCard
 from npexplore.machine.resources.ingress import Ingress
 from npexplore.solve.bounds import bounds
+from npexplore.solve.queueing_model import queueing
 from npexplore.solve.simulate import simulate
 
 LOAD = packets(64)
@@ -86,6 +87,7 @@ def test_a_saturated_tandem_with_a_finite_queue(capacity, first_ns, second_ns):
     assert rate == pytest.approx((1 - p[0]) / (second_ns * NS), abs=error)
     assert error < 0.03 * rate
     assert rate < bounds(made, LOAD).rate_pps
+    assert queueing(made, LOAD).rate_pps == pytest.approx((1 - p[0]) / (second_ns * NS), rel=1e-9)
     queued, error = replicated(made, LOAD, lambda a: a.queue["queue"].mean)
     inside = np.clip(np.arange(capacity + 3) - 1, 0, capacity)
     assert queued == pytest.approx(float(inside @ p), abs=error)
@@ -103,6 +105,16 @@ def test_an_open_tandem_that_blocks_and_loses(room, capacity):
     inside = sum(share * (i + n - (n == capacity + 2)) for (i, n), share in p.items())  # the blocked one stands in both
     latency, error = replicated(made, load, lambda a: a.latency_s.mean)
     assert latency == pytest.approx(inside / (0.9e7 * (1 - loss)), abs=error)
+
+
+@pytest.mark.parametrize(("when_full", "in_front"), [("drop", 0.0), ("stall", 1000.0)])
+def test_a_queue_that_drops_holds_up_nobody_before_it(when_full, in_front):
+    """More than the second stage carries: 20 packets in the queue, and those in front only if it stalls."""
+    made, load = tandem(20, 50, 20, when_full), LOAD.with_arrivals("poisson", 30e6)
+    latency, error = replicated(made, load, lambda a: a.latency_s.mean, 20_000)
+    said = queueing(made, load).latency_s.mean
+    assert said == pytest.approx(latency, abs=error + 0.06 * latency)
+    assert said / (50 * NS) == pytest.approx(in_front + 21, rel=0.06)
 
 
 @pytest.mark.parametrize("capacity", [1, 5])

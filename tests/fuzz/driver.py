@@ -1,4 +1,4 @@
-"""Runs a check on mutated bytes for some seconds: guided by coverage with atheris, at random without it.
+"""Runs a check on mutated bytes for some seconds: guided by coverage with atheris, at random without it or in CI.
 
     python TARGET.py SECONDS FOLDER    the folder holds the corpus, and is given new finds
 
@@ -15,6 +15,7 @@ from contextlib import nullcontext
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
+RUNS = "4000"  # in CI
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 try:
@@ -35,7 +36,7 @@ def mutate_at_random(check, seconds, folder, largest):
     for data in corpus:
         check(data)
     runs, until = 0, time.monotonic() + seconds
-    while time.monotonic() < until:
+    while time.monotonic() < until and runs < int(os.environ.get("NPEXPLORE_FUZZ_RUNS", sys.maxsize)):
         data = bytearray(rng.choice(corpus))
         for _ in range(rng.randint(1, 6)):
             at = rng.randrange(len(data) + 1)
@@ -56,7 +57,7 @@ def mutate_at_random(check, seconds, folder, largest):
 def main(check, largest):
     """Run a target as a program."""
     seconds, folder = int(sys.argv[1]), Path(sys.argv[2])
-    if atheris is None:
+    if atheris is None or "NPEXPLORE_FUZZ_RUNS" in os.environ:
         mutate_at_random(check, seconds, folder, largest)
         return
     options = [f"-max_total_time={seconds}", f"-max_len={largest}", "-rss_limit_mb=2048", "-timeout=20"]
@@ -70,11 +71,17 @@ def corpus_of(name):
 
 
 def bounded_run(target, corpus):
-    """Run a target for NPEXPLORE_FUZZ_SECONDS, default 30; fail with what it says."""
-    seconds = os.environ.get("NPEXPLORE_FUZZ_SECONDS", "30")
+    """Run a target for NPEXPLORE_FUZZ_SECONDS, default 30; fail with what it says.
+
+    In CI, where a run must be repeatable, mutations are drawn from a fixed seed and their number ends it: what guides
+    atheris differs from run to run, even with one seed.
+    """
+    seconds, repeatable = os.environ.get("NPEXPLORE_FUZZ_SECONDS", "30"), {}
+    if os.environ.get("CI") and "NPEXPLORE_FUZZ_SECONDS" not in os.environ:
+        seconds, repeatable = "300", {"NPEXPLORE_FUZZ_RUNS": RUNS}
     run = subprocess.run(
         [sys.executable, str(Path(__file__).parent / target), seconds, str(corpus)],
-        env=os.environ | {"NUMBA_DISABLE_JIT": "1"},
+        env=os.environ | {"NUMBA_DISABLE_JIT": "1"} | repeatable,
         capture_output=True,
         text=True,
         timeout=int(seconds) + 240,

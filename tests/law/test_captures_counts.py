@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from reference import capture_files as make
 from reference import capture_reader as reference
@@ -101,3 +101,43 @@ def test_rate_series_conserves_packets_and_bytes_and_says_when(chunks, bins):
     assert len(series.packets) <= bins
     span = max(t for t, _ in timed) - min(t for t, _ in timed)
     assert series.width_ns <= max(1024, 4 * math.ceil((span + 1) / bins))
+
+
+@given(st.lists(records, min_size=1, max_size=4), st.lists(times, max_size=4))
+def test_counts_of_parts_join_to_those_of_the_whole(parts, moments):
+    whole, joined = CaptureCounts(), CaptureCounts()
+    tables = [table for rows in parts for table in CaptureScan(io.BytesIO(make.pcap(rows)))]
+    for k, table in enumerate(tables):
+        if k < len(moments):
+            table.stored["t_ns"][:] = moments[k]
+        one = CaptureCounts()
+        one.add(table)
+        whole.add(table)
+        joined.merge(one)
+    assert joined.document("file", "", None) == whole.document("file", "", None)
+    assert joined.squares.tolist() == whole.squares.tolist()
+    series = joined.rates, whole.rates
+    assert repr(series[0]) == repr(series[1])
+
+
+@given(st.lists(times, min_size=1, max_size=30))
+def test_squares_of_the_times_between_packets_are_exact(moments):
+    counts = CaptureCounts()
+    table = next(iter(CaptureScan(io.BytesIO(make.pcap([(0, 0, b"", 0)] * len(moments))))))
+    table.stored["t_ns"][:] = moments
+    counts.add(table)
+    timed = [moment for moment in moments if moment != -(2**63)]
+    expected = sum((after - before) ** 2 for before, after in pairwise(timed))
+    assert sum(int(word) << 64 * k for k, word in enumerate(counts.squares)) == expected
+
+
+@example([[2 << 10], [1 << 10, 6 << 10]], 3)  # the later bins are the wider ones, and would fit into narrower ones
+@given(st.lists(st.lists(times, min_size=1, max_size=5), min_size=1, max_size=4), st.integers(2, 9))
+def test_bins_of_parts_join_to_those_of_the_whole(parts, bins):
+    whole, joined = RateCounter(bins), RateCounter(bins)
+    for moments in parts:
+        one, t_ns = RateCounter(bins), np.array(moments, np.int64)
+        for counter in (one, whole):
+            counter.add(t_ns, np.arange(1, 1 + len(t_ns), dtype=np.uint32))
+        joined.merge(one)
+    assert repr(joined.series()) == repr(whole.series())

@@ -382,7 +382,10 @@ def runs(draw):
 
 def agree(description, cuts, stall):
     """Compare after each cut, then once more with the kernel run in one piece; returns the last status."""
-    model, cut, whole = Model(**description), *(Arrays(**description, log_rows=LOG_ROWS) for _ in range(2))
+    places = [1 + k % 3 for k in range(len(description["resources"]))]
+    accounted = {**description, "where": [*places, *(k % 4 for k in range(len(description["program"])))]}
+    model, cut = Model(**accounted), Arrays(**accounted, log_rows=LOG_ROWS)
+    whole = Arrays(**description, log_rows=LOG_ROWS)  # without accounts: they change nothing
     for until, until_done in cuts:
         status = model.advance(until, until_done, stall)
         assert cut.advance(until, until_done, stall) == status
@@ -390,6 +393,7 @@ def agree(description, cuts, stall):
         assert len(expected["log"]) < LOG_ROWS
         got = cut.state()
         assert got == expected, [(k, got[k], expected[k]) for k in got if got[k] != expected[k]]
+        assert cut.tallied() == {place: ticks for place, ticks in model.tally.items() if ticks}
         if status in ERRORS or status == "STALL":
             break
     assert whole.advance(cuts[-1][0], FOREVER, stall) == status

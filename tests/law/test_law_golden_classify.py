@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from npexplore.golden.classify import CLASSIFIERS, LinearSearch, RangeMatcher
+from npexplore.golden.classify import CLASSIFIERS, LinearSearch, RangeMatcher, TupleSpaceSearch
 from npexplore.golden.classify.intervals import OUTSIDE, IntervalTable
 from npexplore.golden.classify.range_matching import READINGS
 from npexplore.golden.classify.rule_generator import flow_rules, generate_rules, headers_within, profile_names
-from npexplore.golden.classify.rules import MAX_RULES
 from npexplore.golden.ipv4.five_tuple import TYPES, FiveTuple
 from npexplore.golden.work import WorkColumns
 from npexplore.testing import headers_near, rule_sets, rules
 
+MANY = 4096
 VARIANTS = {
     **CLASSIFIERS,
     **{f"{name}, 64-bit words": partial(kind, word_bits=64) for name, kind in CLASSIFIERS.items()},
@@ -42,6 +42,7 @@ def sets_and_headers(draw):
 
 
 @pytest.mark.parametrize("name", VARIANTS)
+@settings(max_examples=50)
 @given(sets_and_headers())
 def test_first_match_wins_and_batches_equal_single_headers(name, case):
     rule_set, headers = case
@@ -86,8 +87,8 @@ def test_large_sets_agree_with_linear_search(name, profile):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(set(CLASSIFIERS) - {"linear"}))
 def test_as_many_rules_as_there_may_be(name):
-    rule_set = generate_rules(MAX_RULES, "firewall", seed=7)
-    more = {"width": MAX_RULES} if name == "range_matching" else {}
+    rule_set = generate_rules(MANY, "firewall", seed=7)
+    more = {"width": MANY} if name == "range_matching" else {}
     headers = headers_within(rule_set, 50_000, seed=8)
     assert (CLASSIFIERS[name](rule_set, **more).match_many(headers) == LinearSearch(rule_set).match_many(headers)).all()
 
@@ -116,3 +117,22 @@ def test_reading_to_the_first_set_bit_never_reads_more_words(case, word_bits):
     first = RangeMatcher(rule_set, width=64, word_bits=word_bits, reading="first_set").work_many(columns(headers))
     assert (first["vectors_read_words"] <= whole["vectors_read_words"]).all()
     assert (first["intervals_read_words"] == whole["intervals_read_words"]).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("count", [10, 100, 1000, 10_000])
+@pytest.mark.parametrize("profile", profile_names())
+def test_rule_sets_like_classbenchs_of_every_size(profile, count):
+    """Inside of rules, at their borders and just beside, every structure finds what linear search does."""
+    rules = generate_rules(count, profile, seed=26)
+    inside = headers_within(rules, 4000, seed=count)
+    random = np.random.default_rng(count)
+    ends = np.array([rule.ranges for rule in rules], np.int64)[random.integers(count, size=4000)]
+    tops = np.array([1 << 32, 1 << 32, 1 << 16, 1 << 16, 1 << 8])
+    chosen = np.take_along_axis(ends, random.integers(2, size=(4000, 5, 1)), 2)[..., 0]
+    beside = (chosen + (random.random((4000, 5)) < 0.1) * random.choice((-1, 1), (4000, 5))) % tops
+    headers = [np.concatenate((a, b.astype(a.dtype))) for a, b in zip(inside, beside.T, strict=True)]
+    linear = LinearSearch(rules).match_many(headers)
+    assert len(np.unique(linear)) > min(count, 500) // 2
+    for made in (RangeMatcher(rules, width=max(512, count)), TupleSpaceSearch(rules)):
+        assert np.array_equal(made.match_many(headers), linear)

@@ -6,7 +6,7 @@ from pkgutil import walk_packages
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import npexplore.golden as golden
@@ -50,6 +50,7 @@ def as_number(value):
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair.reference.__name__)
+@settings(max_examples=50)  # of up to 12 packets each
 @given(data=st.data())
 def test_batch_equals_reference(pair, data):
     drawn = data.draw(st.lists(getattr(cases, pair.strategy)(), min_size=1, max_size=12))

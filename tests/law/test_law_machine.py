@@ -16,17 +16,22 @@ from npexplore.machine.resources import (
     Accelerator,
     Arbiter,
     Balancer,
+    BankedMemory,
     BoundedQueue,
     BufferPool,
     Delay,
+    DramController,
     FifoServer,
     LineCard,
     Lock,
+    Policer,
     Processor,
     ReorderQueue,
+    ScheduledQueue,
     TokenChannel,
     WordMemory,
 )
+from npexplore.machine.resources.dram_device import dram_device
 from npexplore.machine.resources.matrix import SwitchMatrix
 from npexplore.machine.resources.mesh import Mesh
 from npexplore.machine.resources.streams import StaticStreams
@@ -116,7 +121,11 @@ def parts(options, processor=None):
         Accelerator("accelerator", 9 * NS, 21 * NS, 3 * NS, in_order=True, window=2), TokenChannel("channel", 125e6, 2),
         Arbiter("arbiter", 4, 10 * NS, 12 * NS, groups=2), ReorderQueue("reorder", 2), Delay("delay"),
         Balancer("balancer", "server", 3), memory, dram(options), ddr(timing=STRICT), BufferPool("pool", 4),
-        BoundedQueue("queue", 2), LineCard("line_card", 1e9, 2, 4, 12, buffer_bytes=4000),
+        BoundedQueue("queue", 2),
+        DramController("dram_controller", dram_device("ddr4_3200")),
+        BankedMemory("banked_memory", 8, 5 * NS, 2, 9 * NS, 7 * NS, 30 * NS), Policer("policer", [1e9]),
+        ScheduledQueue("scheduled_queue", 2, {"high": 2, "low": 1}),
+        LineCard("line_card", 1e9, 2, 4, 12, buffer_bytes=4000),
         Lock("lock", clock_hz=1e9, acquire_cycles=3, release_cycles=5),
         Mesh("mesh", 2, 2, 1e9, 2, hop_cycles=2, ports=[1, 1]),
         StaticStreams("streams", 2, 2, 1e9, [[[0], [0, 1]], [[3, 2]]]),
@@ -124,6 +133,14 @@ def parts(options, processor=None):
     ]  # fmt: skip
     assert {r.name for r in listed} == set(KINDS)
     return [*listed, Probe("probe")]
+
+
+def hand_on(m, packet):
+    """To one of the two queues: a packet can be handed on once."""
+    with m.branch(packet.a % 2 == 0):
+        m.queue.put()
+    with m.otherwise():
+        m.scheduled_queue.put(queue=1)
 
 
 PROCESSORS = [
@@ -247,7 +264,7 @@ def test_one_thread_takes_the_time_that_demands_tell(steps, rows, options, proce
     def program(m, packet):
         play(m, packet, steps, {"a": packet.a, "b": packet.b, "i": 2})
         m.delay.wait(seconds=QUIET)
-        m.queue.put()
+        hand_on(m, packet)
 
     made = machine(parts(options, processor), program, home="processor")
     try:
@@ -365,7 +382,7 @@ def test_distinct_packets_stand_for_all(steps, rows):
 
     def program(m, packet):
         play(m, packet, steps, {"a": packet.a, "b": packet.b, "i": 2})
-        m.queue.put()
+        hand_on(m, packet)
 
     made = machine(parts(None), program)
     once, thrice = (

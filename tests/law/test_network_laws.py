@@ -69,15 +69,20 @@ def networks(draw):
 @given(networks())
 def test_simulation_agrees_with_exact_queueing(network):
     exact, simulation = solve_network(network, ["queueing", "simulation"], SEEDS, 4_000)
-    assert exact.exact
+    if not exact.exact:
+        assert "in step" in exact.approximation
+        return
     assert simulation.refused is None
-    for kind, subject, field in (name.split(".") for name in simulation.ci95):
-        truth, found = (getattr(getattr(result, kind)[subject], field) for result in (exact, simulation))
+    for place, (low, high) in simulation.ci95.items():
+        kind, *subject, field = place.split(".")
+        rows = [getattr(result, kind) for result in (exact, simulation)]
+        for part in subject:
+            rows = [row[part] for row in rows]
+        truth, found = (getattr(row, field) for row in rows)
         if truth is None or field == "mean_wait":  # may be next to nothing
             continue
-        low, high = simulation.ci95[f"{kind}.{subject}.{field}"]
         allowed = 5 * (high - low) / 2 / stdtrit(len(SEEDS) - 1, 0.975) + 0.04 * truth
-        assert abs(found - truth) <= allowed, (kind, subject, field, truth, found)
+        assert abs(found - truth) <= allowed, (place, truth, found)
 
 
 @settings(max_examples=200)

@@ -111,5 +111,5 @@ def test_the_kernel_does_the_same_with_any_router(kernel, data):
     mine, told = Forwarder(router), Told()
     with kernel(router) as asked:
         for port, frame in drawn:
-            if told.may_ask(frame, mine.forward(port, frame)):
+            if told.may_ask(port, frame, mine.forward(port, frame)):
                 same(mine, port, frame, asked.forward(port, frame))

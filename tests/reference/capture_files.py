@@ -134,6 +134,12 @@ def pppoe(payload, protocol=0x0021, code=0):
     return struct.pack(">BBHH", 0x11, code, 1, len(body)) + body
 
 
+def nsh(payload, following=1, kind=2, context=b"", words=None, version=0):
+    """A network service header (RFC 8300): its length in words is what it is unless `words` says another."""
+    words = 2 + len(context) // 4 if words is None else words
+    return struct.pack(">HBBI", version << 14 | 63 << 6 | words, kind, following, 0xFF) + context + payload
+
+
 def radiotap(payload, flags=None):
     if flags is None:
         return struct.pack("<BBHI", 0, 0, 8, 0) + payload

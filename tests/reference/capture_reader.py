@@ -66,7 +66,23 @@ def walk_type(p, o, kind):
         return walk_ppp(p, o + 6)
     if kind == 0x8870:
         return walk_llc(p, o)
+    if kind == 0x894F:
+        return walk_nsh(p, o)
     return o, kind
+
+
+def walk_nsh(p, o):
+    word = p.number(o, 4)
+    p.number(o, 8)
+    version, size, how, inner = word >> 30, 4 * (word >> 16 & 63), word >> 8 & 15, word & 255
+    if version or size < 8 or (how == 1 and size != 24):
+        raise StopWalkError
+    if inner == 3:
+        return walk_ethernet(p, o + size)
+    kinds = {1: 0x0800, 2: 0x86DD, 4: 0x894F, 5: 0x8847}
+    if inner not in kinds:
+        raise StopWalkError
+    return walk_type(p, o + size, kinds[inner])
 
 
 def walk_mpls(p, o):
@@ -290,7 +306,7 @@ WALKS = {
     0: walk_null,
     1: walk_ethernet,
     6: walk_token_ring,
-    9: walk_ppp,
+    9: walk_ppp_hdlc,
     10: walk_fddi,
     **dict.fromkeys((12, 14, 101, 228, 229), walk_ip),
     50: walk_ppp_hdlc,
@@ -307,11 +323,11 @@ WALKS = {
     127: walk_radiotap,
     138: lambda p, o: walk_cooked(p, o, 18, 16),
     163: walk_avs,
-    166: lambda p, o: walk_ppp(p, o + 1),
+    166: lambda p, o: walk_ppp_hdlc(p, o + 1),
     192: walk_ppi,
     197: walk_erf,
     **dict.fromkeys((0xE704, 0xE709), lambda p, o: walk_llc(p, o + 4)),
-    204: lambda p, o: walk_ppp(p, o + 1),
+    204: lambda p, o: walk_ppp_hdlc(p, o + 1),
     205: lambda p, o: walk_cooked(p, o, 5, 3),
     206: lambda p, o: walk_frame_relay(p, o + 1),
     219: walk_mpls,

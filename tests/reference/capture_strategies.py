@@ -7,7 +7,7 @@ from npexplore.packets.erf import TYPES
 from npexplore.packets.links import LINK_TYPES
 
 HEX = "4500 6000 0800 86dd 81000005 88a80006 8847 8864 1100000100200021 aaaa03000000 060603 ff03 0021 57 00000140"
-MORE_HEX = "00010040 0000d140 0806 02000000 0000001e 03cc 0300800080c20001 1841 0f000800 8842 00000800 50"
+MORE_HEX = "00010040 0000d140 0806 02000000 0000001e 03cc 0300800080c20001 1841 0f000800 894f 8842 00000800 50"
 PIECES = [bytes.fromhex(text) for text in (*HEX.split(), *MORE_HEX.split(), 6 * "00", 12 * "00", 20 * "00")]
 
 payloads = st.one_of(
@@ -44,12 +44,19 @@ networks = st.one_of(
     ipv6_packets(),
     st.lists(st.sampled_from(PIECES), max_size=8).map(b"".join),
 )
-ETHERTYPES = [0x0800, 0x86DD, 0x0806, 0x8847, 0x8864, 0x8870, 0x88CC, 0x05DC, 0x0026, 0x05DD]
+ETHERTYPES = [0x0800, 0x86DD, 0x0806, 0x8847, 0x8864, 0x8870, 0x894F, 0x88CC, 0x05DC, 0x0026, 0x05DD]
 ethernets = st.builds(
     make.ethernet,
     st.one_of(
         networks,
         st.builds(make.mpls, networks, st.integers(0, 20), st.integers(0, 1048575)),
+        st.builds(
+            make.nsh,
+            st.one_of(networks, networks.map(make.ethernet), networks.map(make.nsh)),
+            *[st.integers(0, 6), st.integers(1, 2), st.sampled_from([b"", bytes(16)])],
+            words=st.sampled_from([None, None, 0, 1, 6, 63]),
+            version=st.sampled_from([0, 0, 1]),
+        ),
         st.builds(make.pppoe, networks, st.sampled_from([0x21, 0x57, 0x2145, 0xC021])),
         st.builds(make.llc_snap, networks, st.sampled_from(ETHERTYPES), st.sampled_from([0, 0xF8, 12])),
     ),

@@ -23,11 +23,11 @@ def streams(program, seed):
 
 
 class Arrays:
-    """Takes what `Model` takes; `log_rows` is the room for the log."""
+    """Takes what `Model` takes, of controllers their blocks; `log_rows` is the room for the log."""
 
     def __init__(
         self, program, resources, tokens, streams, spare=0, globals_=(), tables=(), rings=(), classes=1, counters=0,
-        log_rows=0,
+        log_rows=0, where=(), blocks=(),
     ):  # fmt: skip
         live, total = len(tokens), len(tokens) + spare
         self.P = np.array([[code(value) for value in Row(*row)] for row in program], np.int64).reshape(-1, e.ROW)
@@ -49,7 +49,9 @@ class Arrays:
         self.clock = np.zeros(e.K_WIDTH, np.int64)
         self.clock[[e.K_FREE_TOKEN, e.K_POOL_HEAD, e.K_POOL_TAIL]] = live if spare else -1, -1, -1
         self.clock[[e.K_LIVE, e.K_PEAK, e.K_READY, e.K_SEQUENCE]] = live
-        self.heap = np.zeros((3, total + 1), np.int64)
+        self.heap = np.zeros((3, total + len(blocks) + 1), np.int64)
+        self.D = np.array([*(value for block in blocks for value in block), 0], np.int64)
+        self.D_at = np.cumsum([0, *map(len, blocks)], dtype=np.int64)[: len(blocks)]
         self.ready = np.zeros((2, total + 1), np.int64)
         keys = sorted((priority << 48 | i, i) for i, (_, _, priority) in enumerate(tokens))
         self.ready[:, :live] = np.array(keys, np.int64).reshape(-1, 2).T
@@ -69,12 +71,24 @@ class Arrays:
         self.done = np.zeros((classes, 4), np.int64)
         self.counters = np.zeros(counters, np.int64)
         self.log = np.zeros((log_rows, 4), np.int64)
+        places = 3 * (1 + max(where, default=0))
+        room = 2 * e.FEW_ACCOUNTS + total + sum(capacity for capacity, _ in rings) if where else 0
+        self.where = np.array(where, np.int64)
+        self.account = np.zeros((room, e.C_FIRST + places), np.int64)
+        self.tally = np.zeros((classes, e.BINS, places), np.int64)
+        self.ring_account = np.zeros(start, np.int64)
+        self.T[:, e.T_ACCOUNT] = -1
+        if where:
+            self.account[:, e.C_NEXT] = [*range(1, room), -1]
+            self.T[:live, e.T_ACCOUNT] = range(live)
+            self.clock[[e.K_FREE_ACCOUNT, e.K_SPARE_ACCOUNTS]] = live, room - live
 
     def advance(self, until=FOREVER, until_done=FOREVER, stall=FOREVER):
         status = e.advance(
             self.P, self.streams, self.draws, self.S, self.T, self.R, self.H, self.G, self.clock, *self.heap,
             *self.ready, self.table, self.table_at, self.ring, self.ring_at, self.hist, self.done, self.counters,
-            self.log, until, until_done, stall,
+            self.log, self.account, self.where, self.tally, self.ring_account, self.D, self.D_at,
+            np.zeros((1, 4), np.int64), until, until_done, stall,
         )  # fmt: skip
         self.status = STATUS[status]
         return self.status
@@ -159,6 +173,12 @@ class Arrays:
             "histogram": [{int(i): int(row[i]) for i in np.flatnonzero(row)} for row in self.hist],
             "counters": self.counters.tolist(),
             "log": self.logged(),
+        }
+
+    def tallied(self):
+        """By class, bin and place: the ticks served, waited and held up of finished packets."""
+        return {
+            (c, b, k // 3, k % 3): int(self.tally[c, b, k]) for c, b, k in zip(*np.nonzero(self.tally), strict=True)
         }
 
 

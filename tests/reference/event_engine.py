@@ -6,8 +6,11 @@ imported from the package, so that what both engines agree on is what the page s
 
 import heapq
 import math
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import NamedTuple
+
+from reference.dram_clock import Access, Asked
 
 REGISTERS = 24
 SLOTS = 8
@@ -72,6 +75,21 @@ def histogram_bin(value):
 
 
 @dataclass(eq=False)
+class Account:
+    """Where a packet's time went until `since`: ticks by (place, 0 served, 1 waited, 2 held up)."""
+
+    since: int
+    spent: Counter = field(default_factory=Counter)
+
+    def copy(self):
+        return Account(self.since, Counter(self.spent))
+
+    def charge(self, place, kind, now):
+        self.spent[place, kind] += now - self.since
+        self.since = now
+
+
+@dataclass(eq=False)
 class Token:
     number: int
     row: int
@@ -89,6 +107,10 @@ class Token:
     duration: int | None = None  # the service a token in a line will have: SERVE
     serving: "Resource | None" = None
     left: int = 0  # work at a SHARED resource, in 2^-20 ticks
+    account: "Account | None" = None
+    mark: int = 0  # blocked time of the resource in whose line it waits when it came; work alone at a SHARED one
+    polls: "Resource | None" = None
+    asleep: int | None = None  # the row of the WAIT that it sleeps at
 
 
 @dataclass(eq=False)
@@ -153,14 +175,17 @@ class Ring:
     capacity: int
     width: int
     messages: list[tuple[list[int], int]] = field(default_factory=list)
+    accounts: list[Account | None] = field(default_factory=list)
 
 
 class Model:
     """Programs, resources and tokens with their state; `spare` is the number of tokens that FORK may still make."""
 
     def __init__(
-        self, program, resources, tokens, streams, spare=0, globals_=(), tables=(), rings=(), classes=1, counters=0
-    ):
+        self, program, resources, tokens, streams, spare=0, globals_=(), tables=(), rings=(), classes=1, counters=0,
+        where=(), controllers=(),
+    ):  # fmt: skip
+        self.where, self.tally, self.controllers = where, Counter(), controllers
         self.program = [row if row.x else row._replace(x=USUAL.get(row.op, 0)) for row in program]
         self.resources = [Resource(i, free, discipline, free) for i, (free, discipline) in enumerate(resources)]
         self.tokens = [
@@ -182,7 +207,14 @@ class Model:
         self.error = None
         self.pending = []
         for token in self.tokens:
+            token.account = Account(0) if where else None
             self.schedule(token, 0)
+
+    def place(self, resource):
+        return self.where[resource.number]
+
+    def place_of_row(self, row):
+        return self.where[len(self.resources) + row] if self.where else 0
 
     # ---- the loop
 
@@ -202,6 +234,9 @@ class Model:
                 if time - self.last_done > stall:
                     return "STALL"
             heapq.heappop(self.pending)
+            if isinstance(token, Asked):
+                self.decide(token, time)
+                continue
             self.events += 1
             self.wakes += 1
             try:
@@ -217,6 +252,7 @@ class Model:
 
     def run(self, token):
         """Let the token act until it sleeps, waits or ends."""
+        self.charge_past(token)
         if token.serving:
             if token.serving.discipline == "SHARED":
                 self.change_sharing(token.serving, leaves=token)
@@ -237,6 +273,40 @@ class Model:
             if token.row <= here:
                 jumps_back += 1
                 require(jumps_back <= JUMPS_LIMIT, "ENDLESS", here)
+
+    # ---- where a packet's time goes
+
+    def charge_past(self, token):
+        account, resource = token.account, token.serving
+        row, token.asleep = token.asleep, None
+        if account is None:
+            return
+        if token.polls:
+            account.charge(self.place(token.polls), 1, self.now)
+        elif resource and resource.discipline == "SHARED":
+            place = self.place(resource)
+            alone = min(self.now - account.since, token.mark)
+            account.spent[place, 0] += alone
+            account.since += alone
+            account.charge(place, 1, self.now)
+        elif resource:
+            account.charge(self.place(resource), 0, self.now)
+        elif row is not None:
+            account.charge(self.place_of_row(row), 0, self.now)
+        assert account.since == self.now
+
+    def charge_line(self, token, resource, blocked):
+        """The end of a wait for a resource, in its line or in the pool."""
+        account = token.account
+        if account is None:
+            return
+        if token.polls:
+            account.charge(self.place(token.polls), 1, self.now)
+            return
+        held_up = min(self.now - account.since, blocked // max(resource.units, 1))
+        account.spent[self.place(resource), 2] += held_up
+        account.since += held_up
+        account.charge(self.place(resource), 1, self.now)
 
     # ---- units, lines and the pool
 
@@ -263,6 +333,7 @@ class Model:
                         named.touch(self.now)
                         named.pool -= 1
                     self.stop_waiting(waiting)
+                    self.charge_line(waiting, resource, 0)
                     self.take_all(waiting, waiting.wants)
                     self.schedule(waiting, self.now)
 
@@ -270,6 +341,7 @@ class Model:
         resource.touch(self.now)
         resource.line.remove(token)
         resource.turn = token.key
+        self.charge_line(token, resource, int64(resource.blocked_time - token.mark))
         self.stop_waiting(token)
         self.take(token, resource, token.need, token.slot)
         if token.duration is None:
@@ -344,6 +416,7 @@ class Model:
     def join_line(self, token, resource, units, key, slot, duration):
         token.need, token.key, token.slot, token.duration = units, key, slot, duration
         resource.touch(self.now)
+        token.mark = resource.blocked_time
         resource.line.append(token)
         resource.longest = max(resource.longest, len(resource.line) + resource.pool)
         self.start_waiting(token, resource)
@@ -369,9 +442,13 @@ class Model:
         if not resource.line and resource.free >= b:
             resource.turn = c
             self.take(token, resource, b, row.slot)
+            if self.place_of_row(token.row):
+                token.polls = None
             token.row += 1
         else:
             resource.refusals += 1
+            if self.place_of_row(token.row):
+                token.polls = resource
             token.row = row.target
         return True
 
@@ -424,8 +501,40 @@ class Model:
         token.row += 1
         if duration == 0:
             return True
+        token.asleep = token.row - 1
         self.schedule(token, self.now + duration)
         return False
+
+    def op_ask(self, token, row, a, b, c):
+        memory = member(self.controllers, a)
+        bursts = token.registers[row.slot] if row.slot > 0 else 1
+        require(0 <= b < memory.n and c >= 0 and bursts >= 1)
+        token.asleep = token.row
+        token.row += 1
+        edge = memory.ask(Access(token, self.now, b, c, row.x == 1, bursts), self.now)
+        self.deliver(memory)
+        if memory.awake is None or memory.awake > edge:
+            self.wake(memory, edge)
+        return False
+
+    def wake(self, memory, edge):
+        memory.awake = edge
+        self.schedule(memory, edge * memory.ticks)
+
+    def decide(self, memory, time):
+        """Let a controller decide, if it has not been told to decide earlier."""
+        if memory.awake is None or memory.awake * memory.ticks != time:
+            return
+        edge, memory.awake = memory.awake, None
+        memory.decide(edge)
+        self.deliver(memory)
+        if memory.works():
+            self.wake(memory, edge + 1)
+
+    def deliver(self, memory):
+        for token, time in memory.told:
+            self.schedule(token, self.now if time is None else time)
+        memory.told.clear()
 
     def op_serve(self, token, row, a, b, c):
         duration = self.draw(token, row.x, b, c, row.y)
@@ -451,6 +560,8 @@ class Model:
         token.left = work << 20
         token.waits = resource
         resource.speeds, resource.in_order = speeds, row.z < 0
+        alone = min(1, resource.units) << 20 if speeds is None else speeds[0][0]
+        token.mark = -(-token.left // alone)
         self.change_sharing(resource, comes=token)
         return False
 
@@ -481,6 +592,8 @@ class Model:
         if row.x == "JOINED":
             child.parent = token
             token.children += 1
+        if token.account and self.place_of_row(token.row):
+            child.account = token.account.copy() if row.x == "DETACHED" else Account(self.now)
         self.tokens.append(child)
         self.schedule(child, self.now)
         token.row += 1
@@ -498,6 +611,10 @@ class Model:
         histogram, totals = member(self.histogram, a), self.done[a]
         place = histogram_bin(latency)
         histogram[place] = histogram.get(place, 0) + 1
+        if token.account:
+            for (where, kind), ticks in token.account.spent.items():
+                self.tally[a, place, where, kind] += ticks
+            token.account.spent.clear()
         for i, amount in enumerate((1, latency, b, c)):
             totals[i] += amount
         token.birth = self.now
@@ -515,8 +632,18 @@ class Model:
             parent.children -= 1
             if parent.children == 0 and parent.waits == "children":
                 self.stop_waiting(parent)
+                if parent.account:
+                    self.charge_parts(parent.account, token.account)
                 self.schedule(parent, self.now)
         return False
+
+    def charge_parts(self, account, part):
+        """The last part is where the time went, if it took all of it."""
+        if part and sum(part.spent.values()) == self.now - account.since:
+            account.spent += part.spent
+            account.since = self.now
+        else:
+            account.charge(0, 1, self.now)
 
     def op_load(self, token, row, a, b, c):
         values = member(member(self.tables, a), b)
@@ -534,6 +661,7 @@ class Model:
         ring = member(self.rings, a)
         require(len(ring.messages) < ring.capacity, "OVERFLOW")
         ring.messages.append((token.registers[self.span(row.slot, ring.width)], token.birth))
+        ring.accounts.append(token.account and token.account.copy())
         token.row += 1
         return True
 
@@ -542,6 +670,9 @@ class Model:
         require(ring.messages, "OVERFLOW")
         span = self.span(row.slot, ring.width)
         token.registers[span], token.birth = ring.messages.pop(0)
+        token.account, token.polls = ring.accounts.pop(0), None
+        if token.account:
+            token.account.charge(self.place_of_row(token.row), 1, self.now)
         token.row += 1
         return True
 
@@ -603,6 +734,9 @@ class Model:
             return old
         if name == "BORN":
             old, token.birth = token.birth, min(max(a, 0), self.now)
+            if token.account:
+                token.account = Account(token.birth)
+                token.account.charge(0, 1, self.now)
             return old
         old = member(self.globals, a)
         if name == "READ":

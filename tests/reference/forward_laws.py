@@ -77,7 +77,7 @@ def assert_may_tell(router, frame):
     assert about["destination"] >> 28 != FIRST_MULTICAST
     assert about["destination"] != BROADCAST
     for port in router.ports:
-        assert about["destination"] != port.broadcast, "a directed broadcast"
+        assert about["destination"] not in port.broadcasts, "a directed broadcast"
     assert about["protocol"] != ICMP or about["payload"][:1] not in [bytes([kind]) for kind in ERRORS]
 
 

@@ -5,6 +5,7 @@ Run as a program, it writes them anew: `python tests/reference/golden_tables.py`
 
 import re
 import sys
+from ipaddress import ip_address
 from pathlib import Path
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "golden.md"
@@ -20,10 +21,14 @@ def stages():
     """Return the stages of each profile in order, then those of IPv6 and of labelled frames."""
     from npexplore.golden.mpls.stages import LABELLED
     from npexplore.golden.router.profiles import PROFILES
+    from npexplore.golden.router.resolution import RESOLVING
+    from npexplore.golden.router.vlans import TAGGED
 
     tables = {f"Profile `{name}`": profile.ipv4 for name, profile in PROFILES.items()}
     tables |= {f"Profile `{name}`, IPv6": profile.ipv6 for name, profile in PROFILES.items()}
     tables["Labelled frames, all profiles"] = LABELLED
+    tables["Tagged frames, all profiles; what is below goes on as its own kind"] = TAGGED
+    tables["Where neighbours are asked for, all profiles: messages of ARP, and how others may end"] = RESOLVING
     parts = []
     for title, rules in tables.items():
         lines = [
@@ -44,11 +49,19 @@ def reasons():
     from npexplore.golden.mpls.stages import LABELLED
     from npexplore.golden.reasons import Reason
     from npexplore.golden.router.profiles import PROFILES
+    from npexplore.golden.router.resolution import RESOLVING
+    from npexplore.golden.router.vlans import TAGGED
 
     places = {
         name: [
             (f"{family}{stage.name}", stage.exits)
-            for family, rules in (("", profile.ipv4), ("IPv6 ", profile.ipv6), ("MPLS ", LABELLED))
+            for family, rules in (
+                ("", profile.ipv4),
+                ("IPv6 ", profile.ipv6),
+                ("MPLS ", LABELLED),
+                ("VLAN ", TAGGED),
+                ("", RESOLVING),
+            )
             for stage in rules.stages
         ]
         for name, profile in PROFILES.items()
@@ -103,7 +116,37 @@ def differences():
     return f"Of {len(cases)} named cases {alike} have the same outcome, byte for byte.\n\n" + rows(head, sorted(lines))
 
 
-TABLES = {"stages": stages, "reasons": reasons, "differences": differences}
+def settings():
+    """Return the kernel's settings with their defaults, and what each does to a packet."""
+    from reference.setting_cases import BASE, SETTINGS, framed, with_setting
+
+    from npexplore.golden.linux.settings import DEFAULTS
+    from npexplore.golden.router.configuration import resolve
+    from npexplore.golden.router.forward import Forwarder
+
+    def told(record, packet):
+        router = resolve(record)
+        forwarder = Forwarder(router, lookup="binary_trie")
+        made = forwarder.forward(0, framed(packet))
+        sources = [ip_address(sent.frame[26:30]) for sent in made.sent if sent.icmp]
+        several = forwarder.ipv4.lpm.lookup(int.from_bytes(packet[16:20], "big")) in forwarder.ipv4.groups
+        by = f" by {router.ports[made.sent[0].port].name}" if several else ""
+        return outcome(made) + by + "".join(f" from {source}" for source in sources)
+
+    lines = [
+        [f"`{key}`", text(getattr(DEFAULTS, key)), what, told(BASE, packet), text(value),
+         told(with_setting(key, value), packet)]
+        for key, value, what, packet in SETTINGS
+    ]  # fmt: skip
+    return rows(["setting", "default", "packet", "then", "other value", "then"], lines)
+
+
+def text(value):
+    """Return a value as TOML has it."""
+    return str(value).lower()
+
+
+TABLES = {"settings": settings, "stages": stages, "reasons": reasons, "differences": differences}
 
 
 def renewed(text):

@@ -4,32 +4,82 @@ It sends a source whose destination is unreachable no more than a few errors, an
 that address; and it repeats a redirect only after a while. What is for the router itself it may answer as a host.
 """
 
+from npexplore.golden.ethernet import IPV4_TYPE, IPV6_TYPE
 from npexplore.golden.ipv4.icmp import ICMP, REDIRECT
+from npexplore.golden.ipv6.discovery import ADVERTISEMENT, SOLICITATION
+from npexplore.golden.ipv6.icmp import REDIRECT as REDIRECT6
 from npexplore.golden.reasons import Reason
+from npexplore.golden.router.resolution import ARP_TYPE
+from npexplore.golden.router.vlans import TAGS
 
 UNREACHABLES = (Reason.NO_ROUTE, Reason.UNREACHABLE, Reason.PROHIBITED)
+DISCOVERING = (Reason.MULTICAST6, Reason.LOCAL_DELIVERY)
+FOR_MANY = (Reason.MULTICAST6,)
 TIMESTAMP_REQUEST = 13
+ECHOES = (b"\x08", b"\x0d")
+UDP, ICMP6, UNKNOWN = 17, 58, (253, 254, 99)
 SOURCE, DESTINATION = slice(26, 30), slice(30, 34)  # in a frame
+SOURCE6, DESTINATION6 = slice(22, 38), slice(38, 54)
 
 
 class Told:
     """Remembers who was told something, for one kernel from its start."""
 
-    def __init__(self):
+    def __init__(self, router=None):
         self.told, self.redirected = set(), set()
+        self.redirects6, self.router = 0, router
 
-    def may_ask(self, frame, outcome):
+    def may_ask(self, port, frame, outcome):
         """Say whether this frame's outcome does not depend on what was sent before; it counts as sent then."""
+        while frame[12:14] in TAGS:
+            frame = frame[:12] + frame[16:]
+        if frame[12:14] == ARP_TYPE:
+            return True
+        if frame[12:14] == IPV6_TYPE:
+            return self._may_ask6(port, frame, outcome)
         source = frame[SOURCE]
-        if outcome.reason is Reason.LOCAL_DELIVERY:
-            size = 14 + 4 * (frame[14] & 15)
-            return frame[23] == ICMP and frame[size : size + 1] != bytes([TIMESTAMP_REQUEST])
+        if outcome.reason is Reason.LOCAL_DELIVERY and not self._asks(frame, outcome):
+            return False
         if outcome.reason in UNREACHABLES and source in self.told:
             return False
-        messages = [sent.frame for sent in outcome.sent if sent.icmp]
+        messages = [sent.frame for sent in outcome.sent if sent.icmp and sent.frame[12:14] == IPV4_TYPE]
         redirect = any(message[14 + 4 * (message[14] & 15)] == REDIRECT for message in messages)
         if redirect and source in self.redirected:
             return False
         self.told |= {message[DESTINATION] for message in messages} | ({source} if messages else set())
-        self.redirected |= {source} if redirect else set()
+        # what goes back counts even where no message may be sent about it
+        back = any(sent.port == port and not sent.icmp for sent in outcome.sent)
+        self.redirected |= {source} if back else set()
+        self.told |= {source} if back else set()
+        return True
+
+    def _asks(self, frame, outcome):
+        """Say whether what is for the router itself is comparable: messages that have not to do with its own state."""
+        size = 14 + 4 * (frame[14] & 15)
+        kind, protocol, piece = frame[size : size + 1], frame[23], (frame[20] & 0x3F) or frame[21]
+        if self.router is None or not self.router.policy.answers:
+            return protocol == ICMP and kind != bytes([TIMESTAMP_REQUEST])
+        return not piece and (kind[:1] in ECHOES if protocol == ICMP else protocol in (UDP, *UNKNOWN))
+
+    def _may_ask6(self, port, frame, outcome):
+        resolves = self.router is not None and self.router.policy.neighbours == "resolve"
+        discovery = len(frame) > 54 and frame[20] == ICMP6 and frame[54] in (SOLICITATION, ADVERTISEMENT)
+        if resolves and discovery and outcome.reason in DISCOVERING:
+            return True
+        if outcome.reason in FOR_MANY:
+            return False
+        if frame[DESTINATION6] == bytes(16) and not outcome.reason:
+            return False  # iproute2 enters no neighbour by the unspecified address
+        if outcome.reason is Reason.LOCAL_DELIVERY:
+            answers = self.router is not None and self.router.policy.answers
+            protocol, kind = frame[20], frame[54:55]
+            if not answers or not (kind == bytes([128]) if protocol == ICMP6 else protocol in (UDP, *UNKNOWN)):
+                return False
+        messages = [sent.frame for sent in outcome.sent if sent.icmp and sent.frame[12:14] == IPV6_TYPE]
+        redirect = any(message[54] == REDIRECT6 for message in messages)
+        asked = 1 + (frame[SOURCE6] == frame[DESTINATION6])  # both are asked for leave, perhaps the same one twice
+        if redirect and (self.redirects6 + asked > 5 or self.told & {frame[SOURCE6], frame[DESTINATION6]}):
+            return False
+        self.redirects6 += asked * any(sent.port == port and not sent.icmp for sent in outcome.sent)
+        self.told |= {message[DESTINATION6] for message in messages if message[54] != REDIRECT6}
         return True

@@ -153,10 +153,81 @@ def bank_interference():
     return {"classes.processors.throughput": busy, "stations.bank0.utilization": busy / 4}
 
 
+def class_switching():
+    # the product form summed over the ways to spread three customers: demands 1.35 and 0.5
+    G = [sum(1.35**k * 0.5 ** (n - k) for k in range(n + 1)) for n in range(4)]
+    x = G[2] / G[3]
+    return {
+        "classes.first.throughput": x,
+        "classes.first.mean_response": 3 / x,
+        "stations.processor.mean_number": sum(k * 1.35**k * 0.5 ** (3 - k) for k in range(4)) / G[3],
+        "stations.disk.utilization": 0.5 * x,
+    }
+
+
+def bursts():
+    rates, most = {}, 300
+    for n, phase in itertools.product(range(most), range(2)):
+        rates[(n, phase), (n, 1 - phase)] = 0.25
+        if n + 1 < most:
+            rates[(n, phase), (n + 1, phase)] = (1.2, 0.3)[phase]
+        if n:
+            rates[(n, phase), (n - 1, phase)] = 1 / 0.6
+    number = sum(n * share for (n, _), share in steady(rates).items())
+    return {"stations.link.mean_number": number, "classes.packets.mean_response": number / 0.75}
+
+
+def round_robin():
+    response = renewal(lambda s: (1.2 / (1.2 + s)) ** 2)
+    return {"classes.jobs.mean_response": response, "stations.left.mean_number": 0.6 * response}
+
+
+def region():
+    rates = {}
+    for n, m in itertools.product(range(4), range(4)):
+        if n + m < 3:
+            rates[(n, m), (n + 1, m)] = 0.8
+        if n + m <= 3 and n:
+            rates[(n, m), (n - 1, m + 1)] = 1 / 0.7
+        if n + m <= 3 and m:
+            rates[(n, m), (n, m - 1)] = 1.0
+    p = steady(rates)
+    loss = sum(share for (n, m), share in p.items() if n + m == 3)
+    inside = sum((n + m) * share for (n, m), share in p.items())
+    return {
+        "classes.packets.loss": loss,
+        "classes.packets.mean_response": inside / 0.8 / (1 - loss),
+        "stations.parse.mean_number": sum(n * share for (n, _), share in p.items()),
+    }
+
+
+def polling():
+    rho, way, square = np.array([0.4, 0.24]), 0.6, 0.56
+    work = rho.sum() * (0.5 * 2 * 0.64 + 0.3 * 1.5 * 0.64) / 2 / 0.36 + rho.sum() * square / 2 / way
+    work += way / 2 / 0.36 * (rho.sum() ** 2 - rho @ rho)
+    return {"stations.scheduler.mean_number": work / 0.8 + 0.64, "stations.scheduler.utilization": 0.64}
+
+
+def route_cache():
+    p = [1 / i / (1 + 1 / 2 + 1 / 3 + 1 / 4 + 1 / 5) for i in range(1, 6)]
+    pairs = [(i, j, p[i] * p[j] / (1 - p[i])) for i, j in itertools.permutations(range(5), 2)]
+    hit = sum(share * (p[i] + p[j]) for i, j, share in pairs)
+    return {
+        "stations.hit.throughput": 2 * hit,
+        "stations.memory.mean_number": 2 * (1 - hit),
+        "classes.packets.mean_response": 0.1 * hit + (1 - hit),
+    }
+
+
+def coxian():
+    return {"stations.server.mean_wait": 1.6875, "classes.jobs.mean_response": 2.6875}
+
+
 EXAMPLES = {
     truth.__name__: truth
     for truth in (
         mm1, mmc, mm1k, md1, closed_multiclass, think_time, blocking_tandem, priorities, fork_join, bank_interference,
+        class_switching, bursts, round_robin, region, route_cache, coxian, polling,
     )
 }  # fmt: skip
 

@@ -8,6 +8,7 @@ from npexplore.rows.expressions import ceildiv, maximum, minimum
 PAYLOAD, REQUEST, TAGS = 256, 512, 32
 FLIGHT_S, ANSWER_S, DRAIN = 100 * 1e-9, 300 * 1e-9, 1 / 25.6e9
 RATES = {1: (2.5, 8 / 10), 2: (5, 8 / 10), 3: (8, 128 / 130), 4: (16, 128 / 130), 5: (32, 128 / 130)}  # GT/s, coding
+TAKEN = 2 * 8 / 203 + 4 / 1538  # by acknowledgements and flow control, and by clock compensation
 ROLES = {"up": "queue", "down": "queue", "far": "queue", "header": "limit", "data": "limit", "tag": "limit"}
 
 
@@ -16,7 +17,7 @@ class PcieLink(Resource):
 
     def __init__(self, name, generation, lanes, headers=64, credits=1024):
         super().__init__(name)
-        self.byte = 8 / (lanes * RATES[generation][0] * 1e9 * RATES[generation][1])
+        self.byte = 8 / (lanes * RATES[generation][0] * 1e9 * RATES[generation][1]) / (1 - TAKEN)
         self.units = {"up": 1, "down": 1, "far": 1, "header": headers, "data": credits, "tag": TAGS}
 
     def servers(self):

@@ -13,25 +13,32 @@ from npexplore.machine.resources import (
     AddressMap,
     Arbiter,
     Balancer,
+    BankedMemory,
     BoundedQueue,
     BufferPool,
     DdrController,
     Delay,
     Dram,
+    DramController,
     DramOptions,
+    DramPolicy,
     DramTiming,
     FifoServer,
     LineCard,
     Lock,
     Mesh,
+    Policer,
     Processor,
     ReorderQueue,
+    ScheduledQueue,
     StaticStreams,
     SwitchMatrix,
     TokenChannel,
     WordMemory,
     WriteBuffer,
 )
+from npexplore.machine.resources.dram_device import dram_devices
+from npexplore.rows.disciplines import DISCIPLINES
 
 NS = 1e-9
 
@@ -144,10 +151,10 @@ def dram(r, name):
         r.choice(["in_order", "together"]), r.choice(["before_bus", "whole", "with_bus"]),
         r.choice(["like_reads", "bus_first"]), r.choice(["free", "on_bus"]),
     )  # fmt: skip
-    banks = r.choice([1, 2, 4])
+    banks, limit = r.choice([1, 2, 4]), r.choice([None, 1, 2, 10])
     made = Dram(
         name, timing(r), banks, r.choice([1e9, 2e9, 8e9]), r.randint(0, 15), r.choice([1, 3, 8]), options=options,
-        queue_limit=r.choice([None, 1, 2, 10]),
+        queue_limit=limit, queue_resume=limit and r.choice([None, 0, limit // 2]),
     )  # fmt: skip
     method, size = r.choice(["read", "write"]), r.randint(1, 64)
 
@@ -177,6 +184,31 @@ def ddr(r, name):
     return Drawn([made], act, forks=True, varies=page == "open" or buffer is not None or made.whole_clocks)
 
 
+def dram_controller(r, name):
+    device = r.choice(list(dram_devices().values()))
+    page, mapped, channels = r.choice(["closed", "open", "adaptive"]), r.random() < 0.3, r.choice([1, 2])
+    units = channels * device.pseudo_channels
+    order = r.choice(["row bank column", "row column bank"]) + " channel" * (units > 1)
+    made = DramController(
+        name, device, channels,
+        DramPolicy(
+            page=page, cap=r.choice([0, 4]), writes=r.choice([0, 32]), bank_queue=r.choice([0, 4]),
+            refresh=r.choice(["all-bank", "none"] + ["bank"] * (device.bank_refresh != "none")),
+        ),
+        AddressMap(order, row_bytes=device.row_bytes) if mapped else None,
+    )  # fmt: skip
+    method, size, row = r.choice(["read", "write"]), r.randint(1, 200), r.randint(0, 3)
+
+    def act(m):
+        if mapped:
+            getattr(getattr(m, name), method)(bytes=size, address=m.draw(1 << 20, f"{name}.address"))
+            return
+        where = {} if page == "closed" else {"row": row}
+        getattr(getattr(m, name), method)(bytes=size, bank=m.draw(units * device.banks, f"{name}.bank"), **where)
+
+    return Drawn([made], act, varies=True)
+
+
 def pool(r, name):
     count = r.randint(1, 3)
     wait = r.randint(0, 40) * NS
@@ -192,6 +224,28 @@ def pool(r, name):
 def queue(r, name):
     made = BoundedQueue(name, r.randint(1, 9), members=1, when_full=r.choice(["stall", "credits"]))
     return Drawn([made], lambda m: getattr(m, name).put(), last=True)
+
+
+def banked_memory(r, name):
+    banks, refresh = r.choice([1, 2, 4]), r.choice([0, 7])
+    made = BankedMemory(
+        name, 8, r.randint(1, 9) * NS, banks, r.randint(0, 40) * NS, r.randint(0, 40) * NS, r.randint(0, 90) * NS,
+        refresh * NS, r.choice([1e-7, 1.5e-6]),
+    )  # fmt: skip
+    method, size = r.choice(["read", "write"]), r.randint(1, 70)
+    act = lambda m: getattr(getattr(m, name), method)(bytes=size, bank=m.draw(banks, f"{name}.bank"))  # noqa: E731
+    return Drawn([made], act, forks=True, varies=refresh > 0)
+
+
+def policer(r, name):
+    made = Policer(name, [r.choice([1e9, 3e6])] * r.randint(1, 3), r.randint(1, 9), r.choice([0.0, 1e-6]))
+    return Drawn([made], lambda m: getattr(m, name).police(flow=0))
+
+
+def scheduled_queue(r, name):
+    weights = {f"q{k}": r.randint(1, 2000) for k in range(r.randint(1, 3))}
+    made, queue = ScheduledQueue(name, r.randint(1, 9), weights, r.choice(list(DISCIPLINES))), len(weights) - 1
+    return Drawn([made], lambda m: getattr(m, name).put(queue=queue), last=True)
 
 
 def line_card(r, name):
@@ -224,8 +278,11 @@ def lock(r, name):
     costs = {"acquire_cycles": r.randint(0, 9), "release_cycles": r.randint(0, 9)}
     if suspend and r.random() < 0.5:
         made = Lock(name, "suspend", clock_hz=5e8, wake_cycles=r.randint(0, 9), waiter_cycles=r.randint(0, 3), **costs)
-    elif suspend:
+    elif suspend and r.random() < 0.5:
         made = Lock(name, "suspend", clock_hz=5e8, memory=visit(ram, "serve"), **costs)
+    elif suspend:
+        idle = {"gap_cycles": r.randint(0, 5), "wake_visits": r.randint(0, 4), "wake_cycles": r.randint(0, 3)}
+        made = Lock(name, "suspend", clock_hz=5e8, idle=visit(ram, "serve"), **idle, **costs)
     else:
         made = Lock(name, "spin", clock_hz=5e8, gap_cycles=r.randint(0, 5), memory=visit(ram, "serve"), **costs)
 
@@ -249,6 +306,10 @@ GIVEN = {
         "header_credits": r.choice([1, 3, 64]), "data_credits": r.choice([256, 1024]), "flight_ns": r.randint(0, 90),
         "answer_ns": r.randint(0, 90), "tags": r.choice([2, 32]), "drain_bytes_per_s": r.choice([1e9, 25e9]),
     },
+    "pcie_wires": lambda r: {
+        "generation": r.choice([1, 2, 6]), "lanes": r.choice([1, 4, 16]), "payload_bytes": r.choice([128, 256]),
+        "ack_every": r.choice([163, 203]), "rare_down": r.choice([1.0, 1.56]),
+    },
     "qdr_sram": lambda r: {
         "clock_mhz": r.choice([100, 200, 333]), "burst": r.choice([2, 4]), "channels": r.randint(1, 3),
         "way_ns": r.randint(0, 90),
@@ -262,6 +323,10 @@ GIVEN = {
         "bytes_per_s": r.choice([1e9, 3e10]), "latency_ns": r.randint(0, 90), "request_ns": r.randint(0, 20),
         "engines": r.randint(1, 3),
     },
+    "cpu_caches": lambda r: {
+        "l2_ns": r.randint(0, 9), "l3_ns": r.randint(0, 40), "walk_ns": r.randint(0, 9), "channels": r.randint(1, 2),
+        "refresh": "none",
+    },
 }  # fmt: skip
 
 
@@ -270,17 +335,25 @@ def of_shelf(kind):
 
     def draw(r, name):
         method, size, given = r.choice(sorted(shelf_part(kind).visits)), r.randint(0, 900), GIVEN[kind](r)
-        act = lambda m: getattr(getattr(m, name), method)(bytes=size)  # noqa: E731
+        more = {"pieces": r.randint(1, 9)} if method == "answer" else {}
+        lines = {key: r.randint(0, 3) for key in ("l2_lines", "l3_lines", "memory_lines", "page_walks")}
+        if method.startswith("packet"):
+            more = {"posted": 1024, "share": 0.25, "told": 64, "reports": 0.5}
+        visited = lines if method == "touch" else {"share": 0.25} if method == "interrupt" else {"bytes": size, **more}
+        act = lambda m: getattr(getattr(m, name), method)(**visited)  # noqa: E731
         meets = kind == "pcie_link" and method == "write" and size > given["payload_bytes"]  # packets of its own
-        return Drawn([part(kind, name, **given)], act, forks=kind == "pcie_link", varies=meets)
+        return Drawn([part(kind, name, **given)], act, forks=kind == "pcie_link", varies=meets or kind == "cpu_caches")
 
     return draw
 
 
 DRAW = {
     "processor": processor, "server": server, "accelerator": accelerator, "channel": channel, "arbiter": arbiter,
-    "reorder": reorder, "balancer": balancer, "delay": delay, "memory": memory, "dram": dram, "ddr": ddr, "pool": pool,
-    "queue": queue, "line_card": line_card, "mesh": mesh, "streams": streams, "lock": lock, "matrix": matrix,
+    "reorder": reorder, "balancer": balancer, "delay": delay, "memory": memory, "dram": dram, "ddr": ddr,
+    "dram_controller": dram_controller, "pool": pool,
+    "queue": queue, "scheduled_queue": scheduled_queue,
+    "banked_memory": banked_memory, "policer": policer,
+    "line_card": line_card, "mesh": mesh, "streams": streams, "lock": lock, "matrix": matrix,
     **{kind: of_shelf(kind) for kind in PARTS},
 }  # fmt: skip
 assert DRAW.keys() == {*KINDS, *PARTS}  # listed means drawn

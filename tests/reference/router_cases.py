@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from npexplore.golden.ipv4.addresses import address_number, address_text
+from npexplore.golden.linux.settings import LinuxSettings
 from npexplore.golden.router.configuration import NeighbourRecord, PortRecord, Router, RouteRecord, RouterFile, resolve
 
 DATA = Path(__file__).parents[2] / "data"
@@ -28,6 +29,7 @@ def ports(addresses, mtus):
 
 NAMED = RouterFile(
     profile="linux",
+    linux=LinuxSettings(accept_source_route=True),
     port=ports(
         ["10.0.0.1/24", "10.1.0.1/24", "10.2.0.1/24", "10.3.0.1/30", "10.4.0.0/31"], [9000, 1500, 576, 68, 1500]
     ),

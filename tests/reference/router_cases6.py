@@ -175,6 +175,7 @@ def more_ipv6_cases():
         "jumbo option in a short packet": (jumbo, R.HOP_OPTION_UNKNOWN),
         "routing header with segments left": (six(headers=[(43, segments)]), R.NONE),
         "to us by a routing header": (six(a("2001:db8:0::1"), headers=[(43, segments)]), R.LOCAL_DELIVERY),
+        "jumbo option that is too small": (six(headers=[(0, options(b"\xc2\4\0\0\0\1"))]), R.HOP_OPTION_UNKNOWN),
         "no redirect: below labels": (six(a("2001:db8:11::7"), source=near), R.NONE),
         "no redirect: hop limit 1": (six(a("2001:db8:12::7"), source=near, hop_limit=1), R.HOP_LIMIT_EXCEEDED),
         "push four": (six(a("2001:db8:10::7"), hop_limit=9), R.NONE),

@@ -10,6 +10,7 @@ import numpy as np
 from reference.router_cases import DATA, ICMP, TCP, UDP, body, checksum, icmp, packet, ports
 
 from npexplore.golden.ipv4.addresses import address_number, mask_of
+from npexplore.golden.linux.settings import LinuxSettings
 from npexplore.golden.router.configuration import NeighbourRecord, RouteRecord, RouterFile, resolve
 from npexplore.golden.router.forward import Forwarder
 
@@ -67,7 +68,10 @@ def random_router():
         NeighbourRecord(address=address, mac=f"02:00:00:00:02:{k:02x}")
         for k, address in enumerate(("10.0.0.9", "10.1.0.3", "10.3.0.77"))
     ]
-    record = RouterFile(profile="linux", port=ports(ADDRESSES, MTUS), route=routes, neighbour=neighbours)
+    settings = LinuxSettings(accept_source_route=True)
+    record = RouterFile(
+        profile="linux", linux=settings, port=ports(ADDRESSES, MTUS), route=routes, neighbour=neighbours
+    )
     return resolve(record)
 
 

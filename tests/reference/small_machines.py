@@ -19,22 +19,28 @@ from npexplore.machine.resources import (
     AddressMap,
     Arbiter,
     Balancer,
+    BankedMemory,
     BoundedQueue,
     BufferPool,
     DdrController,
     Delay,
     Dram,
+    DramController,
     DramOptions,
+    DramPolicy,
     DramTiming,
     FifoServer,
     LineCard,
     Lock,
+    Policer,
     Processor,
     ReorderQueue,
+    ScheduledQueue,
     TokenChannel,
     WordMemory,
 )
 from npexplore.machine.resources.base import Hold, OwnFaces, Resource, Server, Uses
+from npexplore.machine.resources.dram_device import dram_device
 from npexplore.machine.resources.ingress import Ingress
 from npexplore.machine.resources.matrix import SwitchMatrix
 from npexplore.machine.resources.mesh import Mesh
@@ -104,6 +110,11 @@ def dram(options=None, **more):
     return Dram("dram", settings.pop("timing", TIMING), options=options, **settings)
 
 
+def today(page):
+    policy = DramPolicy(page=page, writes=0, refresh="none")
+    return DramController("dram_controller", dram_device("ddr4_3200"), policy=policy)
+
+
 def ddr(kind=DdrController, **more):
     """A DDR controller of 4 banks, 8 bytes wide, bursts of 4: 32 bytes in 20 ns, no whole clocks."""
     settings = {"banks": 4, "bus_bytes": 8, "burst_length": 4, "slots": 8, "whole_clocks": False, **more}
@@ -126,10 +137,17 @@ class Case:
         return f"{self.kind}.{self.method}({', '.join(f'{k}={v}' for k, v in self.operands.items())})"
 
 
+def sdram(**knobs):
+    """Four banks of SDRAM behind a unit."""
+    return BankedMemory("sdram", 8, 10 * NS, 4, 40 * NS, 20 * NS, 180 * NS, **knobs)
+
+
 def machine(resources, program, threads=1, home=None, capacity_bytes=8192, cell_bytes=64, **more):
     """A machine of these resources whose threads run `program`; what they put into a queue is finished behind it."""
     pools = [Pool("thread", threads, program, home)]
-    pools += [Pool(f"behind_{r.name}", 1, lambda m, p: None, gets=r.name) for r in resources if type(r) is BoundedQueue]
+    pools += [
+        Pool(f"behind_{r.name}", 1, lambda m, p: None, gets=r.name) for r in resources if isinstance(r, BoundedQueue)
+    ]
     return Machine(
         "small", pools, Ingress("receive", capacity_bytes, cell_bytes), {r.name: r for r in resources},
         cell_bytes=cell_bytes, **more,
@@ -182,6 +200,12 @@ def told(made, workload):
     return flows(made, *workload.distinct()).demands
 
 
+def policed(m):
+    """A packet that finds no token is dropped."""
+    with m.branch(m.police.police(flow=0) == 0):
+        m.police.drop()
+
+
 def whole_lock(m):
     """A lock is released where it was acquired."""
     m.lock.acquire()
@@ -191,6 +215,8 @@ def whole_lock(m):
 RAM = FifoServer("ram", 0.0)
 
 FORKED = StaticStreams("st", 3, 3, 1e9, [[[8]], [[0, 1, 2], [0, 3], [0, 1]]], fifo_depth=12)
+CARRIED = 1 - (2 * 8 / 203 + 4 / 1538)  # of a link before the sixth generation
+WIRES = part("pcie_wires", "wires", generation=1, lanes=1)
 LINK = part("pcie_link", "link", generation=1, lanes=1, drain_bytes_per_s=25e9)
 CASES = [
     Case("processor", Processor("me", engines=3, clock_hz=5e8), "compute", {"cycles": 17}, 34),
@@ -237,6 +263,12 @@ CASES = [
     Case("queue", BoundedQueue("tx", 3), "put", {}, 0),
     Case("queue", BoundedQueue("tx", 64, "bytes", "drop"), "put", {}, 0),
     Case("queue", BoundedQueue("tx", 2, "packets", "credits", 50 * NS, ["bank"]), "put", {"bank": 7}, 0),
+    # 8 words of 10 and a command of 40; the precharge of 20 goes on beside
+    Case("banked_memory", sdram(), "read", {"bytes": 60, "bank": 3}, 40 + 80 + 180),
+    Case("banked_memory", sdram(refresh_s=70 * NS), "write", {"bytes": 1, "bank": 0}, 40 + 10 + 180),
+    Case("policer", Policer("police", [1e6, 2e6], 3), "police", {"flow": 1}, 0),
+    Case("policer", Policer("police", [1e9]), "drop", {}, 0, policed),
+    Case("scheduled_queue", ScheduledQueue("tx", 3, {"high": 2, "low": 1}, "wrr"), "put", {"queue": 1}, 0),
     Case("line_card", LineCard("card", 1e9), "receive", {"bytes": 65}, 65),
     Case("line_card", LineCard("card", 1e9, 3, word_bytes=4, gap_bytes=12), "receive", {"bytes": 65, "member": 2}, 80),
     Case("line_card", LineCard("card", 1e9, half_duplex=True), "send", {"bytes": 65}, 65),
@@ -267,6 +299,8 @@ CASES = [
          (RAM,)),
     Case("lock", Lock("lock", "spin", clock_hz=5e8, acquire_cycles=2, gap_cycles=5, memory=visit(RAM, "serve")),
          "acquire", {}, 4, whole_lock, (RAM,)),
+    Case("lock", Lock("lock", clock_hz=5e8, gap_cycles=7, wake_visits=3, wake_cycles=2, idle=visit(RAM, "serve")),
+         "acquire", {}, 0, whole_lock, (RAM,)),
     # column: 2 x 10 + 20 + (25 read, 12 write); bytes through gating 32 (64 of them); bus 32 + 6
     Case("dram", dram(), "read", {"bytes": 64, "bank": 3}, 65 + 32 + 38),
     Case("dram", dram(), "read", {"bytes": 57, "bank": 0}, 65 + 32 + 38),
@@ -287,12 +321,32 @@ CASES = [
     Case("ddr", ddr(timing=STRICT, channels=2), "read", {"bytes": 100, "bank": 7}, 20 + 25 + 80),
     Case("ddr", ddr(timing=STRICT, page="open"), "read", {"bytes": 64, "bank": 2, "row": 9}, 25 + 40),
     Case("ddr", ddr(address_map=AddressMap()), "read", {"bytes": 8, "address": 12345}, 20 + 25 + 20),
-    # parts: one lane of generation 1 takes 4 ns a byte, eight of generation 3 take 8.125 ns for 64 bytes
-    Case("pcie_link", LINK, "write", {"bytes": 600}, 2 * (256 + 24) * 4 + (88 + 24) * 4),
+    # DDR4-3200: tRCD 13.75 (closed), tCL 13.75 or tWL 10, bursts of 2.5; a second burst to the bank 5 (tCCD_L) later
+    Case("dram_controller", today("closed"), "read", {"bytes": 64, "bank": 3}, 13.75 + 13.75 + 2.5),
+    Case("dram_controller", today("closed"), "read", {"bytes": 100, "bank": 3}, 13.75 + 5 + 13.75 + 2.5),
+    Case("dram_controller", today("closed"), "write", {"bytes": 0, "bank": 3}, 13.75 + 10 + 2.5),
+    Case("dram_controller", today("open"), "read", {"bytes": 64, "bank": 2, "row": 9}, 13.75 + 2.5),
+    # parts: one lane of generation 1 takes 4 ns a byte, eight of generation 3 take 8.125 ns for 64 bytes;
+    # acknowledgements and flow control take 16 bytes in 203, clock compensation 4 in 1538
+    Case("pcie_link", LINK, "write", {"bytes": 600}, (2 * (256 + 24) * 4 + (88 + 24) * 4) / CARRIED),
     Case("pcie_link", LINK, "write", {"bytes": 0}, 0),
     Case("pcie_link", part("pcie_link", "link", generation=3, lanes=8, drain_bytes_per_s=26e9), "write", {"bytes": 104},
-         2 * 8.125),
-    Case("pcie_link", LINK, "read", {"bytes": 600}, 2 * 24 * 4 + 500 + (600 + 3 * 20) * 4),
+         2 * 8.125 / CARRIED),
+    Case("pcie_link", LINK, "read", {"bytes": 600}, (2 * 24 * 4 + (600 + 3 * 20) * 4) / CARRIED + 500),
+    Case("pcie_link", LINK, "read", {"bytes": 600, "offset": 192}, (2 * 24 * 4 + (600 + 4 * 20) * 4) / CARRIED + 500),
+    Case("pcie_wires", WIRES, "post", {"bytes": 257}, (256 + 24 + 1 + 24) * 4 / CARRIED),
+    Case("pcie_wires", WIRES, "post", {"bytes": 257, "least_s": 2e-6, "between_s": 1e-7}, 2 * 2000 + 100),
+    Case("pcie_wires", WIRES, "ask", {"bytes": 600, "more": 12}, (2 * 24 + 12) * 4 / CARRIED),
+    Case("pcie_wires", WIRES, "answer", {"bytes": 600, "pieces": 10}, (600 + 10 * 20) * 4 / CARRIED),
+    Case("pcie_wires", part("pcie_wires", "wires", generation=6, lanes=16), "answer", {"bytes": 212, "pieces": 2},
+         256 / 128),
+    Case("pcie_wires", WIRES, "packet_in", {"bytes": 300, "posted": 1024, "share": 0.25, "told": 64, "reports": 1},
+         ((1024 + 4 * 20 + 32) / 4 + 300 + 2 * 24 + 2 * 24 / 4 + 64 + 24) * 4 / CARRIED),
+    Case("pcie_wires", WIRES, "packet_out", {"bytes": 300, "posted": 256, "share": 0.25, "told": 64, "reports": 0.5},
+         (300 + 2 * 20 + (256 + 20 + 32) / 4 + 24 + 24 / 4 + (64 + 24) / 2) * 4 / CARRIED),
+    Case("pcie_wires", WIRES, "interrupt", {"share": 0.5}, (4 + 24) / 2 * 4 / CARRIED),
+    Case("cpu_caches", part("cpu_caches", "cache", memory="ddr4_3200", refresh="none", l2_ns=3.5), "touch",
+         {"l2_lines": 2, "l3_lines": 1, "memory_lines": 1, "page_walks": 3}, 7 + 2 * 12 + 3 * 8 + 13.75 * 2 + 2.5),
     Case("qdr_sram", part("qdr_sram", "qdr", clock_mhz=200), "read", {"bytes": 12}, 7.5 + 2 * 5),
     Case("qdr_sram", part("qdr_sram", "qdr", clock_mhz=200, burst=4, channels=3), "write", {"bytes": 12}, 10),
     Case("hash_unit", part("hash_unit", "hash", clock_mhz=200, latency_clocks=20), "hash", {"bytes": 12}, 2 * 5 + 100),

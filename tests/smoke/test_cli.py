@@ -1,5 +1,6 @@
 """The command line as a user meets it: exit statuses, one-line errors, a quick start."""
 
+import re
 import subprocess
 import sys
 
@@ -48,7 +49,8 @@ def raiser(error):
             2,
             "npexplore: cannot read or write: No space left on device\n",
         ),
-        (KeyboardInterrupt(), 130, "npexplore: stopped; finished results are kept\n"),
+        (KeyboardInterrupt("3 rows are kept"), 130, "npexplore: stopped; 3 rows are kept\n"),
+        (KeyboardInterrupt(), 130, "npexplore: stopped; nothing was written\n"),
     ],
 )
 def test_each_ending_has_its_status_and_one_line(monkeypatch, capsys, error, status, message):
@@ -119,3 +121,24 @@ def test_a_reader_that_leaves_causes_no_noise():
     assert process.stderr.read() == b""
     process.stderr.close()
     assert process.wait() == 141
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_shells_complete_commands_designs_and_mixes(monkeypatch, capsys, shell):
+    def offered(line):
+        if shell == "fish":
+            words = {"COMP_WORDS": line, "COMP_CWORD": line.rpartition(" ")[2]}
+        else:
+            words = {"COMP_WORDS": line, "COMP_CWORD": str(line.count(" "))}
+        for name, value in {**words, "_NPEXPLORE_COMPLETE": f"{shell}_complete"}.items():
+            monkeypatch.setenv(name, value)
+        assert cli.main([]) == 0
+        return set(re.findall(r"[\w-]+", capsys.readouterr().out))
+
+    assert "explain" in offered("npexplore exp")
+    assert {"ixp2400", "ixp1200", "file"} <= offered("npexplore explain ixp")
+    assert "amp" in offered("npexplore explain ixp2400 --mix a")
+    assert "--packet-bytes" in offered("npexplore sweep --pac")
+    monkeypatch.setenv("_NPEXPLORE_COMPLETE", f"{shell}_source")
+    assert cli.main([]) == 0
+    assert "npexplore" in capsys.readouterr().out

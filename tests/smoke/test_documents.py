@@ -11,7 +11,8 @@ import pytest
 from npexplore.cli import main
 
 ROOT = Path(__file__).parents[2]
-DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("[!.]*/README.md")])
+PATTERNS = ("*.md", "docs/*.md", "docs/tutorials/*.md", "[!.]*/README.md")
+DOCUMENTS = sorted(path for pattern in PATTERNS for path in ROOT.glob(pattern))
 
 
 def blocks(path, language):
@@ -49,8 +50,13 @@ def test_examples_run(path, elsewhere, capsys):
 def test_commands_run(line, elsewhere, capsys):
     for name in re.findall(r"(?<=[ =])my\.pcap\b", line):  # stands for a capture of the reader's
         shutil.copy(ROOT / "data" / "captures" / "zeek_wikipedia.pcap", name)
+    for block in (block for path in DOCUMENTS for block in blocks(path, "toml")):
+        if named := re.match(r"# (\w+\.toml)\n", block):  # a file that a page shows
+            Path(named[1]).write_text(block)
     if "my_machine.toml" in line:
         shutil.copy(ROOT / "models" / "template" / "toml" / "my_machine.toml", "my_machine.toml")
+    if "box.csv" in line:
+        shutil.copy(ROOT / "models" / "template" / "box.csv", "box.csv")
     assert main(shlex.split(line)[1:]) == 0, capsys.readouterr().err
 
 

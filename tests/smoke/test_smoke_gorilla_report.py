@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from reference.pages import page_of
+from reference.pages import QUESTIONS, answers, page_of
 
 pytestmark = pytest.mark.slow
 
@@ -30,3 +30,13 @@ def test_misses_stand_in_the_table_with_their_reasons(html):
     assert html.count(">off</b>") >= 5
     assert "a third of the four channels" in html
     assert "inconsistent" in html
+
+
+def test_a_minute_is_enough(html):
+    told = answers(html)
+    assert list(told) == QUESTIONS
+    for fact in ["200 Mpps (printed: 200)", "(printed: 195.7)"]:
+        assert fact in told["How fast?"]
+    for fact in ["engines", "(printed: some packet loss)"]:
+        assert fact in told["What binds?"]
+    assert re.search(r"\d+ of \d+ printed numbers .*; numbers are typically off by \d+ %", told[QUESTIONS[2]])

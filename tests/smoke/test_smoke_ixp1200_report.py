@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from reference.pages import page_of
+from reference.pages import QUESTIONS, answers, page_of
 
 from npexplore.designs import design
 
@@ -35,3 +35,13 @@ def test_misses_stand_beside_the_readings_that_mend_them(html):
         assert alternative.name in html
     assert "from memory" in html
     assert "inconsistent" in html
+
+
+def test_a_minute_is_enough(html):
+    told = answers(html)
+    assert list(told) == QUESTIONS
+    for fact in ["Gb/s (printed: 1.8)", "Mb/s (printed: 290)", "Mb/s (printed: 180)"]:
+        assert fact in told["How fast?"]
+    for fact in ["sram", "(printed: <4)"]:
+        assert fact in told["What binds?"]
+    assert re.search(r"\d+ of \d+ printed numbers .*; numbers are typically off by \d+ %", told[QUESTIONS[2]])

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from reference.pages import page_of
+from reference.pages import QUESTIONS, answers, page_of
 
 from npexplore.designs import design
 
@@ -12,13 +12,13 @@ pytestmark = pytest.mark.slow
 FEWER = {  # the same questions with fewer packets
     'npx.check(["raw"], seeds=1)': 'npx.check(["raw"], seeds=1, packets=320)',
     "packets=320": "packets=64",
-    "packets=480": "packets=64",
-    "packets=1280": "packets=160",
     "packets=960": "packets=160",
     "packets=1600": "packets=160",
     "packets=2000": "packets=320",
-    "packets=3000": "packets=320",
-    "packets=4000": "packets=160",
+    "packets=800": "packets=160",
+    "packets=1200": "packets=160",
+    "packets=1000": "packets=160",
+    "packets=640": "packets=160",
 }
 
 
@@ -45,3 +45,13 @@ def test_refusal_circle_and_captures(html):
     assert "the holder of each waits for the next" in html
     for told in ("1139 bad checksum", "4 ttl expired", "3 multicast"):
         assert told in html
+
+
+def test_a_minute_is_enough(html):
+    told = answers(html)
+    assert list(told) == QUESTIONS
+    for fact in ["Gb/s (printed: 15)", "Mpps (printed: 9.75)"]:
+        assert fact in told["How fast?"]
+    for fact in ["dram_bus", "wire.in", "(printed: 36)"]:
+        assert fact in told["What binds?"]
+    assert re.search(r"\d+ of \d+ printed numbers .*; numbers are typically off by \d+ %", told[QUESTIONS[2]])

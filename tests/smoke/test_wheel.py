@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 import sysconfig
@@ -48,11 +49,21 @@ def test_it_is_the_wheel_that_runs(installed):
 
 def test_it_reads_a_capture_it_brings(installed):
     bin_, folder = installed
-    script = "from npexplore.paths import share; print(share('data', 'captures', 'zeek_wikipedia.pcap'))"
-    capture = run(bin_ / "python", "-c", script, cwd=folder).strip()
-    assert Path(capture).is_relative_to(folder)
-    document = json.loads(run(bin_ / "npexplore", "trace", "stats", capture, "--json", cwd=folder))
-    assert document["packets"] == 136
+    script = "import npexplore as n; print(n.read_capture('sample:zeek_wikipedia').path)"
+    assert Path(run(bin_ / "python", "-c", script, cwd=folder).strip()).is_relative_to(folder)
+
+
+def test_the_tour_of_the_readme_runs_anywhere(installed, tmp_path):
+    """Its short commands; those that take a minute run in the checkout (test_documents.py)."""
+    bin_, _ = installed
+    text = (ROOT / "README.md").read_text()
+    lines = [line.partition("#")[0].strip() for line in text.splitlines() if line.startswith("npexplore ")]
+    short = [line for line in lines if line.split()[1] in ("designs", "trace", "route", "solve", "schema", "new")]
+    assert len(short) >= 6
+    for line in short:
+        run(bin_ / "npexplore", *shlex.split(line)[1:], cwd=tmp_path)
+    assert {"routed.html", "wikipedia.html", "mine"} <= {path.name for path in tmp_path.iterdir()}
+    assert "data/" not in text.partition("```python")[2].partition("```")[0]
 
 
 def test_it_predicts_and_audits(installed):

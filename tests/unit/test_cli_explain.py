@@ -93,35 +93,92 @@ def test_settings_seeds_and_workloads_reach_the_machine(capsys):
     assert found["sensitivity"] is None
 
 
-def test_the_paragraph_comes_before_the_tables(capsys):
+def test_what_to_do_and_why_stands_in_the_first_ten_lines(capsys):
     status, out, err = run(capsys, "explain", "ixp2400", *QUICK)
     assert (status, err) == (0, "")
-    assert out.startswith("ixp2400 forwards 64 bytes at ")
+    first = out.splitlines()[:10]
+    assert first[0].startswith("Relieve hash, which binds; ")
+    assert first[1].startswith("ixp2400 forwards 64 bytes at ")
+    assert first[3].startswith("A packet takes ")
+    assert "" in first  # the tables come after
     for words in ("What binds is hash", "solver", "resource", "latency ns", "assumption"):
         assert words in out
+
+
+def test_where_a_packets_time_goes_is_told_by_every_solver(capsys):
+    found = document(capsys, "explain", "ixp2400", *QUICK)["breakdown"]
+    assert set(found) == {"bounds", "queueing", "simulated"}
+    assert {"p50", "p99"} <= found["simulated"].keys()
+    for one in (*found.values(), found["simulated"]["p50"], found["simulated"]["p99"]):
+        times = [part[kind] for part in one["parts"] for kind in ("service_ns", "waiting_ns", "held_ns")]
+        assert sum(times) == pytest.approx(one["latency_ns"], rel=1e-9)
+    timed = ["--trace", WIKIPEDIA, "--arrivals", "timestamps", "--no-sensitivity"]
+    refused = document(capsys, "explain", "ixp2400", *timed)
+    assert refused["refused"]["queueing"]
+    assert refused["breakdown"]["queueing"] is None
+
+
+def test_threads_that_bind_are_told_with_what_they_wait_for(capsys):
+    _, out, _ = run(capsys, "explain", "ixp2400", *QUICK, "--set", "threads=3", "--set", "banks=2")
+    first, binds = out.splitlines()[0], out.splitlines()[2]
+    assert first.startswith("More threads, or less waiting for dram.bank: ")
+    assert "no resource is full. They wait for dram.bank (" in binds
+
+
+def test_formulas_are_told_as_text_and_as_a_document(capsys):
+    _, out, _ = run(capsys, "explain", "ixp2400_dram", "--formula")
+    assert "dram.bus = 125000*bus_bits*bus_clock_mhz/(bus_overhead_bytes + 64)   [20,874,103 packets/s]" in out
+    found = document(capsys, "explain", "ixp2400_dram", "--formula")
+    assert found["ceilings"][0]["name"] == "dram.bus"
+    assert found["latency"]["today"] == pytest.approx(1.4290625e-07)
+    assert {"elasticities", "crossings", "values", "refused", "given"} < found.keys()
+
+
+def test_the_page_says_what_was_asked_and_when(capsys, tmp_path):
+    page = tmp_path / "a.html"
+    status, _, _ = run(capsys, "explain", "ixp2400", *QUICK, "--set", "banks=8", "--html", str(page))
+    assert status == 0
+    text = page.read_text()
+    command = f"npexplore explain ixp2400 --set banks=8 --packet-bytes 64 --no-sensitivity --html {page}"
+    assert f"<code>{command}</code>" in text
+    assert "banks = 8" in text
+    assert " UTC · seed 1" in text
+    assert "Where a packet&#39;s time goes" in text or "Where a packet's time goes" in text
 
 
 def test_a_design_with_its_own_workload_takes_none(capsys):
     found = document(capsys, "explain", "ixp2400_dram", "--set", "narrow_share=0.5", "--no-sensitivity")
     assert found["counted"] == "DRAM bytes"
-    status, out, err = run(capsys, "explain", "ixp2400_dram", *QUICK)
-    assert (status, out) == (2, "")
-    assert err == (
-        "npexplore: design ixp2400_dram brings its own workload, and has no knob for lengths of packets (packet_bytes "
-        "or frames)\n"
-    )
-    status, out, err = run(capsys, "explain", "soclib", *QUICK, "--arrivals", "poisson", "--rate", "1Mpps")
-    assert (status, out) == (2, "")
-    assert err == "npexplore: design soclib brings its own workload and takes no --arrivals; set its knobs instead\n"
+    found = document(capsys, "explain", "ixp2400_dram", *QUICK, "--no-sensitivity")
+    assert found["workload"]["note"] == "each packet is one access of its length"
+
+
+def test_own_packets_of_a_design_arrive_otherwise(capsys):
+    rated = ("--arrivals", "poisson", "--rate", "1kpps", "--no-sensitivity")
+    found = document(capsys, "explain", "soclib", *rated)
+    assert (found["workload"]["arrivals"], found["bottleneck"]) == ("poisson", "arrivals")
+    status, out, err = run(capsys, "explain", "soclib", "--arrivals", "poisson")
+    assert (status, out, err) == (2, "", "npexplore: arrivals 'poisson' need a rate (for example 2.5Mpps)\n")
+
+
+def test_a_capture_is_played_faster(capsys):
+    ask = ("explain", "smartnic", "--trace", WIKIPEDIA, "--no-sensitivity")
+    rate = document(capsys, *ask, "--arrivals", "timestamps", "--rate", "2kpps")["rate_mpps"]
+    assert rate == pytest.approx(2e-3, rel=0.01)
+    twice, once = (document(capsys, *ask, "--speed", speed)["rate_mpps"] for speed in ("2", "1"))
+    assert twice == pytest.approx(2 * once, rel=0.01)
+    for options, said in (
+        (("--speed", "-1"), "--speed must be greater than 0 and finite, got -1.0"),
+        (("--speed", "2", "--rate", "1Mpps"), "--rate and --speed both say how fast packets come; leave one out"),
+    ):
+        assert run(capsys, *ask, *options) == (2, "", f"npexplore: {said}\n")
 
 
 def test_a_capture_is_brought_to_a_design_with_its_own_workload(capsys, tmp_path):
     status, out, err = run(capsys, "explain", "soclib", "--trace", WIKIPEDIA, "--no-sensitivity", "--json")
     found = json.loads(out)
     assert status == 0
-    assert "soclib: its own traffic, all packets of 182 bytes\n" in err
-    assert found["knobs"] == {"packet_bytes": 182}
-    assert found["workload"]["note"] == "its own traffic, all packets of 182 bytes"
+    assert (found["knobs"], round(found["workload"]["mean_packet_bytes"])) == ({}, 182)  # of its own lengths
     cut = tmp_path / "cut.pcap"
     cut.write_bytes(Path(WIKIPEDIA).read_bytes()[:5000])
     status, out, err = run(capsys, "explain", "soclib", "--trace", str(cut), "--no-sensitivity", "--json")
@@ -137,7 +194,7 @@ def test_a_refused_solver_is_null_and_its_reason_on_stderr(capsys):
     found = json.loads(out)
     assert status == 0
     assert found["queueing"] is None
-    assert "timestamps arrivals" in found["refused"]["queueing"]
+    assert "arrivals by time stamps" in found["refused"]["queueing"]
     assert "no answer by queueing" in err
     assert "10 of 136 packets are not IP and left out" in err
     assert found["workload"]["note"] == "10 of 136 packets are not IP and left out"
@@ -146,8 +203,16 @@ def test_a_refused_solver_is_null_and_its_reason_on_stderr(capsys):
 def test_parts_that_are_never_busy_are_named_in_one_line(capsys):
     _, out, _ = run(capsys, "explain", "raw", "--packet-bytes", "64", "--set", "version=v3", "--no-sensitivity")
     never = next(line for line in out.splitlines() if line.startswith("never busy: "))
-    assert "mdn (" in never
-    assert not any(line.startswith("mdn.") for line in out.splitlines())
+    assert "static2 (" in never
+    assert not any(line.startswith("static2.") for line in out.splitlines())
+
+
+def test_what_is_never_busy_is_not_named_like_what_is(capsys):
+    _, out, _ = run(capsys, "explain", "smartnic", *QUICK)
+    busy = {line.split()[0] for line in out.split("busy %")[1].split("\n\n")[0].splitlines()[2:]}
+    never = next(line for line in out.splitlines() if line.startswith("never busy: "))
+    named = {name.split()[0] for name in never.removeprefix("never busy: ").split(", ")}
+    assert not named & {part for name in busy for part in (name, name.partition(".")[0])}
 
 
 def test_a_knob_that_nothing_reads_is_told(capsys):
@@ -204,7 +269,10 @@ def test_a_capture_without_ip_is_one_line(capsys, tmp_path, frames, cut, message
         (["ixp2400", *QUICK, "--arrivals", "poisson"], "arrivals 'poisson' need a rate (for example 2.5Mpps)"),
         (["ixp2400", *QUICK, "--arrivals", "poisson", "--rate", "-2Mpps"], "rate must be greater than 0, got '-2Mpps'"),
         (["ixp2400", *QUICK, "--arrivals", "poisson", "--rate", "2 apples"], "rate must be a number with a unit"),
-        (["ixp2400", *QUICK, "--rate", "2Mpps"], "a rate needs poisson or periodic arrivals, got 'saturated'"),
+        (
+            ["ixp2400", *QUICK, "--rate", "2Mpps"],
+            "a rate needs poisson or periodic arrivals, or timestamps, got 'saturated'",
+        ),
         (["ixp2400", *QUICK, "--arrivals", "timestamps"], "has no time stamps; choose"),
         (
             ["ixp2400", *QUICK, "--set", "scheme=fcb_tb", "--set", "threads=64", "--set", "scratch_bytes=64"],

@@ -44,7 +44,7 @@ def test_its_own_test_passes(tmp_path, options, ending):
     run = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "../test_fresh.py"]
     done = subprocess.run(run, cwd=elsewhere, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
-    assert "5 passed" in done.stdout
+    assert "9 passed" in done.stdout
 
 
 def test_nothing_is_overwritten(tmp_path, capsys):

@@ -381,7 +381,7 @@ def test_cut_packets_are_told(tmp_path, config, capsys):
     ("arguments", "words"),
     [
         ([], "route needs --config ROUTER.toml"),
-        (["--config", "{config}", "--in", "p0={capture}"], "--out DIR or --compare DIR"),
+        (["--config", "{config}", "--in", "p0={capture}"], "--compare DIR, --drops FILE.csv or --report FILE.html"),
         (["--config", "ofice", "--in", "p0={capture}", "--out", "{o}"], "router 'ofice' is unknown (nearest: office)"),
         (["--config", "{o}.toml", "--in", "p0={capture}", "--out", "{o}"], "No such file"),
         (["--config", "{config}", "--in", "p7={capture}", "--out", "{o}"], "port 'p7' is unknown"),
@@ -473,3 +473,14 @@ def test_memory_does_not_grow_with_the_captures(tmp_path, config):
         assert done.tally.packets == 2 * packets
         assert done.tally.forwarded == packets  # those of p1 are for another station
     assert peaks[1] < peaks[0] + 2_000_000
+
+
+def test_a_report_alone_and_a_sample_by_name(tmp_path, capsys):
+    page = tmp_path / "r.html"
+    assert main(["route", "--config", "office", "--in", "office=sample:zeek_wikipedia", "--report", str(page)]) == 0
+    assert "136" in page.read_text()
+    assert [path.name for path in tmp_path.iterdir()] == ["r.html"]
+    assert main(["route", "--config", "office", "--in", "office=sample:zeek_wiki", "--report", str(page)]) == 2
+    assert "sample 'zeek_wiki' is unknown (nearest: zeek_wikipedia" in capsys.readouterr().err
+    assert main(["route", "--config", "office", "--in", "office=sample:zeek_wikipedia"]) == 2
+    assert "--out DIR, --compare DIR, --drops FILE.csv or --report FILE.html" in capsys.readouterr().err

@@ -18,6 +18,7 @@ from npexplore.machine.resources import DdrController, DramTiming, WriteBuffer
 from npexplore.machine.workload import Workload
 from npexplore.solve.bounds import bounds
 from npexplore.solve.simulate import simulate
+from npexplore.units import UnitWarning
 
 FIRST = 2000  # when the first request comes: all threads are awake
 PART = DramTiming(
@@ -407,7 +408,32 @@ def test_a_bank_that_is_not_there_is_refused_by_every_solver(bank):
         simulate(made, packets(64, bank=[bank]))
 
 
-def test_ticks_that_do_not_divide_a_clock_are_refused():
-    odd = DdrController("ddr", part(t_cl=20.0001234), 4, 8, 8, whole_clocks=False)
+def one_read(m, packet):
+    m.ddr.read(bytes=32, bank=0)
+
+
+def test_a_tick_that_is_given_and_does_not_divide_a_clock_is_refused():
+    odd = DdrController("ddr", part(t_cl=20.3), 4, 8, 8, whole_clocks=False)
     with pytest.raises(ModelError, match="no whole number of ticks"):
-        simulate(machine([odd], lambda m, packet: m.ddr.read(bytes=32, bank=0)), packets(64))
+        simulate(machine([odd], one_read, tick=1e-9), packets(64))
+
+
+def test_the_tick_follows_from_the_clock_and_half_picoseconds_are_exact():
+    """Reads of one bank after each other are tRAS + tRP = 52 + 22 clocks of 312.5 ps apart, to the tick."""
+    t_ck = 0.3125
+    fast = part(t_ck=t_ck, t_rcd=22 * t_ck, t_cl=22 * t_ck, t_wl=20 * t_ck, t_rp=22 * t_ck, t_ras=52 * t_ck)
+    with pytest.warns(UserWarning, match=r"a clock period of 0.3125 ns is that of a part with bank groups"):
+        one = machine([ddr(timing=fast, whole_clocks=True)], one_read)
+    assert one.tick == 5e-13
+    assert simulate(one, packets(64)).latency_s.mean == pytest.approx(74 * t_ck * NS, rel=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore:.*bank groups")
+def test_what_no_tick_holds_is_rounded_and_told_and_edges_stay_edges():
+    t_ck = 0.31234567
+    odd = part(t_ck=t_ck, t_rcd=22 * t_ck, t_cl=22 * t_ck, t_wl=20 * t_ck, t_rp=22 * t_ck, t_ras=52 * t_ck)
+    with pytest.warns(
+        UnitWarning, match=r"t_ck of 3.1234567e-10 s is no whole number of ticks of 1.06e-15 s: simulated 1.3e-08 off"
+    ):
+        one = machine([ddr(timing=odd, whole_clocks=True)], one_read)
+    assert simulate(one, packets(64)).latency_s.mean == pytest.approx(74 * t_ck * NS, rel=2e-6)  # no clock is lost

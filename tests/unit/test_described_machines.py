@@ -1,6 +1,7 @@
 """Machines described in TOML alone: the same rows as the Python description, every kind, and one-line errors."""
 
 import json
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ from reference.tables import TABLES
 from npexplore.cli import main
 from npexplore.designs import design
 from npexplore.engine.model import build
-from npexplore.errors import InputError
+from npexplore.errors import FaultsError, InputError
 from npexplore.machine.machine import Machine, Pool, Start
 from npexplore.machine.resources import (
     KINDS,
@@ -27,6 +28,7 @@ from npexplore.machine.resources.ingress import Ingress
 from npexplore.machine.tree import visit
 from npexplore.machine.workload import workload
 from npexplore.rows.expressions import ceildiv
+from npexplore.units import UnitWarning
 
 HEAD = """
 name = "small"
@@ -169,7 +171,8 @@ def small(threads=6, clock_mhz=600):
         Pool("send", 2, send, "me", "out", idle="poll", poll_cycles=20, start=Start("staggered", 1e-9)),
     ]
     listed = {resource.name: resource for resource in resources}
-    return Machine("small", pools, Ingress("receive", 8192, 64), listed, "padded cells", 64)
+    tick = 1e-12 / 3 if clock_mhz == 600 else 1e-12  # 600 MHz are 5000/3 ps
+    return Machine("small", pools, Ingress("receive", 8192, 64), listed, "padded cells", 64, tick)
 
 
 def written(folder, text, name="mine.toml"):
@@ -182,6 +185,7 @@ def test_text_and_python_are_the_same_rows(tmp_path):
     made, load = design(written(tmp_path, SMALL)), workload(packet_bytes=600)
     for knobs in ({}, {"threads": 3, "clock_mhz": 200}):
         told, ours = build(made.with_(**knobs).machine(), load), build(small(**knobs), load)
+        assert told.tick == ours.tick
         assert np.array_equal(told.rows, ours.rows)
         assert told.sources == ours.sources
         assert told.tokens == ours.tokens
@@ -191,6 +195,53 @@ def test_text_and_python_are_the_same_rows(tmp_path):
     assert made.machine().counted == "padded cells"
     assert made.with_(discipline="ready_round_robin").machine().resources["me"].discipline == "ready_round_robin"
     assert made.depends_on(load) == {"threads", "clock_mhz", "discipline", "buffered"}
+
+
+TIMES = {"t_ck": 1.25, "t_rcd": 13.75, "t_cl": 13.75, "t_rp": 13.75, "t_ras": 32.5, "t_wr": 15, "t_wl": 12.5}
+
+
+def inline(**changed):
+    """SMALL with the timing of its DRAM as a table."""
+    table = ", ".join(f"{key} = {value}" for key, value in {**TIMES, **changed}.items())
+    return SMALL.replace('timing = "ddr_400"', f"timing = {{ {table} }}")
+
+
+def test_times_of_a_part_in_the_file_are_nanoseconds_as_on_the_shelf(tmp_path):
+    plain = design(written(tmp_path, inline())).machine().resources["dram"].timing
+    texts = inline(**{key: f'"{1000 * value:g} ps"' for key, value in TIMES.items()})
+    texts = texts.replace('clock_hz = "= p.clock_mhz * 1e6"', 'clock_hz = "600 MHz"')
+    texts = texts.replace("word_s = 5e-9", 'word_s = "5 ns"').replace("= 8192", '= "8 KiB"')
+    told = design(written(tmp_path, texts)).machine()
+    assert told.resources["dram"].timing == plain == DramTiming(**{k: v * 1e-9 for k, v in TIMES.items()}).in_clocks()
+    assert told.resources["ram"].word == 5e-9
+    assert told.resources["me"].cycle == 1 / 600e6
+    assert told.ingress.capacity == 8192
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (inline(t_ck="6.25e-10"), "timing: t_ck is 6.25e-10 ns, outside 0.01..1000 ns; is it '6.25e-10 s'"),
+        (inline(t_rp="0.00001375"), "timing: t_rp is 1.375e-05 ns, outside 0.01..100000 ns; is it '1.375e-05 ms'"),
+        (SMALL.replace('"= p.clock_mhz * 1e6"', '"= p.clock_mhz"'), "'me': clock_hz is 600 Hz, .* is it '600 MHz'"),
+        (SMALL.replace("word_s = 5e-9", "word_s = 5"), "'ram': word_s is 5 s, outside 1e-14..1 s; is it '5 ns'"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:.*bank groups")  # of a clock that is as short as the wrong unit makes it
+def test_a_number_in_another_unit_is_told(text, message, tmp_path):
+    with pytest.warns(UnitWarning, match=message), suppress(InputError):  # t_cl below such a t_ck: refused as well
+        design(written(tmp_path, text))
+
+
+def test_a_knob_takes_its_number_with_a_unit(tmp_path):
+    text = SMALL.replace("value = 600", 'value = "0.6 GHz"\nunit = "MHz"')
+    made = design(written(tmp_path, text))
+    assert made.parameters.clock_mhz == 600
+    assert made.with_(clock_mhz="0.2 GHz").parameters.clock_mhz == 200
+    with pytest.raises(InputError, match=r"knob clock_mhz must be in MHz or another unit of frequency, got '3 ns'"):
+        made.with_(clock_mhz="3 ns")
+    with pytest.raises(InputError, match="knob threads must be a number, got '3 ns'"):
+        made.with_(threads="3 ns")
 
 
 def test_parameters_choose_lines(tmp_path):
@@ -234,7 +285,7 @@ count = 1
 program = "m.other.serve(member=0)"
 """
     )
-    text += '[[pool]]\nname = "rest"\ncount = 1\ngets = "x"\nprogram = "pass"\n' if kind == "queue" else ""
+    text += '[[pool]]\nname = "rest"\ncount = 1\ngets = "x"\nprogram = "pass"\n' if kind.endswith("queue") else ""
     made = design(written(tmp_path, text)).machine()
     assert type(made.resources["x"]) is KINDS[kind]
 
@@ -265,6 +316,8 @@ FAULTS = [
     ('count = "= p.threads"', 'count = "p.threads"',
      "pool 'process': count must be a number, or a formula that begins with =, got 'p.threads'"),
     ('count = "= p.threads"', 'count = "= p.threads / 4"', "pool 'process': count must be a whole number, got 1.5"),
+    ("word_s = 5e-9", 'word_s = "5 MHz"',
+     "resource 'ram': word_s must be in s or another unit of time, got '5 MHz' (frequency)"),
     ("count = 2", "count = 0", "small: threads of pool 'send' must be an integer of at least 1, got 0"),
     ('gets = "out"', 'gets = "in"', "queue that pool 'send' gets from 'in' is unknown (known: out)"),
     ("capacity_bytes = 8192", "capacity = 8192", "key 'capacity' is unknown (nearest: capacity_bytes"),
@@ -281,6 +334,71 @@ def test_a_wrong_file_is_one_line_when_it_is_loaded(old, new, message, tmp_path)
     assert message in str(error.value)
     assert str(error.value).startswith("mine.toml: ")
     assert "\n" not in str(error.value)
+
+
+def test_all_faults_of_a_file_are_told_at_once(tmp_path, capsys):
+    text = SMALL.replace("engines = 2", 'engines = "two"\nspeed = 3').replace('timing = "ddr_400"', 'timing = "ddr_40"')
+    text = text.replace('count = "= p.threads"', 'count = "= p.thread"').replace("capacity = 32", "capacity = 0")
+    path = written(tmp_path, text)
+    assert main(["explain", str(path), "--packet-bytes", "64"]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert [line.removeprefix("npexplore: mine.toml: ") for line in err.splitlines()] == [
+        "resource 'me': engines: expected `int`, got `str`, got 'two'",
+        "resource 'me': key 'speed' is unknown (known: clock_hz, discipline, engines, pipeline, switch_cycles, threads)",  # noqa: E501
+        "resource 'dram': timing: part 'ddr_40' is unknown (nearest: ddr_400, ddr_200, ddr_333)",
+        "out: capacity must be an integer of at least 1, got 0",
+        "pool 'process': count: parameter of small 'thread' is unknown (nearest: threads)",
+    ]
+
+
+def test_all_faults_of_programs_are_told_at_once_and_none_that_only_follows(tmp_path):
+    text = SMALL.replace("m.me.compute(cycles=cell * 2 + 30)", "m.me.compute(cycle=cell * 2 + 30)")
+    text = text.replace('bank = m.draw(4, "bank")', 'bank = m.drew(4, "bank")')
+    text = text.replace("m.ram.read(bytes=8)", "m.ram.red(bytes=8)")
+    text = text.replace("with m.branch(packet.packet_bytes > 512):", "with m.branch(packet.bytes > 512):")
+    text = text.replace("bank=packet.bank, row=0", "bank=packet.bank, rows=0")
+    with pytest.raises(FaultsError) as caught:
+        design(written(tmp_path, text)).bounds(workload(packet_bytes=600))
+    places = [fault.split(": ")[1:3] for fault in caught.value.faults]
+    lines = ("3", "5", "10", "15", "1")
+    assert [place[0] for place in places] == [
+        f"program of pool {'process' if k < 4 else 'send'!r}, line {line}" for k, line in enumerate(lines)
+    ]
+
+
+def test_a_file_that_extends_says_values_alone(tmp_path):
+    written(tmp_path, SMALL, "base.toml")
+    path = written(tmp_path, 'extends = "base.toml"\nset = { threads = 3, clock_mhz = "1.2 GHz" }', "mine.toml")
+    assert design(path).parameters.clock_mhz == 1200  # its name tells the unit
+    path.write_text('extends = "base.toml"\nset = { threads = 3 }\n[resource.ram]\nword_s = "7 ns"\n')
+    made = design(path)
+    assert (made.name, made.parameters.threads, made.machine().resources["ram"].word) == ("mine", 3, 7e-9)
+    assert made.parameters.file.parameter["threads"].source == "set in mine.toml"
+    assert made.machine().resources["ram"].latency == 150e-9
+    path.write_text('extends = "base.toml"\nset = { thread = 3 }')
+    with pytest.raises(InputError, match=r"mine.toml: set: knob of small 'thread' is unknown .nearest: threads"):
+        design(path)
+    path.write_text('name = "x"\ntitle = "x"\nset = { thread = 3 }')
+    with pytest.raises(InputError, match=r"mine.toml: set changes values of a file that this one extends"):
+        design(path)
+
+
+def test_a_listed_design_is_changed_by_values_alone(tmp_path):
+    path = written(
+        tmp_path, 'extends = "ixp2400"\n[set]\nbanks = 8\n[parameter.hash_ns]\nvalue = "0.1 us"\n', "mine.toml"
+    )
+    made, base = design(path), design("ixp2400")
+    assert dict(made.parameters) == {**base.parameters, "banks": 8, "hash_ns": 100}
+    hashed = made.parameters.file.parameter["hash_ns"]
+    assert (hashed.kind, hashed.fitted_to, hashed.chosen_after, hashed.row) == ("assumption", [], [], None)
+    load = workload(packet_bytes=64)
+    assert made.bounds(load).rate_pps == base.with_(banks=8, hash_ns=100).bounds(load).rate_pps
+    again = written(tmp_path, 'extends = "mine.toml"\nset = { banks = 2 }\n', "other.toml")
+    assert dict(design(again).parameters) == {**made.parameters, "banks": 2}
+    path.write_text('extends = "other.toml"')
+    with pytest.raises(InputError, match=r"extends must not lead in a circle"):
+        design(path)
 
 
 def test_resources_that_need_each_other_and_none_at_all(tmp_path):

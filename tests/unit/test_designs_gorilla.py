@@ -1,13 +1,18 @@
 """Gorilla: knobs do what they say, against sums by hand; tables, area and virtual routers add up."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from npexplore.designs import design
+from npexplore.designs.gorilla import tables, traffic
 from npexplore.designs.gorilla.design import delays, issue_cycles, residence_cycles
 from npexplore.designs.gorilla.steps import PROTOCOLS
 from npexplore.designs.gorilla.traffic import MIXES, header_words, lowered, most_and_fewest_calls, traces_of
 from npexplore.errors import InputError, ModelError
+from npexplore.golden.lookup import Trie20_4_8
+from npexplore.golden.reasons import Reason
 from npexplore.ledger import facts
 from npexplore.study.papers.gorilla import area, channels, storage, storage6, virtual_routers
 
@@ -98,7 +103,8 @@ def test_a_thread_that_keeps_its_engine_makes_threads_useless():
     one, four = (rate(clusters=4, threads=t, scheduler="packet_end") for t in (1, 4))
     assert one == pytest.approx(2400 / 47.054, rel=2e-2)
     assert four == pytest.approx(one, rel=2e-2)
-    anywhere = NP.with_(**SHORT, scheduler="packet_end", balancing="ideal", rate_mpps=0)
+    # with edges of clocks to wait for, the engine waits too
+    anywhere = NP.with_(**SHORT, scheduler="packet_end", balancing="ideal", rate_mpps=0, crossing="free")
     assert anywhere.simulate().rate_pps == pytest.approx(9600e6 / 47.054, rel=2e-2)
     assert anywhere.bounds().rate_pps == pytest.approx(9600e6 / 47.054, rel=1e-3)
 
@@ -160,7 +166,7 @@ def test_a_static_choice_of_clusters_holds_back_mixed_traffic_and_the_shortest_l
     static, dynamic = rate(**knobs), rate(**knobs, balancing="shortest")
     slow, quick = (rate(**knobs | {"proto": proto}) for proto in ("ipv4", "mpls_1"))
     assert slow < static < 0.995 * (slow + quick) / 2
-    assert dynamic > 1.01 * static
+    assert dynamic > 1.004 * static
 
 
 def test_labels_that_the_clusters_table_misses_read_the_memory():
@@ -181,15 +187,61 @@ def test_exceptions_and_control_packets_take_their_own_paths():
     ends = {path.steps[-1]: path.share for path in paths}
     assert ends["control"] == pytest.approx(0.2, abs=0.01)
     assert ends["exception"] == pytest.approx(0.08, abs=0.03)
-    assert NP.with_(**SHORT, controls=0.2, update_writes=8).simulate().utilization["qdr_write"].busy > 0.2
+    assert NP.with_(**SHORT, controls=0.2, update_routes=3).simulate().utilization["qdr_write"].busy > 0.2
 
 
 def test_table_updates_hold_packets_back_where_the_channels_cannot_write_more():
-    updates = NP.with_(**SHORT, controls=0.05, update_writes=200)  # ten words a packet: 1200 M of them are 120 Mpps
-    assert updates.bounds().rate_pps == pytest.approx(120e6, rel=1e-3)
-    answer = updates.simulate()
-    assert answer.rate_pps == pytest.approx(120e6, rel=2e-2)
-    assert NP.with_(**SHORT, controls=1.0, update_writes=4096).simulate().rate_pps < 1e6
+    updates = NP.with_(**SHORT, controls=0.05, update_routes=60)
+    words = lowered(updates.parameters).columns["update_words"].mean()
+    assert 0.05 * 3 * 60 < words < 0.05 * 6 * 60  # a word a level, and what a node had before
+    assert updates.bounds().rate_pps == pytest.approx(1200e6 / words, rel=1e-3)
+    assert 0.5 * 1200e6 / words < updates.simulate().rate_pps <= 1.01 * 1200e6 / words
+    assert NP.with_(**SHORT, controls=1.0, update_routes=64).simulate().rate_pps < 7e6
+
+
+def test_an_update_changes_what_packets_find_behind_it():
+    """Half of the routes withdrawn by one control packet are there again after the next one."""
+    at = NP.with_(controls=0.5, update_routes=32)
+    ran = traffic.traces(at.parameters)
+    assert [trace.context.update_words for trace in ran] == lowered(at.parameters).columns["update_words"].tolist()
+    missing, lost = False, {False: 0, True: 0}
+    for trace in ran:
+        if trace.context.left_to_control:
+            missing = not missing
+        else:
+            lost[missing] += trace.context.reason == Reason.NO_ROUTE
+    assert lost[False] == 0
+    assert lost[True] == pytest.approx(60 / 2, abs=12)
+
+
+@pytest.mark.parametrize(("length", "words"), [(16, 16), (18, 4), (20, 1), (22, 4)])
+def test_words_that_an_update_writes_by_hand(length, words):
+    """A prefix of up to 20 bits fills its entries of level 1; one of 22 has four of the sixteen of a node."""
+    trie = Trie20_4_8()
+    trie.insert(f"77.64.0.0/{length}", 1)
+    made = tables.changes(SimpleNamespace(ipv4=SimpleNamespace(lpm=trie)), 1)
+    withdrawn, announced = next(made), next(made)
+    assert withdrawn == announced == words + (length > 20)
+
+
+@pytest.mark.parametrize("entries", [8, 32, 64])
+def test_caches_hit_as_their_size_says(entries):
+    """Each of 64 routes is as likely: an LRU of so many entries hits so many of 64."""
+    share = traffic.cached_share(NP.with_(cache_entries=entries, flow_counting="on").parameters)
+    assert share == pytest.approx(entries / 64, abs=0.06)
+
+
+def test_a_cache_keeps_what_was_used_last_in_its_own_cluster():
+    caches = tables.RouteCaches(2, 2)
+    assert [caches.holds(a) for a in (1, 2, 1, 3, 2, 3)] == [False, False, True, False, False, True]
+    caches.cluster = 1
+    assert not caches.holds(3)
+
+
+def test_cached_routes_take_no_reads():
+    usual, cached = (NP.with_(**SHORT, flow_counting="on", cache_entries=n) for n in (0, 64))
+    assert cached.simulate().rate_pps > 1.4 * usual.simulate().rate_pps
+    assert cached.bounds().rate_pps >= 0.995 * cached.simulate().rate_pps
 
 
 def test_what_goes_through_waits_for_packets_although_some_engines_are_always_busy():
@@ -275,3 +327,14 @@ def test_virtual_routers():
         assert virtual_routers.area(found["protocol"]) <= virtual_routers.area(found["isolated"]) + 1e-12
     with pytest.raises(InputError, match=r"must be like 8\.1\.1"):
         virtual_routers.routers("8.1", 1e6)
+
+
+def test_tokens_of_the_memorys_clock_wait_for_edges_and_keep_its_rate():
+    """Three reads a core cycle and channel: a packet alone is later by its edges, a full memory is as fast."""
+    lone = {**SHORT, "rate_mpps": 1.0, "addresses": "deep"}
+    free, tokens = (NP.with_(**lone, crossing=kind).simulate().latency_s.mean * 1e9 for kind in ("free", "tokens"))
+    assert 0 < tokens - free < 20
+    full = {"flow_counting": "on", "local_arbiter": "fair"}
+    free, tokens = (rate(**full, crossing=kind) for kind in ("free", "tokens"))
+    assert tokens == pytest.approx(free, rel=0.02)
+    assert NP.with_(**full, crossing="tokens").bounds().rate_pps == pytest.approx(1200e6 / 9, rel=1e-3)

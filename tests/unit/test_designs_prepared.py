@@ -14,6 +14,8 @@ from npexplore.engine.model import build
 from npexplore.machine.workload import Workload, workload
 from npexplore.solve.bounds import bounds
 from npexplore.solve.simulate import simulate
+from npexplore.study.sweeping.answers import predict
+from npexplore.study.sweeping.grid import SweepPoint
 
 SHORT = workload(packet_bytes=64)
 
@@ -76,7 +78,10 @@ def test_packets_at_other_rates_share_programs_and_answer_as_if_made_anew(name):
         assert np.array_equal(own.rows, fresh.rows)
         assert all(np.array_equal(a, b) for a, b in zip(own.tables, fresh.tables, strict=True))
         for field in fields(fresh):
-            if field.name not in ("rows", "tables", "under_load", "servers"):
+            if field.name == "controllers":  # of the same device: equal blocks
+                blocks = [[one.block(4, 0).tolist() for one in model.controllers] for model in (own, fresh)]
+                assert blocks[0] == blocks[1]
+            elif field.name not in ("rows", "tables", "under_load", "servers"):
                 assert getattr(own, field.name) == getattr(fresh, field.name), field.name
         assert [n for _, n in own.servers.values()] == [n for _, n in fresh.servers.values()]
         assert own.under_load.workload.rate_pps == fresh.under_load.workload.rate_pps
@@ -123,3 +128,20 @@ def test_what_a_machine_hangs_on_is_read_anew():
     made = design("ixp2400")
     made.demands(SHORT)
     assert "banks" in made.depends_on(SHORT)
+
+
+@pytest.mark.parametrize(("order", "runs"), [("in_turn", 1), ("random", 2)])
+def test_seeds_that_change_nothing_are_run_once(monkeypatch, order, runs):
+    ran, run = [], Design.simulate
+
+    def counted(self, *given, **more):
+        ran.append(given)
+        return run(self, *given, **more)
+
+    monkeypatch.setattr(Design, "simulate", counted)
+    at = design("soclib").with_(processors=2, order=order)
+    first, second = (predict(SweepPoint(at, None, "simulation", seed)) for seed in (1, 2))
+    assert len(ran) == runs
+    assert (first.rate_pps == second.rate_pps) == (runs == 1)
+    assert first.reads == second.reads
+    assert run(at, None, 2).rate_pps == second.rate_pps

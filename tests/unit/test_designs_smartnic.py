@@ -7,17 +7,19 @@ import pytest
 import npexplore as npx
 from npexplore.machine.under_load import under_load
 
+LINK = 16 * 16e9 * 128 / 130 / 8 * (1 - 2 * 8 / 203 - 4 / 1538)  # bytes a second, less what acknowledgements take
 LENGTHS = [46, 64, 200, 256, 257, 1000, 1500]
 
 
 def limits(length):
     """Return packets a second of each resource, alone."""
     frame = max(length + 18, 64) + 20
-    on_link = length + 16 + 24 * (1 + ceil(length / 256))
+    data = frame - 20 - 4  # Ethernet header and packet, without the check sequence
+    on_link = data + 16 + 24 * (1 + ceil(data / 256)) + 24 / 32 + 28 / 64
     return {
         "ethernet.in": 100e9 / 8 / frame,
         "core": 8 * 2.5e9 / 200,
-        "pcie.out": 16 * 16e9 * 128 / 130 / 8 / on_link,
+        "pcie.up": LINK / on_link,
     }
 
 
@@ -50,5 +52,5 @@ def test_few_credits_are_the_ceiling():
     load = npx.workload(packet_bytes=1500)
     answer = npx.design("smartnic").with_(credits=96, credit_ns=1000).bounds(load)
     assert answer.bottleneck == "credit"
-    on_link = (1500 + 16 + 24 * 7) / (16 * 16e9 * 128 / 130 / 8)
-    assert answer.rate_pps == pytest.approx(96 / (ceil(1516 / 16) * (1e-6 + on_link)))
+    on_link = (1514 + 16 + 24 * 7 + 24 / 32 + 28 / 64) / LINK + (512 + 2 * 20 + 32) / 32 / LINK
+    assert answer.rate_pps == pytest.approx(96 / (ceil(1530 / 16) * (1e-6 + on_link)))

@@ -20,7 +20,7 @@ def rate(at, seed=1):
 
 
 def test_units_that_send_nothing_to_each_other_are_four_units():
-    one = NPU.with_(processors=4)
+    one = NPU.with_(processors=4, from_switch=0)
     assert rate(FOUR.with_(remote_share=0)) == pytest.approx(4 * rate(one), rel=0.02)
 
 
@@ -48,7 +48,7 @@ def test_links_are_used_alike_where_traffic_is_even():
     answer = FOUR.with_(processors=8).simulate()
     busy = [answer.utilization[f"{way}{k}"].busy for way in ("uplink", "egress") for k in range(1, 5)]
     assert max(busy[:4]) < 1.2 * min(busy[:4])
-    assert sum(busy[:4]) / sum(busy[4:]) == pytest.approx(0.75 * 16 / 14, rel=0.06)
+    assert sum(busy[:4]) / sum(busy[4:]) == pytest.approx(0.75 * 16 / 14, rel=0.1)
 
 
 def test_a_slow_thin_tree_is_full_at_its_top():
@@ -65,9 +65,10 @@ def test_a_slow_thin_tree_is_full_at_its_top():
 
 
 def test_more_work_at_the_lock_brings_the_fall_forward():
-    """Packets of other units take the lock too: a unit of the router bears fewer processors than one alone."""
-    assert rate(NPU.with_(processors=24)) > rate(NPU.with_(processors=20))
-    assert rate(FOUR.with_(processors=24)) < 0.6 * rate(FOUR.with_(processors=20))
+    """Packets of other units take the lock too: the more of them cross over, the fewer processors a unit bears."""
+    none, all_cross = (FOUR.with_(processors=30, remote_share=share) for share in (0, 1))
+    assert rate(none) > rate(none.with_(processors=26))
+    assert rate(all_cross) < 0.5 * rate(all_cross.with_(processors=26))
 
 
 def test_bounds_of_a_router_are_refused_by_name():
@@ -89,7 +90,7 @@ def test_locks_by_kind():
 
 @pytest.mark.parametrize("lock", ["mutex", "spin"])
 def test_one_processor_does_not_care_how_many_locks_there_are(lock):
-    alone = [rate(NPU.with_(lock=lock, locks=kind, jitter=0)) for kind in ("one", "side", "engine")]
+    alone = [rate(NPU.with_(lock=lock, locks=kind)) for kind in ("one", "side", "engine")]
     assert alone[1:] == pytest.approx([alone[0]] * 2, rel=1e-6)
 
 
@@ -104,7 +105,9 @@ def test_sections_at_four_locks_are_shared_out_evenly():
     at = NPU.with_(processors=20, locks="engine")
     busy = [at.simulate().utilization[name].busy for name in ("lock_in0", "lock_in1", "lock_out0", "lock_out1")]
     assert max(busy) < 1.15 * min(busy)
-    assert sum(busy) == pytest.approx(20 * 2 * section_cycles(at.parameters) / alone_cycles(at.parameters), rel=0.05)
+    assert sum(busy) == pytest.approx(
+        20 * 2 * section_cycles(at.parameters) / alone_cycles(at.parameters, 0.75), rel=0.05
+    )
 
 
 # ---- the interconnect of a unit
@@ -121,11 +124,14 @@ def test_levels_of_a_fat_tree_grow_with_its_ports(processors, expected):
 
 def test_a_fat_tree_costs_shared_memory_its_latency_and_spares_a_near_segment():
     """One processor: every access to the bank takes three switches instead of one, and so do global variables."""
-    far, near = ({"interconnect": "fat_tree", "memory": memory, "jitter": 0} for memory in ("shared", "distributed"))
+    far, near = (
+        {"interconnect": "fat_tree", "memory": memory, "from_switch": 0} for memory in ("shared", "distributed")
+    )
     p = NPU.with_(**far).parameters
-    crossbar = alone_cycles(NPU.with_(jitter=0).parameters)
-    assert alone_cycles(p) - crossbar == 8 * (24 * round(p.memory_accesses / 24) + 2 * (40 + 10))
-    assert alone_cycles(NPU.with_(**near).parameters) - crossbar == 8 * 2 * 40
+    crossbar, misses, words = alone_cycles(NPU.parameters), 24, 14
+    assert alone_cycles(p) - crossbar == 8 * (24 * round(p.memory_accesses / 24) + 2 * (40 + 10) + misses + words)
+    assert alone_cycles(NPU.with_(**near).parameters) - crossbar == 8 * (2 * 40 + misses)
     for knobs in (far, near):
         at = NPU.with_(**knobs)
-        assert at.simulate().latency_s.mean * 1e8 == pytest.approx(alone_cycles(at.parameters), abs=1)
+        cycles = alone_cycles(at.parameters) + 2 * p.global_cycles  # each section begins with a look
+        assert at.simulate().latency_s.mean * 1e8 == pytest.approx(cycles, abs=1)

@@ -784,3 +784,21 @@ def test_bad_operands(program):
 def test_the_end_of_the_program_is_no_row():
     arrays = run([Row("WAIT", A=1)])
     assert (arrays.status, arrays.error) == ("BAD_OPERAND", (0, 1))
+
+
+# ---- accounts
+
+
+def test_an_account_tells_service_from_waiting_and_from_waiting_behind_who_waits():
+    """A holds 0 and waits for 1 until B leaves it at 6; C, who comes for 0 at 2, waits 4 ticks for B and 3 for A."""
+    a = [Row("TAKE", A=0, B=1, slot=0), Row("SERVE", A=1, B=3), Row("GIVE", slot=0), Row("DONE", A=0), Row("END")]
+    b = [Row("SERVE", A=1, B=6), Row("DONE", A=1), Row("END")]
+    c = [Row("WAIT", A=2), Row("TAKE", A=0, B=1, slot=0), Row("WAIT", A=5), Row("GIVE", slot=0), Row("DONE", A=2),
+         Row("END")]  # fmt: skip
+    program, tokens = each(b, a, c)
+    place_of_row = [3 if row.op == "WAIT" else 0 for row in program]
+    arrays = run(program, [SERVER, SERVER], tokens, classes=3, where=[1, 2, *place_of_row])
+    found = {}
+    for (number, _, place, kind), ticks in arrays.tallied().items():
+        found.setdefault(int(number), {})[int(place), int(kind)] = ticks
+    assert found == {0: {(2, 0): 3, (2, 1): 6}, 1: {(2, 0): 6}, 2: {(3, 0): 7, (1, 2): 4, (1, 1): 3}}

@@ -4,6 +4,7 @@ import re
 
 import pytest
 from reference.golden_tables import DOCUMENT, TABLES, renewed
+from reference.kernel_recording import lines_of
 
 from npexplore import golden
 from npexplore.cli.route import command
@@ -46,3 +47,13 @@ def test_every_field_of_the_document_is_told():
 def test_every_public_name_is_there_and_documented(name):
     assert getattr(golden, name).__doc__
     assert name in dir(golden)
+
+
+def test_the_document_counts_the_recordings():
+    told = re.search(r"The recordings hold what Linux (\S+) did with (.*?) cases, of which", TEXT, re.DOTALL)
+    heads = [lines_of(suite)[0] for suite in ("named", "random", "ipv6", "configured", "neighbours", "conformance")]
+    counts = [head["cases"] for head in heads]
+    assert {head["kernel"] for head in heads} == {told[1]}
+    told_counts = re.findall(r"(?<!IPv)\b\d[\d,]*\b", told[2])
+    found = [int(number.replace(",", "")) for number in told_counts]
+    assert found == [*counts, sum(counts)]

@@ -8,6 +8,8 @@ from npexplore.errors import InputError, UnknownNameError
 from npexplore.golden.checksum import header_checksum_is_right
 from npexplore.golden.elements import ELEMENTS, Graph, Pack
 from npexplore.golden.elements.base import Place
+from npexplore.golden.elements.filters import expression
+from npexplore.golden.elements.transport import summed
 from npexplore.golden.ipv4.header import with_checksum
 from npexplore.golden.reasons import Reason
 from npexplore.paths import share
@@ -156,6 +158,7 @@ ONE = "elementclass X {"
 @pytest.mark.parametrize(
     ("text", "told"),
     [
+        ("FromDevice(a) -> Wifi ->\nTun -> Wifi -> Discard;", r"1: 2 .* unknown: 'Wifi' .line 1., 'Tun' .line 2."),
         ("x :: FromDevice(a) ->\nClasifier(1/08) -> Discard;", r"2: .* 'Clasifier' is unknown .nearest: Classifier"),
         (f"{DEVICES}\nin -> out;", r"2: push output 0 of 'in' meets pull input 0 of 'out'; a Queue"),
         (f"{DEVICES}\nin -> Strip(14) -> Paint(1) -> out;", r"2: .*meets pull input 0 of 'out'"),
@@ -224,6 +227,11 @@ ARGUMENTS = {
     "CheckLength": ["1500"],
     "EtherEncap": ["0x0800", "2:0:0:0:0:1", "2:0:0:0:0:2"], "ARPResponder": ["10.0.0.1 2:0:0:0:0:1"],
     "ARPQuerier": ["10.0.0.1", "2:0:0:0:0:1"],
+    "IPClassifier": ["udp", "-"], "IPFilter": ["allow udp", "deny all"], "FromHost": ["a"], "StrideSched": ["1"],
+    "FastUDPSource": ["1", "1", "60", "2:0:0:0:0:1", "1.0.0.1", "1", "2:0:0:0:0:2", "1.0.0.2", "2"],
+    "ICMPPingSource": ["1.0.0.1", "1.0.0.2"], "KernelTun": ["1.0.0.1/8"], "KernelTap": ["1.0.0.1/8"],
+    "SetIPAddress": ["10.0.0.1"], "StoreIPAddress": ["10.0.0.1", "12"], "UDPIPEncap": ["1.0.0.1", "1", "1.0.0.2", "2"],
+    "IPRewriter": ["pattern 9.0.0.1 1024-65535 - - 0 0"], "TCPRewriter": ["drop"],
 } | {name: ["0.0.0.0/0 0"] for name in ELEMENTS if "Lookup" in name}  # fmt: skip
 
 
@@ -231,7 +239,7 @@ ARGUMENTS = {
 def test_no_element_loses_a_packet(name):
     """What is taken is handed on, ends at an exit, or rests where packets may rest."""
     made = ELEMENTS[name](name, ARGUMENTS.get(name, []), Place("t", 1))
-    assert made.EXIT or made.STORES or made.take(Pack(packet()), 0)
+    assert made.EXIT or made.STORES or made.ENTRY or made.DECLARES or made.take(Pack(packet()), 0)
     assert type(made).__doc__
     for output, pack in made.take(Pack(packet(options=b"\x07\x07\x04" + bytes(5))), 0) or []:
         assert -1 <= output < max(made.OUTPUTS[1], 1)
@@ -252,3 +260,80 @@ def test_patterns_with_masks_open_digits_and_negation():
         return graph.run("a", bytes([first, *bytes(7), ttl, protocol]))[0].path[-1]
 
     assert [way(0x46, 0, 17), way(0x60, 0, 0), way(0x45, 0x3F, 0), way(0x45, 0, 0)] == ["d0", "d1", "d2", "d3"]
+
+
+# ---- what other people's configurations use
+
+
+def udp(source, destination, source_port, destination_port, protocol=17, body=b"\0\x0c\0\0body"):
+    """Return a packet with ports."""
+    ends = b"".join(bytes(map(int, end.split("."))) for end in (source, destination))
+    head = b"\x45\0" + (24 + len(body)).to_bytes(2, "big") + bytes(4) + bytes([64, protocol, 0, 0]) + ends
+    return with_checksum(head) + source_port.to_bytes(2, "big") + destination_port.to_bytes(2, "big") + body
+
+
+@pytest.mark.parametrize(
+    ("text", "fits"),
+    [
+        ("udp", True), ("tcp", False), ("udp && !icmp", True), ("not (udp or tcp)", False), ("-", True),
+        ("all", True),
+        ("src host 10.0.0.1", True), ("dst 10.0.0.1", False), ("host 10.0.0.1", True), ("10.0.0.1 or tcp", None),
+        ("src net 10.0.0.0/8", True), ("dst net 10/8", False), ("src and dst net 0.0.0.0/0", True),
+        ("src port 99 dst port 80", True), ("dst udp port www", True), ("dst tcp www or https", False),
+        ("dst port 53 or 80", True), ("src or dst port dns", False), ("ip proto udp", True), ("ip ttl > 64", False),
+        ("ip ttl 64", True), ("ip frag", False), ("ip unfrag", True), ("icmp type echo", False), ("tcp opt syn", False),
+        ("port > 79", True), ("src prot 5", None), ("(udp", None), ("udp and", None), ("", None),
+    ],
+)  # fmt: skip
+def test_expressions(text, fits):
+    if fits is None:
+        with pytest.raises(InputError, match=r"is not understood at|must be IPv4"):
+            expression(text)
+    else:
+        assert expression(text)(udp("10.0.0.1", "20.0.0.1", 99, 80)) is fits
+
+
+def test_filters_allow_deny_and_number():
+    graph = Graph.read(
+        "FromDevice(a) -> f :: IPFilter(deny src 10.0.0.9, 1 udp port 53, allow udp);"
+        "f -> x :: Discard; f[1] -> y :: Discard"
+    )
+    ends = [graph.run("a", udp(*row, 7, port))[0] for *row, port in
+            (("10.0.0.1", "1.1.1.1", 80), ("10.0.0.1", "1.1.1.1", 53), ("10.0.0.9", "1.1.1.1", 53))]  # fmt: skip
+    assert [(one.path[-1], one.exit) for one in ends] == [("x", "discard"), ("y", "discard"), ("f", "drop")]
+
+
+def test_a_rewriter_gives_ports_and_takes_replies_back():
+    graph = Graph.read(
+        "AddressInfo(out 9.0.0.1 2:0:0:0:0:9); IPRewriterPatterns(nat out 1024-1025 - -);"
+        "FromDevice(in) -> rw :: IPRewriter(pattern nat 0 1, drop); FromDevice(back) -> [1] rw;"
+        "rw -> x :: Discard; rw[1] -> y :: Discard"
+    )
+    first = graph.run("in", udp("10.0.0.1", "20.0.0.1", 5, 53))[0].pack.data
+    second = graph.run("in", udp("10.0.0.2", "20.0.0.1", 5, 53))[0].pack.data
+    assert first == udp("9.0.0.1", "20.0.0.1", 1024, 53)  # a checksum of UDP that was none stays none
+    assert second == udp("9.0.0.1", "20.0.0.1", 1025, 53)
+    (reply,) = graph.run("back", udp("20.0.0.1", "9.0.0.1", 53, 1025))
+    assert (reply.path[-1], reply.pack.data) == ("y", udp("20.0.0.1", "10.0.0.2", 53, 5))
+    assert graph.run("in", udp("10.0.0.3", "20.0.0.1", 5, 53))[0].exit == "drop"  # no port is left
+    assert graph.run("back", udp("20.0.0.2", "9.0.0.1", 53, 1025))[0].exit == "drop"
+    tcp = udp("10.0.0.1", "20.0.0.1", 6, 80, 6, bytes(4 + 4 + 4 + 2) + b"\x12\x34\0\0")
+    changed = graph.run("in", tcp)[0]
+    assert changed.exit == "drop" or summed(changed.pack.data) == changed.pack.data
+
+
+def test_names_prefixes_and_compounds_without_a_name():
+    graph = Graph.read(
+        "AddressInfo(home 10.0.0.1 10.0.0.0/24 0-1-2-3-4-5);"
+        "FromDevice(a) -> { input -> Strip(14) -> output } -> r :: StaticIPLookup(home:ip 0, home 1, 0/0 2);"
+        "r -> ToHost; r[1] -> e :: EtherEncap(0x0800, home, home:eth) -> Queue -> ToDevice(a);"
+        "r[2] -> IPMirror -> Discard; FromDevice(b) -> q :: ARPResponder(home, 20/8 home) -> Discard"
+    )
+    assert [graph.elements["q"].owner(one) is None for one in (0x0A000001, 0x0A000002, 0x14FFFFFF)] == [0, 1, 0]
+    assert graph.elements["e"].header == bytes.fromhex("000102030405" * 2 + "0800")
+
+
+def test_pings_are_made_and_answered():
+    graph = Graph.read("p :: ICMPPingSource(1.0.0.1, 1.0.0.2) -> ICMPPingResponder -> IPMirror -> IPPrint(x) -> [0] p")
+    (gone,) = graph.run("p", graph.elements["p"].data)
+    assert (gone.exit, gone.pack.data[20], header_checksum_is_right(gone.pack.data)) == ("rest", 0, True)

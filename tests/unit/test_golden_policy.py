@@ -151,6 +151,81 @@ def test_addresses_that_no_host_has(tmp_path, old, new, told):
     assert f"r.toml: {told}" in str(raised.value)
 
 
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        ('via = "10.1.0.2"\nnext_hops = [{via = "10.1.0.3"}]', "a route with next_hops has neither via nor port"),
+        ('kind = "blackhole"\nnext_hops = [{via = "10.1.0.3"}]', "a route of kind blackhole has neither via"),
+        ('next_hops = [{via = "10.1.0.3", weight = 0}]', "next_hops[0]: weight must be 1 to 256, got 0"),
+        ('next_hops = [{via = "10.1.0.3"}, {via = "10.1.0.3"}]', "next_hops[1]: next hop 10.1.0.3 stands there twice"),
+        ('next_hops = [{via = "10.1.0.3"}, {via = "10.9.0.3"}]', "next_hops[1]: next hop 10.9.0.3 is on no link"),
+        ('next_hops = [{via = "10.1.0.3", port = "c"}]', "next_hops[0]: port"),
+    ],
+)
+def test_next_hops_that_contradict_each_other(tmp_path, lines, told):
+    with pytest.raises(InputError) as raised:
+        router(tmp_path, f'[[route]]\nprefix = "40.0.0.0/8"\n{lines}')
+    assert told in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_one_of_several_next_hops_is_a_next_hop(tmp_path):
+    one = router(tmp_path, '[[route]]\nprefix = "40.0.0.0/8"\nnext_hops = [{via = "10.1.0.3"}]')
+    assert asked(Forwarder(one), INSIDE, 0x28000001).sent[0].port == 1
+    assert Forwarder(one).explain(0x28000001).endswith("via 10.1.0.3")
+    hops = '[{via = "10.1.0.3"}, {via = "10.0.0.3", weight = 2}]'
+    several = router(tmp_path, f'[[route]]\nprefix = "40.0.0.0/8"\nnext_hops = {hops}')
+    assert "one of b via 10.1.0.3, a via 10.0.0.3" in Forwarder(several).explain(0x28000001)
+
+
+MORE = 'addresses = ["10.0.7.1/24", "10.0.0.9"]'
+VLAN = '[[port]]\nname = "v"\naddress = "10.7.0.1/24"\non = "a"\nvlan = 7'
+SECOND = VLAN.replace('"v"', '"w"').replace("10.7", "10.8")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('addresses = ["10.0.9.9"]', "port[0] 'a': address 10.0.9.9 without a length is in no network of its link"),
+        ('addresses = ["10.1.0.9/24"]', "port[1] 'b': network 10.1.0.1/24 overlaps with that of port 'a'"),
+        ('addresses = ["10.0.0.9/25"]', "port[0] 'a': network of 10.0.0.9/25 overlaps with another one of the port"),
+        ('addresses = ["10.0.0.1"]', "port[0] 'a': the port has the address 10.0.0.1 already"),
+        ('addresses = ["10.0.7.255/24"]', "port[0] 'a': address must be that of a host on its network"),
+        ('addresses = ["2001:db8::1/64"]', "port[0] 'a': addresses has '2001:db8::1/64', but the port has no address6"),
+        ("vlan = 7", "port[0] 'a': a VLAN needs both `vlan` and the port that it is `on`"),
+        (VLAN.replace("vlan = 7", "vlan = 4095"), "port[1] 'v': vlan must be 1 to 4094 (IEEE 802.1Q clause 9.6)"),
+        (VLAN + "\nmtu = 9000", "port[1] 'v': mtu must be that of port 'a' at most, 1500, got 9000"),
+        (f"{VLAN}\n{SECOND}", "port[2] 'w': VLAN 7 of port 'a' is that of 'v' already"),
+        (VLAN + "\n" + SECOND.replace('on = "a"', 'on = "v"'), "port[2] 'w': a VLAN must be on a port, 'v' is a VLAN"),
+        ("[linux]\nrp_filter = 3", "linux: rp_filter must be 0 (off), 1 (strict) or 2 (loose), got 3"),
+        ("[linux]\nrp_filter = 1", 'linux: settings of the kernel need profile = "linux", got '),
+    ],
+)  # fmt: skip
+def test_wrong_interfaces(tmp_path, text, told):
+    with pytest.raises(InputError) as raised:
+        interfaces(tmp_path, text)
+    assert told in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_a_vlan_has_the_mac_addresses_of_its_port(tmp_path):
+    ports = interfaces(tmp_path, f"{MORE}\n{VLAN}").ports
+    assert (ports[1].mac, ports[1].on, ports[1].vlan) == (ports[0].mac, 0, 7)
+    assert ports[0].own == (0x0A000001, 0x0A000701, 0x0A000009)
+
+
+def interfaces(folder, text):
+    """Return a router of port `a` with more lines, and port `b`."""
+    path = folder / "r.toml"
+    macs = 'mac = "02:00:00:00:00:0{0}"\npeer_mac = "02:00:00:00:01:0{0}"'
+    head, table, tail = text.partition("[linux]")
+    path.write_text(
+        f'[[port]]\nname = "a"\naddress = "10.0.0.1/24"\n{macs.format(0)}\n{head}\n'
+        f'[[port]]\nname = "b"\naddress = "10.1.0.1/24"\n{macs.format(1)}\n{table}{tail}'
+    )
+    return load_router(path)
+
+
 def test_a_link_of_two_addresses_has_hosts_alone(tmp_path):
     path = tmp_path / "r.toml"
     path.write_text(ROUTER.format(more="").replace("10.0.0.1/24", "10.0.0.0/31"))

@@ -167,15 +167,15 @@ def test_a_wrong_line_of_classbench_is_named(tmp_path, line, message):
 
 
 def test_one_rule_too_many_is_named(tmp_path):
-    with pytest.raises(InputError, match=r"rules.toml: rule\[4096\]: there may be up to 4096 rules"):
+    with pytest.raises(InputError, match=r"rules.toml: rule\[16384\]: there may be up to 16384 rules"):
         load(tmp_path, "[[rule]]\n" * (MAX_RULES + 1))
-    with pytest.raises(InputError, match=r"acl.rules:4097: rule\[4096\]: there may be up to 4096 rules"):
+    with pytest.raises(InputError, match=r"acl.rules:16385: rule\[16384\]: there may be up to 16384 rules"):
         load(tmp_path, "@0.0.0.0/0 0.0.0.0/0 0 : 1 0 : 1 0/0\n" * (MAX_RULES + 1), "acl.rules")
     with pytest.raises(
-        InputError, match=r"rules: rule: there must be 1 to 4096 rules, got 4097, rule\[4096\] is one too"
+        InputError, match=r"rules: rule: there must be 1 to 16384 rules, got 16385, rule\[16384\] is one too"
     ):
         Rules((Rule(),) * (MAX_RULES + 1))
-    with pytest.raises(InputError, match="rule: there must be 1 to 4096 rules, got 0"):
+    with pytest.raises(InputError, match="rule: there must be 1 to 16384 rules, got 0"):
         load(tmp_path, "rule = []")
 
 
@@ -214,7 +214,7 @@ def test_ranges_that_classbench_cannot_write_are_named():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"width": 0}, "width of bit vectors must be 1 to 4096, got 0"),
+        ({"width": 0}, "width of bit vectors must be 1 to 16384, got 0"),
         ({"reading": "whol"}, "reading 'whol' is unknown .nearest: whole"),
         ({"burst_words": 0}, "burst_words must be at least 1, got 0"),
         ({"word_bits": 12}, "word_bits must be a multiple of 8, got 12"),
@@ -245,7 +245,7 @@ def test_wrong_headers_are_refused():
         search.insert(Rule(), 5)
     with pytest.raises(InputError, match="a rule can be taken from 0 to 0, got 1"):
         search.remove(1)
-    with pytest.raises(InputError, match="there must be 1 to 4096 rules, got 0"):
+    with pytest.raises(InputError, match="there must be 1 to 16384 rules, got 0"):
         search.remove(0)
 
 
@@ -293,7 +293,7 @@ def test_a_profile_that_cannot_work_is_refused(tmp_path):
             load_profile(path)
     with pytest.raises(InputError, match="rule profile 'acces' is unknown"):
         generate_rules(5, "acces", seed=1)
-    with pytest.raises(InputError, match="rules to generate must be 1 to 4096, got 0"):
+    with pytest.raises(InputError, match="rules to generate must be 1 to 16384, got 0"):
         generate_rules(0, seed=1)
 
 

@@ -50,6 +50,14 @@ BAD = {
         "column 'point' must lie in lo..hi, got 7 outside 6.245..6.255",
     ),
     "crossed": (changed(lo="6.3"), "column 'lo' must not exceed 'hi', got 6.3 > 6.255"),
+    "widened": (
+        changed(lo="6", hi="7"),
+        "a number may be as wide as its digits, or 'note' tells of its band, got '6.25' 6..7",
+    ),
+    "widened, without digits after the point": (
+        changed(value="6200", point="6200", lo="6100", hi="6250"),
+        "a number may be as wide as its digits, or 'note' tells of its band",
+    ),
     "withheld": (changed(role="withheld"), "a withheld row must leave value, point, lo and hi empty, got '6.25'"),
     "crossed band": (changed(kind="bound", point="", hi="6.2"), "column 'lo' must not exceed 'hi', got 6.245 > 6.2"),
     "blind words": (
@@ -77,6 +85,12 @@ BAD = {
 
 def test_the_good_row_is_good(folder):
     assert load(folder(GOOD))["toy.rate"].point == 6.25
+
+
+def test_a_number_is_as_wide_as_its_digits_or_says_that_it_has_a_band(folder):
+    round_number = changed(value="6200", point="6200", lo="6150", hi="6250")
+    assert load(folder(round_number))["toy.rate"].hi == 6250  # noughts at the end may be rounded
+    assert load(folder(changed(lo="6", hi="7", note="band as read off the axis")))["toy.rate"].hi == 7
 
 
 @pytest.mark.parametrize("sort", BAD)

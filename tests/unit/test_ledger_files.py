@@ -11,14 +11,15 @@ from npexplore.ledger import COLUMNS, KINDS, ROLES, load, published
 from npexplore.paths import share
 
 ROWS = {"gorilla": 213, "ixp1200_diffserv": 165, "ixp2400_buffering": 166, "raw_router": 132, "soclib_npu": 83}
-WITHHELD = {"ixp1200_diffserv": 9, "raw_router": 7, "soclib_npu": 1}
+MEASURED = {"pcie_bench": 894, "xdp_server": 345}
+WITHHELD = {"ixp1200_diffserv": 9, "raw_router": 7, "soclib_npu": 1, "pcie_bench": 680, "xdp_server": 227}
 BLIND = {"gorilla": 10, "ixp2400_buffering": 16}
 
 
-@pytest.mark.parametrize("paper", ROWS)
+@pytest.mark.parametrize("paper", ROWS | MEASURED)
 def test_each_paper_is_there_in_full(paper):
     rows = load().select(paper=paper)
-    assert len(rows) == ROWS[paper]
+    assert len(rows) == (ROWS | MEASURED)[paper]
     for role, count in (("withheld", WITHHELD), ("blind", BLIND)):
         assert sum(row.role == role for row in rows) == count.get(paper, 0)
 
@@ -27,6 +28,13 @@ def test_each_paper_is_there_in_full(paper):
 def test_files_have_the_columns_in_order(paper):
     with share("data", "published", f"{paper}.csv").open(encoding="utf-8", newline="") as stream:
         assert tuple(next(csv.reader(stream))) == COLUMNS
+
+
+def test_measured_rows_are_numbers_of_the_machine_they_speak_of():
+    row = load()["xdp.drop.no_touch.r512.c2"]
+    assert (row.kind, row.design, row.point, row.lo, row.hi) == ("number", "server", 50.23237, 50.23237, 51.9073)
+    assert {row.design for row in load().select(paper="pcie_bench")} == {"pcie"}
+    assert load()["xdp.busy.xdp.m1"].point is None
 
 
 def test_columns_are_those_of_the_contract():
@@ -55,7 +63,7 @@ def test_printed_numbers_are_their_points():
 def test_papers_answer_to_both_names():
     ledger = load()
     assert ledger.paper("ixp2400") == ledger.paper("ixp2400_buffering") == "ixp2400_buffering"
-    assert ledger.papers == tuple(sorted(ROWS))
+    assert ledger.papers == (*sorted(ROWS), *MEASURED)
 
 
 def test_errors_count_a_measurement_once():
@@ -86,7 +94,7 @@ def test_select_combines_its_filters():
 def test_table_has_a_row_a_number_and_floats():
     frame = published()
     assert list(frame.columns) == [*COLUMNS, "paper", "frozen"]
-    assert len(frame) == sum(ROWS.values())
+    assert len(frame) == sum((ROWS | MEASURED).values())
     assert all(frame[column].dtype == "float64" for column in ("point", "lo", "hi", "frozen"))
     row = frame.set_index("key").loc["ixp2400.fig9.bandwidth.n30"]
     assert (row.point, row.conditions) == (9.33, "design=ixp2400_dram;narrow_share=0.3;banks=4")
@@ -105,8 +113,9 @@ def test_blind_rows_stand_beside_their_frozen_predictions():
     assert set(frame.index[frame["frozen"].notna()]) == {row.key for row in load().select(roles=["blind"])}
 
 
-def test_every_listed_knob_is_used_by_a_row():
-    tables = tomllib.loads(share("data", "published", "knobs.toml").read_text(encoding="utf-8"))
+@pytest.mark.parametrize("folder", ["published", "measured"])
+def test_every_listed_knob_is_used_by_a_row(folder):
+    tables = tomllib.loads(share("data", folder, "knobs.toml").read_text(encoding="utf-8"))
     for prefix, knobs in tables.items():
         rows = [row for row in load() if row.key.startswith(f"{prefix}.")]
         used = {name.removeprefix("baseline_") for row in rows for name in row.conditions}

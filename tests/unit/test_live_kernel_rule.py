@@ -54,8 +54,9 @@ def test_a_machine_whose_settings_cannot_be_written_says_so(monkeypatch):
         raise OSError(30, "Read-only file system", f"/proc/sys/net/{family}")
 
     monkeypatch.setattr(linux_kernel, "why_no_namespaces", lambda: None)
+    monkeypatch.setattr(namespaces, "why_no_namespaces", lambda: None)
     monkeypatch.setattr(linux_kernel, "make_namespace", lambda: os.open(os.devnull, os.O_RDONLY))
-    monkeypatch.setattr(linux_kernel.LinuxKernel, "_ip", lambda *args: None)
-    monkeypatch.setattr(linux_kernel.LinuxKernel, "_inside", lambda self, which, work: work())
+    monkeypatch.setattr(linux_kernel, "run_batch", lambda *args: None)
+    monkeypatch.setattr(linux_kernel, "inside", lambda namespace, work: work())
     monkeypatch.setattr(linux_kernel, "write_settings", read_only)
     assert "cannot be set up: [Errno 30] Read-only file system" in linux_kernel.why_not()

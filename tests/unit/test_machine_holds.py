@@ -626,6 +626,9 @@ def polled_in_no_time():
         (lambda: Lock("l", "spin", clock_hz=1e9), "l: a spin lock needs memory=visit(...): what each poll visits"),
         (lambda: Lock("l", "spin", clock_hz=1e9, wake_cycles=1, memory=visit(RAM, "serve")),
          "wake_cycles and waiter_cycles are of suspend"),
+        (lambda: Lock("l", clock_hz=1e9, waiter_cycles=1, idle=visit(RAM, "serve")),
+         "l: idle is of suspend, without memory and waiter_cycles"),
+        (lambda: Lock("l", clock_hz=1e9, wake_visits=1), "l: wake_visits are visits of idle=visit(...)"),
         (lambda: Lock("l", clock_hz=1e9, gap_cycles=5), "l: nobody polls a lock that suspends; gap_cycles is of spin"),
         (lambda: bounds(machine(*polled_in_no_time()), LOAD), "l: polls must take time"),
         (lambda: Lock("l", clock_hz=1e9, acquire_cycles=-1), "l: acquire_cycles must be an integer of at least 0"),
@@ -679,6 +682,14 @@ def different_units(m, packet):
         m.give(a)
 
 
+def one_by_one(m, packet):
+    a = m.take("slots")
+    b = m.take("slots")
+    work(m, 10)
+    m.give(b)
+    m.give(a)
+
+
 def scattered(m, packet):
     with m.loop(3):
         m.buffers.take(count=1)
@@ -693,10 +704,14 @@ def held_and_visited(m, packet):
     m.bus.serve()
 
 
-def members_over_others(m, packet):
-    a = m.take("bank", member=m.draw(4, "bank"))
+def members_over_others(m, packet, member=None):
+    a = m.take("bank", member=m.draw(4, "bank") if member is None else member)
     m.disk.serve()
     m.give(a)
+
+
+def one_member_over_others(m, packet):
+    members_over_others(m, packet, 0)
 
 
 def inside_here_and_outside_there(m, packet):
@@ -716,25 +731,51 @@ def inside_here_and_outside_there(m, packet):
     ("program", "message"),
     [
         (crossing, "queueing: 'bus' is held over a part of 'slots', neither inside the other"),
-        (inside_and_outside, "queueing: 'bus' is held over 'disk', which packets also visit without"),
-        (different_units, "queueing: packets hold different numbers of units of 'slots'"),
+        (one_by_one, "queueing: packets take units of 'slots' while they hold some"),
         (scattered, "queueing: units of 'buffers' are taken and given in different places of the program"),
         (held_and_visited, "queueing: 'bus' is held over other work, and also visited"),
-        (members_over_others, "queueing: members of 'bank' are held over disk"),
-        (inside_here_and_outside_there, "queueing: 'bus' is held over 'lock', which packets also visit without"),
+        (one_member_over_others, "queueing: members of 'bank', which differ, are held over disk"),
     ],
 )
 def test_holds_that_queueing_refuses_by_name(program, message):
     assert refused(program) == message
 
 
-def test_queueing_refuses_a_lock_whose_waiters_load_a_memory():
+@pytest.mark.parametrize("threads", [2, 4, 16])
+@pytest.mark.parametrize("program", [inside_and_outside, inside_here_and_outside_there, members_over_others])
+def test_holds_over_what_others_visit_too(program, threads):
+    """What is left open is the simulation's interval: a server that all packets pass is full."""
+    made = machine([*servers(), Exponential("disk", 30 * NS)], program, threads=threads)
+    answer = queueing(made, LOAD)
+    assert answer.rate_pps == pytest.approx(simulate(made, LOAD, packets=8000).rate_pps, rel=0.015)
+
+
+@pytest.mark.parametrize("threads", [2, 4, 16])
+def test_units_taken_in_different_numbers_count_as_their_mean(threads):
+    """Of 1 and 2 of the units: who wants two waits at the head of the line although one is free."""
+    made = machine([*servers(), Exponential("disk", 30 * NS), Delay("work")], different_units, threads=threads)
+    found, answer = queueing(made, LOAD), simulate(made, LOAD, packets=8000)
+    assert "units of slots as their mean" in found.approximation
+    assert found.rate_pps == pytest.approx(answer.rate_pps, rel=0.12)
+
+
+def test_queueing_refuses_a_lock_that_scans_its_waiters():
     ram = FifoServer("ram", NS)
-    for kind, costs, said in (("spin", {"gap_cycles": 1}, "is polled by"), ("suspend", {}, "scans")):
-        lock, program = locked(kind, memory=visit(ram, "serve"), **costs)
-        with pytest.raises(RefusedError, match=f"queueing: 'lock' {said} those who wait, in ram"):
-            queueing(machine([lock, ram, Delay("work")], program, threads=2), LOAD)
-        assert queueing(machine([lock, ram, Delay("work")], program, threads=1), LOAD).rate_pps > 0  # nobody waits
+    lock, program = locked(memory=visit(ram, "serve"))
+    with pytest.raises(RefusedError, match="queueing: 'lock' scans those who wait, in ram"):
+        queueing(machine([lock, ram, Delay("work")], program, threads=2), LOAD)
+    assert queueing(machine([lock, ram, Delay("work")], program, threads=1), LOAD).rate_pps > 0  # nobody waits
+
+
+@pytest.mark.parametrize(("threads", "near"), [(1, 1e-9), (4, 0.04), (8, 0.02), (16, 0.01)])
+def test_who_spins_is_in_the_way_of_who_has_the_lock(threads, near):
+    """Looks of 2 ns, gaps of 5, sections of 10: sixteen who look take the memory from the one who gives it back."""
+    ram = FifoServer("ram", 2 * NS)
+    lock, program = locked("spin", gap_cycles=5, memory=visit(ram, "serve"))
+    made = machine([lock, ram, Delay("work")], program, threads=threads)
+    answer = queueing(made, LOAD)
+    assert answer.rate_pps == pytest.approx(simulate(made, LOAD, packets=8000).rate_pps, rel=near)
+    assert ("as a loop of looks" in answer.approximation) == (threads > 1)
 
 
 def test_a_hold_nobody_waits_for_is_no_station():

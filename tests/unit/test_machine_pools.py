@@ -333,7 +333,7 @@ def test_a_window_holds_its_beginning_but_not_its_end():
         assert answer.about["packets"] == expected
         assert answer.about["simulated_s"] == pytest.approx(window * NS)
         assert answer.rate_pps == pytest.approx(expected / (window * NS))
-    assert simulate(made, LOAD, window_s=50 * NS).latency_s == (None, None, None, None)
+    assert simulate(made, LOAD, window_s=50 * NS).latency_s == (None,) * 5
 
 
 def test_a_machine_may_bring_its_window():
@@ -432,9 +432,25 @@ def test_polling_threads_do_not_hide_that_nothing_moves():
 # ---- what is refused
 
 
-def test_queueing_refuses_several_pools_by_name():
-    with pytest.raises(RefusedError, match=r"several pools of threads joined by queues \(a, b\)"):
-        queueing(line(100, 50), LOAD)
+def test_queueing_takes_pools_one_after_the_other():
+    """Constant times: the slower stage sets the rate, the other waits for room or for packets."""
+    for first_ns, second_ns in ((100, 50), (50, 100)):
+        found, answer = queueing(line(first_ns, second_ns), LOAD), simulate(line(first_ns, second_ns), LOAD)
+        assert "pools one after the other" in found.approximation
+        assert found.rate_pps == pytest.approx(answer.rate_pps, rel=0.02)
+
+
+def test_pools_slow_each_other_at_a_server_that_they_share():
+    """One unit of 10 ns for either: 50 Mpps, of which each pool alone would carry 100 Mpps."""
+
+    def both(name):
+        return lambda m, p: m.bus.serve() if name == "b" else (m.bus.serve(), m.q0.put())
+
+    made = joined(
+        [Pool("a", 8, both("a")), Pool("b", 8, both("b"), gets="q0")],
+        FifoServer("bus", 10 * NS), BoundedQueue("q0", 64),
+    )  # fmt: skip
+    assert queueing(made, LOAD).rate_pps == pytest.approx(simulate(made, LOAD).rate_pps, rel=0.05)
 
 
 def test_two_pools_at_one_place_are_left_to_simulation():

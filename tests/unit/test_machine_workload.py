@@ -40,7 +40,16 @@ def test_distinct_packets_and_their_shares():
 
 
 @pytest.mark.parametrize(
-    ("rate", "pps"), [("2.5Mpps", 2.5e6), ("4Gb/s", 4e9 / 512), ("640kb/s", 1250), (1000.0, 1000.0), (7, 7.0)]
+    ("rate", "pps"),
+    [
+        ("2.5Mpps", 2.5e6),
+        ("4Gb/s", 4e9 / 512),
+        ("5Gbps", 5e9 / 512),
+        ("1.2Mbit/s", 1.2e6 / 512),
+        ("640kb/s", 1250),
+        (1000.0, 1000.0),
+        (7, 7.0),
+    ],
 )
 @pytest.mark.parametrize("arrivals", ["poisson", "periodic"])
 def test_rates(rate, pps, arrivals):
@@ -65,7 +74,7 @@ def test_rates(rate, pps, arrivals):
         ({"packet_bytes": 64, "arrivals": "poisson"}, "arrivals 'poisson' need a rate (for example 2.5Mpps)"),
         ({"packet_bytes": 64, "arrivals": "poison"}, "arrivals 'poison' is unknown (nearest: poisson"),
         ({"packet_bytes": 64, "arrivals": "timestamps"}, "has no time stamps; choose saturated, poisson or periodic"),
-        ({"packet_bytes": 64, "rate": "1Mpps"}, "a rate needs poisson or periodic arrivals, got 'saturated'"),
+        ({"packet_bytes": 64, "rate": "1Mpps"}, "a rate needs poisson or periodic arrivals, or timestamps"),
         ({"packet_bytes": 64, "arrivals": "poisson", "rate": "-1Mpps"}, "rate must be greater than 0, got '-1Mpps'"),
         ({"packet_bytes": 64, "arrivals": "poisson", "rate": -1.0}, "rate must be greater than 0 and finite, got -1.0"),
         ({"packet_bytes": 64, "arrivals": "poisson", "rate": "3ms"}, "rate must be in packets or bits per second"),

@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from npexplore.cli import main
-from npexplore.errors import InputError, UnknownNameError
+from npexplore.errors import FaultsError, InputError, UnknownNameError
 from npexplore.networks.description import load_network, network_schema
 from npexplore.networks.solve import solve_network
 from npexplore.paths import share
+from npexplore.units import UnitWarning
 
 GOOD = """
 name = "good"
@@ -215,7 +216,7 @@ MISTAKES = {
     "reserved name": (
         "station.left = {}",
         "station.left = {}\nstation.out = {}",
-        "a station or fork must not be named 'out'",
+        "a station, fork or cache must not be named 'out'",
     ),
     "no route": (
         "route.in = { cpu = 1.0 }\nroute.cpu = { out = 1.0 }",
@@ -323,11 +324,11 @@ def test_solver_names_and_seeds_are_checked(write):
         solve_network(network, ["simulation"], [], 200)
 
 
-STATION = {"utilization", "throughput", "mean_number", "mean_wait", "mean_response"}
+STATION = {"utilization", "throughput", "mean_number", "mean_wait", "mean_response", "p_wait"}
 CLASS = {"throughput", "mean_response", "p50", "p95", "p99", "loss"}
 
 
-@pytest.mark.parametrize("method", ["bounds", "queueing", "simulation", "all"])
+@pytest.mark.parametrize("method", ["bounds", "queueing", "simulation", "ctmc", "all"])
 def test_json_has_every_key(capsys, method):
     path = share("models", "networks", "blocking_tandem.toml")
     assert main(["solve", str(path), "--method", method, "--seeds", "2", "--customers", "500", "--json"]) == 0
@@ -340,6 +341,7 @@ def test_json_has_every_key(capsys, method):
     for result in document["results"]:
         assert set(result) == {
             "solver", "exact", "approximation", "refused", "stations", "classes", "ci95", "bottleneck",
+            "station_classes", "states", "error",
         }  # fmt: skip
         assert {name: set(station) for name, station in result["stations"].items()} == {
             "first": STATION,
@@ -400,7 +402,7 @@ def test_text_for_people(capsys):
     assert main(["solve", "mm1", "--method", "queueing"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "queueing (exact)"
-    assert lines[4].split() == ["server", "0.8", "0.8", "4", "4", "5"]
+    assert lines[4].split() == ["server", "0.8", "0.8", "4", "4", "5", "0.8"]
     assert lines[-1] == "bottleneck: server"
 
 
@@ -408,7 +410,9 @@ def test_schema_describes_the_file(capsys):
     assert main(["solve", "--schema"]) == 0
     schema = json.loads(capsys.readouterr().out)
     assert schema == network_schema()
-    assert set(schema["$defs"]["Network"]["properties"]) == {"name", "about", "station", "class", "fork"}
+    assert set(schema["$defs"]["Network"]["properties"]) == {
+        "name", "about", "station", "class", "fork", "region", "cache",
+    }  # fmt: skip
     assert schema["$defs"]["Erlang"]["properties"]["distribution"] == {"enum": ["erlang"]}
 
 
@@ -440,3 +444,49 @@ def test_a_file_of_any_name_is_read(tmp_path):
     path = tmp_path / "mine.net"
     path.write_text(GOOD)
     assert load_network(path) == load_network(path.rename(tmp_path / "mine.toml"))
+
+
+# ---- units
+
+UNITS = """
+name = "t"
+[station.cpu]
+[class.p]
+arrivals = { process = "poisson", rate = "150kpps" }
+service.cpu = { distribution = "hyperexponential", means = ["4 us", "6000 ns"], probability = 0.5 }
+route.in = { cpu = 1.0 }
+route.cpu = { out = 1.0 }
+"""
+
+
+def test_times_and_rates_may_be_texts_with_units(tmp_path):
+    path = tmp_path / "t.toml"
+    path.write_text(UNITS)
+    customers = load_network(path).classes["p"]
+    assert customers.arrivals.rate == 150e3
+    assert customers.service["cpu"].means == pytest.approx((4e-6, 6e-6), rel=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "warning"),
+    [
+        ('"4 us"', "4.0", r"class\.p\.service\.cpu\.means\[0\] = 4 has no unit and counts in seconds"),
+        ('"4 us"', '"4000 s"', "is it '4000 "),
+    ],
+)
+def test_numbers_that_were_meant_in_another_unit_are_warned_about(tmp_path, old, new, warning):
+    path = tmp_path / "t.toml"
+    path.write_text(UNITS.replace(old, new))
+    with pytest.warns(UnitWarning, match=warning):
+        load_network(path)
+
+
+def test_units_of_the_wrong_kind_are_told_all_at_once(tmp_path):
+    path = tmp_path / "t.toml"
+    path.write_text(UNITS.replace("150kpps", "150 us").replace("4 us", "4 Mpps"))
+    with pytest.raises(FaultsError) as caught:
+        load_network(path)
+    assert [("arrivals.rate" in fault, "means[0]" in fault) for fault in caught.value.faults] == [
+        (True, False),
+        (False, True),
+    ]

@@ -9,7 +9,7 @@ from reference.network_truths import EXAMPLES, FEATURES, all_networks
 from reference.small_machines import Exponential, machine, packets
 
 from npexplore.machine.resources import FifoServer
-from npexplore.networks.solve import solve_network
+from npexplore.networks.solve import METHODS, solve_network
 from npexplore.solve.queueing import approximate_mva, mixed_network, mva
 from npexplore.solve.queueing_model import queueing
 from npexplore.solve.simulate import simulate
@@ -65,12 +65,12 @@ def test_twenty_random_networks_and_machines():
     rng = np.random.default_rng(7)
     networks = list(all_networks().values())
     assert len(networks) == len(EXAMPLES) + len(FEATURES)
-    solve_network(networks[0][0], seeds=[1], customers=200)  # compiles, where no cache is warm
+    solve_network(networks[0][0], METHODS, seeds=[1], customers=200)  # compiles, where no cache is warm
     run_machine(rng)
     run_solvers(rng)
     with compilations() as found:
         for k in rng.choice(len(networks), 20, replace=False):
-            solve_network(networks[k][0], seeds=[1], customers=200)
+            solve_network(networks[k][0], METHODS, seeds=[1], customers=200, most_states=2000)
         for _ in range(20):
             run_machine(rng)
             run_solvers(rng)

@@ -42,14 +42,14 @@ from npexplore.study.sweeping.identity import model_key
 
 def test_the_list_is_what_is_on_the_shelf():
     files = {path.stem for path in share("models", "parts").glob("*.toml")}
-    assert files == {*PARTS, "ddr_sdram"}
+    assert files == {*PARTS, "ddr_sdram", "dram_devices"}
     assert not set(PARTS) & set(KINDS)
 
 
 @pytest.mark.parametrize("name", PARTS)
 def test_a_part_is_short_and_every_fact_has_a_source(name):
     text = share("models", "parts", f"{name}.toml").read_text()
-    assert len([line for line in text[text.index("[visits.") :].splitlines() if line.strip()]) <= 25
+    assert len([line for line in text[text.index("[visits.") :].splitlines() if line.strip()]) <= 45
     assert shelf_part(name).source.strip()
     assert all(one.source.strip() and one.about.strip() for one in shelf_part(name).parameters.values())
 
@@ -99,7 +99,7 @@ def test_credits_that_are_few_bound_the_link():
     """Two credits for headers, each back after packet, flight, draining and flight: 2 packets in that time."""
     link, _ = links(credits=(2, 256))
     made = machine([link], lambda m, packet: m.link.write(bytes=256), 8)
-    expected = 2 / (280 * 8 / (8 * 8e9 * 128 / 130) + 200 * NS + 256 / 25.6e9)
+    expected = 2 / (280 * 8 / (8 * 8e9 * 128 / 130 * (1 - 2 * 8 / 203 - 4 / 1538)) + 200 * NS + 256 / 25.6e9)
     limit, answer = bounds(made, packets(64)), simulate(made, packets(64), packets=5000)
     assert limit.rate_pps == pytest.approx(expected)
     assert limit.bottleneck == answer.bottleneck == "link.header"
@@ -258,10 +258,17 @@ def test_the_schemas_know_parts():
 
 
 OPERANDS = {
+    "posted": 64, "share": 0.5, "told": 8, "reports": 1,
+    "l2_lines": 1, "l3_lines": 2, "memory_lines": 2, "page_walks": 1,
     "cycles": 17, "member": 0, "words": 3, "tokens": 2, "requester": 1, "seconds": 1e-8, "bytes": 24, "bank": 1,
-    "source": 0, "target": 3, "path": 0, "tile": 1, "address": 4096,
+    "pieces": 2, "source": 0, "target": 3, "path": 0, "tile": 1, "address": 4096, "flow": 0,
 }  # fmt: skip
-ALSO = {"delay": ("seconds",), "ddr": ("address",), "server": ("member",)}  # optional operands that are given
+ALSO = {
+    "delay": ("seconds",),
+    "ddr": ("address",),
+    "dram_controller": ("address",),
+    "server": ("member",),
+}  # optional operands that are given
 INSIDE = [kind for kind in KINDS if kind not in ACROSS]
 
 

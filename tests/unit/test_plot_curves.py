@@ -4,10 +4,12 @@ import pandas as pd
 import pytest
 
 from npexplore.plot import theme
+from npexplore.plot.breakdown import breakdown
 from npexplore.plot.comparison import comparison
 from npexplore.plot.curves import FROZEN, WITHHELD, curves, finished, levels
 from npexplore.plot.elasticity import elasticities
 from npexplore.plot.roofline import roofline
+from npexplore.solve.breakdown import Breakdown, Part
 from npexplore.study.explaining.sensitivity import Elasticity, Sensitivity
 
 
@@ -92,13 +94,14 @@ def rows():
     })  # fmt: skip
 
 
-def test_a_comparison_has_bracket_prediction_and_the_printed_number_only_where_it_is_known(rows):
+def test_a_comparison_has_a_mark_for_each_solver_and_the_printed_number_only_where_it_is_known(rows):
     figure = comparison(rows, lambda row: row.mix.upper(), panels=[("quantity == 'throughput'", "Gb/s")], title="t")
-    (bracket,), (dots,), (ring,), (before,), (printed,) = (
+    (bound,), (queued,), (dots,), (ring,), (before,), (printed,) = (
         named(figure, name)
-        for name in ("queueing to bounds", "simulated, 95 % interval", WITHHELD, FROZEN, "published")
+        for name in ("upper bound", "queueing", "simulated, 95 % interval", WITHHELD, FROZEN, "published")
     )
-    assert list(bracket.x) == [9.0, 12.0, None, 8.0, 13.0, None]
+    assert (list(bound.x), list(queued.x)) == ([12.0, 13.0], [9.0, 8.0])
+    assert all(trace.mode == "markers" for trace in figure.data)  # no band between an estimate and a bound
     assert list(dots.error_x.array) == pytest.approx([0.5, 0.2, 0.0])
     assert (list(ring.x), list(ring.y)) == ([11.0], ["PSC"])
     assert (list(before.x), list(before.y)) == ([9.3], ["FRG"])
@@ -154,3 +157,14 @@ def test_sensitivities_are_ordered_by_the_largest_and_carry_their_noise():
     assert dict(zip(figure.data[1].y, figure.data[1].x, strict=True)) == {"bus": 0.3, "hash": -0.9}
     assert list(figure.data[0].error_x.array) == [0.02, 0.02]
     assert "-0.80 %" in figure.data[0].customdata[1]
+
+
+def test_stacked_times_add_up_to_each_latency_and_the_small_ones_are_one():
+    parts = [Part(f"r{k}", 1e-9 * (9 - k), 2e-9, 1e-9 if k < 2 else 0.0) for k in range(9)]
+    whole = Breakdown.of(parts)
+    late = Breakdown.of([Part("r0", 0.0, 5e-8, 0.0)])
+    figure = breakdown({"simulated": Breakdown(whole.latency_s, whole.parts, {"p99": late}), "bounds": late})
+    assert list(figure.data[0].y) == ["simulated", "simulated, around p99", "bounds"]
+    sums = [sum(trace.x[k] for trace in figure.data) for k in range(3)]
+    assert sums == pytest.approx([whole.latency_s * 1e9, 50.0, 50.0])
+    assert {trace.name for trace in figure.data} >= {"r0, held by others", "all others, service"}

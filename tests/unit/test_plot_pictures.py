@@ -10,8 +10,8 @@ from npexplore.machine.workload import workload
 from npexplore.plot import ixp2400, theme
 from npexplore.plot.drawing import Drawing, shade
 from npexplore.plot.timeline import time_lines
-from npexplore.study.papers import ixp2400 as study
 from npexplore.study.papers import tables
+from npexplore.study.papers.ixp2400 import tables as study
 
 MACHINE = design("ixp2400")
 AMP = workload(mix="amp")

@@ -123,3 +123,11 @@ def test_a_plain_table_keeps_its_data_and_escapes_its_text():
     assert table.data is frame
     assert text(table)[1].split() == ["&lt;a&gt;", "1.23"]
     assert "max-height:100px" in table._repr_html_()
+
+
+def test_rows_with_two_nameless_names_have_a_column_each():
+    data = pd.DataFrame({"rate": [1.5, 2.5]}, index=pd.MultiIndex.from_tuples([("ddr4", "runs"), ("ddr4", "random")]))
+    shown = tables.framed(data)._repr_html_()
+    assert shown.count("ddr4") >= 2
+    assert "runs" in shown
+    assert "2.5" in shown

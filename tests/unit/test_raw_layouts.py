@@ -3,18 +3,21 @@
 import msgspec
 import pytest
 
-from npexplore.designs.raw.larger_layouts import scaled
+from npexplore.designs import design
+from npexplore.designs.raw.larger_layouts import crossing, scaled
 from npexplore.designs.raw.layouts import (
     CardPins,
     Memory,
     Pipeline,
     Stream,
+    Switch,
     checked,
     layout_names,
     layout_schema,
     load_layout,
 )
-from npexplore.errors import InputError, ModelError, UnknownNameError
+from npexplore.errors import InputError, ModelError, SimulationError, UnknownNameError
+from npexplore.machine.workload import workload
 
 
 def changed(name="v2", **parts):
@@ -43,6 +46,44 @@ def test_crossing_streams_are_refused():
     memory = [msgspec.structs.replace(m, ports=[0, 1]) if m.name == "buffer_1" else m for m in file.memory]
     with pytest.raises(ModelError, match=r"streams \d+ \(port 1\) and \d+ \(port 0\) cross on static2: both use .* 9"):
         checked(msgspec.structs.replace(file, stream=[*file.stream, across], memory=memory))
+
+
+def test_streams_that_cross_are_laid_out_where_the_layout_says_so():
+    file = crossing(in_turns=False).file
+    with pytest.raises(ModelError, match=r"streams 5 \(port 1\) and 6 \(port 2\) cross on static2: both use .* tile 9"):
+        checked(msgspec.structs.replace(file, crossings="refused"))
+    assert crossing(in_turns=True).turns("static2") == [[9, 1, 2]]
+
+
+@pytest.mark.parametrize(
+    ("switch", "message"),
+    [
+        (Switch(tile=9, network="static2", turns=[5, 7]),
+         r"tile 9 waits for stream 7 \(payload of port 3\), whose words never come there: its route is 15$"),
+        (Switch(tile=9, network="static2", turns=[5]), r"tile 9 never takes up stream 6 \(payload of port 2\)"),
+        (Switch(tile=9, network="static2", turns=[5, 1]), r"tile 9 waits for path 4; there are 0\.\.3"),
+    ],
+)  # fmt: skip
+def test_a_switch_program_that_waits_for_a_word_that_never_comes(switch, message):
+    with pytest.raises(ModelError, match=message):
+        checked(msgspec.structs.replace(crossing(in_turns=True).file, switch=[switch]))
+
+
+def test_a_version_that_streams_no_payload_has_no_words_for_the_program():
+    told = r"tile 9 waits for stream 5 \(payload of port 1\) on the route 13 > 9 > 5 > 6 > 7"
+    with pytest.raises(ModelError, match=told):
+        design("raw").with_(version="v4", layout="crossed_in_turns").machine()
+
+
+def test_crossings_that_stop_each_other_are_refused():
+    """Both payloads go along row 1, in opposite directions: each would wait for the other's switch."""
+    file = crossing(in_turns=False).file
+    streams = [
+        msgspec.structs.replace(one, routes=[[14, 10, 6, 5, 4]]) if one.to == "buffer_1" else one for one in file.stream
+    ]
+    told = r"stop each other for good: stream 5 \(payload of port 1\) holds the switch of tile 5 and waits for that of"
+    with pytest.raises(ModelError, match=told):
+        checked(msgspec.structs.replace(file, stream=streams))
 
 
 def test_streams_of_one_port_may_share_their_way():
@@ -131,3 +172,20 @@ def test_larger_static_layouts_do_not_cross_and_swapped_rows_do():
 def test_a_chip_without_pins_for_its_buffers_is_refused():
     with pytest.raises(ModelError, match="need 20 buffers, not 8"):
         scaled(20)
+
+
+def test_a_router_that_stands_still_tells_tile_route_and_queue_in_one_line():
+    """A switch in turns that waits for words behind a full queue; a route that keeps a switch from another's words."""
+    load = workload(packet_bytes=1500)
+    with pytest.raises(SimulationError) as in_turns:
+        design("raw").with_(layout="crossed_in_turns").simulate(load, packets=300)
+    said = str(in_turns.value)
+    assert "wait for queue3.room" in said
+    assert "static2.turn9.path2" in said
+    assert "the switch of tile 9 waits for words of another route, whose turn it is; this one's is 14 to 4" in said
+    with pytest.raises(SimulationError) as crossing:
+        design("raw").with_(version="v1", store="beside").simulate(load, packets=300)
+    said = str(crossing.value)
+    assert "(the queue is full)" in said
+    assert "static1.cross2 holding static1.turn[2 of path 4] (the switch of tile 2 is kept by a message of" in said
+    assert "\n" not in said

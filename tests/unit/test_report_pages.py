@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 import pytest
 
 from npexplore.errors import InputError, NpexploreError, UnknownNameError
+from npexplore.plot.tables import BAD
 from npexplore.plot.theme import CONFIG
 from npexplore.report import headline
 from npexplore.report.build import Report
@@ -16,6 +17,7 @@ from npexplore.report.execute import Run
 from npexplore.report.index import index_page
 from npexplore.report.notebooks import Notebook, find_notebooks
 from npexplore.report.pages import page
+from npexplore.report.scores import MIME
 
 FIGURE = "application/vnd.plotly.v1+json"
 
@@ -49,16 +51,16 @@ def run():
 def test_every_figure_is_a_div_over_one_shared_script(run):
     html = page(run)
     assert html.count('class="plotly-graph-div"') == 2
-    assert re.findall(r'<script[^>]*src="([^"]*)"', html) == ["plotly.min.js"]
-    assert len(set(re.findall(r'id="(figure-[^"]*)"', html))) == 2
+    assert re.findall(r'<script[^>]*src="([^"]*)"', html) == ["plotly.min.js", "search.js"]
+    assert len(set(re.findall(r'id="(figure-\d+-\d+)"', html))) == 2
     assert "height:321px" in html
 
 
 def test_nothing_is_loaded_from_elsewhere(run):
     html = page(run)
     assert not re.search(r'(src|<link[^>]*href)="?http', html)
-    assert '"showSendToCloud": false' in html
-    assert '"displaylogo": false' in html
+    assert '"showSendToCloud":false' in html
+    assert '"displaylogo":false' in html
 
 
 def test_a_single_file_carries_the_script_inside(run):
@@ -77,14 +79,16 @@ def test_formulas_are_mathml_and_outputs_take_their_best_form(run):
     assert "$" not in re.sub(r"<script.*?</script>|<style.*?</style>", "", html, flags=re.DOTALL)
     assert "<table></table>" in html
     assert "1 &lt; 2" in html
-    assert "Figure" not in html
+    assert ">Figure<" not in html
 
 
 def test_code_is_folded_and_sections_are_listed(run):
     html = page(run)
-    assert html.count("<details") == 4
+    assert html.count('<details class="source"') == 4
+    assert html.count('<details class="chapter"') == 1
     assert "<details open" not in html
     assert '<a href="#First">First</a>' in html
+    assert "2 figures, 1 table</span>" in html
 
 
 def test_a_failed_run_says_so_on_its_page_and_its_card():
@@ -101,6 +105,23 @@ def test_cards_show_title_summary_and_key_numbers(run):
     assert 'What <em>binds</em>, by <a href="https://doi.org/1">Little</a>?' in html
     assert "<dt>worst &lt;error&gt;</dt><dd>3.14 %</dd>" in html
     assert 'class="bad"' in html
+
+
+def test_the_first_page_opens_with_the_scores_of_all_notebooks(run):
+    lines = [
+        {
+            "paper": paper, "group": "all", "claims": False, "rows": 3, "rms": 0.05, "rms_predicted": 0.05,
+            "rms_post_hoc": None, "baseline": "constant", "baseline_error": 0.04, "skill": skill, "compared": 3,
+            "nearer": 2, "unit": "", "low": None, "high": None, "free_parameters": 1, "off": [], "predicted": 3,
+            "post_hoc": 0, "calibrated": 0, "arithmetic": 0, "blind": 0,
+        }
+        for paper, skill in (("mine", -0.25), ("yours", 0.25))
+    ]  # fmt: skip
+    runs = [run, *(run_of(nb.new_code_cell("scores(c)", outputs=[shown({MIME: [line]})])) for line in lines)]
+    html = index_page(runs)
+    assert html.index("mine") < html.index("yours") < html.index('<a href="10_thing.html">Banks')
+    assert f'{BAD}">-0.25</b>' in html
+    assert "mine" not in index_page([run])
 
 
 @pytest.mark.parametrize(

@@ -161,6 +161,20 @@ def test_back_pressure_keeps_requests_out():
     assert both == pytest.approx(270)
 
 
+@pytest.mark.parametrize(("resume", "third", "fourth"), [(None, 270, 310), (1, 270, 310), (0, 308, 346)])
+def test_back_pressure_drains_a_full_queue_before_it_opens(resume, third, fourth):
+    """Two enter and are through at 135 and at 173 (the bus of the first): the third goes on at the one or the other.
+
+    If the queue was drained the fourth enters with it, a bus (38) later in the end. Else it enters at 173, loses 2 to
+    the third's column command, is ready at 240, 32 in the gating, 38 on the bus.
+    """
+    four = [("read", 64, bank) for bank in range(4)]
+    small = dram(queue_limit=2, queue_resume=resume)
+    assert latency_ns(small, *four[:2], side_by_side=True) == pytest.approx(173)
+    assert latency_ns(small, *four[:3], side_by_side=True) == pytest.approx(third)
+    assert latency_ns(small, *four, side_by_side=True) == pytest.approx(fourth)
+
+
 @pytest.mark.parametrize(
     ("at_ns", "waits"), [(7799, 0), (7800, 80), (7801, 79), (7879, 1), (7880, 0), (15599, 0), (15600, 80)]
 )
@@ -201,6 +215,8 @@ def test_refresh_costs_a_little_throughput():
         (lambda: dram(bus_bytes_per_s=0.0), "dram: bus bytes must be a finite rate above 0 per second, got 0.0"),
         (lambda: dram(overhead_bytes=-3), "dram: bus overhead must be a finite time of at least 0 s"),
         (lambda: dram(queue_limit=0), "dram: queue limit must be an integer of at least 1, got 0"),
+        (lambda: dram(queue_limit=3, queue_resume=3), "dram: queue_resume must be below queue_limit 3, got 3"),
+        (lambda: dram(queue_resume=0), "dram: queue_resume must be below queue_limit None, got 0"),
     ],
 )
 def test_impossible_parts_are_refused(make, message):

@@ -246,15 +246,93 @@ def test_paths_that_cannot_be_are_refused(paths, message):
     assert str(error.value) == message
 
 
-def test_switches_may_be_shared_where_that_is_said():
-    crossing = streams([[0, 1, 2]], [[5, 1]], shared_tiles=True)
+CROSS = ([[1, 5, 9]], [[4, 5, 6]])  # one path down, one to the right, over tile 5
+
+
+def crossed(paths, load, threads=8, **more):
+    """Return bounds and simulation of packets (columns path, words) that are streamed over crossing paths."""
+
+    def program(m, packet):
+        m.st.stream(path=packet.path, words=packet.words)
+
+    made = machine([streams(*paths, crossings=True, **more)], program, threads=threads)
+    return bounds(made, load), simulate(made, load, packets=8000)
+
+
+def test_paths_may_cross_where_that_is_said():
+    crossing = streams([[0, 1, 2]], [[5, 1]], crossings=True)
     assert [link.name for link in crossing.links()] == [
         "st.in0", "st.in5", "st.0>1", "st.1>2", "st.5>1", "st.out2", "st.out1"
     ]  # fmt: skip
-    with pytest.raises(ModelError, match="both use the link"):
-        streams([[0, 1, 2]], [[4, 0, 1]], shared_tiles=True)
+    along = streams([[0, 1, 2], [0, 1]], [[0, 1, 2]], crossings=True)  # a header and a payload of one port
+    assert [link.name for link in along.links()] == [
+        "st.in0", "st.0>1", "st.1>2", "st.out2.path0", "st.out1", "st.out2.path1"
+    ]  # fmt: skip
+    assert [s.name for s in along.servers() if "cross" in s.name] == ["st.cross0", "st.cross1", "st.cross2"]
     with pytest.raises(ModelError, match="st: fifo_depth must be an integer of at least 4, got 3"):
         streams([[0, 1]], hop_cycles=3, fifo_depth=3)
+
+
+@pytest.mark.parametrize(("change", "each"), [(0, 16), (5, 16 + 2 * 5 / 2)])
+def test_a_crossing_passes_words_of_one_route_at_a_time(change, each):
+    """Two paths of 16 words, alternating: half of what two links carry, less the cycles of every change of route."""
+    load = packets(64, 64, path=[0, 1], words=[16, 16])
+    roof, seen = crossed(CROSS, load, change_cycles=change, turns=[(5, 0, 1)])
+    assert roof.rate_pps == pytest.approx(1 / (16 * NS))
+    assert roof.bottleneck == "st.cross5"
+    assert seen.rate_pps == pytest.approx(1 / (each * NS), rel=0.08)
+    assert seen.rate_pps <= 1.001 / (each * NS)
+    apart, _ = crossed(([[1, 5, 9]], [[6, 10, 14]]), load)
+    assert apart.rate_pps == pytest.approx(2 / (16 * NS))
+
+
+def test_routes_have_their_shares_of_a_crossing():
+    load = packets(64, 64, 64, path=[0, 1, 1], words=[8, 24, 24])
+    roof, seen = crossed(CROSS, load)
+    assert roof.rate_pps == pytest.approx(3 / ((8 + 24 + 24) * NS))
+    assert 0.9 * roof.rate_pps < seen.rate_pps <= 1.001 * roof.rate_pps
+    assert seen.utilization["st.cross5"].busy > 0.95
+
+
+def test_a_switch_in_turns_waits_for_the_route_whose_turn_it_is():
+    """Three of four messages come by path 1: in turns, no more go than have one of path 0 beside them."""
+    load = packets(64, 64, 64, 64, path=[0, 1, 1, 1], words=[16] * 4)
+    _, free = crossed(CROSS, load, threads=4)
+    with pytest.raises(SimulationError, match=r"deadlock|stall"):
+        crossed(CROSS, load, threads=4, turns=[(5, 0, 1)])
+    assert free.rate_pps == pytest.approx(1 / (16 * NS), rel=0.1)
+
+
+def test_a_word_that_never_comes_is_told_with_its_turn():
+    load = packets(64, path=[1], words=[4])
+    with pytest.raises(SimulationError, match=r"st\.turn5\.path1"):
+        crossed(CROSS, load, turns=[(5, 0, 1)])
+
+
+@pytest.mark.parametrize(
+    ("paths", "turns", "message"),
+    [
+        (([[0, 1, 2]], [[2, 1, 0]]), (),
+         "st: streams stop each other for good: path 0 holds the switch of tile 0 and waits for that of tile 1, "
+         "path 1 holds the switch of tile 1 and waits for that of tile 0"),
+        (CROSS, [(9, 0, 1)], "st: the switch of tile 9 waits for path 1, whose words never come there: its route is "
+         "4 > 5 > 6"),
+        (CROSS, [(5, 0)], "st: the switch of tile 5 never takes up path 1, which passes there; a program has every "
+         "path once"),
+        (CROSS, [(5, 0, 1, 1)], "st: the switch of tile 5 has 2 turns for path 1, which passes there; a program has "
+         "every path once"),
+        (CROSS, [(5, 0, 2)], "st: the switch of tile 5 waits for path 2; there are 0..1"),
+        (([[0, 1, 2]], [[0, 1, 2]]), [(0, 0, 1), (1, 1, 0), (2, 0, 1)],
+         "st: the switches of tiles 0 and 1 stop path 0 and path 1 for good: their programs have them in different "
+         "orders"),
+    ],
+)  # fmt: skip
+def test_crossings_that_stand_still_are_refused(paths, turns, message):
+    with pytest.raises(ModelError) as error:
+        streams(*paths, crossings=True, turns=turns)
+    assert str(error.value) == message
+    if not turns:  # with programs of one order opposite streams do not stop each other
+        streams(*paths, crossings=True, turns=[(tile, 0, 1) for tile in (0, 1, 2)])
 
 
 def test_a_multicast_waits_for_its_slowest_target():
@@ -299,7 +377,7 @@ def test_a_path_or_tile_that_is_not_there():
         bounds(machine([streams([[0, 1]], [[2, 3]])], sends), load)
     with pytest.raises(SimulationError, match=r"st has paths 0..1, the program asks for another"):
         simulate(machine([streams([[0, 1]], [[2, 3]])], sends), load)
-    with pytest.raises(ModelError, match=r"st.receive: no tile where a path ends is 2; there are 1, 3"):
+    with pytest.raises(ModelError, match=r"st.receive: no tile where one path ends is 2; there are 1, 3"):
         bounds(machine([streams([[0, 1]], [[2, 3]])], receives), load)
     with pytest.raises(SimulationError, match=r"bad operand: st.receive: no path of st ends at that tile"):
         simulate(machine([streams([[0, 1]], [[2, 3]])], receives), load)

@@ -34,7 +34,7 @@ def model(*rows, tables=(FAST,), tokens=3, units=2):
     return EngineModel(
         rows=np.array([*rows, row(e.END)]), sources=[None] * (len(rows) + 1), servers=servers, n_resources=3, tick=1.0,
         tokens=[Token(0)] * tokens, tables=list(tables), rings=[], globals=[], counters=[], spare_tokens=0,
-        places=["here"] * (len(rows) + 1),
+        visits=["here"] * (len(rows) + 1),
     )  # fmt: skip
 
 
@@ -68,7 +68,7 @@ def test_good_rows_pass(rows):
         ([row(e.SHARE, A=1, Z=1), row(e.SHARE, A=1, Z=-1)], "must name the same speeds, got -1 after 1"),
         ([row(e.SHARE, A=1, Z=2)], "speeds must be one of 1 tables, got table 1"),
         ([row(e.SHARE, A=1, Z=-2)], "speeds must be one of 1 tables, got table 1"),
-        ([row(21)], "(row 0, operation 21): operations must be 0..20, got 21"),
+        ([row(22)], "(row 0, operation 22): operations must be 0..21, got 22"),
         ([row(e.WAIT, X=9)], "(row 0, WAIT): the kind must be 0..8, got 9"),
         ([row(e.SET, X=-1)], f"(row 0, SET): the kind must be 0..{e.BORN}, got -1"),
         ([row(e.PICK, X=4)], "(row 0, PICK): the kind must be 0..3, got 4"),

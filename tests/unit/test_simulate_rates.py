@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from npexplore.engine.intervals import interval, ratio_interval
+from npexplore.engine.intervals import interval, ratio_interval, student
 
 
 def test_a_steady_rate_has_no_width_however_long_the_batches():
@@ -33,3 +33,9 @@ def test_the_interval_covers_the_true_rate_of_random_arrivals():
         low, high = ratio_interval(np.full(len(times), 100.0), times)
         covered += low <= 2.0 <= high
     assert 920 <= covered <= 975
+
+
+def test_quantiles_of_student_are_scipys():
+    from scipy.special import stdtrit
+
+    assert [student(n) for n in range(1, 40)] == [float(stdtrit(n, 0.975)) for n in range(1, 40)]

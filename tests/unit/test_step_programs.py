@@ -172,7 +172,7 @@ def test_paths_become_a_machine():
     def visit(m, name, used):
         m.unit.call(words=used["reads"])
 
-    work = found.record(compute, visit, lambda m, step: None)
+    work = found.record(compute, visit, lambda m, packet, step: None)
     columns = {"packet_bytes": np.full(10, 64), **found.columns}
     machine = Machine(
         "m", Pool("t", 1, work, home="engine"), Ingress("receive", 6400, 64), {r.name: r for r in resources}

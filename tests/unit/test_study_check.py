@@ -36,6 +36,25 @@ def test_every_row_of_the_paper_that_is_no_input_or_context_is_listed(table):
     assert set(rows_by_key(table)) == wanted
 
 
+def test_the_check_of_a_design_reads_its_rows_and_asks_its_machine_alone(table):
+    mine = {"ixp2400", "ixp2400_dram"}
+    assert {point.design for point, _, _ in table.predictions.found} == mine
+    assert {load()[row["key"]].design for row in table.rows} == mine == set(table.free_parameters)
+    read = {one.row for reads in table.traces.values() for one in reads.values() if one.row is not None}
+    assert read
+    assert {load()[key].paper for key in read} == {"ixp2400_buffering"}
+    assert {line["paper"] for line in table.scores()} == {"ixp2400"}
+
+
+def test_rows_may_be_chosen_by_their_keys():
+    key = "ixp2400.fig9.bandwidth.n30"
+    found = check(keys=[key], seeds=2, packets=300)
+    assert [row["key"] for row in found.rows] == [key]
+    assert {point.design for point, _, _ in found.predictions.found} == {"ixp2400_dram"}
+    with pytest.raises(UnknownNameError, match=r"n31.*n30"):
+        check(keys=[key.replace("n30", "n31")])
+
+
 def test_blind_rows_are_judged_by_their_frozen_predictions_beside_todays(table):
     blind = [row for row in table.rows if row["role"] == "blind"]
     assert len(blind) == 16

@@ -13,7 +13,7 @@ from npexplore.packets.statistics import destination_locality, flow_locality, fl
 from npexplore.paths import share
 from npexplore.reads import reading
 from npexplore.study.checking.quantities import quantity_of
-from npexplore.study.papers.ixp1200 import diffserv, performance, remedies
+from npexplore.study.papers.ixp1200 import accounts, diffserv, performance, remedies
 from npexplore.study.sweeping import simulations
 from npexplore.study.sweeping.points import Point, Predictions
 from npexplore.study.sweeping.simulations import Simulations, key_of
@@ -105,7 +105,7 @@ def test_structures_stand_beside_the_numbers_that_were_printed(monkeypatch):
     assert both.loc["published", "ls_sram"] == pytest.approx(0.551)
     assert both.loc["scheduler looks at its ports", "ls_me2"] > both.loc["as fitted", "ls_me2"]
     assert both.loc["two MPs a packet", "one_many"] == both.loc["as fitted", "one_many"]  # Fig. 10 says 64 bytes
-    assert both.loc["two MPs a packet", "ls_sdram"] > 1.8 * both.loc["as fitted", "ls_sdram"]
+    assert both.loc["two MPs a packet", "ls_sdram"] > 1.5 * both.loc["as fitted", "ls_sdram"]  # and a header
 
 
 def test_pairs_of_roles_that_fit_are_those_that_a_machine_takes():
@@ -128,7 +128,7 @@ def test_a_tick_longer_than_the_bucket_takes_to_fill_costs_the_limit():
     table = diffserv.over_timers(IXP1200, (10, 500))
     np.testing.assert_allclose(table["ef_pps"], table["expected_pps"], rtol=0.005)
     assert table["expected_pps"].tolist() == [62_500, pytest.approx(16_000)]
-    assert table["sram_share"][0] == pytest.approx(10 / 0.555 / 10_000)
+    assert table["sram_share"][0] == pytest.approx(10 / IXP1200.parameters.sram_efficiency / 10_000)
 
 
 @pytest.mark.slow
@@ -146,11 +146,41 @@ def test_functional_rows_leave_a_trace_of_what_they_hang_on():
         for name in ("fig7.ef.plateau", "fig8.equal_until"):
             row = LEDGER[f"ixp1200.{name}"]
             with reading() as seen:
-                quantity_of(row).value(row, None)
+                quantity_of(row).value(row, lambda point: IXP1200.with_(**dict(point.knobs)).bounds())
             reads[name] = {key.removeprefix("ixp1200/") for key in seen}
         plateau = reads["fig7.ef.plateau"]
         assert {"queue_packets", "bucket_packets", "quantum_packets", "ixp1200.fig7.ef_limit"} <= plateau
         assert reads["fig8.equal_until"] - plateau == {"alike_latency"}
+
+
+# ---- accounts
+
+
+def test_transfers_of_the_sdram_are_what_the_machine_does():
+    """Clocks of the table are the seconds that a packet keeps banks, one after the other."""
+    p = IXP1200.parameters
+    table = accounts.sdram_transfers(IXP1200)
+    assert table["bytes"].tolist() == [64, 32, 64]
+    alone = IXP1200.with_(idle="sleep", load=0.01, rules=1, **ONE)
+    seen = alone.simulate()
+    bank = seen.utilization["sdram.bank"]
+    clocks = p.sdram_banks * (bank.busy - bank.blocked) / seen.rate_pps * 1e9 / p.sdram_word_ns
+    assert clocks == pytest.approx(table["clocks"].sum(), rel=0.02)
+
+
+def test_printed_shares_ask_for_more_clocks_than_wire_speed_leaves():
+    table = accounts.sdram_asked(IXP1200, {"ixp1200.table1.ls.sdram.utilization": 1e5}, LEDGER).set_index("key")
+    assert table.loc["ixp1200.table1.ls.sdram.utilization", "asked"] == pytest.approx(0.093 * 1e8 / 1e5)
+    line = table.loc["ixp1200.ipfwd.throughput"]
+    assert line["rate_kpps"] == pytest.approx(1.8e9 / (84 * 8) / 1e3)
+    assert line["asked"] == pytest.approx(1e8 / (line["rate_kpps"] * 1e3))
+
+
+def test_printed_code_is_a_few_times_what_is_counted():
+    table = accounts.code_paths(IXP1200).set_index("program")
+    assert table.loc["receiver", "printed"] == IXP1200.parameters.code_receiver
+    assert IXP1200.parameters.scale_diffserv < table.loc["receiver", "whole"]
+    assert table.loc["transmitter", "whole"] > 10 * table.loc["receiver", "whole"]
 
 
 def test_a_quantum_of_more_packets_keeps_the_shares():

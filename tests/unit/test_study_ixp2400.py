@@ -3,7 +3,9 @@
 import pytest
 
 from npexplore.designs import design
-from npexplore.study.papers.ixp2400 import access_steps, accesses, busy_share, cells, narrow_share
+from npexplore.machine.resources.dram_device import dram_devices
+from npexplore.study.papers.ixp2400.tables import access_steps, accesses, busy_share, cells, narrow_share
+from npexplore.study.papers.ixp2400.today import THEN, memory_of_today
 
 MACHINE, DRAM = design("ixp2400"), design("ixp2400_dram")
 
@@ -51,3 +53,13 @@ def test_wide_accesses_in_turn_fill_the_bus_and_narrow_ones_do_not():
     short = accesses(in_turn.with_(access_bytes=24), start_s=4e-6, length_s=1e-6)
     assert busy_share(wide, "dram.bus", 1000) == pytest.approx(1.0)
     assert busy_share(short, "dram.bus", 1000) < 0.9
+
+
+def test_memory_of_today_moves_more_than_then_and_no_more_than_its_pins():
+    found = memory_of_today(2000).set_index("memory")
+    assert [*found.index] == [THEN, *dram_devices()]
+    assert found.loc[THEN, "gbps"] < 12.8  # 100 MHz, two transfers a clock of 64 bits
+    for name, device in dram_devices().items():
+        assert found.loc[name, "gbps"] < 8e-9 * device.bytes_per_s
+        assert found.loc[name, "times"] == pytest.approx(found.loc[name, "gbps"] / found.loc[THEN, "gbps"])
+        assert found.loc[name, "times"] > 5

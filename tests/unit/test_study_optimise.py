@@ -143,7 +143,7 @@ def test_the_command_prints_the_front_and_one_document(capsys):
     out = capsys.readouterr().out
     assert "4 points of ixp2400 under 64 bytes: 0 impossible" in out
     assert "Simulations saved" in out
-    heads = next(line for line in out.splitlines() if "Mb/s" in line).split("  ")
+    heads = next(line for line in out.splitlines() if "cost threads" in line).split("  ")
     assert {"banks", "cost banks", "threads", "cost threads"} <= {head.strip() for head in heads}
     rows = [line.split() for line in out.split("---\n")[-1].splitlines()]
     assert {row[1] for row in rows} <= {"2", "4"}  # the knob, not DRAM and SRAM together
@@ -151,7 +151,7 @@ def test_the_command_prints_the_front_and_one_document(capsys):
     document = json.loads(capsys.readouterr().out)
     assert set(document) == {
         "design", "workload", "costs", "merits", "points", "machines_built", "simulations_saved", "unconfirmed",
-        "tolerance", "front", "cost_sources",
+        "tolerance", "front", "cost_sources", "cost_units", "recommendation",
     }  # fmt: skip
     assert set(document["costs"]) == {"banks", "threads", "memory_bits", "luts"}
     assert main(["optimise", "ixp2400", "--packet-bytes", "64", "--set", "treads=2"]) == 2

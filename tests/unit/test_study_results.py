@@ -120,7 +120,7 @@ def test_a_utilization_of_no_known_resource_is_refused(tmp_path, column, message
     cell = "nix" if column == "resource" else "hb"
     results = read_results(file(tmp_path, f"design,{column},{END}ixp2400,{cell},utilization,50,%\n"))
     with pytest.raises(UnknownNameError, match="resource") as caught:
-        check(results.designs, seeds=2, results=results)
+        check(results.designs, seeds=2, results=results, keys=[])
     assert message in str(caught.value)
 
 

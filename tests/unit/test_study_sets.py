@@ -15,7 +15,7 @@ GAIN = facts()[raw_sets.GAIN]
 
 
 def test_sets_are_of_listed_designs():
-    assert set(designs_with_sets()) == {"raw", "soclib"}
+    assert set(designs_with_sets()) == {"ixp2400", "raw", "soclib"}
     assert set(designs_with_sets()) <= set(DESIGNS)
 
 
@@ -24,7 +24,7 @@ def test_sets_were_fitted_to_calibration_rows_alone_and_differ(name):
     found = load_sets(name)
     roles = {row.key: row.role for row in load()}
     assert {roles[key] for one in found for key in one.fitted_to} == {"calibration"}
-    assert len({tuple(sorted(one.set.items())) for one in found}) == len(found) >= 8
+    assert len({repr((sorted(one.set.items()), one.mix)) for one in found}) == len(found) >= 8
 
 
 def test_the_file_of_raw_is_what_would_be_written():
@@ -43,7 +43,8 @@ def test_sets_of_raw_vary_all_that_is_left_open():
 def test_a_set_of_raw_has_the_printed_gain(k):
     one = design("raw").with_(**raw_sets.load_sets()[k].set)
     assert GAIN.inside(GAIN.from_si(raw_sets.gain(one)))
-    assert GAIN.from_si(raw_sets.gain(one, (21,))) == pytest.approx(GAIN.point, abs=2)
+    # banks are drawn: one seed is off by 1.3 points, the mean of four by half as much
+    assert GAIN.from_si(raw_sets.gain(one, (21, 22, 23, 24))) == pytest.approx(GAIN.point, abs=2)
 
 
 def test_no_time_of_a_line_is_found_where_none_gives_the_gain(monkeypatch):

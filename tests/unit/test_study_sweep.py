@@ -11,6 +11,7 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -22,7 +23,7 @@ import npexplore.study.sweeping.identity
 import npexplore.study.sweeping.rows
 from npexplore.designs import design
 from npexplore.errors import InputError, NpexploreError
-from npexplore.machine.workload import workload
+from npexplore.machine.workload import Workload, workload
 from npexplore.study.sweeping.answers import answer_all, solved
 from npexplore.study.sweeping.grid import grid
 from npexplore.study.sweeping.identity import code_version
@@ -114,13 +115,13 @@ def test_a_design_by_name_with_its_own_workload_needs_none():
 
 
 def test_what_cannot_be_answered_is_a_row_with_its_reason():
-    timed = npexplore.workload(packet_bytes=64).with_arrivals("periodic", 1e6)
+    timed = Workload("two", {"packet_bytes": np.array([64, 64])}, "timestamps", t_ns=np.array([0, 1000]))
     impossible = npexplore.design("ixp2400").with_(scheme="fcb_tb", segment_bytes=4096)
     rows = sweep(
         [(impossible, LOAD, "simulation", 1), ("ixp2400", timed, "queueing", None), ("ixp2400", LOAD, "bounds", None)]
     )
     assert "bytes of scratchpad" in rows["refused"][0]
-    assert "periodic arrivals" in rows["refused"][1]
+    assert "arrivals by time stamps" in rows["refused"][1]
     assert pd.isna(rows["refused"][2])
     assert rows["throughput_bps"].isna().tolist() == [True, True, False]
 
@@ -130,7 +131,7 @@ def test_what_cannot_be_answered_is_a_row_with_its_reason():
     [
         ([], "at least one point"),
         ([("ixp2400", None, "bounds", None)], "needs a workload"),
-        ([("ixp2400_dram", LOAD, "bounds", None)], "brings its own workload"),
+        ([("ixp1200", workload(packet_bytes=1600), "bounds", None)], "packet_bytes must be in 20..1518"),
         ([("ixp24", LOAD, "bounds", None)], "design 'ixp24' is unknown"),
     ],
 )
@@ -320,7 +321,7 @@ def test_two_sweeps_do_not_write_to_one_file(tmp_path):
 def test_a_control_c_waits_until_rows_are_kept(tmp_path):
     """The signal comes while rows are written; it takes effect between tasks, and everything finished is there."""
     path, seen, survived = tmp_path / "a.parquet", [], []
-    many = grid("ixp2400", LOAD, seeds=20, banks=(4, 8))
+    many = grid("ixp2400", LOAD, seeds=60, banks=(4, 8))  # of some 10 ms each: a wish to stop is seen every 200 ms
 
     def stop(done, total):
         seen.append(done)
@@ -331,7 +332,7 @@ def test_a_control_c_waits_until_rows_are_kept(tmp_path):
 
     before = signal.getsignal(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt):
-        sweep(many, store=path, packets=FEW, workers=2, progress=stop)
+        sweep(many, store=path, packets=3000, workers=2, progress=stop)
     assert signal.getsignal(signal.SIGINT) is before
     assert survived == ["signal", "after it"]
     assert pq.read_metadata(path).num_rows == seen[-1] < len(many)
@@ -415,7 +416,7 @@ def test_a_knob_must_not_take_the_name_of_a_column(tmp_path):
 
 PROGRAM = "import sys; from npexplore.cli import main; sys.exit(main(sys.argv[1:]))"
 ASKED = ["sweep", "ixp2400", "--packet-bytes", "64", "--seeds", "40", "--set", "banks=4,8", "--set", "bus_bits=64,128",
-         "--packets", "1500", "--workers", "2", "--out"]  # fmt: skip
+         "--packets", "4000", "--workers", "2", "--out"]  # fmt: skip
 
 
 def start(path, fragments, *more):
@@ -436,7 +437,7 @@ def the_same_points():
 
 @pytest.fixture(scope="module")
 def whole():
-    return sweep(the_same_points(), packets=1500)
+    return sweep(the_same_points(), packets=4000)
 
 
 @pytest.mark.slow
@@ -457,10 +458,22 @@ def test_killed_at_random_moments_it_goes_on_and_repeats_nothing(tmp_path, monke
         assert store.rows.num_rows == len(known) or path.exists()  # twice only between file and fragments
     assert kills >= 2
     computed = counted(monkeypatch)
-    assert_frame_equal(sweep(the_same_points(), store=path, packets=1500), whole)
+    assert_frame_equal(sweep(the_same_points(), store=path, packets=4000), whole)
     assert len(computed) == len(whole) - len(known)
     assert_frame_equal(pd.read_parquet(path), whole)
     assert [file.name for file in tmp_path.iterdir() if not file.name.endswith(".lock")] == ["a.parquet"]
+
+
+def test_a_sweep_that_was_all_refused_does_not_stand_in_the_way(tmp_path):
+    path = tmp_path / "a.parquet"
+    refused = npexplore.design("ixp2400").with_(scheme="fcb_tb", threads=2, scratch_bytes=1 << 6)
+    load = workload(packet_bytes=640)
+    assert sweep([(refused, load, "bounds", None)], store=path, resume=False)["refused"].notna().all()
+    again = sweep([("ixp2400", load, "bounds", None)], store=path, resume=False)
+    assert again["refused"].isna().all()
+    assert len(pd.read_parquet(path)) == 1
+    with pytest.raises(InputError, match="there is a sweep already"):
+        sweep([("ixp2400", load, "bounds", None)], store=path, resume=False)
 
 
 @pytest.mark.slow
@@ -471,7 +484,7 @@ def test_control_c_keeps_the_finished_points_and_says_so(tmp_path, whole, more):
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert (process.returncode, out) == (130, "")
-    assert "npexplore: stopped; finished results are kept" in err
+    assert f"rows are kept in {path}; --resume goes on" in err
     assert "Traceback" not in err
     kept = pd.read_parquet(path)
     assert 3 <= len(kept) < len(whole)

@@ -10,8 +10,17 @@ from npexplore.cli import main
 from npexplore.designs import DESIGNS, design
 from npexplore.machine.workload import Workload
 from npexplore.study.explaining.explain import explain
-from npexplore.study.explaining.sensitivity import PACKETS
-from npexplore.study.explaining.whatif import ARRIVING, CONFIRM, Change, WhatIf, changeable, knee, what_if
+from npexplore.study.explaining.paired import packets_for
+from npexplore.study.explaining.whatif import (
+    ARRIVING,
+    FIRST,
+    Change,
+    WhatIf,
+    changeable,
+    knee,
+    what_if,
+    what_if_in_stages,
+)
 from npexplore.study.explaining.words import gain_text
 
 LOAD = npexplore.workload(packet_bytes=64)
@@ -27,14 +36,22 @@ def threads_bound():
 def test_a_gain_is_that_of_paired_simulations(threads_bound):
     best = threads_bound.gains[0]
     assert (best.knob, best.present, best.value) == ("threads", 2, 4)
-    few, many = (
-        np.array([made.simulate(LOAD, seed, packets=PACKETS).rate_pps for seed in range(1, CONFIRM + 1)])
-        for made in (design("ixp2400").with_(threads=n) for n in (2, 4))
-    )
-    assert best.gain == pytest.approx(np.exp(np.mean(np.log(many / few))) - 1)
+    present = design("ixp2400").with_(threads=2)
+    packets = packets_for(present, LOAD)
+    few, many = (made.simulate(LOAD, 1, packets=packets).rate_pps for made in (present, present.with_(threads=4)))
+    assert best.gain == pytest.approx(many / few - 1)
     assert best.gain > 0.7
     assert best.low < best.gain < best.high
     assert best.solver == "simulation"
+
+
+def test_what_is_simulated_first_is_what_stands_in_the_end(threads_bound):
+    first, last = what_if_in_stages(design("ixp2400").with_(threads=2), LOAD)
+    assert last == threads_bound
+    assert 0 < len(first.changes) <= FIRST
+    assert set(first.changes) < set(last.changes)
+    assert first.gains[0] == last.gains[0]
+    assert first.knees == ()
 
 
 def test_changes_stand_in_order_and_only_beyond_the_noise(threads_bound):

@@ -6,7 +6,7 @@ from typing import Annotated
 import msgspec
 import pytest
 
-from npexplore.errors import InputError
+from npexplore.errors import FaultsError, InputError
 from npexplore.toml import Record, decode
 
 
@@ -47,3 +47,44 @@ def test_faults_are_told(text, message):
     with pytest.raises(InputError) as caught:
         decode(text.encode(), File, Path("f.toml"))
     assert str(caught.value).startswith(f"f.toml: {message}"), str(caught.value)
+
+
+def test_all_faults_are_told_at_once_with_their_own_places():
+    text = """
+schedular = "x"
+[[rule]]
+port = "one"
+[[rule]]
+[[rule]]
+colour = "red"
+port = 1.5
+[queue.a]
+packets = 0
+scheduler = 4
+"""
+    with pytest.raises(FaultsError) as caught:
+        decode(text.encode(), File, Path("f.toml"))
+    assert sorted(caught.value.faults) == [
+        "f.toml: expected `int` >= 1 in queue.a.packets, got 0",
+        "f.toml: expected `int`, got `float` in rule[2].port",
+        "f.toml: expected `int`, got `str` in rule[0].port",
+        "f.toml: expected `str`, got `int` in queue.a.scheduler",
+        "f.toml: key 'colour' is unknown (known: packets, port, queue, rule, schedule, scheduler) in rule[2]",
+        "f.toml: key 'schedular' is unknown (nearest: scheduler, schedule)",
+    ]
+
+
+class Needs(Record):
+    """A table that cannot do without its keys."""
+
+    packets: int
+    scheduler: str
+
+
+def test_a_key_that_is_misspelt_is_not_told_as_missing_too():
+    with pytest.raises(InputError) as caught:
+        decode(b"packet = 1\nscheduler = 'x'", Needs, Path("f.toml"))
+    assert str(caught.value) == "f.toml: key 'packet' is unknown (nearest: packets)"
+    with pytest.raises(FaultsError) as several:
+        decode(b"colour = 1\nscheduler = 5", Needs, Path("f.toml"))
+    assert len(several.value.faults) == 3

@@ -1,0 +1,40 @@
+"""Queueing of `pcie` and `server` within 10 % of simulation, in corners where mean value analysis alone is not."""
+
+import pytest
+
+import npexplore as npx
+
+PCIE, SERVER = npx.design("pcie").with_(host="bdw2630"), npx.design("server")
+WALKED = {"iommu": "small", "window_bytes": 2**20}
+CORNERS = [
+    *((PCIE.with_(op=op, workers=workers, **more), size)
+      for op in ("read", "write", "both", "write_then_read")
+      for workers, size, more in ((8, 257, WALKED), (8, 1024, WALKED), (6, 2048, {}), (88, 64, WALKED))),
+    (SERVER.with_(program="tx", ring=1024, egress="same_port"), 1518),
+    (SERVER.with_(program="redirect", ring=1024, egress="other_port", cores=6), 64),
+    (SERVER.with_(program="own", own_cycles=50.0, egress="same_port"), 300),
+    (SERVER.with_(stack="linux", program="route", egress="other_port", cores=6), 64),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("design", "size"), CORNERS, ids=str)
+def test_threads_nearly_in_step(design, size):
+    load = npx.workload(packet_bytes=size)
+    limit, queued, seen = design.bounds(load), design.queueing(load), design.simulate(load, packets=8000)
+    assert queued.rate_pps <= limit.rate_pps * (1 + 1e-9)
+    assert seen.rate_pps <= limit.rate_pps * 1.015  # the share of walks is drawn
+    assert queued.rate_pps == pytest.approx(seen.rate_pps, rel=0.08)
+    assert sum(part.total_s for part in queued.breakdown.parts) == pytest.approx(queued.latency_s.mean)
+
+
+@pytest.mark.parametrize("arrivals", ["poisson", "periodic", "batch:4", "batch:4:geometric", "on_off:500ns:500ns"])
+@pytest.mark.parametrize(("design", "lengths"), [
+    (SERVER.with_(program="tx", ring=1024, cores=6, egress="same_port"), {"mix": "imix"}),
+    (PCIE.with_(op="both", **WALKED), {"packet_bytes": 257}),
+])  # fmt: skip
+def test_packets_may_arrive_in_every_way(design, lengths, arrivals):
+    most = design.bounds(npx.workload(**lengths)).rate_pps
+    load = npx.workload(**lengths, arrivals=arrivals, rate=0.6 * most)
+    queued, seen = design.queueing(load), design.simulate(load, packets=30_000)
+    assert queued.rate_pps == pytest.approx(0.6 * most, rel=1e-3)
+    assert seen.rate_pps == pytest.approx(queued.rate_pps, rel=0.1)

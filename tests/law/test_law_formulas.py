@@ -1,0 +1,93 @@
+"""Formulas give the bounds, on every listed design, with its knobs at random; derivatives are the elasticities."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+import npexplore
+from npexplore.designs import DESIGNS, design
+from npexplore.errors import InputError, NpexploreError, UnknownNameError
+from npexplore.study.formulas.search import formulas
+
+SLOW = ("ixp1200", "raw")  # hundreds of servers, asked hundreds of times
+POINTS = 4
+
+
+def asked(name):
+    """Return a listed design and the packets it is asked for."""
+    made = design(name)
+    return made, None if made.own is not None else npexplore.workload(mix="amp")
+
+
+@cache
+def told_of(name):
+    """Return a design's formulas, found once."""
+    return formulas(*asked(name))
+
+
+@pytest.mark.filterwarnings("ignore::npexplore.units.UnitWarning")  # random clocks are no whole ticks
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] if n in SLOW else []) for n in DESIGNS])
+def test_formulas_give_the_ceilings_and_the_latency_with_knobs_at_random(name):
+    made, load = asked(name)
+    found, today = told_of(name), made.demands(load)
+    assert {*found.ceilings, *found.refused} >= today.ceilings().keys()  # refused by name, or told
+    assert next(iter(found.ceilings)) == min(today.ceilings(), key=today.ceilings().get)
+    assert found.latency is not None
+    rng, known, compared = np.random.default_rng(7), made.parameters.file.parameter, 0
+    for _ in range(POINTS):
+        point = {}
+        for knob in found.values.keys() & known.keys() - found.held.keys():
+            p, value = known[knob], float(made.parameters[knob]) * rng.uniform(0.75, 1.5)
+            low, high = (-np.inf if p.min is None else p.min), (np.inf if p.max is None else p.max)
+            value = min(max(value, low), high)
+            point[knob] = max(round(value), 1) if isinstance(p.value, int) else value
+        asked_at = {}  # each formula speaks of its own knobs, with all others as they are
+        for resource, formula in [*found.ceilings.items(), ("latency", found.latency)]:
+            own = {k: v for k, v in point.items() if k in map(str, formula.expression.free_symbols)}
+            key = frozenset(own)
+            if key not in asked_at:
+                try:
+                    asked_at[key] = made.with_(**own).demands(load)
+                except NpexploreError:  # no such machine
+                    asked_at[key] = None
+            u = asked_at[key]
+            if u is not None:
+                expected = u.demands.latency if formula is found.latency else u.ceilings()[resource]
+                assert found.value(formula, **own) == pytest.approx(expected, rel=1e-12), resource
+                compared += 1
+    assert compared > POINTS * len(found.ceilings) // 2
+
+
+def test_the_bus_of_the_packet_buffer_is_what_anybody_would_write_down():
+    found = told_of("ixp2400")
+    bus = str(found.ceilings["dram.bus"].expression)
+    assert bus == "125000*bus_bits*bus_clock_mhz/(bus_overhead_bytes*dram.accesses + dram.bytes)"
+    assert found.binds.name == "dram.bus"
+    assert str(found.ceilings["hash"].expression) == "1000000000/hash_ns"
+    assert found.held.keys() >= {"cell_bytes", "header_bytes"}
+    assert r"\text{bus_bits} \cdot \text{bus_clock_mhz}" in found.ceilings["dram.bus"].latex
+    overhead = found.values["bus_overhead_bytes"] * found.values["dram.accesses"]
+    expected = -overhead / (overhead + found.values["dram.bytes"])
+    document = found.to_dict()
+    today = {e["knob"]: e["today"] for e in document["elasticities"]}
+    assert today == pytest.approx({"bus_bits": 1.0, "bus_clock_mhz": 1.0, "bus_overhead_bytes": expected}, rel=1e-12)
+    assert "dram.bus = 125000*" in str(found)
+
+
+def test_beyond_a_crossing_the_other_ceiling_binds():
+    made, load = asked("ixp2400")
+    found = told_of("ixp2400")
+    crossing = next(c for c in found.crossings if c.knob == "bus_clock_mhz")
+    assert crossing.below
+    for value, binds in ((crossing.value * 0.999, crossing.binds), (crossing.value * 1.001, crossing.other)):
+        assert made.with_(bus_clock_mhz=value).bounds(load).bottleneck == binds
+    assert "binds below bus_clock_mhz" in str(crossing)
+
+
+def test_a_knob_that_acts_in_steps_is_refused_by_name():
+    found = told_of("ixp2400_dram")
+    with pytest.raises(InputError, match=r"access_bytes acts in steps and is held at 64"):
+        found.value(found.binds, access_bytes=65)
+    with pytest.raises(UnknownNameError, match="bus_bit"):
+        found.value(found.binds, bus_bit=32)

@@ -1,0 +1,68 @@
+"""Programs between the interfaces of a namespace: ten faults found from outside, a crash and a flood told."""
+
+import sys
+from pathlib import Path
+
+import pytest
+from reference.faulty_router import FAULTS
+
+from npexplore.errors import InputError
+from npexplore.golden.router.configuration import load_router
+from npexplore.testing import LinkRouter, examine_router
+from npexplore.testing.probes import probes
+
+PROGRAM = Path(__file__).parents[1] / "reference" / "link_router.py"
+WIRE = """
+import socket, sys, time
+a, b = (socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3)) for _ in "ab")
+a.bind(("a", 0)); b.bind(("b", 0))
+while True:
+    frame = a.recv(65536)
+    if b"crash" in frame: sys.exit("no room")
+    for _ in range(10_000 if b"flood" in frame else 1): b.send(frame)
+"""
+
+
+@pytest.fixture
+def kernel():
+    """Links are of the kernel: tests that want them are left out where namespaces may not be made."""
+
+
+@pytest.fixture
+def two(tmp_path):
+    """A router's file: ports a and b, routes to both sides."""
+    path = tmp_path / "router.toml"
+    path.write_text("""
+port = [{name = "a", address = "10.0.0.1/24", mac = "02:00:00:00:00:01", peer_mac = "02:00:00:00:01:01"},
+  {name = "b", address = "10.1.0.1/24", mtu = 576, mac = "02:00:00:00:00:02", peer_mac = "02:00:00:00:01:02"}]
+route = [{prefix = "20.0.0.0/8", via = "10.1.0.2"}, {prefix = "21.0.0.0/8", via = "10.0.0.2"}]
+""")
+    return path
+
+
+def test_ten_faults_between_links_are_ten_clusters(kernel, two):
+    with LinkRouter([sys.executable, str(PROGRAM), str(two), *FAULTS], two) as mine:
+        found = examine_router(mine.forward, mine.router, max_examples=1)
+    assert sorted(one.smallest.rule.subject for one in found.clusters) == sorted(FAULTS.values())
+
+
+def test_a_program_that_ends_or_floods_is_told_and_started_again(kernel, two):
+    with LinkRouter([sys.executable, "-c", WIRE], two, quiet_s=1, ready_s=2) as wire:
+        plain = next(frame for _, frame in probes(wire.router))
+        assert wire.forward(0, plain) == [(1, plain)]
+        with pytest.raises(InputError, match=r"python\d* -c .* must go on, it ended with 1: no room") as caught:
+            wire.forward(0, plain + b"crash")
+        assert "\n" not in str(caught.value)
+        with pytest.raises(InputError, match="must not flood: it sent more than 256 frames for one"):
+            wire.forward(0, plain + b"flood")
+        assert wire.forward(0, plain) == [(1, plain)]
+
+
+@pytest.mark.parametrize(
+    ("program", "message"),
+    [("import sys; sys.exit('no port a')", "must go on, it ended with 1: no port a"), (None, "cannot be run: No such")],
+)
+def test_a_program_that_does_not_start_is_told(kernel, program, message, two):
+    words = ["/no/such/program"] if program is None else [sys.executable, "-c", program]
+    with pytest.raises(InputError, match=message):
+        LinkRouter(words, load_router(two)).__enter__()

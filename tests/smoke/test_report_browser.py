@@ -1,0 +1,221 @@
+"""Pages as a reader uses them, in a browser: first screen, folds, themes, tables, search, sliders, phone, axe."""
+
+import json
+import re
+import shutil
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from reference.first_layer import first_layer, shown
+
+from npexplore.designs import design
+from npexplore.report.index import index_page
+from npexplore.report.pages import page
+from npexplore.report.playground import Playground
+from npexplore.report.search import search_js
+from npexplore.report.shell import library
+from npexplore.study.sweeping.landscape import landscape
+
+pytestmark = pytest.mark.slow
+WIDE, PHONE = {"width": 1400, "height": 900}, {"width": 360, "height": 740}
+KNOBS = {"cores": [1, 2, 4, 6], "ring": [512, 1024], "program": ["drop", "tx"]}
+
+
+@pytest.fixture(scope="module")
+def played():
+    import npexplore as npx
+
+    start = {"cores": 2, "ring": 512, "program": "drop"}
+    found = landscape(design("server"), npx.workload(packet_bytes=64), KNOBS, between=["cores"])
+    return Playground("Server", found, start)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, played):
+    out = tmp_path_factory.mktemp("pages")
+    run = first_layer(shown(played))
+    library(out / "index.html")
+    (out / "10_thing.html").write_text(page(run))
+    (out / "search.js").write_text(search_js([run.notebook]))
+    (out / "index.html").write_text(index_page([run]))
+    return out
+
+
+@pytest.fixture(scope="module")
+def browser():
+    playwright = pytest.importorskip("playwright.sync_api")
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        pytest.skip("needs the program chromium")
+    with playwright.sync_playwright() as drive:
+        running = drive.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+        yield running
+        running.close()
+
+
+@pytest.fixture
+def visit(browser, folder):
+    """Open a page; what it says on the console, or asks of a network, fails the test."""
+    opened, wrong = [], []
+
+    def open_page(name="10_thing", viewport=WIDE, scheme="light", **kept):
+        context = browser.new_context(viewport=viewport, color_scheme=scheme, **kept)
+        one = context.new_page()
+        one.on("console", lambda said: wrong.append(said.text) if said.type == "error" else None)
+        one.on("pageerror", lambda error: wrong.append(str(error)))
+        one.on(
+            "request",
+            lambda asked: None if asked.url.startswith(("file:", "data:", "blob:")) else wrong.append(asked.url),
+        )
+        one.goto((folder / f"{name}.html").as_uri())
+        opened.append(context)
+        return one
+
+    yield open_page
+    for context in opened:
+        context.close()
+    assert not wrong
+
+
+def drawn(one):
+    """The colours within each figure that is drawn, by its place."""
+    return one.evaluate(
+        "[...document.querySelectorAll('[data-figure]')]"
+        ".map(f => f.querySelectorAll('.main-svg .trace path, .main-svg .point path').length)"
+    )
+
+
+def test_the_first_screen_holds_answer_figure_score_and_what_to_try(visit):
+    one = visit()
+    one.wait_for_selector(".first .main-svg .trace")
+    for what in (".answer dd:last-child", ".first [data-figure]", ".score", ".next"):
+        box = one.locator(what).first.bounding_box()
+        assert box["y"] >= 0
+        assert box["y"] + box["height"] <= WIDE["height"], what
+        assert box["x"] + box["width"] <= WIDE["width"], what
+
+
+def test_chapters_fold_and_links_and_printing_open_them(visit):
+    one = visit()
+    chapters = one.locator("details.chapter")
+    assert chapters.count() == 2
+    assert one.locator("details.chapter[open]").count() == 0
+    one.locator(".next a").click()
+    assert one.locator("details.chapter[open] #The-table").is_visible()
+    one.evaluate("location.hash = '#Another-figure'")
+    one.wait_for_selector("details.chapter[open] #Another-figure")
+    one.locator("#open").click()
+    one.locator("#open").click()
+    assert one.locator("details.chapter[open]").count() == 0
+    one.pdf()
+    assert one.locator("details.chapter[open]").count() == 2
+    for link in one.evaluate(
+        "[...document.querySelectorAll('a[href^=\"#\"]')].map(a => decodeURIComponent(a.hash.slice(1)))"
+    ):
+        assert one.evaluate("name => !!document.getElementById(name)", link), link
+
+
+def test_every_figure_is_drawn_in_the_theme_and_can_be_taken_away(visit, tmp_path):
+    one = visit()
+    one.locator("#open").click()
+    for k in range(2):
+        one.locator("[data-figure]").nth(k).scroll_into_view_if_needed()
+    one.wait_for_function("document.querySelectorAll('[data-figure] .main-svg .trace').length >= 2")
+    assert all(count > 0 for count in drawn(one))
+    paper = "document.querySelector('[data-figure]').layout.template.layout.paper_bgcolor"
+    light = one.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert one.evaluate(paper) == "white"
+    one.locator(".theme").click()
+    one.wait_for_function(f"{paper} == '#161b22'")
+    assert one.evaluate("getComputedStyle(document.body).backgroundColor") != light
+    one.reload()
+    assert one.evaluate("document.documentElement.dataset.theme") == "dark"
+    for form, begins in (("PNG", b"\x89PNG"), ("SVG", b"<svg"), ("CSV", b"line,x,y")):
+        with one.expect_download() as waiting:
+            one.locator(f".tools button:text-is('{form}')").first.click()
+        waiting.value.save_as(tmp_path / form)
+        assert (tmp_path / form).read_bytes().startswith(begins)
+    assert ",0,1,," in (tmp_path / "CSV").read_text()
+
+
+def test_dark_is_another_picture_from_the_start(visit):
+    assert visit(scheme="dark").evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(13, 17, 23)"
+
+
+def test_tables_sort_and_filter_by_click_and_key(visit):
+    one = visit()
+    one.locator("#open").click()
+    first = one.locator("tbody tr:not([hidden]) td:last-child")
+    head = one.locator("th button:text-is('size')")
+    head.click()
+    assert first.nth(0).inner_text() == "0"
+    head.focus()
+    one.keyboard.press("Enter")
+    assert first.nth(0).inner_text() == "29"
+    assert one.locator("th[aria-sort=descending]").inner_text().startswith("size")
+    one.locator(".rows input").first.fill("29 row")
+    assert one.locator(".rows [role=status]").first.inner_text() == "2 of 30 rows"
+    one.evaluate("document.querySelector('.table').style.maxHeight = '200px'")
+    one.locator(".rows input").first.fill("")
+    one.evaluate("document.querySelector('.table').scrollTop = 300")
+    top = one.locator(".table").first.bounding_box()["y"]
+    assert one.locator("thead th").first.bounding_box()["y"] == pytest.approx(top, abs=2)
+
+
+@pytest.mark.parametrize("name", ["10_thing", "index"])
+def test_search_finds_sections_and_never_makes_markup(visit, name):
+    one = visit(name)
+    one.locator("#search").fill("onerror")
+    assert one.locator("#found li").count() == 1
+    assert one.locator("#found img").count() == 0
+    assert "<img src=x" in one.locator("#found li small").inner_text()
+    one.locator("#search").press("Enter")
+    one.wait_for_url(re.compile("10_thing.html#The-table"))
+    one.wait_for_selector("details.chapter[open] #The-table")
+
+
+def test_sliders_say_what_the_solvers_say(visit, played):
+    one = visit()
+    one.locator("#open").click()
+    box = one.locator("#server")
+    slider, places = box.locator("input[name=cores]"), [1, 2, 3, 4, 5, 6]
+    assert slider.get_attribute("max") == str(len(places) - 1)
+    for cores in places:
+        slider.fill(str(places.index(cores)))
+        box.locator("select").select_option("tx")
+        limits, queueing, _ = played.found.at({"cores": cores, "ring": 512, "program": "tx"})
+        told = {name: box.get_attribute(f"data-{name}") for name in ("bound", "queueing", "bottleneck")}
+        assert float(told["bound"]) == pytest.approx(min(limits.values()), rel=5e-5)
+        assert float(told["queueing"]) == pytest.approx(queueing, rel=5e-5)
+        assert told["bottleneck"] == min(limits, key=limits.get)
+    assert "512, 1024; program drop, tx: 16 machines" in box.inner_text()
+    slider.focus()
+    one.keyboard.press("Home")
+    assert box.get_attribute("data-bound") != told["bound"]
+    assert box.locator("svg polyline").count() >= 3
+
+
+@pytest.mark.parametrize("name", ["10_thing", "index"])
+def test_a_phone_never_scrolls_sideways(visit, name):
+    one = visit(name, PHONE)
+    if name != "index":
+        one.locator("#open").click()
+    assert one.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", ["10_thing", "index"])
+def test_axe_finds_nothing_serious(visit, name, scheme):
+    place = find_spec("axe_playwright_python")
+    if place is None:
+        pytest.skip("needs the package axe-playwright-python")
+    one = visit(name, scheme=scheme)
+    if name != "index":
+        one.locator("#open").click()
+    one.wait_for_timeout(500)
+    one.add_script_tag(path=Path(place.origin).parent / "axe.min.js")
+    found = one.evaluate(
+        "axe.run(document).then(r => r.violations.map(v => [v.impact, v.id, v.nodes.map(n => n.html.slice(0, 120))]))"
+    )
+    assert [one for one in found if one[0] in ("serious", "critical")] == [], json.dumps(found, indent=1)

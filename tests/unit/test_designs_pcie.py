@@ -1,0 +1,63 @@
+"""The device of pcie-bench and its host: formulas of the link, what a host's numbers change, refusals."""
+
+import pytest
+
+import npexplore as npx
+from npexplore.designs.pcie.design import misses, walks
+from npexplore.errors import ModelError
+from npexplore.machine.mixes import load_mix
+
+BYTE_NS = 8 / (8 * 8 * 128 / 130) / (1 - 2 * 8 / 203 - 4 / 1538)
+
+
+def size(n):
+    return load_mix(f"{n} bytes").workload()
+
+
+@pytest.mark.parametrize(("host", "payload", "every"), [("hsw2637", 256, 203), ("hsw1226", 128, 163)])
+def test_large_writes_fill_the_link_up_to_a_moment_between_two(host, payload, every):
+    """2048 bytes in packets of 24 more, on what acknowledgements (at this payload) leave."""
+    found = npx.design("pcie").with_(host=host, op="write").bounds(size(2048))
+    byte = 8 / (8 * 8 * 128 / 130) / (1 - 2 * 8 / every - 4 / 1538)
+    assert found.bottleneck == "link.up"
+    assert 1e9 / found.rate_pps == pytest.approx(2048 / payload * (payload + 24) * byte + 1.9)
+
+
+def test_a_byte_more_than_a_payload_costs_a_packet():
+    one, two = (npx.design("pcie").with_(op="write").bounds(size(n)).rate_pps for n in (256, 257))
+    assert 1e9 / two - 1e9 / one == pytest.approx(14.4)
+
+
+def test_a_far_socket_slows_small_reads_and_no_large_ones():
+    near, far = (npx.design("pcie").with_(host="bdw2630", memory_socket=s, control_socket=s) for s in (0, 1))
+    assert far.bounds(size(64)).bottleneck == "reads"
+    assert near.bounds(size(64)).rate_pps / far.bounds(size(64)).rate_pps == pytest.approx(1.39, abs=0.01)
+    assert near.bounds(size(2048)).rate_pps == far.bounds(size(2048)).rate_pps
+
+
+def test_what_fits_hits():
+    p = npx.design("pcie").parameters
+    fits, doubled = p.with_(window_bytes=15 * 2**20), p.with_(window_bytes=30 * 2**20)
+    assert (misses(fits), misses(doubled), misses(p.with_(cache="cold"))) == (0.0, 0.5, 1.0)
+    pages = p.with_(window_bytes=4 * 112 * 4096)
+    assert [walks(pages.with_(iommu=kind)) for kind in ("off", "large", "small")] == [0.0, 0.0, 0.75]
+
+
+@pytest.mark.parametrize("op", ["read", "write", "both", "write_then_read"])
+@pytest.mark.parametrize("n", [64, 257, 1024])
+def test_no_solver_is_above_the_roofline_and_queueing_is_near_the_simulation(op, n):
+    design = npx.design("pcie").with_(op=op, host="bdw2630", iommu="small", window_bytes=2**20)
+    limit, queued, seen = (solve(size(n)).rate_pps for solve in (design.bounds, design.queueing, design.simulate))
+    assert max(queued, seen) <= limit * 1.002
+    assert queued == pytest.approx(seen, rel=0.08)
+
+
+def test_both_directions_are_one_transfer_after_the_other():
+    load = npx.design("pcie").with_(op="both").workload(size(64))
+    assert load.columns["reads"].mean() == 0.5
+    assert load.ordered
+
+
+def test_sockets_that_nobody_measured_are_refused():
+    with pytest.raises(ModelError, match=r"host hsw2637 was not measured with memory_socket=1 and control_socket=0"):
+        npx.design("pcie").with_(host="hsw2637", memory_socket=1).machine()

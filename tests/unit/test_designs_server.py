@@ -1,0 +1,144 @@
+"""The server of XDP's measurements: which limit binds where, caches by formula, programs of one's own, refusals."""
+
+import pytest
+from reference.caches import cyclic_miss, uniform_miss
+
+import npexplore as npx
+from npexplore.cli import main
+from npexplore.designs.server.caches import caches, lookup_miss
+from npexplore.designs.server.design import cycles, packet_miss, series
+from npexplore.errors import ModelError
+
+FRAMES = npx.workload(packet_bytes=64)
+SERVER = npx.design("server")
+
+
+@pytest.mark.parametrize("cores", [3, 4, 5, 6])
+def test_rings_miss_as_the_closed_form_says(cores):
+    """15 MB hold 3,840 pages' first lines; what the card's two ways may newly take does not matter in the long run."""
+    p = SERVER.parameters.with_(program="tx", cores=cores, ring=1024)
+    assert packet_miss(p) == pytest.approx(cyclic_miss(cores * 1024, 3840), abs=0.01)
+    assert packet_miss(p.with_(device_ways=20)) == pytest.approx(packet_miss(p), abs=0.01)
+
+
+@pytest.mark.parametrize("flows", [100, 500, 2000])
+def test_flows_that_are_all_alike_miss_what_does_not_fit(flows):
+    first, second = lookup_miss(flows, 14, 91857 * 1024, caches(SERVER.parameters.with_(replacement="lru")))
+    assert first == pytest.approx(uniform_miss(flows, 512 / 14), abs=0.02)
+    assert second == pytest.approx(uniform_miss(flows, 4096 / 14), abs=0.03)
+
+
+@pytest.mark.parametrize(("ways", "rule"), [
+    ({"l1_ways": 1000}, "l1: ways must be 1 to its 512 lines of 64 bytes, got 1000"),
+    ({"device_ways": 21}, "l3: ways of devices must be 0 to its 20 ways, got 21"),
+    ({"l3_ways": 7}, "l3: 245760 lines must be whole sets of 7 ways"),
+])  # fmt: skip
+def test_caches_that_cannot_be_are_refused(ways, rule):
+    with pytest.raises(ModelError, match=rule):
+        SERVER.with_(program="tx", **ways).machine()
+
+
+def test_a_lookup_of_ones_own_costs_its_lines():
+    """DIR-24-8 reads two words at most: nothing from the caches behind the first for one flow, more for more flows."""
+    own = SERVER.parameters.with_(program="own", own_lookup="dir24_8", own_cycles=300.0)
+    found = [cycles(own.with_(flows=n)) for n in (1, 2000, 20_000)]
+    assert found[0] == 300
+    assert found[0] < found[1] < found[2] < 300 + 2 * 300
+
+
+@pytest.mark.parametrize(
+    ("knobs", "binds"),
+    [
+        ({"program": "drop", "ring": 512, "cores": 2}, "core"),
+        ({"program": "drop", "ring": 512, "cores": 6}, "rx.up"),
+        ({"program": "drop", "ring": 512, "cores": 6, "cqe_compress": "on", "generated_mpps": 138.7}, "ethernet"),
+        ({"program": "tx", "ring": 256, "cores": 6, "egress": "same_port"}, "rx.up"),
+        ({"stack": "linux", "program": "route", "cores": 6, "egress": "other_port"}, "core"),
+    ],
+)
+def test_what_binds(knobs, binds):
+    design = SERVER.with_(**knobs)
+    limit, seen = design.bounds(FRAMES), design.simulate(FRAMES, packets=8000)
+    assert limit.bottleneck == binds
+    assert seen.rate_pps == pytest.approx(limit.rate_pps, rel=0.02)
+
+
+@pytest.mark.parametrize(("knobs", "binds", "thrown_out"), [
+    ({}, "core", (0.2, 0.25)),  # rings of 1,024: packets are thrown out of the cache before they are read
+    ({"ring": 256}, "core", (0.0, 0.0)),  # smaller rings cure it
+    ({"program": "drop", "ring": 512, "egress": "none"}, "rx.up", (0.0, 0.0)),
+])  # fmt: skip
+def test_what_binds_is_named_as_the_measurers_did(knobs, binds, thrown_out):
+    """Hoeiland-Joergensen et al. 2018: cores; packet data out of the cache before it is read; PCI Express."""
+    asked = {"stack": "xdp", "program": "route", "cores": 6, "egress": "other_port", **knobs}
+    seen = SERVER.with_(**asked).simulate(FRAMES, packets=6000)
+    parts = {part.resource: part for part in seen.breakdown.parts}
+    missed = parts["ring_misses"].service_s if "ring_misses" in parts else 0.0
+    low, high = thrown_out
+    assert seen.bottleneck == binds
+    assert low <= missed / (missed + parts["core"].service_s) <= high
+
+
+def test_explain_names_the_core_and_the_rings_beside_it(capsys):
+    asked = ["stack=xdp", "program=route", "cores=6", "egress=other_port"]
+    options = [word for one in asked for word in ("--set", one)]
+    assert main(["explain", "server", "--packet-bytes", "64", "--no-sensitivity", *options]) == 0
+    said = capsys.readouterr().out
+    assert "What binds is core" in said
+    assert "ring_misses" in said
+
+
+def test_a_packet_and_its_completion_fill_the_link():
+    """60 and 64 bytes with 24 around each, two requests for 64 descriptors, of 16 lanes less their toll."""
+    found = SERVER.with_(program="drop", ring=512, cores=6).bounds(FRAMES)
+    room = 16 * 8e9 * 128 / 130 / 8 * (1 - 2 * 8 / 203 - 4 / 1538)
+    assert found.rate_pps == pytest.approx(room / (60 + 24 + 64 + 24 + 2 * 24 / 64))
+
+
+def test_rings_beyond_the_pages_of_the_cache_miss():
+    shares = [packet_miss(SERVER.parameters.with_(program="tx", cores=n, ring=1024).with_()) for n in (3, 4, 5, 6)]
+    assert shares[0] == 0.0
+    assert shares[1:] == sorted(shares[1:])
+    assert [packet_miss(SERVER.parameters.with_(program=name, cores=6)) for name in ("drop",)] == [0.0]
+    assert packet_miss(SERVER.parameters.with_(program="tx", cores=6, ring=512)) == 0.0
+
+
+def test_linux_shares_lines_and_the_driver_does_not():
+    def per_core(stack, program, n):
+        return cycles(SERVER.parameters.with_(stack=stack, program=program, cores=n))
+
+    assert per_core("linux", "drop_raw", 5) == pytest.approx(1.1 * per_core("linux", "drop_raw", 1))
+    assert per_core("xdp", "drop", 5) == per_core("xdp", "drop", 1)
+
+
+def test_flows_lie_between_one_and_twenty_thousand():
+    p = SERVER.parameters.with_(program="route", table="full", ring=512, striding="on")
+    found = [cycles(p.with_(flows=n)) for n in (1, 10, 200, 1000, 20_000)]
+    assert found == sorted(found)
+    assert found[0] == found[1] == p["cycles_xdp_route_r512_full_few"]
+    assert found[-1] == pytest.approx(p["cycles_xdp_route_r512_full_many"])
+
+
+@pytest.mark.parametrize(
+    ("knobs", "name"),
+    [
+        ({"ring": 512}, "cycles_xdp_drop_r512"),
+        ({"ring": 512, "cqe_compress": "on"}, "cycles_xdp_drop_r512_packed"),
+        ({"program": "redirect", "ring": 64}, "cycles_xdp_redirect_r512"),
+        ({"stack": "linux", "program": "drop_raw", "xdp_pass": "on"}, "cycles_linux_drop_raw_pass"),
+        ({"nic": "xl710"}, "cycles_xdp_drop_xl710"),
+        ({"kernel": 4.19}, "cycles_xdp_drop_k419"),
+    ],
+)
+def test_a_program_takes_the_cycles_that_were_measured_for_it(knobs, name):
+    assert series(SERVER.parameters.with_(**knobs)) == name
+
+
+def test_a_program_of_ones_own_takes_its_cycles():
+    mine = SERVER.with_(program="own", own_cycles=300.0, clock_mhz=3000.0, cores=2)
+    assert mine.bounds(FRAMES).rate_pps == pytest.approx(2 * 10e6)
+
+
+def test_a_program_that_nobody_measured_is_refused():
+    with pytest.raises(ModelError, match="nobody measured what dpdk takes for program 'katran'"):
+        SERVER.with_(stack="dpdk", program="katran").machine()

@@ -1,0 +1,113 @@
+"""The DRAM controller of today: what is refused, one answer in a machine and alone, what binds, the picture."""
+
+import msgspec
+import numpy as np
+import pytest
+
+from npexplore.errors import InputError, ModelError
+from npexplore.machine.resources import AddressMap, DramController, DramPolicy
+from npexplore.machine.resources.dram_device import dram_device, dram_devices
+from npexplore.machine.resources.dram_run import run_accesses
+from npexplore.machine.resources.dram_streams import accesses
+from npexplore.plot.dram import commands, shares
+
+DDR4 = dram_device("ddr4_3200")
+REFUSED = [
+    ({"t_ras": 47.0}, "t_ras must be at most t_rc = 46.25, got 47.0"),
+    ({"banks": 15}, "banks must be a multiple of groups = 4, got 15"),
+    ({"burst_length": 7}, "whole clocks of 2 transfers and whole bytes, got burst_length 7 on 64 bits"),
+    ({"burst_length": 16}, "t_ccd must be at least a burst of 5 ns, got 2.5"),
+    ({"row_bytes": 100}, "row_bytes must be whole bursts of 64, got 100"),
+    ({"t_ccd_l": 2.0}, "t_ccd_l must be at least t_ccd = 2.5, got 2.0"),
+    ({"t_rfc": 8000.0}, "t_rfc must be below t_refi = 7800.0, got 8000.0"),
+    ({"bank_refresh": "same-bank"}, "bank_refresh and t_rfc_bank go together, got 'same-bank', 0.0"),
+    ({"t_ck": 0.0}, "t_ck must be above 0, got 0.0"),
+]
+
+
+@pytest.mark.parametrize(("wrong", "rule"), REFUSED)
+def test_a_device_that_cannot_be_is_refused(wrong, rule):
+    with pytest.raises(ModelError) as caught:
+        msgspec.structs.replace(DDR4, **wrong)
+    assert str(caught.value).endswith(rule)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "rule"),
+    [
+        ({"low": 26}, "low must be below high, and high at most writes = 32, got low 26 and high 26"),
+        ({"high": 33}, "low must be below high, and high at most writes = 32, got low 6 and high 33"),
+        ({"page": "shut"}, "DRAM policy: page 'shut' is unknown (known: adaptive, closed, open)"),
+        ({"reads": 0}, "reads must be an integer of at least 1, got 0"),
+    ],
+)
+def test_a_policy_that_cannot_be_is_refused(wrong, rule):
+    with pytest.raises(InputError) as caught:
+        DramPolicy(**wrong)
+    assert rule in str(caught.value)
+
+
+def test_a_controller_says_what_does_not_fit_together():
+    with pytest.raises(ModelError, match=r'refresh must be "all-bank" or "none" where the device has no bank_refresh'):
+        DramController("dram", DDR4, policy=DramPolicy(refresh="bank"))
+    with pytest.raises(ModelError, match=r"dram: the address map needs row_bytes = 8192, got 4096"):
+        DramController("dram", DDR4, address_map=AddressMap())
+    with pytest.raises(InputError, match=r"DRAM device 'ddr4_320' is unknown \(nearest: ddr4_3200"):
+        dram_device("ddr4_320")
+    with pytest.raises(ModelError, match=r"bank must be in 0\.\.15, got 16"):
+        run_accesses(DDR4, bank=[3, 16], row=0)
+
+
+@pytest.mark.parametrize("name", dram_devices())
+def test_every_device_is_no_faster_than_its_pins_and_shares_are_all_of_the_time(name):
+    device = dram_device(name)
+    made = accesses(device, "hits", 4000, 1)
+    run = run_accesses(device, bank=made.bank, row=made.row)
+    assert 0.85 < 1e9 * run.gbytes_per_s / device.bytes_per_s < 1
+    assert run.gbits_per_s == 8 * run.gbytes_per_s
+    assert run.binds == "data bus"
+    assert sum(run.shares.values()) == pytest.approx(1)
+
+
+def test_one_group_binds_and_says_so():
+    """Within a group of DDR4-3200 column commands are 8 clocks apart, bursts 4 clocks long."""
+    made = accesses(DDR4, "hits", 4000, 1, among=(1, 4))
+    run = run_accesses(DDR4, DramPolicy(refresh="none"), bank=made.bank, row=made.row)
+    assert run.gbytes_per_s == pytest.approx(64 / 5.0, rel=0.02)
+    assert run.shares["bank group"] == pytest.approx(0.5, abs=0.02)
+
+
+def test_commands_of_a_window_are_drawn():
+    made = accesses(DDR4, "random", 400, 1, writes=0.5)
+    run = run_accesses(DDR4, bank=made.bank, row=made.row, write=made.write, commands=2000)
+    figure = commands(run, 100e-9, 300e-9, title="window")
+    inside = [(c, t) for c, t in zip(run.commands.names, run.commands.seconds, strict=True) if 100e-9 <= t < 300e-9]
+    assert sum(len(trace.y) for trace in figure.data) == len(inside) > 20
+    assert {trace.name for trace in figure.data} == {name for name, _ in inside}
+    with pytest.raises(ValueError, match="must hold one"):
+        commands(run, 1.0, 2.0, title="nothing")
+    import pandas as pd
+
+    assert len(shares(pd.DataFrame([run.shares], index=["one"]), title="shares").data) > 3
+
+
+def test_a_machine_gets_what_a_stream_alone_gets():
+    """Many threads that read at random keep the queue full: the rate is that of a saturated stream."""
+    from reference.small_machines import machine, packets
+
+    from npexplore.solve.bounds import bounds
+    from npexplore.solve.simulate import simulate
+
+    resource = DramController("dram", DDR4)
+
+    def program(m, packet):
+        m.receive.free(bytes=64)
+        m.dram.read(bytes=64, bank=m.draw(16, "bank"), row=m.draw(1 << 14, "row"))
+
+    made = machine([resource], program, threads=64, capacity_bytes=1 << 20)
+    answer, load = simulate(made, packets(64), packets=20_000), accesses(DDR4, "random", 20_000, 1)
+    alone = run_accesses(DDR4, resource.policy, bank=load.bank, row=load.row)
+    assert answer.rate_pps * 64e-9 == pytest.approx(alone.gbytes_per_s, rel=0.02)
+    assert answer.rate_pps < bounds(made, packets(64)).rate_pps
+    assert answer.utilization["dram.window"].busy == pytest.approx(answer.rate_pps * 21.25e-9 / 4, rel=0.01)
+    assert np.isfinite(answer.latency_s.mean)

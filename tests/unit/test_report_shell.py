@@ -1,0 +1,121 @@
+"""What pages share: chapters, the first screen, hostile text, cards, the search index, interpolated grids."""
+
+import json
+import re
+
+import nbformat.v4 as nb
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+from reference.first_layer import HOSTILE, first_layer, run_of
+
+from npexplore.designs import design
+from npexplore.errors import InputError
+from npexplore.plot.beside import beside
+from npexplore.plot.scoreboard import papers
+from npexplore.report.chapters import split_cells
+from npexplore.report.first_screen import first_screen, score_line
+from npexplore.report.index import index_page
+from npexplore.report.pages import page
+from npexplore.report.search import search_js
+from npexplore.report.shell import figure_div, library
+from npexplore.report.small import small
+from npexplore.study.sweeping.landscape import landscape
+
+THREE = {"How fast?": "3 Gb/s.", "What binds?": "1 bus.", "How close?": "2 %."}
+
+
+def test_a_heading_of_level_two_opens_a_chapter_wherever_it_stands_but_in_code():
+    text = "# One\n\nfirst\n\n## Two\n\n```\n## no heading\n```\n\n## Three\n"
+    cells = split_cells(nb.new_notebook(cells=[nb.new_markdown_cell(text), nb.new_code_cell("## a comment")])).cells
+    assert [cell.source.splitlines()[0] for cell in cells] == ["# One", "## Two", "## Three", "## a comment"]
+    html = page(run_of(nb.new_markdown_cell(text)))
+    assert html.index("first") < html.index('<details class="chapter">') < html.index("## no heading")
+
+
+def test_nothing_hostile_becomes_markup():
+    run = first_layer()
+    html = page(run) + index_page([run]) + index_page([run], single_file=True)
+    assert "<img" not in html
+    assert "</script><" not in re.sub(r"</script>\s*<(?!img)", "", html)
+    index = json.loads(search_js([run.notebook]).removeprefix("window.NPEXPLORE_PAGES = ").removesuffix(";\n"))
+    assert any(HOSTILE in line["text"] for line in index)
+
+
+def test_a_figure_in_the_theme_of_all_does_not_carry_it():
+    figure = go.Figure(go.Scatter(y=[1, 2], name=HOSTILE), layout={"template": "npexplore", "title": "T"})
+    div = figure_div(figure.to_plotly_json(), "figure-1")
+    assert '"template":"npexplore"' in div
+    assert len(div) < 1000
+    assert div.count("<") == 4  # a div and a script
+    assert HOSTILE in json.loads(re.search(r'json"[^>]*>(.*)</script>', div)[1])["data"][0]["name"]
+
+
+def test_a_first_screen_has_three_answers_with_numbers():
+    with pytest.raises(InputError, match="has 3 answers, got 1"):
+        first_screen({"How fast?": "3"}, go.Figure(), tries={})
+    with pytest.raises(InputError, match="'What binds\\?' must state a number"):
+        first_screen(THREE | {"What binds?": "the bus"}, go.Figure(), tries={})
+
+
+def test_totals_of_a_card_are_those_of_the_scoreboard():
+    run = first_layer()
+    lines = next(o["data"] for c in run.cells.cells for o in c.get("outputs", []) if "scores" in str(o["data"]))
+    lines = next(value for key, value in lines.items() if "scores" in key)
+    row, score = papers(lines)[0], score_line(lines)
+    assert score["free parameters"] == row["free parameters"][0] == "4"
+    assert score["skill (1 is perfect, 0 the reader's)"] == row["skill"][0] == "0.25"
+    assert score["rows by label"] == f"{row['predicted'][0]} predicted, {row['post hoc'][0]} post hoc"
+    html = index_page([run])
+    for told in score.values():
+        assert f"<dd>{told}</dd>" in html
+    assert '<a href="10_thing.html">mine</a>' in html
+
+
+def test_published_numbers_stand_at_one_hundred_per_cent_with_their_intervals():
+    import pandas as pd
+
+    nothing = {"bounds": None, "queueing": None, "role": "check", "unit": "1"}
+    rows = pd.DataFrame([
+        {"key": "a", "published": "10", "point": 10.0, "lo": 9.5, "hi": 10.5, "simulated": 12.0, **nothing},
+        {"key": "b", "published": "<4", "point": None, "lo": None, "hi": 4.0, "simulated": 2.0, **nothing},
+    ])  # fmt: skip
+    figure = beside(rows, {"b": "second", "a": "first"}, title="t")
+    assert list(figure.data[0].y) == ["second: <b>&lt;4</b>", "first: <b>10</b>"]
+    assert list(figure.data[0].error_x.arrayminus) == pytest.approx([60, 5])
+    assert list(figure.data[0].error_x.array) == pytest.approx([0, 5])
+    assert list(figure.data[1].x) == pytest.approx([50, 120])
+
+
+def test_a_card_has_a_picture_of_its_figure():
+    figure = json.loads(go.Figure([go.Scatter(x=np.array([1.0, 10, 100]), y=[1, None, 3]), go.Bar(x=["a"], y=[2])],
+                                  {"xaxis_type": "log"}).to_json())  # fmt: skip
+    svg = small(figure, 'a "b"')
+    assert 'aria-label="a &quot;b&quot;"' in svg
+    assert svg.count("<polyline") == 1
+    assert svg.count("<rect") == 1
+    assert small({"data": [{"type": "heatmap", "z": [[1]]}]}, "x") == ""
+
+
+def test_the_library_is_shared_or_inside(tmp_path):
+    assert library(tmp_path / "page.html") == {"plotly_file": "plotly.min.js"}
+    assert (tmp_path / "plotly.min.js").stat().st_size > 1_000_000
+    assert list(library(None)) == ["plotly_js"]
+
+
+def test_between_nodes_a_landscape_follows_the_solvers():
+    found = landscape(design("soclib"), None, {"processors": [1, 2, 4, 6, 8, 9, 12, 16], "lock": ["mutex"]},
+                      between=["processors"])  # fmt: skip
+    node, point = {"processors": 8, "lock": "mutex"}, {"processors": 11, "lock": "mutex"}
+    exact, waiting, bits = found.solve(node)
+    limits, queueing, same = found.at(node)
+    assert (queueing, same) == pytest.approx((waiting, bits), rel=1e-12)
+    assert limits == pytest.approx({name: exact[name] for name in limits}, rel=1e-12)
+    missed = found.misses(6, seed=1)
+    assert abs(missed["bounds"]).max() < 1e-9
+    assert 1e-6 < abs(missed["queueing"]).max() < 0.02
+    assert min(found.at(point)[0].values()) == pytest.approx(design("soclib").with_(**point).bounds().rate_pps)
+    with pytest.raises(InputError, match="knob processors must be within its grid"):
+        found.at({"processors": 64, "lock": "mutex"})
+    with pytest.raises(InputError, match="rising numbers above 0, got \\[0, 1\\]"):
+        landscape(design("soclib"), None, {"processors": [0, 1]})
