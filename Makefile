@@ -4,6 +4,7 @@
 # make test-all also slow tests, oracles, all notebooks, peers, bounded fuzzing
 # make bench    benchmarks as ratios, into reports/bench.json
 # make accuracy  writes reports/accuracy.md anew
+# make docs     the documentation site, into docs/_build/VERSION/index.html
 # make lock     pins the dependencies anew (needs uv)
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
@@ -14,14 +15,14 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 # uv is quicker where there is one; pip does the same from the same hashes.
 INSTALL = $(if $(shell uv --version 2>/dev/null),uv pip install --quiet --compile-bytecode --python $(BIN)/python --require-hashes $(1) || )$(PIP) --require-hashes $(1)
 
-.PHONY: accuracy report test quick test-rest test-all lab bench lock check clean
+.PHONY: accuracy docs report test quick test-rest test-all lab bench lock check clean
 .DELETE_ON_ERROR:
 
 report: .venv/warm
 	$(BIN)/npexplore report
 
 accuracy: .venv/warm
-	$(BIN)/npexplore check --design ixp2400 --design ixp2400_dram --design ixp1200 --design raw --design soclib --design gorilla --markdown reports/accuracy.md
+	$(BIN)/npexplore check --design ixp2400 --design ixp2400_dram --design ixp1200 --design raw --design soclib --design gorilla --design pcie --design server --design smartnic --sets --markdown reports/accuracy.md
 
 test: check quick
 
@@ -40,6 +41,9 @@ check: .venv/ok
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+docs: .venv/peers
+	$(BIN)/python -m sphinx --quiet --fail-on-warning -b html docs docs/_build/$(shell sed -n 's/^version = "\([0-9]*\.[0-9]*\).*"/\1/p' pyproject.toml)
 
 lab: .venv/warm
 	JUPYTER_CONFIG_PATH=$(CURDIR)/.jupyter $(BIN)/jupyter lab --notebook-dir=notebooks $(if $(filter 0,$(shell id -u)),--allow-root)
@@ -65,7 +69,7 @@ bench: .venv/warm .venv/peers
 COMPILE := uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --python-version 3.11
 lock:
 	$(COMPILE) --group dev --all-extras pyproject.toml -o requirements.lock
-	$(COMPILE) --group peers --group fuzz pyproject.toml -c requirements.lock -o requirements-peers.lock \
+	$(COMPILE) --group peers --group fuzz --group docs pyproject.toml -c requirements.lock -o requirements-peers.lock \
 	  $$(sed -n 's/^\([a-z0-9._-]*\)==.*/--no-emit-package \1/p' requirements.lock)
 
 clean:
