@@ -13,13 +13,21 @@ author = "The npexplore authors"
 release = npexplore.__version__
 version = ".".join(release.split(".")[:2])
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_click", "made_pages", "glossary_links"]
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx_click",
+    "made_pages",
+    "glossary_links",
+]
 myst_enable_extensions = ["dollarmath", "colon_fence"]
 myst_heading_anchors = 4
 exclude_patterns = ["_build", "_site"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 suppress_warnings = ["myst.xref_missing"]  # links to files outside docs/; a test of the documents follows them all
 
+napoleon_numpy_docstring = False
 autodoc_typehints = "signature"
 autodoc_member_order = "bysource"
 # What a class has from others of this project is its own; what tuples and exceptions have is not listed.

@@ -31,7 +31,7 @@ COMMANDS = {
         "npexplore.cli.load:command",
         "Latency and loss against the offered load, and where it saturates.",
     ),
-    "optimise": ("npexplore.cli.optimise:command", "The machines that nobody beats at their cost, out of a grid."),
+    "optimise": ("npexplore.cli.optimise:command", "The machines that are best for their cost, out of a grid."),
     "calibrate": ("npexplore.cli.calibrate:command", "Fit a machine's free parameters to calibration rows."),
     "compare": ("npexplore.cli.compare:command", "Machines side by side on the same packets."),
     "solve": ("npexplore.cli.solve:command", "Solve your own network of stations from a TOML file."),

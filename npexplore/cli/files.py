@@ -10,7 +10,7 @@ from npexplore.errors import InputError
 
 
 def write_page(path: Path, text: str) -> None:
-    """Write text under a name that is there only when all of it is; who is stopped leaves the older file."""
+    """Write a text file all at once: if the writing is interrupted, the older file stays."""
     from npexplore.packets.output import replacing
 
     with replacing("-", path) as part:

@@ -1,4 +1,4 @@
-"""`npexplore optimise`: the machines that nobody beats at their cost, out of every combination of knob values.
+"""`npexplore optimise`: the machines that are best for their cost, out of every combination of knob values.
 
 The JSON document: `design, workload, costs, merits, points{points, impossible, pruned_by_bounds, ranked_lower,
 queueing, simulated}, machines_built, simulations_saved, unconfirmed, tolerance, cost_sources, cost_units,
@@ -58,7 +58,7 @@ def command(
     costs: tuple[str, ...], merits: tuple[str, ...], tolerance: float, queueing: int, simulations: int, packets: int,
     seed: int, workers: int | None, as_json: bool,
 ) -> int:  # fmt: skip
-    """Find machines of DESIGN that nobody beats at their cost; bounds prune, queueing ranks, simulation confirms."""
+    """Find the machines of DESIGN that are best for their cost; bounds prune, queueing ranks, simulation confirms."""
     from tqdm import tqdm
 
     import npexplore.designs as designs

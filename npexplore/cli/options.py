@@ -123,7 +123,7 @@ def plain_workload(
 
 
 def check_speed(rate: str | None, speed: float | None) -> None:
-    """Raise InputError for a speed that is none, or beside a rate."""
+    """Raise InputError for a speed that is not above 0, or one given together with a rate."""
     if speed is not None:
         positive("--speed", speed)
         if rate is not None:

@@ -47,7 +47,7 @@ def say(text: str) -> None:
 
 
 def wrapped(text: str, width: int) -> str:
-    """Return text with its long sentences broken at blanks; lines with columns stay as they are."""
+    """Return text with long sentences wrapped at blanks; lines of tables are left unchanged."""
     return "\n".join(
         textwrap.fill(line, width, break_long_words=False, break_on_hyphens=False)
         if len(line) > width and "  " not in line
@@ -221,14 +221,14 @@ def note(text: str) -> None:
 def progress(
     items: Iterable[T], *, total: int | None = None, unit: str = "point", label: str | None = None
 ) -> Iterable[T]:
-    """Yield the items under a progress bar on standard error (none where that is no terminal)."""
+    """Yield the items under a progress bar on standard error (no bar if that is not a terminal)."""
     from tqdm import tqdm
 
     return tqdm(items, total=total, unit=unit, desc=label, disable=None, file=sys.stderr)  # type: ignore[no-any-return]
 
 
 def bytes_read(scan: Any, label: str) -> Callable[[Iterable[T]], Iterator[T]]:
-    """Return a wrapper for what is read of a scan: a progress bar of its bytes (none where there is no terminal)."""
+    """Return a callback for a scan's progress in bytes, drawn as a bar (no bar if standard error is not a terminal)."""
     from tqdm import tqdm
 
     def told(tables: Iterable[T]) -> Iterator[T]:

@@ -89,11 +89,16 @@ def base_of(made: Design) -> str:
 
 
 def design(name_or_path: str | Path) -> Design:
-    """Return a listed design by name, or the design of a machine TOML or of a Python file.
+    """Return a listed design by its name, or the design that a file describes.
 
-    A TOML file describes the whole machine (docs/machines.md), or the listed design that it `extends` (or is named
-    after) says what a packet does there. A Python file defines `design`: a Design, a Machine, or a function that
-    returns one. Raises UnknownNameError, InputError.
+    Args:
+        name_or_path: a listed name (`design_names`), or the path of a TOML or Python file. A TOML file describes a
+            whole machine (docs/machines.md), or changes the listed design that it `extends`. A Python file defines
+            `design`: a `Design`, a `Machine`, or a function that returns one.
+
+    Raises:
+        UnknownNameError: neither a listed name nor a file.
+        InputError: a file that does not describe a machine.
     """
     path = Path(name_or_path)
     if path.suffix == ".py":

@@ -146,7 +146,7 @@ class State:
         self.clock[engine.K_SPARE_ACCOUNTS] += more
 
     def tallied(self) -> Tally:
-        """Return where the time of finished packets went (no places: nobody asked)."""
+        """Return where the time of finished packets went (empty if places were not requested)."""
         names = self.model.places.names if self.model.places is not None and len(self.tally) else ()
         histogram = self.histogram if names else self.histogram[:0]
         return Tally.of(names, histogram, self.tally, self.done[:, engine.D_LATENCY])

@@ -29,7 +29,7 @@ class FlowTable:
         return self._count
 
     def bucket(self, key: int) -> int:
-        """Return the bucket that a flow's hash names; raises InputError for a key that is no number of 63 bits."""
+        """Return the bucket that a flow's hash names; raises InputError for a key outside 0 to 2^63 - 1."""
         if not 0 <= key < 1 << 63:
             raise InputError(f"key of a flow must be 0 to 2^63 - 1, got {key}")
         mixed = (key * _MULTIPLIER) & 0xFFFF_FFFF_FFFF_FFFF

@@ -34,7 +34,14 @@ def facts(folder: Path | None = None) -> Facts:
 
 
 def published(folder: Path | None = None) -> "pd.DataFrame":
-    """Return the whole ledger as a table, one row a published number."""
+    """Return the whole ledger as a table with one row for each published number.
+
+    Args:
+        folder: a folder of ledger files (None: data/published).
+
+    Raises:
+        InputError: a file that breaks a rule of the ledger, with file, line and rule.
+    """
     return load(folder).frame()
 
 

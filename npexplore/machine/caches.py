@@ -40,7 +40,7 @@ class Level:
     shared: bool = False
 
     def sets(self, line_bytes: int) -> int:
-        """Return how many sets it has; raises ModelError for a geometry that cannot be."""
+        """Return the number of sets; raises ModelError for an impossible geometry."""
         lines = self.size_bytes // line_bytes
         if self.size_bytes < line_bytes or self.size_bytes % line_bytes:
             raise ModelError(f"{self.name}: {self.size_bytes} bytes must be whole lines of {line_bytes} bytes")
@@ -53,7 +53,7 @@ class Level:
 
 @dataclass(frozen=True)
 class Caches:
-    """Levels, the first nearest to the core; raises ModelError for what cannot be.
+    """Cache levels, nearest to the core first; raises ModelError for impossible ones.
 
     device_ways: ways of the last level that writes of devices may newly take (0: they go to memory). inclusive: what
     leaves the last level leaves all. page_bytes, translations: pages, and how many of them a core translates unaided.

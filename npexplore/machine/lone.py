@@ -53,7 +53,7 @@ Known = dict[Variable, Values | None]
 
 
 def uses_of(resource: Resource, method: str, values: dict[str, Values | None], live: Value = True) -> Uses:
-    """Return what a visit uses with these operands (None: left to chance); raises ModelError for what cannot be.
+    """Return what a visit uses with these operands (None: drawn at random); raises ModelError for impossible ones.
 
     live: which of the packets come along; what the others ask for is not looked at.
     """

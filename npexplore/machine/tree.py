@@ -57,7 +57,7 @@ class Until:
 
 @dataclass
 class Window:
-    """If now lies in the first `length_s` of a period, wait for its end; nobody counts on it who meets nobody."""
+    """If now lies in the first `length_s` of a period, wait for its end; light-load times leave it out."""
 
     period_s: float
     length_s: float
@@ -93,7 +93,7 @@ class Remember:
 
 @dataclass
 class Line:
-    """Keep how many wait at a server: nobody, for a packet without others."""
+    """Remember how many wait at a server: none, for a packet without contention."""
 
     variable: Variable
     server: Server
@@ -159,7 +159,7 @@ class Poll:
 
 @dataclass
 class Contended:
-    """What others decide: rows of the engine alone, and the steps of a packet that meets nobody."""
+    """What depends on contention: the engine's rows, and the steps of a packet without contention."""
 
     emit: Callable[[Assembler, Callable[[Operand], Expression]], None]
     alone: Body

@@ -139,7 +139,7 @@ class VisitRecorder(Recorder):
         self.body.append(Until(moment))
 
     def window(self, period_s: float, length_s: float) -> None:
-        """Record that nobody goes on in the first `length_s` of each period (refresh)."""
+        """Record that no visit proceeds in the first `length_s` of each period (refresh)."""
         if not 0 <= length_s < period_s:
             raise ModelError(f"{self._own}: a window must be shorter than its period of {period_s!r}, got {length_s!r}")
         self.body.append(Window(period_s, length_s))
@@ -157,7 +157,7 @@ class VisitRecorder(Recorder):
         return variable
 
     def recall(self, word: str, member: Operand = 0, members: int = 1, alone: float = 0.0) -> Moment:
-        """Record the reading of what was remembered last; `alone`: what a packet that meets nobody finds."""
+        """Record the reading of the value remembered last; `alone`: the value without contention."""
         step = Recall(Moment(word), self._word(word), members, expression(member), alone)
         self.body.append(step)
         return step.variable
@@ -253,7 +253,7 @@ class VisitRecorder(Recorder):
         emit: Callable[[Assembler, Callable[[Operand], Expression]], None],
         alone: Callable[[], None] | None = None,
     ) -> None:
-        """Record what only others decide: `alone` is for who meets nobody, `emit` appends the engine's rows.
+        """Record what depends on contention: `alone` gives the steps without it, `emit` appends the engine's rows.
 
         It gets the assembler, and the function that tells what an operand stands for.
         """

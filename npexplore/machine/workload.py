@@ -138,7 +138,7 @@ class Workload:
         return columns, counts / counts.sum()
 
     def process(self) -> Arrivals | None:
-        """Return the process by which packets arrive (None: saturated, or by time stamps)."""
+        """Return the arrival process of the packets (None: saturated, or by time stamps)."""
         if self.arrivals not in RATED:
             return None
         assert self.rate_pps is not None
@@ -180,7 +180,7 @@ class Workload:
         return self.scaled(own / rate_pps)
 
     def repeated(self, rows: int) -> Workload:
-        """Return one packet of no time stamp as so many alike; several packets stay as they are."""
+        """Return a workload of one packet without a time stamp as `rows` equal packets; any other one unchanged."""
         if len(self.packet_bytes) > 1 or self.arrivals == "timestamps":
             return self
         columns = {name: np.repeat(column, rows) for name, column in self.columns.items()}
@@ -271,12 +271,22 @@ def workload(
     arrivals: str = "saturated",
     rate: str | float | None = None,
 ) -> Workload:
-    """Return the workload of a capture, a named mix, or one packet length (exactly one of them).
+    """Return the workload of a capture, of a named mix, or of packets of one length: give exactly one of the three.
 
-    trace: a file, several as one (a list, a folder, a pattern), a capture that is read already, or synthetic traffic.
-    Its IP packets come in their order; other orders and times are `workload(trace).shuffled()`,
-    `workload(trace, arrivals="timestamps")` and that `.scaled(0.5)`.
-    Raises InputError for an unusable combination, an unknown mix, or a capture without an IP packet.
+    The IP packets of a capture come in their order. Other orders and times are `workload(trace).shuffled()`,
+    `workload(trace, arrivals="timestamps")`, and that `.scaled(0.5)`.
+
+    Args:
+        trace: a capture file, several as one (a list, a folder, a pattern), a capture already read, or synthetic
+            traffic.
+        mix: the name of a mix in models/mixes.
+        packet_bytes: the length of all packets, bytes.
+        arrivals: "saturated" (a packet is always there), "poisson", or another process of docs/machines.md;
+            "timestamps" for a capture's own times.
+        rate: the offered load where arrivals are not saturated: packets a second, or text with a unit such as "4 Gb/s".
+
+    Raises:
+        InputError: a combination without meaning, an unknown mix, or a capture without an IP packet.
     """
     given = [
         name for name, value in (("trace", trace), ("mix", mix), ("packet_bytes", packet_bytes)) if value is not None

@@ -146,7 +146,7 @@ def _solve(network: Network, most: int, most_states: int, most_bytes: int | None
 
 
 def describe(tables: ChainTables, row: Array) -> str:
-    """Return a state in words: who is where, and who waits for what."""
+    """Return a state in words: where each customer is and what it waits for."""
     at = int(tables.size[kernel.Z_VARIABLES])
     lists = int(tables.size[kernel.Z_LISTS])
     length = row[at : at + lists]

@@ -84,7 +84,7 @@ class Station(Record, frozen=True, kw_only=True):
 
     @property
     def lets_go(self) -> bool:
-        """Say whether who is served here cannot keep the server while waiting for room elsewhere."""
+        """Say whether a customer frees the server when its service ends, even if the next station is full."""
         return self.progressive or self.discipline == "polling"
 
     @property

@@ -69,7 +69,7 @@ def service_of(said: Element, place: str) -> dict[str, Any] | None:
 
 
 def arrivals_of(said: Element, place: str) -> dict[str, Any] | None:
-    """Return the arrivals of a source's strategy, None where nobody comes; raises InputError naming the kind."""
+    """Return the arrivals of a source's strategy, None if it has none; raises InputError naming the kind."""
     if said.get("classPath", "").rpartition(".")[2] == "DisabledServiceTimeStrategy":
         return None
     kind, values, tables = _parts(said)

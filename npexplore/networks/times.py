@@ -65,7 +65,7 @@ class PhaseType(Distribution, frozen=True, tag="phase_type"):
         return max(-1 / self.rates[i][i] for i in range(len(self.rates)))
 
     def check(self, place: str) -> None:
-        """Refuse chances that do not add up, negative rates, phases that nobody leaves."""
+        """Refuse probabilities that do not add up to 1, negative rates, and phases without an exit."""
         if not all(0 <= chance <= 1 for chance in self.first) or abs(math.fsum(self.first) - 1) > DUST:
             raise InputError(f"{place}: first must be chances that add up to 1, got {self.first}")
         check_rates(f"{place}: rates", self.rates, len(self.first))

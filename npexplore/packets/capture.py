@@ -110,12 +110,17 @@ class Capture:
 
 
 def read_capture(path: Files | BinaryIO, *, workers: int = 1) -> Capture:
-    """Read a whole capture into memory: pcap (every magic), pcapng or ERF, plain, gzip or zstd; `-` is standard input.
+    """Read a whole capture into memory: pcap (every magic), pcapng or ERF, plain or compressed by gzip or zstd.
 
-    path: a file, or several (a list, a folder, a pattern as `*.pcap`), whose packets come one file after the other.
+    A packet takes 62 bytes of memory. A damaged file gives the packets before the damage; `.damage` describes it.
 
-    Takes 62 bytes of memory a packet. A damaged file gives the packets before the damage, and says so in `.damage`.
-    Raises InputError if there is no such file, it is no capture, or (as soon as that can be seen) it does not fit.
+    Args:
+        path: a file; several (a list, a folder, or a pattern such as `*.pcap`), whose packets follow one file after the
+            other; a binary stream; or `-` for standard input.
+        workers: the number of threads that read the columns.
+
+    Raises:
+        InputError: no such file, not a capture, or (as soon as this is known) too large for the memory.
     """
     scan = open_captures(path, workers=workers)
     builder = TableBuilder()

@@ -10,7 +10,7 @@ from npexplore.packets.writing import write_packets
 
 
 def read_frames(path: str | Path) -> Iterator[tuple[int, bytes]]:
-    """Yield (time in ns, captured bytes) of each packet; raises InputError for a file that is no capture.
+    """Yield (time in ns, captured bytes) of each packet; raises InputError for a file that is not a capture.
 
     A damaged file gives its good part.
     """

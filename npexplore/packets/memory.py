@@ -12,7 +12,7 @@ _MEMINFO, _GROUP = Path("/proc/meminfo"), Path("/sys/fs/cgroup")
 
 
 def available() -> int | None:
-    """Return the bytes of memory that this process may still take, None where nobody tells."""
+    """Return the bytes of memory that this process may still take, None where the system does not say."""
     found: list[int] = []
     with suppress(OSError, ValueError, StopIteration):
         line = next(line for line in _MEMINFO.read_text().splitlines() if line.startswith("MemAvailable:"))

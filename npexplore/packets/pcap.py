@@ -49,7 +49,7 @@ def file_header_bytes(magic: bytes) -> int:
 
 
 def parse_header(name: str, data: bytes) -> PcapHeader:
-    """Read the file header of file `name`; raises InputError for a version nobody writes."""
+    """Read the file header of file `name`; raises InputError for an unknown version."""
     order = magic_order(data[:4])
     magic, major, minor, _zone, _sigfigs, snaplen, link = struct.unpack(f"{order}IHHiIII", data[:24])
     kind, header_bytes, record_bytes, ns = MAGICS[magic]

@@ -84,7 +84,7 @@ def bursts(variance: pd.DataFrame, dispersion: pd.DataFrame) -> go.Figure:
 
 
 def flows(sizes: Mapping[str, pd.DataFrame], carried: pd.DataFrame) -> go.Figure:
-    """Return tails of flow sizes and durations (a `ccdf` by what it is of) and who carries the bytes (`lorenz`)."""
+    """Return the tails of flow sizes and durations (a `ccdf` each), and bytes by share of flows (`lorenz`)."""
     heads = [*(f"{name.capitalize()} of a flow" for name in sizes), "Elephants and mice"]
     figure = make_subplots(2, 2, subplot_titles=heads, horizontal_spacing=0.1, vertical_spacing=0.2)
     for number, (name, part) in enumerate(sizes.items()):

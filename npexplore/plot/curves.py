@@ -84,7 +84,7 @@ def curves(
 
 
 def printed(rows: pd.DataFrame, x: str, y: str, *, name: str = "published", percent: bool = False) -> go.Scatter:
-    """Return published numbers as black diamonds with their intervals; `key` is told under the pointer.
+    """Return published numbers as black diamonds with their intervals; hovering shows their `key`.
 
     A row of the ledger has its interval in `lo` and `hi`, in the unit of `point`; y may be in another one.
     """

@@ -25,7 +25,7 @@ class Drawing:
         self, x: float, y: float, width: float, height: float, *, fill: str = "white", stroke: str = theme.GREY,
         dash: str = "", radius: float = 6, tip: str = "", stroke_width: float = 1.3,
     ) -> None:  # fmt: skip
-        """Add a rectangle; `tip` is told under the pointer."""
+        """Add a rectangle; hovering shows `tip`."""
         title = f"<title>{escape(tip)}</title>" if tip else ""
         dashed = f' stroke-dasharray="{dash}"' if dash else ""
         self._parts.append(

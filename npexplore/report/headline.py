@@ -12,7 +12,7 @@ TONES = ("plain", "good", "bad")
 
 @dataclass(frozen=True)
 class Headline:
-    """One key number: what it is, its value as printed with its unit, and whether it is good news."""
+    """One key number: its name, its value as printed with its unit, and whether it is good news."""
 
     label: str
     value: str

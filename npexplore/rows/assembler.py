@@ -224,7 +224,7 @@ class Assembler(Rows):
         self.place(after)
 
     def try_take(self, server: str, otherwise: Label, member: Operand = 0, units: Operand = 1) -> HoldSlot:
-        """Hold units if they are free and nobody waits, else go to the label (and hold nothing)."""
+        """Hold units if they are free and the line is empty, else jump to the label (and hold nothing)."""
         slot = self._new_slot()
         with self.scope():
             self.emit(engine.TRY, self.at(server, member), self.operand(units), target=otherwise, slot=slot)

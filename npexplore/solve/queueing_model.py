@@ -125,7 +125,7 @@ def _one_pool(batch: Batch, ceilings: Mapping[str, Floats], places: int | None) 
 
 
 def beside(levels: Levels, ceilings: Mapping[str, Floats]) -> tuple[list[LoadDependent], Residual, Floats]:
-    """Return stations, network and throughput (P,) where forked work, which nobody waits for, is an open load.
+    """Return stations, network and throughput (P,) where forked work, for which no thread waits, is an open load.
 
     It slows packets at servers that both visit by 1 / (1 - X a), a its seconds per packet; a server that only such work
     visits lets packets wait once it is full: then X is its ceiling.

@@ -30,7 +30,7 @@ Waits = dict[str, tuple[float, float]]  # by resource, the number of packets tha
 
 
 def alone(found: UnderLoad) -> Breakdown:
-    """Return where the time of a packet goes that meets nobody."""
+    """Return where the time of a packet goes without contention."""
     return _broken(found.demands.way, {}, found.servers, found.demands.latency)
 
 

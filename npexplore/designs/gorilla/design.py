@@ -54,7 +54,7 @@ def reads_per_s(p: Parameters) -> float:
 
 
 def delays(p: Parameters) -> dict[str, float]:
-    """Return by accelerator the cycles that a call takes when nobody else is there."""
+    """Return for each accelerator the cycles of one call without contention."""
     p.assume("header_check")
     trie = float(p.lookup_delay or p.lookup_cycles)
     return {
@@ -87,7 +87,7 @@ def issue_cycles(p: Parameters, steps: int) -> float:
 
 
 def residence_cycles(p: Parameters, found: Lowered | None = None) -> tuple[float, float]:
-    """Return a packet's mean cycles in the engine, and with the waits for replies, when nobody else is there."""
+    """Return a packet's mean cycles in the engine, without and with the waits for replies, both without contention."""
     paths = (found or lowered(p)).paths
     issue = sum(path.share * issue_cycles(p, len(path.steps)) for path in paths)
     return issue, issue + sum(path.share * path.stalls(mean_delays(p)) for path in paths)

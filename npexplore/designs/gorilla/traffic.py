@@ -247,7 +247,7 @@ def cached_share(p: Parameters) -> float:
 
 
 def traffic(p: Parameters) -> Workload:
-    """Return the workload: what the program does to each packet, at the offered rate (0: as fast as they are taken)."""
+    """Return the workload: what the program does to each packet, at the offered rate (0: saturated arrivals)."""
     sizes = frame_bytes(p)
     named = f"{FRAME}-byte" if p.frames == "minimum" else str(p.frames)
     load = _with_paths(p, Workload(f"{p.proto}, {named} frames", {"packet_bytes": sizes - ETHERNET}), sizes)

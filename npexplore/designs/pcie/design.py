@@ -115,7 +115,7 @@ def resources(p: Parameters) -> list[Resource]:
 
 
 def build(p: Parameters) -> Machine:
-    """Return the device, its link and its host; raises ModelError for sockets that nobody measured."""
+    """Return the device, its link and its host; raises ModelError for a socket without a measurement."""
     p.assume("one_after_another")
     p.assume("random_units")
     far, missed, walked = host_s(p), misses(p), walks(p)

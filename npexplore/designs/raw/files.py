@@ -63,6 +63,6 @@ class Discard(OwnFaces):
         return "always"
 
     def emit(self, method: str, operands: Mapping[str, Expression], asm: Assembler) -> None:
-        """Count it; nobody goes on with it."""
+        """Count the packet and end its path."""
         asm.count(f"drop.{self.name}")
         asm.end_packet(HANDED_ON)

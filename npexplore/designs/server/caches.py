@@ -20,7 +20,7 @@ LOOKUPS = 8192  # that are counted, behind those that fill the caches
 
 
 def caches(p: Parameters) -> Caches:
-    """Return the caches of the server; raises ModelError for a geometry that cannot be."""
+    """Return the caches of the server; raises ModelError for an impossible geometry."""
     levels = (
         Level("l1", int(p.l1_kb) * KB, int(p.l1_ways)),
         Level("l2", int(p.l2_kb) * KB, int(p.l2_ways)),

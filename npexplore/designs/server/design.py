@@ -27,7 +27,7 @@ UNREAD = ("drop",)  # programs that never look at a packet
 
 
 def series(p: Parameters) -> str:
-    """Return the parameter that holds one core's cycles; raises ModelError for what nobody measured."""
+    """Return the parameter that holds one core's cycles; raises ModelError where none was measured."""
     stack, program = str(p.stack), str(p.program)
     ring = [f"r{p.ring}", "r512", "r1024", "r256"] if stack == "xdp" else []
     packed = ["packed"] if stack == "xdp" and p.cqe_compress == "on" else []
@@ -87,7 +87,7 @@ def completions(p: Parameters) -> float:
 
 
 def build(p: Parameters) -> Machine:
-    """Return the server; raises ModelError for a program that nobody measured."""
+    """Return the server; raises ModelError for a program without a measurement."""
     cores, cycle_ps = int(p.cores), 1e6 / float(p.clock_mhz)
     work, missed = cycles(p), packet_miss(p)
     byte_ps = 8e3 / float(p.port_gbps)

@@ -79,7 +79,7 @@ class Rules(Sequence[Rule]):
 
     @classmethod
     def of(cls, rules: "Iterable[Rule]") -> "Rules":
-        """Return rules as they are, or those of any iterable."""
+        """Return a `Rules` unchanged, or build one from any iterable of rules."""
         return rules if isinstance(rules, Rules) else cls(tuple(rules))
 
     def __len__(self) -> int:

@@ -60,7 +60,7 @@ FORWARDED = "RFC 1812 section 5.2.1"
 
 
 class Difference(NamedTuple):
-    """One difference: which frame of a port (from 0), the field, what it must be and what it is, who says so."""
+    """One difference: the frame of a port (from 0), the field, the value expected and the one found, and the rule."""
 
     port: int
     frame: int

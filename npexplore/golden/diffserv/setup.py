@@ -114,7 +114,7 @@ class Receiver:
 
 @dataclass(frozen=True)
 class DiffServ:
-    """The router. treatments: one a rule; packets without a rule join the last class as they are.
+    """The router. treatments: one a rule; packets that match no rule join the last class unchanged.
 
     receivers: one an input port; None: packets are received in no time, any number at once. Raises InputError.
     """

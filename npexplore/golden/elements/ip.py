@@ -213,7 +213,7 @@ class IPFragmenter(Element):
     OUTPUTS, PROCESSING, ARGUMENTS, TIMED = (1, 2), "h/h", (1, 3), "ipfragmenter"
 
     def configure(self, *arguments: str) -> None:
-        """The MTU; options behind it are read over."""
+        """The MTU; further options are ignored."""
         self.mtu = number(arguments[0])
         if self.mtu < 28:
             raise InputError(f"an MTU must be at least 28 bytes, got {self.mtu}")

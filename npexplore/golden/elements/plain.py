@@ -15,7 +15,7 @@ class FromDevice(Element):
     INPUTS, PROCESSING, ARGUMENTS, TIMED = (0, 0), "/h", (1, ANY), "acquisition"
 
     def configure(self, *arguments: str) -> None:
-        """The device; options behind it are read over."""
+        """The device; further options are ignored."""
         self.device = arguments[0]
 
 
@@ -39,7 +39,7 @@ class ToDevice(Element):
     OUTPUTS, PROCESSING, ARGUMENTS, EXIT, TIMED = (0, 0), "l/", (1, ANY), "device", "extraction"
 
     def configure(self, *arguments: str) -> None:
-        """The device; options behind it are read over."""
+        """The device; further options are ignored."""
         self.device = arguments[0]
 
 
@@ -64,7 +64,7 @@ class ToMe(ToHost):
 
 
 class Discard(Element):
-    """The end of packets nobody wants."""
+    """The end of a packet's path: it is discarded."""
 
     OUTPUTS, PROCESSING, EXIT = (0, 0), "a/", "discard"
 
@@ -108,7 +108,7 @@ class Tee(Element):
 
 
 class Print(Element):
-    """Passes on; what it would print is told by the packet's path."""
+    """Passes packets on and prints nothing: the recorded path of a packet shows the same."""
 
     ARGUMENTS = (0, ANY)
 

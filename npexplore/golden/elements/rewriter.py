@@ -77,7 +77,7 @@ class IPRewriter(Element):
     STORES = True  # what left may come back: by then its flow is known
 
     def configure(self, *arguments: str) -> None:
-        """A rule for each input; keywords behind are read over."""
+        """A rule for each input; keywords after them are ignored."""
         self.rules = [read_rule(text) for text in arguments if not text.split()[0].isupper()]
         self.flows: dict[FiveTuple[int], tuple[FiveTuple[int], int]] = {}
 

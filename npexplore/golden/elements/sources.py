@@ -37,7 +37,7 @@ class InfiniteSource(Element):
     INPUTS, PROCESSING, ARGUMENTS = (0, 0), "/h", (0, ANY)
 
     def configure(self, *arguments: str) -> None:
-        """The data; limits and bursts are read over."""
+        """The data; limits and bursts are ignored."""
         told = next((text[5:] for text in arguments if text.startswith("DATA ")), None)
         first = positional(arguments)[:1]
         self.data = octets(told or (first[0] if first and first[0].startswith(("\\<", '"')) else "")) or DATA
@@ -57,7 +57,7 @@ class FastUDPSource(InfiniteSource):
     PROCESSING, ARGUMENTS = "/l", (9, ANY)
 
     def configure(self, *arguments: str) -> None:
-        """The frame; rate and limit are read over."""
+        """The frame; rate and limit are ignored."""
         length, source, destination = number(arguments[2]), address(arguments[4]), address(arguments[7])
         ports = b"".join(number(text).to_bytes(2, "big") for text in (arguments[5], arguments[8]))
         size = max(length - 34, 8)
@@ -73,7 +73,7 @@ class ICMPPingSource(InfiniteSource):
     INPUTS, PROCESSING, ARGUMENTS, ENTRY, STORES = (0, 1), "h/h", (2, ANY), True, True
 
     def configure(self, *arguments: str) -> None:
-        """Both addresses; options behind them are read over."""
+        """Both addresses; further options are ignored."""
         self.data = write_packet(address(arguments[0]), address(arguments[1]), message(8, bytes(4)), protocol=1)
 
     def take(self, pack: Pack, port: int) -> Out:
@@ -113,7 +113,7 @@ class TimedSink(Discard):
 
 
 class PullTee(Tee):
-    """Copies as they are asked for by output 0."""
+    """Copies each packet to all outputs whenever output 0 pulls one."""
 
     PROCESSING = "l/lh"
 

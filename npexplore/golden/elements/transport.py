@@ -32,7 +32,7 @@ def summed(packet: bytes) -> bytes:
 
 
 class IPPrint(Print):
-    """Passes on; what it would print is told by the packet's path."""
+    """Passes packets on and prints nothing: the recorded path of a packet shows the same."""
 
 
 class SetIPAddress(Element):

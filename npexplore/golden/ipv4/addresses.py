@@ -24,7 +24,7 @@ def mask_of(length: int) -> int:
 
 
 def address_number(address: Address) -> int:
-    """Return an address as a number; raises InputError for anything that is no IPv4 address."""
+    """Return an address as a number; raises InputError for anything but an IPv4 address."""
     if isinstance(address, IPv4Address):
         return int(address)
     if isinstance(address, str):

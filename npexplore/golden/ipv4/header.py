@@ -34,7 +34,7 @@ class Header(NamedTuple, Generic[T]):
 
 
 def read_header(packet: bytes) -> "Header[int]":
-    """Return the fields of a header as they are, right or not; all 0 for a packet below 20 bytes."""
+    """Return the fields of a header without checking them; all 0 for a packet below 20 bytes."""
     if len(packet) < SHORTEST:
         return Header(*[0] * 12)
     return Header(

@@ -28,7 +28,7 @@ def mask_of(length: int) -> int:
 
 
 def address_number(address: Address) -> int:
-    """Return an address as a number; raises InputError for anything that is no IPv6 address."""
+    """Return an address as a number; raises InputError for anything but an IPv6 address."""
     if isinstance(address, IPv6Address):
         return int(address)
     if isinstance(address, str):

@@ -27,7 +27,7 @@ class Message(NamedTuple):
 
 
 def solicited_node(address: int) -> int:
-    """Return the multicast address by which an address is asked for (RFC 4291 section 2.7.1)."""
+    """Return the solicited-node multicast address of an address (RFC 4291 section 2.7.1)."""
     return SOLICITED_NODES | address & 0xFFFFFF
 
 

@@ -30,7 +30,7 @@ class Header6(NamedTuple, Generic[T]):
 
 
 def read_header(packet: bytes) -> "Header6[int]":
-    """Return the fields of a header as they are, right or not; all 0 for a packet below 40 bytes."""
+    """Return the fields of a header without checking them; all 0 for a packet below 40 bytes."""
     if len(packet) < SHORTEST:
         return Header6(*[0] * 8)
     first = int.from_bytes(packet[:4], "big")

@@ -18,7 +18,7 @@ FIXED = 40 + 40 + 8  # bytes of the IPv6 header, of the message in front of its 
 
 
 def redirect_target(in_port: int, link: Port6 | None, hop: Hop, source: int, destination: int) -> int | None:
-    """Return the better first hop that the sender is told of, None where it is told nothing.
+    """Return the better first hop of which a redirect informs the sender, None where no redirect is sent.
 
     link: the IPv6 side of the port that the packet came by; hop: its route.
     """

@@ -272,7 +272,7 @@ def send_error(side: Side4, walk: Walk4, error: IcmpError) -> None:
 
 
 def answers(side: Side4, port: int, sender: int, target: int) -> bool:
-    """Say whether the kernel answers a question of ARP: about any of its addresses, by whichever port."""
+    """Say whether the kernel answers an ARP request: for any of its own addresses, whichever port it came in by."""
     reason, kind, _ = route_input(side, Walk(port, b"", 0, side.read), sender, target)
     return not reason and kind is HERE
 

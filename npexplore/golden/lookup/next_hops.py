@@ -58,7 +58,7 @@ class NextHops:
         return (place + 1).astype(np.uint16)
 
     def count_all(self, numbers: NDArray[np.uint16]) -> None:
-        """Count the uses of a whole column; numbers nobody uses become free."""
+        """Count the uses of a whole column; numbers without a use become free."""
         self._uses = np.bincount(numbers, minlength=len(self._uses)).tolist()
         for number in [n for n in range(1, len(self._uses)) if not self._uses[n]]:
             self._uses[number] = 1

@@ -18,7 +18,7 @@ HOP_LIMIT, TTL = 7, 8  # where IPv6 and IPv4 have theirs
 
 
 def prepared_stack(labels: Sequence[int], model: TtlModel = "uniform") -> bytes:
-    """Return the stack of a route, outermost label first; raises InputError for a label that is none."""
+    """Return the stack of a route, outermost label first; raises InputError for an invalid label."""
     return write_stack(Label(one, ttl=COPY if model == "uniform" else MOST) for one in labels)
 
 

@@ -84,7 +84,7 @@ class Neighbours:
         return self._ask(*place, entry.waiting[-1].sent)
 
     def learn(self, place: Place, mac: bytes, time_ns: int, *, override: bool, create: bool) -> list[Sent]:
-        """Take note of a MAC address; return what waited for it. create: of a neighbour nobody asked for, too."""
+        """Store a MAC address; return the packets that waited for it. create: also for a neighbour not yet known."""
         entry = self.entries.get(place)
         if entry is None and not create:
             return []

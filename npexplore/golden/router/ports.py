@@ -58,7 +58,7 @@ class Interface:
 
     @property
     def own(self) -> tuple[int, ...]:
-        """The addresses by which the router itself is meant."""
+        """The addresses that belong to the router itself."""
         return tuple(address for address, _ in self.subnets)
 
     def on_link(self, address: int) -> bool:

@@ -48,7 +48,7 @@ def tagged(ports: Sequence[Port], sent: Sent) -> Sent:
 
 
 def silent(side: Side, walk: Walk[Any], reason: Reason) -> None:
-    """Say nothing: a frame of an unknown VLAN belongs to nobody here."""
+    """Drop silently: no interface has the frame's VLAN."""
 
 
 TAGGED: Rules[Any, Any] = Rules(

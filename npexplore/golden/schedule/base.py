@@ -81,7 +81,7 @@ class Scheduler(ABC):
         """Take note of a packet that has just left its class."""
 
     def unfairness(self, one: int, other: int, largest_bytes: int) -> Fraction | None:
-        """Return the most by which service / weight of two classes differ over any time in which both have packets.
+        """Return the largest difference of service / weight of two classes over intervals in which both have packets.
 
         Service is in bytes, in packets for those that count packets (`IN_PACKETS`); None: nothing is promised.
         """

@@ -162,7 +162,7 @@ class DdrController(OwnFaces):
         return bank, np.floor_divide(bank, self.banks)
 
     def uses(self, method: str, values: Mapping[str, Values | None]) -> Uses:
-        """What one access that meets nobody occupies; with open pages one that hits its row."""
+        """What one access occupies without contention; with open pages, one that hits its row."""
         self._check(method, values)
         t, name, read = self.timing, self.name, method == "read"
         bank, channel = self._place(values)

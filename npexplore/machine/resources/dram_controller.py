@@ -95,7 +95,7 @@ class DramController(OwnFaces):
             raise ModelError(f"{self.name}.{method} must not have the operand {name!r}: it has {why} address map")
 
     def uses(self, method: str, values: Mapping[str, Values | None]) -> Uses:
-        """What one access that meets nobody occupies; unless pages are closed, one that hits its row."""
+        """What one access occupies without contention; unless pages are closed, one that hits its row."""
         self._check(method, values)
         d, name, read, t = self.device, self.name, method == "read", self.device.seconds
         bank = values["address"] if self.address_map else values["bank"]

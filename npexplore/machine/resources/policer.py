@@ -39,7 +39,7 @@ class Policer(OwnFaces):
         self.timer = time_of(f"{name}: tick of the timer", timer_s)
 
     def servers(self) -> list[Server]:
-        """None: buckets keep nobody waiting."""
+        """None: a token bucket delays no packet."""
         return []
 
     def ends(self, method: str) -> Ends:
@@ -47,7 +47,7 @@ class Policer(OwnFaces):
         return "always" if method == "drop" else "never"
 
     def uses(self, method: str, values: Mapping[str, Values | None]) -> Uses:
-        """No time; a packet that meets nobody is admitted."""
+        """No time; without contention every packet is admitted."""
         nothing: Values = np.float64(0.0)  # type: ignore[assignment]
         if method == "drop":
             return Uses(nothing, hands_on=True)

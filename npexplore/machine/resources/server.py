@@ -50,7 +50,7 @@ class Delay(Resource):
         return []
 
     def act(self, m: VisitRecorder, visit: str, v: Operands) -> None:
-        """The time, which is nobody's."""
+        """The delay, which occupies no resource."""
         if ("seconds" in v) != (self.random is None):
             rule = "needs the operand 'seconds'" if self.random is None else "draws its time and takes no seconds"
             raise ModelError(f"{self.name}.wait {rule}")

@@ -78,7 +78,7 @@ class Kept:
 
 @dataclass(frozen=True)
 class Call:
-    """A call of an accelerator: the name its reply has in the context, and what it is called with.
+    """A call of an accelerator: the name of its reply in the context, and its arguments.
 
     takes: names of fields or of what the context keeps. when: names a kept value; the call is made where it is true.
     """

@@ -45,7 +45,7 @@ class Uses:
 
 
 class Tracer:
-    """Traces of one program; watched: classes of which an attribute that is no number counts as a table.
+    """Traces of one program; watched: classes whose attributes count as tables unless they are numbers.
 
     Raises ModelError from `run` for a kept value that its step does not declare, or not as wide, missing or placed as
     it is; the error names program, step and value.

@@ -24,7 +24,7 @@ FORM = 1
 
 
 class KeptCounts:
-    """A folder of counts, made if it is not there; raises InputError where it cannot be."""
+    """A folder of counts, created if missing; raises InputError if it cannot be created."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

@@ -88,7 +88,7 @@ class SeveralCounts:
 
 
 def count_file(path: str | Path) -> FileCounts:
-    """Count one capture; what cannot be read is told in the answer, as it may come from another computer."""
+    """Count one capture; a file that cannot be read is reported in the answer, which may come from another computer."""
     try:
         counts, scan = count_capture(path)
     except InputError as error:

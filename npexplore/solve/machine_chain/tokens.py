@@ -106,7 +106,7 @@ class Tokens:
         return self.phases(self.code.rows[at], dict(kept))
 
     def resource(self, server: str, member: float) -> int:
-        """Return the number of a server's member; raises RefusedError for one that there is not."""
+        """Return the number of a server's member; raises RefusedError for a member that does not exist."""
         one = int(member)
         if one != member or not 0 <= one < self.code.servers[server].members:
             raise self.code.refuse(f"{server} has members 0..{self.code.servers[server].members - 1}, got {member:g}")
@@ -150,7 +150,7 @@ class Tokens:
             now.ready.append((at, dict(kept), GRANTED))
 
     def taken(self, now: Instant, r: int, units: int) -> bool:
-        """Take units if nobody waits and they are free."""
+        """Take units if they are free and the line is empty."""
         if now.lines[r] or now.free[r] < units:
             return False
         now.free[r] -= units

@@ -40,7 +40,7 @@ class Growth:
 
 @dataclass(frozen=True)
 class Markings:
-    """The markings of a net. None where nobody knows: `refused` says why. vanishing: those in which no time passes."""
+    """The markings of a net; None where not explored: `refused` says why. vanishing: those in which no time passes."""
 
     refused: str | None
     states: int | None

@@ -84,7 +84,7 @@ def per_point(subject: str, values: ArrayLike, points: int) -> Floats:
 
 
 def population_row(values: ArrayLike, points: int) -> Ints:
-    """Return the populations as int64 (P,); raises InputError for one that is no whole number of at least 1."""
+    """Return the populations as int64 (P,); raises InputError for one that is not a whole number of at least 1."""
     row = per_point("population", values, points)
     refuse_first(
         (row < 1) | (row != np.floor(row)), row, "population", "a whole number of at least 1", None, ("point",)

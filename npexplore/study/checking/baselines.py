@@ -124,7 +124,7 @@ class Reader:
 
 
 def difference(row: Row) -> bool:
-    """Whether a row is a difference in per cent, whose error is told in points."""
+    """Whether a row is a difference in per cent, so that its error is given in percentage points."""
     return row.unit == "%" and any(word in row.quantity for word in ("improvement", "loss", "reduction", "saving"))
 
 

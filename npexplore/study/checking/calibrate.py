@@ -136,13 +136,28 @@ def calibrate(
     executor: Executor | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Calibration:
-    """Fit parameters to calibration rows.
+    """Fit parameters to calibration rows of the ledger, and say how well the data determine them.
 
-    free: by name a Span, or values to try. keys: rows of the ledger (None: those that the machine file of design `of`
-    says these parameters were fitted to). own: rows of the user's own
-    ledger beside them. starts: Latin hypercube over the spans, beside the present values.
-    Raises InputError: a row of another role than calibration, no rows, seeds that serve both to fit and to evaluate,
-    a value out of range; UnknownNameError: a parameter that no design of the rows has.
+    Args:
+        free: for each parameter's name a `Span`, or the values to try.
+        keys: the ledger rows to fit to (None: those to which the machine file of design `of` says they were fitted).
+        of: the listed design whose machine file gives the rows where `keys` is None.
+        own: rows of a user's own ledger, fitted beside the published ones.
+        known: the rows that a model may read (None: those of the project's ledger).
+        starts: number of Latin hypercube points over the spans from which to search, beside the present values.
+        fit_seeds: seeds of the simulations that the search looks at.
+        evaluation_seeds: other seeds, with which the result is judged.
+        packets: simulated packets for each point.
+        solver: "bounds", "queueing" or "simulation".
+        profiles: also find the values of each parameter that fit almost as well.
+        seed: seed of the search.
+        executor: a `concurrent.futures` executor that runs the predictions (None: threads).
+        progress: called with the number of evaluations so far.
+
+    Raises:
+        InputError: a row of another role than calibration, no rows at all, a seed used both to fit and to evaluate,
+            or a value out of range.
+        UnknownNameError: a parameter that no design of the rows has.
     """
     if not free:
         raise InputError("calibrate needs at least one free parameter")

@@ -108,7 +108,7 @@ def changed(
     machines: Mapping[str, Design], against: Mapping[str, Design] | None = None, *, seeds: int = 3,
     ledger: Ledger | None = None, packets: int | None = None, keys: Sequence[str] | None = None,
 ) -> Changed:  # fmt: skip
-    """Check the published rows of some machines with them, and with others (None: as they are listed)."""
+    """Check the published rows of some machines twice: as given, and with others (None: as they are listed)."""
     more: dict[str, Any] = {"seeds": seeds, "ledger": ledger, "keys": keys}
     more |= {} if packets is None else {"packets": packets}
     if not machines:

@@ -106,13 +106,24 @@ def check(
     executor: Executor | None = None,
     machines: Mapping[str, Design] | None = None,
 ) -> Check:
-    """Predict every published number of some designs (None: of all papers) and compare.
+    """Predict every published number of some designs, and compare.
 
-    keys: only these rows. seeds: replications of the simulation. results: a user's own numbers; those that nobody
-    published are predicted too. alternatives: also predict with each structure that calibration does not rule out.
-    sets: also predict with each recorded set of parameters that calibration admits (models/sets). machines: what stands
-    in for listed designs, by their names; blind rows are then judged by what it says today, and where it has no answer
-    a row has none. Raises UnknownNameError, InputError.
+    Args:
+        designs: names of listed designs (None: those of all papers).
+        keys: only these rows of the ledger.
+        seeds: replications of the simulation.
+        packets: simulated packets for each replication.
+        ledger: the published rows (None: those of the project).
+        results: numbers of the user's own; rows that nobody published are predicted too.
+        alternatives: also predict with each structure that the calibration rows do not rule out.
+        sets: also predict with each recorded set of parameters that calibration admits (models/sets).
+        executor: a `concurrent.futures` executor that runs the predictions (None: threads).
+        machines: designs that stand in for listed ones, by their names. Blind rows are then compared with today's
+            prediction of that machine, not with the frozen one; a row that it cannot answer has no prediction.
+
+    Raises:
+        UnknownNameError: a design or row that does not exist.
+        InputError: results that cannot be read as numbers of these rows.
     """
     with with_machines(machines or {}):
         return _check(

@@ -32,7 +32,7 @@ class Judge:
 
     @staticmethod
     def of(keys: Iterable[str], known: Facts | None = None, own: Iterable[Row] = ()) -> Judge:
-        """Return the judge of some rows; raises InputError for one that is no calibration or cannot be predicted.
+        """Return the judge of some rows; raises InputError for one that is no calibration row or has no prediction.
 
         own: rows of a user's own ledger.
         """

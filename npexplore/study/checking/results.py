@@ -62,7 +62,7 @@ class Results:
 
     @property
     def own(self) -> list[Row]:
-        """Rows made of numbers that nobody published."""
+        """Rows for the user's numbers that have no published counterpart."""
         return [result.row for result in self.listed if not result.published]
 
     def compared(self, checked: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:

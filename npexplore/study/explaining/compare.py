@@ -38,12 +38,21 @@ def compare(
     seed: int = 1,
     progress: Callable[[str], None] | None = None,
 ) -> pd.DataFrame:
-    """Return one row a machine, each with its parameters as they come (None: all that are listed).
+    """Return a table with one row for each machine, all forwarding the same packets with their own default parameters.
 
-    clock_mhz: scale every machine to this clock (saturated arrivals only). Columns: COLUMNS; bounds, queueing and
-    simulated are None where refused, low and high the 95 % interval of the simulation, rate, bottleneck and latency
-    those of the best of the three. Raises InputError, UnknownNameError; `progress` is told each machine's name
-    before its turn.
+    The columns are `COLUMNS`: `bounds`, `queueing` and `simulated` are None where that solver refuses, `low` and `high`
+    are the 95 % interval of the simulation; `rate`, `bottleneck` and `latency` are those of the best of the three.
+
+    Args:
+        load: the packets.
+        designs: designs or names of listed ones (None: all that are listed).
+        clock_mhz: scale every machine to this clock (saturated arrivals only).
+        seed: seed of the simulations.
+        progress: called with each machine's name before its turn.
+
+    Raises:
+        InputError: a workload or clock that does not fit.
+        UnknownNameError: a design that does not exist.
     """
     import pandas as pd
 

@@ -184,12 +184,24 @@ def explain(
     progress: Callable[[int, int], None] | None = None,
     first: Callable[[Explanation], None] | None = None,
 ) -> Explanation:
-    """Ask all three solvers, and how throughput changes with every parameter that the machine reads.
+    """Ask bounds, queueing and simulation, and how throughput changes with every parameter that the machine reads.
 
-    seeds: replications of the simulation from `seed` on. elasticities=False leaves the slow part out; changes: also
-    what single changes would gain (None: as elasticities). first: is given the explanation as soon as its lines are
-    known; what is simulated later may change them where bounds and queueing mistake the largest. Raises
-    InputError for a design or workload that cannot be; what one solver refuses is in `refused`.
+    Args:
+        design: the machine, with its parameters.
+        workload: the packets (None: the design's own).
+        seed: seed of the first replication of the simulation.
+        seeds: number of replications.
+        packets: simulated packets for each replication.
+        elasticities: leave out the slow part, the change with each parameter, if False.
+        changes: also say what single changes would gain (None: as `elasticities`).
+        executor: a `concurrent.futures` executor that runs the simulations (None: threads).
+        workers: the number of threads (None: one for each usable core).
+        progress: called with (points done, points in all).
+        first: called with the explanation as soon as its first lines are known. Simulations that follow can still
+            change those lines where bounds and queueing name the wrong largest elasticity.
+
+    Raises:
+        InputError: an impossible design or workload. What a single solver refuses is in `refused` instead.
     """
     load = design.workload(workload)
     machine = design.machine(workload)

@@ -39,7 +39,7 @@ CLOSE = Fraction(1, 2 * 10**12)  # relative: what a coefficient may differ from 
 def formulas(
     design: Design, workload: Workload | None = None, *, progress: Callable[[int], None] | None = None
 ) -> Formulas:
-    """Return the formulas of a machine under a workload; progress is told how often the machine was asked.
+    """Return the formulas of a machine under a workload; progress receives how often the machine was evaluated.
 
     Raises RefusedError where there are no demands.
     """

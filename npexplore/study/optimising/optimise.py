@@ -61,13 +61,28 @@ def optimise(
     workers: int | None = None,
     progress: Callable[[str, int], None] | None = None,
 ) -> Optimum:
-    """Return the front of a design over every combination of some knobs' values.
+    """Return the machines of a design that are best for their cost, over every combination of some knobs' values.
 
-    costs: by the names of study.costs.COSTS (None: those of `prices`, or else those that differ). prices: costs of the
-    user's own (study/optimising/prices.py). merits: throughput (packet bits), latency
-    (mean). queueing, simulations: no more than so many points are asked of these. progress is told the level and how
-    many points it has answered. Raises UnknownNameError, InputError (nothing to choose from, too many joint knobs),
-    ModelError (no machine is possible).
+    Args:
+        design: the machine.
+        workload: the packets (None: the design's own).
+        knobs: for each knob the values to combine, or a `Span`.
+        costs: names of `study.costs.COSTS` (None: those of `prices`, else those that differ between the points).
+        merits: what to maximise or minimise: "throughput" (packet bits a second), "latency" (mean).
+        prices: costs of the user's own, read from TOML (study/optimising/prices.py).
+        tolerance: points whose costs and merits differ by less than this share count as equal.
+        queueing: the largest number of points for the queueing model.
+        simulations: the largest number of points to simulate.
+        packets: simulated packets for each point.
+        seed: seed of the simulations.
+        executor: a `concurrent.futures` executor that runs them (None: threads).
+        workers: the number of threads (None: one for each usable core).
+        progress: called with a solver's name and the number of points it has answered.
+
+    Raises:
+        UnknownNameError: a knob, cost or merit that does not exist.
+        InputError: nothing to choose from, or too many knobs that act jointly.
+        ModelError: no combination is a possible machine.
     """
     wanted = tuple(one_of("merit", name, MERITS) for name in dict.fromkeys(merits))
     if not wanted:

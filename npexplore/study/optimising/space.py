@@ -141,7 +141,7 @@ class _Structure:
         return True
 
     def functions(self, knobs: dict[str, Value]) -> dict[str, float] | None:
-        """Return seconds by server, costs, bits and latency of one machine; None where its program cannot be."""
+        """Return seconds by server, costs, bits and latency of one machine; None where its program is impossible."""
         made = self.design.with_(**knobs)
         load, machine = made.workload(self.workload), made.machine(self.workload)
         try:

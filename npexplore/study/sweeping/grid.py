@@ -50,9 +50,17 @@ def grid(
 ) -> list[SweepPoint]:
     """Return every combination of knob values, workloads, solvers and seeds; the last knob varies fastest.
 
-    knobs and keywords: one value or several for each knob, or a Span (of whole numbers: every one). seeds: how many
-    from 1 on, or the seeds themselves.
-    Raises UnknownNameError, InputError (a value out of range, a knob without values) before anything runs.
+    Args:
+        of: a design, or the name of a listed one.
+        workload: one workload or several (None: the design's own).
+        solver: "bounds", "queueing", "simulation", or several of them.
+        seeds: the number of seeds, counted from 1, or the seeds themselves.
+        knobs: for each knob one value, several, or a `Span` of whole numbers, of which every one is taken.
+        more: knobs by keyword, for names that are Python words.
+
+    Raises:
+        UnknownNameError: a knob or solver that does not exist.
+        InputError: a value out of range, or a knob without values. Both are raised before anything runs.
     """
     base = design(of) if isinstance(of, str) else of
     return combined(_designs(base, {**(knobs or {}), **more}), workload, solver, seeds)

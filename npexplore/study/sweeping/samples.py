@@ -59,9 +59,23 @@ def sample(
 ) -> list[SweepPoint]:
     """Return n samples of a space of knobs, each with every workload, solver and seed.
 
-    knobs and keywords: a Span, or the values to choose from; one value is set at all points. method: a name of METHODS.
-    The same sample_seed gives the same points; of `sobol`, the first n of a longer sample (best: n a power of 2).
-    Raises UnknownNameError, InputError before anything runs.
+    The same `sample_seed` gives the same points. The first n points of a longer "sobol" sample are the sample of n;
+    they cover the space best if n is a power of 2.
+
+    Args:
+        of: a design, or the name of a listed one.
+        workload: one workload or several (None: the design's own).
+        n: the number of samples.
+        method: a name of `METHODS`.
+        sample_seed: seed of the samples.
+        solver: "bounds", "queueing", "simulation", or several of them.
+        seeds: the number of seeds of the simulation, counted from 1, or the seeds themselves.
+        knobs: for each knob a `Span`, or the values to choose from; a single value holds at all points.
+        more: knobs by keyword, for names that are Python words.
+
+    Raises:
+        UnknownNameError: a knob, method or solver that does not exist.
+        InputError: a value out of range, or a knob without values. Both are raised before anything runs.
     """
     base = design(of) if isinstance(of, str) else of
     one_of("sampling method", method, METHODS)

@@ -44,14 +44,24 @@ def sweep(
     packets: int = PACKETS,
     progress: Callable[[int, int], None] | None = None,
 ) -> pd.DataFrame:
-    """Answer every point and return one row each, in the order of the points (columns: npexplore.study.sweeping.rows).
+    """Answer every point, and return a table with one row for each, in the order of the points.
 
-    points: tuples (design or its name, workload, solver, seed), as `grid` and `sample` make them. executor: "threads"
-    (default), "processes", with `workers` of them; "tcp://HOST:PORT" of a Dask cluster; or any of concurrent.futures.
-    store: a Parquet file; rows that it holds already are not computed again. packets: simulated packets a point.
-    progress is called with (points done, points in all). `attrs["units"]` of the table has the unit of each column.
-    A point that cannot be answered is a row with its reason in `refused`. Raises InputError before anything runs;
-    NpexploreError if a worker died, with what was finished kept.
+    The columns are described in `npexplore.study.sweeping.rows`; `attrs["units"]` of the table gives the unit of each.
+    A point that cannot be answered is a row with the reason in `refused`.
+
+    Args:
+        points: tuples (design or its name, workload, solver, seed), as `grid` and `sample` return them.
+        executor: "threads" (the default), "processes", "tcp://HOST:PORT" of a Dask cluster, or a `concurrent.futures`
+            executor.
+        workers: the number of threads or processes.
+        store: a Parquet file that keeps the rows; those that it already holds are not computed again.
+        resume: use the rows of `store`; if False it is written anew.
+        packets: simulated packets for each point.
+        progress: called with (points done, points in all).
+
+    Raises:
+        InputError: before anything runs, for a point or option that is impossible.
+        NpexploreError: a worker process died; finished rows are in `store`.
     """
     asked = [_point(given) for given in points]
     if not asked:

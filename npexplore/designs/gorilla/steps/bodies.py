@@ -22,7 +22,7 @@ SHORTEST4, SHORTEST6 = 20, 40
 
 
 def header_end(frame: bytes) -> int:
-    """Return where the headers of a frame end; its length if they cannot be told."""
+    """Return the offset at which a frame's headers end; the frame's length if they cannot be parsed."""
     kind, at = frame[12:ETHERNET], ETHERNET
     if kind == MPLS:
         stack = read_stack(frame[ETHERNET:])

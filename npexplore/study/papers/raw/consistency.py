@@ -31,7 +31,7 @@ class Relation:
 
 @dataclass(frozen=True)
 class Answer:
-    """possible: whether all relations can hold; off: key -> factor by which one has to give; rates: one solution."""
+    """possible: whether all relations can hold; off: key -> factor by which to relax that one; rates: one solution."""
 
     possible: bool
     off: dict[str, float]
