@@ -22,9 +22,14 @@ def internet_checksum(data: bytes) -> int:
 
 
 def update_checksum(checksum: int, old: int, new: int) -> int:
-    """Return the checksum after a 16-bit word changed from old to new: HC' = ~(~HC + ~m + m') (RFC 1624 equation 3).
+    """Return a header's checksum after one 16-bit word changed: HC' = ~(~HC + ~m + m') (RFC 1624 equation 3).
 
     Equal to a checksum computed anew, unless all words are 0 afterwards: then it is 0 and that would be 0xffff.
+
+    Args:
+        checksum: the checksum before, 0 to 0xffff.
+        old: the word before.
+        new: the word after.
     """
     total = (checksum ^ 0xFFFF) + (old ^ 0xFFFF) + new
     total = (total & 0xFFFF) + (total >> 16)

@@ -28,9 +28,16 @@ class Headline:
 
 
 def headline(label: str, value: object, unit: str = "", *, tone: str = "plain") -> Headline:
-    """Return a key number to be the last expression of a cell; floats are shown with three significant digits.
+    """Return a key number for the last expression of a cell; a float is shown with three significant digits.
 
-    Raises InputError if the tone is none of plain, good, bad.
+    Args:
+        label: what the number is.
+        value: the number, or text.
+        unit: its unit.
+        tone: "plain", "good" or "bad".
+
+    Raises:
+        InputError: any other tone.
     """
     if tone not in TONES:
         raise InputError(f"tone of headline {label!r} must be one of {', '.join(TONES)}, got {tone!r}")

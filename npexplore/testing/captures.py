@@ -79,10 +79,20 @@ def check_captures(
     timeout_s: float = 60,
     failures: int = 1,
 ) -> None:
-    """Compare a program, run as by `run_captures`, with the golden router on `count` frames.
+    """Compare a program that reads and writes captures with the golden router.
 
-    Raises CounterexampleError. If the frame from which on runs differ does so on its own, it names that frame; else the
-    whole run. failures: more than one goes on to so many and raises them clustered, as `examine_captures` finds them.
+    If the first frame forwarded otherwise fails on its own, too, the error names that frame; else the whole run.
+
+    Args:
+        command: the program with its arguments, as `run_captures` takes them.
+        router: a configuration, its TOML file, or a name in models/routers.
+        profile: "rfc1812" or "linux" (None: that of the configuration).
+        count: the number of frames.
+        timeout_s: seconds after which a run is stopped.
+        failures: with more than one, go on to this number and raise them clustered, as `examine_captures` does.
+
+    Raises:
+        CounterexampleError: the program forwards a frame otherwise.
     """
     if failures > 1:
         options = {"profile": profile, "count": count, "timeout_s": timeout_s, "failures": failures}
@@ -121,10 +131,20 @@ def examine_captures(
     timeout_s: float = 60,
     failures: int = 1000,
 ) -> Conformance:
-    """Run a program on the probes and `count` frames; return its failures, clustered and shrunk, and the table.
+    """Run a program on the probes and on drawn frames; return its failures, clustered and shrunk, and the table.
 
-    What is shrunk is tried in runs of its own, many frames at once. Raises InputError as `run_captures` does, with the
-    frame that the program failed at.
+    Failures are shrunk in runs of their own, many frames at once.
+
+    Args:
+        command: the program with its arguments, as `run_captures` takes them.
+        router: a configuration, its TOML file, or a name in models/routers.
+        profile: "rfc1812" or "linux" (None: that of the configuration).
+        count: the number of drawn frames.
+        timeout_s: seconds after which a run is stopped.
+        failures: the number of failures after which to stop.
+
+    Raises:
+        InputError: as `run_captures`, with the frame at which the program failed.
     """
     configuration = as_router(router)
     program = _Program(command, configuration, profile, timeout_s)

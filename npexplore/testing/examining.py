@@ -43,9 +43,20 @@ def examine_router(
     max_examples: int = 1000,
     failures: int = 1000,
 ) -> Conformance:
-    """Compare as `check_router` does, go on to `failures` failures, and return what was found instead of raising it.
+    """Compare as `check_router` does, but collect the failures, and return them clustered with the conformance table.
 
-    What `forward` raises is a failure as well: its cluster names the line. Raises InputError for a port that is none.
+    What `forward` raises counts as a failure; its cluster names the line.
+
+    Args:
+        forward: as for `check_router`.
+        router: a configuration, its TOML file, or a name in models/routers.
+        profile: "rfc1812" or "linux" (None: that of the configuration).
+        cases: a strategy for (port, frame) (None: `frames(router)`).
+        max_examples: the number of frames to try.
+        failures: the number of failures after which to stop.
+
+    Raises:
+        InputError: `forward` returned a port that does not exist.
     """
     configuration = as_router(router)
     golden, tally, seen = judge_of(configuration, profile), Tally(configuration, failures), set[Case]()

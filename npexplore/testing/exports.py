@@ -50,7 +50,13 @@ def write_captures(found: Conformance, folder: str | Path) -> list[Path]:
 
 
 def write_tests(found: Conformance, path: str | Path, forward: str) -> None:
-    """Write a pytest file that holds a function, as MODULE:NAME, to each cluster's smallest failure."""
+    """Write a pytest file in which each cluster's smallest failure is one test.
+
+    Args:
+        found: the failures, as `examine_router` or `examine_captures` returns them.
+        path: the file to write.
+        forward: the function under test, as MODULE:NAME.
+    """
     module, _, name = forward.partition(":")
     cases = []
     for number, cluster in enumerate(found.clusters, start=1):

@@ -38,15 +38,22 @@ def check_router(
     max_examples: int = 1000,
     failures: int = 1,
 ) -> int:
-    """Compare `forward(port, frame)`, which returns the frames it sends as (port, frame), with the golden router.
+    """Compare a function that forwards frames with the golden router; return the number of frames compared.
 
-    It may return None for a frame that it leaves to somebody else, as a fast path does; such frames are not compared.
-    Each frame is judged by itself, without a limit on ICMP messages. Returns how many frames were compared.
+    Each frame is judged by itself, without a limit on the rate of ICMP messages.
 
-    router: a configuration or what load_router takes; profile: `rfc1812` or `linux`, else the configuration's; cases: a
-    strategy for (port, frame), `frames(router)` if not given. Raises CounterexampleError for the smallest frame found
-    that is forwarded otherwise, and what `forward` itself raises, with the frame as a note. failures: more than one
-    goes on to so many and raises them clustered, as `examine_router` finds them.
+    Args:
+        forward: takes (port, frame) and returns the frames it sends as (port, frame); or None for a frame that it
+            leaves to another part of the system, as a fast path does. Such frames are not compared.
+        router: a configuration, its TOML file, or a name in models/routers.
+        profile: "rfc1812" or "linux" (None: that of the configuration).
+        cases: a strategy for (port, frame) (None: `frames(router)`).
+        max_examples: the number of frames to try.
+        failures: with more than one, go on to this number and raise them clustered, as `examine_router` does.
+
+    Raises:
+        CounterexampleError: with the smallest frame found that is forwarded otherwise. What `forward` itself raises
+            passes through, with the frame as a note.
     """
     configuration = as_router(router)
     if failures > 1:
@@ -100,11 +107,19 @@ def check_lookup(
     max_length: int = 32,
     next_hops: int = 8,
 ) -> None:
-    """Compare a lookup structure, empty as `make` returns it, with the golden one after each of many updates.
+    """Compare a lookup structure with the golden one after each of many updates.
 
-    It is asked at the borders of the prefix that changed, and of all prefixes at the end. max_length: longest prefix
-    that it takes; next_hops: how many. Raises CounterexampleError for the shortest sequence of updates found after
-    which an answer is wrong.
+    Both are asked at the borders of the prefix that changed, and at the borders of all prefixes at the end.
+
+    Args:
+        make: returns the structure to test, empty.
+        max_examples: the number of sequences of updates to try.
+        max_updates: the largest number of updates in a sequence.
+        max_length: the longest prefix that the structure takes.
+        next_hops: the number of next hops to draw from.
+
+    Raises:
+        CounterexampleError: with the shortest sequence of updates found after which an answer is wrong.
     """
 
     @example_settings(max_examples)

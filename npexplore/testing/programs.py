@@ -29,11 +29,18 @@ SAID = "said"  # the file that holds what the program says
 def run_captures(
     command: Sequence[str], router: Router, frames: Sequence[tuple[int, bytes]], *, timeout_s: float = 60
 ) -> list[tuple[int, bytes]]:
-    """Run a program on frames, (port, frame) in order of time; return what it sent, in order port by port.
+    """Run a program on frames, and return the frames it sent, port by port.
 
-    A word of the command that has {file} in it is repeated for each port that gets frames, {port} being its name, and
-    {out} is the folder where the program writes PORT.pcap or PORT.pcapng. Frames come 1 us apart. Raises InputError if
-    the program cannot be run, fails, takes too long, floods or writes a capture of no port.
+    Args:
+        command: the program with its arguments. An argument with {file} in it is repeated for each port that gets
+            frames, with {port} replaced by the port's name; {out} is the folder where the program writes PORT.pcap or
+            PORT.pcapng.
+        router: the configuration, for the names of the ports.
+        frames: (port, frame) in order of time; frames come 1 us apart.
+        timeout_s: seconds after which the run is stopped.
+
+    Raises:
+        InputError: the program cannot be run, fails, takes too long, writes too much, or writes a capture of no port.
     """
     with TemporaryDirectory() as folder:
         out = Path(folder) / "out"

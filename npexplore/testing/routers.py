@@ -38,7 +38,13 @@ _TYPES = (0x0000, 0x05DC, 0x0806, 0x86DD, 0x88B5, 0xFFFF)
 
 
 def arrival_times(*, min_size: int = 0, max_size: int = 100, longest_gap_ns: int = 1_000_000) -> Any:
-    """Lists of times in ns from 0 on, in order: bursts at one time, packets back to back, and gaps."""
+    """Draw lists of times in ns, from 0 on and in order: bursts at one time, packets back to back, and gaps.
+
+    Args:
+        min_size: the smallest number of packets.
+        max_size: the largest number of packets.
+        longest_gap_ns: the longest gap between two packets.
+    """
     gap = st.one_of(st.just(0), st.sampled_from((51, 67, 123, 1230)), st.integers(0, longest_gap_ns))
     return st.lists(gap, min_size=min_size, max_size=max_size).map(lambda gaps: list(accumulate(gaps)))
 
@@ -47,9 +53,13 @@ def arrival_times(*, min_size: int = 0, max_size: int = 100, longest_gap_ns: int
 def router_configurations(
     draw: Any, *, profile: ProfileName = "rfc1812", max_ports: int = 4, max_routes: int = 12, labels: bool = False
 ) -> Router:
-    """Routers with 1 to `max_ports` ports and routes of all kinds, some within each other and within links.
+    """Draw routers with 1 to `max_ports` ports and routes of all kinds, some within each other and within links.
 
-    labels: some routes with a next hop push up to four.
+    Args:
+        profile: "rfc1812" or "linux".
+        max_ports: the largest number of ports.
+        max_routes: the largest number of routes.
+        labels: let some routes with a next hop push up to four MPLS labels.
     """
     ports, hosts = [], []
     for number in range(draw(st.integers(1, max_ports))):
@@ -135,10 +145,13 @@ def router_addresses(router: Router) -> st.SearchStrategy[int]:
 def frames(
     router: Router, *, valid: bool | None = None, options: bool = True, port: int | None = None
 ) -> st.SearchStrategy[tuple[int, bytes]]:
-    """Ethernet frames for a router as (port, frame); none is longer than the port's link carries.
+    """Draw Ethernet frames for a router as (port, frame); none is longer than the port's link carries.
 
-    valid: only right packets to the port's MAC address; False: malformed ones; None: both. options: some have some.
-    port: the only one they come in by.
+    Args:
+        router: the router.
+        valid: True: only correct packets to the port's MAC address; False: only malformed ones; None: both.
+        options: let some packets have IPv4 options.
+        port: the only port by which frames come in (None: all).
     """
     chosen = range(len(router.ports)) if port is None else (port,)
     return st.one_of([_frames(router, number, valid, options) for number in chosen])

@@ -38,13 +38,27 @@ def prefixes(min_length: int = 0, max_length: int = 32) -> st.SearchStrategy[str
 def routing_tables(
     *, min_size: int = 0, max_size: int = 40, next_hops: int = 8, min_length: int = 0, max_length: int = 32
 ) -> st.SearchStrategy[list[Route]]:
-    """Lists of routes (prefix, next hop), no prefix twice; next hops from 0 to below `next_hops`."""
+    """Draw lists of routes (prefix, next hop) in which no prefix appears twice.
+
+    Args:
+        min_size: the smallest number of routes.
+        max_size: the largest number of routes.
+        next_hops: next hops are 0 to next_hops - 1.
+        min_length: the shortest prefix, bits.
+        max_length: the longest prefix, bits.
+    """
     route = st.tuples(prefixes(min_length, max_length), st.integers(0, next_hops - 1))
     return st.lists(route, min_size=min_size, max_size=max_size, unique_by=lambda pair: pair[0])
 
 
 def updates(*, max_size: int = 40, next_hops: int = 8, max_length: int = 32) -> st.SearchStrategy[list[Update]]:
-    """Sequences of updates (prefix, next hop), or (prefix, None) to take away a route that is there at that time."""
+    """Draw sequences of updates: (prefix, next hop), or (prefix, None) to withdraw a route that exists at that time.
+
+    Args:
+        max_size: the largest number of updates.
+        next_hops: next hops are 0 to next_hops - 1.
+        max_length: the longest prefix, bits.
+    """
     insertion = st.tuples(prefixes(0, max_length), st.integers(0, next_hops - 1))
     return st.lists(st.one_of(insertion, st.integers(0, max(max_size - 1, 0))), max_size=max_size).map(in_sequence)
 
@@ -184,11 +198,15 @@ def ipv4_packets(
     destination: st.SearchStrategy[int] | None = None,
     payload: st.SearchStrategy[bytes] | None = None,
 ) -> st.SearchStrategy[bytes]:
-    """IPv4 packets as bytes.
+    """Draw IPv4 packets as bytes.
 
-    valid: with right version, lengths and checksum (options and addresses may be wrong); False: truncated, padded,
-    with flipped bits, lying lengths, or of random bytes, some of which stay valid; None: both. options: some have some,
-    or a strategy for their bytes. source, destination, payload: strategies in place of the usual ones.
+    Args:
+        valid: True: version, lengths and checksum are right (options and addresses may be wrong); False: truncated, padded,
+            with flipped bits, with wrong lengths, or random bytes, some of which are valid by chance; None: both.
+        options: let some packets have options, or a strategy for the options' bytes.
+        source: a strategy for source addresses.
+        destination: a strategy for destination addresses.
+        payload: a strategy for what follows the header.
     """
     if isinstance(options, bool):
         options = ip_options() if options else st.just(b"")

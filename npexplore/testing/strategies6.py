@@ -131,11 +131,15 @@ def ipv6_packets(
     destination: st.SearchStrategy[int] | None = None,
     payload: st.SearchStrategy[bytes] | None = None,
 ) -> st.SearchStrategy[bytes]:
-    """IPv6 packets as bytes.
+    """Draw IPv6 packets as bytes.
 
-    valid: with right version and length (extension headers and addresses may be wrong); False: truncated, padded, with
-    flipped bits or lying lengths, or of random bytes, some of which stay valid; None: both. headers, source,
-    destination, payload: strategies in place of the usual ones.
+    Args:
+        valid: True: version and length are right (extension headers and addresses may be wrong); False: truncated, padded,
+            with flipped bits, with wrong lengths, or random bytes, some of which are valid by chance; None: both.
+        headers: a strategy for chains of extension headers.
+        source: a strategy for source addresses.
+        destination: a strategy for destination addresses.
+        payload: a strategy for what follows the headers.
     """
     good = _well_formed(
         addresses6() if source is None else source,
@@ -177,7 +181,13 @@ _TTL = st.one_of(st.just(64), st.integers(0, 3), _OCTET)
 def label_stacks(
     *, label: st.SearchStrategy[int] | None = None, payload: st.SearchStrategy[bytes] | None = None, depth: int = 6
 ) -> st.SearchStrategy[bytes]:
-    """Packets that begin with a stack of 1 to `depth` labels, with anything below; some cut, some bottomless."""
+    """Draw packets that begin with a stack of 1 to `depth` MPLS labels; some are cut short, some have no bottom.
+
+    Args:
+        label: a strategy for labels (None: all values, the reserved ones more often).
+        payload: a strategy for what follows the stack (None: IPv4, IPv6 and other octets).
+        depth: the largest number of labels.
+    """
     below = st.one_of(ipv4_packets(), ipv6_packets(), st.binary(max_size=12)) if payload is None else payload
     entry = st.builds(Label, _LABEL if label is None else label, st.integers(0, 7), st.just(0), _TTL)
     whole = st.builds(lambda rows, data: write_stack(rows) + data, st.lists(entry, min_size=1, max_size=depth), below)

@@ -42,9 +42,18 @@ def verdict(sent: Sequence[tuple[int, bytes]], expected: Outcome, frame: bytes) 
 
 
 def compare(got: Frames, expected: Outcome, *, port: int = 0, frame: bytes = b"") -> None:
-    """Compare what a router sent, (port, frame) each, with the golden outcome; raises CounterexampleError.
+    """Compare what a router sent with the golden outcome.
 
-    port, frame: what came in, for the message. Identifications of ICMP messages and the time of day are free.
+    Identifications of ICMP messages and times of day are free.
+
+    Args:
+        got: the frames that the router sent, (port, frame) each.
+        expected: the golden outcome.
+        port: the port by which the packet came in, for the message.
+        frame: the frame that came in, for the message.
+
+    Raises:
+        CounterexampleError: with the first field that differs and the clause that it breaks.
     """
     sent = [(number, bytes(data)) for number, data, *_ in got]
     difference = verdict(sent, expected, frame)

@@ -77,10 +77,21 @@ def forward_captures(
 ) -> Routed:  # fmt: skip
     """Send captures through the router, one for each port that has packets coming in, in order of time.
 
-    inputs: captures by the names of their ports. out: folder for PORT.pcap; drops: CSV file; compare: folder with the
-    captures of another router. any_station: as in `Replay`. Memory does not grow with the captures, but for about 100
-    bytes a packet where the router has a DiffServ edge. Damaged inputs give their good part. Raises InputError for what
-    cannot be read or written; then nothing is left of the outputs.
+    Memory does not grow with the captures, except for about 100 bytes a packet where the router has a DiffServ edge. A
+    damaged capture gives the packets before the damage.
+
+    Args:
+        router: the configuration.
+        inputs: captures by the names of their ports.
+        out: a folder for the outputs, PORT.pcap each.
+        drops: a CSV file for dropped packets with their reasons.
+        compare: a folder with the captures of another router, to compare the outputs with.
+        profile: "rfc1812" or "linux" (None: that of the configuration).
+        lookup: the lookup structure, a name of `LPMS`.
+        any_station: forward frames whatever their destination MAC address, as in `Replay`.
+
+    Raises:
+        InputError: a file that cannot be read or written; no output is left then.
     """
     if router.edge is not None and compare is not None:
         raise InputError("a router with [diffserv] sends packets in another order: its captures cannot be compared")

@@ -65,7 +65,16 @@ class Line:
 
 
 def simulate_plainly(router: DiffServ, arrivals: Arrivals, seed: int = 0) -> Outcome:
-    """Return what becomes of each packet, one event at a time; any scheduler. Raises InputError."""
+    """Return what becomes of each packet, computed one event after the other in plain Python, with any scheduler.
+
+    Args:
+        router: treatments, queues, schedulers and links.
+        arrivals: the packets, in order of time.
+        seed: seed of random early drops.
+
+    Raises:
+        InputError: packets that do not fit the router's ports or treatments.
+    """
     arrivals.check(router)
     draws = early_draws(router, len(arrivals), seed).tolist()
     ready = receive_plainly(router, arrivals)

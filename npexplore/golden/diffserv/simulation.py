@@ -21,9 +21,17 @@ MOST_TAG = 1 << 62  # of self-clocked fair queueing
 
 
 def simulate(router: DiffServ, arrivals: Arrivals, seed: int = 0) -> Outcome:
-    """Return what becomes of each packet. seed: of early drops. Raises InputError for packets that do not fit.
+    """Return what becomes of each packet: lost, dropped or sent, and when.
 
-    A scheduler without a kernel (`wfq`) is simulated by the reference.
+    A scheduler without a kernel (`wfq`) is simulated by the slower reference.
+
+    Args:
+        router: treatments, queues, schedulers and links.
+        arrivals: the packets, in order of time.
+        seed: seed of random early drops.
+
+    Raises:
+        InputError: packets that do not fit the router's ports or treatments.
     """
     if any(SCHEDULERS[port.scheduler].KIND is None for port in router.ports):
         return simulate_plainly(router, arrivals, seed)

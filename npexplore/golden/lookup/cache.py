@@ -42,11 +42,17 @@ ROUTE_CACHES: dict[str, Callable[[NDArray[np.integer], int], NDArray[np.bool_]]]
 def route_cache_hit_ratio(
     table: PacketTable, entries: int, *, policy: str = "lru", prefix_bits: int = 32, routes: Lpm | None = None
 ) -> float:
-    """Return the share of a capture's IPv4 packets whose destination hits a cache of so many entries.
+    """Return the share of a capture's IPv4 packets whose destination hits a route cache.
 
-    prefix_bits: destinations that share so many leading bits share an entry. routes: an entry is the longest matching
-    prefix instead (a destination without one is its own). policy: a name of ROUTE_CACHES. Raises InputError for fewer
-    than 0 entries or more than 32 bits.
+    Args:
+        table: the packets, in order.
+        entries: the number of entries of the cache, at least 0.
+        policy: a name of `ROUTE_CACHES`.
+        prefix_bits: destinations that share this number of leading bits share an entry.
+        routes: an entry is the longest matching prefix of these routes instead; a destination without one is its own.
+
+    Raises:
+        InputError: fewer than 0 entries, or more than 32 bits.
     """
     if entries < 0:
         raise InputError(f"cache entries must be at least 0, got {entries}")

@@ -16,9 +16,17 @@ def police_many(
     policers: Sequence[Policer], number: ArrayLike, time_ns: ArrayLike, length_bytes: ArrayLike,
     colour: ArrayLike | None = None,
 ) -> NDArray[np.uint8]:  # fmt: skip
-    """Return each packet's colour. Packets are in order of time; `number` says whose policer (-1: none, kept).
+    """Return the colour of each packet, uint8 (n,): 0 green, 1 yellow, 2 red.
 
-    colour: those that packets came with, green if not given. Raises InputError.
+    Args:
+        policers: the policers; their state changes.
+        number: for each packet the index of its policer, integers (n,); -1: no policer, its colour stays.
+        time_ns: arrival times in ns, which must not decrease, integers (n,).
+        length_bytes: bytes of each packet, integers (n,).
+        colour: the colours that packets arrive with (None: all green), integers (n,).
+
+    Raises:
+        InputError: columns of unequal length, a time that goes back, a colour or index out of range.
     """
     times = ordered_times(time_ns)
     size = len(times)

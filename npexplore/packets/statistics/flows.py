@@ -30,12 +30,20 @@ def flow_table(
     active_s: float | None = None,
     ends: Endpoints | None = None,
 ) -> "pd.DataFrame":
-    """Return one row a flow of the IP packets, in order of first packets: 5-tuple, packets, bytes, times, duration.
+    """Return one row for each flow of the IP packets, in order of first packets: 5-tuple, packets, bytes, times, duration.
 
-    src, dst: numbers of `endpoints(table)`, equal to IPv4 addresses; `endpoints(table).text` writes all out.
-    both_ways: a conversation is one flow, named after its first packet's direction, with the packets of each direction.
-    timeout_s, active_s: split flows as above (needs time stamps); None: a 5-tuple is one flow. ends: the table's
-    endpoints, where they are known already. Raises InputError.
+    The columns src and dst are numbers of `endpoints(table)`, equal to IPv4 addresses; `endpoints(table).text` gives all as
+    text.
+
+    Args:
+        table: the packets.
+        both_ways: a conversation is one flow, named after its first packet's direction, with counts for each direction.
+        timeout_s: a gap longer than this many seconds starts a new flow (None: never); needs time stamps.
+        active_s: a flow that lasts longer than this many seconds is split (None: never); needs time stamps.
+        ends: the table's endpoints, if they are known already.
+
+    Raises:
+        InputError: a time-out that is not above 0, or one for packets without time stamps.
     """
     import pandas as pd
 
@@ -98,7 +106,14 @@ def elephants(flows: "pd.DataFrame", share: float = 0.8) -> "pd.DataFrame":
 
 
 def top_talkers(table: PacketTable, count: int = 10, *, by: str = "bytes", end: str = "src") -> "pd.DataFrame":
-    """Return the IP addresses that send (`src`) or receive (`dst`) most, by `bytes` or `packets`, as text."""
+    """Return the IP addresses, as text, that send or receive most.
+
+    Args:
+        table: the packets.
+        count: the number of addresses.
+        by: "bytes" or "packets".
+        end: "src" for senders, "dst" for receivers.
+    """
     one_of("measure of talkers", by, ("bytes", "packets"))
     ends = endpoints(table)
     numbers = getattr(ends, one_of("end of a packet", end, ("src", "dst")))

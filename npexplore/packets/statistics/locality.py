@@ -62,9 +62,15 @@ def destination_locality(
 ) -> Locality:
     """Return the locality of a capture's destinations, IPv4 and IPv6, in the order of the packets.
 
-    prefix_bits, ipv6_prefix_bits: destinations that share so many leading bits are one key. prefixes: arrays (value,
-    length) of an IPv4 routing table; the key is then the longest matching prefix, as in a cache of routes (without one
-    a destination is its own key). Raises InputError for more than 32 or 128 bits.
+    Args:
+        table: the packets.
+        prefix_bits: IPv4 destinations that share this number of leading bits are one key.
+        ipv6_prefix_bits: the same for IPv6.
+        prefixes: arrays (value, length) of an IPv4 routing table. The key is then the longest matching prefix, as in a
+            cache of routes; a destination without one is its own key.
+
+    Raises:
+        InputError: more than 32 or 128 bits.
     """
     for name, bits, most in (("prefix bits", prefix_bits, 32), ("IPv6 prefix bits", ipv6_prefix_bits, 128)):
         if not 0 <= bits <= most:

@@ -61,10 +61,15 @@ class RateSeries:
 
 
 def rate_over_time(t_ns: NDArray[np.int64], length: NDArray[np.uint32], bin_s: float) -> RateSeries:
-    """Return packets and bytes in bins of any width, the first one starting with the earliest packet.
+    """Return packets and bytes in bins of equal width, the first of which starts with the earliest packet.
 
-    Packets without a time stamp are left out. Raises InputError for a width that makes more than 10^8 bins or is below
-    a nanosecond, and where no packet has a time.
+    Args:
+        t_ns: time stamps, ns since 1970, int64 (n,); packets without one are left out.
+        length: bytes of each packet on the wire, uint32 (n,).
+        bin_s: width of a bin, seconds; at least a nanosecond.
+
+    Raises:
+        InputError: a width that makes more than 10^8 bins or is below a nanosecond; no packet with a time stamp.
     """
     width = round(positive("bin", bin_s) * 1e9)
     timed = t_ns != NO_TIME

@@ -43,9 +43,15 @@ def variance_time(counts: NDArray[np.int64], least_blocks: int = 16) -> tuple[ND
 
 
 def hurst(counts: NDArray[np.int64], *, first_octave: int = 3, last_octave: int | None = None) -> HurstEstimate:
-    """Estimate the Hurst parameter of a series of counts; octaves below `first_octave` are left to short correlations.
+    """Estimate the Hurst parameter of a series of counts from the energy of its wavelet details, octave by octave.
 
-    Raises InputError for a series that is too short (three octaves with 8 details each are needed) or constant.
+    Args:
+        counts: packets or bytes in consecutive bins, int64 (n,).
+        first_octave: octaves below it are left out, because short correlations dominate them.
+        last_octave: the last octave used (None: the largest with at least 8 details).
+
+    Raises:
+        InputError: a constant series, or one too short for three octaves with 8 details each.
     """
     values = np.asarray(counts, float)
     octaves, energies, numbers = [], [], []
