@@ -201,8 +201,8 @@ def ipv4_packets(
     """Draw IPv4 packets as bytes.
 
     Args:
-        valid: True: version, lengths and checksum are right (options and addresses may be wrong); False: truncated, padded,
-            with flipped bits, with wrong lengths, or random bytes, some of which are valid by chance; None: both.
+        valid: True: version, lengths and checksum are right (options and addresses may be wrong); False: truncated,
+            padded, with flipped bits, with wrong lengths, or random bytes, some valid by chance; None: both.
         options: let some packets have options, or a strategy for the options' bytes.
         source: a strategy for source addresses.
         destination: a strategy for destination addresses.

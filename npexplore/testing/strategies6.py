@@ -134,8 +134,8 @@ def ipv6_packets(
     """Draw IPv6 packets as bytes.
 
     Args:
-        valid: True: version and length are right (extension headers and addresses may be wrong); False: truncated, padded,
-            with flipped bits, with wrong lengths, or random bytes, some of which are valid by chance; None: both.
+        valid: True: version and length are right (extension headers and addresses may be wrong); False: truncated,
+            padded, with flipped bits, with wrong lengths, or random bytes, some valid by chance; None: both.
         headers: a strategy for chains of extension headers.
         source: a strategy for source addresses.
         destination: a strategy for destination addresses.

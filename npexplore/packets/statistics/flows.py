@@ -30,10 +30,10 @@ def flow_table(
     active_s: float | None = None,
     ends: Endpoints | None = None,
 ) -> "pd.DataFrame":
-    """Return one row for each flow of the IP packets, in order of first packets: 5-tuple, packets, bytes, times, duration.
+    """Return a row for each flow of the IP packets, by first packets: 5-tuple, packets, bytes, times, duration.
 
-    The columns src and dst are numbers of `endpoints(table)`, equal to IPv4 addresses; `endpoints(table).text` gives all as
-    text.
+    The columns src and dst are numbers of `endpoints(table)`, equal to IPv4 addresses; `endpoints(table).text` gives
+    all as text.
 
     Args:
         table: the packets.
