@@ -32,7 +32,7 @@ quick: .venv/ok .venv/warm
 # What `make test` leaves out; asking for both runs nothing twice.
 test-rest: .venv/ok .venv/warm .venv/peers
 	$(BIN)/python -m pytest $(WORKERS) -m "slow or oracle or fuzz"
-	$(if $(wildcard benchmarks/*.py),$(BIN)/python -m pytest benchmarks --benchmark-disable)
+	$(if $(wildcard benchmarks/*.py),$(BIN)/python -m pytest $(WORKERS) benchmarks --benchmark-disable)
 
 test-all: test test-rest
 
