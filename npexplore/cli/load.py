@@ -170,6 +170,9 @@ def said(curve: LoadCurve) -> str:
         parts.append(f"Packets are lost from {cell(lost / 1e6)} Mpps on.")
     elif any(full_at < point.offered_pps < lost for point in points):
         parts.append("None is lost before; just above, buffers were still filling at the end (more --packets).")
+    few, many = (end((point.packets or 0 for point in points), default=0) for end in (min, max))
+    if few < many:
+        parts.append(f"{few:,} to {many:,} packets are measured at each load (--packets N: N at all).")
     return " ".join(parts)
 
 

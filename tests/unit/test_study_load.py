@@ -12,7 +12,9 @@ from npexplore.machine.parameters import MachineFile, Parameters
 from npexplore.machine.resources import FifoServer
 from npexplore.machine.workload import Workload, workload
 from npexplore.plot.load import load_figure
+from npexplore.study.loading import lengths
 from npexplore.study.loading.curve import LATENCIES, POINTS, Offered, load_curve
+from npexplore.study.loading.lengths import packets_at
 from npexplore.study.loading.lossless import search
 from npexplore.study.loading.mlrsearch import Goal
 
@@ -93,6 +95,29 @@ def test_every_listed_design_has_a_curve(name):
     assert found[0].loss == 0.0
     assert found[0].rate_pps == pytest.approx(0.5 * most, rel=0.05)
     assert 0 < found[0].latency_s["p50"] <= found[0].latency_s["p999"]
+
+
+def test_a_load_whose_packets_take_many_events_has_fewer(monkeypatch):
+    """Threads that poll ask for ever: events a packet grow as the load falls; others take the same at any load."""
+    quiet = Offered.of(own(forward), LOAD, "periodic")
+    assert packets_at([1e5, 5e6, 9e6], quiet.events) == [lengths.PACKETS] * 3
+    polls = Offered.of(design("ixp1200").with_(receivers=1, receiver_engines=1), None, "periodic")
+    loads = [5e3, 2e4, 4e4, 8e4]
+    monkeypatch.setattr(lengths, "EVENTS", 2e7)
+    found = packets_at(loads, polls.events)
+    assert found == sorted(found)
+    assert lengths.LEAST <= found[0] < found[-1] <= lengths.PACKETS
+    for load, length in zip(loads, found, strict=True):
+        events = polls.point(load, "simulation").design.simulate(None, packets=512).about["events"]
+        assert length == lengths.LEAST or 0.5 * lengths.EVENTS / 2 < events * length / 512 < 1.3 * lengths.EVENTS
+    monkeypatch.setattr(lengths, "EVENTS", 1.0)
+    assert packets_at(loads, polls.events) == [lengths.LEAST] * 4
+
+
+def test_points_say_how_many_packets_were_measured():
+    found = load_curve(own(forward), LOAD, rates=[5e6, 8e6], packets=700)
+    assert {p.packets for p in found.of("simulation")} == {700}
+    assert {p.packets for p in found.of("queueing")} == {None}
 
 
 def test_a_refused_solver_has_its_reason_and_no_points():

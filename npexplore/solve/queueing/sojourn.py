@@ -18,7 +18,7 @@ from npexplore.solve.queueing.birth_death import steady_state
 from npexplore.solve.queueing.inputs import Floats, numbers, stable, whole
 from npexplore.solve.queueing.markovian import erlang_b
 
-HALVINGS = 80
+HALVINGS = 50  # of the shortest power of two times the scale that is too long: to 1e-15 of it
 
 
 def mmc_quantiles(shares: Sequence[float], arrival_rate: float, service_time: float, servers: int = 1) -> Floats:

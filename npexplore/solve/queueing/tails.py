@@ -22,6 +22,7 @@ from npexplore.solve.queueing.sojourn import quantiles_of
 
 ATOM = 1e-9  # squared coefficient of variation of a time that is constant
 TINY = 1e-12
+NEVER = 1e-17  # chance of a number inside that is left out
 
 
 def found_quantiles(
@@ -39,7 +40,8 @@ def found_quantiles(
     seconds, weights = kinds
     alone, one = float(seconds @ weights), 1.0 / curve[-1]
     p = chances[:-1] / chances[:-1].sum()
-    n = np.arange(1, len(chances))
+    n = 1 + np.flatnonzero(p > NEVER)
+    p = p[n - 1]
     inside = np.maximum(np.minimum(n, len(curve)) / curve[np.minimum(n, len(curve)) - 1] - alone, 0.0) / one
     mine = seconds[:, None] / alone  # of a wait inside, by kind
     ahead = inside * mine + np.maximum(n - len(curve), 0)

@@ -20,6 +20,7 @@ from npexplore.designs import Design
 from npexplore.engine.intervals import interval
 from npexplore.errors import InputError, NpexploreError, positive
 from npexplore.machine.workload import Workload, parse_arrivals
+from npexplore.study.loading.lengths import PACKETS, packets_at
 from npexplore.study.sweeping.executors import Wanted
 from npexplore.study.sweeping.grid import SweepPoint
 from npexplore.study.sweeping.sweep import sweep
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
 
 SOLVERS = ("simulation", "queueing")
 POINTS, LEAST, MOST = 20, 0.05, 1.15  # loads, and the first and the last as shares of saturation
-PACKETS = 16_384  # measured at each load: the slowest 16 are beyond the last quantile
-LIGHT, FEWER = 0.25, 4  # below this share of saturation so many times fewer: a machine that polls asks in vain for long
 LATENCIES = ("mean", "p50", "p99", "p999")
 TWICE = 2.0  # times the latency at the lowest load, where it is said to have doubled
 Progress = Callable[[int, int], None]
@@ -54,13 +53,14 @@ class LoadPoint:
     loss: float | None
     latency_s: dict[str, float | None]
     ci95: dict[str, tuple[float, float] | None]
+    packets: int | None = None  # measured in each simulation
 
     def to_dict(self) -> dict[str, Any]:
         """Return the point in the units of its names."""
         rate, latency = self.ci95["rate_pps"], self.ci95["latency_s"]
         return {
             "solver": self.solver, "offered_mpps": self.offered_pps / 1e6, "rate_mpps": self.rate_pps / 1e6,
-            "loss": self.loss,
+            "loss": self.loss, "packets": self.packets,
             "latency_ns": {name: None if s is None else s * 1e9 for name, s in self.latency_s.items()},
             "ci95": {
                 "rate_mpps": rate and [end / 1e6 for end in rate],
@@ -124,7 +124,7 @@ def load_curve(
 
     workload: the packets (None: the design's own), which come by `arrivals` at each of `rates`, packets a second (None:
     20 of them, from a twentieth of what the machine forwards at most to a seventh above it). packets: measured at each
-    load (None: PACKETS, at a light load FEWER times fewer). store: a Parquet file that a stopped curve goes on from.
+    load (None: 16,384, fewer of many events each). store: a Parquet file that a stopped curve goes on from.
     progress is called with (points done, points in all). Raises InputError.
     """
     import pandas as pd
@@ -151,16 +151,13 @@ def load_curve(
     top = asked.most(saturation.get("simulation"))
     if loads is None:
         loads = [float(load) for load in np.linspace(LEAST, MOST, POINTS) * top]
-    light = [load for load in loads if packets is None and load < LIGHT * top]
+    lengths = packets_at(loads, asked.events) if packets is None else [packets] * len(loads)
     parts: list[pd.DataFrame] = []
-    for some, measured in (
-        (light, PACKETS // FEWER),
-        ([load for load in loads if load not in light], packets or PACKETS),
-    ):
+    for measured in sorted(set(lengths)):
+        some = [load for load, length in zip(loads, lengths, strict=True) if length == measured]
         points = [asked.point(load, "queueing") for load in some]
         points += [asked.point(load, "simulation", 1 + seed) for load in some for seed in range(seeds)]
-        if points:
-            parts.append(answered(points, 2 + sum(len(part) for part in parts), measured))
+        parts.append(answered(points, 2 + sum(len(part) for part in parts), measured))
     rows = pd.concat(parts)
     good = rows[rows["refused"].isna()]
     found = [
@@ -198,6 +195,7 @@ def of_rows(rows: pd.DataFrame) -> LoadPoint:
             "rate_pps": throughput,
             "latency_s": ends("latency_mean_ns", "latency_low_ns", "latency_high_ns", 1e-9),
         },
+        int(first["packets"]) if first["solver"] == "simulation" else None,
     )  # fmt: skip
 
 
@@ -231,6 +229,14 @@ class Offered:
             made.workload()
             return SweepPoint(made, None, solver, seed)
         return SweepPoint(self.design, self.load.with_arrivals(how, rate_pps), solver, seed)
+
+    def events(self, rate_pps: float, packets: int) -> float:
+        """Return the events of a run at a rate for each of so many packets, 0 where their number is no choice."""
+        if self.arrivals == "timestamps":  # a capture runs from its first packet to its last
+            return 0.0
+        point = self.point(rate_pps, "simulation", 1)
+        about = point.design.simulate(point.workload, 1, packets=packets).about
+        return float(about["events"]) / float(about["packets"])
 
     def most(self, full: Saturation | None) -> float:
         """Return the packets a second that the machine forwards at most; by bounds where no simulation tells."""
