@@ -65,15 +65,17 @@ SPOKEN |= {"\u00b5s": "us", "\u03bcs": "us", "KiB": "KB", "MiB": "MB", "GiB": "G
 
 # how names of keys end, and the unit that this tells
 ENDINGS = {
-    "bytes_per_s": "bytes/s", "s": "s", "seconds": "s", "us": "us", "ns": "ns", "ps": "ps", "hz": "Hz", "mhz": "MHz",
-    "ghz": "GHz", "bytes": "bytes", "pps": "packets/s", "mpps": "Mpps", "mbps": "Mb/s", "gbps": "Gb/s",
-    "cycles": "cycles", "words": "words",
+    "bytes_per_s": "bytes/s", "s": "s", "seconds": "s", "ms": "ms", "us": "us", "ns": "ns", "ps": "ps",
+    "hz": "Hz", "khz": "kHz", "mhz": "MHz", "ghz": "GHz",
+    "pps": "packets/s", "kpps": "kpps", "mpps": "Mpps", "mbps": "Mb/s", "gbps": "Gb/s",
+    "bytes": "bytes", "cycles": "cycles", "words": "words",
 }  # fmt: skip
 
 # by unit: what a packet machine can have, from..to, and what is usual; beyond it a number was meant in another unit
 CREDIBLE = {"s": (1e-14, 1.0, 1e-8), "Hz": (1e5, 1e12, 1e9), "bytes/s": (1e3, 1e15, 1e10)}
 
 _QUANTITY = re.compile(r"\s*([-+]?\d[\d_]*\.?\d*(?:[eE][-+]?\d+)?)\s*([A-Za-z%/1\u00b5\u03bc-]*)\s*")
+QUANTITY = "^\\s*[-+]?[0-9][0-9._eE+-]*\\s*[A-Za-z%/\u00b5\u03bc]+$"  # the pattern of such a text in a JSON Schema
 
 
 class UnitWarning(UserWarning):

@@ -1,7 +1,7 @@
-"""Numbers of a network's file that carry their unit as text ("5 us", "2Mpps"), in seconds and per second.
+"""Numbers of a network's file with their unit as text (`mean = "5 us"`) or in their name (`rate_mpps = 2`).
 
 A network whose numbers are all plain has no unit of its own: only ratios matter, and they count as seconds. Where one
-number has a unit, plain ones beside it are warned about, and so are times that nothing in a packet machine takes.
+number has a unit, plain ones beside it are warned about, and so are times and rates that no packet machine has.
 """
 
 from __future__ import annotations
@@ -10,21 +10,25 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
-from npexplore.errors import Faults
-from npexplore.units import UNITS, UnitWarning, doubt, quantity, split
+from npexplore.errors import Faults, InputError
+from npexplore.units import ENDINGS, QUANTITY, UNITS, UnitWarning, doubt, quantity, split
 
 KINDS = ("distribution", "process")  # of the tables that hold times and rates
 SECONDS = frozenset({"mean", "means", "low", "high", "minimum", "scale", "values", "on", "off"})
 PER_SECOND = frozenset({"rate", "rates", "quiet", "arrive"})
 PACKETS = {"packet rate": "packets/s"}
+RATES = (1.0, 1e12, 1e6)  # per second: from, to and usual, of what comes to a packet machine
+DIMENSIONS = {**dict.fromkeys(SECONDS, ("time",)), **dict.fromkeys(PER_SECOND, ("frequency", "packet rate"))}
 
 
 def plain(data: dict[str, Any], file: str) -> dict[str, Any]:
-    """Return a file's tables with every time in seconds and every rate per second.
+    """Return a file's tables with every time in seconds and every rate per second, under their plain names.
 
-    Raises InputError or FaultsError, naming the places, for texts without a unit or with one of another kind.
+    Raises InputError or FaultsError, naming the places, for texts without a unit or with one of another kind, and for a
+    number that stands under two names.
     """
     faults = Faults()
+    _rename(data, file, "", faults)
     told = list(_numbers(data, ""))
     with_unit = [place for place, _, _, value in told if isinstance(value, str)]
     for place, holder, key, value in told:
@@ -40,12 +44,72 @@ def plain(data: dict[str, Any], file: str) -> dict[str, Any]:
     return data
 
 
+def spelled(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the JSON Schema of networks with times and rates as texts too, and with units in their names."""
+    for table in schema["$defs"].values():
+        keys = table["properties"]
+        for key in [key for key in keys if key in DIMENSIONS and any(kind in keys for kind in KINDS)]:
+            names = _names(key)
+            table.setdefault("patternProperties", {})[f"^{key}_({'|'.join(names)})$"] = _or_text(keys[key])
+            keys[key] = _or_text(keys[key])
+            if key in table["required"]:
+                table["required"] = [name for name in table["required"] if name != key]
+                ways = [{"required": [name]} for name in (key, *(f"{key}_{end}" for end in names))]
+                table.setdefault("allOf", []).append({"oneOf": ways})
+    return schema
+
+
+def _names(key: str) -> list[str]:
+    """Return the endings that tell a unit of what a key holds."""
+    return [end for end, unit in ENDINGS.items() if UNITS[unit][0] in DIMENSIONS[key]]
+
+
+def _or_text(value: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of a value whose numbers may be texts with a unit."""
+    if value.get("type") == "number":
+        about = {name: told for name, told in value.items() if name in ("default", "description")}
+        number = {name: told for name, told in value.items() if name not in about}
+        return {"anyOf": [number, {"type": "string", "pattern": QUANTITY}], **about}
+    inside: dict[str, Any] = {}
+    if isinstance(value.get("items"), dict):
+        inside["items"] = _or_text(value["items"])
+    if "prefixItems" in value:
+        inside["prefixItems"] = [_or_text(one) for one in value["prefixItems"]]
+    return {**value, **inside}
+
+
+def _rename(table: Any, file: str, place: str, faults: Faults) -> None:
+    """Give numbers that stand under a name with a unit (`mean_us`) their plain name, and the unit as text."""
+    if isinstance(table, dict) and any(kind in table for kind in KINDS):
+        for name in list(table):
+            key, end = next(((name[: -len(end) - 1], end) for end in ENDINGS if name.endswith(f"_{end}")), ("", ""))
+            if key not in DIMENSIONS:
+                continue
+            with faults.one():
+                if key in table:
+                    raise InputError(f"{file}: {place}: {key} stands there twice, as {key} and as {name}")
+            table[key] = _texts(table.pop(name), ENDINGS[end])
+    for name, value in table.items() if isinstance(table, dict) else enumerate(table):
+        if isinstance(value, dict | list):
+            _rename(value, file, f"{place}[{name}]" if isinstance(name, int) else f"{place}.{name}".strip("."), faults)
+
+
+def _texts(value: Any, unit: str) -> Any:
+    """Return numbers, alone or in lists, as texts with a unit; anything else as it is."""
+    if isinstance(value, list):
+        return [_texts(one, unit) for one in value]
+    return value if isinstance(value, bool) or not isinstance(value, int | float) else f"{value!r} {unit}"
+
+
 def _number(subject: str, text: str, place: str) -> float:
     """Return a text as a number of seconds or per second, as its place asks."""
     name = place.rpartition(".")[2].partition("[")[0]
     if name in PER_SECOND:
         found = split(text)
-        return quantity(subject, text, PACKETS.get(UNITS[found[1]][0], "Hz") if found else "Hz")
+        unit = PACKETS.get(UNITS[found[1]][0], "Hz") if found else "Hz"
+        rate = quantity(subject, text, unit)
+        doubt(subject, rate, unit, RATES)
+        return rate
     seconds = quantity(subject, text, "s")
     doubt(subject, seconds, "s")
     return seconds

@@ -1,8 +1,8 @@
 """A user's own queueing network (models/networks/*.toml): schema and checks.
 
-Times are in seconds, rates per second, or texts with a unit (amounts.py). A customer starts at `in`, follows its
-class's routes and is done at `out`;
-one of a closed class then thinks and starts again. "disk as gold" goes to the disk and on as class gold.
+Times are in seconds, rates per second, or have a unit in their name or as text (amounts.py). A customer starts at
+`in`, follows its class's routes and is done at `out`; one of a closed class then thinks and starts again. "disk as
+gold" goes to the disk and on as class gold.
 docs/networks.md describes every key.
 """
 
@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from npexplore.errors import InputError, UnknownNameError, positive
-from npexplore.networks.amounts import plain
+from npexplore.networks.amounts import plain, spelled
 from npexplore.networks.arrivals import AnyArrivals
 from npexplore.networks.times import AnyTime
 from npexplore.paths import share
@@ -402,4 +402,4 @@ def _check_arrival(network: Network, name: str, start: str, node: str, other: st
 
 def network_schema() -> dict[str, Any]:
     """Return the JSON Schema of a network file."""
-    return msgspec.json.schema(Network)
+    return spelled(msgspec.json.schema(Network))

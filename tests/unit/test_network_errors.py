@@ -1,8 +1,10 @@
 """What a network file may not say: each mistake is one line with file, place, rule, value and the nearest names."""
 
 import json
+import tomllib
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 from npexplore.cli import main
@@ -467,9 +469,71 @@ def test_times_and_rates_may_be_texts_with_units(tmp_path):
     assert customers.service["cpu"].means == pytest.approx((4e-6, 6e-6), rel=1e-15)
 
 
+def test_units_may_stand_in_names(tmp_path):
+    """As text or in the name, by value or in lists and lists of lists: one number."""
+    path = tmp_path / "t.toml"
+    path.write_text(UNITS)
+    texts = load_network(path)
+    means = 'means = ["4 us", "6000 ns"]'
+    for old, new in (
+        ('rate = "150kpps"', "rate_kpps = 150"),
+        ('rate = "150kpps"', "rate_mpps = 0.15"),
+        ('rate = "150kpps"', "rate_hz = 150e3"),
+        (means, "means_us = [4, 6]"),
+        (means, "means_ms = [0.004, 0.006]"),
+        (means, 'means_ns = ["4 us", 6000]'),
+    ):
+        assert old in UNITS
+        path.write_text(UNITS.replace(old, new))
+        assert load_network(path) == texts, new
+    quiet, arrive = 'quiet = [["-30 kHz", "10 kHz"], ["5 kHz", "-5 kHz"]]', "arrive_khz = [[20, 0], [0, 0]]"
+    process = f'{{ process = "markovian", {quiet}, {arrive} }}'
+    path.write_text(UNITS.replace('{ process = "poisson", rate = "150kpps" }', process))
+    assert load_network(path).classes["p"].arrivals.arrive == [[20e3, 0.0], [0.0, 0.0]]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fault"),
+    [
+        ('rate = "150kpps"', "rate_us = 5", r"rate must be in Hz .*, got '5 us' \(time\)"),
+        ('rate = "150kpps"', 'rate = "150kpps", rate_hz = 5', "rate stands there twice, as rate and as rate_hz"),
+        ('means = ["4 us", "6000 ns"]', "means_mhz = [4, 5]", r"means\[0\] must be in s .*, got '4 MHz' \(frequency\)"),
+        ('means = ["4 us", "6000 ns"]', "means_nss = [4, 5]", r"'means_nss' is unknown \(nearest: means, mean\)"),
+    ],
+)
+def test_names_with_the_wrong_unit_are_one_line(tmp_path, old, new, fault):
+    assert old in UNITS
+    path = tmp_path / "t.toml"
+    path.write_text(UNITS.replace(old, new))
+    with pytest.raises(InputError, match=fault):
+        load_network(path)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "good"),
+    [
+        ("", "", True),
+        ('rate = "150kpps"', "rate_mpps = 0.15", True),
+        ('rate = "150kpps"', "rate = 150e3", True),
+        ('means = ["4 us", "6000 ns"]', 'means_ns = ["4 us", 6000]', True),
+        ('rate = "150kpps"', "rate = 150e3, rate_mpps = 0.15", False),
+        ('rate = "150kpps"', 'rate = "often"', False),
+        ('rate = "150kpps"', "rate_us = 5", False),
+        (', rate = "150kpps"', "", False),
+        ('means = ["4 us", "6000 ns"]', "means_mhz = [4, 5]", False),
+    ],
+)
+def test_the_schema_says_where_units_stand(old, new, good):
+    assert old in UNITS
+    document = tomllib.loads(UNITS.replace(old, new))
+    assert jsonschema.Draft202012Validator(network_schema()).is_valid(document) == good
+
+
 @pytest.mark.parametrize(
     ("old", "new", "warning"),
     [
+        ('"150kpps"', '"150e9 kpps"', r"rate is 1\.5e\+14 packets/s, outside 1\.\.1e\+12 packets/s"),
+        ('rate = "150kpps"', "rate_mpps = 1.5e-7", r"rate is 0\.15 packets/s, outside .*; is it '0\.15 Mpps'"),
         ('"4 us"', "4.0", r"class\.p\.service\.cpu\.means\[0\] = 4 has no unit and counts in seconds"),
         ('"4 us"', '"4000 s"', "is it '4000 "),
     ],

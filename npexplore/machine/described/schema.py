@@ -19,10 +19,10 @@ from npexplore.machine.resources.dram_device import DramDevice, dram_devices
 from npexplore.machine.resources.dram_timing import dram_parts, dram_parts_schema
 from npexplore.machine.tree import Visit
 from npexplore.rows.distributions import Time
-from npexplore.units import UNITS, unit_of
+from npexplore.units import QUANTITY, UNITS, unit_of
 
 FORMULA = {"type": "string", "pattern": "^\\s*="}
-QUANTITY = {"type": "string", "pattern": "^\\s*[-+]?[0-9][0-9._eE+-]*\\s*[A-Za-z%/\u00b5]+$"}  # "0.625 ns"
+WITH_UNIT = {"type": "string", "pattern": QUANTITY}  # "0.625 ns"
 TIMES = "#/$defs/{name}"
 SCALARS = {bool: "boolean", int: "integer", float: "number", str: "string"}
 VISIT = {
@@ -87,7 +87,7 @@ def _part(file: PartFile, name: str) -> dict[str, Any]:
     for key, one in file.parameters.items():
         own: dict[str, Any] = {"type": "integer" if one.whole else "number"}
         own |= {word: end for word, end in (("minimum", one.min), ("maximum", one.max)) if end is not None}
-        plain = [{"enum": one.choices}] if one.choices else [own, *([QUANTITY] if one.unit in UNITS else [])]
+        plain = [{"enum": one.choices}] if one.choices else [own, *([WITH_UNIT] if one.unit in UNITS else [])]
         found[key] = {"anyOf": [*plain, FORMULA], "description": one.about}
     required = [TYPE, *(key for key, one in file.parameters.items() if one.default is None)]
     return {"type": "object", "properties": found, "required": required, "additionalProperties": False}
@@ -106,7 +106,7 @@ def table(keys: Mapping[str, tuple[Any, bool]], fixed: Mapping[str, Any] | None 
 def value(hint: Any, with_unit: bool = False) -> dict[str, Any]:
     """Return the schema of a value of a type, or a formula for it; `with_unit`: or a text with number and unit."""
     parts = [part for part in _alternatives(hint) if part is not type(None)]
-    return {"anyOf": [*(_one(part) for part in parts), *([QUANTITY] if with_unit else []), FORMULA]}
+    return {"anyOf": [*(_one(part) for part in parts), *([WITH_UNIT] if with_unit else []), FORMULA]}
 
 
 def _has_unit(key: str) -> bool:
