@@ -32,6 +32,7 @@ from npexplore.toml import convert, parsed
 from npexplore.units import quantity, split, unit_of
 
 Kind = Literal["knob", "fact", "fitted", "assumption"]
+ASKED = frozenset({"kind", "about", "source"})  # what only a new parameter must say
 
 
 class Parameter(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -235,13 +236,17 @@ def _with_parts(held: _File, beside: tuple[tuple[str, Path, int], ...]) -> Machi
 @lru_cache(maxsize=64)
 def _read(file: Path, changed_ns: int, within: tuple[str, ...]) -> MachineFile:
     """Read a machine file once for each time it was changed; `within`: the files that extend it."""
-    data, base = parsed(file.read_bytes(), file), None
+    data, base, faults = parsed(file.read_bytes(), file), None, Faults()
     if isinstance(data.get("extends"), str):
-        base = _base(data, file, within)
-    machine: MachineFile = _with_seen(convert(data, MachineFile, file))
-    if machine.part:
-        known = set(MachineFile.__struct_fields__) - {"part"}
-        raise InputError(f"{file.name}: {UnknownNameError('key', 'part', known)}")
+        base = _base(data, file, within, faults)
+    told_before = len(faults.found)
+    with faults.one():
+        machine: MachineFile = _with_seen(convert(data, MachineFile, file))
+        if machine.part:
+            known = set(MachineFile.__struct_fields__) - {"part"}
+            raise UnknownNameError("key", "part", known)
+    if len(faults.found) > told_before:
+        faults.tell(file.name)
     if base is not None:
         machine = msgspec.structs.replace(
             machine,
@@ -256,11 +261,14 @@ def _read(file: Path, changed_ns: int, within: tuple[str, ...]) -> MachineFile:
             window=machine.window or base.window,
             part=base.part,
         )
-    return _checked(machine, file)
+    return _checked(machine, file, faults)
 
 
-def _base(data: dict[str, Any], file: Path, within: tuple[str, ...]) -> MachineFile:
-    """Read the file that another extends, and fill up what that one leaves out: names, and all but values."""
+def _base(data: dict[str, Any], file: Path, within: tuple[str, ...], faults: Faults) -> MachineFile:
+    """Read the file that another extends, and fill up what that one leaves out: names, and all but values.
+
+    What changes a parameter that is not there is a fault, and is left out of `data`.
+    """
     name = data.setdefault("name", file.stem)
     asked, beside = data["extends"], data["extends"].endswith(".toml")
     wanted = str((file.parent / asked).resolve()) if beside else asked
@@ -275,13 +283,18 @@ def _base(data: dict[str, Any], file: Path, within: tuple[str, ...]) -> MachineF
     given, tables = data.get("set", {}), data.setdefault("parameter", {})
     if not isinstance(given, dict) or not isinstance(tables, dict):
         return base  # told when it is converted
-    for knob in given:
-        if knob not in base.parameter:
-            raise InputError(f"{file.name}: set: {UnknownNameError(f'knob of {base.name}', knob, base.parameter)}")
-        tables[knob] = {**tables.get(knob, {}), "value": given[knob]}
-    for knob, table in tables.items():
+    for knob in list(given):
+        with faults.one(), told_at("set"):
+            if knob not in base.parameter:
+                raise UnknownNameError(f"knob of {base.name}", knob, base.parameter)
+            tables[knob] = {**tables.get(knob, {}), "value": given[knob]}
+    for knob, table in list(tables.items()):
         if knob in base.parameter and isinstance(table, dict):
             tables[knob] = _filled(base.parameter[knob], table, file)
+        elif isinstance(table, dict) and not ASKED.intersection(table):  # changes alone: meant for one that is there
+            del tables[knob]
+            with faults.one():
+                raise UnknownNameError(f"parameter of {base.name}", knob, base.parameter)
     for name, table in data.get("resource", {}).items():
         if name in base.resource and isinstance(table, dict) and "type" not in table:
             data["resource"][name] = {**base.resource[name], **table}
@@ -299,9 +312,8 @@ def _filled(parameter: Parameter, table: dict[str, Any], file: Path) -> dict[str
     return {**known, **table}
 
 
-def _checked(machine: MachineFile, file: Path) -> MachineFile:
-    """Return a machine file with its values as numbers; raises InputError for what no file may say."""
-    faults = Faults()
+def _checked(machine: MachineFile, file: Path, faults: Faults) -> MachineFile:
+    """Return a machine file with its values as numbers; raises InputError for it and for faults found before."""
     for what, records in (("parameter", machine.parameter), ("mechanism", machine.mechanism)):
         for name, record in records.items():
             with faults.one():

@@ -367,6 +367,23 @@ def test_all_faults_of_programs_are_told_at_once_and_none_that_only_follows(tmp_
     ]
 
 
+def test_faults_of_a_file_that_extends_are_told_all_at_once(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text("""
+extends = "ixp2400"
+set = { bankz = 3, scheme = "hbb" }
+parameter.hash_nss.value = 3
+parameter.bus_clock_mhz.value = "0.25 ns"
+parameter.threads.value = -3
+""")
+    with pytest.raises(FaultsError) as caught:
+        design(path)
+    said = ("'bankz' is unknown", "'hash_nss' is unknown (nearest: hash_ns)", "got 'hbb'", "got '0.25 ns'", "got -3")
+    assert len(caught.value.faults) == len(said)
+    assert [sum(words in fault for fault in caught.value.faults) for words in said] == [1] * 5
+    assert {fault.partition(": ")[0] for fault in caught.value.faults} == {"mine.toml"}
+
+
 def test_a_file_that_extends_says_values_alone(tmp_path):
     written(tmp_path, SMALL, "base.toml")
     path = written(tmp_path, 'extends = "base.toml"\nset = { threads = 3, clock_mhz = "1.2 GHz" }', "mine.toml")
