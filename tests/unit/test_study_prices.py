@@ -7,7 +7,7 @@ import pytest
 
 import npexplore as npx
 from npexplore.cli import main
-from npexplore.errors import InputError, UnknownNameError
+from npexplore.errors import FaultsError, InputError, UnknownNameError
 from npexplore.study.optimising.costs import costs
 from npexplore.study.optimising.optimise import optimise
 from npexplore.study.optimising.prices import load_prices, priced
@@ -69,6 +69,16 @@ def test_the_command_says_it_first_and_gives_unit_and_source(tmp_path, capsys):
     out = capsys.readouterr().out
     assert out.startswith(document["recommendation"]["reason"])
     assert "cost area (mm2)" in out
+
+
+def test_faults_of_prices_are_told_all_at_once(tmp_path):
+    text = FILE.replace('name = "area"', 'name = "banks"').replace(
+        'value = 20, source = "s"', 'value = -1, source = ""'
+    )
+    with pytest.raises(FaultsError) as caught:
+        load_prices(written(tmp_path, text))
+    said = ("name must not be", "'base' has no source", "'base' must be at least 0")
+    assert [words in fault for words, fault in zip(said, caught.value.faults, strict=True)] == [True] * 3
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from npexplore.designs import Design
-from npexplore.errors import InputError, UnknownNameError
+from npexplore.errors import Faults, InputError, UnknownNameError
 from npexplore.study.optimising.costs import COSTS
 from npexplore.toml import Record, decode
 
@@ -37,19 +37,24 @@ class PriceFile(Record, frozen=True):
 
 
 def load_prices(path: str | Path) -> PriceFile:
-    """Read a file of prices; raises InputError for one that cannot be, or whose prices have no source."""
+    """Read a file of prices; raises InputError, or FaultsError for several, for what cannot be or has no source."""
     file = Path(path)
     try:
         prices: PriceFile = decode(file.read_bytes(), PriceFile, file)
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}") from None
-    if prices.name in COSTS:
-        raise InputError(f"{file.name}: name must not be one of {', '.join(COSTS)}, got {prices.name!r}")
+    faults = Faults()
+    with faults.one():
+        if prices.name in COSTS:
+            raise InputError(f"name must not be one of {', '.join(COSTS)}, got {prices.name!r}")
     for name, price in prices.per.items():
-        if not price.source.strip():
-            raise InputError(f"{file.name}: price per {name!r} has no source")
-        if not 0 <= price.value < float("inf"):
-            raise InputError(f"{file.name}: price per {name!r} must be at least 0 and finite, got {price.value!r}")
+        with faults.one():
+            if not price.source.strip():
+                raise InputError(f"price per {name!r} has no source")
+        with faults.one():
+            if not 0 <= price.value < float("inf"):
+                raise InputError(f"price per {name!r} must be at least 0 and finite, got {price.value!r}")
+    faults.tell(file.name)
     return prices
 
 
