@@ -52,7 +52,9 @@ def command(
     strict: bool, as_json: bool,
 ) -> int:  # fmt: skip
     """Print the cross-check table; with --strict, status 1 if a check is off."""
-    files = any(Path(name).suffix for name in designs)
+    from npexplore.designs import NETS
+
+    files = any(Path(name).suffix or name in NETS for name in designs)
     own_page = html is not None and results is not None
     if settings or against is not None or (html is not None and not own_page) or (files and results is None):
         refuse_with_a_change(results=results, sets=sets, why=why, markdown=markdown)
@@ -65,7 +67,10 @@ def command(
     machines = machines_of(designs, {}) if files else None
     with with_machines(machines or {}):
         theirs = read_results(results) if results else None
-    wanted = list(dict.fromkeys(name for name in (*(machines or {}), *designs) if not Path(name).suffix)) or None
+    wanted = (
+        list(dict.fromkeys(name for name in (*(machines or {}), *designs) if not (Path(name).suffix or name in NETS)))
+        or None
+    )
     wanted = wanted or (None if theirs is None else theirs.designs)
     chosen = None if why is None else [why]
     found = check(wanted, seeds=seeds, results=theirs, sets=sets, keys=chosen, machines=machines)

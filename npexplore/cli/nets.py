@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from npexplore.cli.output import emit, facts, table
 from npexplore.errors import InputError, one_of
+from npexplore.machine.petri.tables import is_net_file
 from npexplore.paths import share
 
 if TYPE_CHECKING:
@@ -30,10 +30,7 @@ def is_net(model: Path) -> bool:
             not (share("models", "networks") / f"{model}.toml").exists()
             and (share("models", "nets") / f"{model}.toml").exists()
         )
-    try:
-        return bool({"timing", "transition"} & set(tomllib.loads(model.read_text(encoding="utf-8"))))
-    except (OSError, ValueError):
-        return False  # told by the reader of networks
+    return is_net_file(model)
 
 
 def solve_net(

@@ -18,6 +18,7 @@ from npexplore.errors import Faults, InputError, NpexploreError, UnknownNameErro
 from npexplore.machine.described.build import build, touched
 from npexplore.machine.machine import Machine
 from npexplore.machine.parameters import MachineFile, Parameters, load_machine
+from npexplore.machine.petri.tables import is_net_file
 from npexplore.reads import forget
 
 
@@ -52,6 +53,7 @@ DESIGNS: dict[str, Callable[[], Design]] = {
 
 # a listed design simulated by a Petri net of the paper's: an oracle for it, with the same file
 NETS: dict[str, Callable[[], Design]] = {
+    "ixp2400_net": partial(_listed, "ixp2400_net", "npexplore.designs.ixp2400.nets"),
     "ixp2400_dram_net": partial(_listed, "ixp2400_dram_net", "npexplore.designs.ixp2400.nets"),
 }
 
@@ -93,8 +95,9 @@ def design(name_or_path: str | Path) -> Design:
 
     Args:
         name_or_path: a listed name (`design_names`), or the path of a TOML or Python file. A TOML file describes a
-            whole machine (docs/machines.md), or changes the listed design that it `extends`. A Python file defines
-            `design`: a `Design`, a `Machine`, or a function that returns one.
+            whole machine (docs/machines.md), or changes the listed design that it `extends`, or is a Petri net with a
+            table [measure] (docs/petri.md). A Python file defines `design`: a `Design`, a `Machine`, or a function that
+            returns one.
 
     Raises:
         UnknownNameError: neither a listed name nor a file.
@@ -114,6 +117,10 @@ def design(name_or_path: str | Path) -> Design:
 
 
 def _of_toml(path: Path) -> Design:
+    if is_net_file(path):
+        from npexplore.designs.nets import net_design
+
+        return net_design(path)
     file = load_machine(path)
     if file.pool:
         return described(path)

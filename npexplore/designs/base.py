@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from npexplore.designs.prepared import prepared
 from npexplore.designs.varied import Arriving, ByPackets
@@ -49,6 +49,7 @@ class Design:
     memory: Callable[[Parameters], Mapping[str, float]] | None = None
     loops: Callable[[Parameters, UnderLoad], Prediction] | None = None
     reader: Callable[[Parameters, Path], Workload] | None = None
+    by_engine: ClassVar[bool] = True  # whether the event engine simulates it
 
     @staticmethod
     def of(

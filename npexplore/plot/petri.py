@@ -7,7 +7,7 @@ transition takes and gives back are grey lines; an inhibitor ends in a small cir
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import plotly.graph_objects as go
 
@@ -19,6 +19,7 @@ from npexplore.solve.petri import Log
 Kind = Literal["normal", "held", "inhibitor"]
 Node = tuple[str, str]  # "place" or "transition", and its family
 ROW, COLUMN, GAP = 46, 165, 1.0  # pixels a layer and across, about
+NAME = 0.15  # of a wide net's width: room for a name
 
 
 class Line(NamedTuple):
@@ -40,12 +41,13 @@ def draw(net: Net, marking: Mapping[str, int] | None = None, title: str = "") ->
     at = _places(net, lines)
     figure = go.Figure()
     depth = max(-y for _, y in at.values())
-    for line in lines:
-        _arc(figure, at, line)
+    _arcs(figure, at, lines)
     _symbols(figure, net, at)
     figure.add_trace(_tokens(net, at, net.marking(net.initial) if marking is None else marking))
     across = [x for x, _ in at.values()]
-    figure.update_xaxes(visible=False, range=[min(across) - 0.3, max(across) + 0.6])
+    figure.update_xaxes(
+        visible=False, range=[min(across) - 0.3, max(across) + max(0.6, NAME * (max(across) - min(across)))]
+    )
     figure.update_yaxes(visible=False, range=[-depth - 0.7, 0.7])
     figure.update_layout(
         title=title or net.name, height=int(ROW * (depth + 2) + 90), showlegend=False, hovermode="closest",
@@ -102,39 +104,57 @@ def _places(net: Net, lines: list[Line]) -> dict[Node, tuple[float, float]]:
     found = layered([node for node in nodes if node in moved or node[0] == "transition"], arcs)
     at = {node: (GAP * x, -float(y)) for node, (x, y) in found.items()}
     right = max((x for x, _ in at.values()), default=0.0)
+    beside = max(0.7 * GAP, NAME * (right - min((x for x, _ in at.values()), default=0.0)))
     aside = [node for node in nodes if node not in at]
     for node in aside:
         bars = [at[line.target][1] for line in lines if line.source == node]
         y = sum(bars) / len(bars) if bars else 0.0
         while any(x > right and abs(other - y) < 1 for x, other in at.values()):
             y -= 0.5
-        at[node] = (right + 0.7 * GAP, y)
+        at[node] = (right + beside, y)
     return at
 
 
-def _arc(figure: go.Figure, at: Mapping[Node, tuple[float, float]], line: Line) -> None:
+def _arcs(figure: go.Figure, at: Mapping[Node, tuple[float, float]], lines: list[Line]) -> None:
+    """Draw all arcs at once: plotly looks at a whole layout anew for each part that is added to it."""
+    shapes: list[dict[str, Any]] = []
+    heads: list[dict[str, Any]] = []
+    rings: list[tuple[float, float]] = []
+    for line in lines:
+        _arc(at, line, shapes, heads, rings)
+    figure.update_layout(shapes=shapes, annotations=heads)
+    if rings:
+        figure.add_trace(go.Scatter(
+            x=[x for x, _ in rings], y=[y for _, y in rings], mode="markers", hoverinfo="skip",
+            marker={"size": 8, "color": "white", "line": {"color": theme.VERMILION, "width": 1.5}},
+        ))  # fmt: skip
+
+
+def _arc(
+    at: Mapping[Node, tuple[float, float]], line: Line, shapes: list[dict[str, Any]], heads: list[dict[str, Any]],
+    rings: list[tuple[float, float]],
+) -> None:  # fmt: skip
     (x0, y0), (x1, y1) = at[line.source], at[line.target]
     far = line.kind == "normal" and (y0 - y1 > 1.5 or y1 > y0)
     bend = (0.35 + 0.05 * abs(y0 - y1)) * (-1 if y1 > y0 else 1) if far else 0.0
     xm, ym = (x0 + x1) / 2 + bend, (y0 + y1) / 2
     colour = theme.GREY if line.kind != "inhibitor" else theme.VERMILION
-    figure.add_shape(
-        type="path", path=f"M {x0},{y0} Q {xm},{ym} {x1},{y1}", layer="below",
-        line={"color": colour if line.kind != "held" else theme.PALE, "width": 1.3},
-    )  # fmt: skip
+    shapes.append({
+        "type": "path", "path": f"M {x0},{y0} Q {xm},{ym} {x1},{y1}", "layer": "below",
+        "line": {"color": colour if line.kind != "held" else theme.PALE, "width": 1.3},
+    })  # fmt: skip
     t = 0.62  # the head stands on the way, where it is not hidden by a symbol
     x, y = ((1 - t) ** 2 * a + 2 * t * (1 - t) * m + t**2 * b for a, m, b in ((x0, xm, x1), (y0, ym, y1)))
     if line.kind == "inhibitor":
-        figure.add_trace(go.Scatter(x=[x], y=[y], mode="markers", hoverinfo="skip", marker={
-            "size": 8, "color": "white", "line": {"color": colour, "width": 1.5}}))  # fmt: skip
+        rings.append((x, y))
     elif line.kind == "normal":
         dx, dy = (2 * (1 - t) * (m - a) + 2 * t * (b - m) for a, m, b in ((x0, xm, x1), (y0, ym, y1)))
         right, down = COLUMN * dx, -ROW * dy
         length = max((right**2 + down**2) ** 0.5, 1e-9)
-        figure.add_annotation(
-            x=x, y=y, ax=-12 * right / length, ay=-12 * down / length, text="",
-            showarrow=True, arrowhead=2, arrowsize=1.4, arrowwidth=1.3, arrowcolor=colour,
-        )  # fmt: skip
+        heads.append({
+            "x": x, "y": y, "ax": -12 * right / length, "ay": -12 * down / length, "text": "",
+            "showarrow": True, "arrowhead": 2, "arrowsize": 1.4, "arrowwidth": 1.3, "arrowcolor": colour,
+        })  # fmt: skip
 
 
 def _symbols(figure: go.Figure, net: Net, at: Mapping[Node, tuple[float, float]]) -> None:

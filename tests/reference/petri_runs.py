@@ -41,12 +41,13 @@ class PlainRun:
         self.log = []
         self.ages = {}
         self.area = [0] * len(net.places)
+        self.row = 0  # of the feed
 
-    def amount(self, said, carried=None, random=None):
+    def amount(self, said, carried=None, random=None, row=None):
         if not isinstance(said, Formula):
             return said
         names = {key: (carried or {}).get(key, 0) for key in self.net.fields}
-        return float(said(np.array(self.tokens, dtype=float)[:, None], names, random).ravel()[0])
+        return float(said(np.array(self.tokens, dtype=float)[:, None], names, random, row).ravel()[0])
 
     def place(self, arc, carried):
         at = arc.place
@@ -182,8 +183,10 @@ class PlainRun:
     def begin(self, t):
         one, random = self.net.transitions[t], self.own[t]
         carried = dict.fromkeys(self.net.fields, 0) | self.carried(one)
+        row = {name: column[self.row % len(column)] for name, column in self.net.feed.items()}
+        self.row += any(isinstance(said, Formula) and said.fed for _, said in one.sets)
         for key, said in one.sets:
-            carried[key] = int(self.amount(said, carried, random))
+            carried[key] = int(self.amount(said, carried, random, row))
         takes = [(self.place(arc, carried), int(self.amount(arc.weight, carried))) for arc in one.take]
         gives = [(self.place(arc, carried), int(self.amount(arc.weight, carried))) for arc in one.give]
         wait = 0

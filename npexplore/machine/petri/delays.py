@@ -27,14 +27,18 @@ DELAYS: dict[str, type[Distribution]] = {
 }  # fmt: skip
 
 
-def read_delay(text: str, names: Mapping[str, float]) -> Distribution:
-    """Return a delay: a number, or a distribution such as `erlang(2.5, 4)`; raises InputError."""
+def read_delay(text: str, names: Mapping[str, float], *, zero: bool = False) -> Distribution | None:
+    """Return a delay: a number, or a distribution such as `erlang(2.5, 4)`; None for 0, where that may be.
+
+    Raises InputError.
+    """
     try:
         node = syntax.expression(text)
     except (SyntaxError, ValueError):
         node = None
     if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name)) or node.func.id in FUNCTIONS:
-        return Deterministic(positive("a delay", number(text, names)))
+        fixed = positive("a delay", number(text, names), zero=zero)
+        return Deterministic(fixed) if fixed else None
     kind = DELAYS[one_of("distribution", node.func.id, DELAYS)]
     fields = kind.__struct_fields__
     unnamed, named = Evaluator({name: plain(value) for name, value in names.items()}, NOWHERE).operands(node)

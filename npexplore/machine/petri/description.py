@@ -4,35 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
 
-from npexplore.errors import FaultsError, InputError, UnknownNameError
+from npexplore.errors import FaultsError, InputError, UnknownNameError, told_at
 from npexplore.machine.parameters import Parameters, load_machine
-from npexplore.machine.petri.places import PlaceTable, Whole
+from npexplore.machine.petri.parts import with_parts
+from npexplore.machine.petri.places import PlaceTable
 from npexplore.machine.petri.pnml import read_pnml
+from npexplore.machine.petri.tables import NetFile
 from npexplore.machine.petri.unfold import unfold
 from npexplore.machine.petri.unfolded import Net, Timing
 from npexplore.machine.resources.dram_timing import DramTiming, dram_parts
 from npexplore.paths import share
-from npexplore.toml import Record, convert, decode
-
-
-class NetFile(Record, frozen=True):
-    """A net: `timing` says whether firing takes time ("duration") or clocks race for the tokens ("race")."""
-
-    timing: Timing
-    place: dict[str, Whole | str | PlaceTable]
-    transition: dict[str, str]
-    name: str = ""
-    about: str = ""
-    machine: str = ""
-    measure: dict[str, str] = msgspec.field(default_factory=dict)
-    constant: dict[str, float | str] = msgspec.field(default_factory=dict)
-    index: dict[str, Annotated[int, msgspec.Meta(ge=1)] | str] = msgspec.field(default_factory=dict)
-    token: dict[str, dict[str, Annotated[int, msgspec.Meta(ge=1)] | str]] = msgspec.field(default_factory=dict)
+from npexplore.toml import convert, decode
 
 
 def load_net(
@@ -48,6 +36,16 @@ def load_net(
         if constants:
             raise InputError(f"{path}: a PNML file has no constants, got {', '.join(constants)}")
         return read_pnml(file)
+    read, file = read_net_file(path)
+    return _made(read, constants or {}, file.name, read.name or file.stem, parameters)
+
+
+def read_net_file(path: str | Path, inside: tuple[Path, ...] = ()) -> tuple[NetFile, Path]:
+    """Return the tables of a net by name (models/nets) or path, its parts put in; and the file.
+
+    inside: the files that it is a part of.
+    """
+    file = Path(path)
     if file.suffix != ".toml" and not file.is_file():
         folder = share("models", "nets")
         file = folder / f"{path}.toml"
@@ -58,7 +56,11 @@ def load_net(
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}") from None
     read: NetFile = decode(text, NetFile, file)
-    return _made(read, constants or {}, file.name, read.name or file.stem, parameters)
+    around = (*inside, file.resolve())
+    if file.resolve() in inside:
+        raise InputError(f"net {path} is a part of itself")
+    with told_at(file.name):
+        return with_parts(read, file.parent, partial(read_net_file, inside=around)), file
 
 
 def net(
@@ -71,14 +73,21 @@ def net(
     index: Mapping[str, int | str] | None = None,
     token: Mapping[str, Mapping[str, int | str]] | None = None,
     measure: Mapping[str, str] | None = None,
+    utilization: Mapping[str, str] | None = None,
+    feed: Mapping[str, float | str] | None = None,
+    part: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Net:
     """Return a net of the tables that a file has, with the same strings; raises InputError as `load_net` does."""
     tables = {
         "timing": timing, "place": dict(place), "transition": dict(transition), "name": name,
         "constant": dict(constant or {}), "index": dict(index or {}),
-        "measure": dict(measure or {}), "token": {key: dict(fields) for key, fields in (token or {}).items()},
+        "measure": dict(measure or {}), "utilization": dict(utilization or {}), "feed": dict(feed or {}),
+        "part": dict(part or {}), "token": {key: dict(fields) for key, fields in (token or {}).items()},
     }  # fmt: skip
-    return _made(convert(tables, NetFile, Path(name)), {}, name, name)
+    read: NetFile = convert(tables, NetFile, Path(name))
+    with told_at(name):
+        read = with_parts(read, Path(), read_net_file)
+    return _made(read, {}, name, name)
 
 
 def net_schema() -> dict[str, Any]:
@@ -103,8 +112,8 @@ def _made(
             for key, entry in read.place.items()
         }
         values = {**read.constant, **constants}
-        made = unfold(name, read.timing, values, read.index, read.token, places, read.transition, machine)
-        return replace(made, measure=read.measure)
+        made = unfold(name, read.timing, values, read.index, read.token, places, read.transition, machine, read.feed)
+        return replace(made, measure=read.measure, utilization=read.utilization)
     except FaultsError as error:
         raise FaultsError(f"{subject}: {fault}" for fault in error.faults) from None
     except InputError as error:

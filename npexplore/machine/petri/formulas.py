@@ -1,7 +1,8 @@
 """Formulas of a net: those of machine files, with `and`, `or`, `not`, `min`, `max`, and places such as `Bank[b]`.
 
 Evaluated over many markings at once: a place's name stands for its tokens in each. Names of what a token carries stand
-for the values of one token; `chance(p)` is 1 with probability p, `draw(n)` is one of 0..n - 1, all alike likely.
+for the values of one token; `chance(p)` is 1 with probability p, `draw(n)` is one of 0..n - 1, all alike likely;
+`feed(column)` is what the workload's next row has in a column.
 """
 
 from __future__ import annotations
@@ -14,10 +15,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from npexplore.errors import InputError, UnknownNameError
+from npexplore.errors import InputError, UnknownNameError, one_of
 from npexplore.machine.described.formula import Formulas
 
 RANDOM = ("chance", "draw")
+FEED = "feed"
 FUNCTIONS = {"min": np.minimum, "max": np.maximum, "floor": np.floor, "ceil": np.ceil}
 
 
@@ -50,14 +52,15 @@ def indexed(name: str, index: Sequence[int]) -> str:
 class Evaluator(Formulas):
     """Evaluates formulas over constants, indexes, places and what a token carries.
 
-    Notes in `reads` which places were named, in `fields` what of the token, in `drawn` whether chance decides.
-    random: () -> a number in 0..1, where chance may decide (None: it may not).
+    Notes in `reads` which places were named, in `fields` what of the token, in `drawn` whether chance decides, in
+    `fed` whether the workload does. random: () -> a number in 0..1, where chance may decide (None: it may not). row:
+    what the workload's row has, by column.
     """
 
     def __init__(
         self, names: Mapping[str, float], places: Places, columns: Any = None,
         carried: Mapping[str, float] | None = None, random: Callable[[], float] | None = None,
-        open_names: frozenset[str] = frozenset(),
+        open_names: frozenset[str] = frozenset(), row: Mapping[str, float] | None = None,
     ) -> None:  # fmt: skip
         super().__init__({**names, **(carried or {})}, open_names)
         self.places = places
@@ -66,7 +69,8 @@ class Evaluator(Formulas):
         self.random = random
         self.reads: set[int] = set()
         self.fields: set[str] = set()
-        self.drawn = False
+        self.row = row or {}
+        self.drawn = self.fed = False
 
     def value(self, node: ast.expr) -> Any:
         """Return the value of a piece of syntax; raises InputError for a form that has no meaning here."""
@@ -96,6 +100,8 @@ class Evaluator(Formulas):
         """Return the value of a call of one of FUNCTIONS."""
         if isinstance(node.func, ast.Name) and node.func.id in RANDOM:
             return self.by_chance(node)
+        if isinstance(node.func, ast.Name) and node.func.id == FEED:
+            return self.from_feed(node)
         if not isinstance(node.func, ast.Name) or node.func.id not in FUNCTIONS:
             raise UnknownNameError("function", ast.unparse(node.func), FUNCTIONS)
         unnamed, named = self.operands(node)
@@ -112,6 +118,13 @@ class Evaluator(Formulas):
         self.drawn = True
         u = self.random()
         return u < unnamed[0] if ast.unparse(node.func) == "chance" else np.floor(u * unnamed[0])
+
+    def from_feed(self, node: ast.Call) -> Any:
+        """Return what the workload's row has in the column that a call of FEED names."""
+        if self.random is None or len(node.args) != 1 or not isinstance(node.args[0], ast.Name) or node.keywords:
+            raise InputError(f"a workload feeds 'set' alone, as in feed(packet_bytes), got {ast.unparse(node)!r}")
+        self.fed = True
+        return self.row[one_of("column of [feed]", node.args[0].id, self.row)]
 
     def tokens(self, family: str, index: Sequence[int] = (), *, fixed: bool = True) -> Any:
         """Return how many tokens a place has in each marking; not `fixed`: the index is what a token carries."""

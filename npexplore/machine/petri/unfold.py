@@ -44,10 +44,12 @@ def unfold(
     place: Mapping[str, PlaceTable],
     transition: Mapping[str, str],
     machine: Mapping[str, Any],
+    feed: Mapping[str, float | str] | None = None,
 ) -> Net:
     """Return the net that tables describe; raises InputError with place, rule and value.
 
-    machine: names that constants alone may use, such as `p`, its parameters.
+    machine: names that constants alone may use, such as `p`, its parameters. feed: columns, each with the value
+    of its only row as long as no workload is given.
     """
     values: dict[str, float] = {}
     for key, said in constant.items():
@@ -58,7 +60,11 @@ def unfold(
     types = read_types(token, values, colours)
     families = read_places(place, values, colours, types)
     tokens_at_first = np.array([[one.tokens] for one in families.places])
-    lookup = _Unfolding(timing, values, colours, types, families, tokens_at_first)
+    row: dict[str, float] = {}
+    for key, said in (feed or {}).items():
+        with told_at(f"feed.{key}"):
+            row[key] = number(said, values)
+    lookup = _Unfolding(timing, values, colours, types, families, tokens_at_first, row)
     transitions: list[Transition] = []
     faults = Faults()
     used: set[int] = set()
@@ -75,7 +81,8 @@ def unfold(
     places = tuple(
         one._replace(resource=True) if k in used and one.tokens else one for k, one in enumerate(families.places)
     )
-    return Net(name, timing, places, tuple(transitions), types.carries, types.fields)
+    columns = {key: np.array([value]) for key, value in row.items()}
+    return Net(name, timing, places, tuple(transitions), types.carries, types.fields, values, feed=columns)
 
 
 @dataclass(frozen=True)
@@ -88,6 +95,7 @@ class _Unfolding:
     types: Types
     families: Families
     tokens: Any  # (P, 1), at first
+    row: dict[str, float]  # what is fed first
 
     def transitions(self, name: str, line: Line, most: int) -> Iterator[Transition]:
         """Yield a transition for each choice of the indexes that its line allows."""
@@ -198,11 +206,11 @@ class _Unfolding:
         """Return a formula's value, or the formula itself where it reads the marking, a token, or chance."""
         lookup = self.families.lookup
         token = dict.fromkeys(carried, 1)  # stands for any: the value is not used
-        evaluator = Evaluator(names, lookup, self.tokens, token, (lambda: 0.5) if chance else None)
+        evaluator = Evaluator(names, lookup, self.tokens, token, (lambda: 0.5) if chance else None, row=self.row)
         value = evaluator.text(text)
-        if evaluator.reads or evaluator.fields or evaluator.drawn:
+        if evaluator.reads or evaluator.fields or evaluator.drawn or evaluator.fed:
             reads, fields = frozenset(evaluator.reads), frozenset(evaluator.fields)
-            return Formula(text, names, lookup, reads, fields, evaluator.drawn)
+            return Formula(text, names, lookup, reads, fields, evaluator.drawn, evaluator.fed)
         if isinstance(value, str | tuple):
             raise InputError(f"{text!r} must be a number, got {value!r}")
         return float(value)
@@ -284,7 +292,7 @@ class _Unfolding:
             assert isinstance(formula, Formula)
             return formula, None
         if "for" in said:
-            delay = read_delay(said["for"], names)
+            delay = read_delay(said["for"], names, zero=self.timing == "duration")
             return delay, 1.0 / delay.mean if isinstance(delay, Exponential) else None
         if "rate" not in said:
             return None, None

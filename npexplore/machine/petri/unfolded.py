@@ -7,12 +7,13 @@ guards hold, and no place comes above its capacity; then M' = M - taken + given 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from npexplore.errors import InputError, UnknownNameError
 from npexplore.machine.petri.formulas import Evaluator, Places
 from npexplore.rows.distributions import Distribution
 
@@ -24,7 +25,7 @@ Timing = Literal["duration", "race"]
 class Formula:
     """A formula over the marking and what a token carries, for one choice of the indexes.
 
-    reads: the places it names. fields: what of the token. random: whether chance decides.
+    reads: the places it names. fields: what of the token. random: whether chance decides. fed: whether the workload.
     """
 
     text: str
@@ -33,12 +34,14 @@ class Formula:
     reads: frozenset[int]
     fields: frozenset[str] = frozenset()
     random: bool = False
+    fed: bool = False
 
     def __call__(
-        self, columns: Columns, carried: Mapping[str, float] | None = None, random: Callable[[], float] | None = None
-    ) -> Columns:
-        """Return the value in each of m markings; columns (P, m) are the tokens by place."""
-        return np.asarray(Evaluator(self.names, self.places, columns, carried, random).text(self.text))
+        self, columns: Columns, carried: Mapping[str, float] | None = None,
+        random: Callable[[], float] | None = None, row: Mapping[str, float] | None = None,
+    ) -> Columns:  # fmt: skip
+        """Return the value in each of m markings; columns (P, m) are the tokens by place, row is what is fed."""
+        return np.asarray(Evaluator(self.names, self.places, columns, carried, random, row=row).text(self.text))
 
 
 class Target(NamedTuple):
@@ -137,12 +140,28 @@ class Net:
     transitions: tuple[Transition, ...]
     types: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # of tokens: what they carry
     fields: Mapping[str, Field] = field(default_factory=dict)
+    constants: Mapping[str, float] = field(default_factory=dict)
     measure: Mapping[str, str] = field(default_factory=dict)  # formulas of a Prediction
+    utilization: Mapping[str, str] = field(default_factory=dict)  # the same: how busy what it names is
+    feed: Mapping[str, Columns] = field(default_factory=dict)  # what `feed` reads: columns (n,), a row at a time
+    ordered: bool = True  # rows come in this order; else each seed has its own
 
     @property
     def initial(self) -> NDArray[np.int32]:
         """Return the marking (P,) at first."""
         return np.array([place.tokens for place in self.places], dtype=np.int32)
+
+    def fed(self, columns: Mapping[str, Columns], *, ordered: bool = True) -> Net:
+        """Return the net with a workload's columns (n,) in place of what its file feeds; others of them are unused.
+
+        Raises InputError for a net that takes none, or where one is missing.
+        """
+        if not self.feed:
+            raise InputError(f"net {self.name!r} takes no workload: it has no table [feed]")
+        missing = [name for name in self.feed if name not in columns]
+        if missing:
+            raise UnknownNameError(f"net {self.name!r}: column of the workload", missing[0], columns)
+        return replace(self, feed={name: np.asarray(columns[name], dtype=float) for name in self.feed}, ordered=ordered)
 
     def marking(self, tokens: Columns) -> dict[str, int]:
         """Return a marking by the names of the places that have tokens."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from npexplore import syntax
 from npexplore.errors import InputError
-from npexplore.machine.petri.formulas import FUNCTIONS, RANDOM, Evaluator, Places
+from npexplore.machine.petri.formulas import FEED, FUNCTIONS, RANDOM, Evaluator, Places
 from npexplore.machine.petri.lines import CLAUSES
 
 MOST = 1_000_000  # places or transitions that a net unfolds to
@@ -44,7 +44,7 @@ def whole(subject: str, value: float, least: int = 0) -> int:
 
 def check_name(name: str, taken: Any = ()) -> None:
     """Refuse what cannot be named in a formula, and names that mean something else already."""
-    if not name.isidentifier() or name in (*CLAUSES, *FUNCTIONS, *RANDOM, "and", "or", "not", "all"):
+    if not name.isidentifier() or name in (*CLAUSES, *FUNCTIONS, *RANDOM, FEED, "and", "or", "not", "all"):
         raise InputError(f"a name must be a word that means nothing else, got {name!r}")
     if name in taken:
         raise InputError(f"{name!r} is a constant or an index already")

@@ -125,7 +125,7 @@ class _Build:
         self.net = net
         self.race = net.timing == "race"
         self.slots = {name: k for k, name in enumerate(net.fields)}
-        self.postfix = Postfix(self.slots)
+        self.postfix = Postfix(self.slots, {name: k for k, name in enumerate(net.feed)})
         self.ticks = _ticks_of(net)
         self.by_data = [place.of is not None for place in net.places]
         self.A, self.L, self.C, self.D = _Tables(7), _Tables(5), _Tables(6), _Tables(2)
@@ -157,13 +157,18 @@ class _Build:
             T, TF, self.A.array(), self.copies.array().ravel(), self.sets.array(), self.L.array(), self.C.array(), met,
             readers, self.guards.array().ravel(), self.D.array(), levels, order,
             np.array(postfix.rows, dtype=np.int64).reshape(-1, 2), np.array(postfix.numbers, dtype=float),
-            np.array(postfix.begins, dtype=np.int64), np.zeros((1, 1)),
+            np.array(postfix.begins, dtype=np.int64), self.table(),
         )  # fmt: skip
         gives = max((len(one.give) for one in net.transitions), default=0)
         return Program(
             net, arrays, self.ticks, self.slots, self.endings, met, P, np.array(weights, dtype=float), levels,
             words, gives,
         )  # fmt: skip
+
+    def table(self) -> Array:
+        """Return what is fed: (rows, columns)."""
+        columns = list(self.net.feed.values())
+        return np.ascontiguousarray(np.stack(columns, axis=1), dtype=float) if columns else np.zeros((1, 1))
 
     def transition(self, t: int, one: Transition, row: Array, params: Array) -> None:
         """Write a transition's row, and what it refers to."""
@@ -175,6 +180,7 @@ class _Build:
             arc.target or isinstance(arc.weight, Formula) for arc in (*one.take, *one.give)
         )
         flags = kernel.TIMED * one.timed | kernel.DATA * takes_data | kernel.FAST * (simple and at_once)
+        flags |= kernel.FEEDS * any(isinstance(said, Formula) and said.fed for _, said in one.sets)
         if simple and at_once:
             change: dict[int, int] = {}
             for arcs, sign in ((one.take, -1), (one.give, 1)):

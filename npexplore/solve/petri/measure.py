@@ -1,4 +1,4 @@
-"""A net's `[measure]` table as a Prediction: formulas over what a simulation counts.
+"""A net's tables `[measure]` and `[utilization]` as a Prediction: formulas over what a simulation counts.
 
 rate(T): firings of T a unit of time; rate(T, field): what their tokens carried, summed up; mean(P): tokens of P;
 busy(P): the share of its tokens at first that somebody has; age(T): of tokens that T ends. A family's name stands for
@@ -13,32 +13,44 @@ from typing import Any
 
 import numpy as np
 
+from npexplore import syntax
 from npexplore.engine.intervals import Floats, interval
 from npexplore.errors import InputError, RefusedError, UnknownNameError, one_of, told_at
 from npexplore.machine.described.formula import Formulas
 from npexplore.machine.petri import Net
-from npexplore.solve.petri.simulation import FIRINGS, Batches, batches_of
+from npexplore.solve.petri.simulation import BATCHES, FIRINGS, Batches, batches_of
 from npexplore.solve.prediction import Latency, Prediction, Utilization
 
 NUMBERS = ("throughput_bps", "rate_pps", "latency_s")
 WORDS = ("counted",)
+PROBE = 10_000  # firings that tell how many one packet needs
+LEAST = 50 * BATCHES  # firings: fewer leave batches empty
 CALLS = ("rate", "mean", "busy", "age")
 
 
 def predict(
-    net: Net, seeds: Sequence[int] = (1,), firings: int = FIRINGS, progress: Callable[[int], None] | None = None
-) -> Prediction:
+    net: Net, seeds: Sequence[int] = (1,), firings: int = FIRINGS, progress: Callable[[int], None] | None = None,
+    *, packets: int | None = None,
+) -> Prediction:  # fmt: skip
     """Return what a net's measures say of a simulation; other keys of the table come as `rates`.
+
+    packets: about how often what rate_pps (or else throughput_bps) counts shall happen in each seed, in place of
+    `firings` of everything.
 
     Raises InputError for a measure at fault, RefusedError for a net that has none or that comes to an end.
     """
     check_measures(net)
+    if packets is not None:
+        firings = _firings_for(net, packets)
     found = batches_of(net, seeds, firings, progress)
     values = {
         name: _Measures(net, found).measured(name, text) for name, text in net.measure.items() if name not in WORDS
     }
     means = {name: float(np.average(value, weights=found.seconds)) for name, value in values.items()}
-    busy = {one.name: Utilization(_busy(net, found, [p])) for p, one in enumerate(net.places) if one.resource}
+    named = {name: _Measures(net, found).measured(name, text, "utilization") for name, text in net.utilization.items()}
+    busy = {name: Utilization(float(np.average(value, weights=found.seconds))) for name, value in named.items()} or {
+        one.name: Utilization(_busy(net, found, [p])) for p, one in enumerate(net.places) if one.resource
+    }
     highest = max(busy, key=lambda name: busy[name].busy, default="")
     return Prediction(
         solver="simulation",
@@ -49,10 +61,50 @@ def predict(
         utilization=busy,
         latency_s=Latency(means.get("latency_s")),
         rates={name: mean for name, mean in means.items() if name not in NUMBERS},
-        ci95={name: interval(value) for name, value in values.items()},
+        ci95={
+            **{name: interval(value) for name, value in values.items()},
+            **{f"utilization.{name}": interval(value) for name, value in named.items()},
+        },
+        approximation="simulation of a Petri net; batch means with Student's t",
         seed=seeds[0] if len(seeds) == 1 else None,
-        about={"net": net.name, "seeds": len(seeds)},
+        batches=_batches(net, found, values.get("rate_pps")),
+        about={
+            "net": net.name,
+            "seeds": len(seeds),
+            "packets": round(found.fired[:, _counted(net)[0]].sum()),
+            "events": round(found.fired.sum()),
+        },
     )
+
+
+def _batches(net: Net, found: Batches, rates: Floats | None) -> tuple[tuple[int, float], ...]:
+    """Return packets and seconds of each batch, none where no measure says how many packets there are a second."""
+    if rates is None:
+        return ()
+    packets = found.fired[:, _counted(net)[0]].sum(axis=1)
+    return tuple((int(n), float(n / rate)) for n, rate in zip(packets, rates, strict=True) if n and rate > 0)
+
+
+def _counted(net: Net) -> tuple[list[int], int]:
+    """Return the transitions whose firings rate_pps (or else throughput_bps) counts, and by how many names."""
+    said = net.measure.get("rate_pps") or net.measure.get("throughput_bps", "0")
+    names = [
+        ast.unparse(node.args[0]).replace(" ", "")
+        for node in ast.walk(syntax.expression(said))
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "rate"
+    ]
+    found = {t for name in names for t in _members(name, "transition", [one.name for one in net.transitions])}
+    return sorted(found), len(names)
+
+
+def _firings_for(net: Net, packets: int) -> int:
+    """Return about how many firings of a net are a number of packets, by a short run: those that a measure counts."""
+    which, names = _counted(net)
+    if not which:
+        raise RefusedError(f"net {net.name!r}: rate_pps or throughput_bps must name a rate(T), to count packets by")
+    short = batches_of(net, (0,), PROBE)
+    often = float(short.fired[:, which].sum()) / names
+    return max(round(packets * float(short.fired.sum()) / max(often, 1.0)), LEAST)
 
 
 def check_measures(net: Net) -> None:
@@ -63,17 +115,19 @@ def check_measures(net: Net) -> None:
     for name, text in net.measure.items():
         if name not in WORDS:
             _Measures(net, empty).measured(name, text)
+    for name, text in net.utilization.items():
+        _Measures(net, empty).measured(name, text, "utilization")
 
 
 class _Measures(Formulas):
     """Evaluates measures: arrays over batches."""
 
     def __init__(self, net: Net, found: Batches) -> None:
-        super().__init__({}, frozenset())
+        super().__init__(net.constants, frozenset())
         self.net, self.found = net, found
 
-    def measured(self, name: str, text: str) -> Floats:
-        with told_at(f"{self.net.name}: measure.{name}"), np.errstate(all="ignore"):
+    def measured(self, name: str, text: str, table: str = "measure") -> Floats:
+        with told_at(f"{self.net.name}: {table}.{name}"), np.errstate(all="ignore"):
             return np.asarray(np.broadcast_to(self.text(text), self.found.seconds.shape), dtype=float)
 
     def call(self, node: ast.Call) -> Any:

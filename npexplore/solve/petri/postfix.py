@@ -15,7 +15,7 @@ from npexplore import syntax
 from npexplore._kernels import petri as kernel
 from npexplore.errors import InputError
 from npexplore.machine.petri import Formula
-from npexplore.machine.petri.formulas import RANDOM, Evaluator, Places
+from npexplore.machine.petri.formulas import FEED, RANDOM, Evaluator, Places
 from npexplore.machine.petri.unfolded import Target
 
 T = TypeVar("T")
@@ -32,9 +32,13 @@ CALLS = {
 
 @dataclass
 class Postfix:
-    """All formulas of a net: rows, the numbers they name, and where each begins. slots: fields by name."""
+    """All formulas of a net: rows, the numbers they name, and where each begins.
+
+    slots: fields by name. columns: of the feed, by name.
+    """
 
     slots: Mapping[str, int]
+    columns: Mapping[str, int] = field(default_factory=dict)
     rows: list[tuple[int, int]] = field(default_factory=list)
     numbers: list[float] = field(default_factory=list)
     begins: list[int] = field(default_factory=lambda: [0])
@@ -94,7 +98,7 @@ class Postfix:
         """Write a piece of syntax; its operands first."""
         places = formula.places
         inside = [one for one in ast.walk(node) if isinstance(one, ast.Name)]
-        open_names = any(one.id in places.sizes or one.id in self.slots or one.id in RANDOM for one in inside)
+        open_names = any(one.id in places.sizes or one.id in self.slots or one.id in (*RANDOM, FEED) for one in inside)
         if not open_names:
             self._constant(float(Evaluator(formula.names, places).value(node)))
             return
@@ -118,6 +122,8 @@ class Postfix:
                 for part in (test, body, otherwise):
                     self._write(formula, part)
                 self.rows.append((kernel.SELECT, 0))
+            case ast.Call(func=ast.Name(id=name), args=[ast.Name(id=column)]) if name == FEED:
+                self.rows.append((kernel.FEED, self.columns[column]))
             case ast.Call(func=ast.Name(id=name), args=operands):
                 if len(operands) == 1:
                     self._write(formula, operands[0])

@@ -52,6 +52,9 @@ class Run:
     def of(net: Net, seed: int = 1, logged: int = 0) -> Run:
         """Return a run of a net at its beginning; logged: firings that a log is kept of."""
         made = program(net)
+        if not net.ordered:
+            *others, table = made.arrays
+            made.arrays = (*others, np.random.default_rng(seed).permutation(table))
         state = dict(zip(STATE, made.state(seed), strict=True))
         return Run(made, state, np.zeros((logged, kernel.LOG_DATA + len(made.slots)), dtype=np.int64))
 

@@ -65,7 +65,7 @@ def predict(point: SweepPoint, packets: int = PACKETS, warm_up: int | None = Non
             def run() -> Prediction:
                 return design.simulate(workload, number, packets=packets, warm_up=warm_up, breakdown=False)
 
-            found = prepared(design, workload).alike((packets, warm_up), run)
+            found = prepared(design, workload).alike((packets, warm_up), run) if design.by_engine else run()
     return replace(found, reads=reads, breakdown=None)
 
 

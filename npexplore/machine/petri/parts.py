@@ -1,0 +1,126 @@
+"""Nets inside nets: the tables of a part become tables of the whole, where places that both have join them.
+
+Joining places is how hierarchical nets are put together (fusion places: Huber, Jensen, Shapiro, Hierarchies in Coloured
+Petri Nets, 1990). A constant or index of the whole goes before one of the same name in a part; constants of a part that
+nothing needs any more are left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from npexplore.errors import InputError, one_of, told_at
+from npexplore.machine.petri.places import PlaceTable
+from npexplore.machine.petri.tables import NetFile, PartTable
+
+Reader = Callable[[str | Path], tuple[NetFile, Path]]
+_WORD = re.compile(r"[A-Za-z_]\w*")
+
+
+def with_parts(whole: NetFile, folder: Path, read: Reader) -> NetFile:
+    """Return a net's tables with those of its parts; raises InputError with the part at fault.
+
+    folder: where files of parts are looked for first. read: path -> tables with their own parts put in, and the file.
+    """
+    for name, part in whole.part.items():
+        with told_at(f"part.{name}"):
+            beside = folder / part.net
+            inner, _ = read(beside if part.net.endswith(".toml") and beside.exists() else part.net)
+            whole = _joined(whole, part, inner)
+    return msgspec.structs.replace(whole, part={})
+
+
+def _joined(whole: NetFile, part: PartTable, inner: NetFile) -> NetFile:
+    if inner.timing != whole.timing:
+        raise InputError(f"timing must be {whole.timing!r} as in the whole, got {inner.timing!r}")
+    families = {_family(key): key for key in inner.place}
+    for name in part.without:
+        one_of("place or transition", name, [*families, *inner.transition])
+    own = {_family(key) for key in whole.place}
+    for inside, outside in part.joins.items():
+        one_of("place of the part", inside, families)
+        one_of("place", outside, own)
+    kept = [name for name in families if name not in part.without and name not in part.joins]
+    renamed = _Renamed({**part.joins, **{name: part.prefix + name for name in kept}})
+    types = _types(whole, part, inner)
+    places: dict[str, Any] = {}
+    for name in kept:
+        table = inner.place[families[name]]
+        if isinstance(table, PlaceTable) and table.of in part.types:
+            table = msgspec.structs.replace(table, of=part.types[table.of])
+        places[renamed(families[name])] = table
+    transitions = {
+        part.prefix + name: renamed(line) for name, line in inner.transition.items() if name not in part.without
+    }
+    for what, mine, other in (("place", own, places), ("transition", set(whole.transition), transitions)):
+        both = [name for name in other if _family(name) in mine]
+        if both:
+            raise InputError(f"{what} {both[0]!r} is in the whole and in the part; a prefix tells them apart")
+    index = {**inner.index, **whole.index}
+    texts = [*transitions, *transitions.values(), *places, *map(_said, places.values())]
+    texts += [str(said) for said in index.values()]
+    texts += [str(said) for fields in types.values() for said in fields.values()]
+    return msgspec.structs.replace(
+        whole,
+        machine=whole.machine or inner.machine,
+        place={**whole.place, **places},
+        transition={**whole.transition, **transitions},
+        index={**whole.index, **{key: said for key, said in inner.index.items() if key not in whole.index}},
+        token={**whole.token, **types},
+        constant={**whole.constant, **_needed(inner.constant, whole.constant, texts)},
+        feed={**inner.feed, **whole.feed},
+    )
+
+
+def _types(whole: NetFile, part: PartTable, inner: NetFile) -> Mapping[str, Mapping[str, Any]]:
+    """Return the types of tokens that a part adds; checks that those it shares carry what it needs."""
+    for inside, outside in part.types.items():
+        one_of("type of tokens of the part", inside, inner.token)
+        one_of("type of tokens", outside, whole.token)
+        missing = [key for key in inner.token[inside] if key not in whole.token[outside]]
+        if missing:
+            raise InputError(f"tokens {outside!r} must carry what {inside!r} of the part do, {missing[0]!r} is missing")
+    added = {name: fields for name, fields in inner.token.items() if name not in part.types}
+    for name in added:
+        if name in whole.token and whole.token[name] != added[name]:
+            raise InputError(f"type of tokens {name!r} is another one in the whole; 'types' tells which one is meant")
+    return added
+
+
+def _needed(
+    constants: Mapping[str, float | str], before: Mapping[str, Any], texts: Iterable[str]
+) -> dict[str, float | str]:
+    """Return the constants that texts name, with those that these name, in their order."""
+    wanted = {word for text in texts for word in _WORD.findall(text)}
+    found: dict[str, float | str] = {}
+    for name, said in reversed(list(constants.items())):
+        if name in wanted and name not in before:
+            found[name] = said
+            wanted |= set(_WORD.findall(str(said)))
+    return dict(reversed(list(found.items())))
+
+
+@dataclass(frozen=True)
+class _Renamed:
+    """Puts other names in place of some; whatever else stands in a text stays."""
+
+    names: Mapping[str, str]
+
+    def __call__(self, text: str) -> str:
+        return _WORD.sub(lambda found: self.names.get(found.group(), found.group()), text)
+
+
+def _family(key: str) -> str:
+    return key.partition("[")[0].strip()
+
+
+def _said(table: Any) -> str:
+    if isinstance(table, PlaceTable):
+        return f"{table.tokens} {table.capacity} {' '.join(map(str, table.carried.values()))}"
+    return str(table)
