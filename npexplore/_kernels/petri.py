@@ -93,6 +93,14 @@ def _before(HT, i, j):
     )
 
 
+@kernel(forceinline=True, _nrt=False)
+def _swap(HT, POS, i, j):
+    """Let two entries of the heap change places; whoever comes to j is told later, by whoever moves it on."""
+    for k in range(3):
+        HT[i, k], HT[j, k] = HT[j, k], HT[i, k]
+    POS[HT[i, 2]] = i
+
+
 @kernel(_nrt=False)
 def _rise(HT, POS, i):
     """Move an entry of the heap (time, tie, slot) up to its place."""
@@ -100,9 +108,7 @@ def _rise(HT, POS, i):
         up = (i - 1) >> 1
         if not _before(HT, i, up):
             break
-        for k in range(3):
-            HT[i, k], HT[up, k] = HT[up, k], HT[i, k]
-        POS[HT[i, 2]] = i
+        _swap(HT, POS, i, up)
         i = up
     POS[HT[i, 2]] = i
 
@@ -126,9 +132,7 @@ def _remove(HT, POS, n, i):
             child += 1
         if not _before(HT, child, at):
             break
-        for k in range(3):
-            HT[at, k], HT[child, k] = HT[child, k], HT[at, k]
-        POS[HT[at, 2]] = at
+        _swap(HT, POS, at, child)
         at = child
     POS[HT[at, 2]] = at
     if at == i:

@@ -48,8 +48,11 @@ def test_conflicts_are_settled_by_weight_and_even_between_equals():
     assert [found[f"t{k}"].throughput for k in range(3)] == pytest.approx([1 / 8, 2 / 8, 5 / 8], abs=0.005)
     lines = {"go": "A -> B, if i < 70, using R[i], for 1", "back": "B -> A"}
     many = net(timing="duration", index={"i": 80}, place={"A": 1, "B": 0, "R[i]": 1}, transition=lines)
-    shares = [one.throughput for name, one in simulate_net(many, firings=700_000).transitions.items() if "go" in name]
-    assert shares == pytest.approx([1 / 70] * 70, rel=0.1)
+    shares = [one for name, one in simulate_net(many, firings=700_000).transitions.items() if name.startswith("go")]
+    held = [one.low <= 1 / 70 <= one.high for one in shares]
+    assert len(held) == 70
+    assert sum(held) >= 62  # of intervals that hold in 95 of 100: fewer once in 120
+    assert all(3 * abs(one.throughput - 1 / 70) <= 4 * (one.high - one.low) for one in shares)
 
 
 def test_tokens_carry_what_steers_delay_guard_and_target():

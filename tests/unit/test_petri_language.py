@@ -243,8 +243,9 @@ def test_the_command_has_the_fields_that_scripts_read(capsys):
     assert ctmc["error"] < 1e-9
     rate = simulation["transitions"]["in1"]
     assert rate["low"] < rate["throughput"] < rate["high"]
-    assert rate["throughput"] == pytest.approx(ctmc["transitions"]["in1"]["throughput"], rel=0.1)
-    assert simulation["places"]["x1"]["mean"] == pytest.approx(ctmc["places"]["x1"]["mean"], rel=0.1)
+    assert rate["low"] <= ctmc["transitions"]["in1"]["throughput"] <= rate["high"]
+    mean = simulation["places"]["x1"]
+    assert mean["low"] <= ctmc["places"]["x1"]["mean"] <= mean["high"]
 
 
 def test_the_command_for_people(capsys):
