@@ -26,6 +26,7 @@ from npexplore.ledger import load
 from npexplore.machine.petri import load_net, net
 from npexplore.plot import theme
 from npexplore.plot.petri import draw, stepping
+from npexplore.plot.petri_states import draw_markings
 from npexplore.report import headline
 from npexplore.solve.petri import find_markings, find_structure, record, simulate_net, solve_chain
 from npexplore.study.checking.check import check
@@ -159,6 +160,12 @@ markings = find_markings(table_for_five)
 print("deadlock after:", ", ".join(markings.deadlock.firings))
 kept = find_structure(table_for_five).p_semiflows
 print("never changes:", *(" + ".join(flow.weights) for flow in kept[:3]), sep="\n  ")
+
+# %% [markdown]
+# All markings of three philosophers, the first on top, a layer a firing: in two of them nothing can fire any more.
+
+# %%
+draw_markings(load_net("philosophers", {"n": 3}), title="27 markings of three philosophers, two of them dead")
 
 # %% [markdown]
 # ## Kanban: exact beside simulated

@@ -1,0 +1,113 @@
+"""The markings of a small net as a graph: each a circle, the first on top, firings downwards and, bent, back.
+
+A marking stands as many layers below the first one as firings are needed to reach it. Dead ones are vermilion, those in
+which something fires in no time are grey; names of transitions are written where there are few, and told by hovering.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import plotly.graph_objects as go
+
+from npexplore.machine.petri import Net
+from npexplore.plot import theme
+from npexplore.plot.layers import layered
+from npexplore.solve.petri.markings import find_graph, is_vanishing
+
+MOST = 300  # markings that a picture can hold
+FEW = 60  # arcs that names are written beside
+ROW = 90  # pixels a layer
+
+
+class Move(NamedTuple):
+    """An arc of the graph: from a marking to another, by all transitions that do the same."""
+
+    source: int
+    target: int
+    names: tuple[str, ...]
+
+
+def draw_markings(net: Net, most: int = MOST, title: str = "") -> go.Figure:
+    """Return a drawing of all markings that a net can reach; raises RefusedError for more than `most` of them."""
+    graph = find_graph(net, most)
+    moves = _moves(graph.firing.firings(graph.states), graph.states, [one.name for one in net.transitions])
+    found = layered(range(len(graph.states)), _downwards(moves))
+    at = {node: (x, -float(y)) for node, (x, y) in found.items()}
+    few = len(moves) <= FEW
+    shapes: list[dict[str, Any]] = []
+    notes: list[dict[str, Any]] = []
+    told: list[tuple[float, float, str]] = []
+    for move in moves:
+        (x0, y0), (x1, y1) = at[move.source], at[move.target]
+        bend = 0.0 if y1 < y0 else 0.3 + 0.08 * abs(y1 - y0)
+        xm, ym = (x0 + x1) / 2 - bend, (y0 + y1) / 2 + (0.6 if move.source == move.target else 0.0)
+        t = 0.6
+        x, y = ((1 - t) ** 2 * a + 2 * t * (1 - t) * m + t**2 * b for a, m, b in ((x0, xm, x1), (y0, ym, y1)))
+        dx, dy = (2 * (1 - t) * (m - a) + 2 * t * (b - m) for a, m, b in ((x0, xm, x1), (y0, ym, y1)))
+        length = max((dx**2 + dy**2) ** 0.5, 1e-9)
+        shapes.append({
+            "type": "path", "path": f"M {x0},{y0} Q {xm},{ym} {x1},{y1}", "layer": "below",
+            "line": {"color": theme.GREY, "width": 1.1},
+        })  # fmt: skip
+        notes.append({
+            "x": x, "y": y, "ax": -10 * dx / length, "ay": 10 * dy / length, "text": "", "showarrow": True,
+            "arrowhead": 2, "arrowsize": 1.2, "arrowwidth": 1.1, "arrowcolor": theme.GREY,
+        })  # fmt: skip
+        told.append((x, y, ", ".join(move.names)))
+    figure = go.Figure()
+    figure.add_trace(go.Scatter(
+        x=[x for x, _, _ in told], y=[y for _, y, _ in told], mode="markers+text" if few else "markers",
+        text=[f"  {name}" for _, _, name in told], textposition="middle right", textfont={"size": 10},
+        hovertext=[name for _, _, name in told], hoverinfo="text", marker={"size": 8, "opacity": 0},
+    ))  # fmt: skip
+    figure.add_trace(_circles(net, graph.states, at, set(graph.dead.tolist()), is_vanishing(graph)))
+    depth = max(-y for _, y in at.values())
+    figure.update_xaxes(visible=False)
+    figure.update_yaxes(visible=False, range=[-depth - 0.6, 0.7])
+    figure.update_layout(
+        shapes=shapes, annotations=notes, title=title or f"{net.name}: {len(graph.states)} markings",
+        height=int(ROW * (depth + 2) + 60), showlegend=False, hovermode="closest", margin={"l": 10, "r": 10},
+    )  # fmt: skip
+    return figure
+
+
+def _moves(firings: tuple[Any, ...], states: Any, names: list[str]) -> list[Move]:
+    """Return the arcs of a graph, firings between the same two markings as one."""
+    number = {row.tobytes(): k for k, row in enumerate(np.ascontiguousarray(states, dtype=np.int32))}
+    origin, rows, _, which = firings
+    found: dict[tuple[int, int], list[str]] = {}
+    for source, row, t in zip(origin.tolist(), np.ascontiguousarray(rows, dtype=np.int32), which.tolist(), strict=True):
+        found.setdefault((source, number[row.tobytes()]), []).append(names[t])
+    return [Move(source, target, tuple(said)) for (source, target), said in found.items()]
+
+
+def _downwards(moves: list[Move]) -> list[tuple[int, int]]:
+    """Return the arcs to markings that need one firing more than where they come from, breadth first."""
+    after: dict[int, list[int]] = {}
+    for move in moves:
+        after.setdefault(move.source, []).append(move.target)
+    depth, line = {0: 0}, [0]
+    for node in line:
+        for target in after.get(node, []):
+            if target not in depth:
+                depth[target] = depth[node] + 1
+                line.append(target)
+    return [(move.source, move.target) for move in moves if depth[move.target] == depth[move.source] + 1]
+
+
+def _circles(net: Net, states: Any, at: dict[int, tuple[float, float]], dead: set[int], vanishing: Any) -> go.Scatter:
+    def colour(node: int) -> str:
+        return theme.VERMILION if node in dead else theme.PALE if vanishing[node] else "white"
+
+    marks = [", ".join(f"{name}: {n}" for name, n in net.marking(row).items()) or "no tokens" for row in states]
+    nodes = range(len(states))
+    return go.Scatter(
+        x=[at[node][0] for node in nodes], y=[at[node][1] for node in nodes], mode="markers",
+        hovertext=[f"{mark}{' (dead)' if node in dead else ''}" for node, mark in zip(nodes, marks, strict=True)],
+        hoverinfo="text",
+        marker={"opacity": 1, "size": [18 if node == 0 else 13 for node in nodes],
+                "color": [colour(node) for node in nodes],
+                "line": {"color": theme.BLACK, "width": [3 if node == 0 else 1.3 for node in nodes]}},
+    )  # fmt: skip
