@@ -94,9 +94,10 @@ def in_turn(batch: Batch, ceilings: Mapping[str, Floats], places: int | None) ->
     where: dict[str, tuple[Floats, Floats]] = {}
     waits: dict[str, Floats] = {}
     own_rates: dict[str, Floats] = {}  # of packets of the workload, as if all of them came to a pool
-    for pool in (pool for pool in machine.pools if pool.name in levels):
-        own, curve = levels[pool.name].batch, curves[pool.name]
-        feeders = [one for one in machine.pools if one.name in levels and pool.gets in _handed(levels[one.name])]
+    before = _feeders(machine, levels)
+    order = [*batch.like.by_pool]  # each behind those that put into its queue (machine/flows.py)
+    for pool in sorted((pool for pool in machine.pools if pool.name in levels), key=lambda pool: order.index(pool.name)):
+        own, curve, feeders = levels[pool.name].batch, curves[pool.name], before[pool.name]
         if pool.gets is None and places is None:
             rate = np.minimum(rate, curve[:, -1])
             stays = np.full_like(rate, np.inf)
@@ -150,6 +151,15 @@ def _curves(
 def _handed(levels: Levels) -> set[str]:
     """Return the queues that a pool puts into."""
     return {*levels.batch.like.demands.handed}
+
+
+def _feeders(machine: Machine, levels: Mapping[str, Levels]) -> dict[str, list[Pool]]:
+    """Return by name of each pool at work those that put packets into its queue."""
+    at_work = [pool for pool in machine.pools if pool.name in levels]
+    return {
+        pool.name: [one for one in at_work if pool.gets is not None and pool.gets in _handed(levels[one.name])]
+        for pool in at_work
+    }
 
 
 def _behind(machine: Machine, levels: Mapping[str, Levels], rates: Mapping[str, Floats]) -> dict[str, Floats]:

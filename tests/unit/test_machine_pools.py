@@ -432,6 +432,15 @@ def test_polling_threads_do_not_hide_that_nothing_moves():
 # ---- what is refused
 
 
+def test_queueing_takes_pools_in_the_order_of_packets_however_they_are_listed():
+    def listed(order):
+        pools = [stage("a", 40, "q0"), stage("b", 30, "q1", gets="q0"), stage("c", 50, gets="q1")]
+        return joined([pools[k] for k in order], Delay("work"), BoundedQueue("q0", 4), BoundedQueue("q1", 4))
+
+    first, second = queueing(listed([0, 1, 2]), LOAD), queueing(listed([2, 0, 1]), LOAD)
+    assert (first.rate_pps, first.latency_s.mean) == (second.rate_pps, second.latency_s.mean)
+
+
 def test_queueing_takes_pools_one_after_the_other():
     """Constant times: the slower stage sets the rate, the other waits for room or for packets."""
     for first_ns, second_ns in ((100, 50), (50, 100)):
