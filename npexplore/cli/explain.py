@@ -45,6 +45,13 @@ FEW_IDLE = 3  # named one by one
 @click.option("--seed", default=1, show_default=True, type=click.IntRange(min=0), help="First seed of the simulation.")
 @click.option("--seeds", default=1, show_default=True, type=click.IntRange(min=1), help="Replications to simulate.")
 @click.option("--packets", type=click.IntRange(min=1), help="Packets to measure in each; default: as stand for a mix.")
+@click.option(
+    "--chain",
+    "phases",
+    metavar="PHASES",
+    type=click.IntRange(min=1),
+    help="Also solve the Markov chain of a small machine, constant times as Erlang times of so many phases.",
+)
 @click.option("--no-sensitivity", is_flag=True, help="Leave out what each parameter would change (the slow part).")
 @click.option("--html", type=OutputFile(), help="Also write these lines and their picture as a page.")
 @library_option
@@ -55,7 +62,7 @@ FEW_IDLE = 3  # named one by one
 def command(
     design: str | None, settings: tuple[str, ...], trace: str | None, mix: str | None, packet_bytes: int | None,
     arrivals: str | None, rate: str | None, speed: float | None, seed: int, seeds: int, packets: int | None,
-    no_sensitivity: bool, html: Path | None, shared_library: bool,
+    phases: int | None, no_sensitivity: bool, html: Path | None, shared_library: bool,
     formula: bool, knobs: bool, mixes: bool, as_json: bool,
 ) -> int:  # fmt: skip
     """Say how fast DESIGN forwards a workload, what holds it back, how much headroom there is, and what would help."""
@@ -78,7 +85,7 @@ def command(
         found = _formulas(made, given)
         emit(found.to_dict(), lambda: str(found), as_json=as_json)
         return ending(given)
-    explanation, told = _explain(made, given, seed, seeds, packets, not no_sensitivity, not as_json)
+    explanation, told = _explain(made, given, seed, seeds, packets, phases, not no_sensitivity, not as_json)
     warn_of_idle_knobs(split_settings(settings), [(made, given)])
     for name, reason in explanation.refused.items():
         warn(f"no answer by {name}: {reason.removeprefix(f'{name}: ')}")
@@ -105,7 +112,8 @@ def _typed(context: click.Context) -> str:
 
 
 def _explain(
-    design: Design, load: Workload | None, seed: int, seeds: int, packets: int | None, elasticities: bool, aloud: bool
+    design: Design, load: Workload | None, seed: int, seeds: int, packets: int | None, phases: int | None,
+    elasticities: bool, aloud: bool,
 ) -> tuple[Explanation, str]:  # fmt: skip
     """Return an explanation, and its lines as they were printed as soon as they were known (aloud)."""
     from tqdm import tqdm
@@ -127,8 +135,8 @@ def _explain(
             say(lines[0])
 
         found = explain(
-            design, load, seed=seed, seeds=seeds, packets=packets or PACKETS, elasticities=elasticities,
-            progress=progress, first=first if aloud else None,
+            design, load, seed=seed, seeds=seeds, packets=packets or PACKETS, chain_phases=phases,
+            elasticities=elasticities, progress=progress, first=first if aloud else None,
         )  # fmt: skip
     return found, "".join(lines)
 

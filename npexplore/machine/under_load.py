@@ -19,6 +19,7 @@ from npexplore.rows.server import Server
 
 Floats = npt.NDArray[np.float64]
 V = TypeVar("V", float, Floats)
+ONCE = 1e-9  # visits of a packet, more or less than 1
 KINDS = 16  # times without contention that are told apart
 
 
@@ -48,10 +49,13 @@ class UnderLoad:
     def spread(self, name: str) -> float:
         """Return the squared coefficient of variation of a packet's time at a server, or as a whole ("threads").
 
-        Packets differ at each server as their whole times do; what chance adds is that server's own.
+        Where each packet comes once, that of a visit. Elsewhere packets differ as their whole times do; what chance
+        adds is that server's own.
         """
         servers = self.demands.servers
         one = servers.get(name)
+        if one is not None and abs(one.visits - 1.0) < ONCE:
+            return one.scv
         variance = sum(demand.variance for demand in servers.values()) if one is None else one.variance
         mean = self.demands.latency if one is None else one.seconds
         return self.scv + (variance / mean**2 if mean else 0.0)

@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -43,6 +44,32 @@ class LoadDependent:
     capacity: Floats
     scv: Floats | float = 1.0  # of the time of a visit
     home: Home | None = None  # servers that customers belong to
+    waits: Floats | float = 1.0  # share of the wait that is one behind whoever comes at random
+
+
+class Network(NamedTuple):
+    """Stations of one level as arrays: seconds, scv and waits (P, K), think (P,), rates (1 or P, K, M); their homes."""
+
+    stations: list[LoadDependent]
+    seconds: Floats
+    think: Floats
+    rates: Floats
+    scv: Floats
+    waits: Floats
+
+    @property
+    def homes(self) -> list[Home | None]:
+        """The home of the customers of each station."""
+        return [station.home for station in self.stations]
+
+    def product_form(self) -> bool:
+        """Say whether mean value analysis is exact here."""
+        unlike = (np.abs(self.scv - 1.0) > ROUNDING) | (np.abs(self.waits - 1.0) > ROUNDING)
+        return not (any(self.homes) or np.any(self.think < 0) or np.any(unlike & (self.seconds > 0)))
+
+    def residual(self, most: int, kept: list[Population] | None = None) -> Residual:
+        """Return the network with 1..most customers by residual times; kept: gets where they are."""
+        return residual(self.seconds, most, self.think, self.rates, self.scv, self.homes, kept, self.waits)
 
 
 class _CrossedError(Exception):
@@ -67,6 +94,7 @@ class Levels:
     at_home: bool = False  # whether threads belong to members of a server
     slowed: dict[str, Floats] = field(default_factory=dict)  # by server, how many times longer visits take
     exponential: bool = False  # whether all service is taken for exponential
+    open_load: bool = False  # whether packets arrive by themselves, and idle threads wait in one line for them
 
     def __post_init__(self) -> None:
         like = self.batch.like
@@ -239,44 +267,42 @@ class Levels:
 
     def numbers(self, chain: Chain, most: int) -> tuple[list[LoadDependent], list[Population]]:
         """Return the stations under these holds, and where customers are with 1..most of them there."""
-        stations, (seconds, think, rates, scv, homes) = self._network(chain)
-        kept: list[Population] = []
-        residual(seconds, most, think, rates, scv, homes, kept)
-        return stations, kept
+        network, kept = self._network(chain), list[Population]()
+        network.residual(most, kept)
+        return network.stations, kept
 
     def _solved(self, chain: Chain, most: int) -> tuple[list[LoadDependent], Residual]:
-        stations, (seconds, think, rates, scv, homes) = self._network(chain)
-        if any(homes) or np.any(think < 0) or np.any((np.abs(scv - 1.0) > ROUNDING) & (seconds > 0)):
+        network = self._network(chain)
+        if not network.product_form():
             self.residual = True
-            return stations, residual(seconds, most, think, rates, scv, homes)
-        names, levels = [station.name for station in stations], rates.shape[2]
+            return network.stations, network.residual(most)
+        seconds, think, rates = network.seconds, network.think, network.rates
+        names, levels = [station.name for station in network.stations], rates.shape[2]
         exact = mva(seconds, most, think, None if levels == 1 else rates, names=names)
         curve = flow_equivalent(seconds, most, None if levels == 1 else rates[:, :, :most], think, names=names)
-        return stations, Residual(curve, exact.queue_length)
+        return network.stations, Residual(curve, exact.queue_length)
 
-    def _network(
-        self, chain: Chain
-    ) -> tuple[list[LoadDependent], tuple[Floats, Floats, Floats, Floats, list[Home | None]]]:
-        """Return the stations under these holds, and their seconds, time away, capacities, variation and homes."""
+    def _network(self, chain: Chain) -> Network:
+        """Return the stations under these holds, with the time away from all of them."""
         stations, points = self._stations(chain), len(self.batch)
         levels = max((station.capacity.shape[1] for station in stations), default=1)
         own = max((len(station.capacity) for station in stations), default=1)
-        seconds, scv = np.empty((points, len(stations))), np.empty((points, len(stations)))
+        seconds, scv, waits = np.empty((3, points, len(stations)))
         rates = np.ones((own, len(stations), levels))
         for k, station in enumerate(stations):
             given = station.capacity.shape[1]
-            seconds[:, k], scv[:, k] = station.seconds, station.scv
+            seconds[:, k], scv[:, k], waits[:, k] = station.seconds, station.scv, station.waits
             rates[:, k, :given], rates[:, k, given:] = station.capacity, station.capacity[:, -1:]
         nothing = np.zeros(points)
         twice = self._overlap.get(chain, nothing)
         self.overlaps |= bool(np.any(twice > 0))
         think = self._spent.get((chain, ""), nothing) - twice
         think = np.where(np.abs(think) < ROUNDING * (seconds.sum(axis=1) + twice), 0.0, think)
-        homes = [station.home for station in stations]
-        self.at_home |= any(homes)
         if self.exponential:
             scv[:] = 1.0
-        return stations, (seconds, think, rates, scv, homes)
+        network = Network(stations, seconds, think, rates, scv, waits)
+        self.at_home |= any(network.homes)
+        return network
 
     def _stations(self, chain: Chain) -> list[LoadDependent]:
         held = [name for name, around in self._around.items() if chain in around]
@@ -317,13 +343,28 @@ class Levels:
         capacity = np.minimum(np.arange(1.0, min(math.ceil(units), self.customers) + 1), units)[None, :]
         scv = self.batch.scv[name] if units == 1 and server.discipline != "shared" else 1.0  # sharing minds no spread
         if name == self.home and not place[0] and units == 1 and self.customers > 1:
-            home = Home.of(self.customers, server.members)
+            home = Home.of(self.customers, server.members, self.open_load)
             return [LoadDependent(name, own * longer, np.ones((1, 1)), scv, home)]
+        waits = self._waits(name) if units == 1 else 1.0
+        label = name if server.members == 1 else f"{name}[{{}}]"
         return [
-            LoadDependent(name if server.members == 1 else f"{name}[{member}]", seconds[:, member], capacity, scv)
+            LoadDependent(label.format(member), seconds[:, member], capacity, scv, None, waits)
             for member in range(server.members)
             if np.any(seconds[:, member] > 0)
         ]
+
+    def _waits(self, name: str) -> Floats | float:
+        """Return the share (P,) of the wait behind whoever comes at random, at a server of packets that arrive.
+
+        Packets of constant times wait at the slowest of the servers that each visits once, as if it stood alone, and
+        nowhere else (Friedman, Operations Research 13, 1965); of exponential ones, at each. Between: by the variance.
+        """
+        visits, server = self.batch.visits[name], self.servers[name]
+        if not self.open_load or server.members > 1 or np.any(np.abs(visits - 1.0) > ALIKE):
+            return 1.0
+        ceilings = {one: most for one, most in self.batch.ceilings().items() if one in self.batch.seconds}
+        slowest = np.argmin(list(ceilings.values()), axis=0) == list(ceilings).index(name)
+        return np.where(slowest, 1.0, np.minimum(self.batch.spread[name], 1.0))
 
     def _held(self, name: str, inside: Chain) -> list[LoadDependent]:
         """A server held over others, or over time that passes."""

@@ -96,7 +96,9 @@ def in_turn(batch: Batch, ceilings: Mapping[str, Floats], places: int | None) ->
     own_rates: dict[str, Floats] = {}  # of packets of the workload, as if all of them came to a pool
     before = _feeders(machine, levels)
     order = [*batch.like.by_pool]  # each behind those that put into its queue (machine/flows.py)
-    for pool in sorted((pool for pool in machine.pools if pool.name in levels), key=lambda pool: order.index(pool.name)):
+    for pool in sorted(
+        (pool for pool in machine.pools if pool.name in levels), key=lambda pool: order.index(pool.name)
+    ):
         own, curve, feeders = levels[pool.name].batch, curves[pool.name], before[pool.name]
         if pool.gets is None and places is None:
             rate = np.minimum(rate, curve[:, -1])

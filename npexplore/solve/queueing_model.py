@@ -113,12 +113,13 @@ def _one_pool(batch: Batch, ceilings: Mapping[str, Floats], places: int | None) 
                 slower[name] = rate * batch.visits[name] * each
         stay = Stay("threads", levels, threads / rate)
         return Found(rate, threads / rate, np.zeros_like(rate), [levels], slower, [stay])
+    levels.open_load = True
     # (c_a^2 + c_s^2) / 2, of arrivals and of packets' times at what allows the least
     variability = np.maximum((dispersion(batch) + batch.scv_at_slowest(ceilings)) / 2, LEAST)
     curve = np.minimum(levels.curve(threads), rate[:, None])
     if np.any(variability != 1):  # who waits inside waits as if all were exponential, times the variability
         levels.exponential = True
-        curve[:, :-1] = np.minimum(levels.curve(threads), curve)[:, :-1]
+        curve[:, :-1] = np.minimum(levels.curve(threads)[:, :-1], curve[:, -1:])
     answer = finite_queues(batch.offered, curve, threads + places, variability, 1 / curve[:, 0])
     stay = Stay("threads", levels, answer[1], places, batch.offered, curve, variability)
     return Found(*answer, [levels], slower, [stay])

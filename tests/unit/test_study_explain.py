@@ -181,6 +181,19 @@ def test_a_refusal_is_null_and_says_why():
     assert document["bottleneck"] == "arrivals"
 
 
+def test_the_chain_of_a_small_machine_is_a_fourth_answer(monkeypatch):
+    """Or a line that says how many states are too many."""
+    one = npexplore.design("server").with_(cores=1)
+    document = explain(one, LOAD, packets=200, elasticities=False, chain_phases=1).to_dict()
+    assert document["chain"] == one.chain(LOAD, phases=1).throughput_bps
+    assert document["solvers"]["chain"]["about"]["states"] > 1
+    assert "chain" not in explain(one, LOAD, packets=200, elasticities=False).to_dict()
+    monkeypatch.setattr("npexplore.solve.machine_chain.MOST_STATES", 3)
+    refused = explain(one, LOAD, packets=200, elasticities=False, chain_phases=1).to_dict()
+    assert refused["chain"] is None
+    assert refused["refused"]["chain"].startswith("chain: server has more than 3 states")
+
+
 def test_a_run_without_progress_leaves_the_other_answers(monkeypatch):
     def stuck(*args, **options):
         raise npexplore.errors.SimulationError("deadlock", "16 tokens wait for segments")

@@ -7,10 +7,10 @@
 
 c_k is the squared coefficient of variation of service: who is met in service stays for D_k (1 + c_k) / 2 (Reiser 1979).
 a_k are capacities with j customers. m_k is 1; of several alike servers to each of which some customers belong, the
-share of all others that belong to one's own. Z may be negative, a surrogate delay (Jacobson and Lazowska, CACM 25,
-1982): time that stations count and that the customer does not spend, since its work there goes on without it or stands
-at two of them at once. Exact for exponential service and Z >= 0; else an approximation. Where no capacity falls, no
-customer more makes a network slower; and none is faster than its slowest station: X(n) <= max a_k / D_k.
+share of the n - 1 others that belong to one's own. Z may be negative, a surrogate delay (Jacobson and Lazowska, CACM
+25, 1982): time that stations count and that the customer does not spend, since its work there goes on without it or
+stands at two of them at once. Exact for exponential service and Z >= 0; else an approximation. Where no capacity falls,
+no customer more makes a network slower; and none is faster than its slowest station: X(n) <= max a_k / D_k.
 """
 
 from __future__ import annotations
@@ -24,16 +24,22 @@ from npexplore.solve.queueing.inputs import Floats
 
 
 class Home(NamedTuple):
-    """Servers to each of which some customers belong, and the share of the others that belong to a customer's own."""
+    """Servers to each of which some customers belong; of 1.. customers, the share of the others that meet one there."""
 
     servers: int
-    meets: float
+    meets: tuple[float, ...]
 
     @staticmethod
-    def of(customers: int, servers: int) -> Home:
-        """Return the home of customers that belong to servers in turn."""
-        own = np.bincount(np.arange(customers) % servers)
-        return Home(len(own), float(own @ (own - 1)) / max(customers * (customers - 1), 1))
+    def of(customers: int, servers: int, in_turn: bool = False) -> Home:
+        """Return the home of customers that belong to servers in turn.
+
+        Fewer of them are any of all; or (in_turn) successive ones, as those are who wait in one line for work.
+        """
+        shares = []
+        for n in range(1 if in_turn else customers, customers + 1):
+            own = np.bincount(np.arange(n) % servers)
+            shares.append(float(own @ (own - 1)) / max(n * (n - 1), 1))
+        return Home(min(customers, servers), tuple(shares if in_turn else shares * customers))
 
 
 class Residual(NamedTuple):
@@ -55,18 +61,19 @@ class Population(NamedTuple):
 
 def residual(
     demands: Floats, population: int, think_time: Floats, rates: Floats, scv: Floats, homes: Sequence[Home | None] = (),
-    kept: list[Population] | None = None,
+    kept: list[Population] | None = None, waits: Floats | None = None,
 ) -> Residual:  # fmt: skip
     """Solve P networks of K stations: demands and scv (P, K), think_time (P,), rates (1 or P, K, M).
 
     Rates are capacities with 1..M customers in units of one server, the last one beyond; scv counts where all are 1.
     homes: of stations whose customers belong to one of several servers each, how many and m_k. kept: gets where
-    customers are with 1..N of them.
+    customers are with 1..N of them. waits: share of m_k that counts where all rates are 1 (P, K), 1 if None.
     """
     P, K = demands.shape
     N, points = population, np.arange(P)
     homes = homes or [None] * K
-    meets = np.array([1.0 if home is None else home.meets for home in homes])
+    whose = np.array([np.ones(N) if home is None else home.meets[:N] for home in homes]).T if K else np.ones((N, 0))
+    met = whose[:, None, :] * (1.0 if waits is None else waits)
     each = demands / rates.max(axis=2) / np.array([1 if home is None else home.servers for home in homes])
     worst = np.argmax(each, axis=1) if K else np.zeros(P, dtype=np.int64)
     slowest = each[points, worst] if K else np.zeros(P)
@@ -82,7 +89,7 @@ def residual(
     p[0] = 1.0
     found, queue, x, best = np.empty((P, N)), np.zeros((P, K)), np.zeros(P), np.zeros(P)
     for n in range(1, N + 1):
-        residence = demands * (1.0 + meets * (queue + x[:, None] * extra))
+        residence = demands * (1.0 + met[n - 1] * (queue + x[:, None] * extra))
         if len(varying):
             residence[:, varying] = (stays[:n] * p[:n]).sum(axis=0)
         total = away + residence.sum(axis=1)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 LATENCIES = ("mean", "p50", "p95", "p99")  # of the document
 SOLVERS = ("bounds", "queueing", "simulated")
+CHAIN = "chain"  # a fourth, of small machines, where it is asked for
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ def headroom(bound: Prediction, best: Prediction) -> Headroom:
 
 @dataclass(frozen=True, repr=False)
 class Explanation:
-    """Three answers to one question. predictions: by SOLVERS, without those refused; refused: why, by solver."""
+    """Three answers to one question, or four. predictions: by `solvers`, but for those refused; refused: why."""
 
     design: str
     knobs: Mapping[str, Value]
@@ -73,6 +74,11 @@ class Explanation:
     assumptions: tuple[Assumption, ...]
     seed: int
     what_if: WhatIf | None = None
+
+    @property
+    def solvers(self) -> tuple[str, ...]:
+        """The names of all that were asked."""
+        return (*SOLVERS, CHAIN) if CHAIN in {**self.predictions, **self.refused} else SOLVERS
 
     @property
     def headroom(self) -> Headroom | None:
@@ -98,7 +104,7 @@ class Explanation:
             "rate_mpps": best.rate_pps / 1e6,
             "counted": best.counted,
             "bottleneck": best.bottleneck,
-            **{name: throughput(name) for name in SOLVERS},
+            **{name: throughput(name) for name in self.solvers},
             "utilization": {name: share._asdict() for name, share in best.utilization.items()},
             "latency_ns": _nanoseconds(best),
             "drops": dict(best.drops),
@@ -107,7 +113,7 @@ class Explanation:
             else [{"knob": e.knob, "elasticity": e.elasticity, **asdict(e)} for e in changes.found],
             "assumptions": [asdict(assumption) for assumption in self.assumptions],
             "seed": self.seed,
-            "breakdown": {name: _broken(self.predictions.get(name)) for name in SOLVERS},
+            "breakdown": {name: _broken(self.predictions.get(name)) for name in self.solvers},
             "design": self.design,
             "knobs": dict(self.knobs),
             "workload": {
@@ -119,8 +125,8 @@ class Explanation:
                 "note": self.workload.note or None,
                 "damage": self.workload.damage,
             },
-            "solvers": {name: _solver(self.predictions[name]) for name in SOLVERS if name in self.predictions},
-            "refused": {name: self.refused.get(name) for name in SOLVERS},
+            "solvers": {name: _solver(self.predictions[name]) for name in self.solvers if name in self.predictions},
+            "refused": {name: self.refused.get(name) for name in self.solvers},
             "headroom": None if self.headroom is None else self.headroom._asdict(),
             "what_if": None if self.what_if is None else [asdict(change) for change in self.what_if.changes],
             "impossible": None if self.what_if is None else dict(self.what_if.impossible),
@@ -177,6 +183,7 @@ def explain(
     seed: int = 1,
     seeds: int = 1,
     packets: int = PACKETS,
+    chain_phases: int | None = None,
     elasticities: bool = True,
     changes: bool | None = None,
     executor: Executor | None = None,
@@ -192,6 +199,8 @@ def explain(
         seed: seed of the first replication of the simulation.
         seeds: number of replications.
         packets: simulated packets for each replication.
+        chain_phases: also ask the machine's Markov chain, with constant times as Erlang times of so many phases (None:
+            do not). A machine without states, or with too many, is in `refused`.
         elasticities: leave out the slow part, the change with each parameter, if False.
         changes: also say what single changes would gain (None: as `elasticities`).
         executor: a `concurrent.futures` executor that runs the simulations (None: threads).
@@ -212,6 +221,8 @@ def explain(
         "queueing": lambda: design.queueing(workload),
         "simulated": lambda: design.simulate(workload, seed, seeds=seeds, packets=packets),
     }
+    if chain_phases is not None:
+        questions[CHAIN] = lambda: design.chain(workload, chain_phases)
     for name, ask in questions.items():
         try:
             predictions[name] = ask()
