@@ -41,6 +41,7 @@ class Server:
     per_waiter_s: float = 0.0  # and so much for each of them
     polled: Polls | None = None  # what those who wait do meanwhile
     unsolvable: str | None = None  # why no queueing model describes waiting here
+    away: float = 0.0  # share of the time that nobody is served here (refresh), for a queueing solver
     approximation: str | None = None  # what a queueing solver takes it for
     labels: tuple[str, ...] = ()  # what members are called in messages, if not by their number
     kept_waiting: bool = False  # its holder keeps it while it waits for the next: a link of a blocked worm

@@ -337,7 +337,7 @@ class Levels:
     def _plain(self, name: str, units: float, place: tuple[Chain, str]) -> list[LoadDependent]:
         """One station a member, with the time that is spent at a place; longer where forked work is in the way."""
         server, own = self.servers[name], self._spent.get(place, np.zeros(len(self.batch)))
-        longer = self.slowed.get(name, 1.0) * self._longer.get(place, 1.0)
+        longer = self.slowed.get(name, 1.0) * self._longer.get(place, 1.0) / (1.0 - server.away)
         share = own / self.batch.seconds[name] * longer
         seconds = self.batch.members[name] * share[:, None]
         capacity = np.minimum(np.arange(1.0, min(math.ceil(units), self.customers) + 1), units)[None, :]

@@ -73,7 +73,8 @@ def _solved(batch: Batch) -> tuple[Answers, Found]:
     d, points = batch.like, len(batch)
     machine, workload = d.machine, d.workload
     check_describable(machine, workload)
-    ceilings = batch.ceilings()
+    ceilings = {name: most * (1 - d.servers[name].away) if name in d.servers else most
+                for name, most in batch.ceilings().items()}  # fmt: skip
     if not ceilings:
         raise ModelError(f"{machine.name}: the program takes no time at any resource")
     places = None  # of packets in the receive buffer, where they can be short

@@ -1,5 +1,7 @@
 """The DRAM controller of today: what is refused, one answer in a machine and alone, what binds, the picture."""
 
+import dataclasses
+
 import msgspec
 import numpy as np
 import pytest
@@ -111,3 +113,28 @@ def test_a_machine_gets_what_a_stream_alone_gets():
     assert answer.rate_pps < bounds(made, packets(64)).rate_pps
     assert answer.utilization["dram.window"].busy == pytest.approx(answer.rate_pps * 21.25e-9 / 4, rel=0.01)
     assert np.isfinite(answer.latency_s.mean)
+
+
+@pytest.mark.parametrize("policy", [DramPolicy(), DramPolicy(page="closed")])
+def test_refresh_is_time_lost_to_queueing(policy):
+    """Where the data bus binds it carries what is left of the time: t_rfc in t_refi less; so much less is simulated."""
+    from reference.small_machines import machine, packets
+
+    from npexplore.solve.queueing_model import queueing
+    from npexplore.solve.simulate import simulate
+
+    def made(policy):
+        def program(m, packet):
+            m.receive.free(bytes=64)
+            where = {} if policy.page == "closed" else {"row": m.draw(1 << 14, "row")}
+            m.dram.read(bytes=2048, bank=m.draw(16, "bank"), **where)
+
+        return machine([DramController("dram", DDR4, policy=policy)], program, threads=64, capacity_bytes=1 << 20)
+
+    never = dataclasses.replace(policy, refresh="none")
+    load, left = packets(64), 1 - DDR4.t_rfc / DDR4.t_refi
+    answers = [queueing(made(one), load).rate_pps for one in (policy, never)]
+    assert answers[0] == pytest.approx(left * answers[1], rel=2e-3)
+    runs = [simulate(made(one), load, packets=4000).rate_pps for one in (policy, never)]
+    assert runs[0] / runs[1] == pytest.approx(left, rel=0.02)
+    assert answers[0] == pytest.approx(runs[0], rel=0.05)

@@ -71,14 +71,18 @@ class DramController(OwnFaces):
     def servers(self) -> list[Server]:
         """Entries of the queue, banks, groups, row commands (tRRD), window of four (tFAW), command bus, data bus."""
         d, name = self.device, self.name
+        sets, interval, rule = refreshes(d, self.policy)
+        each = getattr(d, rule) / (max(sets, 1) * interval) if sets else 0.0  # of a bank's time
+        whole = each if sets == 1 else 0.0  # of the time of all, where all banks refresh at once
+        told = "refresh as time lost" if sets else None
         servers = [
             Server(f"{name}.slots", units=self.channels * self.policy.reads, role="limit"),
-            Server(f"{name}.bank", members=self.units * d.banks),
-            Server(f"{name}.group", members=self.units * d.groups),
-            Server(f"{name}.activate", members=self.units),
-            Server(f"{name}.window", members=self.units, units=4),
+            Server(f"{name}.bank", members=self.units * d.banks, away=each, approximation=told),
+            Server(f"{name}.group", members=self.units * d.groups, away=whole),
+            Server(f"{name}.activate", members=self.units, away=whole),
+            Server(f"{name}.window", members=self.units, units=4, away=whole),
             Server(f"{name}.command", members=self.channels, units=d.command_buses),
-            Server(f"{name}.bus", members=self.units),
+            Server(f"{name}.bus", members=self.units, away=whole),
         ]
         if self.policy.writes:
             servers.append(Server(f"{name}.buffer", units=self.channels * self.policy.writes, role="hidden"))
