@@ -15,7 +15,7 @@ from npexplore.machine.resources.ingress import Ingress
 from npexplore.machine.workload import workload
 from npexplore.networks.chain_tables import ChainTables
 from npexplore.networks.ctmc import find_states
-from npexplore.networks.description import Network
+from npexplore.networks.records import Network
 from npexplore.rows.distributions import Erlang
 from npexplore.solve.chains import stationary
 from npexplore.solve.machine_chain import machine_chain

@@ -11,7 +11,8 @@ import numpy as np
 from npexplore._kernels import network_chain as kernel
 from npexplore.errors import RefusedError
 from npexplore.networks.arrivals import AnyArrivals, arrival_phases
-from npexplore.networks.description import HIT, IN, MISS, OUT, Network, turn_of
+from npexplore.networks.checks import turn_of
+from npexplore.networks.records import HIT, IN, MISS, OUT, Network
 from npexplore.networks.times import AnyTime, phases
 from npexplore.rows.distributions import Batch
 from npexplore.rows.phases import Phases

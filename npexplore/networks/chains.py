@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from npexplore.errors import InputError
-from npexplore.networks.description import HIT, IN, MISS, OUT, Network, ahead
+from npexplore.networks.records import HIT, IN, MISS, OUT, Network, ahead
 from npexplore.networks.times import AnyTime
 from npexplore.solve import queueing
 from npexplore.solve.queueing.caches import hit_chances

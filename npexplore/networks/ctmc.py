@@ -16,7 +16,7 @@ from npexplore._kernels import network_chain as kernel
 from npexplore.errors import RefusedError
 from npexplore.networks.chain_tables import ChainTables
 from npexplore.networks.chains import chains_of
-from npexplore.networks.description import Network
+from npexplore.networks.records import Network
 from npexplore.networks.result import (
     ClassResult,
     NetworkResult,

@@ -13,7 +13,8 @@ from typing import Any
 import msgspec
 
 from npexplore.errors import InputError
-from npexplore.networks.description import AS, HIT, IN, MISS, OUT, Network, check_network
+from npexplore.networks.checks import check_network
+from npexplore.networks.records import AS, HIT, IN, MISS, OUT, Network
 
 Way = tuple[str, str, float]  # node, class there, probability
 LONGEST_WAY = 50  # nodes without any time, one after the other

@@ -14,9 +14,10 @@ from xml.etree import ElementTree
 import msgspec
 
 from npexplore.errors import InputError
-from npexplore.networks.description import IN, OUT, Network, check_network
+from npexplore.networks.checks import check_network
 from npexplore.networks.graph import Graph, Kind, Node
 from npexplore.networks.jmt_times import arrivals_of, service_of, values_of
+from npexplore.networks.records import IN, OUT, Network
 
 Element = ElementTree.Element
 

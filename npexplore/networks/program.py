@@ -19,8 +19,9 @@ from npexplore.engine.rows_check import check_rows
 from npexplore.errors import RefusedError
 from npexplore.networks import polling
 from npexplore.networks.chains import chains_of
-from npexplore.networks.description import HIT, IN, MISS, OUT, CustomerClass, Network, Station, turn_of
+from npexplore.networks.checks import turn_of
 from npexplore.networks.draws import arrive, choose, drawn, nap
+from npexplore.networks.records import HIT, IN, MISS, OUT, CustomerClass, Network, Station
 from npexplore.networks.times import AnyTime
 from npexplore.rows.assembler import Assembler, Label
 from npexplore.rows.distributions import Batch

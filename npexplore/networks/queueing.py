@@ -15,7 +15,7 @@ import numpy as np
 
 from npexplore.errors import RefusedError
 from npexplore.networks.answers import by_class, by_number, by_wait, named
-from npexplore.networks.description import IN, OUT, CustomerClass, Network
+from npexplore.networks.records import IN, OUT, CustomerClass, Network
 from npexplore.networks.result import NetworkResult, StationResult, refusal
 from npexplore.networks.single_station import (
     ORDERED,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from npexplore.networks.description import Network, Station
+from npexplore.networks.records import Network, Station
 
 
 @dataclass(frozen=True)

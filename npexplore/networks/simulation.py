@@ -17,8 +17,8 @@ from npexplore.engine.intervals import interval, quantiles
 from npexplore.engine.run import Run, run
 from npexplore.engine.state import Snapshot
 from npexplore.errors import InputError, RefusedError, SimulationError
-from npexplore.networks.description import Network
 from npexplore.networks.program import NetworkCompiler
+from npexplore.networks.records import Network
 from npexplore.networks.result import (
     ClassResult,
     NetworkResult,

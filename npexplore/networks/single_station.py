@@ -9,7 +9,7 @@ import numpy as np
 from npexplore.errors import RefusedError
 from npexplore.networks.answers import by_wait, named
 from npexplore.networks.arrivals import interval_of
-from npexplore.networks.description import Station
+from npexplore.networks.records import Station
 from npexplore.networks.result import ClassResult, NetworkResult, StationClassResult, StationResult
 from npexplore.networks.traffic import Traffic
 from npexplore.networks.transforms import transform

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from npexplore.errors import one_of
 from npexplore.networks.bounds import solve_bounds
 from npexplore.networks.ctmc import MOST_STATES, solve_ctmc
-from npexplore.networks.description import Network
 from npexplore.networks.queueing import solve_queueing
+from npexplore.networks.records import Network
 from npexplore.networks.result import NetworkResult
 from npexplore.networks.simulation import CUSTOMERS, simulate_network
 from npexplore.networks.traffic import refuse_unstable, traffic

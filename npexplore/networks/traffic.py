@@ -13,7 +13,7 @@ import numpy as np
 from npexplore.errors import InputError
 from npexplore.networks.arrivals import AnyArrivals
 from npexplore.networks.chains import Chains, chains_of, mixture, nodes_of
-from npexplore.networks.description import IN, CustomerClass, Network
+from npexplore.networks.records import IN, CustomerClass, Network
 from npexplore.networks.times import AnyTime
 from npexplore.rows.distributions import Arrivals, Distribution, Poisson
 from npexplore.solve.queueing.inputs import Booleans, Floats

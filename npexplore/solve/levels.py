@@ -1,93 +1,37 @@
 """A machine's stations as a tree: what is visited while something else is held is the sub-network of what is held.
 
-A server held over other stations limits how many packets are in their sub-network, and becomes one station with the
-sub-network's throughput alone for 1..limit customers: flow-equivalent service (Chandy, Herzog and Woo, IBM J. Res. Dev.
-19, 1975). Held while only time passes, it is a station that serves so long; a hold for which nobody ever waits is left
-out. Every station is reached under the same holds always: else, and where holds overlap without one inside the other,
-the answer is refused, but for holds inside a visit of a resource (a bank, over the buses of its memory): these are
-stations beside those that they are held over, with all of their time, and what is counted twice is taken off the time
-away from stations, as is work that the packet leaves behind (queueing/overlap.py). Forked work that holds nothing of
-the packet's slows whom it meets as an open load. All points of a batch, which have one structure, are solved at once.
+A server held over other stations (nesting.py) limits how many packets are in their sub-network, and becomes one station
+with the sub-network's throughput alone for 1..limit customers: flow-equivalent service (Chandy, Herzog and Woo, IBM J.
+Res. Dev. 19, 1975). Held while only time passes, it is a station that serves so long. Work that the packet leaves
+behind is taken off its time away from stations; forked work that holds nothing of the packet's slows whom it meets as
+an open load. All points of a batch, which have one structure, are solved at once.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from npexplore.errors import RefusedError
-from npexplore.machine.sections import Chain, Section
+from npexplore.machine.sections import Chain
 from npexplore.rows.server import Polls, Server
-from npexplore.solve.batch import Batch
+from npexplore.solve.nesting import Nesting
 from npexplore.solve.queueing.mva import flow_equivalent, mva
 from npexplore.solve.queueing.residual import Home, Population, Residual, residual
+from npexplore.solve.stations import ROUNDING, Floats, LoadDependent, Network
 
-Floats = npt.NDArray[np.float64]
-ROUNDING = 1e-12
 TINY, FULL = 1e-12, 0.999
 ALIKE = 1e-3  # members differ by no more
 MOST_KEPT = 128  # units that forked work keeps: as if there were no more, where few packets leave so many behind
-Spent = dict[tuple[Chain, str], Floats]
-
-
-@dataclass(frozen=True)
-class LoadDependent:
-    """A station: seconds per packet (P,); capacity with 1, 2, .. customers, of one (1 or P, M; the last holds on)."""
-
-    name: str
-    seconds: Floats
-    capacity: Floats
-    scv: Floats | float = 1.0  # of the time of a visit
-    home: Home | None = None  # servers that customers belong to
-    waits: Floats | float = 1.0  # share of the wait that is one behind whoever comes at random
-
-
-class Network(NamedTuple):
-    """Stations of one level as arrays: seconds, scv and waits (P, K), think (P,), rates (1 or P, K, M); their homes."""
-
-    stations: list[LoadDependent]
-    seconds: Floats
-    think: Floats
-    rates: Floats
-    scv: Floats
-    waits: Floats
-
-    @property
-    def homes(self) -> list[Home | None]:
-        """The home of the customers of each station."""
-        return [station.home for station in self.stations]
-
-    def product_form(self) -> bool:
-        """Say whether mean value analysis is exact here."""
-        unlike = (np.abs(self.scv - 1.0) > ROUNDING) | (np.abs(self.waits - 1.0) > ROUNDING)
-        return not (any(self.homes) or np.any(self.think < 0) or np.any(unlike & (self.seconds > 0)))
-
-    def residual(self, most: int, kept: list[Population] | None = None) -> Residual:
-        """Return the network with 1..most customers by residual times; kept: gets where they are."""
-        return residual(self.seconds, most, self.think, self.rates, self.scv, self.homes, kept, self.waits)
-
-
-class _CrossedError(Exception):
-    """A station is reached under other holds too, some of which stand inside visits."""
-
-    def __init__(self, names: list[str]) -> None:
-        self.names = names
 
 
 @dataclass
-class Levels:
-    """Stations of a batch by what is held around them; `customers` packets are in the whole of it."""
+class Levels(Nesting):
+    """Stations of a batch by what is held around them, solved from the innermost out."""
 
-    batch: Batch
-    customers: int
-    home: str | None = None  # server to whose members the customers belong
     groups: list[str] = field(default_factory=list)  # what became a flow-equivalent station
-    mixed: list[str] = field(default_factory=list)  # whose units are taken in different numbers, as the mean of them
     handed_over: list[str] = field(default_factory=list)  # stations that get slower with those who wait
     overlaps: bool = False  # whether some time was counted twice
     residual: bool = False  # whether service that is not exponential, or overlap, was met
@@ -95,153 +39,6 @@ class Levels:
     slowed: dict[str, Floats] = field(default_factory=dict)  # by server, how many times longer visits take
     exponential: bool = False  # whether all service is taken for exponential
     open_load: bool = False  # whether packets arrive by themselves, and idle threads wait in one line for them
-
-    def __post_init__(self) -> None:
-        like = self.batch.like
-        self.servers: Mapping[str, Server] = like.servers
-        self.sections: Mapping[str, Section] = like.demands.sections
-        self.idle = {name for name in self.sections if self._nobody_waits(name)}
-        self._spent: Spent = {}
-        self._overlap: dict[Chain, Floats] = {}
-        for (chain, name), seconds in self.batch.spent.items():
-            self._add(self._spent, (self._without(chain, self.idle), name), seconds)
-        for chain, seconds in self.batch.overlap.items():
-            self._add(self._overlap, self._without(chain, self.idle), seconds)
-        for name in self.sections:
-            if name not in self.idle and self._flat(name):
-                self._flatten(name)
-        self._at_once()
-        while not self._placed():
-            self._at_once()
-
-    @staticmethod
-    def _without(chain: Chain, names: set[str]) -> Chain:
-        return tuple(name for name in chain if name not in names)
-
-    @staticmethod
-    def _add(table: dict, key: object, seconds: Floats) -> None:  # type: ignore[type-arg]
-        table[key] = table[key] + seconds if key in table else seconds
-
-    def _nobody_waits(self, name: str) -> bool:
-        server, section = self.servers[name], self.sections[name]
-        if server.role == "hidden":
-            return True
-        if self.customers == 1 and not section.outlives and not self.batch.aside:
-            return True  # who is alone finds everything free
-        needed = section.in_all if section.scattered else section.at_a_time
-        return server.members == 1 and not section.outlives and self.customers * needed <= server.units
-
-    # ---- who is held around whom
-
-    def _flat(self, name: str) -> bool:
-        """Say whether a hold inside visits is no limit of a sub-network: one of several members, or of mixed sizes."""
-        server, section = self.servers[name], self.sections[name]
-        if not section.in_visits or server.role == "pool":
-            return False
-        over = any(name in chain[:-1] or (name in chain and inside) for chain, inside in self._spent)
-        uneven = section.scattered or section.crossed - self.idle or section.least != section.most
-        return over and (server.members > 1 or bool(uneven))
-
-    def _at_once(self) -> None:
-        """Count a server held while only time passes as one that is visited."""
-        over = {name for chain, server in self._spent for name in (chain if server else chain[:-1])}
-        spent: Spent = {}
-        for (chain, server), seconds in self._spent.items():
-            leaf = chain and not server and chain[-1] not in over and self._one_unit(chain[-1])
-            self._add(spent, (chain[:-1], chain[-1]) if leaf else (chain, server), seconds)
-        self._spent = spent
-
-    def _one_unit(self, name: str) -> bool:
-        section = self.sections.get(name)
-        return section is None or (section.most == 1 and not section.crossed - self.idle and not section.scattered)
-
-    def _flatten(self, name: str) -> None:
-        """Let a server be a station beside those that it is held over, each with the time at itself alone.
-
-        Where it is the scarcest of them, nobody waits inside: the time there is then its own.
-        """
-        points, ceilings = len(self.batch), self.batch.ceilings()
-        under = [(*chain[chain.index(name) + 1 :], server) for chain, server in self._spent if name in chain]
-        inside = {server for servers in under for server in servers if server in ceilings}
-        least = np.min([np.full(points, np.inf), *(ceilings[server] for server in inside)], axis=0)
-        scarcest = ceilings[name] <= least
-        spent: Spent = {}
-        overlap: dict[Chain, Floats] = {}
-        for (chain, server), seconds in self._spent.items():
-            if name not in chain:
-                self._add(spent, (chain, server), seconds)
-                continue
-            home, rest = chain[: chain.index(name)], self._without(chain, {name})
-            own = (chain[-1] == name and not server) | scarcest
-            self._add(spent, (home, name), np.where(own, seconds, 0.0))
-            self._add(spent, (rest, server), np.where(own, 0.0, seconds))
-        for chain, seconds in self._overlap.items():
-            self._add(overlap, self._without(chain, {name}), seconds)
-        self._spent, self._overlap = spent, overlap
-
-    def _placed(self) -> bool:
-        """Note what is held around every station; flatten a hold in the way, and say that the rest is to be done."""
-        self._home: dict[str, list[Chain]] = {}  # of each station that is visited; several where holds are in the way
-        self._around: dict[str, list[Chain]] = {}  # of each server or group that is held
-        self._longer: dict[tuple[Chain, str], Floats] = {}  # how many times longer visits take for those elsewhere
-        held = {name for chain, _ in self._spent for name in chain}
-        for name in [
-            name for name, s in self.sections.items() if name in held or not (s.in_visits or name in self.idle)
-        ]:
-            self._check(name)
-        try:
-            for (chain, name), seconds in self._spent.items():
-                if np.all(seconds <= 0):
-                    continue
-                for depth, one in enumerate(chain):
-                    self._note(self._around, one, chain[:depth])
-                if name:
-                    self._note(self._home, name, chain)
-            both = [name for name in self._home if name in self._around and name in self.sections]
-            if any(self.sections[name].in_visits for name in both):
-                raise _CrossedError([name for name in both if self.sections[name].in_visits])
-        except _CrossedError as error:
-            for name in error.names:
-                self._flatten(name)
-            return False
-        return True
-
-    def _check(self, name: str) -> None:
-        """Refuse a hold that is no limit of a sub-network."""
-        server, section = self.servers[name], self.sections[name]
-        for other in sorted(section.crossed - self.idle):
-            raise RefusedError(f"queueing: {name!r} is held over a part of {other!r}, neither inside the other")
-        if server.unsolvable:
-            raise RefusedError(f"queueing: {name!r} {server.unsolvable}")
-        if section.scattered:
-            raise RefusedError(f"queueing: units of {name!r} are taken and given in different places of the program")
-        if section.at_a_time > section.most:
-            raise RefusedError(f"queueing: packets take units of {name!r} while they hold some")
-        if section.least != section.most:
-            self.mixed.append(name)
-
-    def _note(self, places: dict[str, list[Chain]], name: str, chain: Chain) -> None:
-        """Keep what is held around a name; holds inside visits give way where it is reached under others, too."""
-        chains = places.setdefault(name, [])
-        if chain in chains:
-            return
-        for other in chains:
-            holds = sorted(set(other) ^ set(chain)) or sorted(set(chain))
-            if all(one in self.sections and self.sections[one].in_visits for one in holds):
-                raise _CrossedError(holds)
-            if places is self._around:
-                raise self._refused(name, other, chain)
-        chains.append(chain)
-
-    @staticmethod
-    def _refused(name: str, *chains: Chain) -> RefusedError:
-        held = " and ".join(repr(one) for one in sorted(set(chains[0]) ^ set(chains[1])) or sorted(set(chains[0])))
-        return RefusedError(f"queueing: {held} is held over {name!r}, which is held without, too")
-
-    @property
-    def divided(self) -> list[str]:
-        """Servers that are visited under different holds."""
-        return [name for name, chains in self._home.items() if len(chains) > 1]
 
     def divide(self, rate: Floats) -> None:
         """Let visits under different holds slow each other at a rate (P,): 1 / (1 - X a), a what the others spend.

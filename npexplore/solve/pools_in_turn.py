@@ -21,8 +21,9 @@ from npexplore.machine.machine import Machine
 from npexplore.machine.pools import Pool
 from npexplore.machine.resources import BoundedQueue
 from npexplore.solve.batch import Batch
-from npexplore.solve.levels import Floats, Levels
+from npexplore.solve.levels import Levels
 from npexplore.solve.queueing.finite_queue import chances, finite_queues
+from npexplore.solve.stations import Floats
 
 ROUNDS = 14  # of bisection: one part in 16,000
 NEAR = 0.999  # of X: who carries no more sets it

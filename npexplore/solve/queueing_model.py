@@ -22,13 +22,14 @@ from npexplore.machine.machine import Machine
 from npexplore.machine.under_load import UnderLoad, under_load
 from npexplore.machine.workload import Workload
 from npexplore.solve.batch import Answers, Batch, bottlenecks
-from npexplore.solve.levels import Levels, LoadDependent
+from npexplore.solve.levels import Levels
 from npexplore.solve.pools_in_turn import LEAST, Found, Stay, dispersion, in_turn
 from npexplore.solve.prediction import Latency, Prediction
 from npexplore.solve.queueing.finite_queue import finite_queues
 from npexplore.solve.queueing.residual import Residual
 from npexplore.solve.queueing.tails import found_quantiles
 from npexplore.solve.residence import under_contention
+from npexplore.solve.stations import LoadDependent
 
 Floats = npt.NDArray[np.float64]
 ROUNDS = 40  # of bisection for an open load

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from reference.network_truths import exponential
 
 from npexplore.errors import InputError
-from npexplore.networks.description import Network, check_network
+from npexplore.networks.checks import check_network
+from npexplore.networks.records import Network
 from npexplore.networks.solve import solve_network
 from npexplore.solve.queueing import polling
 

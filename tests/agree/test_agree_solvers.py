@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from reference.closed_chains import closed_chain, product_form
 from scipy.special import stdtrit
 
-from npexplore.networks.description import Network
+from npexplore.networks.records import Network
 from npexplore.networks.simulation import simulate_network
 from npexplore.solve.queueing import mixed_network, multiclass_mva, mva
 

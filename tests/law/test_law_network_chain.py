@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from reference.network_chain import Plain
 
 from npexplore.networks.ctmc import solve_ctmc
-from npexplore.networks.description import Network
+from npexplore.networks.records import Network
 
 means = st.sampled_from((0.3, 0.7, 1.0))
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import stdtrit
 
-from npexplore.networks.description import Network
+from npexplore.networks.records import Network
 from npexplore.networks.solve import solve_network
 
 SEEDS = range(1, 9)

@@ -3,7 +3,7 @@
 import msgspec
 from scipy.special import stdtrit
 
-from npexplore.networks.description import Network
+from npexplore.networks.records import Network
 from npexplore.networks.solve import solve_network
 
 SEEDS = range(1, 9)

@@ -12,7 +12,8 @@ import msgspec
 import numpy as np
 from scipy.optimize import brentq
 
-from npexplore.networks.description import Network, load_network
+from npexplore.networks.description import load_network
+from npexplore.networks.records import Network
 from npexplore.paths import share
 
 # ---- chains

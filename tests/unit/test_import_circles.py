@@ -26,7 +26,6 @@ LISTED = {
     ("npexplore.machine.resources.ddr_commands", "npexplore.machine.resources.ddr_controller"): "the controller's type",
     ("npexplore.machine.step_programs.language", "npexplore.machine.step_programs.execution"): "a context's type",
     ("npexplore.machine.workload", "npexplore.machine.mixes"): "a workload is made by the name of a mix, too",
-    ("npexplore.networks.description", "npexplore.networks.jmt"): "a network is read from JMT's files, too",
     ("npexplore.networks.polling", "npexplore.networks.program"): "the type of the compiler that it emits for",
     ("npexplore.solve.prediction", "npexplore.plot.prediction"): "a prediction draws itself",
     ("npexplore.engine.rows_check", "npexplore.engine.model"): "the type of the model whose rows it checks",

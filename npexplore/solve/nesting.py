@@ -1,0 +1,186 @@
+"""Who is held around whom in a machine: the tree of servers under which packets reach each other server.
+
+Every station is reached under the same holds always: else, and where holds overlap without one inside the other, the
+answer is refused, but for holds inside a visit of a resource (a bank, over the buses of its memory): these are stations
+beside those that they are held over, with all of their time, and what is counted twice is taken off the time away from
+stations (queueing/overlap.py). A hold over time alone is a visit; one for which nobody ever waits is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from npexplore.errors import RefusedError
+from npexplore.machine.sections import Chain, Section
+from npexplore.rows.server import Server
+from npexplore.solve.batch import Batch
+from npexplore.solve.stations import Floats
+
+Spent = dict[tuple[Chain, str], Floats]
+
+
+class _CrossedError(Exception):
+    """A station is reached under other holds too, some of which stand inside visits."""
+
+    def __init__(self, names: list[str]) -> None:
+        self.names = names
+
+
+@dataclass
+class Nesting:
+    """Stations of a batch by what is held around them; `customers` packets are in the whole of it."""
+
+    batch: Batch
+    customers: int
+    home: str | None = None  # server to whose members the customers belong
+    mixed: list[str] = field(default_factory=list)  # whose units are taken in different numbers, as the mean of them
+
+    def __post_init__(self) -> None:
+        like = self.batch.like
+        self.servers: Mapping[str, Server] = like.servers
+        self.sections: Mapping[str, Section] = like.demands.sections
+        self.idle = {name for name in self.sections if self._nobody_waits(name)}
+        self._spent: Spent = {}
+        self._overlap: dict[Chain, Floats] = {}
+        for (chain, name), seconds in self.batch.spent.items():
+            self._add(self._spent, (self._without(chain, self.idle), name), seconds)
+        for chain, seconds in self.batch.overlap.items():
+            self._add(self._overlap, self._without(chain, self.idle), seconds)
+        for name in self.sections:
+            if name not in self.idle and self._flat(name):
+                self._flatten(name)
+        self._at_once()
+        while not self._placed():
+            self._at_once()
+
+    @staticmethod
+    def _without(chain: Chain, names: set[str]) -> Chain:
+        return tuple(name for name in chain if name not in names)
+
+    @staticmethod
+    def _add(table: dict, key: object, seconds: Floats) -> None:  # type: ignore[type-arg]
+        table[key] = table[key] + seconds if key in table else seconds
+
+    def _nobody_waits(self, name: str) -> bool:
+        server, section = self.servers[name], self.sections[name]
+        if server.role == "hidden":
+            return True
+        if self.customers == 1 and not section.outlives and not self.batch.aside:
+            return True  # who is alone finds everything free
+        needed = section.in_all if section.scattered else section.at_a_time
+        return server.members == 1 and not section.outlives and self.customers * needed <= server.units
+
+    # ---- who is held around whom
+
+    def _flat(self, name: str) -> bool:
+        """Say whether a hold inside visits is no limit of a sub-network: one of several members, or of mixed sizes."""
+        server, section = self.servers[name], self.sections[name]
+        if not section.in_visits or server.role == "pool":
+            return False
+        over = any(name in chain[:-1] or (name in chain and inside) for chain, inside in self._spent)
+        uneven = section.scattered or section.crossed - self.idle or section.least != section.most
+        return over and (server.members > 1 or bool(uneven))
+
+    def _at_once(self) -> None:
+        """Count a server held while only time passes as one that is visited."""
+        over = {name for chain, server in self._spent for name in (chain if server else chain[:-1])}
+        spent: Spent = {}
+        for (chain, server), seconds in self._spent.items():
+            leaf = chain and not server and chain[-1] not in over and self._one_unit(chain[-1])
+            self._add(spent, (chain[:-1], chain[-1]) if leaf else (chain, server), seconds)
+        self._spent = spent
+
+    def _one_unit(self, name: str) -> bool:
+        section = self.sections.get(name)
+        return section is None or (section.most == 1 and not section.crossed - self.idle and not section.scattered)
+
+    def _flatten(self, name: str) -> None:
+        """Let a server be a station beside those that it is held over, each with the time at itself alone.
+
+        Where it is the scarcest of them, nobody waits inside: the time there is then its own.
+        """
+        points, ceilings = len(self.batch), self.batch.ceilings()
+        under = [(*chain[chain.index(name) + 1 :], server) for chain, server in self._spent if name in chain]
+        inside = {server for servers in under for server in servers if server in ceilings}
+        least = np.min([np.full(points, np.inf), *(ceilings[server] for server in inside)], axis=0)
+        scarcest = ceilings[name] <= least
+        spent: Spent = {}
+        overlap: dict[Chain, Floats] = {}
+        for (chain, server), seconds in self._spent.items():
+            if name not in chain:
+                self._add(spent, (chain, server), seconds)
+                continue
+            home, rest = chain[: chain.index(name)], self._without(chain, {name})
+            own = (chain[-1] == name and not server) | scarcest
+            self._add(spent, (home, name), np.where(own, seconds, 0.0))
+            self._add(spent, (rest, server), np.where(own, 0.0, seconds))
+        for chain, seconds in self._overlap.items():
+            self._add(overlap, self._without(chain, {name}), seconds)
+        self._spent, self._overlap = spent, overlap
+
+    def _placed(self) -> bool:
+        """Note what is held around every station; flatten a hold in the way, and say that the rest is to be done."""
+        self._home: dict[str, list[Chain]] = {}  # of each station that is visited; several where holds are in the way
+        self._around: dict[str, list[Chain]] = {}  # of each server or group that is held
+        self._longer: dict[tuple[Chain, str], Floats] = {}  # how many times longer visits take for those elsewhere
+        held = {name for chain, _ in self._spent for name in chain}
+        for name in [
+            name for name, s in self.sections.items() if name in held or not (s.in_visits or name in self.idle)
+        ]:
+            self._check(name)
+        try:
+            for (chain, name), seconds in self._spent.items():
+                if np.all(seconds <= 0):
+                    continue
+                for depth, one in enumerate(chain):
+                    self._note(self._around, one, chain[:depth])
+                if name:
+                    self._note(self._home, name, chain)
+            both = [name for name in self._home if name in self._around and name in self.sections]
+            if any(self.sections[name].in_visits for name in both):
+                raise _CrossedError([name for name in both if self.sections[name].in_visits])
+        except _CrossedError as error:
+            for name in error.names:
+                self._flatten(name)
+            return False
+        return True
+
+    def _check(self, name: str) -> None:
+        """Refuse a hold that is no limit of a sub-network."""
+        server, section = self.servers[name], self.sections[name]
+        for other in sorted(section.crossed - self.idle):
+            raise RefusedError(f"queueing: {name!r} is held over a part of {other!r}, neither inside the other")
+        if server.unsolvable:
+            raise RefusedError(f"queueing: {name!r} {server.unsolvable}")
+        if section.scattered:
+            raise RefusedError(f"queueing: units of {name!r} are taken and given in different places of the program")
+        if section.at_a_time > section.most:
+            raise RefusedError(f"queueing: packets take units of {name!r} while they hold some")
+        if section.least != section.most:
+            self.mixed.append(name)
+
+    def _note(self, places: dict[str, list[Chain]], name: str, chain: Chain) -> None:
+        """Keep what is held around a name; holds inside visits give way where it is reached under others, too."""
+        chains = places.setdefault(name, [])
+        if chain in chains:
+            return
+        for other in chains:
+            holds = sorted(set(other) ^ set(chain)) or sorted(set(chain))
+            if all(one in self.sections and self.sections[one].in_visits for one in holds):
+                raise _CrossedError(holds)
+            if places is self._around:
+                raise self._refused(name, other, chain)
+        chains.append(chain)
+
+    @staticmethod
+    def _refused(name: str, *chains: Chain) -> RefusedError:
+        held = " and ".join(repr(one) for one in sorted(set(chains[0]) ^ set(chains[1])) or sorted(set(chains[0])))
+        return RefusedError(f"queueing: {held} is held over {name!r}, which is held without, too")
+
+    @property
+    def divided(self) -> list[str]:
+        """Servers that are visited under different holds."""
+        return [name for name, chains in self._home.items() if len(chains) > 1]

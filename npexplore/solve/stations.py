@@ -1,0 +1,54 @@
+"""A station of a machine, and the stations of one level as a closed network that residual-time MVA solves.
+
+Exact mean value analysis applies where all service is exponential, all wait for all, and no time overlaps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from npexplore.solve.queueing.residual import Home, Population, Residual, residual
+
+Floats = npt.NDArray[np.float64]
+ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class LoadDependent:
+    """A station: seconds per packet (P,); capacity with 1, 2, .. customers, of one (1 or P, M; the last holds on)."""
+
+    name: str
+    seconds: Floats
+    capacity: Floats
+    scv: Floats | float = 1.0  # of the time of a visit
+    home: Home | None = None  # servers that customers belong to
+    waits: Floats | float = 1.0  # share of the wait that is one behind whoever comes at random
+
+
+class Network(NamedTuple):
+    """Stations of one level as arrays: seconds, scv and waits (P, K), think (P,), rates (1 or P, K, M); their homes."""
+
+    stations: list[LoadDependent]
+    seconds: Floats
+    think: Floats
+    rates: Floats
+    scv: Floats
+    waits: Floats
+
+    @property
+    def homes(self) -> list[Home | None]:
+        """The home of the customers of each station."""
+        return [station.home for station in self.stations]
+
+    def product_form(self) -> bool:
+        """Say whether mean value analysis is exact here."""
+        unlike = (np.abs(self.scv - 1.0) > ROUNDING) | (np.abs(self.waits - 1.0) > ROUNDING)
+        return not (any(self.homes) or np.any(self.think < 0) or np.any(unlike & (self.seconds > 0)))
+
+    def residual(self, most: int, kept: list[Population] | None = None) -> Residual:
+        """Return the network with 1..most customers by residual times; kept: gets where they are."""
+        return residual(self.seconds, most, self.think, self.rates, self.scv, self.homes, kept, self.waits)
