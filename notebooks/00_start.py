@@ -14,7 +14,7 @@
 # %% [markdown]
 # # A tour: a capture, a machine, published numbers
 #
-# What is in a capture, what it would do to one machine, and which measurements wait to be predicted. Change the file
+# What is in a capture, what would it do to one machine, and how far can such an answer be trusted? Change the file
 # name below to a capture of your own and run the notebook again.
 
 # %%
@@ -24,10 +24,38 @@ import plotly.express as px
 import npexplore as npx
 from npexplore.paths import share
 from npexplore.plot import theme
-from npexplore.report import headline
+from npexplore.plot.beside import beside
+from npexplore.report import first_screen, headline, how_close
 
 theme.use()
 CAPTURES = share("data", "captures")
+
+# %%
+capture = npx.read_capture(CAPTURES / "zeek_wikipedia.pcap")
+machine = npx.design("ixp2400")
+load = npx.workload(trace=CAPTURES / "zeek_wikipedia.pcap")
+answers = [machine.bounds(load), machine.queueing(load), machine.simulate(load, seed=1)]
+printed = {
+    "ixp2400.peak.base": "all in DRAM, most", "ixp2400.peak.fcb_tb": "both ends on chip, most",
+    "ixp2400.fig13.throughput.amp": "core traffic (AMP)", "ixp2400.fig13.throughput.frg": "edge traffic (FRG)",
+    "ixp2400.fig13.throughput.psc": "edge traffic (PSC)", "ixp2400.fig15.throughput.w64_b4": "64-byte packets",
+}  # fmt: skip
+check = npx.check(["ixp2400"], keys=list(printed), seeds=1)
+lengths = capture.length_cdf()
+first_screen(
+    {
+        "What is in it?": f"{len(capture):,} packets of {len(lengths.length_bytes)} lengths; "
+        f"{lengths.share[lengths.length_bytes <= 100].max():.0%} have at most 100 bytes.",
+        "How fast would a machine carry it, and what binds?": f"An IXP2400 carries "
+        f"{answers[-1].throughput_bps / 1e9:.2f} Gb/s of such packets when it is simulated, and "
+        f"{answers[0].throughput_bps / 1e9:.2f} at most; {answers[0].bottleneck} binds.",
+        "How far can that be trusted?": f"Of what was published about this machine, {how_close(check)}",
+    },
+    beside(check.frame(), printed, title="What was measured of this machine, and what comes out here"),
+    tries={"what is in a capture": "#What-is-in-a-capture", "more threads": "#What-it-would-do-to-a-machine",
+           "a capture of your own": "61_your_capture.html", "the whole study": "10_ixp2400.html",
+           "turn the knobs": "64_play.html#ixp2400"},
+)  # fmt: skip
 
 # %% [markdown]
 # ## What is in a capture
@@ -36,7 +64,6 @@ CAPTURES = share("data", "captures")
 # compressed or not. Lengths are those on the wire, also where the capture kept only the first bytes.
 
 # %%
-capture = npx.read_capture(CAPTURES / "zeek_wikipedia.pcap")
 capture
 
 # %%
@@ -75,9 +102,6 @@ figure.update_yaxes(range=[0, 1.02], tickformat=".0%")
 # that limit; *queueing* adds the waiting, on average; *simulation* plays every access and gives an interval.
 
 # %%
-machine = npx.design("ixp2400")
-load = npx.workload(trace=CAPTURES / "zeek_wikipedia.pcap")
-answers = [machine.bounds(load), machine.queueing(load), machine.simulate(load, seed=1)]
 pd.DataFrame(
     {
         "throughput (Gb/s)": [answer.throughput_bps / 1e9 for answer in answers],

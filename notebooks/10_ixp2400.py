@@ -32,13 +32,12 @@ from npexplore.machine.mixes import solve
 from npexplore.paths import share
 from npexplore.plot import ixp2400 as drawings
 from npexplore.plot import tables, theme
-from npexplore.plot.beside import beside
 from npexplore.plot.comparison import comparison
 from npexplore.plot.curves import curves, levels
 from npexplore.plot.elasticity import elasticities
 from npexplore.plot.roofline import roofline
 from npexplore.plot.timeline import time_lines
-from npexplore.report import first_screen, headline, how_close, scores, told_of
+from npexplore.report import headline, paper_screen, scores, told_of
 from npexplore.study.explaining.explain import explain
 from npexplore.study.papers import tables as data
 from npexplore.study.papers.ixp2400 import gains as steps_gained
@@ -63,28 +62,25 @@ check = npx.check(["ixp2400", "ixp2400_dram"], seeds=3, packets=8192, alternativ
 judged = check.frame()
 told = told_of(check)
 fullest = {name: machine.with_(scheme=name).bounds(amp).bottleneck for name in ("base", "fcb_tb")}
-first_screen(
+paper_screen(
+    check,
     {
         "How fast?": f"Real traffic runs at up to {told('ixp2400.peak.base')} with all of a packet in DRAM, at "
         f"{told('ixp2400.peak.fcb_tb')} with its first and last cell on the chip.",
         "What binds?": f"The bus of the DRAM ({fullest['base']}), busy {told('ixp2400.peak.bus_base')}; packets of 64 "
         f"bytes meet the hash unit almost as soon ({machine.bounds(dos).bottleneck}): "
         f"{told('ixp2400.fig15.throughput.w64_b4')}.",
-        "How close to the paper?": how_close(check),
     },
-    beside(
-        judged,
-        {"ixp2400.peak.base": "all in DRAM, most", "ixp2400.peak.fcb_tb": "both ends on chip, most",
-         "ixp2400.fig13.throughput.amp": "core traffic (AMP)", "ixp2400.fig13.throughput.psc": "edge traffic (PSC)",
-         "ixp2400.fig14.throughput.amp.w128_b4": "AMP, bus twice as wide",
-         "ixp2400.fig15.throughput.w64_b4": "64-byte packets", "ixp2400.fig15.bank.w64_b4": "their banks, busy",
-         "ixp2400.fig13.bank.amp": "AMP: banks, busy", "ixp2400.improvement.total.amp": "gain of both ends, AMP",
-         "ixp2400.improvement.hb.amp": "gain of the header alone"},
-        title="What the study printed, and what comes out here",
-    ),
-    check=check,
+    {"ixp2400.peak.base": "all in DRAM, most", "ixp2400.peak.fcb_tb": "both ends on chip, most",
+     "ixp2400.fig13.throughput.amp": "core traffic (AMP)", "ixp2400.fig13.throughput.psc": "edge traffic (PSC)",
+     "ixp2400.fig14.throughput.amp.w128_b4": "AMP, bus twice as wide",
+     "ixp2400.fig15.throughput.w64_b4": "64-byte packets", "ixp2400.fig15.bank.w64_b4": "their banks, busy",
+     "ixp2400.fig13.bank.amp": "AMP: banks, busy", "ixp2400.improvement.total.amp": "gain of both ends, AMP",
+     "ixp2400.improvement.hb.amp": "gain of the header alone"},
     tries={"every printed number": "#Does-it-agree-with-what-was-published?", "what limits it": "#What-limits-it?",
-           "a capture of your own": "#A-capture-of-your-own", "turn the knobs": "64_play.html#ixp2400"},
+           "a capture of your own": "#A-capture-of-your-own"},
+    who="the study printed",
+    play="ixp2400",
 )  # fmt: skip
 
 # %% [markdown]

@@ -35,9 +35,8 @@ from npexplore.ledger.audit import audit
 from npexplore.paths import share
 from npexplore.plot import raw as drawings
 from npexplore.plot import tables, theme
-from npexplore.plot.beside import beside
 from npexplore.plot.curves import curves
-from npexplore.report import first_screen, headline, how_close, scores, told_of
+from npexplore.report import headline, paper_screen, scores, told_of
 from npexplore.study.papers.raw import consistency, line_cards
 from npexplore.study.papers.raw import performance as study
 from npexplore.study.papers.raw.conclusions import conclusions
@@ -52,27 +51,24 @@ check = npx.check(["raw"], seeds=1)
 judged = check.frame()
 told = told_of(check)
 binds = {version: raw.with_(version=version).bounds(long).bottleneck for version in ("v1", "v2", "v4")}
-first_screen(
+paper_screen(
+    check,
     {
         "How fast?": f"The best layout, Version IV, forwards {told('raw.v4.throughput_1500')} of 1500 bytes, and "
         f"{told('raw.peak_rate')} of 64 bytes.",
         "What binds?": f"Long packets wait for memory: its bus in Version I ({binds['v1']}), lines on request in II "
         f"({binds['v2']}); IV keeps them out of DRAM, is faster by {told('raw.v4.gain_1500')}, and is bound by its "
         f"line cards ({binds['v4']}).",
-        "How close to the paper?": how_close(check),
     },
-    beside(
-        judged,
-        {"raw.v4.throughput_1500": "Version IV, 1500 bytes", "raw.null.throughput": "null router, trace",
-         "raw.peak_rate": "Versions III and IV, 64 bytes", "raw.trace.throughput.v3": "Version III, trace",
-         "raw.v5.throughput": "Version V, 64 bytes", "raw.v2.gain_1500": "II over I, 1500 bytes",
-         "raw.v3.gain_1500": "III over II, 1500 bytes", "raw.v4.gain_1500": "IV over III, 1500 bytes",
-         "raw.v2.gain_64": "II over I, 64 bytes", "raw.latency.ipv4.64.cycles": "latency, 64 bytes"},
-        title="What the study printed, and what comes out here",
-    ),
-    check=check,
+    {"raw.v4.throughput_1500": "Version IV, 1500 bytes", "raw.null.throughput": "null router, trace",
+     "raw.peak_rate": "Versions III and IV, 64 bytes", "raw.trace.throughput.v3": "Version III, trace",
+     "raw.v5.throughput": "Version V, 64 bytes", "raw.v2.gain_1500": "II over I, 1500 bytes",
+     "raw.v3.gain_1500": "III over II, 1500 bytes", "raw.v4.gain_1500": "IV over III, 1500 bytes",
+     "raw.v2.gain_64": "II over I, 64 bytes", "raw.latency.ipv4.64.cycles": "latency, 64 bytes"},
     tries={"the five layouts": "#The-chip-and-two-layouts", "offered against forwarded": "#Offered-against-forwarded",
-           "where links are busy": "#Where-is-the-contention?", "turn the knobs": "64_play.html#raw"},
+           "where links are busy": "#Where-is-the-contention?"},
+    who="the study printed",
+    play="raw",
 )  # fmt: skip
 
 # %% [markdown]

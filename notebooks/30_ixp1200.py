@@ -31,10 +31,9 @@ from npexplore.ledger.audit import audit
 from npexplore.paths import share
 from npexplore.plot import ixp1200 as drawings
 from npexplore.plot import tables, theme
-from npexplore.plot.beside import beside
 from npexplore.plot.comparison import comparison
 from npexplore.plot.curves import curves, levels
-from npexplore.report import first_screen, headline, how_close, scores, told_of
+from npexplore.report import headline, paper_screen, scores, told_of
 from npexplore.study.papers import tables as data
 from npexplore.study.papers.ixp1200 import accounts, diffserv
 from npexplore.study.papers.ixp1200 import performance as edge
@@ -52,7 +51,8 @@ simulations = Simulations.of(check.predictions)
 judged = check.frame()
 told = told_of(check)
 full = {rules: router.with_(rules=rules).bounds().bottleneck for rules in (1, 512)}
-first_screen(
+paper_screen(
+    check,
     {
         "How fast?": f"Plain forwarding runs at {told('ixp1200.ipfwd.throughput')}; with DiffServ the whole system "
         f"does {told('ixp1200.diffserv.throughput.max')} with few rules, and with 512 of them "
@@ -60,22 +60,17 @@ first_screen(
         "What binds?": f"Two things, close to each other: the SRAM that holds the rules ({full[1]}) with 1 rule, the "
         f"engines of the receivers ({full[512]}) with 512; four threads on one engine do the work of "
         f"{told('ixp1200.fig10.four_threads_one_me.ratio')}.",
-        "How close to the paper?": how_close(check),
     },
-    beside(
-        judged,
-        {"ixp1200.ipfwd.throughput": "plain forwarding", "ixp1200.diffserv.throughput.max": "DiffServ, few rules",
-         "ixp1200.diffserv.throughput.min": "DiffServ, 512 rules", "ixp1200.fig9.lossfree": "500 flows, nothing lost",
-         "ixp1200.table1.ls.me0.utilization": "first engine, busy",
-         "ixp1200.table1.ls.me2.utilization": "third engine, busy",
-         "ixp1200.table1.ls.sram.utilization": "SRAM, busy", "ixp1200.table1.ls.sdram.utilization": "SDRAM, busy",
-         "ixp1200.table2.rm.sdram.utilization": "SDRAM, range matching",
-         "ixp1200.fig10.two_threads_two_mes.ratio": "two threads over one"},
-        title="What the paper printed, and what comes out here",
-    ),
-    check=check,
+    {"ixp1200.ipfwd.throughput": "plain forwarding", "ixp1200.diffserv.throughput.max": "DiffServ, few rules",
+     "ixp1200.diffserv.throughput.min": "DiffServ, 512 rules", "ixp1200.fig9.lossfree": "500 flows, nothing lost",
+     "ixp1200.table1.ls.me0.utilization": "first engine, busy",
+     "ixp1200.table1.ls.me2.utilization": "third engine, busy",
+     "ixp1200.table1.ls.sram.utilization": "SRAM, busy", "ixp1200.table1.ls.sdram.utilization": "SDRAM, busy",
+     "ixp1200.table2.rm.sdram.utilization": "SDRAM, range matching",
+     "ixp1200.fig10.two_threads_two_mes.ratio": "two threads over one"},
     tries={"what binds, thread by thread": "#What-binds?-The-double-bottleneck", "remedies": "#Which-remedy-helps?",
-           "every printed number": "#Does-it-agree-with-what-was-published?", "turn the knobs": "64_play.html#ixp1200"},
+           "every printed number": "#Does-it-agree-with-what-was-published?"},
+    play="ixp1200",
 )  # fmt: skip
 
 # %% [markdown]

@@ -33,9 +33,8 @@ from npexplore.packets.frames import read_frames
 from npexplore.paths import share
 from npexplore.plot import soclib as drawings
 from npexplore.plot import tables, theme
-from npexplore.plot.beside import beside
 from npexplore.plot.curves import curves
-from npexplore.report import first_screen, headline, how_close, scores, told_of
+from npexplore.report import headline, paper_screen, scores, told_of
 from npexplore.study.papers import tables as data
 from npexplore.study.papers.soclib import performance as study
 from npexplore.study.papers.soclib import sets as study_sets
@@ -52,7 +51,8 @@ colours = dict(zip(study.ARCHITECTURES, (theme.BLUE, theme.VERMILION, theme.GREE
 check = npx.check(["soclib"], seeds=3)
 judged = check.frame()
 told = told_of(check)
-first_screen(
+paper_screen(
+    check,
     {
         "How fast?": f"With mutexes at most {told('soclib.exp2.peak.throughput')}, reached with "
         f"{told('soclib.exp2.peak.cpus')} processors; with spin locks {told('soclib.exp3.peak.throughput')} with "
@@ -60,20 +60,16 @@ first_screen(
         "What binds?": f"One memory bank from processor {told('soclib.exp1.knee.cpus')} on, and no gain beyond "
         f"{told('soclib.exp1.peak.cpus')}; with memories apart the lock: mutexes break down at "
         f"{told('soclib.exp2.conflict.cpus')}.",
-        "How close to the paper?": how_close(check),
     },
-    beside(
-        judged,
-        {"soclib.baseline.throughput": "one processor", "soclib.baseline.packet_time": "its time for a packet",
-         "soclib.exp1.knee.cpus": "one bank: knee (processors)", "soclib.exp1.peak.cpus": "one bank: peak (processors)",
-         "soclib.exp2.peak.cpus": "mutexes: peak (processors)", "soclib.exp2.peak.throughput": "mutexes: at the peak",
-         "soclib.exp2.conflict.cpus": "mutexes: break down at", "soclib.exp3.peak.cpus": "spin: peak (processors)",
-         "soclib.exp3.peak.throughput": "spin: at the peak"},
-        title="What the study printed, and what comes out here",
-    ),
-    check=check,
+    {"soclib.baseline.throughput": "one processor", "soclib.baseline.packet_time": "its time for a packet",
+     "soclib.exp1.knee.cpus": "one bank: knee (processors)", "soclib.exp1.peak.cpus": "one bank: peak (processors)",
+     "soclib.exp2.peak.cpus": "mutexes: peak (processors)", "soclib.exp2.peak.throughput": "mutexes: at the peak",
+     "soclib.exp2.conflict.cpus": "mutexes: break down at", "soclib.exp3.peak.cpus": "spin: peak (processors)",
+     "soclib.exp3.peak.throughput": "spin: at the peak"},
     tries={"every printed number": "#Does-it-agree-with-what-was-published?",
-           "four units": "#Four-units-around-a-matrix", "turn the knobs": "64_play.html#soclib"},
+           "four units": "#Four-units-around-a-matrix"},
+    who="the study printed",
+    play="soclib",
 )  # fmt: skip
 
 # %% [markdown]

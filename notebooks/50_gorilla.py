@@ -33,9 +33,8 @@ from npexplore.ledger.audit import audit
 from npexplore.machine.step_programs import pipeline
 from npexplore.plot import gorilla as drawings
 from npexplore.plot import tables, theme
-from npexplore.plot.beside import beside
 from npexplore.plot.curves import curves
-from npexplore.report import first_screen, headline, how_close, scores, told_of
+from npexplore.report import headline, paper_screen, scores, told_of
 from npexplore.study.papers.gorilla import (
     area,
     beyond,
@@ -66,28 +65,24 @@ heads = {"flow_counting": "flow counting", "issue_cycles": "engine's cycles", "r
 check = npx.check(["gorilla"], seeds=1)
 judged = check.frame()
 told = told_of(check)
-first_screen(
+paper_screen(
+    check,
     {
         "How fast?": f"16 clusters of six engines with four threads forward {told('gorilla.perf.ipv4.16-6-4.nofc')} of "
         f"IPv4, and {told('gorilla.perf.mpls4.16-6-4.fc')} with four labels and flow counting.",
         "What binds?": f"The engines: four in a cluster forward {told('gorilla.perf.ipv4.16-4-4.nofc')}; counting "
         f"flows, six with one thread do {told('gorilla.perf.ipv4.16-6-1.fc')}; the memory then needs "
         f"{told('gorilla.fig7.200.ipv4.lufc.qdriiplus.channels')} channels.",
-        "How close to the paper?": how_close(check),
     },
-    beside(
-        judged,
-        {"gorilla.perf.ipv4.16-6-4.nofc": "IPv4, 16-6-4", "gorilla.perf.ipv4.16-6-1.fc": "counting flows, one thread",
-         "gorilla.perf.ipv4.16-4-4.fc": "counting flows, four engines",
-         "gorilla.perf.mpls4.16-6-4.fc": "four labels, counting", "gorilla.perf.mpls4.16-6-2.nofc": "two threads",
-         "gorilla.np.board.linerate": "on the board", "gorilla.fig6.rrc02.total": "routes of rrc02",
-         "gorilla.fig12.v6hx380t.e6.t2": "LUTs, 6 engines, 2 threads", "gorilla.board.lut": "LUTs of the board",
-         "gorilla.arb.local.fair.area": "LUTs of fair arbiters"},
-        title="What the paper printed, and what comes out here",
-    ),
-    check=check,
+    {"gorilla.perf.ipv4.16-6-4.nofc": "IPv4, 16-6-4", "gorilla.perf.ipv4.16-6-1.fc": "counting flows, one thread",
+     "gorilla.perf.ipv4.16-4-4.fc": "counting flows, four engines",
+     "gorilla.perf.mpls4.16-6-4.fc": "four labels, counting", "gorilla.perf.mpls4.16-6-2.nofc": "two threads",
+     "gorilla.np.board.linerate": "on the board", "gorilla.fig6.rrc02.total": "routes of rrc02",
+     "gorilla.fig12.v6hx380t.e6.t2": "LUTs, 6 engines, 2 threads", "gorilla.board.lut": "LUTs of the board",
+     "gorilla.arb.local.fair.area": "LUTs of fair arbiters"},
     tries={"the program": "#The-program", "tables and channels": "#Tables-and-channels",
-           "every printed number": "#Does-it-agree-with-what-was-published?", "turn the knobs": "64_play.html#gorilla"},
+           "every printed number": "#Does-it-agree-with-what-was-published?"},
+    play="gorilla",
 )  # fmt: skip
 
 # %% [markdown]

@@ -26,13 +26,73 @@ import npexplore as npx
 from npexplore.ledger import load
 from npexplore.paths import share
 from npexplore.plot import tables, theme
+from npexplore.plot.curves import finished, printed
 from npexplore.plot.data_sheets import peaks
-from npexplore.report import headline
+from npexplore.report import first_screen, headline
 from npexplore.study.papers.data_sheets import hash_rates, qdr_peaks
 
 theme.use()
 pd.set_option("display.max_colwidth", None)  # whole sources and reasons
 FILE = share("models", "machines") / "smartnic.toml"
+
+# %%
+nic = npx.design("smartnic")
+LENGTHS = [46, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1280, 1500]
+envelope = pd.DataFrame({"length_bytes": LENGTHS})
+length = envelope.length_bytes
+loads = {one: npx.workload(packet_bytes=one) for one in LENGTHS}
+for name, server in (("line", "ethernet.in"), ("cores", "core"), ("host link", "pcie.up")):
+    envelope[name] = [nic.demands(loads[one]).ceilings()[server] for one in LENGTHS]
+envelope["simulated"] = [nic.simulate(loads[one], packets=10_000).rate_pps for one in LENGTHS]
+buffered = nic.with_(buffer="memory").simulate(loads[1500], packets=10_000)
+card = npx.design("server").with_(program="drop", ring=512, cores=6).bounds(npx.workload(packet_bytes=64))
+measured = load()["xdp.drop.no_touch.r512.c6"]
+small = nic.bounds(loads[64])
+carried = envelope[envelope.simulated >= 0.98 * envelope.line].length_bytes.min()
+shown = envelope.melt("length_bytes", ["line", "cores", "host link"], "what limits", "pps")
+figure = px.line(
+    shown.assign(mpps=shown.pps / 1e6),
+    x="length_bytes",
+    y="mpps",
+    color="what limits",
+    log_x=True,
+    log_y=True,
+    labels={"length_bytes": "packet length (bytes)", "mpps": "packets a second (million)"},
+)
+figure.add_scatter(x=length, y=envelope.simulated / 1e6, mode="markers", name="simulated")
+figure.update_traces(marker={"size": 9, "color": theme.ORIGIN["simulated"]}, selector={"name": "simulated"})
+figure.add_trace(
+    printed(
+        pd.DataFrame(
+            [{"length_bytes": 64, "point": measured.point, "lo": measured.lo, "hi": measured.hi, "key": measured.key}]
+        ),
+        "length_bytes",
+        "point",
+        name="another card, measured",
+    )
+)
+figure.add_scatter(
+    x=[64],
+    y=[card.rate_pps / 1e6],
+    mode="markers",
+    name="that card, link formula",
+    marker={"symbol": "triangle-up-open", "size": 13, "color": theme.ORIGIN["bounds"], "line_width": 2},
+)
+figure.update_xaxes(dtick="D2").update_yaxes(dtick="D2")
+first_screen(
+    {
+        "Can it take 100 Gb/s?": f"From {carried} bytes a packet on; of 64 bytes "
+        f"{envelope.line[1] / 1e6:.0f} million packets a second come, and it takes {small.rate_pps / 1e6:.0f} million.",
+        "What binds, and where may packets wait?": f"With 64 bytes the {small.bottleneck}. They must wait on the chip: "
+        f"in its one channel of memory even 1500 bytes run at {buffered.throughput_bps / 1e9:.0f} Gb/s.",
+        "How close to measurements?": f"The link formula says {card.rate_pps / 1e6:.1f} million packets a second for a "
+        f"card that was measured at {measured.point:.1f}, {card.rate_pps / 1e6 / measured.point - 1:+.1%}.",
+    },
+    finished(figure, "Short packets are work for cores, long ones fill the line", 430),
+    tries={"what a packet does": "#What-a-packet-does", "where packets may wait": "#Where-may-packets-wait?",
+           "what helps most": "#What-helps-most,-for-real-traffic", "a machine of your own": "#Your-turn",
+           "turn the knobs": "64_play.html#smartnic"},
+)  # fmt: skip
 
 # %% [markdown]
 # ## Facts, knobs, assumptions
@@ -42,7 +102,6 @@ FILE = share("models", "machines") / "smartnic.toml"
 # program spends on a packet, credits that a host grants) is a knob or an assumption, and named as one.
 
 # %%
-nic = npx.design("smartnic")
 facts = nic.parameters.file.parameter
 pd.DataFrame(
     [(name, one.value, one.unit, one.kind, one.source) for name, one in facts.items()],
@@ -73,36 +132,17 @@ print(text[text.index("[resource.core]") :])
 # its link takes (`72_server.py`), and so does a device that writes large blocks (`71_pcie.py`).
 
 # %%
-LENGTHS = [46, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1280, 1500]
-envelope = pd.DataFrame({"length_bytes": LENGTHS})
-length = envelope.length_bytes
-loads = {one: npx.workload(packet_bytes=one) for one in LENGTHS}
-for name, server in (("line", "ethernet.in"), ("cores", "core"), ("host link", "pcie.up")):
-    envelope[name] = [nic.demands(loads[one]).ceilings()[server] for one in LENGTHS]
-envelope["simulated"] = [nic.simulate(loads[one], packets=10_000).rate_pps for one in LENGTHS]
-card = npx.design("server").with_(program="drop", ring=512, cores=6).bounds(npx.workload(packet_bytes=64))
-measured = load()["xdp.drop.no_touch.r512.c6"].point
-headline("million packets a second: the link formula for a measured card (measured: 87.1)", card.rate_pps / 1e6)
+headline(
+    f"million packets a second: the link formula for a measured card (measured: {measured.point:.1f})",
+    card.rate_pps / 1e6,
+)
 
 # %%
-headline("error of the link formula there", 100 * (card.rate_pps / 1e6 / measured - 1), "%")
+headline("error of the link formula there", 100 * (card.rate_pps / 1e6 / measured.point - 1), "%")
 
 # %%
-shown = envelope.melt("length_bytes", ["line", "cores", "host link"], "what limits", "pps")
-figure = px.line(
-    shown.assign(mpps=shown.pps / 1e6),
-    x="length_bytes",
-    y="mpps",
-    color="what limits",
-    log_x=True,
-    log_y=True,
-    title="Short packets are work for cores, long ones fill the line",
-    labels={"length_bytes": "packet length (bytes)", "mpps": "packets a second (million)"},
-)
-figure.add_scatter(
-    x=envelope.length_bytes, y=envelope.simulated / 1e6, mode="markers", name="simulated", marker={"size": 9}
-)
-figure.update_xaxes(dtick="D2").update_yaxes(dtick="D2")
+in_millions = envelope.set_index("length_bytes").div(1e6).reset_index()
+tables.table(in_millions.rename(columns={"length_bytes": "bytes of a packet (rates: million a second)"}), digits=3)
 
 # %% [markdown]
 # ## Where may packets wait?

@@ -14,9 +14,9 @@
 # %% [markdown]
 # # Test a router of your own
 #
-# A router of thirty lines with three faults that tests by hand easily miss. The golden router and `npexplore.testing`
-# find each, shrink it to the smallest packet or the fewest updates that show it, and name the clause that decides.
-# Put your own functions in place of these and run the notebook again.
+# Does a router do what its standards ask of it? This one, of thirty lines, has three faults that tests by hand easily
+# miss. The golden router and `npexplore.testing` find each, shrink it to the smallest packet or the fewest updates that
+# show it, and name the clause that decides. Put your own functions in place of these and run the notebook again.
 
 # %%
 from collections import Counter
@@ -33,8 +33,9 @@ from npexplore.golden.ipv4.header import with_checksum
 from npexplore.golden.router.configuration import PortRecord, RouteRecord, RouterFile, resolve
 from npexplore.golden.router.forward import Forwarder
 from npexplore.plot import theme
-from npexplore.report import headline
-from npexplore.testing import Bench, CounterexampleError, check_lookup, check_router, frames
+from npexplore.plot.curves import finished
+from npexplore.report import first_screen, headline
+from npexplore.testing import Bench, CounterexampleError, check_lookup, check_router, examine_router, frames
 
 theme.use()
 
@@ -54,12 +55,8 @@ def shown(error):
     return Markdown("```text\n" + "\n".join(fill(line, 98, subsequent_indent="      ") for line in lines) + "\n```")
 
 
-# %% [markdown]
-# ## The router under test
-#
-# Two links and three routes. What is the same in a ROUTER.toml file can be given by its path instead.
-
 # %%
+# The router under test: two links, three routes. What is the same in a ROUTER.toml file can be given by its path.
 ROUTER = resolve(
     RouterFile(
         port=[
@@ -74,12 +71,7 @@ ROUTER = resolve(
     )
 )
 
-# %% [markdown]
-# First its forwarding table: one slot for each value of the first octet, and the list of routes to fill a slot again
-# when a route goes. Prefixes have at most eight bits; that keeps the example short.
 
-
-# %%
 class Table:
     """Routes of up to 8 bits; 256 slots of (length, next hop)."""
 
@@ -113,11 +105,6 @@ class Table:
         return self.slots[address >> 24][1]
 
 
-# %% [markdown]
-# Then the fast path. Like that of a network processor it decides plain packets itself and leaves the others (options,
-# errors, odd addresses) to a slow path: it returns `None` for them, and they are not compared.
-
-# %%
 TABLE = Table()
 for prefix, port in {"20.0.0.0/8": 1, "64.0.0.0/2": 0, "96.0.0.0/3": 1}.items():
     TABLE.insert(prefix, port)
@@ -155,6 +142,55 @@ def fast_path(port, frame, *, lower=lower_ttl, lowest_ttl=1):
     return [(out, ROUTER.ports[out].peer_mac + ROUTER.ports[out].mac + b"\x08\x00" + lower(packet))]
 
 
+def lower_ttl_quickly(packet):
+    """Return a packet with one less to live, its checksum updated."""
+    checksum = int.from_bytes(packet[10:12], "big") + 0x0100
+    checksum = (checksum & 0xFFFF) + (checksum >> 16)
+    return packet[:8] + bytes([packet[8] - 1, packet[9]]) + checksum.to_bytes(2, "big") + packet[12:]
+
+
+# %%
+PLAIN = frames(ROUTER, valid=True, options=False)
+first = finding(check_router, fast_path, ROUTER, cases=PLAIN)
+second = finding(check_router, partial(fast_path, lower=lower_ttl_quickly, lowest_ttl=2), ROUTER, cases=PLAIN)
+third = finding(check_lookup, Table, max_length=8, max_examples=500)
+found = {"one hop left": first, "corner of one's complement": second, "wrong covering route": third}
+updates = str(third).count("insert") + str(third).count("remove")
+examined = examine_router(partial(fast_path, lower=lower_ttl_quickly), ROUTER, cases=PLAIN)
+rules = sorted((one for one in examined.rows if one.tried), key=lambda one: (one.failed, one.tried))[-10:]
+figure = px.bar(
+    x=[share for one in rules for share in (one.held / one.tried, one.failed / one.tried)],
+    y=[one.rule.subject for one in rules for _ in range(2)],
+    color=["as the golden router", "otherwise"] * len(rules),
+    color_discrete_sequence=[theme.ORIGIN["queueing"], theme.VERMILION],
+    hover_name=[one.rule.clause for one in rules for _ in range(2)],
+    orientation="h",
+    labels={"x": "share of the frames that try a rule", "y": "", "color": ""},
+)
+figure.add_vline(x=1, line={"color": theme.ORIGIN["published"], "width": 3}).update_xaxes(tickformat=".0%")
+first_screen(
+    {
+        "What is found?": f"{sum(map(bool, found.values()))} of {len(found)} faults, as small as they can be: frames "
+        f"of {len(first.frame)} and {len(second.frame)} bytes, and {updates} updates of the table.",
+        "Which clauses decide?": "; ".join(f"{name}: {one.difference.clause}" for name, one in found.items()) + ".",
+        "How many frames does it take?": f"Of {examined.frames:,} that the fast path decides {examined.failures:,} "
+        f"come out otherwise than the golden router's, in {len(examined.clusters)} clusters.",
+    },
+    finished(figure, "What must hold (black), and what does", 430).update_layout(title={"xref": "container", "x": 0.1}),
+    tries={"the first fault": "#First-fault:-one-hop-left", "the second": "#Second-fault:-a-corner-of-one's-complement",
+           "the third": "#Third-fault:-the-wrong-covering-route", "packets of your own": "61_your_capture.html"},
+)  # fmt: skip
+
+# %% [markdown]
+# ## The router under test
+#
+# Two links and three routes; the code stands above. Its forwarding table has one slot for each value of the first
+# octet, and the list of routes to fill a slot again when a route goes. Prefixes have at most eight bits; that keeps the
+# example short.
+#
+# Like that of a network processor the fast path decides plain packets itself and leaves the others (options, errors,
+# odd addresses) to a slow path: it returns `None` for them, and they are not compared.
+
 # %% [markdown]
 # ## What it is tried with
 #
@@ -182,8 +218,6 @@ figure.update_layout(showlegend=False, height=560, yaxis_title=None, title={"x":
 # may not be forwarded any more.
 
 # %%
-PLAIN = frames(ROUTER, valid=True, options=False)
-first = finding(check_router, fast_path, ROUTER, cases=PLAIN)
 shown(first)
 
 # %% [markdown]
@@ -202,14 +236,6 @@ headline("frames compared with the golden router, no difference", compared)
 
 
 # %%
-def lower_ttl_quickly(packet):
-    """Return a packet with one less to live, its checksum updated."""
-    checksum = int.from_bytes(packet[10:12], "big") + 0x0100
-    checksum = (checksum & 0xFFFF) + (checksum >> 16)
-    return packet[:8] + bytes([packet[8] - 1, packet[9]]) + checksum.to_bytes(2, "big") + packet[12:]
-
-
-second = finding(check_router, partial(fast_path, lower=lower_ttl_quickly, lowest_ttl=2), ROUTER, cases=PLAIN)
 shown(second)
 
 # %% [markdown]
@@ -241,7 +267,6 @@ headline("frames compared after the update was put right, no difference", compar
 # their prefixes, where an answer can change.
 
 # %%
-third = finding(check_lookup, Table, max_length=8, max_examples=500)
 shown(third)
 
 # %% [markdown]
@@ -271,11 +296,11 @@ pd.DataFrame(
         "shown by": [
             f"a frame of {len(first.frame)} bytes",
             f"a frame of {len(second.frame)} bytes",
-            f"{str(third).count('insert') + str(third).count('remove')} updates",
+            f"{updates} updates",
         ],
-        "clause": [error.difference.clause for error in (first, second, third)],
+        "clause": [error.difference.clause for error in found.values()],
     },
-    index=["one hop left", "corner of one's complement", "wrong covering route"],
+    index=list(found),
 )
 
 # %% [markdown]

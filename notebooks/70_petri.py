@@ -19,20 +19,55 @@
 
 # %%
 import pandas as pd
-import plotly.express as px
 
 import npexplore as npx
 from npexplore.ledger import load
 from npexplore.machine.petri import load_net, net
 from npexplore.plot import theme
+from npexplore.plot.curves import curves
 from npexplore.plot.petri import draw, stepping
 from npexplore.plot.petri_states import draw_markings
-from npexplore.report import headline
+from npexplore.report import first_screen, headline
 from npexplore.solve.petri import find_markings, find_structure, record, simulate_net, solve_chain
 from npexplore.study.checking.check import check
 
 theme.use()
 ACCESSES = 200_000
+
+# %%
+rates = [row for row in load() if row.key.startswith("ixp2400.fig9.bandwidth.n")]
+printed = pd.DataFrame(
+    [{"narrow": row.conditions["narrow_share"], "gbps": row.point, "point": row.point, "lo": row.lo,
+      "hi": row.hi, "key": row.key}
+     for row in rates]
+)  # fmt: skip
+fitted = sum(row.role == "calibration" for row in rates)
+rows = []
+for narrow in (0.0, 0.1, 0.2, 0.3, 0.4, 0.5):
+    for name, about in (("ixp2400_dram_net", "net"), ("ixp2400_dram", "engine")):
+        made = npx.design(name).with_(narrow_share=narrow).simulate(packets=ACCESSES)
+        rows.append({"narrow": narrow, "gbps": made.throughput_bps / 1e9, "from": about})
+found = pd.DataFrame(rows)
+table = found.pivot(index="narrow", columns="from", values="gbps")
+table["printed (Fig. 9)"] = printed.set_index("narrow")["gbps"]
+apart = (table["net"] / table["engine"] - 1).abs().max()
+off = (table["net"] / table["printed (Fig. 9)"] - 1).abs()
+markings = find_markings(load_net("philosophers"))
+first_screen(
+    {
+        "Does the net say what the engine says?": f"Over six mixes of accesses they are at most {apart:.2%} apart.",
+        "What is printed?": f"Fig. 9 has {len(printed)} of these rates, of which {fitted} were fitted to; "
+        f"the net comes within {off.max():.1%} of each.",
+        "What else can be known for certain?": f"Five philosophers stand still after {len(markings.deadlock.firings)} "
+        f"firings, found among all {markings.states:,} markings that can be reached.",
+    },
+    curves(
+        found, "narrow", "gbps", "from", published=printed,
+        title="DRAM throughput over the share of narrow accesses", x_title="share of narrow accesses", y_title="Gb/s",
+    ).update_yaxes(rangemode="tozero"),
+    tries={"the net, drawn": "#Fig.-4,-drawn", "firing by firing": "#Fig.-4,-stepped",
+           "deadlock": "#Philosophers:-a-deadlock,-with-the-way-there", "the whole study": "10_ixp2400.html"},
+)  # fmt: skip
 
 # %% [markdown]
 # ## Fig. 4, drawn
@@ -60,28 +95,10 @@ stepping(record(dram, 60), title="The first sixty firings")
 # and the bus emptier.
 
 # %%
-printed = {row.key: row for row in load() if row.key.startswith("ixp2400.fig9.bandwidth.n")}
-rows = []
-for narrow in (0.0, 0.1, 0.2, 0.3, 0.4, 0.5):
-    for name, about in (("ixp2400_dram_net", "net"), ("ixp2400_dram", "engine")):
-        made = npx.design(name).with_(narrow_share=narrow).simulate(packets=ACCESSES)
-        rows.append({"narrow": narrow, "gbps": made.throughput_bps / 1e9, "from": about})
-    row = printed.get(f"ixp2400.fig9.bandwidth.n{round(100 * narrow)}")
-    if row is not None:
-        rows.append({"narrow": narrow, "gbps": row.point, "from": "printed (Fig. 9)"})
-found = pd.DataFrame(rows)
-table = found.pivot(index="narrow", columns="from", values="gbps")
-apart = (table["net"] / table["engine"] - 1).abs().max()
 table.round(3)
 
 # %%
 headline("net and engine apart at most", f"{apart:.2%}")
-
-# %%
-px.line(
-    found, x="narrow", y="gbps", color="from", markers=True, title="DRAM throughput over the share of narrow accesses",
-    labels={"narrow": "share of narrow accesses", "gbps": "Gb/s", "from": ""},
-)  # fmt: skip
 
 # %% [markdown]
 # ## The forwarding net, with Fig. 4 in it
@@ -155,10 +172,8 @@ pd.DataFrame({"chosen": chosen, "in the net": IN_THE_NET})
 # Each takes one fork, then the other. All markings are looked at, so what is said is certain.
 
 # %%
-table_for_five = load_net("philosophers")
-markings = find_markings(table_for_five)
 print("deadlock after:", ", ".join(markings.deadlock.firings))
-kept = find_structure(table_for_five).p_semiflows
+kept = find_structure(load_net("philosophers")).p_semiflows
 print("never changes:", *(" + ".join(flow.weights) for flow in kept[:3]), sep="\n  ")
 
 # %% [markdown]

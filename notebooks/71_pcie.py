@@ -25,9 +25,8 @@ import pandas as pd
 import npexplore as npx
 from npexplore.ledger import load
 from npexplore.plot import tables, theme
-from npexplore.plot.beside import beside
 from npexplore.plot.curves import curves
-from npexplore.report import first_screen, headline, how_close, scores
+from npexplore.report import headline, paper_screen, scores
 
 theme.use()
 ledger = load()
@@ -45,20 +44,19 @@ small = rows[rows.window_bytes.isna()]
 
 # %%
 reads = {size: npx.design("pcie").bounds(npx.workload(packet_bytes=size)) for size in (64, 2048)}
-seen = rows[rows.error.notna() & (rows.role == "check") & rows.label.isin(["predicted", "post_hoc"])]
-first_screen(
+paper_screen(
+    check,
     {
         "How fast?": f"Reads of 64 bytes get at most {reads[64].throughput_bps / 1e9:.1f} Gb/s of a wire of 63, those "
         f"of 2,048 bytes {reads[2048].throughput_bps / 1e9:.1f}.",
         "What binds?": f"With 64 bytes how many reads are in flight ({reads[64].bottleneck}), with 2,048 the wire, "
         f"less headers and acknowledgements ({reads[2048].bottleneck}).",
-        "How close to the measurements?": how_close(check),
     },
-    beside(rows, {key: key.removeprefix("pcie.") for key in seen.key.iloc[:: max(1, len(seen) // 9)][:10]},
-           title="What pcie-bench measured, and what comes out here"),
-    check=check,
-    tries={"what each host adds": "#What-each-host-adds", "caches and translation": "#Caches-and-address-translation",
-           "turn the knobs": "64_play.html#pcie"},
+    "pcie.",
+    tries={"what each host adds": "#What-each-host-adds", "caches and translation": "#Caches-and-address-translation"},
+    who="pcie-bench measured",
+    source="measurements",
+    play="pcie",
 )  # fmt: skip
 
 # %% [markdown]

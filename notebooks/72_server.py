@@ -25,9 +25,8 @@ import npexplore as npx
 from npexplore.ledger import load
 from npexplore.paths import share
 from npexplore.plot import tables, theme
-from npexplore.plot.beside import beside
 from npexplore.plot.curves import curves
-from npexplore.report import first_screen, headline, how_close, scores
+from npexplore.report import headline, paper_screen, scores
 from npexplore.study.checking.calibrate import Span, calibrate
 from npexplore.study.checking.results import read_results
 
@@ -54,20 +53,19 @@ rows["best_number"] = rows["simulated"].fillna(rows["bounds"])
 dropping = [npx.design("server").with_(program="drop", ring=512, cores=n).bounds(npx.workload(packet_bytes=64))
             for n in range(1, 7)]  # fmt: skip
 alone, full = dropping[0], next(n for n, one in enumerate(dropping, 1) if one.bottleneck != dropping[0].bottleneck)
-seen = rows[rows.error.notna() & (rows.role == "check") & rows.label.isin(["predicted", "post_hoc"])]
-first_screen(
+paper_screen(
+    check,
     {
         "How many cores?": f"One core drops {alone.rate_pps / 1e6:.0f} million packets of 64 bytes a second; more than "
         f"{full} help no more: {full} reach {dropping[full - 1].rate_pps / 1e6:.0f} million, 6 the same.",
         "What binds?": f"The {alone.bottleneck} itself with fewer than {full} cores, and from there the link to the "
         f"host ({dropping[-1].bottleneck}).",
-        "How close to the measurements?": how_close(check),
     },
-    beside(rows, {key: key.removeprefix("xdp.") for key in seen.key.iloc[:: max(1, len(seen) // 9)][:10]},
-           title="What the authors of XDP measured, and what comes out here"),
-    check=check,
-    tries={"rings against the cache": "#Rings-against-the-cache", "your own box": "#Your-own-box",
-           "turn the knobs": "64_play.html#server"},
+    "xdp.",
+    tries={"rings against the cache": "#Rings-against-the-cache", "your own box": "#Your-own-box"},
+    who="the authors of XDP measured",
+    source="measurements",
+    play="server",
 )  # fmt: skip
 
 

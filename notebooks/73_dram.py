@@ -29,6 +29,7 @@ from npexplore.machine.resources.dram_policy import DramPolicy
 from npexplore.machine.resources.dram_run import run_accesses
 from npexplore.machine.resources.dram_streams import accesses
 from npexplore.plot import dram, theme
+from npexplore.report import first_screen
 from npexplore.study.papers.ixp2400.today import memory_of_today
 
 theme.use()
@@ -41,6 +42,30 @@ def run(name, pattern, policy=None, writes=0.0, n=20_000, among=None, **kept):
     return run_accesses(DEVICES[name], policy, bank=made.bank, row=made.row, write=made.write, **kept)
 
 
+# %%
+PATTERNS = {"hits": "row hits, all banks", "runs": "runs of four", "random": "at random"}
+found = {(name, told): run(name, pattern) for name in DEVICES for pattern, told in PATTERNS.items()}
+today = memory_of_today()
+then, best = today.iloc[0], today.loc[today.gbps.idxmax()]
+of_pins = pd.Series({key: 1e9 * one.gbytes_per_s / one.device.bytes_per_s for key, one in found.items()})
+hits, random = (of_pins.xs(PATTERNS[kind], level=1) for kind in ("hits", "random"))
+first_screen(
+    {
+        "What would memory of today give the IXP2400?": f"Its packet buffer of 2007 moves {then.gbps:.1f} Gb/s; one "
+        f"channel of {best.memory} moves {best.gbps:.0f} Gb/s of the same accesses, {best.times:.0f} times as much.",
+        "What binds?": f"With row hits the pins: {hits.min():.0%} to {hits.max():.0%} of them are used. At random rows "
+        f"must be opened: {random.min():.0%} are left of {random.idxmin()} "
+        f"({found[random.idxmin(), PATTERNS['random']].binds}), {random.max():.0%} of {random.idxmax()}.",
+        "What does it ask for in return?": "Accesses as wide as a burst, "
+        f"{' or '.join(f'{size}' for size in sorted({d.burst_bytes for d in DEVICES.values()}))} bytes; who needs 8 of "
+        "them pays for all.",
+    },
+    dram.against_pins(found, title="What the pins could do, and what accesses get of it"),
+    tries={"in the IXP2400": "#If-this-stood-in-the-IXP2400",
+           "bank groups": "#Bank-groups:-row-hits-within-one-group-are-half-as-fast",
+           "narrow accesses": "#Narrow-accesses", "commands, one by one": "#Commands,-any-window-of-time"},
+)  # fmt: skip
+
 # %% [markdown]
 # ## What a channel gives: in GB/s, in Gb/s, and what binds
 #
@@ -48,8 +73,6 @@ def run(name, pattern, policy=None, writes=0.0, n=20_000, among=None, **kept):
 # be opened too often (four in a window), nor too soon again in a bank.
 
 # %%
-PATTERNS = {"hits": "row hits, all banks", "runs": "runs of four", "random": "at random"}
-found = {(name, told): run(name, pattern) for name in DEVICES for pattern, told in PATTERNS.items()}
 pd.DataFrame(
     [
         (
@@ -79,7 +102,7 @@ dram.shares(
 # half of them writes, on one channel of each generation:
 
 # %%
-memory_of_today().rename(columns={"gbps": "Gb/s", "times": "times as much"}).round(1)
+today.rename(columns={"gbps": "Gb/s", "times": "times as much"}).round(1)
 
 # %% [markdown]
 # ## Bank groups: row hits within one group are half as fast

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 import plotly.graph_objects as go
 
 from npexplore.plot import theme
+from npexplore.plot.curves import SYMBOLS, finished
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,6 +52,31 @@ def commands(run: DramRun, from_s: float, to_s: float, *, title: str, channel: i
     figure.update_xaxes(title="ns", range=[from_s * 1e9, to_s * 1e9])
     figure.update_yaxes(title="bank", range=[banks - 0.4, -0.6], dtick=1)
     return figure
+
+
+def against_pins(runs: Mapping[tuple[str, str], DramRun], *, title: str) -> go.Figure:
+    """Return what runs reached in GB/s, a line a device, beside the peak of its pins, which its data sheet states.
+
+    runs: by device and kind of accesses; a kind has one colour and mark.
+    """
+    pins = {name: 1e-9 * run.device.bytes_per_s for (name, _), run in runs.items()}
+    figure = go.Figure(
+        go.Scatter(
+            x=list(pins.values()), y=list(pins), name="pins (data sheet)", mode="markers",
+            marker={"symbol": "line-ns", "size": 22, "line": {"color": theme.ORIGIN["published"], "width": 3}},
+            hovertemplate="<b>%{y}</b><br>pins: %{x:.1f} GB/s<extra></extra>",
+        )
+    )  # fmt: skip
+    for k, kind in enumerate(dict.fromkeys(kind for _, kind in runs)):
+        mine = {name: run for (name, of), run in runs.items() if of == kind}
+        figure.add_scatter(
+            x=[run.gbytes_per_s for run in mine.values()], y=list(mine), name=kind, mode="markers",
+            marker={"symbol": SYMBOLS[k % len(SYMBOLS)], "size": 12, "color": theme.COLORWAY[k]},
+            customdata=[run.binds for run in mine.values()],
+            hovertemplate=f"<b>%{{y}}</b>, {kind}<br>%{{x:.1f}} GB/s; %{{customdata}} binds<extra></extra>",
+        )  # fmt: skip
+    figure.update_xaxes(title_text="GB/s of one channel", rangemode="tozero").update_yaxes(autorange="reversed")
+    return finished(figure, title, 150 + 44 * len(pins))
 
 
 def shares(table: pd.DataFrame, *, title: str) -> go.Figure:

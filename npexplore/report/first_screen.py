@@ -12,6 +12,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from npexplore.errors import InputError
+from npexplore.plot.beside import beside
 from npexplore.plot.scoreboard import NONE, error, held, known, papers, reader, skill
 from npexplore.plot.tables import number
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 MIME = "application/vnd.npexplore.first-screen+json"
 SENTENCES = 3
+LINES = 10  # of printed numbers beside predicted ones that the figure has room for
 FIGURE = 430  # pixels: what the first screen leaves of 900
 HOLDS, SCORED = ("inside", "close"), ("predicted", "post_hoc")
 
@@ -91,8 +93,39 @@ def first_screen(
     return FirstScreen(Words(dict(answers), score, dict(tries)), figure)
 
 
+def paper_screen(
+    check: Check, answers: Mapping[str, str], rows: Mapping[str, str] | str, *,
+    tries: Mapping[str, str], who: str = "the paper printed", source: str = "paper", play: str = "",
+) -> FirstScreen:  # fmt: skip
+    """Return the first screen of a study that printed numbers: what its page has not to say itself is said here.
+
+    answers: the first two; the third is how close the check comes. rows: the printed numbers of the figure, key ->
+    name, in its order; or the beginning of keys: then rows spread evenly over those that no fit touched are shown, by
+    what follows it. who: what stands in the figure's title before the comma ("What the paper printed, ..."). source:
+    paper or measurements, as the third question names it. play: a machine of the page with sliders.
+    """
+    names = rows if isinstance(rows, Mapping) else {key: key.removeprefix(rows) for key in _spread(check)}
+    return first_screen(
+        {**answers, f"How close to the {source}?": how_close(check)},
+        beside(check.frame(), names, title=f"What {who}, and what comes out here"),
+        check=check,
+        tries={**tries, **({"turn the knobs": f"64_play.html#{play}"} if play else {})},
+    )
+
+
+def _spread(check: Check) -> list[str]:
+    """Return the keys of at most LINES rows that models may not read and that have an error, evenly spread."""
+    keys = [
+        row["key"] for row in check.rows if row["role"] == "check" and row["error"] is not None
+        and row["label"] in SCORED
+    ]  # fmt: skip
+    return keys[:: max(1, len(keys) // (LINES - 1))][:LINES]
+
+
 def score_line(lines: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Return label, errors, skill and free parameters of a paper's cross-check, as words (HTML)."""
+    """Return label, errors, skill and free parameters of a paper's cross-check as words (HTML), none without scores."""
+    if not lines:
+        return {}
     name = str(lines[0]["paper"])
     mine = [one for one in lines if one["paper"] == name]
     numbers = next((one for one in mine if one["group"] == "all" and not one["claims"]), {})

@@ -2,19 +2,21 @@
 
 import json
 import re
+from types import SimpleNamespace
 
 import nbformat.v4 as nb
 import numpy as np
+import pandas as pd
 import plotly.graph_objects as go
 import pytest
-from reference.first_layer import HOSTILE, first_layer, run_of
+from reference.first_layer import HOSTILE, LINE, first_layer, run_of
 
 from npexplore.designs import design
 from npexplore.errors import InputError
 from npexplore.plot.beside import beside
 from npexplore.plot.scoreboard import papers
 from npexplore.report.chapters import split_cells
-from npexplore.report.first_screen import first_screen, score_line
+from npexplore.report.first_screen import LINES, first_screen, how_close, paper_screen, score_line
 from npexplore.report.index import index_page
 from npexplore.report.pages import page
 from npexplore.report.search import search_js
@@ -58,6 +60,26 @@ def test_a_first_screen_has_three_answers_with_numbers():
         first_screen(THREE | {"What binds?": "the bus"}, go.Figure(), tries={})
 
 
+def test_the_screen_of_a_study_closes_with_how_close_it_comes_and_shows_rows_no_fit_touched():
+    rows = [
+        {"key": f"paper.{k}", "role": "check" if k % 2 else "calibration", "label": "predicted", "error": 0.1 * k,
+         "same_as": None, "verdict": "close", "published": "10", "point": 10.0, "lo": None, "hi": None, "unit": "1",
+         "bounds": None, "queueing": None, "simulated": 10.0 + k}
+        for k in range(50)
+    ]  # fmt: skip
+    check = SimpleNamespace(rows=rows, frame=lambda: pd.DataFrame(rows), scores=lambda: [LINE | {"error": 4.5}])
+    two = dict(list(THREE.items())[:2])
+    made = paper_screen(check, two, "paper.", tries={}, source="measurements", play="soclib")
+    assert made.words.answers["How close to the measurements?"] == how_close(check)
+    assert made.words.answers["How close to the measurements?"].startswith("25 of 25 ")
+    assert made.words.tries == {"turn the knobs": "64_play.html#soclib"}
+    shown = [told[0] for told in made.figure.data[0].customdata]
+    assert len(shown) == LINES
+    assert all(int(key.removeprefix("paper.")) % 2 for key in shown)
+    one = paper_screen(check, two, {"paper.7": "this row"}, tries={})
+    assert list(one.figure.data[0].y) == ["this row: <b>10</b>"]
+
+
 def test_totals_of_a_card_are_those_of_the_scoreboard():
     run = first_layer()
     lines = next(o["data"] for c in run.cells.cells for o in c.get("outputs", []) if "scores" in str(o["data"]))
@@ -73,8 +95,6 @@ def test_totals_of_a_card_are_those_of_the_scoreboard():
 
 
 def test_published_numbers_stand_at_one_hundred_per_cent_with_their_intervals():
-    import pandas as pd
-
     nothing = {"bounds": None, "queueing": None, "role": "check", "unit": "1"}
     rows = pd.DataFrame([
         {"key": "a", "published": "10", "point": 10.0, "lo": 9.5, "hi": 10.5, "simulated": 12.0, **nothing},
