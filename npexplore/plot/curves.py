@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "star")
 FORMATS = {"%": ":.1%"}
+STEPS = 300  # heights that a step curve can show: a screen gives it as many pixels
 # Around a prediction of a number that is held back, or was when it was predicted.
 WITHHELD, FROZEN = "withheld: predicted only", "blind: predicted before the value was known"
 RING = {"symbol": "circle-open", "color": theme.ORIGIN["simulated"], "size": 19, "line": {"width": 1.6}}
@@ -50,6 +52,7 @@ def curves(
             part = part if panel is None else part[part[panel] == of_panel]
             if part.empty:
                 continue
+            part = _thinned(part, y) if step else part
             name = str((names or {}).get(value, value))
             if band is not None and part[list(band)].notna().all(axis=None):
                 figure.add_trace(_band(part, x, band, shades[value]), 1, column)
@@ -81,6 +84,17 @@ def curves(
             tickvals=list(x_values), ticktext=[f"{value:g}" for value in x_values], minor_showgrid=False
         )
     return finished(legend_once(figure), title, height)
+
+
+def _thinned(part: pd.DataFrame, y: str) -> pd.DataFrame:
+    """Return a step curve without the steps that are lower than a STEPS-th of its height: no screen shows them."""
+    values = part[y].to_numpy(float)
+    least, last, kept = np.ptp(values) / STEPS if len(values) else 0.0, np.inf, []
+    for k, value in enumerate(values):
+        if abs(value - last) >= least or k == len(values) - 1:
+            kept.append(k)
+            last = value
+    return part.iloc[kept]
 
 
 def printed(rows: pd.DataFrame, x: str, y: str, *, name: str = "published", percent: bool = False) -> go.Scatter:

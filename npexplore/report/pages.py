@@ -10,10 +10,10 @@ from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 from nbconvert.preprocessors import Preprocessor
 from pygments.formatters import HtmlFormatter
 
-from npexplore.plot.tables import PAD
 from npexplore.report.chapters import chapters, split_cells
 from npexplore.report.execute import Run
 from npexplore.report.headline import MIME as HEADLINE
+from npexplore.report.lean import lean
 from npexplore.report.playground import MIME as PLAYGROUND
 from npexplore.report.playground import playground_div
 from npexplore.report.shell import PLOTLY_JS, SEARCH_JS, TEMPLATES, environment, figure_div, library
@@ -82,14 +82,14 @@ def page(run: Run, *, single_file: bool = False) -> str:
         mathjax_url="",
     )
     body, _ = exporter.from_notebook_node(split_cells(run.cells))
-    for side in ("left", "right"):  # said once in the page's style instead of in every cell
-        body = body.replace(f'style="text-align:{side};{PAD}"', f'class="{side}"')
+    body, said_once = lean(body)
     first, rest = chapters(body)
     drawn = "data-figure" in body
     found = {} if not drawn else library(None) if single_file else {"plotly_file": PLOTLY_JS}
     search = None if single_file else SEARCH_JS
     template = templates().get_template("page.html.j2")
-    return template.render(run=run, first=first, chapters=rest, search_file=search, plays="data-play" in body, **found)
+    return template.render(run=run, first=first, chapters=rest, search_file=search, plays="data-play" in body,
+                           said_once=said_once, **found)  # fmt: skip
 
 
 def inline_markdown(text: str) -> str:

@@ -15,6 +15,7 @@ from npexplore import __version__
 from npexplore.paths import PACKAGE
 from npexplore.plot.tables import number
 from npexplore.plot.theme import CONFIG, TEMPLATE
+from npexplore.report.lean import lean_trace
 
 TEMPLATES = PACKAGE / "report" / "templates"
 PLOTLY_JS, SEARCH_JS = "plotly.min.js", "search.js"
@@ -45,6 +46,7 @@ def figure_div(figure: dict[str, Any], div_id: str) -> str:
     Equal figures give equal divs. A figure in the theme of all does not carry it along.
     """
     made = json.loads(to_json_plotly({"data": figure.get("data", []), "layout": figure.get("layout", {})}))
+    made["data"] = lean_trace(made["data"])
     layout = made["layout"]
     template = layout.get("template", {})
     height = int(layout.get("height") or template.get("layout", {}).get("height") or 450)

@@ -36,10 +36,13 @@
     box.dataset.theme = document.documentElement.dataset.theme;
     return Plotly.react(box, found.data, found.layout, shared.config);
   }
+  function told(values) {  // single precision has seven digits; what follows them is nobody's
+    return values instanceof Float32Array ? Array.from(values, function (value) { return Number(value.toPrecision(7)); }) : values;
+  }
   function series(box) {
     var lines = [["line", "x", "y", "low", "high"]];
     (box._fullData || []).forEach(function (trace) {
-      var x = trace.x || trace.labels || [], y = trace.y || trace.values || [];
+      var x = told(trace.x || trace.labels || []), y = told(trace.y || trace.values || []);
       for (var k = 0; k < Math.max(x.length, y.length); k++) {
         var bars = trace.error_x && trace.error_x.visible ? [trace.error_x, x] : trace.error_y && trace.error_y.visible ? [trace.error_y, y] : null;
         var up = bars && bars[0].array ? bars[0].array[k] : null, down = bars && bars[0].arrayminus ? bars[0].arrayminus[k] : up;

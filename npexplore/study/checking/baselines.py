@@ -114,8 +114,9 @@ class Reader:
         return row.from_si(other.si(other.point))
 
     def _of(self, row: Row, knob: str) -> Condition:
-        usual = self._usual.setdefault(row.design, _usual_of(row.design))
-        return row.conditions.get(knob, usual.get(knob))
+        if row.design not in self._usual:
+            self._usual[row.design] = _usual_of(row.design)
+        return row.conditions.get(knob, self._usual[row.design].get(knob))
 
     def _apart(self, one: Row, other: Row) -> list[str]:
         """Return the conditions in which two rows differ; what a row does not name is as usual."""

@@ -1,0 +1,75 @@
+"""Pages and figures without what they say again and again: styles of cells, spans of plain code, spare digits."""
+
+import base64
+import re
+from collections import Counter
+from typing import Any
+
+import numpy as np
+
+CELL = re.compile(r'<(td|th|small|b) style="([^"]*)">')
+PLAIN_CODE = re.compile(r'<span class="(?:n|p|w|o)">([^<]*)</span>')
+OFTEN = 4  # cells with the same style, from which it is said once
+DIGITS = 7  # of a number in a figure; a screen shows three or four
+LARGEST = 1e6  # beyond it numbers may be times, whose last digits matter
+
+
+def lean(body: str) -> tuple[str, str]:
+    """Return a page's HTML with classes in place of styles that many cells repeat, and these classes as CSS.
+
+    What most cells of our tables look like needs no class either.
+    """
+    found_styles = CELL.findall(body)
+    counts = Counter(style for _, style in found_styles)
+    names = {style: f"c{k}" for k, (style, count) in enumerate(counts.most_common()) if count >= OFTEN}
+    usual = next((style for style, _ in Counter(s for tag, s in found_styles if tag == "td").most_common(1)), None)
+
+    def cell(found: re.Match[str]) -> str:
+        if found[1] == "td" and found[2] == usual:
+            return "<td>"
+        name = names.get(found[2])
+        return f'<{found[1]} class="{name}">' if name else found[0]
+
+    rules = {f".{name}.{name}.{name}": style for style, name in names.items()}  # before the page's own
+    if usual is not None:
+        rules[".table table:not(.dataframe) td:not([class]):not([style])"] = usual
+    css = "\n".join(f"{of} {{ {style} }}" for of, style in rules.items())
+    return PLAIN_CODE.sub(r"\1", CELL.sub(cell, body)), css
+
+
+def lean_trace(trace: Any) -> Any:
+    """Return a part of a figure in its JSON form without the digits that no screen shows, and without empty hover data.
+
+    Arrays of doubles become integers where they are whole, else of single precision; close numbers far from nought
+    (times) stay as they are.
+    """
+    if isinstance(trace, dict):
+        if set(trace) >= {"dtype", "bdata"}:
+            return _lean_array(trace)
+        return {
+            name: lean_trace(value) for name, value in trace.items()
+            if not (name == "customdata" and isinstance(value, list) and not any(value))
+        }  # fmt: skip
+    if isinstance(trace, list):
+        return [lean_trace(value) for value in trace]
+    if isinstance(trace, float) and abs(trace) < LARGEST:
+        short = float(f"{trace:.{DIGITS}g}")
+        return int(short) if short.is_integer() else short
+    return trace
+
+
+def _lean_array(array: dict[str, Any]) -> dict[str, Any]:
+    if array["dtype"] not in ("f8", "i8", "i4"):
+        return array
+    values = np.frombuffer(base64.b64decode(array["bdata"]), dtype=np.dtype(array["dtype"]).newbyteorder("<"))
+    if not values.size or not np.isfinite(values).all():
+        return array
+    low, high = values.min(), values.max()
+    if (values == np.rint(values)).all():
+        kind = next((one for one in ("i1", "i2", "i4") if np.iinfo(one).min <= low and high <= np.iinfo(one).max), None)
+    else:
+        kind = "f4" if abs(values).max() < LARGEST and high - low >= 1e-3 * abs(values).max() else None
+    if kind is None:
+        return array
+    data = base64.b64encode(values.astype(f"<{kind}").tobytes()).decode()
+    return {**array, "dtype": kind, "bdata": data}

@@ -1,0 +1,149 @@
+"""A page as a reader uses it: one walk through it in Chromium, the same for every page."""
+
+import json
+import shutil
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+WIDE, PHONE = {"width": 1400, "height": 900}, {"width": 390, "height": 844}
+MARKS = ".trace, .shapelayer path, .heatmaplayer image, .sankey, .pielayer path, .annotation"
+DRAWN = f"[...document.querySelectorAll('[data-figure]')].map(f => f.querySelectorAll('{MARKS}').length)"
+SERIOUS = """axe.run(document, {resultTypes: ['violations']}).then(r => r.violations
+  .filter(v => ['serious', 'critical'].includes(v.impact))
+  .map(v => [v.id, v.nodes.length, v.nodes[0].html.slice(0, 160), v.nodes[0].failureSummary.slice(0, 200)]))"""
+
+
+@contextmanager
+def chromium():
+    """Run Debian's Chromium; skips where it or the package that drives it is not there."""
+    playwright = pytest.importorskip("playwright.sync_api")
+    program = shutil.which("chromium")
+    if program is None:
+        pytest.skip("needs the program chromium")
+    with playwright.sync_playwright() as drive:
+        running = drive.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
+        yield running
+        running.close()
+
+
+@contextmanager
+def opened(browser, page, wrong, **kept):
+    """Open a page; what it says on the console, or asks of a network, is added to `wrong`."""
+    context = browser.new_context(**kept)
+    one = context.new_page()
+    one.set_default_timeout(120_000)
+    one.on("console", lambda said: wrong.append(said.text) if said.type == "error" else None)
+    one.on("pageerror", lambda error: wrong.append(str(error)))
+    one.on(
+        "request", lambda asked: None if asked.url.startswith(("file:", "data:", "blob:")) else wrong.append(asked.url)
+    )
+    one.goto(page.as_uri())
+    yield one
+    context.close()
+
+
+def read_as_a_reader(page, pages):
+    """Walk through the page of a notebook and assert what a reader relies on. pages: names that links may lead to."""
+    wrong = []
+    with chromium() as browser, opened(browser, page, wrong, viewport=WIDE, color_scheme="light") as one:
+        first_screen(one)
+        links(one, pages)
+        one.locator("#open").click()
+        assert one.locator("details.chapter:not([open])").count() == 0
+        figures(one)
+        tables(one)
+        sliders(one)
+        assert violations(one) == []
+        theme(one)
+        assert violations(one) == []
+        one.set_viewport_size(PHONE)
+        one.wait_for_timeout(300)
+        assert one.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], widest(one)
+    assert wrong == []
+
+
+def first_screen(one):
+    """Answer, figure, score and links stand on the first screen."""
+    if not one.locator(".first").count():
+        return
+    one.wait_for_selector(".first .main-svg")
+    for what in (".answer dd:last-child", ".first [data-figure]", ".first .score", ".first .next"):
+        if what == ".first .score" and not one.locator(what).count():
+            continue
+        box = one.locator(what).first.bounding_box()
+        assert box["y"] >= 0
+        assert box["y"] + box["height"] <= WIDE["height"], what
+        assert box["x"] + box["width"] <= WIDE["width"], what
+
+
+def links(one, pages):
+    """Links lead somewhere: to a place of this page, or to a page of the report."""
+    found = one.evaluate("[...document.querySelectorAll('a[href]')].map(a => a.getAttribute('href'))")
+    inside = [name.removeprefix("#") for name in found if name.startswith("#")]
+    lost = one.evaluate("names => names.filter(n => !document.getElementById(decodeURIComponent(n)))", inside)
+    assert lost == []
+    outside = {name.partition("#")[0] for name in found if not name.startswith("#")}
+    assert {name for name in outside if name.endswith(".html")} <= {f"{name}.html" for name in (*pages, "index")}
+
+
+def figures(one):
+    """Every figure is drawn and has something in it."""
+    one.evaluate("document.dispatchEvent(new CustomEvent('npx-print'))")
+    one.wait_for_function("[...document.querySelectorAll('[data-figure]')].every(f => f.querySelector('.main-svg'))")
+    assert all(one.evaluate(DRAWN)), one.evaluate(DRAWN)
+
+
+def tables(one):
+    """The first table that sorts does, by click; the first that has a filter keeps rows that hold its words."""
+    heads = one.locator("th .sort")
+    if heads.count():
+        heads.first.click()
+        assert one.locator("th[aria-sort=ascending]").count() == 1
+    filters = one.locator(".rows input")
+    if filters.count():
+        filters.first.fill("no row holds these words")
+        assert one.locator(".rows [role=status]").first.inner_text().startswith("0 of ")
+        filters.first.fill("")
+
+
+def sliders(one):
+    """A slider of each machine moves what is told of it."""
+    for box in one.locator("[data-play]").all():
+        slider, names = box.locator("input[type=range]").first, ("data-bound", "data-queueing", "data-bottleneck")
+        before = [box.get_attribute(name) for name in names]
+        slider.fill("0")
+        least = [box.get_attribute(name) for name in names]
+        slider.fill(slider.get_attribute("max"))
+        assert len({str(told) for told in (before, least, [box.get_attribute(name) for name in names])}) > 1
+
+
+def theme(one):
+    """The dark theme is another picture, of figures too."""
+    ground = "getComputedStyle(document.body).backgroundColor"
+    light = one.evaluate(ground)
+    one.locator(".theme").click()
+    assert one.evaluate(ground) != light
+    if one.locator("[data-figure]").count():
+        one.wait_for_function("document.querySelector('[data-figure]').dataset.theme === 'dark'")
+
+
+def violations(one):
+    """Return what axe finds that is serious."""
+    place = find_spec("axe_playwright_python")
+    if place is None:
+        pytest.skip("needs the package axe-playwright-python")
+    one.wait_for_timeout(400)
+    if not one.evaluate("!!window.axe"):
+        one.add_script_tag(path=Path(place.origin).parent / "axe.min.js")
+    return one.evaluate(SERIOUS)
+
+
+def widest(one):
+    """Return what is wider than the page, for the message of a failed test."""
+    return json.dumps(one.evaluate(
+        "[...document.querySelectorAll('main *')].filter(e => e.getBoundingClientRect().right > innerWidth + 1)"
+        ".filter(e => !e.closest('.table, .output, .highlight, pre')).slice(0, 5).map(e => e.outerHTML.slice(0, 200))"
+    ))  # fmt: skip
