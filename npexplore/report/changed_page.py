@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from html import escape
 from pathlib import Path
 
 import pandas as pd
@@ -19,8 +20,9 @@ def changed_page(found: Changed, what: str, beside: Path | None = None) -> str:
     """
     rows = [row for change in CHANGES[:-1] for row in found.rows() if row["change"] == change]
     cells = [
-        {"row": row["key"], "change": NAMES.get(row["change"], "no answer"), "unit": row["unit"],
-         "published": row["published"] or "&ndash;", "before": number(row["before"]), "after": number(row["after"]),
+        {"row": escape(row["key"]), "change": NAMES.get(row["change"], "no answer"), "unit": escape(row["unit"]),
+         "published": escape(str(row["published"] or "\N{EN DASH}")), "before": number(row["before"]),
+         "after": number(row["after"]),
          **{f"error {when}": "&ndash;" if row[f"error_{when}"] is None else f"{100 * row[f'error_{when}']:+.1f} %"
             for when in ("before", "after")}}
         for row in rows

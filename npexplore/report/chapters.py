@@ -24,9 +24,14 @@ class Chapter:
     @property
     def holds(self) -> str:
         """What a reader finds when he opens it, in words."""
-        counts = {"figure": self.body.count("data-figure") + self.body.count('class="picture"'),
-                  "table": self.body.count("<table")}  # fmt: skip
-        return ", ".join(f"{count} {name}{'s'[: count != 1]}" for name, count in counts.items() if count)
+        return contents(self.body)
+
+
+def contents(html: str) -> str:
+    """Return how many figures and tables some HTML has, in words."""
+    counts = {"figure": html.count("data-figure") + html.count('class="picture"'),
+              "table": html.count("<table")}  # fmt: skip
+    return ", ".join(f"{count} {name}{'s'[: count != 1]}" for name, count in counts.items() if count)
 
 
 def split_cells(cells: Any) -> Any:

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from npexplore.report.chapters import contents
+
 
 @dataclass(frozen=True)
 class Content:
@@ -24,6 +26,11 @@ class Section:
     def anchor(self) -> str:
         """The name to link to."""
         return "-".join(self.title.lower().replace(",", "").split())
+
+    @property
+    def holds(self) -> str:
+        """What a reader finds when he opens it, in words."""
+        return "nothing to show" if self.empty else contents("".join(self.parts))
 
     @property
     def about(self) -> str:

@@ -15,6 +15,7 @@ from npexplore.designs import design
 from npexplore.errors import InputError
 from npexplore.plot.beside import beside
 from npexplore.plot.scoreboard import papers
+from npexplore.report.changed_page import changed_page
 from npexplore.report.chapters import split_cells
 from npexplore.report.first_screen import LINES, first_screen, how_close, paper_screen, score_line
 from npexplore.report.index import index_page
@@ -22,6 +23,7 @@ from npexplore.report.pages import page
 from npexplore.report.search import search_js
 from npexplore.report.shell import figure_div, library
 from npexplore.report.small import small
+from npexplore.study.checking.changed import CHANGES
 from npexplore.study.sweeping.landscape import landscape
 
 THREE = {"How fast?": "3 Gb/s.", "What binds?": "1 bus.", "How close?": "2 %."}
@@ -42,6 +44,16 @@ def test_nothing_hostile_becomes_markup():
     assert "</script><" not in re.sub(r"</script>\s*<(?!img)", "", html)
     index = json.loads(search_js([run.notebook]).removeprefix("window.NPEXPLORE_PAGES = ").removesuffix(";\n"))
     assert any(HOSTILE in line["text"] for line in index)
+
+
+def test_a_changed_machine_with_hostile_names_makes_no_markup(tmp_path):
+    row = {"key": HOSTILE, "unit": HOSTILE, "published": "<b>4</b>", "before": 1.0, "after": 2.0, "change": "moves",
+           "error_before": 0.1, "error_after": 0.2}  # fmt: skip
+    told = {"counts": dict.fromkeys(CHANGES, 0), "rms": {"before": None}}
+    html = changed_page(SimpleNamespace(rows=lambda: [row], to_dict=lambda: told), HOSTILE, tmp_path / "page.html")
+    assert html.count("&lt;img src=x") >= 3
+    assert "<img" not in html
+    assert "<b>4" not in html
 
 
 def test_a_figure_in_the_theme_of_all_does_not_carry_it():

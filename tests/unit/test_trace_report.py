@@ -34,7 +34,9 @@ def body(page):
 
 
 def empty_sections(page):
-    return dict(re.findall(r'<h2 id="[^"]+">([^<]+)</h2>\s*<p class="nothing">Nothing to show: ([^<]+)\.</p>', page))
+    folded = '(?:<span class="holds">nothing to show</span></summary>)?'
+    nothing = r'<p class="nothing">Nothing to show: ([^<]+)\.</p>'
+    return dict(re.findall(rf'<h2 id="[^"]+">([^<]+)</h2>{folded}\s*{nothing}', page))
 
 
 @pytest.fixture(scope="module")
@@ -207,9 +209,17 @@ def test_memory_of_a_report_does_not_grow_with_the_packets(tmp_path):
     assert peaks[1] < peaks[0] + 2_000_000
 
 
+def test_evidence_folds_below_the_first_two_sections(page):
+    heads = re.findall(r'(<summary>)?<h2 id="[^"]+">([^<]+)</h2>', page)
+    assert [title for _, title in heads] == list(SECTIONS)
+    assert [bool(folds) for folds, _ in heads] == [False, False] + [True] * (len(SECTIONS) - 2)
+    assert page.count('<details class="chapter">') == page.count("</details>") == len(SECTIONS) - 2
+    assert re.search(r'<h2 id="lengths">Lengths</h2><span class="holds">[1-9] (figure|table)', page)
+
+
 @pytest.mark.slow
 def test_figures_are_drawn_without_a_network(page, tmp_path):
-    (tmp_path / "page.html").write_text(page)
+    (tmp_path / "page.html").write_text(page.replace('<details class="chapter">', '<details class="chapter" open>'))
     picture = screenshot(tmp_path / "page.html", tmp_path, height=7000)
     for colour in (theme.BLUE, theme.VERMILION, theme.GREY):
         assert share_of_colour(picture, colour, tolerance=12) > 5e-4
