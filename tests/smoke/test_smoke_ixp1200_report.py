@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from reference.page_reader import read_as_a_reader
 from reference.pages import QUESTIONS, answers, page_of
 
 from npexplore.designs import design
@@ -18,8 +19,13 @@ FEWER = {  # the same questions at fewer points
 
 
 @pytest.fixture(scope="module")
-def html(tmp_path_factory):
-    return page_of("30_ixp1200", tmp_path_factory.mktemp("ixp1200"), FEWER).read_text()
+def page(tmp_path_factory):
+    return page_of("30_ixp1200", tmp_path_factory.mktemp("ixp1200"), FEWER)
+
+
+@pytest.fixture(scope="module")
+def html(page):
+    return page.read_text()
 
 
 def test_every_figure_of_the_paper_is_on_the_page(html):
@@ -45,3 +51,7 @@ def test_a_minute_is_enough(html):
     for fact in ["sram", "(printed: <4)"]:
         assert fact in told["What binds?"]
     assert re.search(r"\d+ of \d+ printed numbers .*; numbers are typically off by \d+ %", told[QUESTIONS[2]])
+
+
+def test_a_reader_in_a_browser_finds_nothing_amiss(page):
+    read_as_a_reader(page)

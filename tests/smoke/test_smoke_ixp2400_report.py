@@ -4,6 +4,7 @@ import re
 
 import pytest
 from reference.browser import screenshot, share_of_colour
+from reference.page_reader import read_as_a_reader
 from reference.pages import QUESTIONS, answers, page_of
 
 from npexplore.plot import theme
@@ -61,3 +62,7 @@ def test_a_minute_is_enough(page):
     for fact in ["dram.bus", "(printed: 97.4)", "hash"]:
         assert fact in told["What binds?"]
     assert re.search(r"\d+ of \d+ printed numbers .*; numbers are typically off by \d+ %", told[QUESTIONS[2]])
+
+
+def test_a_reader_in_a_browser_finds_nothing_amiss(page):
+    read_as_a_reader(page)

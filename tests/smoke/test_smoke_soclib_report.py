@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from reference.page_reader import read_as_a_reader
 from reference.pages import QUESTIONS, answers, page_of
 
 pytestmark = pytest.mark.slow
@@ -26,8 +27,13 @@ FEWER = {  # the same questions at fewer points
 
 
 @pytest.fixture(scope="module")
-def html(tmp_path_factory):
-    return page_of("40_soclib", tmp_path_factory.mktemp("soclib"), FEWER).read_text()
+def page(tmp_path_factory):
+    return page_of("40_soclib", tmp_path_factory.mktemp("soclib"), FEWER)
+
+
+@pytest.fixture(scope="module")
+def html(page):
+    return page.read_text()
 
 
 def test_every_figure_of_the_study_is_on_the_page(html):
@@ -52,3 +58,7 @@ def test_a_minute_is_enough(html):
     for fact in ["lock", "(printed: 28)"]:
         assert fact in told["What binds?"]
     assert re.search(r"\d+ of \d+ printed numbers .*; numbers are typically off by \d+ %", told[QUESTIONS[2]])
+
+
+def test_a_reader_in_a_browser_finds_nothing_amiss(page):
+    read_as_a_reader(page)

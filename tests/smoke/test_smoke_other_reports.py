@@ -1,0 +1,40 @@
+"""The pages that are no paper's: each runs, answers on its first screen with numbers, and a reader can use it."""
+
+import re
+
+import pytest
+from reference.page_reader import read_as_a_reader
+from reference.pages import page_of
+
+pytestmark = pytest.mark.slow
+
+FEWER = {  # the same questions with fewer packets, at fewer points
+    "00_start": {"(1, 2, 3, 4, 6, 8, 12, 16, 24, 32)": "(1, 8, 32)"},
+    "60_design_space": {"list(range(1, 33))": "[1, 8, 16, 32]"},
+    "61_your_capture": {},
+    "62_your_machine": {"packets=10_000": "packets=1_000", "packets=5_000": "packets=500"},
+    "64_play": {
+        "threads=([1, 2, 3, 4, 6, 8, 12, 16, 24, 32], 16)": "threads=([1, 16], 16)",
+        "rules=([1, 4, 16, 64, 256, 512], 64)": "rules=([1, 64], 64)",
+        "processors=([1, 2, 4, 6, 8, 9, 12, 16, 24, 32, 48, 64], 8)": "processors=([1, 8], 8)",
+        "packet_cycles=([100, 200, 400, 800], 200)": "packet_cycles=([100, 200], 200)",
+        "cores=([1, 4, 8, 16], 8)": "cores=([1, 8], 8)",
+        "ring=([128, 256, 512, 1024], 512)": "ring=([512, 1024], 512)",
+    },
+    "70_petri": {"ACCESSES = 200_000": "ACCESSES = 10_000", "for cards in (1, 2, 3)": "for cards in (1, 2)"},
+    "71_pcie": {"keys=keys, seeds=1": "keys=keys, seeds=1, packets=300"},
+    "72_server": {'npx.check(["server"], seeds=1)': 'npx.check(["server"], seeds=1, packets=300)'},
+    "73_dram": {"n=20_000": "n=4_000"},
+}
+ANSWERED = set(FEWER) - {"64_play"}  # sliders are an answer of their own
+
+
+@pytest.mark.parametrize("name", FEWER)
+def test_a_page_answers_and_a_reader_in_a_browser_finds_nothing_amiss(name, tmp_path):
+    page = page_of(name, tmp_path, FEWER[name])
+    first = page.read_text().split('<details class="chapter">')[0]
+    answers = re.findall(r"<dt>([^<]+\?)</dt><dd>([^<]+)</dd>", first)
+    assert len(answers) == 3 * (name in ANSWERED)
+    assert all(re.search(r"\d", told) for _, told in answers)
+    assert first.count("data-figure=") >= (name in ANSWERED)
+    read_as_a_reader(page)
