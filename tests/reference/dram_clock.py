@@ -360,7 +360,7 @@ class Controller:
                 self.enter(waiting.pop(0), now)
             self.step(now)
             now += 1
-            assert now < 10**6, "nothing more can go"
+            assert now < 10**7, "nothing more can go"
         n = range(len(accesses))
         return [accepted[k] for k in n], [self.finished[k] for k in n], [self.outcomes[k] for k in n], self.log
 

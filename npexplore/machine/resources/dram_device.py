@@ -82,6 +82,17 @@ class DramDevice(DramRules, frozen=True, kw_only=True, forbid_unknown_fields=Tru
             raise ModelError(f"DRAM device: row_bytes must be whole bursts of {self.burst_bytes}, got {self.row_bytes}")
         if self.t_ras > self.t_rc * (1 + SLACK):
             raise ModelError(f"DRAM device: t_ras must be at most t_rc = {self.t_rc!r}, got {self.t_ras!r}")
+        if self.t_rc + self.t_ck < (self.t_ras + self.t_rp) * (1 - SLACK):
+            raise ModelError(
+                f"DRAM device: t_rc must be within a clock of t_ras + t_rp = {self.t_ras + self.t_rp:.6g}, or above, "
+                f"got {self.t_rc!r}"
+            )
+        if self.command_buses not in (1, 2):
+            raise ModelError(f"DRAM device: command_buses must be 1 or 2, got {self.command_buses!r}")
+        for name in ("row_clocks", "column_clocks", "close_clocks"):
+            clocks = getattr(self, name)
+            if not clocks >= 0.5 or clocks % 0.5:
+                raise ModelError(f"DRAM device: {name} must be halves of a clock, at least one, got {clocks!r}")
         least = self.burst_length / self.transfers * self.t_ck
         if self.t_ccd < least * (1 - SLACK):
             raise ModelError(f"DRAM device: t_ccd must be at least a burst of {least:.4g} ns, got {self.t_ccd!r}")
