@@ -4,7 +4,7 @@ import pytest
 
 import npexplore as npx
 from npexplore.designs.pcie.design import misses, walks
-from npexplore.errors import ModelError
+from npexplore.errors import InputError, ModelError
 from npexplore.machine.mixes import load_mix
 
 BYTE_NS = 8 / (8 * 8 * 128 / 130) / (1 - 2 * 8 / 203 - 4 / 1538)
@@ -61,3 +61,15 @@ def test_both_directions_are_one_transfer_after_the_other():
 def test_sockets_that_nobody_measured_are_refused():
     with pytest.raises(ModelError, match=r"host hsw2637 was not measured with memory_socket=1 and control_socket=0"):
         npx.design("pcie").with_(host="hsw2637", memory_socket=1).machine()
+
+
+@pytest.mark.parametrize(("knobs", "length", "rule"), [
+    ({"window_bytes": 1024}, 2048, "window_bytes must hold a transfer of 2048, got 1024"),
+    ({"line_bytes": 512}, 64, "knob line_bytes must be in 64..128 bytes, got 512"),
+    ({"payload_hsw2620": 8192}, 64, "parameter 'payload_bytes' must be in 128..4096 bytes, got 8192"),
+    ({"reads_in_flight": 0}, 64, "knob reads_in_flight must be at least 1, got 0"),
+])  # fmt: skip
+def test_links_and_hosts_that_cannot_be_are_refused(knobs, length, rule):
+    with pytest.raises(InputError) as caught:
+        npx.design("pcie").with_(**knobs).bounds(size(length))
+    assert rule in str(caught.value)

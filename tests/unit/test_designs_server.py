@@ -1,5 +1,7 @@
 """The server of XDP's measurements: which limit binds where, caches by formula, programs of one's own, refusals."""
 
+import re
+
 import pytest
 from reference.caches import cyclic_miss, uniform_miss
 
@@ -35,7 +37,19 @@ def test_flows_that_are_all_alike_miss_what_does_not_fit(flows):
 ])  # fmt: skip
 def test_caches_that_cannot_be_are_refused(ways, rule):
     with pytest.raises(ModelError, match=rule):
-        SERVER.with_(program="tx", **ways).machine()
+        SERVER.with_(**ways).machine()  # whether or not this program fills rings or looks anything up
+
+
+@pytest.mark.parametrize(("knobs", "length", "rule"), [
+    ({"check_bytes": 64}, 64, "check_bytes must leave a byte of a frame of 64, got 64"),
+    ({}, 9000, "buffer_bytes must hold a frame's 8996 without check bytes, got 4096"),
+    ({"mini_bytes": 65}, 64, "mini_bytes must be at most cqe_bytes = 64, got 65"),
+    ({"cqe_bytes": 512}, 64, "bytes of a completion must be in 0..256, got 512"),
+])  # fmt: skip
+def test_frames_and_completions_that_do_not_fit_are_refused(knobs, length, rule):
+    with pytest.raises(ModelError, match=re.escape(rule)):
+        SERVER.with_(**knobs).bounds(npx.workload(packet_bytes=length))
+    assert SERVER.with_(striding="on").bounds(npx.workload(packet_bytes=9000)).rate_pps > 0  # several buffers hold it
 
 
 def test_a_lookup_of_ones_own_costs_its_lines():

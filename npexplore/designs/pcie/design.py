@@ -168,7 +168,12 @@ def build(p: Parameters) -> Machine:
 
 
 def by_turns(p: Parameters, load: Workload) -> Workload:
-    """Return transfers with the direction of each, where a device reads and writes by turns."""
+    """Return transfers with the direction of each, where a device reads and writes by turns.
+
+    Raises ModelError for a transfer that is longer than the host's buffer.
+    """
+    if load.packet_bytes.max() > int(p.window_bytes):
+        raise ModelError(f"window_bytes must hold a transfer of {load.packet_bytes.max()}, got {p.window_bytes}")
     if p.op != "both":
         return load
     columns = {name: np.repeat(column, 2) for name, column in load.columns.items()}

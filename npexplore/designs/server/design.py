@@ -16,6 +16,7 @@ from npexplore.machine.program import Packet, Recorder
 from npexplore.machine.resources import Delay, FifoServer, Processor
 from npexplore.machine.resources.base import Resource
 from npexplore.machine.resources.ingress import Ingress
+from npexplore.machine.workload import Workload
 from npexplore.rows.expressions import maximum
 from npexplore.solve.in_step import in_step
 
@@ -86,8 +87,16 @@ def completions(p: Parameters) -> float:
     return (1 + -(-(block - 1) * int(p.mini_bytes) // int(p.cqe_bytes))) / block  # a whole one, slots of short ones
 
 
+def _possible(p: Parameters) -> None:
+    """Raise ModelError for caches that cannot be, used or not, and for short completions longer than whole ones."""
+    caches(p)
+    if int(p.mini_bytes) > int(p.cqe_bytes):
+        raise ModelError(f"mini_bytes must be at most cqe_bytes = {p.cqe_bytes}, got {p.mini_bytes}")
+
+
 def build(p: Parameters) -> Machine:
-    """Return the server; raises ModelError for a program without a measurement."""
+    """Return the server; raises ModelError for a program without a measurement, and for parts that cannot be."""
+    _possible(p)
     cores, cycle_ps = int(p.cores), 1e6 / float(p.clock_mhz)
     work, missed = cycles(p), packet_miss(p)
     byte_ps = 8e3 / float(p.port_gbps)
@@ -128,6 +137,18 @@ def build(p: Parameters) -> Machine:
     )  # fmt: skip
 
 
+def in_buffers(p: Parameters, load: Workload) -> Workload:
+    """Return frames as they are; raises ModelError for one that its buffer cannot hold, or that is all check bytes."""
+    least, most = (int(end) - int(p.check_bytes) for end in (load.packet_bytes.min(), load.packet_bytes.max()))
+    if least < 1:
+        raise ModelError(
+            f"check_bytes must leave a byte of a frame of {least + int(p.check_bytes)}, got {p.check_bytes}"
+        )
+    if p.striding == "off" and most > int(p.buffer_bytes):
+        raise ModelError(f"buffer_bytes must hold a frame's {most} without check bytes, got {p.buffer_bytes}")
+    return load
+
+
 def server() -> Design:
     """Return the server that the authors of XDP measured."""
-    return Design.of("server", build, loops=in_step)
+    return Design.of("server", build, dress=in_buffers, loops=in_step)
