@@ -160,6 +160,8 @@ tables.cross_check(visible, {row.key: row.key.removeprefix("pcie.") for row in l
 # %%
 p = npx.design("pcie").parameters.file.parameter
 fitted = [
-    (name, f"{one.value:g} {one.unit}", one.about, len(one.fitted_to)) for name, one in p.items() if one.fitted_to
+    (name, f"{one.value:g} {one.unit.removeprefix('1')}", one.about, len(one.fitted_to))
+    for name, one in p.items()
+    if one.fitted_to
 ]
 tables.table(pd.DataFrame(fitted, columns=["fitted", "value", "what it is", "to rows"]))

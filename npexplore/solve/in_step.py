@@ -5,9 +5,9 @@
 N customers that go round a closed network of constant services follow each other at the pace of its slowest station
 after a while, and nobody waits anywhere else: they attain the asymptotic bounds B. Mean value analysis, which lets
 customers arrive at random, is up to a quarter low where N / R and the slowest station are about even. Where packets
-vary the truth lies between; the fifth was found by simulating `pcie` and `server`, whose answers are then within 7 %
-in every corner looked at (tests/agree/test_agree_in_step.py), and is no law. Packets that arrive by themselves meet
-the machine's own curve (queueing_model.py).
+vary the truth lies between. The fifth is post hoc: it was chosen after simulating `pcie` and `server`, whose answers
+are then within 7 % in every corner looked at (tests/agree/test_agree_in_step.py), and is no law. Packets that arrive
+by themselves meet the machine's own curve (queueing_model.py).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def in_step(_: Parameters, found: UnderLoad) -> Prediction:
         usual, rate_pps=rate, throughput_bps=usual.throughput_bps * more, utilization=busy,
         latency_s=Latency(mean=latency), rates={name: value * more for name, value in usual.rates.items()},
         approximation=f"threads nearly in step (asymptotic bounds, less a fifth of what lacks to them by "
-        f"{usual.approximation})",
+        f"{usual.approximation}; the fifth was chosen after simulating pcie and server)",
         breakdown=_shorter(usual.breakdown, latency),
     )  # fmt: skip
 
