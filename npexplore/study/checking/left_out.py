@@ -1,0 +1,120 @@
+"""Groups of visible rows left out in turn: what the others say of them (leave one group out; Stone 1974).
+
+A parameter that rows of a group were fitted to is fitted anew to its other rows. One that no other row tells falls
+to its least value, as if what it stands for did not exist; a program's cycles are taken out of the server, which
+then takes those with another ring, or has no answer. A host of PCI Express keeps the lone read that it is known by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+import msgspec
+import numpy as np
+
+from npexplore.designs import Design, design, with_machines
+from npexplore.errors import NpexploreError
+from npexplore.ledger import load
+from npexplore.ledger.ties import keys_of
+from npexplore.machine.parameters import Parameters, Value
+from npexplore.study.checking.calibrate import calibrate
+from npexplore.study.checking.check import check
+from npexplore.study.checking.groups import SCORES
+from npexplore.study.sweeping.grid import Span
+
+WIDE = 2.0  # a number is sought between its value over this and its value times this
+RATE = "forwarding rate"
+VISIBLE = ("calibration", "check")
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A group that was left out: rows, errors of those with an answer, what was fitted anew, what none else tells."""
+
+    group: str
+    rows: int
+    errors: Mapping[str, float]
+    fitted: Mapping[str, Value]
+    untold: tuple[str, ...]
+
+    @property
+    def median(self) -> float:
+        """The median of the absolute errors; nan where no row has an answer."""
+        return float(np.median([abs(error) for error in self.errors.values()])) if self.errors else float("nan")
+
+
+def groups_of(of: str) -> dict[str, list[str]]:
+    """Return visible rows of a design with a number, by group: rates of a series of the server's, else as scored.
+
+    Transfers over PCI Express also by their size: a row is then in two groups.
+    """
+    rows = [row for row in load().select(design=of, roles=VISIBLE) if row.point]
+    kept = {key for name, told in _fitted(design(of)).items() if name.startswith("read_ns_") for key in told}
+    found: dict[str, list[str]] = {}
+    for row in rows:
+        prefix, rest = row.key.split(".", 1)
+        names = [group.name for group in SCORES[prefix] if group.has(row)]
+        if of == "server":
+            names = [rest.rsplit(".", 1)[0]] * (row.quantity == RATE)
+        elif "transfer_bytes" in row.conditions and "window_bytes" not in row.conditions:
+            names.append(f"{row.conditions['transfer_bytes']} bytes")
+        for name in names:
+            if row.key not in kept:
+                found.setdefault(name, []).append(row.key)
+    return found
+
+
+def left_out(of: str, group: str, keys: Sequence[str], *, seeds: int = 1, starts: int = 1) -> LeftOut:
+    """Return how near the rows of a group are predicted by all others; raises UnknownNameError."""
+    gone, base = set(keys), design(of)
+    touched = {name: told - gone for name, told in _fitted(base).items() if told & gone}
+    untold = tuple(name for name, others in touched.items() if not others)
+    made = _without(base, untold)
+    fitted: dict[str, Value] = {}
+    if free := {name: Span(*_around(base, name)) for name, others in touched.items() if others}:
+        others = sorted(set.union(*(touched[name] for name in free)))
+        with with_machines({of: made}):
+            best = calibrate(free, others, solver="bounds", starts=starts, profiles=False, evaluation_seeds=(2,)).best
+        fitted, made = dict(best.values), made.with_(**best.values)
+    errors: dict[str, float] = {}
+    with suppress(NpexploreError):  # a machine that nobody measured
+        entries = check([of], keys=list(keys), seeds=seeds, machines={of: made}).rows
+        errors = {entry["key"]: entry["error"] for entry in entries if entry["error"] is not None}
+    return LeftOut(group, len(keys), errors, fitted, untold)
+
+
+def _around(base: Design, name: str) -> tuple[float, float]:
+    parameter, value = base.parameters.file.parameter[name], float(base.parameters[name])
+    low, high = value / WIDE, value * WIDE
+    low = max(low, parameter.min or 0.0)
+    return (round(low), round(high)) if isinstance(parameter.value, int) else (low, high)
+
+
+def _without(base: Design, names: Sequence[str]) -> Design:
+    """Return the design without cycles that nothing tells, and with other such parameters at their least value."""
+    file = base.parameters.file
+    known = {name: one for name, one in file.parameter.items() if not (name in names and name.startswith("cycles_"))}
+    for name in set(names) & set(known):
+        least = known[name].min or 0.0
+        known[name] = msgspec.structs.replace(known[name], value=type(known[name].value)(least))
+    return replace(base, parameters=Parameters(msgspec.structs.replace(file, parameter=known), {}))
+
+
+def _fitted(base: Design) -> dict[str, set[str]]:
+    """Return the keys of the rows that each fitted parameter was fitted to."""
+    parameters = base.parameters.file.parameter.items()
+    return {name: {key for one in p.fitted_to for key in keys_of(one)} for name, p in parameters if p.fitted_to}
+
+
+def table(of: str) -> list[dict[str, object]]:
+    """Return a line a group: rows, those with an answer, median and worst error, what nothing else tells."""
+    found = [left_out(of, group, keys) for group, keys in groups_of(of).items()]
+    return [
+        {
+            "design": of, "group": one.group, "rows": one.rows, "answered": len(one.errors), "median": one.median,
+            "worst": max(one.errors.values(), key=abs, default=float("nan")), "untold": ", ".join(one.untold),
+        }
+        for one in found
+    ]  # fmt: skip
