@@ -117,7 +117,8 @@ def _one_pool(batch: Batch, ceilings: Mapping[str, Floats], places: int | None) 
         return Found(rate, threads / rate, np.zeros_like(rate), [levels], slower, [stay])
     levels.open_load = True
     # (c_a^2 + c_s^2) / 2, of arrivals and of packets' times at what allows the least
-    variability = np.maximum((dispersion(batch) + batch.scv_at_slowest(ceilings)) / 2, LEAST)
+    scv = batch.scv_at_slowest(ceilings)
+    variability = np.maximum((dispersion(batch, rate, scv) + scv) / 2, LEAST)
     curve = np.minimum(levels.curve(threads), rate[:, None])
     if np.any(variability != 1):  # who waits inside waits as if all were exponential, times the variability
         levels.exponential = True

@@ -5,6 +5,7 @@ import pytest
 import npexplore as npx
 
 PCIE, SERVER = npx.design("pcie").with_(host="bdw2630"), npx.design("server")
+LONG = npx.workload(packet_bytes=257)
 WALKED = {"iommu": "small", "window_bytes": 2**20}
 CORNERS = [
     *((PCIE.with_(op=op, workers=workers, **more), size)
@@ -40,3 +41,15 @@ def test_packets_may_arrive_in_every_way(design, lengths, arrivals):
     low, high = seen.ci95["rate_pps"]
     wide = (high - low) / 2  # twice the interval: ten cases, none of which may fail by chance
     assert low - wide <= queued.rate_pps <= high + wide
+
+
+@pytest.mark.parametrize("design", [
+    SERVER.with_(program="drop", ring=512, cores=6), SERVER.with_(program="tx", ring=1024, cores=6, egress="same_port"),
+    npx.design("smartnic"),
+], ids=str)  # fmt: skip
+def test_latency_behind_arrivals_on_and_off_at_half_the_load(design):
+    """While on as many come as are served: by the dispersion of a long time waits would be up to four times as long."""
+    load = npx.workload(packet_bytes=257, arrivals="on_off:2us:2us", rate=0.5 * design.bounds(LONG).rate_pps)
+    seen = design.simulate(load, packets=60_000)
+    queued = design.queueing(load.with_arrivals("on_off:2us:2us", seen.rate_pps))
+    assert queued.latency_s.mean == pytest.approx(seen.latency_s.mean, rel=0.5)
