@@ -34,7 +34,7 @@ LEAST = 1e-3  # of variability: without any, nobody would ever wait
 
 
 def dispersion(batch: Batch, full: Floats, scv: Floats | float) -> Floats | float:
-    """Return the index of dispersion (1: Poisson) of what arrives, that a server of a rate meets; scv: its services'."""
+    """Return the index of dispersion (1: Poisson) of arrivals that a server of a rate meets; scv: of its services."""
     process = batch.like.workload.process()
     if isinstance(process, OnOff):
         return dispersion_met(process.dispersion_over, batch.offered, full, scv)
