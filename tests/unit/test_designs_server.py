@@ -52,6 +52,11 @@ def test_frames_and_completions_that_do_not_fit_are_refused(knobs, length, rule)
     assert SERVER.with_(striding="on").bounds(npx.workload(packet_bytes=9000)).rate_pps > 0  # several buffers hold it
 
 
+def test_what_is_only_checked_is_no_assumption():
+    assert "l1_ways" not in SERVER.depends_on(FRAMES)
+    assert "l1_ways" in SERVER.with_(program="tx").depends_on(FRAMES)
+
+
 def test_a_lookup_of_ones_own_costs_its_lines():
     """DIR-24-8 reads two words at most: nothing from the caches behind the first for one flow, more for more flows."""
     own = SERVER.parameters.with_(program="own", own_lookup="dir24_8", own_cycles=300.0)

@@ -17,6 +17,7 @@ from npexplore.machine.resources import Delay, FifoServer, Processor
 from npexplore.machine.resources.base import Resource
 from npexplore.machine.resources.ingress import Ingress
 from npexplore.machine.workload import Workload
+from npexplore.reads import aside
 from npexplore.rows.expressions import maximum
 from npexplore.solve.in_step import in_step
 
@@ -89,9 +90,11 @@ def completions(p: Parameters) -> float:
 
 def _possible(p: Parameters) -> None:
     """Raise ModelError for caches that cannot be, used or not, and for short completions longer than whole ones."""
-    caches(p)
-    if int(p.mini_bytes) > int(p.cqe_bytes):
-        raise ModelError(f"mini_bytes must be at most cqe_bytes = {p.cqe_bytes}, got {p.mini_bytes}")
+    fresh = p.with_()  # what is only checked counts as read by nobody
+    with aside():
+        caches(fresh)
+        if int(fresh.mini_bytes) > int(fresh.cqe_bytes):
+            raise ModelError(f"mini_bytes must be at most cqe_bytes = {fresh.cqe_bytes}, got {fresh.mini_bytes}")
 
 
 def build(p: Parameters) -> Machine:
