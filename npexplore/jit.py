@@ -10,6 +10,8 @@ from importlib import import_module
 from typing import Any, TypeVar, cast
 
 import numba
+from numba.core.caching import FunctionCache
+from numba.core.runtime import rtsys
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -23,16 +25,19 @@ def kernel(signature: Any = None, **options: Any) -> Callable[[F], F]:
 
     def decorate(function: F) -> F:
         njit: Any = numba.njit  # its overloads do not take settings by the dictionary
-        settings = {"nogil": True, "error_model": "numpy", **options}
-        args = () if signature is None else (signature,)
-        if args:
-            load_arrays()
+        made = njit(nogil=True, error_model="numpy", **options)(function)
+        if made is function:  # NUMBA_DISABLE_JIT: kernels run as they are written
+            return function
         try:
-            return cast(F, njit(*args, cache=True, **settings)(function))
+            made._cache = _KernelCache(function)  # what numba's `cache=True` does, with a cache of our own
         except RuntimeError as error:
             if "cannot cache" not in str(error):
                 raise
-            return cast(F, njit(*args, **settings)(function))
+            load_arrays()
+        if signature is not None:
+            made.compile(signature)
+            made.disable_compile()
+        return cast(F, made)
 
     return decorate
 
@@ -40,6 +45,24 @@ def kernel(signature: Any = None, **options: Any) -> Callable[[F], F]:
 def plain(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return the Python function behind a kernel, compiled or not."""
     return cast(Callable[..., Any], getattr(function, "py_func", function))
+
+
+class _KernelCache(FunctionCache):  # type: ignore[misc]  # numba has no types
+    """numba's cache on disk, which readies the compiler only for a kernel that is not in it.
+
+    numba imports and registers all that compiled code could call before it looks: half of a first call's time. Code
+    that is compiled already needs of it only the functions that make and release arrays. (It would need the seeds of
+    text hashes, too, if a kernel hashed text; none does, and `numba.cpython.hashing` would then have to be imported.)
+    """
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return the compiled code for a signature, None where it is not kept."""
+        rtsys.initialize(target_context)
+        with self._guard_against_spurious_io_errors():
+            if (kept := self._load_overload(sig, target_context)) is not None:
+                return kept
+        load_arrays()
+        return None
 
 
 @cache

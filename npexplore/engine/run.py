@@ -68,7 +68,7 @@ def run(
     ...) naming the resources. accounts: note where packets' time goes, in the first `cut` batches and in all.
     `progress` is called per batch.
     """
-    load_arrays()
+    load_arrays()  # the event loop uses some of them
     state = State(model, seed, log_rows, accounts)
     result = Run(model, seed)
     stall = min(round((model.patience_s if stall_s is None else stall_s) / model.tick), int(FOREVER))

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from npexplore._kernels import capture_records as records
 from npexplore.errors import InputError
-from npexplore.jit import load_arrays
 from npexplore.packets import erf, pcap, pcapng
 from npexplore.packets.columns import RECORD_COLUMNS, PacketTable
 from npexplore.packets.decode import decode
@@ -52,7 +51,6 @@ class CaptureScan:
     """
 
     def __init__(self, path: str | Path | BinaryIO, *, workers: int = 1, chunk_packets: int = CHUNK_PACKETS) -> None:
-        load_arrays()  # half of what a first call of a kernel would take
         self.damage: Damage | None = None
         self.interfaces: list[Interface] = []
         self._workers = workers

@@ -44,6 +44,18 @@ def test_trace_stats_imports_no_table_or_drawing_library():
     assert subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()[-1] == "[]"
 
 
+def test_kernels_that_are_compiled_already_do_not_ready_the_compiler():
+    """What is not imported of numba was a third of the start-up; the first of two runs may have to compile."""
+    program = (
+        "import sys; from npexplore.cli import main; main(sys.argv[1:]); "
+        "print('numba.np.arraymath' in sys.modules, 'numba.cpython.setobj' in sys.modules)"
+    )
+    command = [sys.executable, "-c", program, "trace", "stats", str(share("data", "captures", CAPTURES[0]))]
+    first, again = (subprocess.run(command, check=True, capture_output=True, text=True).stdout for _ in range(2))
+    assert again.splitlines()[-1] == "False False"
+    assert first.splitlines()[:-1] == again.splitlines()[:-1]
+
+
 def test_the_collector_of_a_caller_is_left_alone(capsys):
     before = gc.get_threshold(), gc.get_freeze_count()
     assert main(["trace", "stats", str(share("data", "captures", CAPTURES[0]))]) == 0
