@@ -1,9 +1,16 @@
-"""Where converted captures go: a file appears under its name only when it is whole, and never over its own source."""
+"""Where converted captures go: a file appears under its name only when it is whole, and never over its own source.
+
+Until then it is `.NAME.COMPUTER.PID.part` beside it (COMPUTER: the CRC-32 of the host's name). What a process leaves
+that is killed, the next that writes NAME on that computer takes away.
+"""
 
 import os
+import platform
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from glob import escape
 from pathlib import Path
+from zlib import crc32
 
 from npexplore.errors import InputError
 
@@ -14,6 +21,7 @@ def replacing(source: str | Path | Sequence[str | Path], target: str | Path) -> 
 
     source: the file or files that are read meanwhile. Raises InputError if the target is one of them,
     or if there is no folder for it.
+    Parts of the same file that processes left that are gone are removed.
     """
     target = Path(target)
     if not target.parent.is_dir():
@@ -21,9 +29,40 @@ def replacing(source: str | Path | Sequence[str | Path], target: str | Path) -> 
     sources = [source] if isinstance(source, str | Path) else source
     if target.exists() and any(str(one) != "-" and Path(one).exists() and target.samefile(one) for one in sources):
         raise InputError(f"{target}: is the input itself; choose another name for the output")
-    part = target.with_name(f".{target.name}.{os.getpid()}.part")
+    sweep(target)
+    part = part_of(target)
     try:
         yield part
         part.replace(target)
     finally:
         part.unlink(missing_ok=True)
+
+
+def part_of(target: Path) -> Path:
+    """Return the path that this process writes a file to until it is whole."""
+    return target.with_name(f"{_stem(target)}.{os.getpid()}.part")
+
+
+def sweep(target: Path) -> None:
+    """Remove the parts of a file whose processes on this computer are gone; those of running ones stay."""
+    for part in target.parent.glob(f"{escape(_stem(target))}.*.part"):
+        number = part.name.split(".")[-2]
+        if number.isdecimal() and not _runs(int(number)):
+            with suppress(OSError):  # another has just taken it away, or it is not ours to take
+                part.unlink()
+
+
+def _stem(target: Path) -> str:
+    return f".{target.name}.{crc32(platform.node().encode()):08x}"
+
+
+def _runs(pid: int) -> bool:
+    if os.name == "nt":  # where signal 0 is Ctrl-C, and a file that is open cannot be removed
+        return False
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):  # somebody else's
+        return True
+    return True

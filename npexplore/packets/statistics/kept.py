@@ -15,6 +15,7 @@ import numpy as np
 
 from npexplore import __version__
 from npexplore.errors import InputError
+from npexplore.packets.output import replacing
 from npexplore.packets.scan import Damage
 from npexplore.packets.statistics.counting import CaptureCounts, FileCounts
 from npexplore.packets.statistics.flow_set import EXACT_FLOWS
@@ -53,14 +54,9 @@ class KeptCounts:
         about = json.dumps({"format": one.format, "damage": vars(one.damage) if one.damage else None})
         try:
             place = self._place(one.path)
-            part = place.with_suffix(f".{os.getpid()}.part")
-            try:
-                with part.open("wb") as file:
-                    arrays: dict[str, Any] = {"about": np.array(about), **one.counts.state()}
-                    np.savez(file, **arrays)
-                part.replace(place)
-            finally:
-                part.unlink(missing_ok=True)
+            arrays: dict[str, Any] = {"about": np.array(about), **one.counts.state()}
+            with replacing("-", place) as part, part.open("wb") as file:
+                np.savez(file, **arrays)
         except OSError as error:
             raise InputError(f"{self._folder}: cannot keep counts there: {error.strerror or error}") from None
 
