@@ -18,6 +18,7 @@ from npexplore.packets import read_capture
 from npexplore.packets.columns import STORED, PacketTable
 from npexplore.packets.files import CaptureSeries, find_captures
 from npexplore.packets.statistics import flow_set, several
+from npexplore.packets.statistics.kept import KeptCounts
 from npexplore.packets.statistics.several import count_captures
 from npexplore.packets.synthetic import Traffic, fit_lengths, fixed, poisson
 
@@ -176,6 +177,43 @@ def test_a_file_that_vanishes_midway(folder):
     found = count_captures(paths, Late())
     assert found.counts.packets == 2 * EACH
     assert [file.trouble is None for file in found.files] == [True, False, True]
+
+
+def test_a_file_that_vanishes_once_it_is_counted(folder):
+    """There is nothing to keep its counts by; they count all the same."""
+    paths = find_captures(folder)
+
+    class Removes:
+        def submit(self, function, path):
+            future = Future()
+            future.set_result(function(path))
+            (folder / "b.pcap").unlink(missing_ok=True) if path.endswith("b.pcap") else None
+            return future
+
+    found = count_captures(paths, Removes(), kept=KeptCounts(folder / "kept"))
+    assert found.counts.packets == 3 * EACH
+    assert len(list((folder / "kept").iterdir())) == 2
+
+
+def test_a_worker_without_the_file(folder, tmp_path_factory, monkeypatch):
+    """As one of another computer: names that begin in this folder mean nothing in its own."""
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    monkeypatch.chdir(folder)
+
+    class Worker:
+        def submit(self, function, path):
+            monkeypatch.chdir(elsewhere if path == "b.pcap" else folder)
+            future = Future()
+            future.set_result(function(path))
+            monkeypatch.chdir(folder)
+            return future
+
+    found = count_captures(["a.pcap", "b.pcap", "gone.pcap"], Worker())
+    assert found.counts.packets == EACH
+    whole, unseen, gone = (file.trouble for file in found.files)
+    assert whole is None
+    assert unseen == "b.pcap: is here, but not where the worker looks: workers must see the files under the same names"
+    assert gone.startswith("gone.pcap: cannot be read: ")
 
 
 def test_clocks_and_link_types_are_told(folder, capsys):

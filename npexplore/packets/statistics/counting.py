@@ -264,10 +264,14 @@ def count_capture(path: str | Path, *, workers: int = 1) -> tuple[CaptureCounts,
 
 @dataclass(frozen=True)
 class FileCounts:
-    """What was counted of one file; where it cannot be read, `error` says why and there is nothing else."""
+    """What was counted of one file; where it cannot be read, `error` says why and there is nothing else.
+
+    missing: there is no such file where the worker looked for it.
+    """
 
     path: str
     counts: CaptureCounts | None = None
     format: str = ""
     damage: Damage | None = None
     error: str | None = None
+    missing: bool = False

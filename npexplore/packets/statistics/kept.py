@@ -51,9 +51,12 @@ class KeptCounts:
         """Keep what was counted of a file; what could not be read is tried again the next time."""
         if one.counts is None:
             return
-        about = json.dumps({"format": one.format, "damage": vars(one.damage) if one.damage else None})
         try:
             place = self._place(one.path)
+        except OSError:  # gone since it was counted: nothing can be kept of it, and nothing need be
+            return
+        about = json.dumps({"format": one.format, "damage": vars(one.damage) if one.damage else None})
+        try:
             arrays: dict[str, Any] = {"about": np.array(about), **one.counts.state()}
             with replacing("-", place) as part, part.open("wb") as file:
                 np.savez(file, **arrays)

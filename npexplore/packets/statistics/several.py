@@ -6,7 +6,7 @@ All counters are whole numbers, so joined counts equal those of one pass over th
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -92,7 +92,7 @@ def count_file(path: str | Path) -> FileCounts:
     try:
         counts, scan = count_capture(path)
     except InputError as error:
-        return FileCounts(str(path), error=str(error))
+        return FileCounts(str(path), error=str(error), missing=not Path(path).exists())
     return FileCounts(str(path), counts, scan.format, scan.damage)
 
 
@@ -131,6 +131,9 @@ def _in_order(paths: Sequence[str], executor: Executor, ahead: int, kept: KeptCo
     def first() -> FileCounts:
         one = waiting.popleft()
         found = one if isinstance(one, FileCounts) else one.result()
+        if found.missing and Path(found.path).exists():
+            why = "is here, but not where the worker looks: workers must see the files under the same names"
+            found = replace(found, error=f"{found.path}: {why}")
         if failed:
             raise failed[0]
         return found
