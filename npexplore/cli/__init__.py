@@ -39,6 +39,7 @@ COMMANDS = {
     "report": ("npexplore.cli.report:command", "Run the notebooks and write the offline HTML report."),
     "route": ("npexplore.cli.route:command", "Forward captures through the golden router."),
     "new": ("npexplore.cli.new:command", "Start a machine of your own from a template."),
+    "setup": ("npexplore.cli.setup:command", "Compile the kernels, and say what is not installed and what needs it."),
 }
 TRACE_COMMANDS = {
     "stats": ("npexplore.cli.trace_stats:command", "Count and measure the packets of a capture."),

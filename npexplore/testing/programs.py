@@ -1,13 +1,13 @@
 """A router that is a program: captures in, captures out. What it may not do: fail, hang, flood, or invent ports.
 
 A program that takes too long is ended with all that it started; files that it writes are bounded (RLIMIT_FSIZE,
-getrlimit(2)), so that one that floods ends as well.
+getrlimit(2)), so that one that floods ends as well. Where there is no Linux, it alone is ended, and the flood is found
+when it is done or its time is over.
 """
 
 from __future__ import annotations
 
 import os
-import resource
 import shlex
 import signal
 import subprocess
@@ -23,6 +23,7 @@ from npexplore.packets.frames import read_frames, write_frames
 GAP_NS = 1000
 ENDINGS = (".pcap", ".pcapng")
 FLOOD = 1 << 20, 64  # bytes that a file may have: so many, and so many a byte that came in
+FLOODED = (-signal.SIGXFSZ,) if hasattr(signal, "SIGXFSZ") else ()  # how one ends whose files may not grow
 SAID = "said"  # the file that holds what the program says
 
 
@@ -87,7 +88,7 @@ def _run(words: list[str], timeout_s: float, most: int, said: Path) -> None:
     except OSError as error:
         raise InputError(f"{words[0]} cannot be run: {error.strerror}") from None
     try:
-        resource.prlimit(program.pid, resource.RLIMIT_FSIZE, (most, most))
+        _bound_files(program.pid, most)
         status = program.wait(timeout_s)
     except subprocess.TimeoutExpired:
         raise InputError(f"{running(words)} must be done within {timeout_s} s, it is not") from None
@@ -95,15 +96,27 @@ def _run(words: list[str], timeout_s: float, most: int, said: Path) -> None:
         status = program.wait()
     finally:
         _end(program)
-    if status == -signal.SIGXFSZ or any(path.stat().st_size >= most for path in said.parent.rglob("*")):
+    if status in FLOODED or any(path.stat().st_size >= most for path in said.parent.rglob("*")):
         raise InputError(f"{running(words)} must not flood: it wrote {most} bytes and more into one file")
     if status:
         lines = said.read_text(errors="replace").strip().splitlines()
         raise InputError(f"{running(words)} must return 0, got {status}: {lines[-1] if lines else 'no message'}")
 
 
+def _bound_files(pid: int, most: int) -> None:
+    """Bound the bytes of each file that a process writes, where the system can do so from outside."""
+    try:
+        from resource import RLIMIT_FSIZE, prlimit
+    except ImportError:  # prlimit is Linux's, the module is Unix's
+        return
+    prlimit(pid, RLIMIT_FSIZE, (most, most))
+
+
 def _end(program: subprocess.Popen[bytes]) -> None:
     """End a program that still runs, and all that it started."""
     with suppress(ProcessLookupError, PermissionError):
-        os.killpg(program.pid, signal.SIGKILL)
+        if hasattr(os, "killpg"):
+            os.killpg(program.pid, signal.SIGKILL)
+        else:  # Windows, where to terminate is to kill
+            program.terminate()
     program.wait()

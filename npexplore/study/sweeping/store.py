@@ -13,12 +13,12 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import sys
 import time
 import uuid
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -28,9 +28,7 @@ import pyarrow.parquet as pq
 
 from npexplore.errors import InputError
 
-if sys.platform != "win32":  # there, nobody is kept from writing
-    import fcntl
-
+LOCKS = find_spec("fcntl") is not None  # where there are none, on Windows, nobody is kept from writing
 KEY = ("model", "workload_key", "solver", "seed", "packets", "version")
 ATTRIBUTES = b"PANDAS_ATTRS"  # where pandas keeps DataFrame.attrs
 FRAGMENTS = 500  # more are merged into the file
@@ -93,9 +91,11 @@ def _table(path: Path) -> pa.Table:
 @contextmanager
 def _held(lock: Path, otherwise: str) -> Iterator[None]:
     """Hold a lock file that ends with the process; raises InputError if another holds it."""
-    if sys.platform == "win32":
+    if not LOCKS:
         yield
         return
+    import fcntl
+
     with ExitStack() as opened:
         while True:
             file = opened.enter_context(open(lock, "ab"))
