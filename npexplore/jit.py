@@ -11,7 +11,7 @@ from typing import Any, TypeVar, cast
 
 import numba
 from numba.core.caching import FunctionCache
-from numba.core.runtime import rtsys
+from numba.core.runtime import rtsys  # type: ignore[attr-defined]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -29,7 +29,8 @@ def kernel(signature: Any = None, **options: Any) -> Callable[[F], F]:
         if made is function:  # NUMBA_DISABLE_JIT: kernels run as they are written
             return function
         try:
-            made._cache = _KernelCache(function)  # what numba's `cache=True` does, with a cache of our own
+            # what numba's `cache=True` does, with a cache of our own
+            made._cache = _KernelCache(function)  # type: ignore[no-untyped-call]
         except RuntimeError as error:
             if "cannot cache" not in str(error):
                 raise
@@ -47,7 +48,7 @@ def plain(function: Callable[..., Any]) -> Callable[..., Any]:
     return cast(Callable[..., Any], getattr(function, "py_func", function))
 
 
-class _KernelCache(FunctionCache):  # type: ignore[misc]  # numba has no types
+class _KernelCache(FunctionCache):
     """numba's cache on disk, which readies the compiler only for a kernel that is not in it.
 
     numba imports and registers all that compiled code could call before it looks: half of a first call's time. Code
@@ -59,7 +60,8 @@ class _KernelCache(FunctionCache):  # type: ignore[misc]  # numba has no types
         """Return the compiled code for a signature, None where it is not kept."""
         rtsys.initialize(target_context)
         with self._guard_against_spurious_io_errors():
-            if (kept := self._load_overload(sig, target_context)) is not None:
+            kept = self._load_overload(sig, target_context)  # type: ignore[no-untyped-call]
+            if kept is not None:
                 return kept
         load_arrays()
         return None
