@@ -171,14 +171,15 @@ def _near(buffer: Array, o: int, p: int, link: Array, link_mask: Array) -> bool:
 @kernel()
 def settle(buffer: Array, offset: Array, in_port: Array, destination: Array, hop: Array, hop_kind: Array, hop_port: Array,
            hop_attached: Array, hop_open: Array, hop_room: Array, head_size: Array, link: Array, link_mask: Array,
-           neighbour: Array, any_sender: bool, header: Layout, verdict: Array, out_port: Array, head: Array,
-           out_size: Array, ask: Array) -> None:  # fmt: skip
+           neighbour: Array, neighbour_port: Array, any_sender: bool, header: Layout, verdict: Array,
+           out_port: Array, head: Array, out_size: Array, ask: Array) -> None:  # fmt: skip
     """Finish what is GO: NONE with out_port, head (row of the frame heads) and out_size (bytes), a reason, or SLOW.
 
     destination (n, words); hop: the number of each one's route, -1 for none; hop_kind, hop_port by that number,
     hop_attached where the destination itself is the next hop, hop_open where anybody else than a neighbour may be,
     hop_room: the longest packet that may go there. link, link_mask (ports, bytes): the networks of the ports' links.
-    neighbour (k, words), sorted: have a head for each port, behind those of the hops. any_sender: may one outside the
+    neighbour (k, words), sorted: addresses that have a head behind those of the hops, each on the link of its
+    neighbour_port alone. any_sender: may one outside the
     link's network be told of a better hop, too? header: where the source, the length and the time to live stand, and
     how many bytes the length does not count. ask: why a packet is SLOW, if its sender is to be told and nothing else
     is the matter: a reason of IPv4, or REDIRECT with all outputs filled; else 0.
@@ -203,6 +204,8 @@ def settle(buffer: Array, offset: Array, in_port: Array, destination: Array, hop
         back = p == in_port[i] and (any_sender or _near(buffer, o + source_at, p, link, link_mask))
         total = uncounted + (np.int64(buffer[o + length_at]) << 8 | np.int64(buffer[o + length_at + 1]))
         at = _place(neighbour, destination, i) if hop_attached[h] else -1
+        if at >= 0 and neighbour_port[at] != p:
+            at = -1
         verdict[i] = NONE
         if buffer[o + ttl_at] <= 1:
             ask[i] = TTL_EXPIRED
@@ -216,7 +219,7 @@ def settle(buffer: Array, offset: Array, in_port: Array, destination: Array, hop
             ask[i] = REDIRECT
         if ask[i] != 0:
             verdict[i] = SLOW
-        row = np.int64(h) if at < 0 else len(hop_kind) + p * len(neighbour) + at
+        row = np.int64(h) if at < 0 else len(hop_kind) + at
         out_port[i] = p
         head[i] = row
         out_size[i] = head_size[row] + total

@@ -152,9 +152,7 @@ class LinuxKernel(Between):
             for address, length in port.subnets:
                 yield f"address add {address_text(address)}/{length} broadcast + {at}"
             yield f"link set r{port.number} up"
-            for address in self._neighbours(port) if self._known else self.router.neighbours:
-                if not self._known and not port.on_link(address):
-                    continue
+            for address in self._neighbours(port) if self._known else self._listed(port):
                 mac = _text(self.router.mac_of(port.number, address))
                 yield f"neighbour replace {address_text(address)} lladdr {mac} nud permanent {at}"
         yield f"address add {MARKER_ROUTER}/29 dev mark"
@@ -199,8 +197,12 @@ class LinuxKernel(Between):
                 continue
             vias = {int(v) for v in self.router.routes.via[self.router.routes.port == port.number] if v}
             vias |= {one.hop.via for several in self.router.next_hops for one in several}
-            held = vias | set(self.router.neighbours)
+            held = vias | self._listed(port)
             yield from sorted(a for a in held if (a ^ own) & mask_of(length) == 0)
+
+    def _listed(self, port: Port) -> set[int]:
+        """Return the neighbours of a link that have a MAC address of their own."""
+        return {address for number, address in self.router.neighbours if number == port.number}
 
     def forward(self, port: int, frame: bytes) -> list[tuple[int, bytes]]:
         """Send one frame into a port; return all frames that leave the router for it, as (port, frame), by port.

@@ -64,10 +64,7 @@ def commands(router: Router) -> Iterator[str]:
             through, where = " ".join(f"{hop} onlink" for hop in told_next_hops(route.next_hops, address_text)), ""
         yield f"route replace {KINDS[route.kind]} {address_text(route.value)}/{route.length} {through} {where}"
     if router.policy.neighbours == "resolve":
-        for address in six.neighbours:
-            yield from (
-                _neighbour(router, address, k) for k, port in enumerate(six.ports) if port and port.on_link(address)
-            )
+        yield from (_neighbour(router, address, port) for port, address in six.neighbours)
         return
     for route in six.routes:
         for hop in (Hop(*route[2:-1]), *(one.hop for one in route.next_hops)):
@@ -101,5 +98,5 @@ def introductions(router: Router, frame: bytes, port: int) -> list[str]:
 
 def _neighbour(router: Router, address: int, port: int) -> str:
     assert router.six is not None
-    mac = router.six.neighbours.get(address, router.ports[port].peer_mac)
+    mac = router.six.neighbours.get((port, address), router.ports[port].peer_mac)
     return f"neighbour replace {address_text(address)} lladdr {mac.hex(':')} nud permanent dev r{port}"

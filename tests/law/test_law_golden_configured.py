@@ -4,6 +4,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reference.setting_cases import setting_cases
 
 from npexplore.golden.ipv4.header import write_packet
 from npexplore.golden.ipv4.host import summed
@@ -78,3 +79,14 @@ def test_a_router_answers_as_a_host_where_it_shall(profile):
     router = resolve(msgspec.structs.replace(CARRIER, profile=profile, policy=Policy(answers=True)))
     (sent,) = Forwarder(router, lookup="binary_trie").forward(0, frame).sent
     assert sent.frame[14:] == write_packet(0x0A000001, 0x0A000002, summed(b"\0\0\0\0\1\2\3\4data"), protocol=1, tos=4)
+
+
+@pytest.mark.parametrize("family", ["", "IPv6: "])
+def test_batch_and_reference_send_to_a_listed_neighbour_on_its_own_link_alone(family):
+    name = f"{family}listed on a link, routed by another one, neighbours known"
+    record, port, frame = next(row[1:] for row in setting_cases() if row[0] == name)
+    for records, mac in ((record.route, "020000000100"), (record.route[:-2], "020000000944")):
+        router = resolve(msgspec.structs.replace(record, route=records))
+        assert Forwarder(router, lookup="binary_trie").forward(port, frame).sent[0].frame[:6].hex() == mac
+        made = BatchForwarder(router, lookup="binary_trie").forward(Frames.of([(port, frame, 0)] * 2))
+        assert [bytes(one)[:6].hex() for one in made.frames] == [mac, mac]

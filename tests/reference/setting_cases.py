@@ -16,7 +16,7 @@ from npexplore.golden.ipv6.header import ICMP6, write_packet
 from npexplore.golden.ipv6.icmp import checksum
 from npexplore.golden.linux.settings import LinuxSettings
 from npexplore.golden.router.policy import Policy
-from npexplore.golden.router.records import NextHopRecord, PortRecord, RouteRecord, RouterFile
+from npexplore.golden.router.records import NeighbourRecord, NextHopRecord, PortRecord, RouteRecord, RouterFile
 
 BASE = RouterFile(
     profile="linux",
@@ -127,6 +127,27 @@ def _several():
         yield f"{name}: IPv6 quoted", record, 0, framed(about)
 
 
+def _listed_elsewhere():
+    """Yield packets for a neighbour that is listed on the link of p1, and routed by p0, where nobody knows it."""
+    places = {"": "11.0.0.254", "IPv6: ": "2001:db8:1::fe"}
+    listed = msgspec.structs.replace(
+        BASE,
+        neighbour=[NeighbourRecord(address=place, mac="02:00:00:00:09:44") for place in places.values()],
+        route=[
+            *BASE.route, RouteRecord(prefix="11.0.0.254/32", port="p0"),
+            RouteRecord(prefix="2001:db8:1::fe/128", port="p0"),
+        ],
+    )  # fmt: skip
+    for how in ("known", "resolve"):
+        record = msgspec.structs.replace(listed, policy=Policy(neighbours=how))
+        for family, place in places.items():
+            name = f"{family}listed on a link, routed by another one, neighbours {how}"
+            six_ = bool(family)
+            yield name, record, 2, framed(v6("2001:db8:2::9", place) if six_ else v4("12.0.0.9", place), 2)
+            back = v6(place, "2001:db8:d::1") if six_ else v4(place, "31.0.0.1")
+            yield f"{name}: error", record, 0, framed(back)
+
+
 def _more():
     """Yield (name, record, port, packet or frame)."""
     answers = msgspec.structs.replace(BASE, policy=Policy(answers=True))
@@ -134,6 +155,7 @@ def _more():
     filters = with_setting("rp_filter", 1)
     redirect = bytes([137, 0]) + bytes(6) + bytes(32)
     yield from _several()
+    yield from _listed_elsewhere()
     cut = v6("2001:db8::9", "2001:db8:a::1", b"\x11\0\1\4\0\0\0\0" + UDP_HEAD + b"behind", next_header=0)
     for hops in (64, 1):
         packet = cut[:4] + bytes(2) + cut[6:7] + bytes([hops]) + cut[8:]

@@ -37,26 +37,33 @@ if TYPE_CHECKING:
     from npexplore.golden.diffserv.edge import Edge
 
 
+Listed = dict[tuple[int, int], bytes]  # of a port's link, an address: its MAC address
+
+
 @dataclass(frozen=True)
 class Six:
-    """IPv6 of a router: a Port6 for each port that has it; routes begin with the ports' networks, the last counts."""
+    """IPv6 of a router: a Port6 for each port that has it; routes begin with the ports' networks, the last counts.
+
+    neighbours: MAC addresses by port and address.
+    """
 
     ports: tuple[Port6 | None, ...]
     routes: tuple[Route, ...]
-    neighbours: dict[int, bytes] = field(default_factory=dict)
+    neighbours: Listed = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Router:
     """The configuration in numbers. `routes` begins with the ports' networks; of equal prefixes the last counts.
 
-    six: its IPv6 side; labels: its incoming label map; stacks: those its IPv4 routes push, the first one empty;
-    next_hops: those of its IPv4 routes that have several, the first one empty.
+    neighbours: MAC addresses by port and address, for they are those of one link: where a route takes their packets to
+    another one, nobody is listed there. six: its IPv6 side; labels: its incoming label map; stacks: those its IPv4
+    routes push, the first one empty; next_hops: those of its IPv4 routes that have several, the first one empty.
     """
 
     ports: tuple[Port, ...]
     routes: RouteColumns
-    neighbours: dict[int, bytes] = field(default_factory=dict)
+    neighbours: Listed = field(default_factory=dict)
     profile: ProfileName = "rfc1812"
     edge: Edge | None = field(default=None, compare=False)
     policy: Policy = OFF
@@ -68,7 +75,7 @@ class Router:
 
     def mac_of(self, port: int, address: int) -> bytes:
         """Return the MAC address of a neighbour: its own, else the one at the other end of the link."""
-        return self.neighbours.get(address, self.ports[port].peer_mac)
+        return self.neighbours.get((port, address), self.ports[port].peer_mac)
 
 
 def router_schema() -> dict[str, Any]:
@@ -127,23 +134,24 @@ def resolve(record: RouterFile, more: Placed = ()) -> Router:
 
 def _neighbours(
     records: Iterable[NeighbourRecord], links: Sequence[Interface | None], family: Family
-) -> dict[int, bytes]:
+) -> Listed:
     """Return the MAC addresses of a family's neighbours."""
-    found: dict[int, bytes] = {}
+    found: Listed = {}
     for k, record in enumerate(records):
         if (":" in record.address) != (family is IPV6):
             continue
         place = f"neighbour[{k}]"
         with told_at(place):
             address = family.number(record.address)
-        link = next((link for link in links if link and link.on_link(address)), None)
+        port = next((port for port, link in enumerate(links) if link and link.on_link(address)), -1)
+        link = None if port < 0 else links[port]
         if link is None:
             raise InputError(f"{place}: address must be on the link of a port, got {record.address}")
         if fault := link.not_a_neighbour(address):
             raise InputError(f"{place}: address {record.address} {fault}")
-        if address in found:
+        if (port, address) in found:
             raise InputError(f"{place}: {record.address} has a MAC address already")
-        found[address] = mac_bytes(f"{place}: mac", record.mac)
+        found[port, address] = mac_bytes(f"{place}: mac", record.mac)
     return found
 
 
@@ -160,7 +168,7 @@ def _labels(records: Iterable[LabelRecord], router: Router, ports6: Sequence[Por
             sides = (ports6, IPV6) if six else (router.ports, IPV4)
             port, via = next_hop(place, record.via, port, router.ports, *sides)
             listed = router.six.neighbours if six and router.six else router.neighbours
-            mac = listed.get(via, port.peer_mac)
+            mac = listed.get((port.number, via), port.peer_mac)
         elif port is not None:
             mac = port.peer_mac
         number = HERE if port is None else port.number

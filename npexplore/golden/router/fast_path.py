@@ -46,8 +46,9 @@ class FastPath:
             octets(0 if port is None or port.further else side.family.mask(port.length) for port in side.ports),
         )
         self._several = self._choices(side) if side.groups else None
-        known = sorted(side.neighbours)
-        self._neighbour = side.family.rows(known).reshape(len(known), side.family.words)
+        known = sorted(side.neighbours, key=lambda place: place[1])  # no address is on two links
+        listed = side.family.rows([address for _, address in known]).reshape(len(known), side.family.words)
+        self._neighbour = listed, np.array([port for port, _ in known], np.int64)
         self._hops = (
             np.array([hop.kind for hop in hops], np.uint8),
             np.array([hop.port for hop in hops], np.int64),
@@ -60,7 +61,7 @@ class FastPath:
             if hop.port >= 0:
                 kind = MPLS_TYPE + hop.stack if hop.stack else side.frame_type
                 heads[row] = side.mac_of(hop.port, hop.via) + ports[hop.port].mac + kind
-        heads += [side.neighbours[address] + port.mac + side.frame_type for port in ports for address in known]
+        heads += [side.neighbours[place] + ports[place[0]].mac + side.frame_type for place in known]
         self._heads = padded_heads(heads)
 
     def _choices(self, side: Side) -> tuple[bool, int, int, int, NDArray[Any], NDArray[Any], NDArray[Any]]:
@@ -87,10 +88,12 @@ class FastPath:
         self, hop: NDArray[np.int64], address: NDArray[np.int64], attached: NDArray[np.bool_]
     ) -> NDArray[np.int64]:
         """Return the rows of `heads` for IPv4 addresses by hops; attached: where the address itself is the next hop."""
-        known = self._neighbour[:, 0].astype(np.int64)
+        known, at_port = self._neighbour[0][:, 0].astype(np.int64), self._neighbour[1]
         place = np.minimum(np.searchsorted(known, address), max(len(known) - 1, 0))
-        listed = attached & (known[place] == address) if len(known) else np.zeros(len(hop), np.bool_)
-        return np.where(listed, len(self._hops[0]) + self._hops[1][hop] * len(known) + place, hop)
+        if not len(known):
+            return hop
+        listed = attached & (known[place] == address) & (at_port[place] == self._hops[1][hop])
+        return np.where(listed, len(self._hops[0]) + place, hop)
 
     def forward(self, frames: Frames) -> Forwarded:
         """Decide frames in their order, without counting them."""
@@ -103,7 +106,7 @@ class FastPath:
         ask = np.empty(count, np.uint8)
         kernels.settle(
             buffer, offset, frames.port, destination.reshape(count, self._family.words), hop, *self._hops,
-            self._heads[1], *self._links, self._neighbour, self._any_sender, self._header, verdict, port, head, size,
+            self._heads[1], *self._links, *self._neighbour, self._any_sender, self._header, verdict, port, head, size,
             ask,
         )  # fmt: skip
 

@@ -154,9 +154,7 @@ class Resolution:
             return
         if message.mac:
             walk.sent += resolver.learn((port, source), message.mac, walk.time_ns, override=True, create=True)
-        elif (
-            many and (port, source) not in resolver.entries and not (source in side.neighbours and link.on_link(source))
-        ):
+        elif many and (port, source) not in resolver.entries and (port, source) not in side.neighbours:
             return
         flags = ROUTER | SOLICITED | (OVERRIDE if many else 0)
         answer = answer._replace(flags=flags, mac=answer.mac if many else b"")

@@ -57,8 +57,8 @@ class Side(ABC):
     read: Callable[[bytes], Any]  # the header of a packet
 
     def __init__(
-        self, router: Router, ports: Sequence[Interface | None], neighbours: Mapping[int, bytes], hops: Sequence[Hop],
-        several: Mapping[int, Sequence[NextHop]], lpm: Lpm, error_limit: TokenBucket | None,
+        self, router: Router, ports: Sequence[Interface | None], neighbours: Mapping[tuple[int, int], bytes],
+        hops: Sequence[Hop], several: Mapping[int, Sequence[NextHop]], lpm: Lpm, error_limit: TokenBucket | None,
     ) -> None:  # fmt: skip
         self.router, self.ports, self.neighbours = router, ports, neighbours
         self.hops, self.lpm, self.error_limit = list(hops), lpm, error_limit
@@ -161,9 +161,9 @@ class Side(ABC):
         """
         if address in self._broadcasts[port]:
             return BROADCAST_MAC
-        if self.resolver is not None and address not in self.neighbours:
+        if self.resolver is not None and (port, address) not in self.neighbours:
             return self.resolver.mac(port, address)
-        return self.neighbours.get(address, self.router.ports[port].peer_mac)
+        return self.neighbours.get((port, address), self.router.ports[port].peer_mac)
 
     def known_mac(self, port: int, address: int) -> bytes:
         """Return the MAC address behind an address of a link, empty for one that is not known yet."""
@@ -173,7 +173,7 @@ class Side(ABC):
     def reaches(self, port: int, address: int) -> bool:
         """Say whether a frame to an address of a link finds somebody: anybody may be there, unless they are listed."""
         listed = self.router.ports[port].listed_only
-        return not listed or address in self.neighbours or address in self._broadcasts[port]
+        return not listed or (port, address) in self.neighbours or address in self._broadcasts[port]
 
     def room(self, hop: Hop) -> int:
         """Return how long a packet may be that goes by a route: its labels take from the link's MTU (RFC 3032 3.4)."""
