@@ -132,9 +132,7 @@ def resolve(record: RouterFile, more: Placed = ()) -> Router:
     return replace(router, labels=_labels(record.label, router, ports6))
 
 
-def _neighbours(
-    records: Iterable[NeighbourRecord], links: Sequence[Interface | None], family: Family
-) -> Listed:
+def _neighbours(records: Iterable[NeighbourRecord], links: Sequence[Interface | None], family: Family) -> Listed:
     """Return the MAC addresses of a family's neighbours."""
     found: Listed = {}
     for k, record in enumerate(records):
