@@ -54,19 +54,22 @@ class LinkRouter(Between):
     """A program between interfaces; use it in a `with` block. Raises InputError where it cannot be set up.
 
     quiet_s: a program that loses the packet behind is done when nothing more has come for so long. ready_s: how long it
-    may take until it listens. A program that ends is started again for the next frame.
+    may take until it listens. again: what is lost while its next hop is asked for is sent once more, as a sender would:
+    RFC 1122 section 2.3.2.2 wants one packet kept, and many a router keeps none. A program that ends is started again
+    for the next frame.
     """
 
     REFUSED = "no program can be put between links"
 
     def __init__(
-        self, command: Sequence[str], router: Router | str | Path, *, quiet_s: float = 0.25, ready_s: float = 5.0
-    ) -> None:
+        self, command: Sequence[str], router: Router | str | Path, *, quiet_s: float = 0.25, ready_s: float = 5.0,
+        again: bool = False,
+    ) -> None:  # fmt: skip
         super().__init__()
         self.command, self.router = list(command), as_router(router)
-        self.quiet_s, self.ready_s = quiet_s, ready_s
+        self.quiet_s, self.ready_s, self._again = quiet_s, ready_s, again
         self._program: subprocess.Popen[bytes] | None = None
-        self._serial = 0
+        self._serial = self._asked = 0
         self._behind = [self._passing(number) for number in range(len(self.router.ports))]
         self._lost = [0 for _ in self.router.ports]
         self._said = tempfile.TemporaryFile()  # noqa: SIM115  what the program says, until `close`
@@ -112,8 +115,10 @@ class LinkRouter(Between):
             time.sleep(0.01)
         self._left()
         for port in range(len(self.router.ports)):
-            self._lost[port] = MOST_LOST  # what it loses now it does not pass at all
+            self._lost[port] = MOST_LOST - 1  # what it loses twice it does not pass at all; once it may ask
             self._exchange(port, [])
+            if self._lost[port]:
+                self._exchange(port, [])
 
     def _listening(self) -> int:
         lines = inside(self._namespaces[0], lambda: Path("/proc/thread-self/net/packet").read_text()).splitlines()[1:]
@@ -146,7 +151,11 @@ class LinkRouter(Between):
         if self._program is None:
             self._start()
         self._left()
-        return sorted(self._exchange(port, [frame]), key=lambda row: row[0])
+        before = self._asked
+        found = self._exchange(port, [frame])
+        if self._again and not found and self._asked > before:
+            found = self._exchange(port, [frame])
+        return sorted(found, key=lambda row: row[0])
 
     def _exchange(self, port: int, frames: list[bytes]) -> list[tuple[int, bytes]]:
         """Send frames to a port and, if one is known, a packet that must pass behind them; return what leaves."""
@@ -198,4 +207,5 @@ class LinkRouter(Between):
         mac = self.router.mac_of(port, asked.target)
         reply = write_arp(Arp(REPLY, mac, asked.target, asked.sender, asked.sender_mac))
         self._sockets[port].send(asked.sender_mac + mac + ARP_TYPE + reply)
+        self._asked += 1
         return True

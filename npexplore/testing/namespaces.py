@@ -12,6 +12,7 @@ import socket
 import subprocess
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -145,7 +146,7 @@ def drain(handle: socket.socket) -> list[bytes]:
             return frames
 
 
-class Between:
+class Between(ABC):
     """What has namespaces and sockets on links between them: made by `_set_up` in a `with` block, gone behind it."""
 
     REFUSED: ClassVar[str]  # what cannot be done where namespaces cannot be made
@@ -165,8 +166,9 @@ class Between:
             raise
         return self
 
+    @abstractmethod
     def _set_up(self) -> None:
-        raise NotImplementedError
+        """Make the namespaces and open the sockets on their links."""
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()

@@ -23,6 +23,20 @@ while True:
 """
 
 
+FORGETFUL = """
+import socket
+a, b = (socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3)) for _ in "ab")
+a.bind(("a", 0)); b.bind(("b", 0))
+question = bytes.fromhex("ffffffffffff020000000002080600010800060400010200000000020a0100010000000000000a010002")
+asked = 0
+while True:
+    frame = a.recv(65536)
+    if asked % 2 == 0: b.send(question); b.recv(60)
+    else: b.send(frame)
+    asked += 1
+"""
+
+
 @pytest.fixture
 def kernel():
     """Links are of the kernel: tests that want them are left out where namespaces may not be made."""
@@ -56,6 +70,17 @@ def test_a_program_that_ends_or_floods_is_told_and_started_again(kernel, two):
         with pytest.raises(InputError, match="must not flood: it sent more than 256 frames for one"):
             wire.forward(0, plain + b"flood")
         assert wire.forward(0, plain) == [(1, plain)]
+
+
+@pytest.mark.parametrize(("again", "sent"), [(False, 0), (True, 1)])
+def test_what_is_lost_while_a_program_asks_is_sent_again_where_wanted(kernel, two, again, sent):
+    class Unmarked(LinkRouter):
+        def _passing(self, port):
+            return b""
+
+    with Unmarked([sys.executable, "-c", FORGETFUL], two, quiet_s=0.5, ready_s=2, again=again) as mine:
+        plain = next(frame for _, frame in probes(mine.router))
+        assert mine.forward(0, plain) == [(1, plain)] * sent
 
 
 @pytest.mark.parametrize(
