@@ -15,7 +15,7 @@ from npexplore.golden.ipv6.header import SHORTEST
 from npexplore.golden.ipv6.scope import Kind, address_kind
 from npexplore.golden.linux.settings import LinuxSettings
 from npexplore.golden.router.configuration import KINDS, Router
-from npexplore.golden.router.routes import Hop, NextHop
+from npexplore.golden.router.routes import Hop, NextHop, Route
 
 TO_MANY = b"\x33\x33"  # the first bytes of multicast MAC addresses (RFC 2464 section 7)
 REPORTS = b"\x33\x33\0\0\0\x16"  # reports of groups go there (RFC 3810 section 5.2.14)
@@ -57,7 +57,13 @@ def commands(router: Router) -> Iterator[str]:
                 yield f"address add {address_text(address)}/{length} dev r{number} nodad"
             yield f"address add {address_text(port.link_local)}/64 dev r{number} nodad"
     made = sum(len(port.networks) for port in six.ports if port)
-    for route in six.routes[made:]:
+    latest = {(route.value, route.length): route for route in six.routes[made:]}
+
+    def on_a_link(route: Route) -> bool:
+        return any(link is not None and link.on_link(route.value) for link in six.ports)
+
+    # Parts of links come last: the kernel takes no next hop that is routed by another link at that moment.
+    for route in sorted(latest.values(), key=on_a_link):
         where = f"dev r{route.port}" if route.kind == 0 else ""
         through = f"via {address_text(route.via)} onlink" if route.via else ""  # whatever other routes say of it
         if route.next_hops:

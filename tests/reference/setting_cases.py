@@ -156,6 +156,17 @@ def _more():
     redirect = bytes([137, 0]) + bytes(6) + bytes(32)
     yield from _several()
     yield from _listed_elsewhere()
+    there = NextHopRecord(via="2001:db8:0:9::2", port="p0", weight=2)
+    elsewhere = msgspec.structs.replace(
+        BASE,
+        route=[
+            RouteRecord(prefix="2001:db8:0:9::/80", port="p2"),
+            RouteRecord(prefix="2002::/16", next_hops=[NextHopRecord(via="2001:db8::2", port="p0"), there]),
+        ],
+    )
+    for k in range(3):
+        frame = framed(v6("2001:db8:1::9", f"2002::{k}"), 1)
+        yield f"IPv6: next hop whose part of the link is routed elsewhere {k}", elsewhere, 1, frame
     cut = v6("2001:db8::9", "2001:db8:a::1", b"\x11\0\1\4\0\0\0\0" + UDP_HEAD + b"behind", next_header=0)
     for hops in (64, 1):
         packet = cut[:4] + bytes(2) + cut[6:7] + bytes([hops]) + cut[8:]
