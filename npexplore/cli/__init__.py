@@ -38,6 +38,10 @@ COMMANDS = {
     "schema": ("npexplore.cli.schema:command", "Print the JSON Schema of a kind of TOML file."),
     "report": ("npexplore.cli.report:command", "Run the notebooks and write the offline HTML report."),
     "route": ("npexplore.cli.route:command", "Forward captures through the golden router."),
+    "conform": (
+        "npexplore.cli.conform:command",
+        "Hold a router of your own against the golden one, clause by clause.",
+    ),
     "new": ("npexplore.cli.new:command", "Start a machine of your own from a template."),
     "setup": ("npexplore.cli.setup:command", "Compile the kernels, and say what is not installed and what needs it."),
 }

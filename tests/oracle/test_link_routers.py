@@ -1,11 +1,13 @@
 """Programs between the interfaces of a namespace: ten faults found from outside, a crash and a flood told."""
 
+import json
 import sys
 from pathlib import Path
 
 import pytest
 from reference.faulty_router import FAULTS
 
+from npexplore.cli import main
 from npexplore.errors import InputError
 from npexplore.golden.router.configuration import load_router
 from npexplore.testing import LinkRouter, examine_router
@@ -70,6 +72,21 @@ def test_a_program_that_ends_or_floods_is_told_and_started_again(kernel, two):
         with pytest.raises(InputError, match="must not flood: it sent more than 256 frames for one"):
             wire.forward(0, plain + b"flood")
         assert wire.forward(0, plain) == [(1, plain)]
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "failed"),
+    [
+        (["links", sys.executable, str(PROGRAM), "{}", "clears precedence"], 1, ["type of service of what passes"]),
+        (["links", sys.executable, str(PROGRAM), "{}"], 0, []),
+    ],
+)
+def test_the_command_examines_what_is_between_links(kernel, two, capsys, words, status, failed):
+    command = [word.format(two) for word in words]
+    options = ["--frames", "1", "--seconds", "30", "--json", "--as"]
+    assert main(["conform", "--config", str(two), *options, *command]) == status
+    found = json.loads(capsys.readouterr().out)
+    assert [row["rule"] for row in found["rules"] if row["verdict"] == "failed"] == failed
 
 
 @pytest.mark.parametrize(("again", "sent"), [(False, 0), (True, 1)])

@@ -1,0 +1,129 @@
+"""`npexplore conform`: the conformance table of somebody's router, clause by clause, and failures (docs/testing.md).
+
+Exit status 0 if every frame comes out right; 1 if some do not; 2 if the router cannot be run.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Sequence
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from npexplore.cli.files import OutputFile, write_page
+from npexplore.cli.output import emit, json_option, note
+from npexplore.errors import InputError, one_of
+
+if TYPE_CHECKING:
+    from npexplore.golden.router.configuration import Router
+    from npexplore.testing.conformance import Conformance
+
+FAILED = 1
+FILE = click.Path(dir_okay=False, path_type=Path)
+FOLDER = click.Path(file_okay=False, path_type=Path)
+
+
+@click.command("conform", context_settings={"allow_interspersed_args": False})
+@click.option("--config", metavar="ROUTER.toml", type=FILE, help="What the router is configured as; or an example.")
+@click.option("--as", "kind", metavar="KIND", default="captures", help="captures, links or function.")
+@click.option("--profile", metavar="NAME", help="rfc1812 or linux; default: as ROUTER.toml says.")
+@click.option("--frames", metavar="N", type=click.IntRange(1), default=1000, help="Frames drawn beside the probes.")
+@click.option("--failures", metavar="N", type=click.IntRange(1), default=1000, help="Stop at so many failures.")
+@click.option("--seconds", metavar="S", type=float, help="How long a run may take (60), or a start (links: 5).")
+@click.option("--again", is_flag=True, help="links: send again what is lost while the program asks for its next hop.")
+@click.option("--export", metavar="DIR", type=FOLDER, help="Write captures of each cluster's smallest failure.")
+@click.option("--report", metavar="FILE.html", type=OutputFile(), help="Write an offline page.")
+@json_option
+@click.argument("router", metavar="[COMMAND...]", nargs=-1, type=click.UNPROCESSED)
+def command(
+    config: Path | None,
+    kind: str,
+    profile: str | None,
+    frames: int,
+    failures: int,
+    seconds: float | None,
+    again: bool,
+    export: Path | None,
+    report: Path | None,
+    as_json: bool,
+    router: tuple[str, ...],
+) -> int:
+    """Hold a router against the golden one: what was tried of each clause, what held, what failed.
+
+    By KIND the router is a COMMAND over captures, whose words may have {file}, {port} and {out}; a COMMAND between
+    network interfaces (links); or FILE.py:FUNCTION, called with port and frame (function).
+    Options go before COMMAND.
+    """
+    if config is None:
+        raise InputError("conform needs --config ROUTER.toml: what the router is configured as")
+    examine = ADAPTERS[one_of("--as: kind of router", kind, ADAPTERS)]
+    if not router:
+        raise InputError(f"conform --as {kind} needs a command, or FILE.py:FUNCTION, behind its options, got none")
+    if again and kind != "links":
+        raise InputError(f"conform --again is for --as links, got --as {kind}")
+    from npexplore.golden.router.configuration import load_router
+
+    configuration = load_router(config)
+    found = examine(router, configuration, again, {"profile": profile, "failures": failures}, frames, seconds)
+    name = " ".join(router)
+    if export is not None:
+        from npexplore.testing import write_captures
+
+        note(f"captures: {len(write_captures(found, export))} files in {export}")
+    if report is not None:
+        from npexplore.report.conformance_page import conformance_page
+
+        write_page(report, conformance_page(found, name))
+        note(f"report: {report}")
+    emit({"config": str(config), "router": name, "kind": kind, **found.to_dict()}, lambda: str(found), as_json=as_json)
+    return FAILED if found.clusters else 0
+
+
+def _captures(
+    words: Sequence[str], router: Router, again: bool, how: dict[str, Any], frames: int, seconds: float | None
+) -> Conformance:
+    from npexplore.testing import examine_captures
+
+    return examine_captures(words, router, count=frames, timeout_s=seconds or 60, **how)
+
+
+def _links(
+    words: Sequence[str], router: Router, again: bool, how: dict[str, Any], frames: int, seconds: float | None
+) -> Conformance:
+    from npexplore.testing import LinkRouter, examine_router
+
+    program = [shutil.which(words[0]) or words[0], *words[1:]]
+    with LinkRouter(program, router, ready_s=seconds or 5, again=again) as mine:
+        return examine_router(mine.forward, router, max_examples=frames, **how)
+
+
+def _function(
+    words: Sequence[str], router: Router, again: bool, how: dict[str, Any], frames: int, seconds: float | None
+) -> Conformance:
+    from npexplore.testing import examine_router
+
+    return examine_router(_loaded(" ".join(words)), router, max_examples=frames, **how)
+
+
+def _loaded(text: str) -> Callable[[int, bytes], Any]:
+    """Return the function of FILE.py:FUNCTION; raises InputError."""
+    file, _, name = text.rpartition(":")
+    path = Path(file)
+    if not name.isidentifier() or not path.is_file():
+        raise InputError(f"a function must be FILE.py:FUNCTION of a file that exists, got {text!r}")
+    spec = spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None:
+        raise InputError(f"{path} is no Python file")
+    module = module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:  # whatever it is, it is the file's
+        raise InputError(f"{path} cannot be loaded: {type(error).__name__}: {error}") from None
+    function: Callable[[int, bytes], Any] = vars(module)[one_of(f"{path}: function", name, vars(module))]
+    return function
+
+
+ADAPTERS = {"captures": _captures, "links": _links, "function": _function}
