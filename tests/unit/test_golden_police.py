@@ -3,6 +3,7 @@
 from fractions import Fraction
 
 import pytest
+from reference.policer_cases import CASES, DOCUMENT, MARKS, table
 
 from npexplore.errors import InputError
 from npexplore.golden.police import Colour, LeakyBucket, SingleRate, TwoRate, police_many
@@ -115,3 +116,16 @@ def test_work_is_told(policer, words):
     policer.police(policer.state(), 0, 64, meter=meter)
     assert meter.work.accesses == (Access("policer", words), Access("policer", words, True))
     assert meter.work.instructions["multiply"] >= 1
+
+
+@pytest.mark.parametrize(("clause", "what", "policer", "packets", "colours"), CASES, ids=lambda value: str(value)[:40])
+def test_worked_numbers_of_the_rfcs(clause, what, policer, packets, colours):
+    came = [Colour[colour.upper()] for _, _, colour in packets]
+    expected = ["GYR".index(letter) for letter in colours]
+    times, lengths = [1000 * time for time, _, _ in packets], [length for _, length, _ in packets]
+    assert verdicts(policer, list(zip(times, lengths, strict=True)), came) == expected, (clause, what)
+    assert police_many([policer], [0] * len(packets), times, lengths, came).tolist() == expected
+
+
+def test_the_document_has_the_worked_numbers():
+    assert DOCUMENT.read_text().split(MARKS[0])[1].split(MARKS[1])[0] == table()
