@@ -244,6 +244,17 @@ def requests(router: Router) -> st.SearchStrategy[tuple[int, bytes]]:
     )  # fmt: skip
 
 
+def arp_frame(to: bytes, message: Arp) -> bytes:
+    """Return a message of ARP in a frame from its sender to a MAC address."""
+    return to + message.sender_mac + b"\x08\x06" + write_arp(message)
+
+
+def discovery_frame(station: bytes, sender: bytes, message: Message) -> bytes:
+    """Return a message of neighbour discovery in a frame between MAC addresses; one to many goes to their address."""
+    many = message.destination >> 120 == 0xFF
+    return (multicast_mac(message.destination) if many else station) + sender + b"\x86\xdd" + write_message(message)
+
+
 def address_messages(router: Router) -> st.SearchStrategy[tuple[int, bytes]]:
     """Messages of ARP and neighbour discovery to a router, mostly from next hops and hosts of its links."""
     macs = st.integers(0, 2).map(lambda k: bytes([2, 0, 0, 0, 9, k]))
@@ -254,7 +265,7 @@ def address_messages(router: Router) -> st.SearchStrategy[tuple[int, bytes]]:
 
     def arp(who: tuple[int, int], operation: int, mac: bytes, target: int, alone: bool) -> tuple[int, bytes]:
         to = router.ports[who[0]].mac if alone else BROADCAST_MAC
-        return who[0], to + mac + b"\x08\x06" + write_arp(Arp(operation, mac, who[1], target))
+        return who[0], arp_frame(to, Arp(operation, mac, who[1], target))
 
     asked = st.builds(
         arp, st.sampled_from(near), st.sampled_from((1, 2, 2)), macs, st.one_of(own, router_addresses(router)),
@@ -275,9 +286,8 @@ def address_messages(router: Router) -> st.SearchStrategy[tuple[int, bytes]]:
         own = (link.address, link.link_local, link.address, link.network + 9)[there]
         target = source if kind == ADVERTISEMENT else own
         to = own if alone or kind == ADVERTISEMENT else solicited_node(own)
-        head = router.ports[port].mac if to == own else multicast_mac(to)
         message = Message(kind, source, to, target, mac if tell else b"", flags)
-        return port, head + mac + b"\x86\xdd" + write_message(message)
+        return port, discovery_frame(router.ports[port].mac, mac, message)
 
     flags = st.sampled_from((0, OVERRIDE, SOLICITED, OVERRIDE | SOLICITED))
     six_asked = st.builds(

@@ -22,7 +22,7 @@ import numpy as np
 
 from npexplore.errors import InputError
 from npexplore.golden.ethernet import IPV6_TYPE
-from npexplore.golden.ipv4.addresses import address_number, address_text, mask_of
+from npexplore.golden.ipv4.addresses import MAX_ADDRESS, address_number, address_text, mask_of
 from npexplore.golden.router.configuration import KINDS, PortRecord, Router, RouterFile, resolve
 from npexplore.golden.router.ports import Port
 from npexplore.golden.router.vlans import TAGS
@@ -105,6 +105,7 @@ class LinuxKernel(Between):
         self._made = sum(len(port.networks) for port in router.ports)  # routes that the kernel makes of addresses
         self._attached = self._to_ports()
         self._introduced = {address for port in router.ports for address in (*port.own, *port.broadcasts)}
+        self._introduced.add(MAX_ADDRESS)  # the limited broadcast has the MAC address of all, also behind a route
 
         self._introduced6: set[str] = set()
         self._known = router.policy.neighbours == "known"

@@ -9,7 +9,7 @@ import msgspec
 from reference.setting_cases import BASE, ECHO, framed, v4, v6
 
 from npexplore.golden.ipv4.addresses import address_number as four
-from npexplore.golden.ipv4.arp import REPLY, REQUEST, Arp, write_arp
+from npexplore.golden.ipv4.arp import REPLY, REQUEST, Arp
 from npexplore.golden.ipv6.addresses import address_number as six
 from npexplore.golden.ipv6.discovery import (
     ADVERTISEMENT,
@@ -17,13 +17,12 @@ from npexplore.golden.ipv6.discovery import (
     SOLICITATION,
     SOLICITED,
     Message,
-    multicast_mac,
     solicited_node,
-    write_message,
 )  # fmt: skip
 from npexplore.golden.router.configuration import resolve
 from npexplore.golden.router.policy import Policy
 from npexplore.golden.router.records import NeighbourRecord
+from npexplore.testing.kernel_routers import arp_frame, discovery_frame
 
 LISTED = NeighbourRecord(address="2001:db8::44", mac="02:00:00:00:09:44")
 RECORD = msgspec.structs.replace(BASE, policy=Policy(answers=True, neighbours="resolve"), neighbour=[LISTED])
@@ -35,7 +34,7 @@ BOTH = SOLICITED | OVERRIDE
 def arp(operation, port, mac, sender, target, to=None):
     """Return a message of ARP to a port."""
     to = to or (b"\xff" * 6 if operation == REQUEST else ROUTER.ports[port].mac)
-    return port, to + mac + b"\x08\x06" + write_arp(Arp(operation, mac, four(sender), four(target)))
+    return port, arp_frame(to, Arp(operation, mac, four(sender), four(target)))
 
 
 def node(address):
@@ -45,9 +44,8 @@ def node(address):
 
 def nd(kind, port, mac, source, destination, target, flags=0, tell=True):
     """Return a message of neighbour discovery to a port; tell: with the sender's MAC address."""
-    to = six(destination)
-    head = (multicast_mac(to) if to >> 120 == 0xFF else ROUTER.ports[port].mac) + mac + b"\x86\xdd"
-    return port, head + write_message(Message(kind, six(source), to, six(target), mac if tell else b"", flags))
+    message = Message(kind, six(source), six(destination), six(target), mac if tell else b"", flags)
+    return port, discovery_frame(ROUTER.ports[port].mac, mac, message)
 
 
 def passing(source="10.3.0.1", destination="20.0.0.1", payload=b"", port=0, **fields):

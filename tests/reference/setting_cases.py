@@ -6,6 +6,7 @@ Each is a configuration (a record), a port and a frame; many are finds of the li
 import struct
 
 import msgspec
+from reference.router_cases6 import framed as framed_as
 
 from npexplore.golden.ipv4.addresses import address_number as four
 from npexplore.golden.ipv4.header import DF
@@ -61,7 +62,7 @@ UDP_HEAD = struct.pack(">HHHH", 1000, 2000, 12, 0) + b"data"
 
 def framed(packet, port=0, tag=b""):
     """Return a packet in a frame for a port."""
-    return bytes([2, 0, 0, 0, 0, port]) + bytes([2, 0, 0, 0, 1, port]) + tag + HEADS[packet[0] >> 4] + packet
+    return framed_as(packet, tag + HEADS[packet[0] >> 4], port)
 
 
 def v4(source, destination, payload=UDP_HEAD, **fields):
@@ -171,6 +172,11 @@ def _more():
     for hops in (64, 1):
         packet = cut[:4] + bytes(2) + cut[6:7] + bytes([hops]) + cut[8:]
         yield f"IPv6: no payload length, no jumbo option, hop limit {hops}", BASE, 0, framed(packet)
+    sourced = with_setting("accept_source_route", True)
+    sourced = msgspec.structs.replace(sourced, route=[*BASE.route, RouteRecord(prefix="255.240.0.0/12", port="p0")])
+    back = b"\x83\x0b\x0c" + four("10.0.0.9").to_bytes(4, "big") + b"\xff" * 4 + b"\x89\x07\x04" + bytes(6)
+    twice = v4("20.0.0.9", "10.0.0.1", options=back)
+    yield "error back along a source route that begins with all, routed", sourced, 0, framed(twice)
     yield "IPv6: way back by another port", BASE, 0, framed(v6("2001:db8:1::9", "2001:db8:a::1", hop_limit=1))
     yield "IPv6: too big, way back by another port", BASE, 0, framed(v6("2001:db8:1::9", "2001:db8:c::1", bytes(1300)))
     yield "IPv6: source in a further network", BASE, 0, framed(v6("2001:db8:1:9::9", "2001:db8:d::1"))
