@@ -233,6 +233,9 @@ def _more():
         "IPv6 next header": v6("2001:db8::9", "2001:db8::1", b"abc", next_header=253),
     }.items():
         yield f"answer: {name}", answers, 0, framed(packet)
+    nearly = msgspec.structs.replace(BASE, route=[RouteRecord(prefix="0.0.0.0/13", via="11.0.0.2")])
+    recorded = v4("0.1.2.3", "11.9.0.85", ttl=0, options=b"\7\x0b\4" + bytes(8) + b"\x83")
+    yield "route recorded of a source in 0.0.0.0/8, routed by another port", nearly, 0, framed(recorded)
 
 
 def setting_cases():

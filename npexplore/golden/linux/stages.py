@@ -97,7 +97,7 @@ def _address_towards(side: Side4, walk: Walk4) -> int:
     row = row_of(side, source)
     if row is not None:
         return side.links.address[row]
-    back = side.route(source) if source >> 24 else None
+    back = side.route(source) if source else None
     routed = back is not None and back.kind == UNICAST
     return side.source_by(back) if back is not None and routed else source_from(side, walk.port, source)
 
