@@ -175,7 +175,7 @@ def accelerators(box: Box) -> Mapping[str, Callable[..., Answer]]:
     """Return the accelerators of a router over its tables."""
     assert isinstance(box.ipv4.lpm, MultibitTrie)
     made: dict[str, Callable[..., Answer]] = {
-        "integrity2": header_check(lambda c: _frame_fault(box.golden, c)),
+        "integrity2": header_check(lambda c: frame_fault(box.golden, c)),
         "lookup4": lookup(box.ipv4.lpm),
         "flow_counter": flow_counter(box.counters),
         **{name: header_check(check) for name, check in {**ipv4.INTEGRITY, **ipv6.INTEGRITY}.items()},
@@ -188,7 +188,7 @@ def accelerators(box: Box) -> Mapping[str, Callable[..., Answer]]:
     return made
 
 
-def _frame_fault(router: Forwarder, c: Any) -> Reason:
+def frame_fault(router: Forwarder, c: Any) -> Reason:
     """Return why a frame is not for this router."""
     own = (c.frame[:1] and c.frame[0] & 1) or c.frame[:6] == router.router.ports[c.port].mac
     return Reason.NONE if own else Reason.OTHER_STATION

@@ -1,0 +1,111 @@
+"""Gorilla's router as graphs: its step program lowered over a router's tables, and run on frames.
+
+Header checks are lowered with the step that asks for them; lookups answer through ports. What is sent is the window of
+the header as the engine leaves it, with the rest of the frame behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from npexplore.designs.gorilla.steps.ipv4 import INTEGRITY
+from npexplore.designs.gorilla.steps.ipv6 import INTEGRITY as INTEGRITY6
+from npexplore.designs.gorilla.steps.router import Box, accelerators, engine_program, frame_fault
+from npexplore.golden.reasons import Reason, by_code
+from npexplore.hardware.execution import run_graphs
+from npexplore.hardware.lowering import Inline, LoweredProgram, Outside, Unit, lower_program
+from npexplore.hardware.shapes import Fixed, Octets, Parts, Shape, Whole, maybe
+from npexplore.machine.step_programs import Answer
+
+WINDOW = 80  # bytes: Ethernet and the longest header of IPv4, in whole words of the scratchpad
+LONGEST = (1 << 17) - 1  # of a frame: 65,535 bytes below any Ethernet header
+RESULTS = "sent", "reason", "left_to_control"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What becomes of a frame: (port, frame) that is sent, or why not, or that the control processor decides."""
+
+    sent: tuple[int, bytes] | None
+    reason: Reason
+    left_to_control: bool
+
+
+def units(box: Box) -> Mapping[str, Unit]:
+    """Return the accelerators of a router by how hardware has them."""
+    found: dict[str, Unit] = {"integrity2": Inline(partial(frame_fault, box.golden))}
+    found |= {name: Inline(check) for name, check in {**INTEGRITY, **INTEGRITY6}.items()}
+    found["lookup4"] = Outside(maybe(max(1, len(box.ipv4.hops) - 1)))
+    if box.ipv6 is not None:
+        found["lookup6"] = Outside(maybe(max(1, len(box.ipv6.hops) - 1)))
+    found["flow_counter"] = Outside(Fixed(None))
+    return found
+
+
+def begins(box: Box, window: int = WINDOW) -> dict[str, Shape]:
+    """Return the shapes of what a packet begins with."""
+    return {
+        "port": Whole(0, len(box.golden.router.ports) - 1),
+        "frame": Octets(window, (window, window), (0, LONGEST), True),
+        "sent": Fixed(None), "reason": Whole(0, 0), "left_to_control": Whole(0, 0),
+    }  # fmt: skip
+
+
+def lowered_router(box: Box, protocols: Sequence[str] = ("ipv4",), counting: bool = False) -> LoweredProgram:
+    """Return a router's program as graphs; raises ModelError for what hardware cannot have."""
+    return lower_program(engine_program(box, protocols, counting), units(box), begins(box), RESULTS)
+
+
+def registers_of(port: int, frame: bytes, window: int = WINDOW) -> dict[str, int]:
+    """Return the registers that a frame begins with."""
+    data = frame[:window] + bytes(max(0, window - len(frame)))
+    return {"port": port, "frame.length": len(frame), **{f"frame.{k}": byte for k, byte in enumerate(data)}}
+
+
+def verdict(program: LoweredProgram, left: Mapping[str, int], frame: bytes, window: int = WINDOW) -> Verdict:
+    """Return what the registers at the end say of a frame."""
+    shapes = program.shapes
+    sent = _told(shapes["sent"], left, "sent", frame[window:])
+    reason, control = (_told(shapes[name], left, name, b"") for name in RESULTS[1:])
+    return Verdict(sent, by_code(reason), bool(control))
+
+
+def _told(shape: Shape, left: Mapping[str, int], name: str, tail: bytes) -> Any:
+    if isinstance(shape, Whole):
+        return left.get(name, shape.lo)
+    if isinstance(shape, Octets):
+        count, length = (_told(Whole(*part), left, f"{name}.{one}", b"") for one, part in _sizes(shape))
+        data = bytes(left[f"{name}.{k}"] for k in range(shape.window))
+        return (data[:count] + (tail if shape.tail else b""))[:length]
+    if isinstance(shape, Parts):
+        return tuple(_told(one, left, f"{name}.{k}", tail) for k, one in zip(shape.names(), shape.parts, strict=True))
+    if isinstance(shape, Fixed):
+        return shape.value
+    k = left[f"{name}.kind"]
+    return _told(shape.choices[k][1], left, f"{name}.is{k}", tail)
+
+
+def _sizes(shape: Octets) -> list[tuple[str, tuple[int, int]]]:
+    return [("count", shape.count), ("length", shape.length)]
+
+
+class GraphRouter:
+    """A router's lowered program with its accelerators: frames in, verdicts out."""
+
+    def __init__(self, box: Box, protocols: Sequence[str] = ("ipv4",), counting: bool = False) -> None:
+        self.program, self.units = lowered_router(box, protocols, counting), accelerators(box)
+
+    def forward(self, port: int, frame: bytes) -> Verdict:
+        """Return what the graphs make of a frame."""
+        left, _ = run_graphs(self.program, registers_of(port, frame), self._answer)
+        return verdict(self.program, left, frame)
+
+    def _answer(self, name: str, given: Sequence[int]) -> Mapping[str, int]:
+        if name == "flow_counter":
+            self.units[name](tuple(given))
+            return {}
+        answer: Answer = self.units[name](*given)
+        return {".kind": 0, ".is1": 0} if answer.value is None else {".kind": 1, ".is1": int(answer.value)}

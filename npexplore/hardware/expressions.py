@@ -1,0 +1,405 @@
+"""Expressions of Python on values of a graph."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import enum
+import types
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from npexplore.hardware.graph import Graph
+from npexplore.hardware.known_functions import Builtins
+from npexplore.hardware.values import (
+    UNBOUND,
+    Blend,
+    Bytes,
+    Choice,
+    Num,
+    RefusedError,
+    Some,
+    Values,
+    is_number,
+    known,
+    told,
+)
+
+if TYPE_CHECKING:
+    from npexplore.hardware.interpreter import Frame
+
+MOST_SHIFT = 128
+OPERATIONS: Mapping[type[ast.operator], str] = {
+    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.BitAnd: "and", ast.BitOr: "or", ast.BitXor: "xor",
+}  # fmt: skip
+NATIVE: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: lambda a, b: a + b, ast.Sub: lambda a, b: a - b, ast.Mult: lambda a, b: a * b,
+    ast.BitAnd: lambda a, b: a & b, ast.BitOr: lambda a, b: a | b, ast.BitXor: lambda a, b: a ^ b,
+    ast.LShift: lambda a, b: a << b, ast.RShift: lambda a, b: a >> b, ast.Mod: lambda a, b: a % b,
+    ast.FloorDiv: lambda a, b: a // b, ast.Div: lambda a, b: a / b, ast.Pow: lambda a, b: a**b,
+}  # fmt: skip
+
+
+class KeptValues:
+    """What stands for the context in a step's body."""
+
+
+class Method:
+    """A method of a value that is known only in hardware."""
+
+    def __init__(self, of: Any, name: str) -> None:
+        self.of, self.name = of, name
+
+
+class Expressions:
+    """Evaluates expressions; what runs statements and calls functions stands in `Interpreter`."""
+
+    context = KeptValues()
+
+    def __init__(self, graph: Graph, kept: Mapping[str, Any]) -> None:
+        self.graph, self.values, self.kept = graph, Values(graph), dict(kept)
+        self.known = Builtins(self.values)
+        self.line, self.depth = "", 0
+
+    def call(self, function: Any, given: list[Any], named: dict[str, Any]) -> Any:
+        """Call a function."""
+        raise RefusedError(f"{function!r} is called")
+
+    def meet(self, test: int, a: Mapping[str, Any], b: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what is kept where two ways meet."""
+        if a is b:
+            return dict(a)
+        names = dict.fromkeys([*a, *b])
+        return {name: self.values.merge(test, a.get(name, UNBOUND), b.get(name, UNBOUND)) for name in names}
+
+    def is_context(self, value: Any) -> bool:
+        """Say whether a value is the context itself."""
+        return isinstance(value, KeptValues)
+
+    def value(self, node: ast.expr, frame: Frame) -> Any:
+        """Return the value of an expression."""
+        method = getattr(self, f"_of_{type(node).__name__.lower()}", None)
+        if method is None:
+            raise RefusedError(f"hardware has no form for {type(node).__name__.lower()!r}")
+        return method(node, frame)
+
+    def _of_constant(self, node: ast.Constant, frame: Frame) -> Any:
+        return node.value
+
+    def _of_name(self, node: ast.Name, frame: Frame) -> Any:
+        for names in (frame.names, frame.outer, vars(builtins)):
+            if node.id in names:
+                return names[node.id]
+        raise RefusedError(f"name {node.id!r} is not known here")
+
+    def _of_tuple(self, node: ast.Tuple, frame: Frame) -> Any:
+        out: list[Any] = []
+        for one in node.elts:
+            if isinstance(one, ast.Starred):
+                out += [item for _, item in self.known.items(self.value(one.value, frame))]
+            else:
+                out.append(self.value(one, frame))
+        return tuple(out)
+
+    def _of_list(self, node: ast.List, frame: Frame) -> Any:
+        return self._of_tuple(node, frame)  # type: ignore[arg-type]
+
+    def _of_set(self, node: ast.Set, frame: Frame) -> Any:
+        return self._of_tuple(node, frame)  # type: ignore[arg-type]
+
+    def _of_attribute(self, node: ast.Attribute, frame: Frame) -> Any:
+        return self.attribute(self.value(node.value, frame), node.attr)
+
+    def attribute(self, of: Any, name: str) -> Any:
+        """Return an attribute of a value, of what a step keeps, or a method."""
+        if self.is_context(of):
+            if self.kept.get(name, UNBOUND) is UNBOUND:
+                raise RefusedError(f"{name!r} is taken, but no step before has kept it")
+            return self.kept[name]
+        if isinstance(of, Choice):
+            there = tuple(entry for entry in of.entries if entry[1] is not None)
+            if any(callable(getattr(one, name, None)) for _, one in there):
+                return Method(Choice(there), name)
+            return self.values.spread(Choice(there), lambda one: self.attribute(one, name))
+        if isinstance(of, Blend):
+            if name in of.parts:
+                if of.parts[name] is UNBOUND:
+                    raise RefusedError(f"text {name!r} of {of.kind.__name__} is known only in hardware")
+                return of.parts[name]
+            found = getattr(of.kind, name)
+            if isinstance(found, property):
+                return self.call(found.fget, [of], {})
+            return types.MethodType(found, of) if isinstance(found, types.FunctionType) else found
+        if isinstance(of, (Num, Bytes)):
+            return Method(of, name)
+        if isinstance(of, tuple) and not known(of) and isinstance(getattr(type(of), name, None), property):
+            return self.call(getattr(type(of), name).fget, [of], {})
+        return getattr(of, name)
+
+    def _of_call(self, node: ast.Call, frame: Frame) -> Any:
+        function = self.value(node.func, frame)
+        given: list[Any] = []
+        for one in node.args:
+            if isinstance(one, ast.Starred):
+                given += [item for _, item in self.known.items(self.value(one.value, frame))]
+            else:
+                given.append(self.value(one, frame))
+        named = {str(one.arg): self.value(one.value, frame) for one in node.keywords}
+        return self.call(function, given, named)
+
+    def call_other(self, function: Any, given: list[Any], named: dict[str, Any]) -> Any:
+        """Call what is no function of Python's text: classes, methods of values, Python's own functions."""
+        if isinstance(function, Method):
+            return self._method(function, given, named)
+        if isinstance(function, type) and issubclass(function, enum.Enum):
+            return given[0]  # numbers have no names in hardware
+        if function is hasattr and self.is_context(given[0]):
+            return self._has(given[1])
+        if isinstance(function, type) and issubclass(function, tuple) and hasattr(function, "_fields"):
+            return function(*given, **named)
+        own = getattr(function, "__self__", None)
+        if isinstance(own, Mapping) and function.__name__ == "get":
+            return self._looked_up(own, given[0], given[1] if len(given) > 1 else None)
+        if function == int.from_bytes:
+            return self._number_of(*given, **named)
+        if function in self.known.of:
+            return self.known.of[function](*given, **named)
+        raise RefusedError(f"{getattr(function, '__name__', function)!r} is called with what is known only in hardware")
+
+    def _has(self, name: str) -> Any:
+        if name not in self.kept:
+            return 0
+        value = self.kept[name]
+        return int(value is not UNBOUND)
+
+    def _method(self, method: Method, given: list[Any], named: dict[str, Any]) -> Any:
+        if isinstance(method.of, Choice):
+            return self.values.spread(method.of, lambda one: self.call(self.attribute(one, method.name), given, named))
+        if method.name == "to_bytes" and isinstance(method.of, Num):
+            return self._bytes_of(method.of, given[0])
+        raise RefusedError(f"{method.name!r} of {told(method.of)}")
+
+    def _bytes_of(self, value: Num, size: Any) -> Bytes:
+        lo, hi = self.values.range(value)
+        if not isinstance(size, int) or lo < 0 or hi >> 8 * size:
+            raise RefusedError(f"a number of {lo} to {hi} becomes {size} bytes")
+        data = []
+        for k in reversed(range(size)):
+            low = self.graph.shift("shr", value.at, 8 * k)
+            data.append(self.values.num(self.graph.binary("and", low, self.graph.const(255))))
+        return Bytes(tuple(data), size, size)
+
+    def _number_of(self, data: Any, order: str = "big") -> Any:
+        data = self.values.bytes_of(data)
+        if not isinstance(data.length, int) or order != "big":
+            raise RefusedError("bytes of unknown length become a number")
+        out: Any = 0
+        for k in range(data.length):
+            above = self.values.num(self.graph.shift("shl", self.values.node(out), 8))
+            out = self.values.binary("or", above, self.values.item(data, k))
+        return out
+
+    def _looked_up(self, table: Mapping[Any, Any], key: Any, otherwise: Any) -> Any:
+        if len(table) > 1024:
+            raise RefusedError(f"a table of {len(table)} entries is read outside a call; at most 1024 become constants")
+        out = otherwise
+        for one, found in table.items():
+            test = self.values.same(key, one)
+            out = self.values.merge(self.values.node(test), found, out)
+        return out
+
+    def _of_subscript(self, node: ast.Subscript, frame: Frame) -> Any:
+        of = self.value(node.value, frame)
+        if isinstance(node.slice, ast.Slice):
+            ends = [None if one is None else self.value(one, frame) for one in (node.slice.lower, node.slice.upper)]
+            return self.values.spread(of, lambda one: self._cut(one, *ends))
+        return self.entry(of, self.value(node.slice, frame))
+
+    def _cut(self, of: Any, first: Any, end: Any) -> Any:
+        if isinstance(of, Bytes) or (isinstance(of, bytes) and not known([first, end])):
+            return self.values.cut(self.values.bytes_of(of), first, end)
+        return of[first:end]
+
+    def entry(self, of: Any, index: Any) -> Any:
+        """Return an entry of bytes, a list or a table."""
+        if isinstance(of, Choice):
+            return self.values.spread(of, lambda one: UNBOUND if one is None else self.entry(one, index))
+        if isinstance(index, Choice):
+            return self.values.spread(index, lambda one: UNBOUND if one is None else self.entry(of, one))
+        if isinstance(of, Bytes):
+            return self.values.item_of(of, index) if isinstance(index, Num) else self.values.item(of, index)
+        if not isinstance(index, Num):
+            return of[index]
+        if isinstance(of, np.ndarray):
+            raise RefusedError("a table in memory is read outside a call")
+        if isinstance(of, Mapping):
+            return self._looked_up(of, index, UNBOUND)
+        return self.values.pick(index, of)
+
+    def _of_binop(self, node: ast.BinOp, frame: Frame) -> Any:
+        return self.operate(type(node.op), self.value(node.left, frame), self.value(node.right, frame))
+
+    def operate(self, op: type[ast.operator], a: Any, b: Any) -> Any:
+        """Return a sum, product, shift and the like of two values."""
+        if UNBOUND in (a, b):
+            return UNBOUND
+        if known(a) and known(b):
+            return NATIVE[op](a, b)
+        if isinstance(a, Choice):
+            return self.values.spread(a, lambda one: self.operate(op, one, b))
+        if isinstance(b, Choice):
+            return self.values.spread(b, lambda one: self.operate(op, a, one))
+        if isinstance(a, (bytes, Bytes)) and op is ast.Add:
+            return self.values.join(self.values.bytes_of(a), self.values.bytes_of(b))
+        if isinstance(a, tuple) and isinstance(b, tuple) and op is ast.Add:
+            return (*a, *b)
+        if not is_number(a) or not is_number(b):
+            raise RefusedError(f"hardware has no form for {told(a)} {op.__name__.lower()} {told(b)}")
+        if op in OPERATIONS:
+            return self.values.binary(OPERATIONS[op], a, b)
+        return self._shifted(op, a, b)
+
+    def _shifted(self, op: type[ast.operator], a: Any, b: Any) -> Any:
+        graph, values = self.graph, self.values
+        if op in (ast.LShift, ast.RShift):
+            name = "shl" if op is ast.LShift else "shr"
+            if isinstance(b, int):
+                return values.num(graph.shift(name, values.node(a), b))
+            lo, hi = values.range(b)
+            if lo < 0 or hi > MOST_SHIFT:
+                raise RefusedError(f"a shift by {lo} to {hi}")
+            node = graph.nodes[b.at]
+            if node.op == "table" and isinstance(a, int):
+                shifted = [NATIVE[op](a, one) for one in node.value]
+                return values.num(graph.table(node.args[0], shifted))
+            out: Any = UNBOUND
+            for by in range(hi, lo - 1, -1):
+                one = values.num(graph.shift(name, values.node(a), by))
+                out = values.merge(graph.binary("eq", b.at, graph.const(by)), one, out)
+            return out
+        if op in (ast.Mod, ast.FloorDiv) and isinstance(b, int) and b > 0:
+            if op is ast.Mod:
+                return values.num(graph.modulo(values.node(a), b))
+            return self.known.divmod(a, b)[0]
+        raise RefusedError(f"hardware has no form for {op.__name__.lower()!r} of these")
+
+    def _of_unaryop(self, node: ast.UnaryOp, frame: Frame) -> Any:
+        value = self.value(node.operand, frame)
+        if isinstance(node.op, ast.Not):
+            return self.values.binary("xor", self.values.truth(value), 1) if not known(value) else not value
+        if isinstance(node.op, ast.USub):
+            return self.operate(ast.Sub, 0, value)
+        if isinstance(node.op, ast.Invert):
+            return self.operate(ast.Sub, -1, value)
+        return value
+
+    def _of_boolop(self, node: ast.BoolOp, frame: Frame) -> Any:
+        both, mark, kept = isinstance(node.op, ast.And), self.graph.mark(), self.kept
+        sides: list[tuple[Any, Any]] = []
+        for one in node.values:
+            value = self.value(one, frame)
+            test = self.values.truth(value)
+            sides.append((test, value))
+            if isinstance(test, Num):
+                self.graph.assume(test.at, both)
+            elif bool(test) is not both:
+                break
+        self.graph.undo(mark)
+        if any(value is not kept.get(name) for name, value in self.kept.items()):
+            raise RefusedError("a value is kept inside 'and' or 'or'")
+        out = sides[-1][1]
+        for test, value in reversed(sides[:-1]):
+            ways = (out, value) if both else (value, out)
+            out = self.values.merge(self.values.node(test), *ways)
+        return out
+
+    def _of_ifexp(self, node: ast.IfExp, frame: Frame) -> Any:
+        test = self.values.truth(self.value(node.test, frame))
+        if isinstance(test, int):
+            return self.value(node.body if test else node.orelse, frame)
+        out, kept, before = [], [], self.kept
+        for truth, one in ((True, node.body), (False, node.orelse)):
+            mark = self.graph.mark()
+            self.graph.assume(test.at, truth)
+            self.kept = before
+            out.append(self.value(one, frame))
+            kept.append(self.kept)
+            self.graph.undo(mark)
+        self.kept = self.meet(test.at, *kept)
+        return self.values.merge(test.at, *out)
+
+    def _of_compare(self, node: ast.Compare, frame: Frame) -> Any:
+        left, tests = self.value(node.left, frame), []
+        for op, one in zip(node.ops, node.comparators, strict=True):
+            right = self.value(one, frame)
+            tests.append(self.compare(type(op), left, right))
+            left = right
+        return self.values.every(tests) if len(tests) > 1 else tests[0]
+
+    def compare(self, op: type[ast.cmpop], a: Any, b: Any) -> Any:
+        """Return 1 where a comparison holds."""
+        values = self.values
+        if op in (ast.Eq, ast.Is):
+            return values.same(a, b)
+        if op in (ast.NotEq, ast.IsNot):
+            return values.binary("xor", values.same(a, b), 1)
+        if op in (ast.In, ast.NotIn):
+            inside = self._within(a, b)
+            return inside if op is ast.In else values.binary("xor", inside, 1)
+        if op in (ast.Lt, ast.GtE):
+            below = values.less(a, b)
+            return below if op is ast.Lt else values.binary("xor", below, 1)
+        above = values.less(b, a)
+        return above if op is ast.Gt else values.binary("xor", above, 1)
+
+    def _within(self, a: Any, b: Any) -> Any:
+        if isinstance(b, Choice):
+            return self.values.spread(b, lambda one: self._within(a, one))
+        if known(a) and known(b):
+            return int(a in b)
+        if isinstance(b, (set, frozenset, Mapping)) and len(b) > 1024:
+            raise RefusedError(f"a table of {len(b)} entries is read outside a call; at most 1024 become constants")
+        items = [(self.graph.const(1), one) for one in b] if known(b) else self.known.items(b)
+        return self.values.some(
+            [self.values.binary("and", self.values.num(when), self.values.same(a, one)) for when, one in items]
+        )
+
+    def _of_generatorexp(self, node: ast.GeneratorExp, frame: Frame) -> Any:
+        return self._listed(node.generators, node.elt, frame)
+
+    def _of_listcomp(self, node: ast.ListComp, frame: Frame) -> Any:
+        return self._listed(node.generators, node.elt, frame)
+
+    _of_setcomp = _of_listcomp
+
+    def _listed(self, generators: Sequence[ast.comprehension], item: ast.expr, frame: Frame) -> Any:
+        found: list[tuple[int, Any]] = []
+        self._turn(generators, item, frame.copy(), self.graph.const(1), found)
+        if all(self.graph.constant(when) == 1 for when, _ in found):
+            return [one for _, one in found]
+        return Some(tuple(found))
+
+    def _turn(
+        self, left: Sequence[ast.comprehension], item: ast.expr, frame: Frame, sure: int, found: list[tuple[int, Any]]
+    ) -> None:
+        if not left:
+            found.append((sure, self.value(item, frame)))
+            return
+        for when, one in self.known.items(self.value(left[0].iter, frame)):
+            mark = self.graph.mark()
+            self.store(left[0].target, one, frame)
+            here = self.graph.binary("and", sure, when)
+            self.graph.assume(here, True)
+            for test in left[0].ifs:
+                passed = self.values.node(self.values.truth(self.value(test, frame)))
+                here = self.graph.binary("and", here, passed)
+                self.graph.assume(passed, True)
+            if self.graph.constant(here) != 0:
+                self._turn(left[1:], item, frame, here, found)
+            self.graph.undo(mark)
+
+    def store(self, target: ast.expr, value: Any, frame: Frame) -> None:
+        """Give a value to a name."""
+        raise RefusedError("a name is given a value")

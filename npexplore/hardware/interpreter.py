@@ -1,0 +1,261 @@
+"""Runs Python functions on values of a graph: both ways of a test are gone, and meet again behind it.
+
+A test that is known decides; another one runs both branches, each knowing that it was passed or failed, and what they
+leave is merged. A function that returned on one way goes on for the other. So the work grows with the text, not with
+the number of ways through it. Whatever hardware cannot have raises RefusedError with the line.
+"""
+
+from __future__ import annotations
+
+import ast
+import types
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from npexplore.hardware.expressions import Expressions
+from npexplore.hardware.sources import names_of, tree_of
+from npexplore.hardware.values import UNBOUND, Blend, Bytes, Choice, Num, RefusedError, Some, known
+
+MOST_ROUNDS = 16  # of a loop that ends by a test
+MOST_CALLS = 40  # within each other
+
+
+class Frame:
+    """A function being run: its names, whether it has returned in any case, and where it returned.
+
+    returns: (test, value, what was kept then), in order; the first of which the test is 1 counts.
+    """
+
+    def __init__(self, names: Mapping[str, Any], file: str) -> None:
+        self.names: dict[str, Any] = {}
+        self.outer, self.file, self.over = names, file, False
+        self.returns: list[tuple[int, Any, dict[str, Any]]] = []
+
+    def copy(self) -> Frame:
+        """Return a frame that goes its own way from here."""
+        made = Frame(self.outer, self.file)
+        made.names = dict(self.names)
+        return made
+
+
+class Interpreter(Expressions):
+    """Runs functions over one graph; `kept` is the context of the step that is being run."""
+
+    def run(self, function: Any, *given: Any) -> Any:
+        """Return what a function returns; raises RefusedError with file and line."""
+        self.line, self.depth = "", 0
+        try:
+            return self.call(function, list(given), {})
+        except RefusedError as error:
+            raise RefusedError(f"{self.line}: {error}" if self.line else str(error)) from None
+        except (TypeError, ValueError, AttributeError, IndexError, KeyError) as error:
+            raise RefusedError(f"{self.line}: {type(error).__name__}: {error}") from error
+
+    def invoke(self, function: types.FunctionType, given: Sequence[Any], named: Mapping[str, Any]) -> Any:
+        """Run a function of Python on values."""
+        tree = tree_of(function.__code__)
+        if self.depth > MOST_CALLS:
+            raise RefusedError(f"a loop without bound: {function.__name__!r} calls itself")
+        frame = Frame(names_of(function), function.__code__.co_filename)
+        frame.names = self._bound(function, tree.args, given, named)
+        mark, line = self.graph.mark(), self.line
+        self.depth += 1
+        if isinstance(tree, ast.Lambda):
+            frame.returns.append((self.graph.const(1), self.value(tree.body, frame), self.kept))
+        else:
+            self.block(tree.body, frame)
+            if not frame.over:
+                frame.returns.append((self.graph.const(1), None, self.kept))
+        self.depth -= 1
+        self.line = line
+        self.graph.undo(mark)
+        return self._joined(frame.returns)
+
+    def _joined(self, returns: Sequence[tuple[int, Any, dict[str, Any]]]) -> Any:
+        """Return what a function returned, and let what was kept be as it was then."""
+        if not returns:
+            return UNBOUND
+        _, out, self.kept = returns[-1]
+        for test, value, kept in reversed(returns[:-1]):
+            out = self.values.merge(test, value, out)
+            self.kept = self.meet(test, kept, self.kept)
+        return out
+
+    @staticmethod
+    def _bound(
+        function: types.FunctionType, wanted: ast.arguments, given: Sequence[Any], named: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        order = [one.arg for one in (*wanted.posonlyargs, *wanted.args)]
+        names = dict(zip(reversed(order), reversed(function.__defaults__ or ()), strict=False))
+        names |= function.__kwdefaults__ or {}
+        names |= dict(zip(order, given, strict=False)) | dict(named)
+        if wanted.vararg is not None:
+            names[wanted.vararg.arg] = tuple(given[len(order) :])
+        return names
+
+    def block(self, statements: Sequence[ast.stmt], frame: Frame) -> None:
+        """Run statements until the function has returned in any case."""
+        for statement in statements:
+            if frame.over:
+                return
+            self.line = place(frame.file, statement.lineno)
+            method = getattr(self, f"_do_{type(statement).__name__.lower()}", None)
+            if method is None:
+                raise RefusedError(f"hardware has no form for {type(statement).__name__.lower()!r}")
+            method(statement, frame)
+
+    def _do_return(self, statement: ast.Return, frame: Frame) -> None:
+        value = None if statement.value is None else self.value(statement.value, frame)
+        frame.returns.append((self.graph.const(1), value, dict(self.kept)))
+        frame.over = True
+
+    def _do_expr(self, statement: ast.Expr, frame: Frame) -> None:
+        if not isinstance(statement.value, ast.Constant):
+            self.value(statement.value, frame)
+
+    def _do_pass(self, statement: ast.Pass, frame: Frame) -> None:
+        """Do nothing."""
+
+    def _do_assert(self, statement: ast.Assert, frame: Frame) -> None:
+        """Do nothing: a promise to the reader of types."""
+
+    def _do_raise(self, statement: ast.Raise, frame: Frame) -> None:
+        """Nobody comes this way."""
+        frame.over = True
+
+    def _do_assign(self, statement: ast.Assign, frame: Frame) -> None:
+        value = self.value(statement.value, frame)
+        for target in statement.targets:
+            self.store(target, value, frame)
+
+    def _do_annassign(self, statement: ast.AnnAssign, frame: Frame) -> None:
+        if statement.value is not None:
+            self.store(statement.target, self.value(statement.value, frame), frame)
+
+    def _do_augassign(self, statement: ast.AugAssign, frame: Frame) -> None:
+        before = ast.copy_location(_loading(statement.target), statement)
+        joined = ast.copy_location(ast.BinOp(before, statement.op, statement.value), statement)
+        self.store(statement.target, self.value(joined, frame), frame)
+
+    def store(self, target: ast.expr, value: Any, frame: Frame) -> None:
+        """Give a value to a name, to names, or to what the step keeps."""
+        if isinstance(target, ast.Name):
+            frame.names[target.id] = value
+        elif isinstance(target, (ast.Tuple, ast.List)):
+            if isinstance(value, (Num, Bytes, Choice, Blend, Some)) or len(value) != len(target.elts):
+                raise RefusedError("what is taken apart has not as many parts in any case")
+            for one, part in zip(target.elts, value, strict=True):
+                self.store(one, part, frame)
+        elif isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
+            self._put(target.value.id, self.value(target.slice, frame), value, frame)
+        elif isinstance(target, ast.Attribute) and self.is_context(self.value(target.value, frame)):
+            self.kept = {**self.kept, target.attr: value}
+        else:
+            raise RefusedError("a step may only change what it keeps and its own variables")
+
+    def _put(self, name: str, at: Any, value: Any, frame: Frame) -> None:
+        """Give a name bytes of which one is another: nobody else has them."""
+        of = frame.names.get(name)
+        whole = Bytes(tuple(of), len(of), len(of)) if isinstance(of, bytearray) else of
+        if not isinstance(whole, Bytes) or not isinstance(at, int) or not 0 <= at < len(whole.data):
+            raise RefusedError("a step may only change what it keeps and its own variables")
+        data = (*whole.data[:at], value, *whole.data[at + 1 :])
+        frame.names[name] = Bytes(data, whole.count, whole.length, whole.tail)
+
+    def _do_if(self, statement: ast.If, frame: Frame) -> None:
+        test = self.values.truth(self.value(statement.test, frame))
+        if isinstance(test, int):
+            self.block(statement.body if test else statement.orelse, frame)
+            return
+        before, sides = self.kept, []
+        for truth, statements in ((True, statement.body), (False, statement.orelse)):
+            mark, side = self.graph.mark(), frame.copy()
+            self.kept = before
+            self.graph.assume(test.at, truth)
+            self.block(statements, side)
+            self.graph.undo(mark)
+            sides.append((side, self.kept))
+        (yes, kept), (no, other) = sides
+        for here, side in ((test.at, yes), (self.graph.invert(test.at), no)):
+            frame.returns += [(self.graph.binary("and", here, when), *rest) for when, *rest in side.returns]
+        if yes.over or no.over:
+            frame.over = yes.over and no.over
+            frame.names, self.kept = (no.names, other) if yes.over else (yes.names, kept)
+            self.graph.assume(test.at, no.over)  # who is still here came the other way
+            return
+        for name in dict.fromkeys([*yes.names, *no.names]):
+            pair = yes.names.get(name, UNBOUND), no.names.get(name, UNBOUND)
+            frame.names[name] = self.values.merge(test.at, *pair)
+        self.kept = self.meet(test.at, kept, other)
+
+    def _do_for(self, statement: ast.For, frame: Frame) -> None:
+        for when, item in self.known.items(self.value(statement.iter, frame)):
+            if frame.over:
+                return
+            if self.graph.constant(when) == 1:
+                self.store(statement.target, item, frame)
+                self.block(statement.body, frame)
+            elif self.graph.constant(when) != 0:
+                self._guarded(when, item, statement, frame)
+        self.block(statement.orelse, frame)
+
+    def _guarded(self, when: int, item: Any, statement: ast.For, frame: Frame) -> None:
+        name = " item"  # no name of a program
+        frame.names[name], frame.names[" when"] = item, Num(when)
+        test = ast.copy_location(ast.Name(" when", ast.Load()), statement)
+        taken = ast.copy_location(ast.Assign([statement.target], ast.Name(name, ast.Load())), statement)
+        self._do_if(ast.copy_location(ast.If(test, [taken, *statement.body], []), statement), frame)
+
+    def _do_while(self, statement: ast.While, frame: Frame) -> None:
+        for _ in range(MOST_ROUNDS):
+            if self.values.truth(self.value(statement.test, frame)) == 0 or frame.over:
+                return
+            once = ast.copy_location(ast.If(statement.test, statement.body, []), statement)
+            self._do_if(once, frame)
+        self.line = place(frame.file, statement.lineno)
+        raise RefusedError(f"a loop without bound: its test may still hold after {MOST_ROUNDS} rounds")
+
+    def call(self, function: Any, given: list[Any], named: dict[str, Any]) -> Any:
+        """Call whatever is called: Python's own, a class, a method, a function of steps."""
+        if isinstance(function, partial):
+            return self.call(function.func, [*function.args, *given], {**function.keywords, **named})
+        if self._native(function, given, named):
+            return function(*given, **named)
+        if isinstance(function, types.MethodType):
+            return self.call(function.__func__, [function.__self__, *given], named)
+        if isinstance(function, types.FunctionType):
+            for k, one in enumerate(given):
+                if isinstance(one, Choice) and all(_of_known_length(part) for _, part in one.entries):
+                    ways = partial(self._with, function, given, named, k)
+                    return self.values.spread(one, ways)
+            return self.invoke(function, given, named)
+        return self.call_other(function, given, named)
+
+    def _with(self, function: Any, given: list[Any], named: dict[str, Any], at: int, one: Any) -> Any:
+        """Call with one of the strings of bytes that an argument may be: each has its own length."""
+        return self.call(function, [*given[:at], one, *given[at + 1 :]], named)
+
+    def _native(self, function: Any, given: Sequence[Any], named: Mapping[str, Any]) -> bool:
+        """Say whether Python itself can call: everything is known, and what the step keeps is out of reach."""
+        inner = getattr(function, "__self__", None)
+        all_known = known(list(given)) and known(list(named.values())) and known(inner)
+        return callable(function) and all_known and not any(map(self.is_context, (*given, inner)))
+
+
+def _of_known_length(value: Any) -> bool:
+    return isinstance(value, bytes) or (isinstance(value, Bytes) and isinstance(value.length, int))
+
+
+def place(file: str, line: int) -> str:
+    """Return a line as people find it: folder, file, number."""
+    return f"{'/'.join(Path(file).parts[-2:])}:{line}"
+
+
+def _loading(target: ast.expr) -> ast.expr:
+    if isinstance(target, ast.Name):
+        return ast.Name(target.id, ast.Load())
+    if isinstance(target, ast.Attribute):
+        return ast.Attribute(target.value, target.attr, ast.Load())
+    raise RefusedError("a step may only change what it keeps and its own variables")

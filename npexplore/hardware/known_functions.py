@@ -1,0 +1,138 @@
+"""Python's own functions on values that are known only in hardware."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from npexplore.hardware.values import Bytes, Choice, Num, RefusedError, Some, Values, is_number, known, told
+
+MOST_TURNS = 256  # of a loop whose end is known only in hardware
+
+
+class Builtins:
+    """Functions by what they stand for; items of lists come as (test, value), the test 1 where an item is sure."""
+
+    def __init__(self, values: Values) -> None:
+        self.values = values
+        self.of: Mapping[Any, Callable[..., Any]] = {
+            len: self.length, bool: values.truth, int: self.whole, any: self.any, all: self.all, sum: self.sum,
+            min: self.min, max: self.max, range: self.range, enumerate: self.enumerate, zip: self.zip,
+            bytes: self.bytes, bytearray: self.bytes, str: self.text, tuple: self.tuple,
+            list: self.tuple, divmod: self.divmod,
+        }  # fmt: skip
+
+    def items(self, value: Any) -> list[tuple[int, Any]]:
+        """Return the items of a list with the test of each."""
+        sure = self.values.graph.const(1)
+        if isinstance(value, Some):
+            return list(value.entries)
+        if isinstance(value, Bytes):
+            if value.tail or not isinstance(value.count, int):
+                raise RefusedError("a loop without bound: it goes over all bytes of a packet")
+            within = [self.values.less(k, value.length) for k in range(value.count)]
+            return [(self.values.node(here), value.data[k]) for k, here in enumerate(within)]
+        if isinstance(value, (Num, Choice)):
+            raise RefusedError(f"a loop goes over {told(value)}")
+        return [(sure, one) for one in value]
+
+    def length(self, value: Any) -> Any:
+        """Return len of bytes, or of what is known."""
+        if isinstance(value, Bytes):
+            return value.length
+        if isinstance(value, Choice):
+            return self.values.spread(value, self.length)
+        if isinstance(value, Some):
+            raise RefusedError("the length of a list that is known only in hardware")
+        return len(value)
+
+    def whole(self, value: Any = 0) -> Any:
+        """Return int of a number."""
+        return value if isinstance(value, Num) else int(value)
+
+    def any(self, items: Any) -> Any:
+        """Return whether an item is true."""
+        values = self.values
+        tests = [values.binary("and", values.num(when), values.truth(one)) for when, one in self.items(items)]
+        return values.some(tests)
+
+    def all(self, items: Any) -> Any:
+        """Return whether all items are true."""
+        values = self.values
+        wrong = [(values.num(when), values.invert(values.truth(one))) for when, one in self.items(items)]
+        return values.invert(values.some([values.binary("and", *pair) for pair in wrong]))
+
+    def sum(self, items: Any, start: Any = 0) -> Any:
+        """Return the sum of items."""
+        total = start
+        for when, one in self.items(items):
+            total = self.values.binary("add", total, self.values.merge(when, one, 0))
+        return total
+
+    def min(self, *given: Any) -> Any:
+        """Return the least of numbers."""
+        return self._least(given, self.values.least)
+
+    def max(self, *given: Any) -> Any:
+        """Return the largest of numbers."""
+        return self._least(given, self.values.most)
+
+    def _least(self, given: Any, better: Callable[[Any, Any], Any]) -> Any:
+        items = given if len(given) > 1 else [one for _, one in self.items(given[0])]
+        out = items[0]
+        for one in items[1:]:
+            out = better(out, one)
+        return out
+
+    def range(self, *given: Any) -> Any:
+        """Return the numbers up to an end that may be known only in hardware; raises RefusedError for a far one."""
+        first, end, by = (0, *given, 1) if len(given) == 1 else (*given, 1)[:3]
+        if not isinstance(end, Num):
+            if not known((first, by)):
+                raise RefusedError("a loop begins at, or goes by, a number that is known only in hardware")
+            return range(first, end, by)
+        least, most = self.values.range(end)
+        if not isinstance(first, int) or not isinstance(by, int) or by < 1 or (most - first) // by > MOST_TURNS:
+            raise RefusedError(f"a loop without bound: it may take {most} turns, and {MOST_TURNS} are the most")
+        numbers = range(first, most, by)
+        return Some(tuple((self.values.node(1 if k < least else self.values.less(k, end)), k) for k in numbers))
+
+    def enumerate(self, items: Any, start: int = 0) -> Any:
+        """Return items with their numbers."""
+        if isinstance(items, Some):
+            raise RefusedError("items of a list that is known only in hardware are counted")
+        return list(enumerate([one for _, one in self.items(items)], start))
+
+    def zip(self, *lists: Any, strict: bool = False) -> Any:
+        """Return items of several lists side by side."""
+        return list(zip(*([one for _, one in self.items(items)] for items in lists), strict=strict))
+
+    def bytes(self, value: Any = b"") -> Any:
+        """Return bytes of a list of numbers, or as many zeros."""
+        if isinstance(value, Bytes):
+            return value
+        if is_number(value):
+            raise RefusedError("zeros, as many as is known only in hardware")
+        data = [one for _, one in self.items(value)]
+        for one in data:
+            lo, hi = self.values.range(one)
+            if lo < 0 or hi > 255:
+                raise RefusedError(f"a byte may be {lo} to {hi}")
+        return Bytes(tuple(data), len(data), len(data))
+
+    def text(self, value: Any) -> Any:
+        """Return a text as it is."""
+        if isinstance(value, Choice) and all(isinstance(one, str) for _, one in value.entries):
+            return value
+        raise RefusedError(f"{told(value)} becomes a text")
+
+    def tuple(self, items: Any = ()) -> Any:
+        """Return items as a tuple."""
+        return items if isinstance(items, Some) else tuple(one for _, one in self.items(items))
+
+    def divmod(self, a: Any, b: Any) -> Any:
+        """Return quotient and remainder by a power of two."""
+        if not isinstance(b, int) or b < 1 or b & (b - 1):
+            raise RefusedError("a division by what is no known power of two")
+        graph, at = self.values.graph, self.values.node(a)
+        return self.values.num(graph.shift("shr", at, b.bit_length() - 1)), self.values.num(graph.modulo(at, b))

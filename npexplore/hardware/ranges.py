@@ -1,0 +1,78 @@
+"""Ranges of whole numbers under the operations of a graph: the least and the largest value that can come out."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from npexplore.hardware.graph import Node
+
+Range = tuple[int, int]
+BINARY: Mapping[str, Callable[[int, int], int]] = {
+    "add": operator.add, "sub": operator.sub, "mul": operator.mul, "and": operator.and_, "or": operator.or_,
+    "xor": operator.xor, "eq": lambda a, b: int(a == b), "lt": lambda a, b: int(a < b), "shl": operator.lshift,
+    "shr": operator.rshift, "mod": operator.mod,
+}  # fmt: skip
+NO_BIT = 64  # trailing zeros of 0
+
+
+def combined(op: str, a: Range, b: Range) -> Range:
+    """Return the range of an operation on values of two ranges."""
+    if op == "add":
+        return a[0] + b[0], a[1] + b[1]
+    if op == "sub":
+        return a[0] - b[1], a[1] - b[0]
+    if op == "mul":
+        ends = [x * y for x in a for y in b]
+        return min(ends), max(ends)
+    if op == "eq":
+        return 0, int(a[0] <= b[1] and b[0] <= a[1])
+    if op == "lt":
+        return int(a[1] < b[0]), int(a[0] < b[1])
+    return _bitwise(op, a, b)
+
+
+def _bitwise(op: str, a: Range, b: Range) -> Range:
+    if a[0] >= 0 and b[0] >= 0:
+        whole = (1 << max(a[1], b[1]).bit_length()) - 1
+        if op == "and":
+            return _masked(a, b[1]) if b[0] == b[1] else (0, min(a[1], b[1]))
+        if op == "or":
+            return max(a[0], b[0]), whole
+        return (whole - a[1], whole - a[0]) if b == (whole, whole) else (0, whole)
+    if op == "and" and max(a[0], b[0]) >= 0:
+        return 0, a[1] if a[0] >= 0 else b[1]
+    bits = max(max(abs(one + (one < 0)) for one in (*a, *b)).bit_length(), 1)
+    return -(1 << bits), (1 << bits) - 1
+
+
+def _masked(a: Range, mask: int) -> Range:
+    size = mask + 1
+    if mask & size == 0 and a[0] // size == a[1] // size:
+        return a[0] & mask, a[1] & mask
+    return 0, min(a[1], mask)
+
+
+def fold_range(most: int, bits: int) -> int:
+    """Return the largest (x & 2^bits - 1) + (x >> bits) of x from 0 to `most`."""
+    top = most >> bits
+    return max((most & ((1 << bits) - 1)) + top, (1 << bits) - 1 + top - 1 if top else 0)
+
+
+def trailing_zeros(node: Node, args: Sequence[int]) -> int:
+    """Return how many low bits of a node are 0 in any case, from those of its arguments."""
+    if node.op == "const":
+        return (node.value & -node.value).bit_length() - 1 if node.value else NO_BIT
+    if node.op == "shl":
+        return int(args[0] + node.value)
+    if node.op in ("add", "sub", "or", "xor"):
+        return min(args)
+    if node.op == "mux":
+        return min(args[1:])
+    if node.op == "and":
+        return max(args)
+    if node.op == "mul":
+        return sum(args)
+    return 0

@@ -1,0 +1,187 @@
+"""What a kept value can be, and the registers ("leaves") that hold it.
+
+Whole     a number of a range                          one leaf
+Octets    bytes with a window                          a leaf a byte, .length, and .count where the window moves
+Parts     a tuple, named or not                        the leaves of each part
+Fixed     what is known while lowering                 no leaf
+OneOf     one of several shapes                        .kind and the leaves of each
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from npexplore.hardware.values import UNBOUND, Bytes, Choice, Num, RefusedError, Values, is_number, kind_of, told
+
+BYTE = 255
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A number from lo to hi."""
+
+    lo: int
+    hi: int
+
+
+@dataclass(frozen=True)
+class Octets:
+    """Bytes: a window of so many places, of which `count` are used; `length` of all; whether a tail is behind it."""
+
+    window: int
+    count: tuple[int, int]
+    length: tuple[int, int]
+    tail: bool
+
+
+@dataclass(frozen=True)
+class Parts:
+    """A tuple of a type."""
+
+    kind: type
+    parts: tuple[Shape, ...]
+
+    def names(self) -> list[str]:
+        """Return the names of the parts, or their numbers."""
+        return [str(name) for name in getattr(self.kind, "_fields", range(len(self.parts)))]
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """What has one value."""
+
+    value: Any
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """One of several shapes, by kind."""
+
+    choices: tuple[tuple[tuple[Any, ...], Shape], ...]
+
+
+Shape = Whole | Octets | Parts | Fixed | OneOf
+Leaf = tuple[str, int, int]
+
+
+def shape_of(values: Values, value: Any) -> Shape:
+    """Return the shape of a value on a graph; raises RefusedError for what no register can hold."""
+    if is_number(value):
+        return Whole(*values.range(value))
+    if isinstance(value, (bytes, Bytes)):
+        one = values.bytes_of(value)
+        return Octets(len(one.data), values.range(one.count), values.range(one.length), one.tail)
+    if isinstance(value, tuple):
+        return Parts(type(value), tuple(shape_of(values, part) for part in value))
+    if isinstance(value, Choice):
+        return OneOf(tuple((kind_of(one), shape_of(values, one)) for _, one in value.entries))
+    if value is None or isinstance(value, str):
+        return Fixed(value)
+    raise RefusedError(f"a step keeps {told(value)}")
+
+
+def join(a: Shape | None, b: Shape) -> Shape:
+    """Return the shape of what may be either."""
+    if a is None or a == b:
+        return b
+    if isinstance(a, Whole) and isinstance(b, Whole):
+        return Whole(min(a.lo, b.lo), max(a.hi, b.hi))
+    if isinstance(a, Octets) and isinstance(b, Octets) and _kind(a) == _kind(b):
+        count, length = (
+            (min(x[0], y[0]), max(x[1], y[1])) for x, y in ((a.count, b.count), (a.length, b.length))
+        )  # fmt: skip
+        return Octets(max(a.window, b.window), count, length, a.tail or b.tail)
+    if isinstance(a, Parts) and isinstance(b, Parts) and a.kind is b.kind and len(a.parts) == len(b.parts):
+        return Parts(a.kind, tuple(join(x, y) for x, y in zip(a.parts, b.parts, strict=True)))
+    found: dict[tuple[Any, ...], Shape] = {}
+    for side in (a, b):
+        for kind, shape in side.choices if isinstance(side, OneOf) else ((_kind(side), side),):
+            found[kind] = join(found.get(kind), shape)
+    return OneOf(tuple(found.items()))
+
+
+def _kind(shape: Shape) -> tuple[Any, ...]:
+    if isinstance(shape, Fixed):
+        return kind_of(shape.value)
+    if isinstance(shape, Parts):
+        return "tuple", shape.kind, len(shape.parts)
+    if isinstance(shape, Octets):
+        return "bytes", shape.length[0] if shape.length[0] == shape.length[1] and not shape.tail else -1
+    return ("number",)
+
+
+def leaves(shape: Shape, name: str) -> Iterator[Leaf]:
+    """Yield the registers of a shape: name, least and largest value; those with one value have none."""
+    if isinstance(shape, Whole):
+        if shape.lo < shape.hi:
+            yield name, shape.lo, shape.hi
+    elif isinstance(shape, Octets):
+        yield from ((f"{name}.{k}", 0, BYTE) for k in range(shape.window))
+        yield from leaves(Whole(*shape.count), f"{name}.count")
+        yield from leaves(Whole(*shape.length), f"{name}.length")
+    elif isinstance(shape, Parts):
+        for part, one in zip(shape.names(), shape.parts, strict=True):
+            yield from leaves(one, f"{name}.{part}")
+    elif isinstance(shape, OneOf):
+        yield from leaves(Whole(0, len(shape.choices) - 1), f"{name}.kind")
+        for k, (_, one) in enumerate(shape.choices):
+            yield from leaves(one, f"{name}.is{k}")
+
+
+def decoded(values: Values, shape: Shape, name: str) -> Any:
+    """Return the value that a shape's registers hold, as inputs of the graph."""
+    if isinstance(shape, Whole):
+        return values.num(values.graph.input(name, shape.lo, shape.hi))
+    if isinstance(shape, Octets):
+        data = [decoded(values, Whole(0, BYTE), f"{name}.{k}") for k in range(shape.window)]
+        count = decoded(values, Whole(*shape.count), f"{name}.count")
+        length = decoded(values, Whole(*shape.length), f"{name}.length")
+        return Bytes(tuple(data), count, length, shape.tail)
+    if isinstance(shape, Parts):
+        parts = [decoded(values, one, f"{name}.{k}") for k, one in zip(shape.names(), shape.parts, strict=True)]
+        return shape.kind(*parts) if hasattr(shape.kind, "_fields") else tuple(parts)
+    if isinstance(shape, OneOf):
+        kind = values.graph.input(f"{name}.kind", 0, len(shape.choices) - 1)
+        return Choice(
+            tuple(
+                (values.graph.binary("eq", kind, values.graph.const(k)), decoded(values, one, f"{name}.is{k}"))
+                for k, (_, one) in enumerate(shape.choices)
+            )
+        )
+    return shape.value
+
+
+def encoded(values: Values, shape: Shape, value: Any, name: str) -> Iterator[tuple[str, int]]:
+    """Yield the registers that hold a value, each with the node that it takes; those left out may be anything."""
+    if value is UNBOUND:
+        return
+    if isinstance(shape, Whole):
+        if shape.lo < shape.hi:
+            yield name, values.node(value)
+    elif isinstance(shape, Octets):
+        octets = values.bytes_of(value)
+        for k, item in enumerate(octets.data):
+            if item is not UNBOUND:
+                yield f"{name}.{k}", values.node(item)
+        yield from encoded(values, Whole(*shape.count), octets.count, f"{name}.count")
+        yield from encoded(values, Whole(*shape.length), octets.length, f"{name}.length")
+    elif isinstance(shape, Parts):
+        for part, one, item in zip(shape.names(), shape.parts, value, strict=True):
+            yield from encoded(values, one, item, f"{name}.{part}")
+    elif isinstance(shape, OneOf):
+        kinds = [kind for kind, _ in shape.choices]
+
+        def number(one: Any) -> int | Num:
+            return kinds.index(kind_of(one))
+
+        yield from encoded(values, Whole(0, len(kinds) - 1), values.spread(value, number), f"{name}.kind")
+        for _, one in value.entries if isinstance(value, Choice) else ((0, value),):
+            k = kinds.index(kind_of(one))
+            yield from encoded(values, shape.choices[k][1], one, f"{name}.is{k}")
+
+
+def maybe(most: int) -> OneOf:
+    """Return the shape of a reply that may be missing, else a number from 0 to `most`."""
+    return OneOf(((("none",), Fixed(None)), (("number",), Whole(0, most))))

@@ -1,0 +1,44 @@
+"""The text of functions as syntax trees, with the lines of their files."""
+
+from __future__ import annotations
+
+import ast
+import linecache
+from functools import cache
+from types import CodeType, FunctionType
+
+from npexplore.hardware.values import RefusedError
+
+Function = ast.FunctionDef | ast.Lambda
+
+
+@cache
+def _functions(file: str) -> dict[tuple[str, int], list[Function]]:
+    """Return the functions of a file, by name and first line (that of the first decorator)."""
+    found: dict[tuple[str, int], list[Function]] = {}
+    for node in ast.walk(ast.parse("".join(linecache.getlines(file)))):
+        if isinstance(node, ast.FunctionDef):
+            line = min([node.lineno, *(one.lineno for one in node.decorator_list)])
+            found.setdefault((node.name, line), []).append(node)
+        elif isinstance(node, ast.Lambda):
+            found.setdefault(("<lambda>", node.lineno), []).append(node)
+    return found
+
+
+def tree_of(code: CodeType) -> Function:
+    """Return the syntax tree of a function; raises RefusedError where its text is not found, or twice."""
+    found = _functions(code.co_filename).get((code.co_name, code.co_firstlineno), [])
+    if len(found) != 1:
+        raise RefusedError(
+            f"the text of {code.co_name!r} is not found, line {code.co_firstlineno} of {code.co_filename}"
+        )
+    return found[0]
+
+
+def names_of(function: FunctionType) -> dict[str, object]:
+    """Return what a function's body sees beside its own variables: what it closes over, then its module."""
+    names = dict(function.__globals__)
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    for name, cell in cells:
+        names[name] = cell.cell_contents
+    return names

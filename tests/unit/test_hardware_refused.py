@@ -1,0 +1,153 @@
+"""What hardware cannot have is refused with program, step, line and why; what it can have, it computes."""
+
+import numpy as np
+import pytest
+
+from npexplore.errors import ModelError, UnknownNameError
+from npexplore.hardware.execution import run_graphs
+from npexplore.hardware.lowering import Inline, Outside, lower_program
+from npexplore.hardware.shapes import Fixed, Octets, Whole, maybe
+from npexplore.machine.step_programs import Call, Field, Kept, StepProgram, compile_steps
+
+BEGINS = {"packet": Octets(16, (16, 16), (0, 1500), True), "port": Whole(0, 3), "out": Whole(0, 0)}
+ENTRIES = np.arange(4096)
+LONG = list(range(5000))
+
+
+def lowered(body, units=None, keeps=(), calls=()):
+    program = StepProgram("p", "only", [Field("first", 32, region="packet")])
+    program.step(["first"], calls, keeps=keeps)(body)
+    return lower_program(compile_steps(program), units or {}, BEGINS, ["out"])
+
+
+def only(c):
+    while c.packet[0] != c.port:
+        c.port = c.port + 1
+
+
+def test_a_loop_without_bound():
+    with pytest.raises(
+        ModelError, match=r"program 'p', step 'only': unit/test_hardware_refused.py:2\d: a loop without bound"
+    ):
+        lowered(only)
+
+
+def refused(body, why):
+    body.__code__ = body.__code__.replace(co_name=body.__name__)
+    program = StepProgram("p", body.__name__)
+    program.step()(body)
+    line = rf"program 'p', step '{body.__name__}': unit/test_hardware_refused.py:\d+: {why}"
+    with pytest.raises(ModelError, match=line):
+        lower_program(compile_steps(program), {}, BEGINS, ["out"])
+
+
+def over_all_bytes(c):
+    c.out = sum(byte for byte in c.packet)
+
+
+def byte_at_its_length(c):
+    c.out = c.packet[len(c.packet) - 1]
+
+
+def cut_at_its_length(c):
+    c.out = c.packet[len(c.packet) // 2 :][0]
+
+
+def beyond_the_window(c):
+    c.out = c.packet[16]
+
+
+def table_in_memory(c):
+    c.out = ENTRIES[c.port]
+
+
+def long_table(c):
+    c.out = LONG[c.port]
+
+
+def to_nowhere(c):
+    return "nowhere" if c.port else "only"
+
+
+def too_large_for_a_byte(c):
+    c.out = bytes([c.port + 254])[0]
+
+
+def nobody_kept(c):
+    c.out = c.something
+
+
+def opened(c):
+    with c.port:
+        c.out = 1
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        (over_all_bytes, "a loop without bound: it goes over all bytes of a packet"),
+        (byte_at_its_length, r"a byte at a place .* \(an unknown length as an index\)"),
+        (cut_at_its_length, r"bytes are cut .* \(an unknown length as an index\)"),
+        (beyond_the_window, "byte 16 is looked at; the first 16 are in the window"),
+        (table_in_memory, "a table in memory is read outside a call"),
+        (long_table, "a table of 5000 entries is read outside a call; at most 1024"),
+        (to_nowhere, "it does not declare that it goes to"),
+        (too_large_for_a_byte, "a byte may be 254 to 257"),
+        (nobody_kept, "'something' is taken, but no step before has kept it"),
+        (opened, "hardware has no form for 'with'"),
+    ],
+)
+def test_refused_with_step_line_and_reason(body, why):
+    if body is to_nowhere:
+        why, line = why, ""
+        program = StepProgram("p", "to_nowhere")
+        program.step()(body)
+        with pytest.raises(ModelError, match=f"program 'p', step 'to_nowhere': {line}{why}"):
+            lower_program(compile_steps(program), {}, BEGINS, ["out"])
+        return
+    refused(body, why)
+
+
+def test_a_kept_value_that_grows_round_by_round():
+    program = StepProgram("p", "again")
+
+    @program.step(goes=["again"])
+    def again(c):
+        c.out = c.out + 1
+        return "again"
+
+    with pytest.raises(ModelError, match="program 'p': a loop without bound: out grows"):
+        lower_program(compile_steps(program), {}, BEGINS, ["out"])
+
+
+def test_a_kept_value_wider_than_declared():
+    def wide(c):
+        c.out = c.packet[0] << 8 | c.packet[1]
+
+    with pytest.raises(ModelError, match="step 'wide': kept 'out' may be 65535, but is declared up to 255"):
+        lowered_named(wide, keeps=[Kept("out", 8)])
+
+
+def lowered_named(body, units=None, keeps=(), calls=()):
+    program = StepProgram("p", body.__name__, [Field("first", 32, region="packet")])
+    program.step(["first"], calls, keeps=keeps)(body)
+    return lower_program(compile_steps(program), units or {}, BEGINS, ["out"])
+
+
+def test_calls_through_ports_and_inline():
+    def asks(c):
+        c.out = 99 if c.found is None else c.found + c.checked
+
+    calls = [Call("found", "table", ["port"], when="port"), Call("checked", "check", ["first"])]
+    units = {"table": Outside(maybe(7)), "check": Inline(lambda first: first[3])}
+    made = lowered_named(asks, units, calls=calls)
+    begins = {f"packet.{k}": k + 10 for k in range(16)}
+
+    def answers(name, given):
+        assert name == "table"
+        return {".kind": 1, ".is1": given[0] + 4} if given[0] != 2 else {".kind": 0, ".is1": 0}
+
+    found = [run_graphs(made, {**begins, "port": port}, answers)[0]["out"] for port in range(4)]
+    assert found == [99, 5 + 13, 99, 7 + 13]
+    with pytest.raises(UnknownNameError, match="check"):
+        lowered_named(asks, {"table": Outside(Fixed(None))}, calls=calls)
