@@ -35,6 +35,7 @@ COMMANDS = {
     "calibrate": ("npexplore.cli.calibrate:command", "Fit a machine's free parameters to calibration rows."),
     "compare": ("npexplore.cli.compare:command", "Machines side by side on the same packets."),
     "solve": ("npexplore.cli.solve:command", "Solve your own network of stations from a TOML file."),
+    "hardware": ("npexplore.cli.hardware:command", "Write an engine's step program as Verilog, and verify it."),
     "schema": ("npexplore.cli.schema:command", "Print the JSON Schema of a kind of TOML file."),
     "report": ("npexplore.cli.report:command", "Run the notebooks and write the offline HTML report."),
     "route": ("npexplore.cli.route:command", "Forward captures through the golden router."),

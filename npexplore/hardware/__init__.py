@@ -5,4 +5,6 @@ values             numbers, bytes and choices that a step's body is run on, and 
 sources, interpreter, expressions, known_functions     runs the text of Python functions on such values
 shapes, lowering   what steps keep as registers; a whole program as graphs
 execution          runs the graphs of a program on a packet
+verilog, engine    graphs as modules; threads and their scheduler
+bench, simulators  the test bench; Icarus or Verilator run it
 """

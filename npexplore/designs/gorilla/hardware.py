@@ -1,0 +1,199 @@
+"""Gorilla's engine as Verilog with its test bench, and what a simulator makes of packets, held to the golden router."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+
+from npexplore.designs.gorilla.lowered import RESULTS, lowered_router, registers_of, verdict
+from npexplore.designs.gorilla.steps.router import Box, engine_program, forward
+from npexplore.designs.gorilla.steps.router import accelerators as accelerators_of
+from npexplore.designs.gorilla.traffic import PORTS
+from npexplore.designs.gorilla.traffic import frame as made_frame
+from npexplore.errors import InputError
+from npexplore.golden.ethernet import ETHERNET
+from npexplore.golden.lookup import Lpm
+from npexplore.hardware.bench import MOST_PACKETS, Routes, bench_text
+from npexplore.hardware.engine import engine_text
+from npexplore.hardware.shapes import leaves
+from npexplore.hardware.simulators import run_bench
+from npexplore.hardware.verilog import Packed, ports_of
+
+Case = tuple[int, bytes]
+ENGINE, BENCH, README = "engine.v", "bench.v", "README.md"
+STALLS = 5  # of 16 cycles, on each handshake
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a simulation says: packets, how many differ, are lost or come twice, and cycles of a packet without stalls.
+
+    first: the first difference in words, empty without one. overtaken: packets that left before an earlier one.
+    """
+
+    packets: int
+    differences: int
+    first: str
+    overtaken: int
+    cycles_per_packet: float
+
+
+class EngineFiles:
+    """The text of one engine's files, for a router's tables, a program, threads and the cycles of a lookup."""
+
+    def __init__(
+        self, box: Box, protocols: Sequence[str] = ("ipv4",), counting: bool = False, threads: int = 4, delay: int = 12
+    ) -> None:  # fmt: skip
+        self.box, self.protocols, self.counting = box, tuple(protocols), counting
+        self.threads, self.delay = threads, delay
+        self.compiled = engine_program(box, protocols, counting)
+        self.program = lowered_router(box, protocols, counting)
+        self.registers = Packed.of(self.program.registers)
+        self.ports = ports_of(self.program)
+        names = set(self.registers.at)
+        first = [leaf for leaf in self.program.registers if leaf[0].split(".")[0] in ("port", "frame")]
+        last = [leaf for one in RESULTS for leaf in leaves(self.program.shapes[one], one)]
+        self.begins = Packed.of(first)
+        self.results = Packed.of(leaf for leaf in last if leaf[0] in names)
+
+    def engine(self) -> str:
+        """Return the engine and its steps."""
+        pieces = {name: len(self.compiled.pieces[name]) for name in self.program.steps}
+        return engine_text(self.program, pieces, self.registers, self.ports, self.begins, self.results)
+
+    def bench(self) -> str:
+        """Return the test bench with the router's routes."""
+        routes: dict[str, Routes | None] = {"lookup4": _routes(self.box.ipv4.lpm), "flow_counter": None}
+        if self.box.ipv6 is not None:
+            routes["lookup6"] = _routes(self.box.ipv6.lpm)
+        bits = {"lookup4": 32, "lookup6": 128, "flow_counter": 36}
+        return bench_text(self.ports, self.begins, self.results, routes, bits, self.threads, self.delay)
+
+    def readme(self) -> str:
+        """Return what the files are, the engine's ports, and its registers."""
+        ports = [
+            f"| `{name}_*` | {self.ports.asks[name]} bits asked, {self.ports.replies[name].bits} answered |"
+            for name in self.ports.asks
+        ]
+        shown = [f"| `{name}` | {low + bits - 1}:{low} |" for name, (low, bits) in self.results.at.items()]
+        steps = [f"| `{one}` | {len(self.compiled.pieces[one])} |" for one in self.program.steps]
+        return "\n".join([
+            f"# Engine of {self.threads} threads: {', '.join(self.protocols)}", "",
+            f"`{ENGINE}`: the engine (Verilog 2005). `{BENCH}`: a test bench with the routes of one router;",
+            "it reads `packets.hex`, writes `results.txt`, and takes `+packets=N +stalls=S` (of 16 cycles).", "",
+            "Streams are ready/valid: data is taken on a rising edge of `clk` where both are 1; `rst` is synchronous.",
+            "", "| stream | what |", "|---|---|",
+            f"| `in_*` | a packet: tag, {self.begins.bits} bits (port, length, the first bytes of the frame) |",
+            f"| `out_*` | its verdict: tag, {self.results.bits} bits; in the order in which packets are done |",
+            *ports, "", "A port asks by `_valid _ready _who _ask`; it is answered in any order by `_done _for _reply`.",
+            "", "| step | cycles of the request builder |", "|---|---|", *steps, "",
+            "| part of a verdict | bits |", "|---|---|", *shown, "",
+        ])  # fmt: skip
+
+    def write(self, folder: Path) -> list[Path]:
+        """Write the files into a folder, which is made; returns them."""
+        folder.mkdir(parents=True, exist_ok=True)
+        texts = {ENGINE: self.engine(), BENCH: self.bench(), README: self.readme()}
+        for name, text in texts.items():
+            (folder / name).write_text(text)
+        return [folder / name for name in texts]
+
+    def verify(
+        self, folder: Path, cases: Sequence[Case], rated: Sequence[Case] | None = None, simulator: str = ""
+    ) -> Found:
+        """Return what a simulator makes of packets, in the files that a folder has: with stalls, then without.
+
+        rated: the packets of the second run, which the cycles are of; the same where none are given. Raises InputError
+        without a simulator, and for more packets than the bench holds.
+        """
+        second = cases if rated is None else rated
+        for one in (cases, second):
+            if not 1 <= len(one) < MOST_PACKETS:
+                raise InputError(f"packets to verify must be 1 to {MOST_PACKETS - 1}, got {len(one)}")
+        stalled, _ = self._run(folder, cases, STALLS, simulator)
+        plain, cycles = self._run(folder, second, 0, simulator)
+        (wrong, first), (more, other) = self._differences(cases, stalled), self._differences(second, plain)
+        order = [int(line.split()[0], 16) for line in plain]
+        overtaken = sum(a > b for a, b in pairwise(order))
+        return Found(len(cases) + len(second), wrong + more, first or other, overtaken, cycles / len(second))
+
+    def _run(self, folder: Path, cases: Sequence[Case], stalls: int, simulator: str) -> tuple[list[str], int]:
+        width = -(-self.begins.bits // 4)
+        lines = [f"{self._number(port, frame):0{width}x}" for port, frame in cases]
+        (folder / "packets.hex").write_text("\n".join(lines) + "\n")
+        return run_bench(folder, [ENGINE, BENCH], len(cases), stalls, simulator)
+
+    def _number(self, port: int, frame: bytes) -> int:
+        values, whole = registers_of(port, frame), 0
+        for name, (low, bits) in self.begins.at.items():
+            whole |= (values[name] & (1 << bits) - 1) << low
+        return whole
+
+    def _differences(self, cases: Sequence[Case], lines: Sequence[str]) -> tuple[int, str]:
+        seen, wrong, first, units = dict[int, int](), 0, "", accelerators_of(self.box)
+        signed = {name for name, lo, _ in self.program.registers if lo < 0}
+        for line in lines:
+            tag, text = line.split()
+            if set(line.lower()) & set("xz"):
+                wrong, first = wrong + 1, first or f"a packet left undefined, as {line[:40]}"
+                continue
+            if int(tag, 16) in seen:
+                wrong, first = wrong + 1, first or f"packet {int(tag, 16)} came twice"
+                continue
+            seen[int(tag, 16)] = int(text, 16)
+        for k, (port, frame) in enumerate(cases):
+            if k not in seen:
+                wrong, first = wrong + 1, first or f"packet {k} was lost"
+                continue
+            left = {name: self.results.value(seen[k], name, name in signed) for name in self.results.at}
+            told = forward(self.compiled, units, port, frame).context
+            expected = told.sent, told.reason, told.left_to_control
+            found = self._verdict(left, frame)
+            if found != expected:
+                wrong, first = wrong + 1, first or f"packet {k}: hardware says {found}, the step program {expected}"
+        return wrong, first
+
+    def _verdict(self, left: dict[str, int], frame: bytes) -> object:
+        try:
+            made = verdict(self.program, left, frame)
+        except (KeyError, IndexError) as error:  # no reason, or kind, has this number
+            return error
+        return made.sent, made.reason, made.left_to_control
+
+
+def _routes(lpm: Lpm) -> Routes:
+    rows = lpm.routes()
+    found = []
+    for k in range(len(rows.length)):
+        value = rows.value[k]
+        number = int(value) if np.ndim(value) == 0 else int(value[0]) << 64 | int(value[1])
+        found.append((number, int(rows.length[k]), int(rows.next_hop[k])))
+    return sorted(found, key=lambda row: (-row[1], row[0]))
+
+
+def hostile(frames: Sequence[Case], count: int, seed: int = 1) -> list[Case]:
+    """Return packets made of others: some as they are, some with a byte changed, cut short, or nearly dead."""
+    rng, found = np.random.default_rng(seed), list[Case]()
+    while len(found) < count:
+        port, frame = frames[int(rng.integers(len(frames)))]
+        made, what = bytearray(frame), int(rng.integers(4))
+        if what == 1:
+            made[int(rng.integers(min(len(made), ETHERNET + 20)))] ^= 1 << int(rng.integers(8))
+        elif what == 2:
+            made = made[: int(rng.integers(ETHERNET, len(made) + 1))]
+        found.append((port, bytes(made)))
+    return found
+
+
+def rated_and_hostile(tables: Box, protocols: Sequence[str], count: int) -> tuple[list[Case], list[Case]]:
+    """Return minimum-size frames that are forwarded, of protocols in turn, and others made of such frames."""
+    rng = np.random.default_rng(2)
+    well = [(k % PORTS, made_frame(protocols[k % len(protocols)], tables, rng)) for k in range(count)]
+    for k, (port, one) in enumerate(well):
+        well[k] = port, tables.golden.router.ports[port].mac + one[6:]
+    dying = [(0, made_frame(name, tables, rng, ttl=1)) for name in protocols]
+    return well, hostile([*well, *dying], count)

@@ -1,0 +1,124 @@
+"""The engine as Verilog: threads with their contexts, a ready scheduler, the three parts of a step.
+
+A packet takes a free thread. Each cycle one thread that waits for nothing does one thing: a cycle of the request
+builder for each piece of its step (a word of the scratchpad is read; the calls go out with the last), then, with all
+replies there, context edit and jump in one. A thread whose step needs a port that is taken is not ready. Packets leave
+as they are done. All streams are ready/valid: what is valid stays until it is taken.
+
+Registers of a thread are one word of a memory of flip-flops; a packet comes into it, and leaves it, in one cycle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from npexplore.hardware.lowering import LoweredProgram
+from npexplore.hardware.verilog import Packed, Ports, step_module
+
+
+def engine_text(
+    program: LoweredProgram, pieces: Mapping[str, int], registers: Packed, ports: Ports, begins: Packed, results: Packed
+) -> str:
+    """Return the engine and its steps. pieces: request cycles of each step; begins, results: registers in and out."""
+    steps = [step_module(program, step, registers, ports) for step in program.steps.values()]
+    return "\n".join([*steps, _engine(program, pieces, registers, ports, begins, results)])
+
+
+def _engine(
+    program: LoweredProgram, pieces: Mapping[str, int], registers: Packed, ports: Ports, begins: Packed, results: Packed
+) -> str:
+    names, wide = list(program.steps), registers.bits
+    width, count = len(program.steps).bit_length(), max(1, max(pieces[name] for name in program.steps).bit_length())
+    many = max(1, len(ports.asks))
+    heads = [
+        "  input clk", "  input rst", "  input in_valid", "  output in_ready", "  input [TAG-1:0] in_tag",
+        f"  input [{begins.bits - 1}:0] in_packet", "  output reg out_valid", "  input out_ready",
+        "  output reg [TAG-1:0] out_tag", f"  output reg [{results.bits - 1}:0] out_packet",
+    ]  # fmt: skip
+    wires, choose, free, taken, answers, last = [], [], [], [], [], []
+    for k, (port, bits) in enumerate(ports.asks.items()):
+        back = ports.replies[port].bits
+        heads += [
+            f"  output reg {port}_valid", f"  input {port}_ready", f"  output reg [WHO-1:0] {port}_who",
+            f"  output reg [{bits - 1}:0] {port}_ask", f"  input {port}_done", f"  input [WHO-1:0] {port}_for",
+            f"  input [{back - 1}:0] {port}_reply",
+        ]  # fmt: skip
+        wires += [f"  reg [{back - 1}:0] reply_{port} [0:THREADS-1];", f"  reg when_{port};"]
+        wires.append(f"  reg [{bits - 1}:0] ask_{port};")
+        free.append(f"(~{port}_valid | {port}_ready)")
+        taken += [
+            f"        if (when_{port}) begin", f"          {port}_valid <= 1'b1;", f"          {port}_who <= chosen;",
+            f"          {port}_ask <= ask_{port};", f"          owed[chosen][{k}] <= 1'b1;", "        end",
+        ]  # fmt: skip
+        answers += [
+            f"      if ({port}_valid && {port}_ready) {port}_valid <= 1'b0;", f"      if ({port}_done) begin",
+            f"        reply_{port}[{port}_for] <= {port}_reply;", f"        owed[{port}_for][{k}] <= 1'b0;",
+            "      end",
+        ]  # fmt: skip
+        last.append(f"      {port}_valid <= 1'b0;")
+    for k, name in enumerate(names):
+        links = [
+            f".held(at[chosen] == {width}'d{k} ? now : {wide}'d0)",
+            f".after(after_{name})",
+            f".following(following_{name})",
+        ]
+        wires += [f"  wire [{wide - 1}:0] after_{name};", f"  wire [{width - 1}:0] following_{name};"]
+        chosen = [f"        after = after_{name};", f"        following = following_{name};"]
+        chosen.append(f"        pieces = {count}'d{pieces[name]};")
+        for port in ports.of[name]:
+            wires.append(f"  wire when_{port}_{name};")
+            wires.append(f"  wire [{ports.asks[port] - 1}:0] ask_{port}_{name};")
+            links += [f".reply_{port}(reply_{port}[chosen])", f".when_{port}(when_{port}_{name})"]
+            links.append(f".ask_{port}(ask_{port}_{name})")
+            chosen += [f"        when_{port} = when_{port}_{name};", f"        ask_{port} = ask_{port}_{name};"]
+        wires.append(f"  step_{name} of_{name} ({', '.join(links)});")
+        choose += [f"      {width}'d{k}: begin", *chosen, "      end"]
+    defaults = [
+        line for port in ports.asks for line in (f"    when_{port} = 1'b0;", f"    ask_{port} = {ports.asks[port]}'d0;")
+    ]
+    first = [f"        contexts[free]{registers.slice(name)} <= in_packet{begins.slice(name)};" for name in begins.at]
+    out = [f"        out_packet{results.slice(name)} <= leaving_context{registers.slice(name)};" for name in results.at]
+    lines = [
+        f"module engine #(parameter THREADS = 4, parameter WHO = 2, parameter TAG = 16) (\n{_joined(heads)}\n);",
+        f"  reg [{wide - 1}:0] contexts [0:THREADS-1];", f"  reg [{width - 1}:0] at [0:THREADS-1];",
+        f"  reg [{count - 1}:0] done [0:THREADS-1];", f"  reg [{many - 1}:0] owed [0:THREADS-1];",
+        "  reg [TAG-1:0] tag [0:THREADS-1];", "  reg [THREADS-1:0] busy, over, ready;",
+        "  reg [WHO-1:0] chosen, turn, free, leaving;", "  reg found, some_free, some_over;",
+        f"  reg [{wide - 1}:0] after;", f"  reg [{width - 1}:0] following;", f"  reg [{count - 1}:0] pieces;",
+        f"  wire [{wide - 1}:0] now = contexts[chosen];", f"  wire [{wide - 1}:0] leaving_context = contexts[leaving];",
+        *wires, "  integer k, index, t;", f"  wire ports_free = {' & '.join(free) or chr(49) + chr(39) + 'b1'};",
+        "  assign in_ready = some_free;", "  always @* begin", "    chosen = turn; found = 1'b0;",
+        "    for (k = THREADS - 1; k >= 0; k = k - 1) begin",
+        "      index = ({{(32-WHO){1'b0}}, turn} + 1 + k) % THREADS;",
+        "      ready[index] = busy[index] & ~over[index] & (owed[index] == 0) & ports_free;",
+        "      if (ready[index]) begin chosen = index[WHO-1:0]; found = 1'b1; end", "    end", "  end",
+        "  always @* begin", "    free = 0; some_free = 1'b0; leaving = 0; some_over = 1'b0;",
+        "    for (t = THREADS - 1; t >= 0; t = t - 1) begin",
+        "      if (~busy[t]) begin free = t[WHO-1:0]; some_free = 1'b1; end",
+        "      if (over[t]) begin leaving = t[WHO-1:0]; some_over = 1'b1; end", "    end", "  end",
+        "  always @* begin", "    after = now;", f"    following = {width}'d{len(names)};", f"    pieces = {count}'d1;",
+        *defaults, "    case (at[chosen])", *choose, "      default: ;", "    endcase", "  end",
+        "  always @(posedge clk) begin", "    if (rst) begin",
+        "      busy <= 0; over <= 0; turn <= 0; out_valid <= 1'b0;",
+        *last, "      for (k2 = 0; k2 < THREADS; k2 = k2 + 1) begin",
+        "        owed[k2] <= 0; done[k2] <= 0; at[k2] <= 0;",
+        "      end", "    end else begin", *answers, "      if (found) begin", "        turn <= chosen;",
+        "        if (done[chosen] == pieces) begin", "          contexts[chosen] <= after;",
+        "          at[chosen] <= following;", f"          done[chosen] <= {count}'d0;",
+        f"          if (following == {width}'d{len(names)}) over[chosen] <= 1'b1;", "        end else begin",
+        f"          done[chosen] <= done[chosen] + {count}'d1;",
+        f"          if (done[chosen] + {count}'d1 == pieces) begin", *(f"    {line}" for line in taken),
+        "          end",
+        "        end", "      end", "      if (in_valid && in_ready) begin", f"        contexts[free] <= {wide}'d0;",
+        *first, "        tag[free] <= in_tag;", f"        at[free] <= {width}'d{names.index(program.start)};",
+        f"        done[free] <= {count}'d0;", "        busy[free] <= 1'b1;", "      end",
+        "      if (out_valid && out_ready) out_valid <= 1'b0;",
+        "      if (some_over && (~out_valid || out_ready)) begin",
+        "        out_valid <= 1'b1;", "        out_tag <= tag[leaving];", *out, "        busy[leaving] <= 1'b0;",
+        "        over[leaving] <= 1'b0;", "      end", "    end", "  end", "  integer k2;", "endmodule",
+    ]  # fmt: skip
+    return "\n".join(lines) + "\n"
+
+
+def _joined(heads: list[str]) -> str:
+    return ",\n".join(heads)

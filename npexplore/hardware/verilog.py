@@ -1,0 +1,229 @@
+"""Graphs as Verilog 2005: a combinational module for each step, a wire for each node.
+
+Numbers are whole in a graph; a wire has as many bits as its node's range asks for, in two's complement where it can be
+negative. Operands are extended to the bits of the result first, so that no operation depends on Verilog's own rules
+of widths and signs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from npexplore.hardware.graph import Graph, Node
+from npexplore.hardware.lowering import LoweredProgram, LoweredStep
+from npexplore.hardware.shapes import Leaf
+
+SIGNS = {"add": "+", "sub": "-", "mul": "*", "and": "&", "or": "|", "xor": "^"}
+
+
+def bits_of(leaf: Leaf) -> int:
+    """Return the bits of a register."""
+    return Node("input", (), leaf[0], leaf[1], leaf[2]).bits
+
+
+@dataclass(frozen=True)
+class Packed:
+    """Registers side by side in one vector: the lowest bit of each by name, and the bits of all."""
+
+    at: Mapping[str, tuple[int, int]]
+    bits: int
+
+    @classmethod
+    def of(cls, leaves: Iterable[Leaf]) -> Packed:
+        """Return registers packed in their order, the first one lowest; at least one bit."""
+        found: dict[str, tuple[int, int]] = {}
+        low = 0
+        for leaf in leaves:
+            found[leaf[0]] = low, bits_of(leaf)
+            low += bits_of(leaf)
+        return cls(found, max(1, low))
+
+    def slice(self, name: str) -> str:
+        """Return the place of a register as Verilog has it."""
+        low, bits = self.at[name]
+        return f"[{low + bits - 1}:{low}]"
+
+    def value(self, whole: int, name: str, signed: bool = False) -> int:
+        """Return a register out of the whole vector's number."""
+        low, bits = self.at[name]
+        found = whole >> low & (1 << bits) - 1
+        return found - (1 << bits) if signed and found >> bits - 1 else found
+
+
+class Text:
+    """Nodes of one graph as declarations."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph, self.lines = graph, list[str]()
+
+    def extended(self, at: int, bits: int) -> str:
+        """Return a node with so many bits: cut, or with zeros or its sign in front."""
+        node = self.graph.nodes[at]
+        if node.op == "const":
+            return f"{bits}'h{node.value & (1 << bits) - 1:x}"
+        return _wider(f"n{at}", node.bits, bits, node.lo < 0)
+
+    def node(self, at: int, source: Mapping[str, str]) -> None:
+        """Declare a node's wire; source: inputs by name as expressions."""
+        node = self.graph.nodes[at]
+        if node.op == "const":
+            return
+        text = source[node.value] if node.op == "input" else getattr(self, f"_{_family(node.op)}")(at, node)
+        self.lines.append(f"  wire [{node.bits - 1}:0] n{at} = {text};")
+
+    def _plain(self, at: int, node: Node) -> str:
+        a, b = (self.extended(one, node.bits) for one in node.args)
+        return f"{a} {SIGNS[node.op]} {b}"
+
+    def _compare(self, at: int, node: Node) -> str:
+        left, right = (self.graph.nodes[one] for one in node.args)
+        signed = left.lo < 0 or right.lo < 0
+        bits = max(one.bits + (signed and one.lo >= 0) for one in (left, right))
+        a, b = (self.extended(one, bits) for one in node.args)
+        if signed:
+            a, b = f"$signed({a})", f"$signed({b})"
+        return f"{a} {'==' if node.op == 'eq' else '<'} {b}"
+
+    def _shift(self, at: int, node: Node) -> str:
+        (one,), by = node.args, node.value
+        if node.op == "shl":
+            return f"{{{self.extended(one, node.bits - by)}, {by}'d0}}"
+        of = self.graph.nodes[one]
+        left = of.bits - by
+        if left <= 0:
+            return (
+                _wider(f"n{one}[{of.bits - 1}:{of.bits - 1}]", 1, node.bits, True) if of.lo < 0 else f"{node.bits}'d0"
+            )
+        if left >= node.bits:
+            return f"n{one}[{by + node.bits - 1}:{by}]"
+        fill = f"n{one}[{of.bits - 1}]" if of.lo < 0 else "1'b0"
+        return f"{{{{{node.bits - left}{{{fill}}}}}, n{one}[{of.bits - 1}:{by}]}}"
+
+    def _mod(self, at: int, node: Node) -> str:
+        bits = max(self.graph.nodes[node.args[0]].bits, node.value.bit_length())
+        rest = f"{self.extended(node.args[0], bits)} % {bits}'d{node.value}"
+        self.lines.append(f"  wire [{bits - 1}:0] r{at} = {rest};")
+        return f"r{at}[{node.bits - 1}:0]"
+
+    def _mux(self, at: int, node: Node) -> str:
+        test = node.args[0]
+        told = f"n{test}" if self.graph.nodes[test].bits == 1 else f"(|n{test})"
+        return f"{told} ? {self.extended(node.args[1], node.bits)} : {self.extended(node.args[2], node.bits)}"
+
+    def _table(self, at: int, node: Node) -> str:
+        index, mask = self.graph.nodes[node.args[0]].bits, (1 << node.bits) - 1
+        rows = [
+            f"      {index}'d{k}: t{at} = {node.bits}'h{value & mask:x};"
+            for k, value in enumerate(node.value)
+            if k >> index == 0
+        ]
+        self.lines += [
+            f"  function [{node.bits - 1}:0] t{at};", f"    input [{index - 1}:0] index;", "    case (index)", *rows,
+            f"      default: t{at} = {node.bits}'d0;", "    endcase", "  endfunction",
+        ]  # fmt: skip
+        return f"t{at}(n{node.args[0]})"
+
+
+def _wider(text: str, has: int, bits: int, signed: bool) -> str:
+    if has == bits:
+        return text
+    if has > bits:
+        return f"{text}[{bits - 1}:0]"
+    fill = f"{text}[{has - 1}]" if signed else "1'b0"
+    return f"{{{{{bits - has}{{{fill}}}}}, {text}}}"
+
+
+def _family(op: str) -> str:
+    if op in SIGNS:
+        return "plain"
+    return {"eq": "compare", "lt": "compare", "shl": "shift", "shr": "shift"}.get(op, op)
+
+
+@dataclass(frozen=True)
+class Ports:
+    """The ports of a program's accelerators: by name the bits of what is asked and answered.
+
+    of: by step, the port of each of its requests. A step that calls one accelerator twice does so by two ports.
+    """
+
+    asks: Mapping[str, int]
+    replies: Mapping[str, Packed]
+    of: Mapping[str, tuple[str, ...]]
+    accelerator: Mapping[str, str]
+
+
+def ports_of(program: LoweredProgram) -> Ports:
+    """Return the ports that an engine needs."""
+    asks: dict[str, int] = {}
+    replies: dict[str, Packed] = {}
+    accelerator: dict[str, str] = {}
+    of: dict[str, tuple[str, ...]] = {}
+    for step in program.steps.values():
+        names, used = [], dict[str, int]()
+        for one in step.requests:
+            number = used.get(one.accelerator, 0)
+            used[one.accelerator] = number + 1
+            name = f"{one.accelerator}_{number}"
+            packed = Packed.of((leaf.removeprefix(f"reply.{one.name}"), lo, hi) for leaf, lo, hi in one.reply)
+            bits = sum(step.graph.nodes[at].bits for at in one.arguments)
+            asks[name], replies[name] = max(bits, asks.get(name, 1)), packed
+            accelerator[name] = one.accelerator
+            names.append(name)
+        of[step.name] = tuple(names)
+    return Ports(asks, replies, of, accelerator)
+
+
+def step_module(program: LoweredProgram, step: LoweredStep, registers: Packed, ports: Ports) -> str:
+    """Return a step as a combinational module.
+
+    held: a thread's registers; reply_PORT: answers; after: the registers behind the step; following: the number of
+    the next step, that of steps in the text's order, their count at the end; when_PORT and ask_PORT: its calls.
+    """
+    text, graph = Text(step.graph), step.graph
+    names = list(program.steps)
+    width = len(names).bit_length()
+    asked = [at for one in step.requests for at in (one.when, *one.arguments)]
+    source = {name: f"held{registers.slice(name)}" for name in registers.at}
+    heads = [f"  input [{registers.bits - 1}:0] held", f"  output [{registers.bits - 1}:0] after"]
+    heads.append(f"  output [{width - 1}:0] following")
+    for one, port in zip(step.requests, ports.of[step.name], strict=True):
+        packed = ports.replies[port]
+        heads.append(f"  input [{packed.bits - 1}:0] reply_{port}")
+        heads += [f"  output when_{port}", f"  output [{ports.asks[port] - 1}:0] ask_{port}"]
+        source |= {f"reply.{one.name}{leaf}": f"reply_{port}{packed.slice(leaf)}" for leaf in packed.at}
+    for at in graph.under([step.next, *step.writes.values(), *asked]):
+        text.node(at, source)
+    text.lines.append(f"  assign following = {_following(text, step, names, width)};")
+    for one, port in zip(step.requests, ports.of[step.name], strict=True):
+        parts = [text.extended(at, graph.nodes[at].bits) for at in reversed(one.arguments)]
+        bits = sum(graph.nodes[at].bits for at in one.arguments)
+        joined = f"{{{', '.join(parts)}}}" if parts else "1'b0"
+        filled = f"{{{ports.asks[port] - bits}'d0, {joined}}}" if ports.asks[port] > bits > 0 else joined
+        text.lines += [f"  assign when_{port} = {text.extended(one.when, 1)};", f"  assign ask_{port} = {filled};"]
+    text.lines.append(f"  assign after = {{{', '.join(reversed(_parts(text, step, registers)))}}};")
+    body = "\n".join(text.lines)
+    return f"module step_{step.name} (\n" + ",\n".join(heads) + f"\n);\n{body}\nendmodule\n"
+
+
+def _parts(text: Text, step: LoweredStep, registers: Packed) -> list[str]:
+    """Return the registers behind a step, lowest first; neighbours that stay as they are together."""
+    parts, low = list[str](), 0
+    for name, (at, bits) in registers.at.items():
+        if name in step.writes:
+            if low < at:
+                parts.append(f"held[{at - 1}:{low}]")
+            parts.append(text.extended(step.writes[name], bits))
+            low = at + bits
+    if low < registers.bits:
+        parts.append(f"held[{registers.bits - 1}:{low}]")
+    return parts
+
+
+def _following(text: Text, step: LoweredStep, names: list[str], width: int) -> str:
+    numbers = [names.index(name) if name in names else len(names) for name in step.goes]
+    out = f"{width}'d{numbers[-1]}"
+    bits = text.graph.nodes[step.next].bits
+    for k in range(len(numbers) - 2, -1, -1):
+        out = f"{text.extended(step.next, bits)} == {bits}'d{k} ? {width}'d{numbers[k]} : {out}"
+    return out

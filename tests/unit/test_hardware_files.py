@@ -1,0 +1,40 @@
+"""`npexplore hardware`: the same bytes each time, and errors that say what to do."""
+
+import json
+import shutil
+from pathlib import Path
+
+from click.testing import CliRunner
+
+from npexplore.cli.hardware import command
+from npexplore.errors import InputError, ModelError
+
+
+def ran(*arguments):
+    return CliRunner().invoke(command, [str(one) for one in arguments])
+
+
+def test_the_same_bytes_each_time(tmp_path):
+    texts = []
+    for name in ("a", "b"):
+        done = ran("gorilla", "--set", "threads=2", "--out", tmp_path / name, "--json")
+        assert done.exit_code == 0
+        texts.append([Path(file).read_text() for file in json.loads(done.output)["files"]])
+    assert texts[0] == texts[1]
+    assert "parameter THREADS" in texts[0][0]
+    assert "| `ipv4_extract` | 2 |" in texts[0][2]
+
+
+def test_what_is_refused(tmp_path, monkeypatch):
+    def error(*arguments):
+        return ran(*arguments, "--out", tmp_path / "none").exception
+
+    assert "step 'mpls_extract': mpls/stack.py:" in str(error("gorilla", "--program", "mpls"))
+    assert isinstance(error("gorilla", "--program", "mpls"), ModelError)
+    assert "which engines is no part of" in str(error("gorilla", "--set", "engines=6"))
+    assert "a step program: gorilla; got 'raw'" in str(error("raw"))
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    found = error("gorilla", "--verify", "5")
+    assert isinstance(found, InputError)
+    assert "install iverilog or verilator" in str(found)
+    assert not (tmp_path / "none").exists()
