@@ -7,10 +7,11 @@ import builtins
 import enum
 import types
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from npexplore.hardware.frames import Frame
 from npexplore.hardware.graph import Graph
 from npexplore.hardware.known_functions import Builtins
 from npexplore.hardware.values import (
@@ -26,9 +27,6 @@ from npexplore.hardware.values import (
     known,
     told,
 )
-
-if TYPE_CHECKING:
-    from npexplore.hardware.interpreter import Frame
 
 MOST_SHIFT = 128
 OPERATIONS: Mapping[type[ast.operator], str] = {

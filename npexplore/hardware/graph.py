@@ -132,7 +132,8 @@ class Graph:
     def zeros(self, at: int) -> int:
         """Return how many low bits of a node are known to be 0 (of the number 0: 64)."""
         if at not in self._zeros:
-            self._zeros[at] = trailing_zeros(self.nodes[at], [self.zeros(arg) for arg in self.nodes[at].args])
+            node = self.nodes[at]
+            self._zeros[at] = trailing_zeros(node.op, node.value, [self.zeros(arg) for arg in node.args])
         return self._zeros[at]
 
     def binary(self, op: str, a: int, b: int) -> int:

@@ -15,29 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from npexplore.hardware.expressions import Expressions
+from npexplore.hardware.frames import Frame
 from npexplore.hardware.sources import names_of, tree_of
 from npexplore.hardware.values import UNBOUND, Blend, Bytes, Choice, Num, RefusedError, Some, known
 
 MOST_ROUNDS = 16  # of a loop that ends by a test
 MOST_CALLS = 40  # within each other
-
-
-class Frame:
-    """A function being run: its names, whether it has returned in any case, and where it returned.
-
-    returns: (test, value, what was kept then), in order; the first of which the test is 1 counts.
-    """
-
-    def __init__(self, names: Mapping[str, Any], file: str) -> None:
-        self.names: dict[str, Any] = {}
-        self.outer, self.file, self.over = names, file, False
-        self.returns: list[tuple[int, Any, dict[str, Any]]] = []
-
-    def copy(self) -> Frame:
-        """Return a frame that goes its own way from here."""
-        made = Frame(self.outer, self.file)
-        made.names = dict(self.names)
-        return made
 
 
 class Interpreter(Expressions):

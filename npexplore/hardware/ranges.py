@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from npexplore.hardware.graph import Node
 
 Range = tuple[int, int]
 BINARY: Mapping[str, Callable[[int, int], int]] = {
@@ -61,18 +57,18 @@ def fold_range(most: int, bits: int) -> int:
     return max((most & ((1 << bits) - 1)) + top, (1 << bits) - 1 + top - 1 if top else 0)
 
 
-def trailing_zeros(node: Node, args: Sequence[int]) -> int:
+def trailing_zeros(op: str, value: int, args: Sequence[int]) -> int:
     """Return how many low bits of a node are 0 in any case, from those of its arguments."""
-    if node.op == "const":
-        return (node.value & -node.value).bit_length() - 1 if node.value else NO_BIT
-    if node.op == "shl":
-        return int(args[0] + node.value)
-    if node.op in ("add", "sub", "or", "xor"):
+    if op == "const":
+        return (value & -value).bit_length() - 1 if value else NO_BIT
+    if op == "shl":
+        return int(args[0] + value)
+    if op in ("add", "sub", "or", "xor"):
         return min(args)
-    if node.op == "mux":
+    if op == "mux":
         return min(args[1:])
-    if node.op == "and":
+    if op == "and":
         return max(args)
-    if node.op == "mul":
+    if op == "mul":
         return sum(args)
     return 0
