@@ -57,7 +57,8 @@ def test_commands_run(line, elsewhere, capsys):
         shutil.copy(ROOT / "models" / "template" / "toml" / "my_machine.toml", "my_machine.toml")
     if "box.csv" in line:
         shutil.copy(ROOT / "models" / "template" / "box.csv", "box.csv")
-    assert main(shlex.split(line)[1:]) == 0, capsys.readouterr().err
+    only = ["--design", "start"] if line.startswith("npexplore report") else []  # each other page has a test of its own
+    assert main([*shlex.split(line)[1:], *only]) == 0, capsys.readouterr().err
 
 
 def test_there_are_examples():
