@@ -4,6 +4,7 @@ import ast
 import re
 import shlex
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,12 @@ def test_commands_run(line, elsewhere, capsys):
         shutil.copy(ROOT / "models" / "template" / "toml" / "my_machine.toml", "my_machine.toml")
     if "box.csv" in line:
         shutil.copy(ROOT / "models" / "template" / "box.csv", "box.csv")
+    if "./my_router router.toml" in line:  # stands for a program of the reader's
+        shutil.copy(ROOT / "models" / "routers" / "through.toml", "router.toml")
+        code = "import sys; from npexplore.cli import main; sys.exit(main(['route', '--config', *sys.argv[1:]]))"
+        run = f'{sys.executable} -c "{code}" "$@"'
+        Path("my_router").write_text(f'#!/bin/sh\ncase "$*" in *--in=*) exec {run};; esac\n')
+        Path("my_router").chmod(0o755)
     only = ["--design", "start"] if line.startswith("npexplore report") else []  # each other page has a test of its own
     assert main([*shlex.split(line)[1:], *only]) == 0, capsys.readouterr().err
 
