@@ -16,7 +16,7 @@ from reference.dask_cluster import dask_cluster
 from reference.timing import best, record
 
 import npexplore
-from npexplore.solve import levels
+from npexplore.solve import stations
 from npexplore.solve.batch import Batch
 from npexplore.solve.bounds import bounds_of
 from npexplore.solve.queueing_model import queueing_of
@@ -86,14 +86,14 @@ def test_overhead_of_a_batched_bound(benchmark):
 def test_overhead_of_a_batched_queueing_model(benchmark, monkeypatch):
     """What `queueing_of` takes beyond the recursion over customers, which is timed while it is called."""
     batch = Batch.of([IXP.demands(LOAD)]).scaled({"hash": factors()[: POINTS // 10]})
-    recursion, inside = levels.residual, []
+    recursion, inside = stations.residual, []
 
     def timed(*arguments):
         took, solved = best(lambda: recursion(*arguments), 1)
         inside.append(took)
         return solved
 
-    monkeypatch.setattr(levels, "residual", timed)
+    monkeypatch.setattr(stations, "residual", timed)
 
     def measure():
         rounds = []
