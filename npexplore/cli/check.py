@@ -94,7 +94,7 @@ def command(
 
         near = distances(design_names() if wanted is None else wanted) if sets else []
         memory = []
-        if sets and wanted is None:
+        if sets and set(wanted or design_names()) >= set(design_names()):
             from npexplore.study.dram import experiments, table
 
             memory = table([(one, one.error()) for one in experiments()])

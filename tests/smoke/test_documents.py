@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from npexplore.cli import main
+from npexplore.designs import design_names
 
 ROOT = Path(__file__).parents[2]
 PATTERNS = ("*.md", "docs/*.md", "docs/tutorials/*.md", "[!.]*/README.md")
@@ -78,6 +79,11 @@ def test_links_lead_somewhere(path):
     links = re.findall(r"\]\(([^)#\s]+)[^)]*\)", path.read_text())
     missing = [link for link in links if not link.startswith("http") and not (path.parent / link).exists()]
     assert missing == []
+
+
+def test_accuracy_is_made_of_every_listed_design():
+    rule = (ROOT / "Makefile").read_text().partition("\naccuracy:")[2].partition("\n\n")[0]
+    assert sorted(re.findall(r"--design (\w+)", rule)) == sorted(design_names())  # memory is told for all alone
 
 
 def test_make_knows_the_documented_targets():
