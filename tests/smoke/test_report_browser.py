@@ -2,12 +2,12 @@
 
 import json
 import re
-import shutil
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 from reference.first_layer import first_layer, shown
+from reference.page_reader import chromium
 
 from npexplore.designs import design
 from npexplore.report.index import index_page
@@ -44,14 +44,8 @@ def folder(tmp_path_factory, played):
 
 @pytest.fixture(scope="module")
 def browser():
-    playwright = pytest.importorskip("playwright.sync_api")
-    chromium = shutil.which("chromium")
-    if chromium is None:
-        pytest.skip("needs the program chromium")
-    with playwright.sync_playwright() as drive:
-        running = drive.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+    with chromium() as running:
         yield running
-        running.close()
 
 
 @pytest.fixture
