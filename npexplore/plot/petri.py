@@ -6,20 +6,22 @@ transition takes and gives back are grey lines; an inhibitor ends in a small cir
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 import plotly.graph_objects as go
 
 from npexplore.machine.petri import Net
 from npexplore.plot import theme
-from npexplore.plot.layers import layered
+from npexplore.plot.lanes import routed, spread
 from npexplore.solve.petri import Log
 
 Kind = Literal["normal", "held", "inhibitor"]
 Node = tuple[str, str]  # "place" or "transition", and its family
-ROW, COLUMN, GAP = 46, 165, 1.0  # pixels a layer and across, about
-NAME = 0.15  # of a wide net's width: room for a name
+Point = tuple[float, float]  # pixels across, layers above the first
+ROW, TITLE, NARROW = 46, 60, 700  # pixels: a layer, the title, the least width
+LEFT, BAR = 20.0, 10.0  # pixels: room to the left of a symbol's middle; half of where arcs come to a bar
+LETTER, LONG = 6.2, 9  # pixels a letter; letters of a name that stands on one line
 
 
 class Line(NamedTuple):
@@ -30,6 +32,13 @@ class Line(NamedTuple):
     kind: Kind
 
 
+class Layout(NamedTuple):
+    """Where symbols stand, and the points that lines go by."""
+
+    at: dict[Node, Point]
+    ways: dict[Line, list[Point]]
+
+
 def family(name: str) -> str:
     """Return the name of a family: without its indexes."""
     return name.partition("[")[0]
@@ -37,21 +46,24 @@ def family(name: str) -> str:
 
 def draw(net: Net, marking: Mapping[str, int] | None = None, title: str = "") -> go.Figure:
     """Return a drawing of a net with a marking (None: the one at first)."""
-    lines = list(dict.fromkeys(_lines(net)))
-    at = _places(net, lines)
+    return _drawn(net, _layout(net), net.marking(net.initial) if marking is None else marking, title)
+
+
+def _drawn(net: Net, layout: Layout, marking: Mapping[str, int], title: str) -> go.Figure:
+    at = layout.at
     figure = go.Figure()
     depth = max(-y for _, y in at.values())
-    _arcs(figure, at, lines)
+    _arcs(figure, layout)
     _symbols(figure, net, at)
-    figure.add_trace(_tokens(net, at, net.marking(net.initial) if marking is None else marking))
-    across = [x for x, _ in at.values()]
-    figure.update_xaxes(
-        visible=False, range=[min(across) - 0.3, max(across) + max(0.6, NAME * (max(across) - min(across)))]
-    )
+    figure.add_trace(_tokens(net, at, marking))
+    xs = [x for way in layout.ways.values() for x, _ in way]
+    left = min([at[node][0] - _room(node)[0] for node in at] + xs)
+    right = max([at[node][0] + _room(node)[1] for node in at] + xs)
+    figure.update_xaxes(visible=False, range=[left, max(right, left + NARROW)])
     figure.update_yaxes(visible=False, range=[-depth - 0.7, 0.7])
     figure.update_layout(
-        title=title or net.name, height=int(ROW * (depth + 2) + 90), showlegend=False, hovermode="closest",
-        margin={"l": 10, "r": 10},
+        title=title or net.name, height=int(ROW * (depth + 1.4) + TITLE), showlegend=False, hovermode="closest",
+        margin={"l": 10, "r": 10, "t": TITLE - 10, "b": 10},
     )  # fmt: skip
     return figure
 
@@ -59,8 +71,8 @@ def draw(net: Net, marking: Mapping[str, int] | None = None, title: str = "") ->
 def stepping(log: Log, title: str = "") -> go.Figure:
     """Return a drawing with a slider over the steps of a log, forwards and back; it needs no Python."""
     net = log.net
-    figure = draw(net, title=title)
-    at = _places(net, list(dict.fromkeys(_lines(net))))
+    layout = _layout(net)
+    figure, at = _drawn(net, layout, net.marking(net.initial), title), layout.at
     last = len(figure.data) - 1
     steps = []
     marks = [("at first", net.marking(net.initial))]
@@ -95,33 +107,67 @@ def _lines(net: Net) -> Iterator[Line]:
             yield Line(("place", family(net.places[arc.place].name)), bar, "inhibitor")
 
 
-def _places(net: Net, lines: list[Line]) -> dict[Node, tuple[float, float]]:
-    """Return where symbols stand; places that are only held or looked at beside those that do."""
+def _layout(net: Net) -> Layout:
+    """Return where symbols stand, and how lines go; places that are only held or looked at stand beside all others."""
+    lines = list(dict.fromkeys(_lines(net)))
     moved = {node for line in lines if line.kind == "normal" for node in (line.source, line.target)}
     nodes: list[Node] = list(dict.fromkeys(("place", family(one.name)) for one in net.places))
     nodes += dict.fromkeys(("transition", family(one.name)) for one in net.transitions)
+    inside = [node for node in nodes if node in moved or node[0] == "transition"]
     arcs = [(line.source, line.target) for line in lines if line.kind == "normal"]
-    found = layered([node for node in nodes if node in moved or node[0] == "transition"], arcs)
-    at = {node: (GAP * x, -float(y)) for node, (x, y) in found.items()}
-    right = max((x for x, _ in at.values()), default=0.0)
-    beside = max(0.7 * GAP, NAME * (right - min((x for x, _ in at.values()), default=0.0)))
+    looks = [(line.source, line.target) for line in lines if line.kind == "inhibitor" and line.source in moved]
+    found = routed(inside, arcs, looks, {node: _room(node) for node in inside})
+    at = {node: (x, -float(y)) for node, (x, y) in found.at.items()}
+    right = max((x + _room(node)[1] for node, (x, _) in at.items()), default=0.0) + LEFT
     aside = [node for node in nodes if node not in at]
-    for node in aside:
-        bars = [at[line.target][1] for line in lines if line.source == node]
-        y = sum(bars) / len(bars) if bars else 0.0
-        while any(x > right and abs(other - y) < 1 for x, other in at.values()):
-            y -= 0.5
-        at[node] = (right + beside, y)
-    return at
+    wanted = {node: [at[line.target][1] for line in lines if line.source == node] for node in aside}
+    aside.sort(key=lambda node: -sum(wanted[node]) / max(len(wanted[node]), 1))
+    heights = [-sum(wanted[node]) / max(len(wanted[node]), 1) for node in aside]
+    for node, y in zip(aside, spread(heights, [1.0] * len(aside), [1.0] * (len(aside) - 1)), strict=True):
+        at[node] = (right, -y)
+    ways = {}
+    for line in lines:
+        way = found.ways.get((line.source, line.target)) if line.kind != "held" else None
+        ways[line] = [at[line.source], at[line.target]] if way is None else [(x, -float(y)) for x, y in way]
+    return Layout(at, ways)
 
 
-def _arcs(figure: go.Figure, at: Mapping[Node, tuple[float, float]], lines: list[Line]) -> None:
+def wrapped(name: str) -> list[str]:
+    """Return a name on one line or two: broken before a capital or behind an underline near its middle."""
+    breaks = [
+        k for k in range(2, len(name) - 1) if (name[k].isupper() and not name[k - 1].isupper()) or name[k - 1] == "_"
+    ]
+    if len(name) <= LONG or not breaks:
+        return [name]
+    middle = min(breaks, key=lambda k: abs(2 * k - len(name)))
+    return [name[:middle], name[middle:]]
+
+
+def _room(node: Node) -> tuple[float, float]:
+    """Return how many pixels a symbol with its name needs to its left and right."""
+    return LEFT, LEFT + 8 + LETTER * (max(map(len, wrapped(node[1]))) + 2)
+
+
+def _arcs(figure: go.Figure, layout: Layout) -> None:
     """Draw all arcs at once: plotly looks at a whole layout anew for each part that is added to it."""
     shapes: list[dict[str, Any]] = []
     heads: list[dict[str, Any]] = []
     rings: list[tuple[float, float]] = []
-    for line in lines:
-        _arc(at, line, shapes, heads, rings)
+    for line, way in layout.ways.items():
+        colour = {"normal": theme.GREY, "held": theme.PALE, "inhibitor": theme.VERMILION}[line.kind]
+        points = way if line.kind == "held" else _ends(line, way)
+        shapes.append({
+            "type": "path", "path": _path(points, curved=line.kind != "held"), "layer": "below",
+            "line": {"color": colour, "width": 1.3},
+        })  # fmt: skip
+        (x, y), up = points[-1], points[-1][1] > points[-2][1]
+        if line.kind == "inhibitor":
+            rings.append((x, y))
+        elif line.kind == "normal":
+            heads.append({
+                "x": x, "y": y, "ax": 0, "ay": 9 if up else -9, "text": "", "showarrow": True, "arrowhead": 2,
+                "arrowsize": 1.2, "arrowwidth": 1.3, "arrowcolor": colour,
+            })  # fmt: skip
     figure.update_layout(shapes=shapes, annotations=heads)
     if rings:
         figure.add_trace(go.Scatter(
@@ -130,31 +176,26 @@ def _arcs(figure: go.Figure, at: Mapping[Node, tuple[float, float]], lines: list
         ))  # fmt: skip
 
 
-def _arc(
-    at: Mapping[Node, tuple[float, float]], line: Line, shapes: list[dict[str, Any]], heads: list[dict[str, Any]],
-    rings: list[tuple[float, float]],
-) -> None:  # fmt: skip
-    (x0, y0), (x1, y1) = at[line.source], at[line.target]
-    far = line.kind == "normal" and (y0 - y1 > 1.5 or y1 > y0)
-    bend = (0.35 + 0.05 * abs(y0 - y1)) * (-1 if y1 > y0 else 1) if far else 0.0
-    xm, ym = (x0 + x1) / 2 + bend, (y0 + y1) / 2
-    colour = theme.GREY if line.kind != "inhibitor" else theme.VERMILION
-    shapes.append({
-        "type": "path", "path": f"M {x0},{y0} Q {xm},{ym} {x1},{y1}", "layer": "below",
-        "line": {"color": colour if line.kind != "held" else theme.PALE, "width": 1.3},
-    })  # fmt: skip
-    t = 0.62  # the head stands on the way, where it is not hidden by a symbol
-    x, y = ((1 - t) ** 2 * a + 2 * t * (1 - t) * m + t**2 * b for a, m, b in ((x0, xm, x1), (y0, ym, y1)))
-    if line.kind == "inhibitor":
-        rings.append((x, y))
-    elif line.kind == "normal":
-        dx, dy = (2 * (1 - t) * (m - a) + 2 * t * (b - m) for a, m, b in ((x0, xm, x1), (y0, ym, y1)))
-        right, down = COLUMN * dx, -ROW * dy
-        length = max((right**2 + down**2) ** 0.5, 1e-9)
-        heads.append({
-            "x": x, "y": y, "ax": -12 * right / length, "ay": -12 * down / length, "text": "",
-            "showarrow": True, "arrowhead": 2, "arrowsize": 1.4, "arrowwidth": 1.3, "arrowcolor": colour,
-        })  # fmt: skip
+def _ends(line: Line, way: Sequence[Point]) -> list[Point]:
+    """Return an arc from rim to rim of its symbols; it comes to a bar where it comes from, not all in the middle."""
+    found = list(way)
+    for end, beside, node in ((0, 1, line.source), (-1, -2, line.target)):
+        (x, y), (other, height) = way[end], way[beside]
+        rim = (4 if node[0] == "transition" else 12 if line.kind == "normal" or end == 0 else 14) / ROW
+        shift = max(-BAR, min(BAR, (other - x) / 6)) if node[0] == "transition" else 0.0
+        found[end] = (x + shift, y + (rim if height > y else -rim if height < y else 0.0))
+    return found
+
+
+def _path(points: Sequence[Point], *, curved: bool) -> str:
+    """Return points as a path of SVG: a smooth curve through all of them (Catmull & Rom, 1974), upright at its ends."""
+    parts = [f"M{points[0][0]:.0f},{points[0][1]:.2f}"]
+    slopes = [(b[0] - a[0], b[1] - a[1]) for a, b in zip(points, points[2:], strict=False)]
+    slopes = [(0.0, 1.5 * (points[1][1] - points[0][1])), *slopes, (0.0, 1.5 * (points[-1][1] - points[-2][1]))]
+    for (x0, y0), (x1, y1), (u0, v0), (u1, v1) in zip(points, points[1:], slopes, slopes[1:], strict=False):
+        bent = f"C{x0 + u0 / 6:.0f},{y0 + v0 / 6:.2f} {x1 - u1 / 6:.0f},{y1 - v1 / 6:.2f} {x1:.0f},{y1:.2f}"
+        parts.append(bent if curved else f"L{x1:.0f},{y1:.2f}")
+    return "".join(parts)
 
 
 def _symbols(figure: go.Figure, net: Net, at: Mapping[Node, tuple[float, float]]) -> None:
@@ -169,10 +210,10 @@ def _symbols(figure: go.Figure, net: Net, at: Mapping[Node, tuple[float, float]]
     )
     for k, (nodes, symbol, size, colour) in enumerate(groups):
         width = 5 if k == 2 else 1.5
-        names = [f"{name}[ ]" if (what, name) in many else name for what, name in nodes] if k else [""] * len(nodes)
+        names = ["<br>    ".join(wrapped(name)) + "[ ]" * ((what, name) in many) for what, name in nodes]
         figure.add_trace(go.Scatter(
             x=[at[node][0] for node in nodes], y=[at[node][1] for node in nodes], mode="markers+text",
-            text=[f"    {name}" for name in names], textposition="middle right", hoverinfo="skip",
+            text=[f"    {name}" if k else "" for name in names], textposition="middle right", hoverinfo="skip",
             textfont={"size": 11, "color": theme.BLUE if k == 1 else theme.BLACK},
             marker={"symbol": symbol, "size": size, "color": colour, "line": {"color": theme.BLACK, "width": width}},
         ))  # fmt: skip

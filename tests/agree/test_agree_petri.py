@@ -12,7 +12,7 @@ from scipy.sparse import csr_matrix
 from npexplore.errors import UnknownNameError
 from npexplore.machine.petri import load_net, net
 from npexplore.solve.petri import find_markings, find_structure, solve_chain
-from npexplore.solve.petri.markings import find_graph, is_vanishing
+from npexplore.solve.petri.graph import find_graph
 from npexplore.solve.petri.vanishing import remove_vanishing
 
 CONTEST = [  # net, constants, states, arcs, most tokens in a place, most in a marking
@@ -51,9 +51,8 @@ def test_state_spaces_of_prism(name, constants, states, arcs):
 def test_tangible_markings_are_those_that_prism_has(n, states, arcs):
     """Its fms.sm writes out by hand what follows in no time; here that is done by instantaneous transitions."""
     graph = find_graph(load_net("fms_stochastic", {"n": n}))
-    vanishing = is_vanishing(graph)
-    assert (~vanishing).sum() == states
-    chain, _ = remove_vanishing(graph, vanishing, csr_matrix((int(vanishing.sum()), 1)))
+    assert (~graph.vanishing).sum() == states
+    chain, _ = remove_vanishing(graph, csr_matrix((int(graph.vanishing.sum()), 1)))
     assert len(chain.rate) == arcs
 
 

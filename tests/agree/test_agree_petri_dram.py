@@ -43,7 +43,8 @@ def test_knobs_reach_the_net_and_what_it_does_not_draw_is_refused():
     made = design("ixp2400_dram_net")
     wide = made.with_(bus_bits=128, banks=8).simulate(packets=20_000)
     assert wide.throughput_bps > 1.2 * made.simulate(packets=20_000).throughput_bps
-    assert "Bank[7]" in wide.utilization
+    assert "Bank[7]" in {place.name for place in made.with_(banks=8).drawn().places}
+    assert 0 < wide.utilization["dram.bank"].busy < made.simulate(packets=20_000).utilization["dram.bank"].busy
     assert made.with_(refresh="off").drawn().marking(made.drawn().initial)["Window"] == 6
     assert not any(one.name == "Refresh" for one in made.with_(refresh="off").drawn().transitions)
     with pytest.raises(RefusedError, match="has admission in_order in its structure, got together"):
@@ -68,5 +69,5 @@ def test_measures_are_checked_before_anything_runs():
         with pytest.raises(InputError) as caught:
             measured(x=text)
         assert message in str(caught.value)
-    with pytest.raises(RefusedError, match=r"has no table \[measure\]"):
+    with pytest.raises(RefusedError, match=r"needs a table \[measure\]"):
         predict(load_net("kanban"))

@@ -55,13 +55,13 @@ FAULTS = [
     ("-> Busy[b], using", "-> (n / 3) Busy[b], using", "tokens of 'Busy' must be a whole number"),
     ("-> Busy[b], using", "-> (n Busy[b], using", "brackets must be closed"),
     ("using Bus", "uses Bus", "clause 'uses' is unknown (nearest: unless, set, servers)"),
-    ("using Bus", "using", "clause 'using' needs something behind it"),
+    ("using Bus", "using", "clause 'using' needs something after it"),
     ("if b != 1", "if k != 1", "'k != 1' names the index 'k', which no arc of the transition has"),
     ("if b != 1, unless Other[0]", "if b != k, unless Other[k]", "must compare indexes of one colour, got 'b != k'"),
     ("if b != 1", "if b != 4", "index of colour 'b' is in 0..3, got 'b != 4'"),
     ("if b != 1", "if d != 1", "name 'd' is unknown (known: Bank, Bus"),
     ("if b != 1", "if b !!= 1", "is no formula"),
-    ("rate 2", "rate 2, rate 3", "clause 'rate' must stand once, got it twice"),
+    ("rate 2", "rate 2, rate 3", "clause 'rate' must appear only once, got it twice"),
     ("rate 2", "rate 2, for 3", "a transition has a delay ('for') or a rate, got both"),
     ("rate 2", "rate 0", "rate must be greater than 0"),
     ("rate 2", "rate 2, priority 1", "in a race, timed transitions have no priority"),
@@ -78,7 +78,7 @@ FAULTS = [
     ("tokens = 1, capacity", "token = 1, capacity", "key 'token' is unknown (nearest: tokens"),
     ("Bus = {", '"Bank[k]" = {', "a place must be declared once"),
     ("Bus = {", "n = {", "'n' is a constant or an index already"),
-    ("Bus = {", "rate = {", "a name must be a word that means nothing else, got 'rate'"),
+    ("Bus = {", "rate = {", "a name must be a word without another meaning, got 'rate'"),
     ("k = 3", "k = 3000000", "a net must unfold to 1000000 places at most"),
 ]  # fmt: skip
 
@@ -198,7 +198,7 @@ def test_no_chain_is_refused_with_the_place(message):
 
 def test_a_loop_in_no_time_is_told_with_its_marking():
     lines = {"go": "A -> B, rate 1", "there": "B -> C", "back": "C -> B"}
-    with pytest.raises(InputError, match=r"fire for ever in no time from the marking \(\w: 1\), reached by go"):
+    with pytest.raises(InputError, match=r"fire for ever in zero time from the marking \(\w: 1\), reached by go"):
         solve_chain(net(timing="race", place={"A": 1, "B": 0, "C": 0}, transition=lines))
 
 

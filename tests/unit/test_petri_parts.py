@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from reference.petri_runs import PlainRun
 
-from npexplore.designs import design
+from npexplore.designs import base_of, design
 from npexplore.errors import InputError, NpexploreError, RefusedError
 from npexplore.machine.petri import load_net, net
 from npexplore.machine.workload import workload
@@ -76,7 +76,7 @@ def test_two_of_a_kind_have_names_of_their_own(folder):
 
 
 FAULTS = {
-    ('prefix = "second_"', ""): "line.toml: part.two: place 'Server' is in the whole and in the part",
+    ('prefix = "second_"', ""): "line.toml: part.two: place 'Server' is both in the whole and in the part",
     ('In = "A", Out', 'Inn = "A", Out'): "part.one: place of the part 'Inn' is unknown (nearest: In",
     ('Out = "B"', 'Out = "C"'): "part.one: place 'C' is unknown",
     ('"play", "Idle"', '"plai"'): "part.one: place or transition 'plai' is unknown (nearest: play",
@@ -213,6 +213,44 @@ def test_a_net_is_explained_and_swept(mine, slowly):
         assert steps["ns_per_byte"] == pytest.approx(-1.0, abs=0.01)
     rows = npx.sweep(npx.grid(design(mine), solver=["simulation"], knobs={"ns_per_byte": [0.4, 0.8]}), packets=500)
     assert sorted(rows["throughput_bps"] / 1e9) == pytest.approx([10, 20], rel=0.01)
+
+
+def test_files_extend_nets_and_change_knobs(mine, tmp_path):
+    """A net of the shelf or a file, straight away or by another file."""
+    for name, text in {
+        "one": 'extends = "wire.toml"\nset = { threads = 1 }',
+        "more": 'extends = "one.toml"\nset = { ns_per_byte = 1.6 }',
+        "drawn": 'extends = "ixp2400_dram_net"\nset = { banks = 8 }',
+        "wrong": 'extends = "wire.toml"\nset = { thread = 1 }',
+    }.items():
+        (tmp_path / f"{name}.toml").write_text(text)
+    one, more, drawn = (design(tmp_path / f"{name}.toml") for name in ("one", "more", "drawn"))
+    assert (one.name, dict(one.parameters)) == ("one", {"ns_per_byte": 0.8, "threads": 1})
+    assert one.simulate(packets=1_000).rate_pps == pytest.approx(1e9 / (5 + 0.8 * 64), rel=1e-3)
+    assert more.simulate(packets=1_000).rate_pps == pytest.approx(1e9 / (5 + 1.6 * 64), rel=1e-3)
+    assert (base_of(drawn), base_of(one)) == ("ixp2400_dram", "one")
+    assert (
+        drawn.simulate(packets=1_000).throughput_bps
+        > 1.02 * design("ixp2400_dram_net").simulate(packets=1_000).throughput_bps
+    )
+    with pytest.raises(InputError, match=r"wrong.toml: set: knob of wire 'thread' is unknown"):
+        design(tmp_path / "wrong.toml")
+
+
+def test_a_net_is_checked_by_the_rows_of_its_machine(mine):
+    """Rows that need what a net does not measure are without an answer; those of the paper's own net are answered."""
+    from npexplore.study.checking.changed import changed
+
+    with pytest.raises(InputError, match="no published row is of wire: it changes no listed design"):
+        changed({"wire": design(mine)})
+    keys = ["ixp2400.fig9.bandwidth.n50"]
+    bare = MINE.replace("threads", "lanes").replace("timing =", 'machine = "ixp2400_dram"\ntiming =')
+    mine.write_text(bare)
+    (row,) = changed({"ixp2400_dram": design(mine)}, packets=500, seeds=2, keys=keys).rows()
+    assert (row["after"], row["change"]) == (None, "lost")
+    found = changed({"ixp2400_dram": design("ixp2400_dram_net")}, packets=3_000, seeds=2, keys=keys).rows()[0]
+    assert found["after"] == pytest.approx(found["before"], rel=0.02)
+    assert found["change"] != "lost"
 
 
 def test_a_net_without_measures_of_a_design_is_refused(mine):

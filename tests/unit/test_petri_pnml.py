@@ -55,7 +55,7 @@ FAULTS = [
     ("<text>2</text>", "<text>two</text>", "place p1: name 'two' is unknown"),
     ('id="a2"', 'id="a1"', "<arc> needs an id of its own, got 'a1'"),
     ('ref="p2"', 'ref="r"', "arc a3: reference 'r' leads around to itself"),
-    ("</pnml>", "", "is no XML: no element found: line 7"),
+    ("</pnml>", "", "not valid XML: no element found: line 7"),
     ("<pnml", "<!DOCTYPE x><pnml", "has no document type of its own"),
     ("<name>", '<toolspecific tool="npexplore" version="1"><rate>-1</rate></toolspecific><name>',
      "transition go: rate must be greater than 0"),

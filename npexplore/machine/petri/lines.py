@@ -56,7 +56,7 @@ def read_line(text: str) -> Line:
         word, _, rest = clause.strip().partition(" ")
         one_of("clause", word, CLAUSES)
         if not rest.strip():
-            raise InputError(f"clause {word!r} needs something behind it, got nothing")
+            raise InputError(f"clause {word!r} needs something after it, got nothing")
         if word in ARCS:
             {"using": line.using, "unless": line.unless, "while": line.tests}[word].extend(_terms(rest, f"in {word!r}"))
         elif word == "if":
@@ -67,7 +67,7 @@ def read_line(text: str) -> Line:
                 raise InputError(f"clause 'set' needs 'field = formula', got {rest.strip()!r}")
             line.sets.append((name.strip(), text.strip()))
         elif word in line.clauses:
-            raise InputError(f"clause {word!r} must stand once, got it twice")
+            raise InputError(f"clause {word!r} must appear only once, got it twice")
         else:
             line.clauses[word] = rest.strip()
     return line

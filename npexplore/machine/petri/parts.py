@@ -61,7 +61,7 @@ def _joined(whole: NetFile, part: PartTable, inner: NetFile) -> NetFile:
     for what, mine, other in (("place", own, places), ("transition", set(whole.transition), transitions)):
         both = [name for name in other if _family(name) in mine]
         if both:
-            raise InputError(f"{what} {both[0]!r} is in the whole and in the part; a prefix tells them apart")
+            raise InputError(f"{what} {both[0]!r} is both in the whole and in the part; give the part a prefix")
     index = {**inner.index, **whole.index}
     texts = [*transitions, *transitions.values(), *places, *map(_said, places.values())]
     texts += [str(said) for said in index.values()]
@@ -89,7 +89,7 @@ def _types(whole: NetFile, part: PartTable, inner: NetFile) -> Mapping[str, Mapp
     added = {name: fields for name, fields in inner.token.items() if name not in part.types}
     for name in added:
         if name in whole.token and whole.token[name] != added[name]:
-            raise InputError(f"type of tokens {name!r} is another one in the whole; 'types' tells which one is meant")
+            raise InputError(f"type of tokens {name!r} differs from that of the whole; 'types' says which one is meant")
     return added
 
 

@@ -36,7 +36,7 @@ def read_pnml(path: str | Path) -> Net:
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}") from None
     except ElementTree.ParseError as error:
-        raise InputError(f"{path.name}: is no XML: {error}") from None
+        raise InputError(f"{path.name}: not valid XML: {error}") from None
     with told_at(path.name):
         nets = _all(root, "net")
         if _tag(root) != "pnml" or len(nets) != 1:

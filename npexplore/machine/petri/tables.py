@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 
@@ -33,8 +33,8 @@ class NetFile(Record, frozen=True):
     """A net: `timing` says whether firing takes time ("duration") or clocks race for the tokens ("race")."""
 
     timing: Timing
-    place: dict[str, Whole | str | PlaceTable]
-    transition: dict[str, str]
+    place: dict[str, Whole | str | PlaceTable] = msgspec.field(default_factory=dict)
+    transition: dict[str, str] = msgspec.field(default_factory=dict)
     name: str = ""
     about: str = ""
     machine: str = ""
@@ -49,7 +49,17 @@ class NetFile(Record, frozen=True):
 
 def is_net_file(path: Path) -> bool:
     """Return whether a TOML file is a Petri net: its timing or a table of transitions tells it."""
+    return bool({"timing", "transition"} & set(_tables(path)))
+
+
+def extended(path: Path) -> str:
+    """Return what a TOML file says that it extends, nothing if it says nothing."""
+    said = _tables(path).get("extends", "")
+    return said if isinstance(said, str) else ""
+
+
+def _tables(path: Path) -> dict[str, Any]:
     try:
-        return bool({"timing", "transition"} & set(tomllib.loads(path.read_text(encoding="utf-8"))))
+        return tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        return False  # told by the reader of whatever else it may be
+        return {}  # told by the reader of whatever else it may be

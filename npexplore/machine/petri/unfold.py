@@ -6,7 +6,6 @@ Petri Nets, 1992, 2.2). A transition is unfolded over the indexes its arcs name,
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
@@ -15,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from npexplore import syntax
 from npexplore.errors import Faults, InputError, UnknownNameError, one_of, positive, told_at
 from npexplore.machine.petri.delays import read_delay
 from npexplore.machine.petri.formulas import Evaluator, indexed
+from npexplore.machine.petri.guards import check_guard
 from npexplore.machine.petri.lines import Line, Term, read_line
 from npexplore.machine.petri.places import (
     Colours,
@@ -105,7 +104,7 @@ class _Unfolding:
         taken = self.carried(line)
         bound = self.bound(line, taken)
         for text in (*line.guards, *(said for _, said in line.sets), *line.clauses.values()):
-            self.check_colours(text, bound, [*taken, *(key for key, _ in line.sets)])
+            check_guard(text, bound, [*taken, *(key for key, _ in line.sets)], self.colours, self.types)
         if prod(self.colours.size[one] for one in bound) > most:
             raise InputError(f"a net must unfold to {MOST} transitions at most, got more")
         for choice in product(*(range(self.colours.size[one]) for one in bound)):
@@ -124,7 +123,7 @@ class _Unfolding:
         for term in line.give:
             missing = [key for key in types.carries[of[term.place]] if key not in known] if term.place in of else []
             if missing:
-                raise InputError(f"tokens of {term.place!r} carry {', '.join(missing)}, which nothing says ('set')")
+                raise InputError(f"tokens of {term.place!r} carry {', '.join(missing)}, which is not set ('set')")
         for term in line.using:
             if term.place in of:
                 raise InputError(f"'using' is for places whose tokens carry nothing, got {term.place!r}")
@@ -166,39 +165,7 @@ class _Unfolding:
         ):
             raise InputError(f"index of place {term.place!r} must be of the colour {declared!r}, got field {name!r}")
         if term.place in self.families.limited:
-            raise InputError(f"place {term.place!r} has a capacity; which one is meant cannot be said by a token")
-
-    def check_colours(self, text: str, bound: list[str], carried: list[str]) -> None:
-        """Refuse a formula that names an index no arc has, or that compares colours that are not alike."""
-        for one in names_in(text):
-            if one in self.colours.size and one not in bound:
-                raise InputError(f"{text!r} names the index {one!r}, which no arc of the transition has")
-            if one in self.types.fields and one not in carried:
-                raise InputError(f"{text!r} names {one!r}, which nothing that the transition takes carries")
-        try:
-            tree = syntax.expression(text)
-        except (SyntaxError, ValueError):
-            return  # told where its value is asked for
-        for node in ast.walk(tree):
-            if not isinstance(node, ast.Compare):
-                continue
-            spans = {
-                (self.types.fields[name].colour or f"field {name}", self.types.fields[name].high)
-                if name in self.types.fields
-                else (self.colours.colour[name], self.colours.size[name] - 1)
-                for side in (node.left, *node.comparators)
-                if isinstance(side, ast.Name) and (name := side.id) in (*self.colours.size, *self.types.fields)
-            }
-            coloured = {colour for colour, _ in spans if colour in self.colours.size}
-            if len(coloured) > 1:
-                raise InputError(f"a guard must compare indexes of one colour, got {ast.unparse(node)!r}")
-            for side in (node.left, *node.comparators):
-                equal = isinstance(node.ops[0], ast.Eq | ast.NotEq)
-                if equal and isinstance(side, ast.Constant) and isinstance(side.value, int):
-                    for colour, most in spans:
-                        if most is not None and not 0 <= side.value <= most:
-                            what = f"index of colour {colour!r}" if colour in coloured else colour
-                            raise InputError(f"{what} is in 0..{most}, got {ast.unparse(node)!r}")
+            raise InputError(f"place {term.place!r} has a capacity, so a token cannot choose among its members")
 
     def formula(
         self, text: str, names: Mapping[str, float], carried: list[str], *, chance: bool = False
@@ -233,7 +200,7 @@ class _Unfolding:
             before = found.get(place)
             if before is not None:
                 if isinstance(weight, Formula) or isinstance(before.weight, Formula):
-                    raise InputError(f"an arc whose tokens a formula says must be the only one of {term.place!r}")
+                    raise InputError(f"an arc whose tokens a formula says must be the only arc of {term.place!r}")
                 weight += before.weight
             if weight != 0:
                 found[place] = Arc(place, weight)

@@ -45,6 +45,6 @@ def whole(subject: str, value: float, least: int = 0) -> int:
 def check_name(name: str, taken: Any = ()) -> None:
     """Refuse what cannot be named in a formula, and names that mean something else already."""
     if not name.isidentifier() or name in (*CLAUSES, *FUNCTIONS, *RANDOM, FEED, "and", "or", "not", "all"):
-        raise InputError(f"a name must be a word that means nothing else, got {name!r}")
+        raise InputError(f"a name must be a word without another meaning, got {name!r}")
     if name in taken:
         raise InputError(f"{name!r} is a constant or an index already")

@@ -7,98 +7,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from npexplore._kernels import petri as kernel
 from npexplore.errors import InputError, RefusedError
 from npexplore.machine.petri import Arc, Formula, Net, Transition
 from npexplore.rows.distributions import Deterministic, Erlang, Exponential, Hyperexponential, Uniform
+from npexplore.solve.petri.firing import Array
 from npexplore.solve.petri.postfix import Postfix
+from npexplore.solve.petri.program import Program
 
-Array = NDArray[Any]
 FINE = 6  # decimal places of the shortest mean
-FEW = 1024  # tokens with data and firings under way that there is room for at first
-
-
-@dataclass(eq=False)
-class Program:
-    """A net for one run of the kernel. ticks: in a unit of time. endings: whose tokens' ages are kept."""
-
-    net: Net
-    arrays: tuple[Array, ...]
-    ticks: float
-    slots: dict[str, int]
-    endings: list[int]
-    conditions: Array  # (n, 3): transition, tokens, 1 at least or 0 fewer; by place
-    places: Array
-    weight: Array
-    levels: Array
-    words: int
-    gives: int
-
-    def state(self, seed: int) -> tuple[Array, ...]:
-        """Return the state at first, with random numbers of a seed."""
-        net, n = self.net, len(self.net.transitions)
-        T = self.arrays[0]
-        P, levels = self.places, self.levels
-        S = np.zeros((n, kernel.S_WIDTH), dtype=np.int64)
-        fields = len(self.slots)
-        tokens = sum(place.tokens for place in net.places if place.of)
-        K = np.zeros((max(FEW, 2 * tokens), kernel.K_DATA + fields), dtype=np.int64)
-        K[:, kernel.K_NEXT] = [*range(1, len(K)), -1]
-        used = 0
-        for p, place in enumerate(net.places):
-            P[p, kernel.P_HEAD] = used if place.of and place.tokens else -1
-            for k in range(place.tokens if place.of else 0):
-                for key, value in place.carried:
-                    K[used, kernel.K_DATA + self.slots[key]] = value
-                K[used, kernel.K_NEXT] = used + 1 if k < place.tokens - 1 else -1
-                P[p, kernel.P_TAIL] = used
-                used += 1
-        room = max(FEW, n) if net.timing == "race" else FEW
-        F = np.zeros((FEW, kernel.F_DATA + fields + 2 * self.gives), dtype=np.int64)
-        F[:, kernel.F_TRANSITION] = [*range(1, FEW), -1]
-        Q = np.zeros(kernel.Q_WIDTH, dtype=np.int64)
-        Q[kernel.Q_TOKEN], Q[kernel.Q_TOKENS_LEFT] = used, len(K) - used
-        Q[kernel.Q_RECORDS_LEFT] = FEW
-        Q[kernel.Q_RACE] = net.timing == "race"
-        Q[kernel.Q_FIELDS], Q[kernel.Q_GIVES], Q[kernel.Q_TICKS] = fields, self.gives, self.ticks
-        for t, least, sense in self._all_conditions(P):
-            S[t, kernel.S_UNMET] += (least[1] >= least[0]) != sense
-        bits = np.zeros(self.words, dtype=np.uint64)
-        dirty, timers = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
-        for t in range(n):
-            if T[t, kernel.T_FLAGS] & kernel.CHECKED:
-                S[t, kernel.S_DIRTY] = 1
-                dirty[Q[kernel.Q_DIRTY]] = t
-                Q[kernel.Q_DIRTY] += 1
-            elif net.timing == "race" and T[t, kernel.T_FLAGS] & kernel.TIMED:
-                S[t, kernel.S_TIMER] = 1
-                timers[Q[kernel.Q_TIMERS]] = t
-                Q[kernel.Q_TIMERS] += 1
-            elif S[t, kernel.S_UNMET] == 0:
-                bits[T[t, kernel.T_WORD]] |= np.uint64(1) << np.uint64(T[t, kernel.T_BIT])
-                levels[T[t, kernel.T_LEVEL], kernel.V_COUNT] += 1
-        rng = np.random.SeedSequence(seed).generate_state(n + 1, np.uint64)
-        widest = max(len(one.take) + len(one.give) for one in net.transitions) if n else 0
-        return (
-            P, np.zeros(len(P)), S, np.zeros(n), self.weight.copy(), bits, dirty, timers, K, F,
-            np.zeros((room, 3), dtype=np.int64), np.full(room, -1, dtype=np.int64), rng, Q, np.zeros(fields),
-            np.zeros(kernel.STACK), np.zeros((widest, 2), dtype=np.int64),
-            np.zeros((len(self.endings), kernel.BINS), dtype=np.int64), np.zeros(len(self.endings)),
-            np.zeros((n, fields)),
-        )  # fmt: skip
-
-    def _all_conditions(self, P: Array) -> list[tuple[int, tuple[int, int], bool]]:
-        found = []
-        for p in range(len(P)):
-            for t, least, sense in self.conditions[P[p, kernel.P_MET] : P[p, kernel.P_MET_END]].tolist():
-                found.append((t, (least, int(P[p, kernel.P_TOKENS])), bool(sense)))
-        return found
 
 
 class _Tables:

@@ -17,12 +17,9 @@ from npexplore.machine.petri import Net
 from npexplore.rows.distributions import Exponential
 from npexplore.solve.chains import stationary
 from npexplore.solve.petri.durations import as_race, not_exponential
-from npexplore.solve.petri.firing import Array
-from npexplore.solve.petri.markings import MOST_STATES, Graph, find_graph, find_growth, is_vanishing
+from npexplore.solve.petri.graph import MOST_STATES, Graph, find_graph, refuse_large
+from npexplore.solve.petri.markings import find_growth
 from npexplore.solve.petri.vanishing import remove_vanishing
-from npexplore.solve.queueing.inputs import Floats
-
-AT_ONCE = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -87,43 +84,40 @@ def _solved(
         again, place = ", ".join(growth.again), growth.places[0]
         raise RefusedError(f"the net is unbounded: {again} can go on for ever and fill {place!r}")
     graph = find_graph(race, most_states, most_bytes)
-    vanishing = is_vanishing(graph)
-    chain, states = graph.chain, graph.states
-    firings = _firings(graph, vanishing)
-    if vanishing.any():
-        chain, counted = remove_vanishing(graph, vanishing, firings[np.flatnonzero(vanishing)])
-        states = states[~vanishing]
-        firings = firings[np.flatnonzero(~vanishing)] + counted
+    refuse_large(graph, most_bytes)
     places = [p for p, name in enumerate(names[0]) if name in wanted]
     fired = [t for t, one in enumerate(race.transitions) if one.name in wanted]
-    rewards = np.concatenate([states[:, places], firings[:, fired].toarray()], axis=1)
+    chain, tokens, firings = graph.chain, graph.states[:, places], _firings(graph, fired)
+    vanishing = int(graph.vanishing.sum())
+    if vanishing:
+        chain, counted = remove_vanishing(graph, firings[graph.vanishing])
+        tokens, firings = tokens[~graph.vanishing], firings[~graph.vanishing] + counted
+    del graph
+    rewards = np.concatenate([tokens, firings.toarray()], axis=1)
     answer = stationary(chain, rewards, tolerance)
     means = list(zip(answer.mean.tolist(), answer.low.tolist(), answer.high.tolist(), strict=True))
     rates = zip(fired, means[len(places) :], strict=True)
     return NetChain(
         refused=None,
-        states=len(states),
-        vanishing=int(vanishing.sum()),
+        states=chain.states,
+        vanishing=vanishing,
         places={names[0][p]: PlaceMean(*mean) for p, mean in zip(places, means, strict=False)},
         transitions={race.transitions[t].name: Throughput(*mean) for t, mean in rates},
         error=float(answer.error.max()),
     )
 
 
-def _firings(graph: Graph, vanishing: Array) -> csr_matrix:
-    """Return (n, T): rates of the transitions in tangible markings, firings at a visit of vanishing ones.
+def _firings(graph: Graph, wanted: list[int]) -> csr_matrix:
+    """Return (n, K): rates of K transitions in tangible markings, firings at a visit of vanishing ones.
 
     A firing that changes nothing in a vanishing marking is one more, before it is left.
     """
-    rows, columns, values = [], [], []
-    for first in range(0, len(graph.states), AT_ONCE):
-        part = graph.states[first : first + AT_ONCE]
-        origin, following, strength, which = graph.firing.firings(part)
-        leaving = (following != part[origin]).any(axis=1)
-        away = np.bincount(origin[leaving], strength[leaving], minlength=len(part))
-        gone: Floats = np.where(vanishing[first : first + AT_ONCE] & (away > 0), away, 1.0)
-        rows.append(origin + first)
-        columns.append(which)
-        values.append(strength / gone[origin])
-    every = np.concatenate(rows), np.concatenate(columns)
-    return csr_matrix((np.concatenate(values), every), shape=(len(graph.states), len(graph.firing.net.transitions)))
+    column = np.full(len(graph.firing.net.transitions), -1)
+    column[wanted] = np.arange(len(wanted))
+    some = np.flatnonzero(column[graph.which] >= 0)
+    origin, value = graph.origin(some), graph.strength[some]
+    if graph.vanishing.any():
+        away = np.bincount(graph.origin()[graph.leaving], graph.strength[graph.leaving], minlength=len(graph.states))
+        value = value / np.where(graph.vanishing & (away > 0), away, 1.0)[origin]
+    shape = len(graph.states), len(wanted)
+    return csr_matrix((value, (origin, column[graph.which[some]])), shape=shape)

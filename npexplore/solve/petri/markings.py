@@ -13,17 +13,15 @@ from scipy.optimize import linprog
 
 from npexplore.errors import RefusedError
 from npexplore.machine.petri import Arc, Formula, Net
-from npexplore.solve.chains import Chain, explore
-from npexplore.solve.petri.firing import Array, Firing
-from npexplore.solve.queueing.inputs import Floats
+from npexplore.solve.petri.firing import Firing
+from npexplore.solve.petri.graph import MOST_STATES, find_graph
 
-MOST_STATES = 10_000_000
 SEARCHED, DEEPEST = 5_000, 400  # markings, and firings one after the other, among which growth is looked for
 
 
 @dataclass(frozen=True)
 class Deadlock:
-    """A marking in which nothing can fire, and a shortest sequence of firings that leads there."""
+    """A marking in which no transition can fire, and a shortest sequence of firings that leads there."""
 
     marking: dict[str, int]
     firings: list[str]
@@ -54,51 +52,8 @@ class Markings:
     witness: Growth | None
 
 
-@dataclass(frozen=True)
-class Graph:
-    """All markings (n, P), the first first; their arcs with rates or weights; firings counted; which are dead."""
-
-    firing: Firing
-    states: Array
-    chain: Chain
-    arcs: int
-    dead: Array
-
-    def way(self, state: int) -> list[str]:
-        """Return a shortest sequence of firings to a marking, from the first one."""
-        found: list[str] = []
-        while state:
-            arc = int(np.argmax(self.chain.target == state))  # arcs stand by their sources, found breadth first
-            before = int(np.searchsorted(self.chain.begin, arc, side="right")) - 1
-            _, rows, _, which = self.firing.firings(self.states[before][None, :])
-            t = which[np.flatnonzero((rows == self.states[state]).all(axis=1))[0]]
-            found.append(self.firing.net.transitions[t].name)
-            state = before
-        return found[::-1]
-
-
-def find_graph(net: Net, most_states: int = MOST_STATES, most_bytes: int | None = None) -> Graph:
-    """Return the graph of a net's markings; raises RefusedError for more states or memory than allowed."""
-    firing = Firing(net)
-    counted, done = 0, 0
-    dead: list[Array] = []
-
-    def successors(states: Array) -> tuple[Array, Array, Floats]:
-        nonlocal counted, done
-        origin, rows, strength, _ = firing.firings(states)
-        alive = np.zeros(len(states), dtype=bool)
-        alive[origin] = True
-        dead.append(np.flatnonzero(~alive) + done)
-        counted += len(origin)
-        done += len(states)
-        return origin, rows, strength
-
-    states, chain = explore(net.initial, successors, most_states, most_bytes)
-    return Graph(firing, states, chain, counted, np.concatenate(dead))
-
-
 def find_markings(net: Net, most_states: int = MOST_STATES, most_bytes: int | None = None) -> Markings:
-    """Answer what can be known of a net's markings; of an unbounded net, why it is unbounded."""
+    """Return a net's reachable markings and deadlocks, or why it is unbounded or not explored."""
     try:
         growth = find_growth(net)
         if growth:
@@ -109,28 +64,20 @@ def find_markings(net: Net, most_states: int = MOST_STATES, most_bytes: int | No
     deadlock = None
     if len(graph.dead):
         first = int(graph.dead[0])
-        deadlock = Deadlock(net.marking(graph.states[first]), graph.way(first))
+        deadlock = Deadlock(net.marking(graph.some(slice(first, first + 1))[0]), graph.way(first))
+    in_place, in_marking = graph.most()
     return Markings(
         refused=None,
-        states=len(graph.states),
+        states=len(graph.held),
         arcs=graph.arcs,
-        vanishing=int(is_vanishing(graph).sum()),
+        vanishing=int(graph.vanishing.sum()),
         dead_markings=len(graph.dead),
         deadlock=deadlock,
-        max_tokens_in_place=int(graph.states.max()),
-        max_tokens_in_marking=int(graph.states.sum(axis=1, dtype=np.int64).max()),
+        max_tokens_in_place=in_place,
+        max_tokens_in_marking=in_marking,
         bounded=True,
         witness=None,
     )
-
-
-def is_vanishing(graph: Graph) -> Array:
-    """Return (n,): in which markings something fires in no time."""
-    instant = graph.firing.instant
-    if not instant.any():
-        return np.zeros(len(graph.states), dtype=bool)
-    parts = np.array_split(graph.states, len(graph.states) // 65_536 + 1)
-    return np.concatenate([graph.firing.enabled(np.ascontiguousarray(p.T))[instant].any(axis=0) for p in parts])
 
 
 def find_growth(net: Net) -> Growth | None:

@@ -110,7 +110,7 @@ def _firings_for(net: Net, packets: int) -> int:
 def check_measures(net: Net) -> None:
     """Refuse a net without measures, and measures that name what is not there, before anything runs."""
     if not net.measure:
-        raise RefusedError(f"net {net.name!r} has no table [measure], which says what its throughput is")
+        raise RefusedError(f"net {net.name!r} needs a table [measure] that defines its throughput, got none")
     empty = Batches.empty(net)
     for name, text in net.measure.items():
         if name not in WORDS:

@@ -49,7 +49,7 @@ class Log:
                 under_way[number] = changes[1]
                 if (tokens < 0).any():
                     short = net.places[int(np.argmin(tokens))].name
-                    raise InputError(f"log of net {net.name!r}: {one.name!r} takes what is not there from {short!r}")
+                    raise InputError(f"log of net {net.name!r}: {one.name!r} takes a token that is not in {short!r}")
             if how != BEGINS:
                 if number not in under_way:
                     raise InputError(f"log of net {net.name!r}: firing {number} of {one.name!r} ends without beginning")

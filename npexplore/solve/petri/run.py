@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from npexplore._kernels import petri as kernel
 from npexplore.errors import InputError, SimulationError
 from npexplore.machine.petri import Net
-from npexplore.solve.petri.arrays import Program, program
+from npexplore.solve.petri.arrays import program
+from npexplore.solve.petri.program import Program
 
 Array = NDArray[Any]
 MOST_UNDER_WAY = 1 << 22  # tokens with data, or firings under way
@@ -126,7 +127,7 @@ class Run:
         marking = ", ".join(f"{name}: {n}" for name, n in net.marking(self.state["P"][:, kernel.P_TOKENS]).items())
         if status == kernel.ENDLESS:
             return SimulationError(
-                "endless instant", f"transition {one!r} and others fire for ever in no time {time} ({marking})"
+                "endless instant", f"transition {one!r} and others fire for ever in zero time {time} ({marking})"
             )
         said = {
             kernel.BAD_TOKENS: f"an arc needs a whole number of tokens, at most {kernel.MOST_TOKENS}",

@@ -13,12 +13,12 @@ from scipy.sparse.csgraph import connected_components
 from npexplore.errors import InputError, RefusedError
 from npexplore.solve.chains import Chain, chain
 from npexplore.solve.petri.firing import Array
-from npexplore.solve.petri.markings import Graph
+from npexplore.solve.petri.graph import Graph
 
 LARGEST_LOOP = 1_000  # markings of a loop in which no time passes
 
 
-def remove_vanishing(graph: Graph, vanishing: Array, counted: csr_matrix) -> tuple[Chain, csr_matrix]:
+def remove_vanishing(graph: Graph, counted: csr_matrix) -> tuple[Chain, csr_matrix]:
     """Return the chain of the tangible markings alone, and how often a second things happen on its ways between them.
 
     counted (v, K): how often each of K things happens at a visit of each vanishing marking; returned (t, K) a second.
@@ -26,7 +26,7 @@ def remove_vanishing(graph: Graph, vanishing: Array, counted: csr_matrix) -> tup
     """
     n = len(graph.states)
     arcs = csr_matrix((graph.chain.rate, graph.chain.target, graph.chain.begin), shape=(n, n))
-    inside, outside = np.flatnonzero(vanishing), np.flatnonzero(~vanishing)
+    inside, outside = np.flatnonzero(graph.vanishing), np.flatnonzero(~graph.vanishing)
     chances = arcs[inside]
     total = np.asarray(chances.sum(axis=1)).ravel()
     if not total.all():  # leads to itself alone
@@ -95,5 +95,5 @@ def endless(graph: Graph, state: int) -> InputError:
     marking, way = graph.firing.net.marking(graph.states[state]), graph.way(state)
     shown = ", ".join(f"{name}: {n}" for name, n in marking.items()) or "no tokens"
     return InputError(
-        f"transitions fire for ever in no time from the marking ({shown}), reached by {', '.join(way) or 'no firing'}"
+        f"transitions fire for ever in zero time from the marking ({shown}), reached by {', '.join(way) or 'no firing'}"
     )

@@ -1,0 +1,159 @@
+"""The graph of all markings that a net can reach: who fires where, and what that leads to.
+
+Markings are numbered breadth first, the first is 0; the firings of one stand together, by falling level.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from npexplore.machine.petri import Net
+from npexplore.solve.chains import Chain, explore, memory_left
+from npexplore.solve.chains.explore import refuse_memory
+from npexplore.solve.petri.firing import Array, Firing
+from npexplore.solve.petri.packed import Layout, can_pack, explore_packed
+from npexplore.solve.queueing.inputs import Floats, Ints
+
+MOST_STATES = 10_000_000
+AT_ONCE, PART = 1 << 16, 1 << 12  # markings looked at together
+STATE_BYTES, ARC_BYTES = 80, 32  # what a chain takes for each, beside the integers of a marking
+
+
+@dataclass(frozen=True)
+class Graph:
+    """All markings; those of begin[i]..begin[i + 1] - 1 fire in marking i: which[a] leads to target[a].
+
+    held: the markings (n, P), or as words with their layout.
+    """
+
+    firing: Firing
+    held: Array
+    begin: Ints
+    target: Array
+    which: Array
+    layout: Layout | None = None
+
+    @cached_property
+    def states(self) -> Array:
+        """Return all markings (n, P)."""
+        return self.some(slice(None))
+
+    def some(self, which: slice) -> Array:
+        """Return some markings."""
+        return self.held[which] if self.layout is None else self.layout.unpack(self.held[which])
+
+    def most(self) -> tuple[int, int]:
+        """Return the most tokens in a place and in a marking."""
+        found = [
+            (int(part.max()), int(part.sum(axis=1, dtype=np.int64).max()))
+            for part in (self.some(slice(k, k + PART)) for k in range(0, len(self.held), PART))
+        ]
+        return max(place for place, _ in found), max(whole for _, whole in found)
+
+    @property
+    def arcs(self) -> int:
+        """Return how many firings there are."""
+        return len(self.target)
+
+    @cached_property
+    def dead(self) -> Ints:
+        """Return the numbers of the markings in which nothing fires."""
+        return np.flatnonzero(self.begin[1:] == self.begin[:-1])
+
+    @cached_property
+    def vanishing(self) -> Array:
+        """Return (n,): in which markings something fires in no time; then nothing else does."""
+        found = np.zeros(len(self.held), dtype=bool)
+        if self.firing.instant.any():
+            alive = np.flatnonzero(self.begin[1:] > self.begin[:-1])
+            found[alive] = self.firing.instant[self.which[self.begin[alive]]]
+        return found
+
+    @cached_property
+    def strength(self) -> Floats:
+        """Return the rate of each firing; its weight, if it takes no time."""
+        transitions = self.firing.net.transitions
+        said = [one.weight if one.rate is None else one.rate for one in transitions]
+        varied = [t for t, one in enumerate(transitions) if not isinstance(said[t], int | float) or one.servers != 1]
+        plain = np.array([0.0 if t in varied else said[t] for t in range(len(said))])
+        found: Floats = plain[self.which]
+        for first in range(0, len(self.held) if varied else 0, AT_ONCE):
+            arcs = np.arange(self.begin[first], self.begin[min(first + AT_ONCE, len(self.held))])
+            columns = np.ascontiguousarray(self.some(slice(first, first + AT_ONCE)).T)
+            for t in varied:
+                some = arcs[self.which[arcs] == t]
+                here = columns[:, self.origin(some) - first]
+                found[some] = self.firing.strength(transitions[t], here, len(some))
+        return found
+
+    def origin(self, arcs: Array | None = None) -> Ints:
+        """Return the markings that some firings come from, by their numbers, or all."""
+        if arcs is None:
+            return np.repeat(np.arange(len(self.held)), np.diff(self.begin))
+        return np.searchsorted(self.begin, arcs, side="right") - 1
+
+    @cached_property
+    def leaving(self) -> Array:
+        """Return (arcs,): which firings change the marking."""
+        return np.asarray(self.target != np.repeat(np.arange(len(self.held), dtype=np.int32), np.diff(self.begin)))
+
+    @cached_property
+    def chain(self) -> Chain:
+        """Return the firings that change the marking as a chain; in markings in which no time passes, by weights."""
+        if self.leaving.all():
+            return Chain(self.begin, self.target, self.strength)
+        kept = np.concatenate([[0], np.cumsum(self.leaving)])[self.begin]
+        return Chain(kept, self.target[self.leaving], self.strength[self.leaving])
+
+    def way(self, state: int) -> list[str]:
+        """Return a shortest sequence of firings to a marking, from the first one."""
+        found: list[str] = []
+        while state:
+            arc = int(np.argmax(self.target == state))  # the first that leads there
+            found.append(self.firing.net.transitions[self.which[arc]].name)
+            state = int(self.origin(np.array([arc]))[0])
+        return found[::-1]
+
+
+def find_graph(net: Net, most_states: int = MOST_STATES, most_bytes: int | None = None) -> Graph:
+    """Return the graph of a net's markings; raises RefusedError for more states or memory than allowed."""
+    firing = Firing(net)
+    room = memory_left() if most_bytes is None else most_bytes
+    if not can_pack(net):
+        return _by_formulas(firing, most_states, room)
+    found = explore_packed(firing, most_states, room)
+    return Graph(firing, found.words, found.begin, found.target, found.which, found.layout)
+
+
+def refuse_large(graph: Graph, most_bytes: int | None = None) -> None:
+    """Raise RefusedError for a graph whose chain, with all markings beside it, would take more memory than allowed."""
+    n, room = len(graph.held), memory_left() if most_bytes is None else most_bytes
+    refuse_memory(n, n * (4 * len(graph.firing.net.places) + STATE_BYTES) + graph.arcs * ARC_BYTES, room)
+
+
+def _by_formulas(firing: Firing, most_states: int, most_bytes: int) -> Graph:
+    """Return the graph of a net whose formulas are worked out in many markings at once."""
+    origins: list[Array] = []
+    names: list[Array] = []
+    leaves: list[Array] = []
+    done = 0
+
+    def successors(states: Array) -> tuple[Array, Array, Floats]:
+        nonlocal done
+        origin, rows, strength, which = firing.firings(states)
+        order = np.argsort(origin, kind="stable")
+        origins.append((origin + done)[order])
+        names.append(which[order])
+        leaves.append(((rows != states[origin]).any(axis=1) & (strength > 0))[order])
+        done += len(states)
+        return origin[order], rows[order], strength[order]
+
+    states, chain = explore(firing.net.initial, successors, most_states, most_bytes)
+    origin, leaving = np.concatenate(origins), np.concatenate(leaves)
+    target = origin.astype(np.int32)
+    target[leaving] = chain.target
+    begin = np.searchsorted(origin, np.arange(len(states) + 1))
+    return Graph(firing, states, begin, target, np.concatenate(names))

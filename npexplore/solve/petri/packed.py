@@ -1,0 +1,248 @@
+"""The markings of a net without formulas, by the kernel: each is packed into words that fit the tokens seen so far.
+
+Every place has as many bits as its tokens need at first. Where a firing puts more on it than fit, the markings
+known by then are packed again with one bit more, and the search goes on where it was.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from npexplore._kernels import markings as kernels
+from npexplore.errors import RefusedError
+from npexplore.machine.petri import Formula, Net, Transition
+from npexplore.solve.chains.explore import refuse_memory
+from npexplore.solve.petri.firing import Array, Firing
+from npexplore.solve.queueing.inputs import Ints
+
+WORD = 64
+MOST_BITS = 31  # of a place: markings are told in 32-bit integers
+BATCH = 2_048  # firings whose markings are looked up at once
+LEAST = 1 << 14  # markings that there is room for at first
+GROWTH = 1.6
+
+
+class Layout:
+    """Where each place stands in the words of a marking: `bits` (P,) from `shift` on, and a guard bit above them."""
+
+    def __init__(self, bits: Array) -> None:
+        self.bits = bits
+        self.word, self.shift = np.zeros_like(bits), np.zeros_like(bits)
+        word = used = 0
+        for p, wide in enumerate(bits.tolist()):
+            if used + wide + 1 > WORD:
+                word, used = word + 1, 0
+            self.word[p], self.shift[p] = word, used
+            used += wide + 1
+        self.words = word + 1
+        self.guard = np.uint64(1) << (self.shift + bits).astype(np.uint64)  # (P,)
+        self.guards = self.sum(range(len(bits)), self.guard)
+
+    def sum(self, places: range | list[int], values: Array) -> Array:
+        """Return (words,): values of some places added up, modulo 2^64."""
+        total = np.zeros(self.words, np.uint64)
+        np.add.at(total, self.word[list(places)], values)
+        return total
+
+    def pack(self, rows: Array) -> Array:
+        """Return markings (n, P) as words (n, words)."""
+        words = np.zeros((len(rows), self.words), np.uint64)
+        for p in range(len(self.bits)):
+            words[:, self.word[p]] |= rows[:, p].astype(np.uint64) << np.uint64(self.shift[p])
+        return words
+
+    def unpack(self, words: Array) -> Array:
+        """Return markings (n, P) of words."""
+        rows = np.empty((len(words), len(self.bits)), np.int32)
+        kernels.unpack(words, self.word, self.shift, self.bits, rows)
+        return rows
+
+    def at(self, tokens: dict[int, int]) -> Array:
+        """Return (words,): tokens by place, below 0 too, as what is added to a marking."""
+        shifted = [(n << int(self.shift[p])) % (1 << WORD) for p, n in tokens.items()]
+        return self.sum(list(tokens), np.array(shifted, np.uint64))
+
+
+@dataclass(frozen=True)
+class Rule:
+    """When a transition may fire: `least` tokens and fewer than `below` on places; and what it changes."""
+
+    name: int
+    level: int
+    least: dict[int, int]
+    below: dict[int, int]
+    change: dict[int, int]
+
+
+@dataclass(frozen=True)
+class Packed:
+    """Markings as words; those of begin[i]..begin[i + 1] - 1 fire in marking i: which[a] leads to target[a]."""
+
+    layout: Layout
+    words: Array
+    begin: Ints
+    target: Array
+    which: Array
+
+
+def can_pack(net: Net) -> bool:
+    """Return whether the tokens of places alone, and no formula, decide what fires."""
+    return not any(
+        one.formulas or isinstance(one.rate, Formula) or isinstance(one.weight, Formula) for one in net.transitions
+    )
+
+
+def explore_packed(firing: Firing, most_states: int, most_bytes: int) -> Packed:
+    """Return all markings of a net for which `can_pack`; raises RefusedError for more states or bytes than allowed."""
+    search = _Search(firing.net, rules(firing), most_states, most_bytes)
+    while True:
+        stopped = search.go_on()
+        if stopped == kernels.FULL:
+            search.grow()
+        elif stopped == kernels.GROWN:
+            search.widen()
+        else:
+            break
+    known, _, arcs = search.Q.tolist()
+    if known > most_states:
+        raise RefusedError(f"chain: more than {most_states} states (known so far: {known})")
+    search.slots = np.zeros(0, np.uint64)
+    search.fit(known, arcs)
+    return Packed(search.layout, search.words, search.begin, search.target, search.which)
+
+
+def rules(firing: Firing) -> list[Rule]:
+    """Return the rules of a net's transitions, the highest level first."""
+    limits = dict(firing.capacity)
+    found = [_rule(t, one, int(firing.level[t]), limits) for t, one in enumerate(firing.net.transitions)]
+    return sorted(found, key=lambda rule: -rule.level)
+
+
+def _rule(number: int, one: Transition, level: int, limits: dict[int, int]) -> Rule:
+    least: dict[int, int] = {}
+    below: dict[int, int] = {}
+    change: dict[int, int] = {}
+    for arc in (*one.take, *one.test):
+        least[arc.place] = max(least.get(arc.place, 0), _fixed(arc.weight))
+    for arcs, sign in ((one.take, -1), (one.give, 1)):
+        for arc in arcs:
+            change[arc.place] = change.get(arc.place, 0) + sign * _fixed(arc.weight)
+    for arc in one.inhibit:
+        below[arc.place] = min(below.get(arc.place, _fixed(arc.weight)), _fixed(arc.weight))
+    for place, capacity in limits.items():
+        if change.get(place, 0) > 0:
+            most = capacity - change[place] + 1
+            below[place] = min(below.get(place, most), most)
+    return Rule(number, level, least, below, {place: n for place, n in change.items() if n})
+
+
+def _fixed(weight: int | Formula) -> int:
+    assert not isinstance(weight, Formula)
+    return weight
+
+
+@dataclass
+class _Search:
+    """The arrays of the kernel, which grow."""
+
+    net: Net
+    rules: list[Rule]
+    most_states: int
+    most_bytes: int
+    Q: Ints = field(default_factory=lambda: np.zeros(kernels.Q_WIDTH, np.int64))
+
+    def __post_init__(self) -> None:
+        most = np.maximum(self.net.initial.astype(np.int64), 1)
+        for rule in self.rules:
+            for place, change in rule.change.items():
+                most[place] = max(most[place], change)
+        self.batch = max(BATCH, len(self.rules))
+        self.hashes, self.seen = np.zeros(self.batch, np.uint64), np.zeros(self.batch, np.uint64)
+        room = max(LEAST, 2 * self.batch)
+        self.begin = np.zeros(room + 1, np.int64)
+        self.target, self.which = np.zeros(4 * room, np.int32), np.zeros(4 * room, np.int32)
+        self.slots = np.zeros(1 << (2 * room).bit_length(), np.uint64)
+        self.words = np.zeros((room, 0), np.uint64)
+        self.Q[kernels.Q_KNOWN] = 1
+        self.lay_out(np.array([int(n).bit_length() for n in most], np.int64), self.net.initial[None, :])
+
+    def lay_out(self, bits: Array, rows: Array) -> None:
+        """Pack the markings known so far, and the transitions, with so many bits a place."""
+        wide = np.flatnonzero(bits > MOST_BITS)
+        if len(wide):
+            raise RefusedError(f"place {self.net.places[wide[0]].name!r} gets more than {2**MOST_BITS - 1} tokens")
+        self.layout = layout = Layout(bits)
+        words = np.zeros((len(self.words), layout.words), np.uint64)
+        words[: len(rows)] = layout.pack(rows)
+        self.words = words
+        self.slots[:] = 0
+        kernels.enter(words, len(rows), self.slots)
+        ends: list[int] = []
+        word: list[int] = []
+        conditions: list[tuple[np.uint64, np.uint64, np.uint64]] = []
+        for rule in self.rules:
+            fits = 1 << bits
+            some = {p: n for p, n in rule.below.items() if n < fits[p]}  # fewer than that are there in any case
+            never = any(n >= fits[p] for p, n in rule.least.items()) or any(n <= 0 for n in some.values())
+            if never:
+                word.append(0)
+                conditions.append((np.uint64(0), np.uint64(0), np.uint64(1)))
+            else:
+                for tokens, sign in ((rule.least, 1), (some, 0)):
+                    need, care = layout.at(tokens), layout.sum(list(tokens), layout.guard[list(tokens)])
+                    for w in np.flatnonzero(care).tolist():
+                        word.append(w)
+                        conditions.append((need[w], care[w], care[w] * np.uint64(sign)))
+            ends.append(len(word))
+        self.transitions = (
+            np.array([rule.name for rule in self.rules], np.int32),
+            np.array([rule.level for rule in self.rules], np.int32),
+            np.array(ends, np.int64),
+            np.array(word, np.int64),
+            np.array(conditions, np.uint64).reshape(-1, 3),
+            np.array([layout.at(rule.change) for rule in self.rules], np.uint64).reshape(-1, layout.words),
+            layout.guards,
+        )
+        self.following = np.zeros((self.batch, layout.words), np.uint64)
+        self.grown = np.zeros(layout.words, np.uint64)
+
+    def go_on(self) -> int:
+        """Search until all is found or something is missing; return what."""
+        return kernels.explore(
+            self.words, self.slots, self.begin, self.target, self.which, *self.transitions,
+            self.following, self.hashes, self.seen, self.grown, self.most_states, self.Q,
+        )  # fmt: skip
+
+    def widen(self) -> None:
+        """Give the places that outgrew their bits one more."""
+        known = int(self.Q[kernels.Q_KNOWN])
+        more = (self.grown[self.layout.word] & self.layout.guard) != 0
+        self.lay_out(self.layout.bits + more, self.layout.unpack(self.words[:known]))
+
+    def grow(self) -> None:
+        """Make room for what is short; raises RefusedError where that takes more memory than allowed."""
+        known, _, arcs = self.Q.tolist()
+        room, places = len(self.words), len(self.target)
+        slots = len(self.slots)
+        if known + self.batch > room:
+            room = int(GROWTH * room) + self.batch
+        if arcs + self.batch > places:
+            places = int(GROWTH * places) + self.batch
+        if 2 * (known + self.batch) > slots:
+            slots *= 2
+        needs = room * (8 * self.layout.words + 8) + 8 * places + 8 * slots
+        refuse_memory(known, needs, self.most_bytes)
+        if slots > len(self.slots):
+            self.slots = np.zeros(0, np.uint64)
+            self.slots = np.zeros(slots, np.uint64)
+            kernels.enter(self.words, known, self.slots)
+        self.fit(room, places)
+
+    def fit(self, states: int, arcs: int) -> None:
+        """Give the arrays room for so many."""
+        self.words.resize((states, self.layout.words), refcheck=False)
+        self.begin.resize(states + 1, refcheck=False)
+        self.target.resize(arcs, refcheck=False)
+        self.which.resize(arcs, refcheck=False)
