@@ -3,8 +3,12 @@
 graph, ranges      expressions as plain data; what values they can have; evaluated in Python
 values             numbers, bytes and choices that a step's body is run on, and how two ways meet
 sources, frames, interpreter, expressions, known_functions     runs the text of Python functions on such values
-shapes, lowering   what steps keep as registers; a whole program as graphs
+shapes, programs   what steps keep as registers; a program as graphs, as plain data
+stepping, reaching, lowering    one step as a graph; what steps begin with; a whole program
+outcomes           the numbers that a program may leave in a register
 execution          runs the graphs of a program on a packet
 verilog, engine    graphs as modules; threads and their scheduler
-bench, simulators  the test bench; Icarus or Verilator run it
+templates          what is around engines: groups of members, memory channels, a bench for them
+bench, simulators  the test bench of one engine; Icarus or Verilator run it
+area, vcd          LUTs of engines that were synthesised; dumps of signals, cycle by cycle
 """

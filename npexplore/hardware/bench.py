@@ -4,8 +4,8 @@
     +packets=N   packets of packets.hex, a vector of the registers that a packet begins with in each line
 
 Written to results.txt: `tag registers` in the order in which packets leave, then `cycles N`, from the first packet
-taken to the last one left. Routes stand in the lookup units as prefixes, the longest first: no trie, so that a fault of
-one is no fault of the other.
+taken to the last one left; to PORT.txt of a unit that only counts, what it is asked to count. Routes stand in the
+lookup units as prefixes, the longest first: no trie, so that a fault of one is no fault of the other.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ def unit_text(port: str, ask_bits: int, reply: Packed, routes: Routes | None, ad
         f"    {_set(reply, '.kind', 'hit')}", f"    {_set(reply, '.is1', 'hop')}"
     ] if routes is not None else ["    answer = 1'b0;"]  # fmt: skip
     address = f"  wire [{address_bits - 1}:0] address = asked[head][{address_bits - 1}:0];"
-    lookup = ["  reg hit;", "  reg [31:0] hop;", address] if routes is not None else []
+    lookup = ["  reg hit;", "  reg [31:0] hop;", address] if routes is not None else ["  integer told;"]
+    opened = [] if routes is not None else [f'  initial told = $fopen("{port}.txt", "w");']
+    written = [] if routes is not None else ['        $fdisplay(told, "%h", ask);']
     body = ["    hit = 1'b0; hop = 32'd0;", *rows] if routes is not None else []
     lines = [
         f"module unit_{port} #(parameter WHO = 2, parameter DELAY = 12) (",
@@ -42,10 +44,12 @@ def unit_text(port: str, ask_bits: int, reply: Packed, routes: Routes | None, ad
         f"  reg [{reply.bits - 1}:0] answer;", *lookup,
         f"  assign ready = (held != 5'd{DEPTH}) & ~stall_ask;",
         "  assign done = (held != 5'd0) & (now >= due[head]) & ~stall_reply;", "  assign for_whom = whose[head];",
-        "  assign reply = answer;", "  always @* begin", *body, *answer, "  end", "  always @(posedge clk) begin",
+        "  assign reply = answer;", *opened, "  always @* begin", *body, *answer, "  end",
+        "  always @(posedge clk) begin",
         "    if (rst) begin", "      now <= 0; head <= 0; tail <= 0; held <= 0;", "    end else begin",
         "      now <= now + 32'd1;", "      if (valid && ready) begin",
-        "        asked[tail] <= ask; whose[tail] <= who; due[tail] <= now + DELAY; tail <= tail + 4'd1;", "      end",
+        "        asked[tail] <= ask; whose[tail] <= who; due[tail] <= now + DELAY; tail <= tail + 4'd1;",
+        *written, "      end",
         "      if (done) head <= head + 4'd1;",
         "      held <= held + {4'd0, valid & ready} - {4'd0, done};", "    end", "  end", "endmodule",
     ]  # fmt: skip

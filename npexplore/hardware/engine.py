@@ -1,32 +1,58 @@
-"""The engine as Verilog: threads with their contexts, a ready scheduler, the three parts of a step.
+"""The engine as Verilog: threads with their contexts, a scheduler, the three parts of a step (Gorilla, Secs. 3.3, 4.1).
 
 A packet takes a free thread. Each cycle one thread that waits for nothing does one thing: a cycle of the request
 builder for each piece of its step (a word of the scratchpad is read; the calls go out with the last), then, with all
 replies there, context edit and jump in one. A thread whose step needs a port that is taken is not ready. Packets leave
 as they are done. All streams are ready/valid: what is valid stays until it is taken.
 
-Registers of a thread are one word of a memory of flip-flops; a packet comes into it, and leaves it, in one cycle.
+scheduler (Sec. 4.5.2)   the thread of a cycle
+ready            the next ready one, cycle by cycle
+ready_on_stall   the same one until it is not ready, then the next ready one
+round_robin      strict turns: the next one with a packet, ready or not, once the one before has asked or is done
+packet_end       the same one until its packet is done
+
+Registers of a thread are one word of a memory with one place to write: a packet comes into it in a cycle without a
+context edit, and leaves it in any. `stores` says what memories are made of: LUTs (`lut_ram`) or flip-flops.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+from npexplore.errors import one_of
 from npexplore.hardware.lowering import LoweredProgram
 from npexplore.hardware.verilog import Packed, Ports, step_module
 
+STRICT = {"round_robin": "asks | ends", "packet_end": "ends"}  # scheduler -> when the turn goes on
+SCHEDULERS = ("ready", "ready_on_stall", *STRICT)
+STORES = {"lut_ram": "distributed", "registers": "registers"}  # what memories are made of -> its name for tools
+
+
+def store(stores: str) -> str:
+    """Return what is written before a memory, so that tools make it of LUTs or of flip-flops."""
+    return f'(* ram_style = "{STORES[one_of("stores", stores, STORES)]}" *)'
+
 
 def engine_text(
-    program: LoweredProgram, pieces: Mapping[str, int], registers: Packed, ports: Ports, begins: Packed, results: Packed
-) -> str:
-    """Return the engine and its steps. pieces: request cycles of each step; begins, results: registers in and out."""
+    program: LoweredProgram, pieces: Mapping[str, int], registers: Packed, ports: Ports, begins: Packed,
+    results: Packed, scheduler: str = "ready", stores: str = "registers", apart: bool = False,
+) -> str:  # fmt: skip
+    """Return the engine and its steps. pieces: request cycles of each step; begins, results: registers in and out.
+
+    apart: Verilator compiles the engine once for all that are alike.
+
+    Raises UnknownNameError for a scheduler or a store that is none of `SCHEDULERS` and `STORES`.
+    """
     steps = [step_module(program, step, registers, ports) for step in program.steps.values()]
-    return "\n".join([*steps, _engine(program, pieces, registers, ports, begins, results)])
+    one_of("scheduler", scheduler, SCHEDULERS)
+    made = _engine(program, pieces, registers, ports, begins, results, scheduler, store(stores))
+    return "\n".join([*steps, made.replace("\n);\n", "\n);\n  /*verilator hier_block*/\n", 1) if apart else made])
 
 
 def _engine(
-    program: LoweredProgram, pieces: Mapping[str, int], registers: Packed, ports: Ports, begins: Packed, results: Packed
-) -> str:
+    program: LoweredProgram, pieces: Mapping[str, int], registers: Packed, ports: Ports, begins: Packed,
+    results: Packed, scheduler: str, made_of: str,
+) -> str:  # fmt: skip
     names, wide = list(program.steps), registers.bits
     width, count = len(program.steps).bit_length(), max(1, max(pieces[name] for name in program.steps).bit_length())
     many = max(1, len(ports.asks))
@@ -40,12 +66,13 @@ def _engine(
         back = ports.replies[port].bits
         heads += [
             f"  output reg {port}_valid", f"  input {port}_ready", f"  output reg [WHO-1:0] {port}_who",
-            f"  output reg [{bits - 1}:0] {port}_ask", f"  input {port}_done", f"  input [WHO-1:0] {port}_for",
+            f"  output reg [{bits - 1}:0] {port}_ask", f"  input {port}_done", f"  output {port}_take",
+            f"  input [WHO-1:0] {port}_for",
             f"  input [{back - 1}:0] {port}_reply",
         ]  # fmt: skip
-        wires += [f"  reg [{back - 1}:0] reply_{port} [0:THREADS-1];", f"  reg when_{port};"]
-        wires.append(f"  reg [{bits - 1}:0] ask_{port};")
-        free.append(f"(~{port}_valid | {port}_ready)")
+        wires += [f"  {made_of} reg [{back - 1}:0] reply_{port} [0:THREADS-1];", f"  reg when_{port};"]
+        wires += [f"  reg [{bits - 1}:0] ask_{port};", f"  assign {port}_take = 1'b1;"]
+        free.append(f"~{port}_valid")
         taken += [
             f"        if (when_{port}) begin", f"          {port}_valid <= 1'b1;", f"          {port}_who <= chosen;",
             f"          {port}_ask <= ask_{port};", f"          owed[chosen][{k}] <= 1'b1;", "        end",
@@ -76,22 +103,38 @@ def _engine(
     defaults = [
         line for port in ports.asks for line in (f"    when_{port} = 1'b0;", f"    ask_{port} = {ports.asks[port]}'d0;")
     ]
-    first = [f"        contexts[free]{registers.slice(name)} <= in_packet{begins.slice(name)};" for name in begins.at]
+    asking = " | ".join(f"(step == {width}'d{k})" for k, name in enumerate(names) if ports.of[name]) or "1'b0"
+    strict = scheduler in STRICT
+    wanted = "busy[index] & ~over[index]" if strict else "ready[index]"
+    offset = "1 + " if scheduler == "ready" else ""
+    asks = " | ".join(f"when_{port}" for port in ports.asks) or "1'b0"
+    turn = [
+        f"  wire asks = ~editing & (done[chosen] + {count}'d1 == pieces) & ({asks});",
+        f"  wire ends = editing & (following == {width}'d{len(names)});",
+        "  wire [WHO-1:0] beside = (chosen == THREADS - 1) ? 0 : chosen + 1'b1;",
+        f"  wire [WHO-1:0] next_turn = (found & ({STRICT[scheduler]})) ? beside : chosen;",
+    ] if strict else ["  wire [WHO-1:0] next_turn = chosen;"]  # fmt: skip
     out = [f"        out_packet{results.slice(name)} <= leaving_context{registers.slice(name)};" for name in results.at]
     lines = [
         f"module engine #(parameter THREADS = 4, parameter WHO = 2, parameter TAG = 16) (\n{_joined(heads)}\n);",
-        f"  reg [{wide - 1}:0] contexts [0:THREADS-1];", f"  reg [{width - 1}:0] at [0:THREADS-1];",
+        f"  {made_of} reg [{wide - 1}:0] contexts [0:THREADS-1];", f"  reg [{width - 1}:0] at [0:THREADS-1];",
         f"  reg [{count - 1}:0] done [0:THREADS-1];", f"  reg [{many - 1}:0] owed [0:THREADS-1];",
         "  reg [TAG-1:0] tag [0:THREADS-1];", "  reg [THREADS-1:0] busy, over, ready;",
         "  reg [WHO-1:0] chosen, turn, free, leaving;", "  reg found, some_free, some_over;",
         f"  reg [{wide - 1}:0] after;", f"  reg [{width - 1}:0] following;", f"  reg [{count - 1}:0] pieces;",
         f"  wire [{wide - 1}:0] now = contexts[chosen];", f"  wire [{wide - 1}:0] leaving_context = contexts[leaving];",
         *wires, "  integer k, index, t;", f"  wire ports_free = {' & '.join(free) or chr(49) + chr(39) + 'b1'};",
-        "  assign in_ready = some_free;", "  always @* begin", "    chosen = turn; found = 1'b0;",
+        "  wire editing = found & (done[chosen] == pieces);",
+        f"  function asking;\n    input [{width - 1}:0] step;\n    asking = {asking};\n  endfunction",
+        "  assign in_ready = some_free & ~editing;", "  wire entering = in_valid & in_ready;",
+        "  wire [WHO-1:0] written = editing ? chosen : free;",
+        f"  wire [{wide - 1}:0] entered;", *_entered(registers, begins), *turn,
+        "  always @* begin", "    chosen = turn; found = 1'b0;",
         "    for (k = THREADS - 1; k >= 0; k = k - 1) begin",
-        "      index = ({{(32-WHO){1'b0}}, turn} + 1 + k) % THREADS;",
-        "      ready[index] = busy[index] & ~over[index] & (owed[index] == 0) & ports_free;",
-        "      if (ready[index]) begin chosen = index[WHO-1:0]; found = 1'b1; end", "    end", "  end",
+        f"      index = ({{{{(32-WHO){{1'b0}}}}, turn}} + {offset}k) % THREADS;",
+        "      ready[index] = busy[index] & ~over[index] & (owed[index] == 0)",
+        "        & (ports_free | ~asking(at[index]));",
+        f"      if ({wanted}) begin chosen = index[WHO-1:0]; found = ready[index]; end", "    end", "  end",
         "  always @* begin", "    free = 0; some_free = 1'b0; leaving = 0; some_over = 1'b0;",
         "    for (t = THREADS - 1; t >= 0; t = t - 1) begin",
         "      if (~busy[t]) begin free = t[WHO-1:0]; some_free = 1'b1; end",
@@ -102,22 +145,41 @@ def _engine(
         "      busy <= 0; over <= 0; turn <= 0; out_valid <= 1'b0;",
         *last, "      for (k2 = 0; k2 < THREADS; k2 = k2 + 1) begin",
         "        owed[k2] <= 0; done[k2] <= 0; at[k2] <= 0;",
-        "      end", "    end else begin", *answers, "      if (found) begin", "        turn <= chosen;",
-        "        if (done[chosen] == pieces) begin", "          contexts[chosen] <= after;",
+        "      end", "    end else begin", *answers, "      turn <= next_turn;", "      if (found) begin",
+        "        if (editing) begin",
         "          at[chosen] <= following;", f"          done[chosen] <= {count}'d0;",
         f"          if (following == {width}'d{len(names)}) over[chosen] <= 1'b1;", "        end else begin",
         f"          done[chosen] <= done[chosen] + {count}'d1;",
         f"          if (done[chosen] + {count}'d1 == pieces) begin", *(f"    {line}" for line in taken),
         "          end",
-        "        end", "      end", "      if (in_valid && in_ready) begin", f"        contexts[free] <= {wide}'d0;",
-        *first, "        tag[free] <= in_tag;", f"        at[free] <= {width}'d{names.index(program.start)};",
+        "        end", "      end", "      if (entering) begin", "        tag[free] <= in_tag;",
+        f"        at[free] <= {width}'d{names.index(program.start)};",
         f"        done[free] <= {count}'d0;", "        busy[free] <= 1'b1;", "      end",
         "      if (out_valid && out_ready) out_valid <= 1'b0;",
         "      if (some_over && (~out_valid || out_ready)) begin",
         "        out_valid <= 1'b1;", "        out_tag <= tag[leaving];", *out, "        busy[leaving] <= 1'b0;",
-        "        over[leaving] <= 1'b0;", "      end", "    end", "  end", "  integer k2;", "endmodule",
+        "        over[leaving] <= 1'b0;", "      end", "    end", "  end",
+        "  always @(posedge clk) if (editing | entering) contexts[written] <= editing ? after : entered;",
+        "  integer k2;", "endmodule",
     ]  # fmt: skip
     return "\n".join(lines) + "\n"
+
+
+def _entered(registers: Packed, begins: Packed) -> list[str]:
+    """Return a context as a packet begins it, what it brings and zeros, as assignments; neighbours together."""
+    runs: list[list[int]] = []  # lowest bit, bits, lowest bit in the packet or -1 for zeros
+    for name, (low, bits) in registers.at.items():
+        source = begins.at[name][0] if name in begins.at else -1
+        last = runs[-1] if runs else [0, 0, -2]
+        if (source == last[2] + last[1] and last[2] >= 0) or (source == last[2] == -1):
+            last[1] += bits
+        else:
+            runs.append([low, bits, source])
+    return [
+        f"  assign entered[{low + bits - 1}:{low}] = "
+        f"{f'in_packet[{source + bits - 1}:{source}]' if source >= 0 else f'{bits}{chr(39)}d0'};"
+        for low, bits, source in runs
+    ]
 
 
 def _joined(heads: list[str]) -> str:

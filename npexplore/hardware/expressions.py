@@ -89,7 +89,7 @@ class Expressions:
     def _of_name(self, node: ast.Name, frame: Frame) -> Any:
         for names in (frame.names, frame.outer, vars(builtins)):
             if node.id in names:
-                return names[node.id]
+                return self.values.pruned(names[node.id])
         raise RefusedError(f"name {node.id!r} is not known here")
 
     def _of_tuple(self, node: ast.Tuple, frame: Frame) -> Any:
@@ -115,7 +115,7 @@ class Expressions:
         if self.is_context(of):
             if self.kept.get(name, UNBOUND) is UNBOUND:
                 raise RefusedError(f"{name!r} is taken, but no step before has kept it")
-            return self.kept[name]
+            return self.values.pruned(self.kept[name])
         if isinstance(of, Choice):
             there = tuple(entry for entry in of.entries if entry[1] is not None)
             if any(callable(getattr(one, name, None)) for _, one in there):
@@ -153,8 +153,6 @@ class Expressions:
             return self._method(function, given, named)
         if isinstance(function, type) and issubclass(function, enum.Enum):
             return given[0]  # numbers have no names in hardware
-        if function is hasattr and self.is_context(given[0]):
-            return self._has(given[1])
         if isinstance(function, type) and issubclass(function, tuple) and hasattr(function, "_fields"):
             return function(*given, **named)
         own = getattr(function, "__self__", None)
@@ -165,12 +163,6 @@ class Expressions:
         if function in self.known.of:
             return self.known.of[function](*given, **named)
         raise RefusedError(f"{getattr(function, '__name__', function)!r} is called with what is known only in hardware")
-
-    def _has(self, name: str) -> Any:
-        if name not in self.kept:
-            return 0
-        value = self.kept[name]
-        return int(value is not UNBOUND)
 
     def _method(self, method: Method, given: list[Any], named: dict[str, Any]) -> Any:
         if isinstance(method.of, Choice):
@@ -359,6 +351,8 @@ class Expressions:
             return int(a in b)
         if isinstance(b, (set, frozenset, Mapping)) and len(b) > 1024:
             raise RefusedError(f"a table of {len(b)} entries is read outside a call; at most 1024 become constants")
+        if isinstance(b, (set, frozenset)):
+            b = sorted(b, key=repr)  # a set of bytes has another order in each process
         items = [(self.graph.const(1), one) for one in b] if known(b) else self.known.items(b)
         return self.values.some(
             [self.values.binary("and", self.values.num(when), self.values.same(a, one)) for when, one in items]

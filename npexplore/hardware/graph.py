@@ -91,7 +91,8 @@ class Graph:
             else:
                 self._facts[at] = before
 
-    def _narrow(self, at: int, lo: int, hi: int) -> None:
+    def narrow(self, at: int, lo: int, hi: int) -> None:
+        """Let a node be within a range from here on, until it is undone."""
         old = self.range(at)
         new = max(lo, old[0]), min(hi, old[1])
         if new == old or new[0] > new[1]:  # the latter: nobody comes this way
@@ -104,7 +105,10 @@ class Graph:
         node = self.nodes[at]
         if node.lo < 0 or node.hi > 1:
             return
-        self._narrow(at, int(truth), int(truth))
+        self.narrow(at, int(truth), int(truth))
+        contrary = self._known.get(Node("xor", (at, self.const(1)), None, 0, 1))
+        if contrary is not None:
+            self.narrow(contrary, int(not truth), int(not truth))
         if node.op == "xor" and self.nodes[node.args[1]].value == 1:
             self.assume(node.args[0], not truth)
         elif (node.op == "and" and truth) or (node.op == "or" and not truth):
@@ -115,19 +119,19 @@ class Graph:
         elif node.op == "lt":
             (a, b), (low, high) = node.args, (self.range(node.args[0]), self.range(node.args[1]))
             if truth:
-                self._narrow(a, low[0], high[1] - 1)
-                self._narrow(b, low[0] + 1, high[1])
+                self.narrow(a, low[0], high[1] - 1)
+                self.narrow(b, low[0] + 1, high[1])
             else:
-                self._narrow(a, high[0], low[1])
-                self._narrow(b, high[0], low[1])
+                self.narrow(a, high[0], low[1])
+                self.narrow(b, high[0], low[1])
 
     def _assume_equal(self, a: int, b: int, truth: bool) -> None:
         for one, other in ((a, b), (b, a)):
             lo, hi = self.range(one)
             if truth:
-                self._narrow(one, *self.range(other))
+                self.narrow(one, *self.range(other))
             elif (value := self.constant(other)) is not None:
-                self._narrow(one, lo + (value == lo), hi - (value == hi))
+                self.narrow(one, lo + (value == lo), hi - (value == hi))
 
     def zeros(self, at: int) -> int:
         """Return how many low bits of a node are known to be 0 (of the number 0: 64)."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import types
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,14 +17,19 @@ from typing import Any
 from npexplore.hardware.expressions import Expressions
 from npexplore.hardware.frames import Frame
 from npexplore.hardware.sources import names_of, tree_of
-from npexplore.hardware.values import UNBOUND, Blend, Bytes, Choice, Num, RefusedError, Some, known
+from npexplore.hardware.values import UNBOUND, Bytes, Choice, Num, RefusedError, known
 
 MOST_ROUNDS = 16  # of a loop that ends by a test
 MOST_CALLS = 40  # within each other
 
 
 class Interpreter(Expressions):
-    """Runs functions over one graph; `kept` is the context of the step that is being run."""
+    """Runs functions over one graph; `kept` is the context of the step that is being run.
+
+    on_return: told what the function that is run returns, at each place where it does, with what holds there.
+    """
+
+    on_return: Callable[[Any], None] | None = None
 
     def run(self, function: Any, *given: Any) -> Any:
         """Return what a function returns; raises RefusedError with file and line."""
@@ -43,15 +48,20 @@ class Interpreter(Expressions):
             raise RefusedError(f"a loop without bound: {function.__name__!r} calls itself")
         frame = Frame(names_of(function), function.__code__.co_filename)
         frame.names = self._bound(function, tree.args, given, named)
-        mark, line = self.graph.mark(), self.line
+        mark, line, kept = self.graph.mark(), self.line, self.kept
         self.depth += 1
-        if isinstance(tree, ast.Lambda):
-            frame.returns.append((self.graph.const(1), self.value(tree.body, frame), self.kept))
-        else:
-            self.block(tree.body, frame)
-            if not frame.over:
-                frame.returns.append((self.graph.const(1), None, self.kept))
-        self.depth -= 1
+        try:
+            if isinstance(tree, ast.Lambda):
+                self._returns(self.value(tree.body, frame), frame)
+            else:
+                self.block(tree.body, frame)
+                if not frame.over:
+                    self._returns(None, frame)
+        except (IndexError, KeyError, AttributeError):  # of a choice, this is one that nobody comes by
+            self.kept = kept
+            raise
+        finally:
+            self.depth -= 1
         self.line = line
         self.graph.undo(mark)
         return self._joined(frame.returns)
@@ -91,8 +101,13 @@ class Interpreter(Expressions):
 
     def _do_return(self, statement: ast.Return, frame: Frame) -> None:
         value = None if statement.value is None else self.value(statement.value, frame)
-        frame.returns.append((self.graph.const(1), value, dict(self.kept)))
+        self._returns(value, frame)
         frame.over = True
+
+    def _returns(self, value: Any, frame: Frame) -> None:
+        frame.returns.append((self.graph.const(1), value, dict(self.kept)))
+        if self.depth == 1 and self.on_return is not None:
+            self.on_return(value)
 
     def _do_expr(self, statement: ast.Expr, frame: Frame) -> None:
         if not isinstance(statement.value, ast.Constant):
@@ -124,12 +139,12 @@ class Interpreter(Expressions):
 
     def store(self, target: ast.expr, value: Any, frame: Frame) -> None:
         """Give a value to a name, to names, or to what the step keeps."""
+        if isinstance(target, ast.Starred):
+            target = target.value
         if isinstance(target, ast.Name):
             frame.names[target.id] = value
         elif isinstance(target, (ast.Tuple, ast.List)):
-            if isinstance(value, (Num, Bytes, Choice, Blend, Some)) or len(value) != len(target.elts):
-                raise RefusedError("what is taken apart has not as many parts in any case")
-            for one, part in zip(target.elts, value, strict=True):
+            for one, part in zip(target.elts, _parts(value, target.elts), strict=True):
                 self.store(one, part, frame)
         elif isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
             self._put(target.value.id, self.value(target.slice, frame), value, frame)
@@ -207,10 +222,12 @@ class Interpreter(Expressions):
         if self._native(function, given, named):
             return function(*given, **named)
         if isinstance(function, types.MethodType):
+            if function.__name__ == "_replace" and isinstance(function.__self__, tuple):
+                return function(*given, **named)  # only puts values elsewhere
             return self.call(function.__func__, [function.__self__, *given], named)
         if isinstance(function, types.FunctionType):
             for k, one in enumerate(given):
-                if isinstance(one, Choice) and all(_of_known_length(part) for _, part in one.entries):
+                if isinstance(one, Choice) and (_each(one, _of_known_length) or _each(one, _is_plain_tuple)):
                     ways = partial(self._with, function, given, named, k)
                     return self.values.spread(one, ways)
             return self.invoke(function, given, named)
@@ -225,6 +242,29 @@ class Interpreter(Expressions):
         inner = getattr(function, "__self__", None)
         all_known = known(list(given)) and known(list(named.values())) and known(inner)
         return callable(function) and all_known and not any(map(self.is_context, (*given, inner)))
+
+
+def _each(value: Choice, what: Callable[[Any], bool]) -> bool:
+    return all(what(one) for _, one in value.entries)
+
+
+def _is_plain_tuple(value: Any) -> bool:
+    return type(value) is tuple
+
+
+def _parts(value: Any, targets: Sequence[ast.expr]) -> list[Any]:
+    """Return the parts that names get, of which one may take several; raises RefusedError where they do not fit."""
+    several = [k for k, one in enumerate(targets) if isinstance(one, ast.Starred)]
+    least = len(targets) - len(several)
+    fits = isinstance(value, (tuple, list)) and (len(value) >= least if several else len(value) == least)
+    if not fits and value == ():
+        raise IndexError("nothing is taken apart")  # nobody comes this way of a choice
+    if not fits:
+        raise RefusedError("what is taken apart has not as many parts in any case")
+    if not several:
+        return list(value)
+    k, more = several[0], len(value) - least
+    return [*value[:k], tuple(value[k : k + more]), *value[k + more :]]
 
 
 def _of_known_length(value: Any) -> bool:

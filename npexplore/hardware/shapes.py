@@ -9,7 +9,7 @@ OneOf     one of several shapes                        .kind and the leaves of e
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,6 +66,9 @@ Shape = Whole | Octets | Parts | Fixed | OneOf
 Leaf = tuple[str, int, int]
 
 
+Spans = Mapping[str, tuple[int, int]]  # by register, the least and the largest value that it can have somewhere
+
+
 def shape_of(values: Values, value: Any) -> Shape:
     """Return the shape of a value on a graph; raises RefusedError for what no register can hold."""
     if is_number(value):
@@ -102,6 +105,17 @@ def join(a: Shape | None, b: Shape) -> Shape:
     return OneOf(tuple(found.items()))
 
 
+def structure(shape: Shape) -> Any:
+    """Return what a shape is without the ranges of its numbers, by which its registers are named and filled."""
+    if isinstance(shape, Octets):
+        return shape.window, shape.tail
+    if isinstance(shape, Parts):
+        return shape.kind, tuple(map(structure, shape.parts))
+    if isinstance(shape, OneOf):
+        return tuple((kind, structure(one)) for kind, one in shape.choices)
+    return shape if isinstance(shape, Fixed) else Whole
+
+
 def _kind(shape: Shape) -> tuple[Any, ...]:
     if isinstance(shape, Fixed):
         return kind_of(shape.value)
@@ -130,27 +144,63 @@ def leaves(shape: Shape, name: str) -> Iterator[Leaf]:
             yield from leaves(one, f"{name}.is{k}")
 
 
-def decoded(values: Values, shape: Shape, name: str) -> Any:
-    """Return the value that a shape's registers hold, as inputs of the graph."""
+def decoded(values: Values, shape: Shape, name: str, ranges: Spans | None = None) -> Any:
+    """Return the value that a shape's registers hold, as inputs of the graph; ranges: of some, narrower than theirs."""
+    known = ranges or {}
     if isinstance(shape, Whole):
-        return values.num(values.graph.input(name, shape.lo, shape.hi))
+        return values.num(_register(values, name, shape.lo, shape.hi, known))
     if isinstance(shape, Octets):
         data = [decoded(values, Whole(0, BYTE), f"{name}.{k}") for k in range(shape.window)]
-        count = decoded(values, Whole(*shape.count), f"{name}.count")
-        length = decoded(values, Whole(*shape.length), f"{name}.length")
+        count = decoded(values, Whole(*shape.count), f"{name}.count", known)
+        length = decoded(values, Whole(*shape.length), f"{name}.length", known)
         return Bytes(tuple(data), count, length, shape.tail)
     if isinstance(shape, Parts):
-        parts = [decoded(values, one, f"{name}.{k}") for k, one in zip(shape.names(), shape.parts, strict=True)]
+        parts = [decoded(values, one, f"{name}.{k}", known) for k, one in zip(shape.names(), shape.parts, strict=True)]
         return shape.kind(*parts) if hasattr(shape.kind, "_fields") else tuple(parts)
     if isinstance(shape, OneOf):
-        kind = values.graph.input(f"{name}.kind", 0, len(shape.choices) - 1)
+        kind = _register(values, f"{name}.kind", 0, len(shape.choices) - 1, known)
+        tests = [values.graph.binary("eq", kind, values.graph.const(k)) for k in range(len(shape.choices))]
         return Choice(
             tuple(
-                (values.graph.binary("eq", kind, values.graph.const(k)), decoded(values, one, f"{name}.is{k}"))
+                (tests[k], decoded(values, one, f"{name}.is{k}", known))
                 for k, (_, one) in enumerate(shape.choices)
+                if values.graph.constant(tests[k]) != 0
             )
         )
     return shape.value
+
+
+def _register(values: Values, name: str, lo: int, hi: int, ranges: Spans) -> int:
+    at = values.graph.input(name, lo, hi)
+    if name in ranges:
+        values.graph.narrow(at, *ranges[name])
+    return at
+
+
+def spans(values: Values, shape: Shape, value: Any, name: str) -> Iterator[Leaf]:
+    """Yield the ranges of what holds a value, as they are on the way being looked at: numbers, kinds, counts, lengths.
+
+    The names are those of registers, those of what has but one value among them.
+    """
+    if value is UNBOUND:
+        return
+    if isinstance(shape, Whole):
+        yield name, *values.range(value)
+    elif isinstance(shape, Octets):
+        octets = values.bytes_of(value)
+        yield f"{name}.count", *values.range(octets.count)
+        yield f"{name}.length", *values.range(octets.length)
+    elif isinstance(shape, Parts):
+        for part, one, item in zip(shape.names(), shape.parts, value, strict=True):
+            yield from spans(values, one, item, f"{name}.{part}")
+    elif isinstance(shape, OneOf):
+        order = [kind for kind, _ in shape.choices]
+        entries = value.entries if isinstance(value, Choice) else ((values.graph.const(1), value),)
+        kinds = {order.index(kind_of(one)): one for when, one in entries if values.graph.constant(when) != 0}
+        if kinds:
+            yield f"{name}.kind", min(kinds), max(kinds)
+        for k, one in kinds.items():
+            yield from spans(values, shape.choices[k][1], one, f"{name}.is{k}")
 
 
 def encoded(values: Values, shape: Shape, value: Any, name: str) -> Iterator[tuple[str, int]]:

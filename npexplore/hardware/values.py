@@ -204,6 +204,15 @@ class Values:
         entries = tuple((when, value) for when, value in found.values() if graph.constant(when) != 0)
         return entries[0][1] if len(entries) == 1 else Choice(entries)
 
+    def pruned(self, value: Any) -> Any:
+        """Return a choice without what cannot be on the way being looked at; what is left alone is no choice."""
+        if not isinstance(value, Choice):
+            return value
+        entries = tuple(entry for entry in value.entries if self.graph.constant(entry[0]) != 0)
+        if len(entries) == 1:
+            return entries[0][1]
+        return value if len(entries) == len(value.entries) or not entries else Choice(entries)
+
     def spread(self, value: Any, what: Any) -> Any:
         """Return `what` of a value, or of each value of a choice, merged; one without such an entry is not come by."""
         if not isinstance(value, Choice):

@@ -201,22 +201,25 @@ def step_module(program: LoweredProgram, step: LoweredStep, registers: Packed, p
         joined = f"{{{', '.join(parts)}}}" if parts else "1'b0"
         filled = f"{{{ports.asks[port] - bits}'d0, {joined}}}" if ports.asks[port] > bits > 0 else joined
         text.lines += [f"  assign when_{port} = {text.extended(one.when, 1)};", f"  assign ask_{port} = {filled};"]
-    text.lines.append(f"  assign after = {{{', '.join(reversed(_parts(text, step, registers)))}}};")
+    text.lines += _parts(text, step, registers)
     body = "\n".join(text.lines)
     return f"module step_{step.name} (\n" + ",\n".join(heads) + f"\n);\n{body}\nendmodule\n"
 
 
 def _parts(text: Text, step: LoweredStep, registers: Packed) -> list[str]:
-    """Return the registers behind a step, lowest first; neighbours that stay as they are together."""
+    """Return the registers behind a step as assignments; neighbours that stay as they are together.
+
+    Each has its own, for one of all at once is slow in Verilator: it shifts the whole vector by each register.
+    """
     parts, low = list[str](), 0
     for name, (at, bits) in registers.at.items():
         if name in step.writes:
             if low < at:
-                parts.append(f"held[{at - 1}:{low}]")
-            parts.append(text.extended(step.writes[name], bits))
+                parts.append(f"  assign after[{at - 1}:{low}] = held[{at - 1}:{low}];")
+            parts.append(f"  assign after[{at + bits - 1}:{at}] = {text.extended(step.writes[name], bits)};")
             low = at + bits
     if low < registers.bits:
-        parts.append(f"held[{registers.bits - 1}:{low}]")
+        parts.append(f"  assign after[{registers.bits - 1}:{low}] = held[{registers.bits - 1}:{low}];")
     return parts
 
 

@@ -9,8 +9,13 @@ from reference.gorilla_packets import KINDS
 from reference.router_cases import named_cases
 from reference.router_cases6 import MIXED, named_cases6
 
+from npexplore.designs.gorilla.hardware_cases import reasons_of, tried
 from npexplore.designs.gorilla.lowered import GraphRouter
-from npexplore.designs.gorilla.steps import Box, accelerators, engine_program, forward
+from npexplore.designs.gorilla.steps import PROTOCOLS, Box, accelerators, engine_program, forward
+from npexplore.designs.gorilla.steps.mpls import DEEPEST
+from npexplore.designs.gorilla.steps.outcome import TYPES
+from npexplore.golden.ipv4.header import write_packet
+from npexplore.golden.mpls.stack import Label, write_stack
 from npexplore.golden.router.configuration import resolve
 from npexplore.golden.router.forward import Forwarder
 from npexplore.hardware.graph import Graph
@@ -42,8 +47,8 @@ class Three:
         made = self.graphs.forward(port, frame)
         body = forward(self.compiled, self.units, port, frame).context
         assert (made.sent, made.reason, made.left_to_control) == (body.sent, body.reason, body.left_to_control)
-        ours = {"ipv4": b"\x08\x00", "ipv6": b"\x86\xdd"}
-        if not made.left_to_control and frame[12:14] in [ours[name] for name in self.protocols]:
+        ours = {TYPES.get(frame[12:14]), *(["labels"] if frame[12:13] == b"\x88" else [])}
+        if not made.left_to_control and ours & set(self.protocols):
             golden = self.golden.decide(port, frame)
             assert made.reason == golden.reason
             if made.sent or not golden.reason:  # for a reason the golden router may send a message
@@ -66,24 +71,45 @@ def test_some_of_each_end():
 
 
 @pytest.mark.slow
-def test_ipv6_and_both_together():
-    for protocols in (["ipv6"], ["ipv4", "ipv6"]):
-        three = Three(MIX, protocols, counting=True)
-        ends = {three.agree(port, frame) for _, port, frame, _ in named_cases6()}
-        assert {"NONE", "control", "HOP_LIMIT_EXCEEDED", "BEYOND_SCOPE", "NO_ROUTE6", "TOO_SHORT6"} <= ends
+@pytest.mark.parametrize(
+    ("protocols", "counting"), [(["ipv6"], True), (["mpls"], False), (["ipv4", "ipv6", "mpls"], True)]
+)
+def test_every_reason_of_other_protocols(protocols, counting):
+    """The reasons reached are those that the graphs can give, no more and no fewer."""
+    three = Three(MIX, protocols, counting)
+    cases = [*tried(three.box, protocols, 1200), *((port, frame) for _, port, frame, _ in named_cases6())]
+    ends = {three.agree(port, frame) for port, frame in cases}
+    assert ends == {reason.name for reason in reasons_of(three.graphs.program, protocols)} | {"NONE", "control"}
 
 
 @pytest.mark.slow
 @settings(max_examples=400)
 @given(st.integers(0, 4), KINDS, st.booleans())
-def test_any_packet_of_ipv6(port, drawn, many):
+def test_any_packet(port, drawn, many):
     mac = b"\x33\x33\0\0\0\1" if many else MIX.ports[port].mac
-    both_protocols().agree(port, mac + bytes(6) + drawn[1] + drawn[0])
+    all_protocols().agree(port, mac + bytes(6) + drawn[1] + drawn[0])
 
 
 @cache
-def both_protocols():
-    return Three(MIX, ["ipv4", "ipv6"])
+def all_protocols():
+    return Three(MIX, PROTOCOLS)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("depth", [1, 2, 3, 4, DEEPEST, DEEPEST + 1])
+def test_stacks_down_to_the_deepest(depth):
+    """Labels that are looked below are popped one by one; a deeper stack is left to the control processor."""
+    three = labels_alone()
+    packet = write_packet(0x0A000005, 0x14000005, b"12345678")
+    frame = MIX.ports[0].mac + bytes(6) + b"\x88\x47" + write_stack([Label(121)] * (depth - 1) + [Label(100)]) + packet
+    assert three.agree(0, frame) == ("NONE" if depth <= DEEPEST else "control")
+    cut = "LABEL_CUT" if depth == 1 else "NO_BOTTOM" if depth <= DEEPEST else "control"
+    assert three.agree(0, frame[: 14 + 4 * depth - 1]) == cut
+
+
+@cache
+def labels_alone():
+    return Three(MIX, ["labels"])
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ from pathlib import Path
 from click.testing import CliRunner
 
 from npexplore.cli.hardware import command
-from npexplore.errors import InputError, ModelError
+from npexplore.errors import InputError
 
 
 def ran(*arguments):
@@ -29,10 +29,8 @@ def test_what_is_refused(tmp_path, monkeypatch):
     def error(*arguments):
         return ran(*arguments, "--out", tmp_path / "none").exception
 
-    assert "step 'mpls_extract': mpls/stack.py:" in str(error("gorilla", "--program", "mpls"))
-    assert isinstance(error("gorilla", "--program", "mpls"), ModelError)
-    assert "which engines is no part of" in str(error("gorilla", "--set", "engines=6"))
-    assert "a step program: gorilla; got 'raw'" in str(error("raw"))
+    assert "fifo_packets is not a knob of a single engine" in str(error("gorilla", "--set", "fifo_packets=6"))
+    assert "a step program (gorilla), got 'raw'" in str(error("raw"))
     monkeypatch.setattr(shutil, "which", lambda name: None)
     found = error("gorilla", "--verify", "5")
     assert isinstance(found, InputError)

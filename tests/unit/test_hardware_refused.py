@@ -151,3 +151,31 @@ def test_calls_through_ports_and_inline():
     assert found == [99, 5 + 13, 99, 7 + 13]
     with pytest.raises(UnknownNameError, match="check"):
         lowered_named(asks, {"table": Outside(Fixed(None))}, calls=calls)
+
+
+@pytest.mark.parametrize("bounded", [True, False])
+def test_a_window_that_moves_turn_by_turn_needs_a_bound(bounded):
+    """A step that cuts four bytes off and comes back: at most two times, or until nothing is in sight."""
+    program = StepProgram("p", "again")
+
+    @program.step(goes=["again", "ends"])
+    def again(c):
+        c.port = c.packet[0] & 3
+        if c.packet[3] and (c.left or not bounded):
+            c.packet, c.left = c.packet[4:], max(c.left, 1) - 1
+            return "again"
+        return "ends"
+
+    @program.step()
+    def ends(c):
+        c.out = c.packet[7]
+
+    begins = {**BEGINS, "left": Whole(0, 2)}
+    if not bounded:
+        with pytest.raises(ModelError, match=r"step 'again': .*: byte 0 is looked at; the first 0 are in the window"):
+            lower_program(compile_steps(program), {}, begins, ["out"])
+        return
+    made = lower_program(compile_steps(program), {}, begins, ["out"])
+    packet = {f"packet.{k}": 20 + k for k in range(16)} | {"packet.count": 16, "packet.length": 16}
+    found = [run_graphs(made, {**packet, "left": left}, dict)[0]["out"] for left in range(3)]
+    assert found == [27, 31, 35]

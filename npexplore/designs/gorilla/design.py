@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from npexplore.designs.base import Design
+from npexplore.designs.gorilla.memory import channels_of, reads_per_s
 from npexplore.designs.gorilla.traffic import FRAME, WORD, cached_share, header_words, in_frames, lowered, traffic
 from npexplore.errors import ModelError
 from npexplore.machine.machine import Machine, Pool, Start
@@ -34,6 +35,7 @@ from npexplore.machine.resources.processor import Discipline
 from npexplore.machine.step_programs import Lowered
 from npexplore.machine.step_programs.paths import End
 from npexplore.rows.expressions import Expression, Operand, expression
+from npexplore.solve.prediction import Prediction
 
 TICKS_A_CYCLE = 3000  # a read of the memory takes 1000 (QDRII) or 500 (QDRII+)
 SCHEDULERS: Mapping[str, Discipline] = {
@@ -46,11 +48,6 @@ ARBITERS: Mapping[str, Order] = {"fair": "fair", "unfair": "fixed", "first_come"
 def cycle_s(p: Parameters) -> float:
     """Return the length of a cycle of the core."""
     return 1e-6 / float(p.core_mhz)
-
-
-def reads_per_s(p: Parameters) -> float:
-    """Return the reads a second of a channel: one each clock (QDRII), or the announced rate (QDRII+)."""
-    return 1e6 * float(p.qdr_mhz if p.memory == "qdrii" else p.qdriiplus_mops)
 
 
 def delays(p: Parameters) -> dict[str, float]:
@@ -68,11 +65,6 @@ def mean_delays(p: Parameters) -> dict[str, float]:
     """Return the same where a cache answers some lookups."""
     found, hits = delays(p), cached_share(p)
     return found | {name: hits * p.label_cycles + (1 - hits) * found[name] for name in ("lookup4", "lookup6")}
-
-
-def channels_of(p: Parameters) -> int:
-    """Return the channels of the memory: external ones, or as many as memories inside the device make up."""
-    return int(p.internal_channels if p.memories == "internal" else p.channels)
 
 
 def overhead(p: Parameters) -> float:
@@ -309,4 +301,10 @@ def _in_order(p: Parameters, work: Callable[[Recorder, Packet], None]) -> Callab
 
 def gorilla() -> Design:
     """Return Gorilla with its published parameters, as 16-6-4 at 200 Mpps of IPv4."""
-    return Design.of("gorilla", build, traffic, in_frames)
+    return Design.of("gorilla", build, traffic, in_frames, hardware=_in_hardware)
+
+
+def _in_hardware(p: Parameters, packets: int) -> Prediction:
+    from npexplore.designs.gorilla.rate import rate  # hardware is generated for whoever asks for it alone
+
+    return rate(p, packets)

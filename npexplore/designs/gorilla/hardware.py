@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -9,28 +10,32 @@ from pathlib import Path
 
 import numpy as np
 
+from npexplore.designs.gorilla.hardware_cases import rated, tried
 from npexplore.designs.gorilla.lowered import RESULTS, lowered_router, registers_of, verdict
 from npexplore.designs.gorilla.steps.router import Box, engine_program, forward
 from npexplore.designs.gorilla.steps.router import accelerators as accelerators_of
-from npexplore.designs.gorilla.traffic import PORTS
-from npexplore.designs.gorilla.traffic import frame as made_frame
 from npexplore.errors import InputError
-from npexplore.golden.ethernet import ETHERNET
 from npexplore.golden.lookup import Lpm
 from npexplore.hardware.bench import MOST_PACKETS, Routes, bench_text
 from npexplore.hardware.engine import engine_text
 from npexplore.hardware.shapes import leaves
 from npexplore.hardware.simulators import run_bench
 from npexplore.hardware.verilog import Packed, ports_of
+from npexplore.machine.step_programs import Answer
 
 Case = tuple[int, bytes]
 ENGINE, BENCH, README = "engine.v", "bench.v", "README.md"
+COUNTS, LABEL_BITS = "flow_counter", 20
+Flow = tuple[int, ...]
+BITS = {"lookup4": 32, "lookup6": 128, "flow_counter": 36, "label_table": LABEL_BITS}  # looked at by accelerators
 STALLS = 5  # of 16 cycles, on each handshake
 
 
 @dataclass(frozen=True)
 class Found:
     """What a simulation says: packets, how many differ, are lost or come twice, and cycles of a packet without stalls.
+
+    A flow that is counted more or less often than by the step program is a difference too.
 
     first: the first difference in words, empty without one. overtaken: packets that left before an earlier one.
     """
@@ -46,10 +51,11 @@ class EngineFiles:
     """The text of one engine's files, for a router's tables, a program, threads and the cycles of a lookup."""
 
     def __init__(
-        self, box: Box, protocols: Sequence[str] = ("ipv4",), counting: bool = False, threads: int = 4, delay: int = 12
+        self, box: Box, protocols: Sequence[str] = ("ipv4",), counting: bool = False, threads: int = 4,
+        delay: int = 12, scheduler: str = "ready", stores: str = "registers",
     ) -> None:  # fmt: skip
         self.box, self.protocols, self.counting = box, tuple(protocols), counting
-        self.threads, self.delay = threads, delay
+        self.threads, self.delay, self.scheduler, self.stores = threads, delay, scheduler, stores
         self.compiled = engine_program(box, protocols, counting)
         self.program = lowered_router(box, protocols, counting)
         self.registers = Packed.of(self.program.registers)
@@ -60,18 +66,35 @@ class EngineFiles:
         self.begins = Packed.of(first)
         self.results = Packed.of(leaf for leaf in last if leaf[0] in names)
 
-    def engine(self) -> str:
-        """Return the engine and its steps."""
+    def engine(self, apart: bool = False) -> str:
+        """Return the engine and its steps; apart: Verilator compiles it once for all that are alike."""
         pieces = {name: len(self.compiled.pieces[name]) for name in self.program.steps}
-        return engine_text(self.program, pieces, self.registers, self.ports, self.begins, self.results)
+        return engine_text(
+            self.program,
+            pieces,
+            self.registers,
+            self.ports,
+            self.begins,
+            self.results,
+            self.scheduler,
+            self.stores,
+            apart,
+        )
 
     def bench(self) -> str:
         """Return the test bench with the router's routes."""
-        routes: dict[str, Routes | None] = {"lookup4": _routes(self.box.ipv4.lpm), "flow_counter": None}
+        delay = self.delay
+        return bench_text(self.ports, self.begins, self.results, self.routes(), BITS, self.threads, delay)
+
+    def routes(self) -> dict[str, Routes | None]:
+        """Return what accelerators answer by, as prefixes; None for one that only counts."""
+        routes: dict[str, Routes | None] = {"lookup4": routes_of(self.box.ipv4.lpm), "flow_counter": None}
         if self.box.ipv6 is not None:
-            routes["lookup6"] = _routes(self.box.ipv6.lpm)
-        bits = {"lookup4": 32, "lookup6": 128, "flow_counter": 36}
-        return bench_text(self.ports, self.begins, self.results, routes, bits, self.threads, self.delay)
+            routes["lookup6"] = routes_of(self.box.ipv6.lpm)
+        if self.box.labels is not None:
+            rows = self.box.labels.number.items()
+            routes["label_table"] = [(label, LABEL_BITS, number) for label, number in rows]
+        return routes
 
     def readme(self) -> str:
         """Return what the files are, the engine's ports, and its registers."""
@@ -115,26 +138,51 @@ class EngineFiles:
             if not 1 <= len(one) < MOST_PACKETS:
                 raise InputError(f"packets to verify must be 1 to {MOST_PACKETS - 1}, got {len(one)}")
         stalled, _ = self._run(folder, cases, STALLS, simulator)
+        wrong, first = self._differences(cases, stalled, self._counted(folder))
         plain, cycles = self._run(folder, second, 0, simulator)
-        (wrong, first), (more, other) = self._differences(cases, stalled), self._differences(second, plain)
+        more, other = self._differences(second, plain, self._counted(folder))
         order = [int(line.split()[0], 16) for line in plain]
         overtaken = sum(a > b for a, b in pairwise(order))
         return Found(len(cases) + len(second), wrong + more, first or other, overtaken, cycles / len(second))
 
     def _run(self, folder: Path, cases: Sequence[Case], stalls: int, simulator: str) -> tuple[list[str], int]:
+        self.write_packets(folder, cases)
+        return run_bench(folder, [ENGINE, BENCH], len(cases), stalls, simulator)
+
+    def write_packets(self, folder: Path, cases: Sequence[Case]) -> None:
+        """Write the packets that a bench reads."""
         width = -(-self.begins.bits // 4)
         lines = [f"{self._number(port, frame):0{width}x}" for port, frame in cases]
         (folder / "packets.hex").write_text("\n".join(lines) + "\n")
-        return run_bench(folder, [ENGINE, BENCH], len(cases), stalls, simulator)
 
     def _number(self, port: int, frame: bytes) -> int:
-        values, whole = registers_of(port, frame), 0
+        values, whole = registers_of(self.program, port, frame), 0
         for name, (low, bits) in self.begins.at.items():
             whole |= (values[name] & (1 << bits) - 1) << low
         return whole
 
-    def _differences(self, cases: Sequence[Case], lines: Sequence[str]) -> tuple[int, str]:
-        seen, wrong, first, units = dict[int, int](), 0, "", accelerators_of(self.box)
+    def _counted(self, folder: Path) -> Counter[Flow]:
+        """Return how often the bench was asked to count each flow."""
+        found = Counter[Flow]()
+        for step in self.program.steps.values():
+            for one, port in zip(step.requests, self.ports.of[step.name], strict=True):
+                if one.accelerator == COUNTS:
+                    widths = [step.graph.nodes[at].bits for at in one.arguments]
+                    found.update(_cut(int(line, 16), widths) for line in (folder / f"{port}.txt").read_text().split())
+        return found
+
+    def _differences(
+        self, cases: Sequence[Case], lines: Sequence[str], counted: Counter[Flow] | None = None
+    ) -> tuple[int, str]:
+        """Return how many packets and flows differ, and the first in words; counted: None where nobody wrote it."""
+        seen, wrong, first, units = dict[int, int](), 0, "", dict(accelerators_of(self.box))
+        flows = Counter[Flow]()
+
+        def count(flow: Flow) -> Answer:
+            flows[flow] += 1
+            return Answer(None)
+
+        units[COUNTS] = count
         signed = {name for name, lo, _ in self.program.registers if lo < 0}
         for line in lines:
             tag, text = line.split()
@@ -155,6 +203,12 @@ class EngineFiles:
             found = self._verdict(left, frame)
             if found != expected:
                 wrong, first = wrong + 1, first or f"packet {k}: hardware says {found}, the step program {expected}"
+        if counted is None:
+            return wrong, first
+        for flow in flows.keys() | counted.keys():
+            if flows[flow] != counted[flow]:
+                told_of = f"flow {flow} is counted {counted[flow]} times, by the step program {flows[flow]}"
+                wrong, first = wrong + 1, first or told_of
         return wrong, first
 
     def _verdict(self, left: dict[str, int], frame: bytes) -> object:
@@ -165,7 +219,17 @@ class EngineFiles:
         return made.sent, made.reason, made.left_to_control
 
 
-def _routes(lpm: Lpm) -> Routes:
+def _cut(number: int, widths: Sequence[int]) -> Flow:
+    """Return the parts of a number, the lowest first."""
+    parts = []
+    for width in widths:
+        parts.append(number & (1 << width) - 1)
+        number >>= width
+    return tuple(parts)
+
+
+def routes_of(lpm: Lpm) -> Routes:
+    """Return the routes of a table as prefixes, the longest first."""
     rows = lpm.routes()
     found = []
     for k in range(len(rows.length)):
@@ -175,25 +239,7 @@ def _routes(lpm: Lpm) -> Routes:
     return sorted(found, key=lambda row: (-row[1], row[0]))
 
 
-def hostile(frames: Sequence[Case], count: int, seed: int = 1) -> list[Case]:
-    """Return packets made of others: some as they are, some with a byte changed, cut short, or nearly dead."""
-    rng, found = np.random.default_rng(seed), list[Case]()
-    while len(found) < count:
-        port, frame = frames[int(rng.integers(len(frames)))]
-        made, what = bytearray(frame), int(rng.integers(4))
-        if what == 1:
-            made[int(rng.integers(min(len(made), ETHERNET + 20)))] ^= 1 << int(rng.integers(8))
-        elif what == 2:
-            made = made[: int(rng.integers(ETHERNET, len(made) + 1))]
-        found.append((port, bytes(made)))
-    return found
-
-
 def rated_and_hostile(tables: Box, protocols: Sequence[str], count: int) -> tuple[list[Case], list[Case]]:
-    """Return minimum-size frames that are forwarded, of protocols in turn, and others made of such frames."""
-    rng = np.random.default_rng(2)
-    well = [(k % PORTS, made_frame(protocols[k % len(protocols)], tables, rng)) for k in range(count)]
-    for k, (port, one) in enumerate(well):
-        well[k] = port, tables.golden.router.ports[port].mac + one[6:]
-    dying = [(0, made_frame(name, tables, rng, ttl=1)) for name in protocols]
-    return well, hostile([*well, *dying], count)
+    """Return minimum-size frames that are forwarded, of protocols in turn, and frames that try every rule."""
+    well = rated(tables, protocols, count)
+    return well, tried(tables, protocols, count, known=well)

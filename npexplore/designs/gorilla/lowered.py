@@ -1,7 +1,8 @@
 """Gorilla's router as graphs: its step program lowered over a router's tables, and run on frames.
 
-Header checks are lowered with the step that asks for them; lookups answer through ports. What is sent is the window of
-the header as the engine leaves it, with the rest of the frame behind.
+Header checks are lowered with the step that asks for them; lookups answer through ports. The label table answers the
+number of an entry; the entries themselves are constants of the engine. What is sent is the window of the header as the
+engine leaves it, with the rest of the frame behind.
 """
 
 from __future__ import annotations
@@ -13,14 +14,17 @@ from typing import Any
 
 from npexplore.designs.gorilla.steps.ipv4 import INTEGRITY
 from npexplore.designs.gorilla.steps.ipv6 import INTEGRITY as INTEGRITY6
-from npexplore.designs.gorilla.steps.router import Box, accelerators, engine_program, frame_fault
+from npexplore.designs.gorilla.steps.mpls import DEEPEST
+from npexplore.designs.gorilla.steps.router import LABELS, Box, accelerators, engine_program, frame_fault
+from npexplore.golden.ethernet import ETHERNET
+from npexplore.golden.mpls.stack import ENTRY
 from npexplore.golden.reasons import Reason, by_code
 from npexplore.hardware.execution import run_graphs
 from npexplore.hardware.lowering import Inline, LoweredProgram, Outside, Unit, lower_program
 from npexplore.hardware.shapes import Fixed, Octets, Parts, Shape, Whole, maybe
 from npexplore.machine.step_programs import Answer
 
-WINDOW = 80  # bytes: Ethernet and the longest header of IPv4, in whole words of the scratchpad
+WORD, HEADER = 16, 60  # bytes: a word of the scratchpad, the longest header of IPv4
 LONGEST = (1 << 17) - 1  # of a frame: 65,535 bytes below any Ethernet header
 RESULTS = "sent", "reason", "left_to_control"
 
@@ -42,10 +46,19 @@ def units(box: Box) -> Mapping[str, Unit]:
     if box.ipv6 is not None:
         found["lookup6"] = Outside(maybe(max(1, len(box.ipv6.hops) - 1)))
     found["flow_counter"] = Outside(Fixed(None))
+    if box.labels is not None and box.labels.entries:
+        entries = box.labels.entries
+        found["label_table"] = Outside(maybe(max(1, len(entries) - 1)), entries)
     return found
 
 
-def begins(box: Box, window: int = WINDOW) -> dict[str, Shape]:
+def window_of(protocols: Sequence[str]) -> int:
+    """Return the bytes of a frame that hardware has in sight, in whole words: link, labels, the longest header."""
+    labels = ENTRY * DEEPEST if {"mpls", LABELS} & set(protocols) else 0
+    return -(-(ETHERNET + labels + HEADER) // WORD) * WORD
+
+
+def begins(box: Box, window: int) -> dict[str, Shape]:
     """Return the shapes of what a packet begins with."""
     return {
         "port": Whole(0, len(box.golden.router.ports) - 1),
@@ -56,19 +69,27 @@ def begins(box: Box, window: int = WINDOW) -> dict[str, Shape]:
 
 def lowered_router(box: Box, protocols: Sequence[str] = ("ipv4",), counting: bool = False) -> LoweredProgram:
     """Return a router's program as graphs; raises ModelError for what hardware cannot have."""
-    return lower_program(engine_program(box, protocols, counting), units(box), begins(box), RESULTS)
+    made = engine_program(box, protocols, counting)
+    return lower_program(made, units(box), begins(box, window_of(protocols)), RESULTS)
 
 
-def registers_of(port: int, frame: bytes, window: int = WINDOW) -> dict[str, int]:
+def registers_of(program: LoweredProgram, port: int, frame: bytes) -> dict[str, int]:
     """Return the registers that a frame begins with."""
+    window = _window(program)
     data = frame[:window] + bytes(max(0, window - len(frame)))
     return {"port": port, "frame.length": len(frame), **{f"frame.{k}": byte for k, byte in enumerate(data)}}
 
 
-def verdict(program: LoweredProgram, left: Mapping[str, int], frame: bytes, window: int = WINDOW) -> Verdict:
+def _window(program: LoweredProgram) -> int:
+    frame = program.shapes["frame"]
+    assert isinstance(frame, Octets)
+    return frame.window
+
+
+def verdict(program: LoweredProgram, left: Mapping[str, int], frame: bytes) -> Verdict:
     """Return what the registers at the end say of a frame."""
     shapes = program.shapes
-    sent = _told(shapes["sent"], left, "sent", frame[window:])
+    sent = _told(shapes["sent"], left, "sent", frame[_window(program) :])
     reason, control = (_told(shapes[name], left, name, b"") for name in RESULTS[1:])
     return Verdict(sent, by_code(reason), bool(control))
 
@@ -97,15 +118,19 @@ class GraphRouter:
 
     def __init__(self, box: Box, protocols: Sequence[str] = ("ipv4",), counting: bool = False) -> None:
         self.program, self.units = lowered_router(box, protocols, counting), accelerators(box)
+        self.box = box
 
     def forward(self, port: int, frame: bytes) -> Verdict:
         """Return what the graphs make of a frame."""
-        left, _ = run_graphs(self.program, registers_of(port, frame), self._answer)
+        left, _ = run_graphs(self.program, registers_of(self.program, port, frame), self._answer)
         return verdict(self.program, left, frame)
 
     def _answer(self, name: str, given: Sequence[int]) -> Mapping[str, int]:
         if name == "flow_counter":
             self.units[name](tuple(given))
             return {}
+        if name == "label_table":
+            number, _ = self.box.label_cache.look_up(given[0])
+            return {".kind": int(number >= 0), ".is1": max(0, number)}
         answer: Answer = self.units[name](*given)
         return {".kind": 0, ".is1": 0} if answer.value is None else {".kind": 1, ".is1": int(answer.value)}

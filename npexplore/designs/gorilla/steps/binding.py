@@ -26,7 +26,7 @@ KNOWN: Mapping[Key, str] = {
     ("dispatch", IDLE, "metadata"): "there is one layer 2, so that nothing is dispatched by",
     ("ethernet", CALL, "port"): METADATA,
     ("mpls_extract", UNDECLARED, "frame"): "the link's address and type, judged once more for labelled frames",
-    ("mpls_extract", UNDECLARED, "packet"): "the first label looks for the bottom of the whole stack: a loop over it",
+    ("mpls_extract", UNDECLARED, "packet"): "the first label looks for the bottom, among as many as are looked through",
     ("mpls_extract", UNDECLARED, "port"): METADATA,
     ("mpls_modify", UNDECLARED, "packet"): "what lies below the label: version, time to live and checksum",
     ("ipv4_extract", CALL, "packet"): "the checksum goes over options, which come from the packet as it is received",

@@ -1,7 +1,8 @@
 """The MPLS steps: extract a label, look it up, manipulate it, and back for the next one (Sec. 4.5, RFC 3031, 3032).
 
 What a router does with a stack stands in golden/mpls/switch.py; here the same goes one label at a time, three steps
-each. Entropy labels, of which the paper says nothing, are left to the control processor.
+each. Left to the control processor are entropy labels, of which the paper says nothing, and stacks of more than DEEPEST
+labels: the first label looks for the bottom of the stack, and hardware has only so much of a packet in sight.
 """
 
 from __future__ import annotations
@@ -18,12 +19,12 @@ from npexplore.golden.mpls.stack import (
     EXPLICIT_NULL6,
     FIRST_FREE,
     ROUTER_ALERT,
+    depth_within,
     label_at,
-    read_stack,
 )
 from npexplore.golden.mpls.stages import link_fault
 from npexplore.golden.mpls.switch import HERE, NULL, is_ip, swapped, with_ttl
-from npexplore.golden.reasons import Reason, by_code
+from npexplore.golden.reasons import Reason
 from npexplore.machine.step_programs import Call, Context, Field, Kept, StepProgram
 
 if TYPE_CHECKING:
@@ -31,13 +32,15 @@ if TYPE_CHECKING:
 
 LABEL_BITS, IPV4 = 8 * ENTRY, 4
 MOST_LABELS, MAC_BITS = 4, 48
+DEEPEST = 8  # labels of a stack that is looked through; the paper's packets have up to four
+KEEPS_LEFT = Kept("left", DEEPEST.bit_length())  # labels of the stack, before the first one was looked at: 0
 KEEPS_LABEL = (
     Kept("top.label", 20, region="packet"),
     Kept("top.traffic_class", 3, region="packet", first_bit=20),
     Kept("top.bottom", 1, region="packet", first_bit=23),
     Kept("top.ttl", 8, region="packet", first_bit=24),
     Kept("label", 20, region="packet"),
-    Kept("ttl", 8), Kept("null", 1), Kept("looked_up", 1), Kept("handed", 8, missing=True),
+    Kept("ttl", 8), Kept("null", 1), Kept("looked_up", 1), Kept("handed", 8, missing=True), KEEPS_LEFT,
 )  # fmt: skip
 KEEPS_ENTRY = (
     Kept("entry.labels", 20 * MOST_LABELS, missing=True), Kept("entry.port", PORT_BITS),
@@ -52,10 +55,15 @@ def mpls_steps(box: Box, counting: bool, below: Sequence[str] = ("ipv4",)) -> St
 
     @program.step(["label_entry"], goes=["mpls_lookup", "exception", "control"], keeps=KEEPS_LABEL)
     def mpls_extract(c: Context) -> str:
-        if not hasattr(c, "handed"):  # the first label
-            reason = link_fault(box.golden.router.ports[c.port].mac, c.frame) or by_code(read_stack(c.packet).reason)
+        if not c.left:  # the first label
+            reason = link_fault(box.golden.router.ports[c.port].mac, c.frame)
             if reason:
                 return fail(c, reason)
+            reason, c.left = depth_within(c.packet, DEEPEST)
+            if reason:
+                return fail(c, reason)
+            if not c.left:
+                return "control"
             c.handed = None
         c.top = label_at(c.packet, 0)
         if c.top.label == ENTROPY_INDICATOR and not c.top.bottom:
@@ -83,7 +91,7 @@ def mpls_steps(box: Box, counting: bool, below: Sequence[str] = ("ipv4",)) -> St
 
     @program.step(
         ["label_entry"], goes=["mpls_extract", *inner, "emit", "exception", "control"],
-        keeps=[Kept("handed", 8, missing=True), KEEPS_OUT],
+        keeps=[Kept("handed", 8, missing=True), KEEPS_LEFT, KEEPS_OUT],
     )  # fmt: skip
     def mpls_modify(c: Context) -> str:
         if c.entry is None:
@@ -97,8 +105,8 @@ def mpls_steps(box: Box, counting: bool, below: Sequence[str] = ("ipv4",)) -> St
             exposed = with_ttl(below, c.ttl - 1, not c.top.bottom) if c.entry.uniform else below
             kind = MPLS_TYPE if not c.top.bottom else IPV4_TYPE if exposed[0] >> 4 == IPV4 else IPV6_TYPE
             return _sent(box, c, kind, exposed)
-        if not c.top.bottom:
-            c.handed, c.packet = c.ttl if c.entry.uniform else None, below
+        if c.left > 1:
+            c.handed, c.packet, c.left = c.ttl if c.entry.uniform else None, below, c.left - 1
             return "mpls_extract"
         c.packet = with_ttl(below, c.ttl, False) if c.entry.uniform else below
         step = "ipv4_extract" if c.packet[0] >> 4 == IPV4 else "ipv6_extract"

@@ -107,7 +107,7 @@ def router_program(box: Box, protocols: Sequence[str] = PROTOCOLS, counting: boo
         [Field("metadata", 32, region="port"), Field("ethernet_header", 8 * ETHERNET, lambda c: c, "frame")],
     )  # fmt: skip
     layer3 = ["mpls" if name == LABELS else name for name in chosen]
-    first = {name: f"{name}_extract" for name in layer3}
+    first, labels = {name: f"{name}_extract" for name in layer3}, "mpls" in layer3
 
     @program.step(["metadata"], goes=["ethernet"])
     def dispatch(c: Context) -> str:
@@ -116,7 +116,7 @@ def router_program(box: Box, protocols: Sequence[str] = PROTOCOLS, counting: boo
 
     @program.step(
         ["ethernet_header"], [Call("frame_ok", "integrity2", ["ethernet_header"])], [*first.values(), "exception"],
-        keeps=[Kept("frame_ok", REASON_BITS), Kept("link_broadcast", 1)],
+        keeps=[Kept("frame_ok", REASON_BITS), Kept("link_broadcast", 1), *([mpls.KEEPS_LEFT] if labels else [])],
     )  # fmt: skip
     def ethernet(c: Context) -> str:
         name = TYPES.get(c.frame[12:14], "")
@@ -125,6 +125,8 @@ def router_program(box: Box, protocols: Sequence[str] = PROTOCOLS, counting: boo
         if c.frame_ok:
             return fail(c, c.frame_ok)
         c.link_broadcast, c.packet = bool(c.frame[0] & 1), c.frame[ETHERNET:]
+        if labels:
+            c.left = 0
         return first[name]
 
     parts = []

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from npexplore.designs.gorilla.design import reads_per_s
+from npexplore.designs.gorilla.memory import reads_per_s
 from npexplore.designs.gorilla.traffic import cached_share
 from npexplore.errors import InputError, one_of
 from npexplore.golden.flow_counters import COUNTER_BITS, COUNTERS

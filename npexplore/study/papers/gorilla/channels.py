@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from npexplore.designs.gorilla.design import reads_per_s
+from npexplore.designs.gorilla.memory import reads_per_s
 from npexplore.errors import InputError, one_of
 from npexplore.golden.flow_counters import COUNTERS
 from npexplore.golden.lookup import Trie20_4_8

@@ -1,0 +1,213 @@
+"""Gorilla's clusters and lanes as Verilog: engines behind load balancers, arbiters, reorder queues (Secs. 4.1, 4.5.2).
+
+One cluster is a group of engines whose ports go out. Several are lanes of clusters over the channels of one memory: a
+lane takes a packet a cycle, as the model's pre-processor has `lanes`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from math import gcd
+from pathlib import Path
+from typing import NamedTuple
+
+from npexplore.designs.gorilla.hardware import BENCH, BITS, README, STALLS, Case, EngineFiles, Found
+from npexplore.designs.gorilla.memory import channels_of, reads_per_s
+from npexplore.designs.gorilla.steps.router import Box
+from npexplore.errors import InputError, one_of
+from npexplore.hardware.bench import MOST_PACKETS
+from npexplore.hardware.engine import store
+from npexplore.hardware.simulators import build_bench, run_built, simulator
+from npexplore.hardware.templates.bench import Kind, Unit, bench_text
+from npexplore.hardware.templates.channels import Processor, processor_text
+from npexplore.hardware.templates.group import Face, Group, at, group_text
+from npexplore.hardware.templates.streams import VALVE, streams_text
+from npexplore.machine.parameters import Parameters
+
+TAG = 16  # bits of a packet's number
+COUNTER_READS = 3  # 72 bits each, Sec. 4.3
+BALANCING = {"in_turn": True, "ideal": False}  # whether a header waits for the cluster whose turn it is
+ARBITERS = {"fair": True, "unfair": False}
+PROCESSOR, VALVES = "processor.v", "valve.v"
+
+
+class Ran(NamedTuple):
+    """What a run says of a packet as it leaves: its number, registers as text, the cycles of leaving and entering."""
+
+    number: int
+    registers: str
+    left: int
+    entered: int
+
+
+class ProcessorFiles(EngineFiles):
+    """The text of a processor's files: p's clusters, engines, threads, and how they are held together.
+
+    Raises InputError for a knob's value that hardware has no template for.
+    """
+
+    def __init__(
+        self, p: Parameters, box: Box, protocols: Sequence[str] = ("ipv4",), clusters: int | None = None
+    ) -> None:
+        counting = p.flow_counting == "on"
+        stores = str(p.lut_structures)
+        super().__init__(
+            box, protocols, counting, int(p.threads), round(p.lookup_delay or p.lookup_cycles), str(p.scheduler), stores
+        )
+        self.clusters, self.engines = int(p.clusters) if clusters is None else clusters, int(p.engines)
+        if p.when_full != "stall":
+            raise InputError(f"hardware has headers wait: when_full must be stall, got {p.when_full!r}")
+        strict = BALANCING[one_of("balancing that hardware has", p.balancing, BALANCING)]
+        fair = ARBITERS[one_of("local_arbiter that hardware has", p.local_arbiter, ARBITERS)]
+        self.fair = ARBITERS[one_of("global_arbiter that hardware has", p.global_arbiter, ARBITERS)]
+        self.lanes = gcd(int(p.lanes), self.clusters)
+        self.channels = channels_of(p) if self.clusters > 1 else 0
+        self.reads = int(reads_per_s(p) / (1e6 * p.core_mhz)) if self.channels else 0
+        self.label_cycles = int(p.label_cycles)
+        self.ipv6_ratio, self.in_order = float(p.ipv6_delay_ratio), p.reorder == "on"
+        places = 1 << (int(p.reorder_places) // self.lanes).bit_length() - 1 if self.in_order else 0
+        several = self.clusters > 1
+        self.cluster = Group("cluster", self.engines, 0 if several else places, fair=fair, seed=1, apart=several)
+        self.lane = Group(
+            "lane", self.clusters // self.lanes, places, int(p.fifo_packets), strict, self.fair, gathered=False, seed=2
+        )
+        ports = {name: (self.ports.asks[name], self.ports.replies[name].bits) for name in self.ports.asks}
+        cluster_tag = TAG + self.lane.ticket if several else TAG
+        engine_tag, who = cluster_tag + self.cluster.ticket, at(self.threads)
+        parameters = f"#(.THREADS({self.threads}), .WHO({who}), .TAG({engine_tag})) "
+        begins, results = self.begins.bits, self.results.bits
+        self.engine_face = Face("engine", engine_tag, begins, results, who, ports, parameters)
+        self.cluster_face = self.cluster.face(self.engine_face, cluster_tag)
+        self.lane_face = self.lane.face(self.cluster_face, TAG)
+        kinds = list(dict.fromkeys(self.ports.accelerator.values()))
+        self.top = Processor(self.lanes, self.channels, self.fair, kinds, self.ports.accelerator)
+
+    def engine(self, apart: bool = True) -> str:
+        """Return all modules: steps, engine, the parts of templates, cluster, and lanes with channels."""
+        texts = [super().engine(apart), streams_text(store(self.stores), valve=False)]
+        texts.append(group_text(self.cluster, self.engine_face, self.cluster_face.tag))
+        if self.clusters > 1:
+            texts += [group_text(self.lane, self.cluster_face, TAG), processor_text(self.top, self.lane_face)]
+        return "\n".join(texts)
+
+    def bench(self) -> str:
+        """Return the test bench with the router's routes."""
+        widths = TAG, self.begins.bits, self.results.bits
+        if self.clusters == 1:
+            face = self.cluster_face
+            units = [
+                Unit(port, face.who, *bits, (self._kind(self.ports.accelerator[port], port),))
+                for port, bits in face.ports.items()
+            ]
+            return bench_text("cluster", [""], widths, units, self.in_order)
+        who, ask, reply = self.top.sizes(self.lane_face)
+        port_of = {name: port for port, name in self.ports.accelerator.items()}
+        made = tuple(self._kind(name, port_of[name]) for name in self.top.kinds)
+        units = [Unit(f"channel{m}", who, ask, reply, made) for m in range(self.channels)]
+        lanes = [str(k) for k in range(self.lanes)]
+        return bench_text("processor", lanes, widths, units, self.in_order, self.reads)
+
+    def _kind(self, name: str, port: str) -> Kind:
+        """Return an accelerator as the bench has it: its delay, the reads of the longest walk, its routes."""
+        if name == "label_table" and self.clusters > 1:
+            raise InputError("hardware has a label table in one cluster alone: clusters must be 1 for labels")
+        routes, reads = self.routes()[name], COUNTER_READS
+        if name.startswith("lookup"):
+            lpm = self.box.ipv4.lpm if name == "lookup4" or self.box.ipv6 is None else self.box.ipv6.lpm
+            reads = len(lpm.STRIDES)  # type: ignore[attr-defined]
+        delay = round(self.delay * (self.ipv6_ratio if name == "lookup6" else 1))
+        if name == "label_table":
+            delay = self.label_cycles
+        bits = min(BITS[name], self.ports.asks[port])
+        return Kind(name, delay, reads, bits, self.ports.replies[port], routes)
+
+    def readme(self) -> str:
+        """Return what the files are, the ports, and what nests in what."""
+        several = self.clusters > 1
+        face = self.lane_face if several else self.cluster_face
+        top, behind = ("processor", "K of each lane") if several else ("cluster", "")
+        k = "K" if several else ""
+        asked = ", ".join(f"`{port}_*`" for port in face.ports)
+        if several:
+            asked = f"`channelK_*`, {self.channels} of them, {self.reads} reads a cycle each"
+        lines = [
+            f"# {self.clusters} clusters of {self.engines} engines of {self.threads} threads: "
+            + ", ".join(self.protocols), "",
+            f"`{PROCESSOR}`: the design (Verilog 2005), top module `{top}`, to be read with `{VALVES}`.",
+            f"`{BENCH}`: a test bench that brings valves of its own, which stall at random; `+stalls=S` of 16 cycles,",
+            "`+packets=N`, `+pool=D`, `+rate=R` packets in 1,000,000 cycles, `+quiet=1`.", "",
+            "Streams are ready/valid: data is taken on a rising edge of `clk` where both are 1; `rst` is synchronous.",
+            "", "| stream | what |", "|---|---|",
+            f"| `in{k}_*` | packets{behind and f' ({behind})'}: tag of {TAG} bits, {self.begins.bits} bits |",
+            f"| `out{k}_*` | verdicts: tag, {self.results.bits} bits; "
+            f"{'in the order of arrival' if self.in_order else 'as they are done'} |",
+            f"| {asked} | calls: `_valid _ready _who _ask`, answers in any order: `_done _take _for _reply` |", "",
+            "| module | what |", "|---|---|",
+            f"| `engine` | {self.threads} threads, scheduler {self.scheduler}, contexts in {self.stores} |",
+            f"| `cluster` | {self.engines} engines, local arbiters {_fairness(self.cluster.fair)} |",
+        ]  # fmt: skip
+        if several:
+            lines += [
+                f"| `lane` | {self.lane.members} clusters, {self.lane.waiting} headers before each, reorder queue of "
+                f"{self.lane.places} |",
+                f"| `processor` | {self.lanes} lanes, {self.channels} channels, global arbiters "
+                f"{_fairness(self.fair)} |",
+            ]
+        return "\n".join([*lines, ""])
+
+    def write(self, folder: Path) -> list[Path]:
+        """Write the files into a folder, which is made; returns them."""
+        folder.mkdir(parents=True, exist_ok=True)
+        texts = {PROCESSOR: self.engine(), VALVES: VALVE, BENCH: self.bench(), README: self.readme()}
+        for name, text in texts.items():
+            (folder / name).write_text(text)
+        return [folder / name for name in texts]
+
+    def verify(
+        self, folder: Path, cases: Sequence[Case], rated: Sequence[Case] | None = None, simulator_name: str = ""
+    ) -> Found:
+        """Return what a simulator makes of packets, as `EngineFiles.verify` does.
+
+        overtaken: without stalls; with reorder queues with stalls too, where one that is overtaken is a difference.
+        """
+        second = cases if rated is None else rated
+        command = self.build(folder, simulator_name or simulator(len(cases)))
+        stalled, _ = self.run(folder, command, cases, stalls=STALLS)
+        plain, cycles = self.run(folder, command, second)
+        (wrong, first), (more, other) = self._held(cases, stalled), self._held(second, plain)
+        overtaken = [sum(a.number > b.number for a, b in pairwise(ran)) for ran in (stalled, plain)]
+        if self.in_order and sum(overtaken):
+            wrong, first = wrong + sum(overtaken), first or f"{sum(overtaken)} packets were overtaken"
+        return Found(len(cases) + len(second), wrong + more, first or other, overtaken[1], cycles / len(second))
+
+    def _held(self, cases: Sequence[Case], ran: Sequence[Ran]) -> tuple[int, str]:
+        return self._differences(cases, [f"{one.number:x} {one.registers}" for one in ran])
+
+    def build(self, folder: Path, name: str) -> list[str]:
+        """Return the command of the bench in a folder, built by a simulator of this name."""
+        return build_bench(folder, [PROCESSOR, BENCH], name, apart=True)
+
+    def run(
+        self, folder: Path, command: Sequence[str], cases: Sequence[Case], packets: int | None = None, **settings: int
+    ) -> tuple[list[Ran], int]:
+        """Return packets as they left, and cycles; cases in turn until so many packets are sent (None: once each)."""
+        count = len(cases) if packets is None else packets
+        if not 1 <= count < MOST_PACKETS:
+            raise InputError(f"packets to simulate must be 1 to {MOST_PACKETS - 1}, got {count}")
+        self.write_packets(folder, cases)
+        lines, cycles = run_built(folder, command, packets=count, pool=len(cases), **settings)
+        return [_ran(line) for line in lines], cycles
+
+
+def _fairness(fair: bool) -> str:
+    return "in turn" if fair else "by fixed priority"
+
+
+def _ran(line: str) -> Ran:
+    """Return what a line of results.txt says; an undefined number or cycle is -1."""
+    number, registers, left, entered = line.split()
+    try:
+        return Ran(int(number, 16), registers, int(left), int(entered))
+    except ValueError:
+        return Ran(-1, "x", -1, -1)

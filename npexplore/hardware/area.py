@@ -1,0 +1,100 @@
+"""LUTs of engines, out of a table of syntheses (data/hardware/areas.csv); nothing is synthesised here.
+
+    LUTs = all of LUT1 to LUT6 + LUTs as memory      (RAM32M and RAM64M are 4 LUTs, RAM32X1D and RAM64X1D are 2)
+
+The table is made by `python tests/reference/hardware_areas.py`. Its hashes say which Verilog was synthesised: that of a
+program (its steps) and that of the template around them.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from statistics import fmean
+
+from npexplore.errors import InputError
+from npexplore.paths import share
+
+TABLE = ("data", "hardware", "areas.csv")
+TEMPLATE = re.compile(r"^module (?!step_)", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Synthesis:
+    """One engine on one device family by one tool. luts: all; memory_luts: of them those that are memory."""
+
+    program: str
+    threads: int
+    stores: str
+    family: str
+    tool: str
+    luts: int
+    memory_luts: int
+    flip_flops: int
+    program_hash: str
+    template_hash: str
+
+
+@dataclass(frozen=True)
+class Luts:
+    """LUTs of an engine by several tools: the least, the mean and the most."""
+
+    low: float
+    mean: float
+    high: float
+
+
+def table_of(file: Path) -> tuple[Synthesis, ...]:
+    """Return the syntheses of a table; lines that begin with # say where they come from."""
+    with file.open(newline="") as lines:
+        rows = csv.DictReader(line for line in lines if not line.startswith("#"))
+        return tuple(
+            Synthesis(
+                row["program"], int(row["threads"]), row["stores"], row["family"], row["tool"], int(row["luts"]),
+                int(row["memory_luts"]), int(row["flip_flops"]), row["program_hash"], row["template_hash"],
+            ) for row in rows
+        )  # fmt: skip
+
+
+@cache
+def syntheses() -> tuple[Synthesis, ...]:
+    """Return all syntheses of the table."""
+    return table_of(share(*TABLE))
+
+
+def hashes(text: str) -> tuple[str, str]:
+    """Return what tells an engine's Verilog from others: of its steps, and of the template around them."""
+    found = TEMPLATE.search(text)
+    if found is None:
+        raise InputError("the text of an engine must have a module beside its steps, got none")
+    parts = text[: found.start()], text[found.start() :]
+    steps, template = (hashlib.sha256(part.strip().encode()).hexdigest()[:16] for part in parts)
+    return steps, template
+
+
+def engine_luts(program: str, threads: int, stores: str, family: str = "xc7", tool: str = "") -> Luts:
+    """Return the LUTs of an engine; tool: the beginning of one's name, all of them where empty.
+
+    Raises InputError for an engine that the table does not have.
+    """
+    found = [
+        one.luts for one in syntheses()
+        if (one.program, one.threads, one.stores, one.family) == (program, threads, stores, family)
+        and one.tool.startswith(tool)
+    ]  # fmt: skip
+    if not found:
+        known = sorted({(o.program, o.threads, o.stores, o.family) for o in syntheses() if o.program == program})
+        raise InputError(f"no engine {(program, threads, stores, family)} was synthesised; the nearest are {known}")
+    return Luts(min(found), fmean(found), max(found))
+
+
+def slope(points: Sequence[tuple[int, float]]) -> float:
+    """Return by how many LUTs an engine grows with a thread: the straight line of least squares through points."""
+    x, y = [float(t) for t, _ in points], [v for _, v in points]
+    middle = fmean(x)
+    return sum((a - middle) * (b - fmean(y)) for a, b in zip(x, y, strict=True)) / sum((a - middle) ** 2 for a in x)

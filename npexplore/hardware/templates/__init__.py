@@ -1,0 +1,7 @@
+"""Templates of hardware in one shape, so that they nest: streams, groups of members, memory channels (Gorilla, Sec. 3).
+
+streams    the parts: valve, queue, balancer, arbiter, reorder queue
+group      members behind a load balancer, with arbiters to their ports: engines in a cluster, clusters in a lane
+channels   the ports of all lanes to the channels of a memory, and the answers back
+bench      a test bench for any of them
+"""

@@ -1,0 +1,250 @@
+"""A test bench for a group or a processor: packets in by lanes, verdicts out, calls answered, handshakes stalled.
+
+    +stalls=S    of 16 cycles so many are stalled, at each valve by itself (0: none)
+    +packets=N   packets are sent; +pool=D: line n mod D of packets.hex is packet n (0 or none: as many as packets)
+    +rate=R      packets offered in 1,000,000 cycles at most (0 or none: as many as are taken)
+    +quiet=1     the registers of verdicts are left out
+
+Written to results.txt: `tag registers left entered`, cycles of a packet, in the order in which packets leave; then
+`cycles N`, from the first packet taken to the last one left. Packet n comes by lane n mod L; with reorder queues the
+lanes are emptied in the same order. Routes stand in the units as prefixes, the longest first: no trie.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from npexplore.hardware.bench import MOST_PACKETS, Routes
+from npexplore.hardware.templates.group import at, valve
+from npexplore.hardware.templates.streams import STALLING_VALVE
+from npexplore.hardware.verilog import Packed
+
+DEPTH = 64  # calls that wait in a unit
+
+
+@dataclass(frozen=True)
+class Kind:
+    """An accelerator: cycles from a call to its answer, memory reads, bits of an address, its reply, its routes.
+
+    routes: None where it only counts.
+    """
+
+    name: str
+    delay: int
+    reads: int
+    address_bits: int
+    reply: Packed
+    routes: Routes | None
+
+
+@dataclass(frozen=True)
+class Unit:
+    """What answers one port: its kinds, bits of who asks, of what is asked (with the kind, if there are several)."""
+
+    port: str
+    who: int
+    ask: int
+    reply: int
+    kinds: tuple[Kind, ...]
+
+
+LINE = f"""module line #(parameter DELAY = 12, parameter WIDTH = 1) (
+  input clk, input rst, input in_valid, output in_ready, input [WIDTH-1:0] in_data,
+  output out_valid, input out_ready, output [WIDTH-1:0] out_data
+);
+  reg [WIDTH-1:0] asked [0:{DEPTH - 1}];
+  reg [31:0] due [0:{DEPTH - 1}];
+  reg [31:0] now;
+  reg [{at(DEPTH) - 1}:0] head, tail;
+  reg [{at(DEPTH)}:0] held;
+  assign in_ready = held != {DEPTH};
+  assign out_valid = (held != 0) & (now >= due[head]);
+  assign out_data = asked[head];
+  always @(posedge clk)
+    if (rst) begin
+      now <= 0; head <= 0; tail <= 0; held <= 0;
+    end else begin
+      now <= now + 32'd1;
+      if (in_valid & in_ready) begin
+        asked[tail] <= in_data; due[tail] <= now + DELAY; tail <= tail + 1'b1;
+      end
+      if (out_valid & out_ready) head <= head + 1'b1;
+      held <= held + (in_valid & in_ready) - (out_valid & out_ready);
+    end
+endmodule
+"""
+
+
+def answer_text(kind: Kind, bits: int) -> str:
+    """Return the module that answers a call: the next hop of the longest prefix, or nothing."""
+    head = f"module answer_{kind.name} (input [{kind.address_bits - 1}:0] address, output"
+    if kind.routes is None:
+        return f"{head} [{bits - 1}:0] answer);\n  assign answer = {bits}'d0;\nendmodule\n"
+    rows = []
+    for value, length, hop in kind.routes:
+        low = kind.address_bits - length
+        test = f"address[{kind.address_bits - 1}:{low}] == {length}'h{value >> low:x}" if length else "1'b1"
+        rows.append(f"    if (!hit && {test}) begin hit = 1'b1; hop = 32'd{hop}; end")
+    lines = [
+        f"{head} reg [{bits - 1}:0] answer);", "  reg hit;", "  reg [31:0] hop;", "  always @* begin",
+        "    hit = 1'b0; hop = 32'd0; answer = 0;", *rows,
+    ]  # fmt: skip
+    for name, found in ((".kind", "hit"), (".is1", "hop")):
+        low, size = kind.reply.at[name]
+        lines.append(f"    answer[{low + size - 1}:{low}] = {found}{f'[{size - 1}:0]' if found == 'hop' else ''};")
+    return "\n".join([*lines, "  end", "endmodule", ""])
+
+
+def unit_text(unit: Unit, name: str, reads_a_cycle: int) -> str:
+    """Return a unit: it takes a call a cycle, or fewer where its reads are more than a memory gives (0: any number)."""
+    kinds, width = unit.kinds, unit.who + unit.ask
+    digits = at(len(kinds)) if len(kinds) > 1 else 0
+    costs = " : ".join(f"(kind == {j}) ? 16'd{one.reads}" for j, one in enumerate(kinds))
+    lines = [
+        f"module {name} (",
+        f"  input clk, input rst, input valid, output ready, input [{unit.who - 1}:0] who, "
+        f"input [{unit.ask - 1}:0] ask,",
+        f"  output done, input take, output [{unit.who - 1}:0] for_whom, output [{unit.reply - 1}:0] reply\n);",
+        f"  wire [{max(1, digits) - 1}:0] kind = "
+        f"{f'ask[{unit.ask - 1}:{unit.ask - digits}]' if digits else chr(49) + chr(39) + 'd0'};",
+        f"  wire [{len(kinds) - 1}:0] room, there;", "  reg [15:0] debt;", f"  wire [15:0] cost = {costs} : 16'd0;",
+    ]  # fmt: skip
+    first = "1'b0"
+    whom, answers = f"{unit.who}'d0", f"{unit.reply}'d0"
+    for j, one in enumerate(kinds):
+        lines += [
+            f"  wire [{width - 1}:0] data{j};", f"  wire [{unit.reply - 1}:0] answer{j};",
+            f"  line #(.DELAY({one.delay}), .WIDTH({width})) line{j} (.clk(clk), .rst(rst), "
+            f".in_valid(valid & ready & (kind == {j})), .in_ready(room[{j}]), .in_data({{who, ask}}), "
+            f".out_valid(there[{j}]), .out_ready(take & ~({first})), .out_data(data{j}));",
+            f"  answer_{one.name} answers{j} (.address(data{j}[{one.address_bits - 1}:0]), .answer(answer{j}));",
+        ]  # fmt: skip
+        first = f"{first} | there[{j}]"
+    for j in range(len(kinds))[::-1]:
+        whom = f"there[{j}] ? data{j}[{width - 1}:{unit.ask}] : {whom}"
+        answers = f"there[{j}] ? answer{j} : {answers}"
+    spend = f"debt + (valid & ready ? cost : 16'd0) > 16'd{reads_a_cycle}"
+    return "\n".join([
+        *lines, "  assign done = |there;", f"  assign for_whom = {whom};", f"  assign reply = {answers};",
+        f"  assign ready = room[kind] & {f'(debt < 16{chr(39)}d{reads_a_cycle})' if reads_a_cycle else '(debt == 0)'};",
+        "  always @(posedge clk)", "    if (rst) debt <= 0;",
+        *([f"    else debt <= ({spend}) ? debt + (valid & ready ? cost : 16'd0) - 16'd{reads_a_cycle} : 16'd0;"]
+          if reads_a_cycle else []),
+        "endmodule", "",
+    ])  # fmt: skip
+
+
+def bench_text(
+    top: str, lanes: Sequence[str], widths: tuple[int, int, int], units: Sequence[Unit], in_order: bool,
+    reads_a_cycle: int = 0,
+) -> str:  # fmt: skip
+    """Return the bench with its valves and units.
+
+    top: the module, with parameters and a space behind if there are some. lanes: what is behind `in` and `out` in its
+    ports, by lane. widths: bits of a tag, of a packet in and out. units of one make have the same kinds.
+    """
+    n, (tag, begins, results) = len(lanes), widths
+    makes: dict[tuple[object, ...], str] = {}
+    texts, wires, links = list[str](), list[str](), [".clk(clk)", ".rst(rst)"]
+    known = dict[str, str]()
+    for k, unit in enumerate(units):
+        make = unit.who, unit.ask, unit.reply, tuple(one.name for one in unit.kinds)
+        if make not in makes:
+            makes[make] = f"unit{len(makes)}"
+            texts.append(unit_text(unit, makes[make], reads_a_cycle))
+        known |= {one.name: answer_text(one, unit.reply) for one in unit.kinds if one.name not in known}
+        p = unit.port
+        wires += [
+            f"  wire {p}_valid, {p}_ready, {p}_done, {p}_take;", f"  wire [{unit.who - 1}:0] {p}_who, {p}_for;",
+            f"  wire [{unit.ask - 1}:0] {p}_ask;", f"  wire [{unit.reply - 1}:0] {p}_reply;",
+            f"  wire {p}_v, {p}_r, {p}_d, {p}_t;", f"  wire [{unit.who + unit.ask - 1}:0] {p}_a;",
+            f"  wire [{unit.who + unit.reply - 1}:0] {p}_b;",
+            valve(
+                f"before_{p}", 300_000 + 2 * k, unit.who + unit.ask,
+                (f"{p}_valid", f"{p}_ready", f"{{{p}_who, {p}_ask}}"), (f"{p}_v", f"{p}_r", f"{p}_a"),
+            ),
+            f"  {makes[make]} the_{p} (.clk(clk), .rst(rst), .valid({p}_v), .ready({p}_r), "
+            f".who({p}_a[{unit.who + unit.ask - 1}:{unit.ask}]), .ask({p}_a[{unit.ask - 1}:0]), .done({p}_d), "
+            f".take({p}_t), .for_whom({p}_b[{unit.who + unit.reply - 1}:{unit.reply}]), "
+            f".reply({p}_b[{unit.reply - 1}:0]));",
+            valve(
+                f"behind_{p}", 300_001 + 2 * k, unit.who + unit.reply, (f"{p}_d", f"{p}_t", f"{p}_b"),
+                (f"{p}_done", f"{p}_take", f"{{{p}_for, {p}_reply}}"),
+            ),
+        ]  # fmt: skip
+        links += [f".{p}_{end}({p}_{end})" for end in ("valid", "ready", "who", "ask", "done", "take", "for", "reply")]
+    for k, lane in enumerate(lanes):
+        wires += [
+            f"  wire iv{k}, ir{k}, ov{k}, or{k};", f"  wire [{tag + begins - 1}:0] id{k};",
+            f"  wire [{tag + results - 1}:0] od{k};", f"  wire [31:0] number{k} = sent[{k}] * {n} + {k};",
+            f"  wire [31:0] row{k} = number{k} % pool;",
+            valve(
+                f"way_in{k}", 400_000 + k, tag + begins,
+                (f"offer[{k}]", f"taken[{k}]", f"{{number{k}[{tag - 1}:0], packets[row{k}]}}"),
+                (f"iv{k}", f"ir{k}", f"id{k}"),
+            ),
+            valve(
+                f"way_out{k}", 500_000 + k, tag + results, (f"ov{k}", f"or{k}", f"od{k}"),
+                (f"there[{k}]", f"take[{k}]", f"left_data[{(k + 1) * (tag + results) - 1}:{k * (tag + results)}]"),
+            ),
+            f"  assign offer[{k}] = ~rst & (number{k} < count) & (number{k} < allowed);",
+        ]  # fmt: skip
+        links += [
+            f".in{lane}_valid(iv{k})", f".in{lane}_ready(ir{k})", f".in{lane}_tag(id{k}[{tag + begins - 1}:{begins}])",
+            f".in{lane}_packet(id{k}[{begins - 1}:0])", f".out{lane}_valid(ov{k})", f".out{lane}_ready(or{k})",
+            f".out{lane}_tag(od{k}[{tag + results - 1}:{results}])", f".out{lane}_packet(od{k}[{results - 1}:0])",
+        ]  # fmt: skip
+    return "\n".join([
+        "`timescale 1ns/1ns", STALLING_VALVE, LINE, *known.values(), *texts,
+        *_sink(top, n, widths, wires, links, in_order),
+    ])  # fmt: skip
+
+
+def _sink(
+    top: str, n: int, widths: tuple[int, int, int], wires: Sequence[str], links: Sequence[str], in_order: bool
+) -> list[str]:
+    """Return the module `bench`: clock, source, sink and what is written."""
+    tag, begins, results = widths
+    whole = tag + results
+    place = f"left_data[l*{whole} + {results} +: {tag}]"
+    settings: Mapping[str, str] = {"packets": "count", "pool": "pool", "rate": "rate", "quiet": "quiet"}
+    return [
+        "module bench;", "  reg clk = 1'b0;", "  reg rst = 1'b1;", "  always #5 clk = ~clk;",
+        f"  reg [{begins - 1}:0] packets [0:{MOST_PACKETS - 1}];", "  integer count, pool, rate, quiet, file, l, k, s;",
+        f"  reg [31:0] sent [0:{n - 1}];", f"  reg [31:0] entered [0:{(1 << tag) - 1}];",
+        "  reg [31:0] left, cycles, idle, turn, next_turn, clocks;", "  reg [63:0] budget;",
+        "  wire [31:0] allowed = rate == 0 ? count : budget / 1000000;",
+        f"  wire [{n - 1}:0] offer, taken, there;", f"  reg [{n - 1}:0] take;",
+        f"  wire [{n * whole - 1}:0] left_data;",
+        "  reg go, begun;", *wires, f"  {top} the_top ({', '.join(links)});", "  initial begin",
+        "    count = 0; pool = 0; rate = 0; quiet = 0;",
+        *(f'    if (!$value$plusargs("{name}=%d", {into})) {into} = 0;' for name, into in settings.items()),
+        "    if (pool == 0) pool = count;", '    $readmemh("packets.hex", packets, 0, pool - 1);',
+        '    file = $fopen("results.txt", "w");',
+        f"    for (s = 0; s < {n}; s = s + 1) sent[s] = 0;",
+        "    left = 0; cycles = 0; idle = 0; turn = 0; clocks = 0; budget = 0; begun = 1'b0; take = 0;", "  end",
+        "  always @* begin", "    go = 1'b1; take = 0; next_turn = turn;", f"    for (k = 0; k < {n}; k = k + 1) begin",
+        f"      l = (turn + k) % {n};", "      take[l] = go;",
+        *(["      if (there[l] & go) next_turn = (l + 1) % " + str(n) + ";", "      go = go & there[l];"]
+          if in_order else []),
+        "    end", "  end", "  integer j, o;", "  reg [31:0] now_left;",
+        "  always @(posedge clk) begin", "    clocks <= clocks + 32'd1;", "    rst <= clocks < 32'd4;",
+        "    if (!rst) begin", "      turn <= next_turn;", "      budget <= budget + rate;",
+        "      if (begun || offer != 0) begin begun <= 1'b1; cycles <= cycles + 32'd1; end",
+        f"      for (j = 0; j < {n}; j = j + 1)",
+        "        if (offer[j] & taken[j]) begin",
+        f"          entered[(sent[j] * {n} + j) & {(1 << tag) - 1}] <= cycles;",
+        "          sent[j] <= sent[j] + 32'd1;",
+        "        end", "      now_left = left;", f"      for (j = 0; j < {n}; j = j + 1) begin",
+        f"        o = (turn + j) % {n};", "        if (there[o] & take[o]) begin", "          now_left = now_left + 1;",
+        "          if (quiet != 0)",
+        f'            $fdisplay(file, "%h 0 %0d %0d", {place.replace("l*", "o*")}, cycles, '
+        f'entered[{place.replace("l*", "o*")}]);',
+        f'          else $fdisplay(file, "%h %h %0d %0d", {place.replace("l*", "o*")}, '
+        f'left_data[o*{whole} +: {results}], cycles, entered[{place.replace("l*", "o*")}]);',
+        "        end", "      end", "      left <= now_left;",
+        "      idle <= now_left == left ? idle + 32'd1 : 32'd0;",
+        "      if (now_left == count || idle > 32'd3000) begin", '        $fdisplay(file, "cycles %0d", cycles);',
+        "        $fclose(file);", "        $finish;", "      end", "    end", "  end", "endmodule", "",
+    ]  # fmt: skip

@@ -1,0 +1,248 @@
+"""Members behind a load balancer, as Verilog: a cluster is a group of engines, a lane is a group of clusters.
+
+    in -> (ticket) -> balancer -> (queue) -> member -> merge -> (reorder queue) -> out
+    port of each member -> local arbiter -> port of the group, whose answers go back by number
+
+A group has the ports of its members, so that groups nest: what it asks carries one more number, that of the member
+(Gorilla, Secs. 4.1, 4.5.2). Strict balancing waits for the member whose turn it is; else the next one with room takes
+a packet. Without the queue of places for reordering, packets leave as they are done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from npexplore.errors import ModelError
+
+
+def at(count: int) -> int:
+    """Return the bits of a number below a count, at least one."""
+    return max(1, (count - 1).bit_length())
+
+
+@dataclass(frozen=True)
+class Face:
+    """What a module shows: bits of a tag, of a packet in and out, of who asks, and by port of what is asked, answered.
+
+    parameters: those that it is made with.
+    """
+
+    name: str
+    tag: int
+    begins: int
+    results: int
+    who: int
+    ports: Mapping[str, tuple[int, int]]
+    parameters: str = ""
+
+    def heads(self) -> list[str]:
+        """Return its ports as a module declares them."""
+        found = [
+            "  input clk", "  input rst", "  input in_valid", "  output in_ready", f"  input [{self.tag - 1}:0] in_tag",
+            f"  input [{self.begins - 1}:0] in_packet", "  output out_valid", "  input out_ready",
+            f"  output [{self.tag - 1}:0] out_tag", f"  output [{self.results - 1}:0] out_packet",
+        ]  # fmt: skip
+        for port, (ask, reply) in self.ports.items():
+            found += [
+                f"  output {port}_valid", f"  input {port}_ready", f"  output [{self.who - 1}:0] {port}_who",
+                f"  output [{ask - 1}:0] {port}_ask", f"  input {port}_done", f"  output {port}_take",
+                f"  input [{self.who - 1}:0] {port}_for", f"  input [{reply - 1}:0] {port}_reply",
+            ]  # fmt: skip
+        return found
+
+    def head(self) -> str:
+        """Return the first lines of the module."""
+        return f"module {self.name} (\n" + ",\n".join(self.heads()) + "\n);"
+
+
+@dataclass(frozen=True)
+class Group:
+    """What a group is: its name, members, and what it does at the doors.
+
+    places: of its reorder queue, a power of two, 0 for none. waiting: packets in the queue before each member, 0 for no
+    queue. strict, fair: of the balancer and the arbiters. gathered: one port for all members, else one for each. seed:
+    of its valves. apart: Verilator compiles it once for all that are alike.
+    """
+
+    name: str
+    members: int
+    places: int = 0
+    waiting: int = 0
+    strict: bool = False
+    fair: bool = False
+    gathered: bool = True
+    seed: int = 1
+    apart: bool = False
+
+    def __post_init__(self) -> None:
+        if self.places & (self.places - 1) or self.places == 1:
+            raise ModelError(f"{self.name}: the places of a reorder queue must be a power of two, got {self.places}")
+
+    @property
+    def ticket(self) -> int:
+        """The bits of a ticket, 0 without a reorder queue."""
+        return at(self.places) if self.places else 0
+
+    def face(self, member: Face, tag: int) -> Face:
+        """Return what the group shows around such members; tag: bits of its own tags."""
+        if self.gathered:
+            ports, who = member.ports, member.who + at(self.members)
+        else:
+            ports = {f"{port}_m{k}": bits for k in range(self.members) for port, bits in member.ports.items()}
+            who = member.who
+        return Face(self.name, tag, member.begins, member.results, who, ports)
+
+
+def group_text(group: Group, member: Face, tag: int) -> str:
+    """Return the group's module. member: what is inside, with tags as wide as `tag` and the ticket."""
+    made, n = group.face(member, tag), group.members
+    inner = member.tag
+    if inner != tag + group.ticket:
+        raise ModelError(f"{group.name}: members need tags of {tag + group.ticket} bits, got {inner}")
+    packet_in, packet_out = inner + member.begins, inner + member.results
+    note = ["  /*verilator hier_block*/"] if group.apart else []
+    lines = [made.head(), *note, *_way_in(group, n, packet_in)]
+    lines += [
+        f"  wire [{n - 1}:0] done_valid, done_ready;", f"  wire [{n * packet_out - 1}:0] done_data;",
+        *(line for k in range(n) for line in _member(group, member, k, packet_in, packet_out)),
+        *_way_out(group, member, n, packet_out, tag),
+    ]  # fmt: skip
+    for number, port in enumerate(member.ports):
+        lines += _gathered(group, member, number, port) if group.gathered else []
+    return "\n".join([*lines, "endmodule", ""])
+
+
+def _way_in(group: Group, n: int, width: int) -> list[str]:
+    """Return the lines from the group's way in to the balancer."""
+    lines = [f"  wire [{n - 1}:0] give_valid, give_ready;", "  wire balanced;"]
+    if group.places:
+        lines += [
+            f"  wire enter_ready;\n  wire [{group.ticket - 1}:0] ticket;",
+            f"  wire [{width - 1}:0] given = {{ticket, in_tag, in_packet}};",
+            "  assign in_ready = balanced & enter_ready;", "  wire offered = in_valid & enter_ready;",
+        ]  # fmt: skip
+    else:
+        lines += [
+            f"  wire [{width - 1}:0] given = {{in_tag, in_packet}};", "  assign in_ready = balanced;",
+            "  wire offered = in_valid;",
+        ]  # fmt: skip
+    lines.append(
+        f"  balancer #(.N({n}), .AT({at(n)}), .STRICT({int(group.strict)})) the_balancer (.clk(clk), .rst(rst), "
+        ".in_valid(offered), .in_ready(balanced), .out_valid(give_valid), .out_ready(give_ready));"
+    )
+    return lines
+
+
+def valve(name: str, seed: int, width: int, into: tuple[str, str, str], out: tuple[str, str, str]) -> str:
+    """Return a valve between two streams, each (valid, ready, data)."""
+    return (
+        f"  valve #(.WIDTH({width}), .SEED({seed})) {name} (.clk(clk), .rst(rst), .in_valid({into[0]}), "
+        f".in_ready({into[1]}), .in_data({into[2]}), .out_valid({out[0]}), .out_ready({out[1]}), .out_data({out[2]}));"
+    )
+
+
+def _member(group: Group, member: Face, k: int, packet_in: int, packet_out: int) -> list[str]:
+    """Return member k with its queue, and its ports as wires; between all there are valves."""
+    seed = 1000 * group.seed + 20 * k
+    lines = [
+        f"  wire mv{k}, mr{k}, dv{k}, dr{k};", f"  wire [{packet_in - 1}:0] md{k};",
+        f"  wire [{member.tag - 1}:0] ot{k};", f"  wire [{member.results - 1}:0] op{k};",
+    ]  # fmt: skip
+    source = f"give_valid[{k}]", f"give_ready[{k}]", "given"
+    if group.waiting:
+        lines += [
+            f"  wire qv{k}, qr{k};", f"  wire [{packet_in - 1}:0] qd{k};",
+            f"  queue #(.PLACES({group.waiting}), .AT({at(group.waiting)}), .WIDTH({packet_in})) queue{k} (.clk(clk), "
+            f".rst(rst), .in_valid({source[0]}), .in_ready({source[1]}), .in_data(given), .out_valid(qv{k}), "
+            f".out_ready(qr{k}), .out_data(qd{k}));",
+        ]  # fmt: skip
+        source = f"qv{k}", f"qr{k}", f"qd{k}"
+    lines.append(valve(f"before{k}", seed, packet_in, source, (f"mv{k}", f"mr{k}", f"md{k}")))
+    links = [
+        ".clk(clk)", ".rst(rst)", f".in_valid(mv{k})", f".in_ready(mr{k})",
+        f".in_tag(md{k}[{packet_in - 1}:{member.begins}])", f".in_packet(md{k}[{member.begins - 1}:0])",
+        f".out_valid(dv{k})", f".out_ready(dr{k})", f".out_tag(ot{k})", f".out_packet(op{k})",
+    ]  # fmt: skip
+    for port, (ask, reply) in member.ports.items():
+        ends = ("valid", "ready", "who", "ask", "done", "take", "for", "reply")
+        if group.gathered:
+            lines += [
+                f"  wire {port}_valid{k}, {port}_ready{k}, {port}_done{k}, {port}_take{k};",
+                f"  wire [{member.who - 1}:0] {port}_who{k}, {port}_for{k};", f"  wire [{ask - 1}:0] {port}_ask{k};",
+                f"  wire [{reply - 1}:0] {port}_reply{k};",
+            ]  # fmt: skip
+            links += [f".{port}_{end}({port}_{end}{k})" for end in ends]
+        else:
+            links += [f".{port}_{end}({port}_m{k}_{end})" for end in ends]
+    lines += [
+        f"  {member.name} {member.parameters}member{k} ({', '.join(links)});",
+        valve(
+            f"behind{k}", seed + 1, packet_out, (f"dv{k}", f"dr{k}", f"{{ot{k}, op{k}}}"),
+            (f"done_valid[{k}]", f"done_ready[{k}]", f"done_data[{(k + 1) * packet_out - 1}:{k * packet_out}]"),
+        ),
+    ]  # fmt: skip
+    return lines
+
+
+def _way_out(group: Group, member: Face, n: int, packet_out: int, tag: int) -> list[str]:
+    """Return the merge, which is fair, and the reorder queue."""
+    width = packet_out + at(n)
+    lines = [
+        "  wire merged_valid, merged_ready;", f"  wire [{width - 1}:0] merged;",
+        f"  arbiter #(.N({n}), .AT({at(n)}), .WIDTH({packet_out}), .FAIR(1)) merge (.clk(clk), .rst(rst), "
+        ".in_valid(done_valid), .in_ready(done_ready), .in_data(done_data), .out_valid(merged_valid), "
+        ".out_ready(merged_ready), .out_data(merged));",
+    ]  # fmt: skip
+    ends = f"merged[{packet_out - group.ticket - 1}:{member.results}]", f"merged[{member.results - 1}:0]"
+    if not group.places:
+        return [
+            *lines, "  assign out_valid = merged_valid;", "  assign merged_ready = out_ready;",
+            f"  assign out_tag = {ends[0]};", f"  assign out_packet = {ends[1]};",
+        ]  # fmt: skip
+    data = packet_out - group.ticket
+    return [
+        *lines,
+        f"  reorder #(.AT({group.ticket}), .WIDTH({data})) in_order (.clk(clk), .rst(rst), "
+        ".enter_valid(in_valid & balanced), .enter_ready(enter_ready), .ticket(ticket), .in_valid(merged_valid), "
+        f".in_ready(merged_ready), .in_ticket(merged[{packet_out - 1}:{data}]), .in_data(merged[{data - 1}:0]), "
+        ".out_valid(out_valid), .out_ready(out_ready), .out_data({out_tag, out_packet}));",
+    ]
+
+
+def _gathered(group: Group, member: Face, number: int, port: str) -> list[str]:
+    """Return the arbiter from all members' ports of one name to the group's, and the way back."""
+    n, (ask, reply) = group.members, member.ports[port]
+    width, back, order = member.who + ask, member.who + reply, range(group.members)[::-1]
+    seed = 1000 * group.seed + 500 + 2 * number
+    high = member.who + at(n) - 1
+
+    def side(end: str) -> str:
+        return ", ".join(f"{port}_{end}{k}" for k in order)
+
+    asked = ", ".join(f"{port}_who{k}, {port}_ask{k}" for k in order)
+    readies = "{" + side("ready") + "}"
+    lines = [
+        f"  wire {port}_av, {port}_ar, {port}_bv, {port}_br;", f"  wire [{at(n) + width - 1}:0] {port}_ad;",
+        f"  wire [{at(n) + back - 1}:0] {port}_bd;",
+        f"  arbiter #(.N({n}), .AT({at(n)}), .WIDTH({width}), .FAIR({int(group.fair)})) to_{port} (.clk(clk), "
+        f".rst(rst), .in_valid({{{side('valid')}}}), .in_ready({readies}), .in_data({{{asked}}}), "
+        f".out_valid({port}_av), .out_ready({port}_ar), .out_data({port}_ad));",
+        valve(
+            f"ask_{port}", seed, at(n) + width, (f"{port}_av", f"{port}_ar", f"{port}_ad"),
+            (f"{port}_valid", f"{port}_ready", f"{{{port}_who, {port}_ask}}"),
+        ),
+        valve(
+            f"answer_{port}", seed + 1, at(n) + back, (f"{port}_done", f"{port}_take", f"{{{port}_for, {port}_reply}}"),
+            (f"{port}_bv", f"{port}_br", f"{port}_bd"),
+        ),
+    ]  # fmt: skip
+    number_of = f"{port}_bd[{high + reply}:{member.who + reply}]"
+    for k in range(n):
+        lines += [
+            f"  assign {port}_done{k} = {port}_bv & ({number_of} == {at(n)}'d{k});",
+            f"  assign {port}_for{k} = {port}_bd[{member.who + reply - 1}:{reply}];",
+            f"  assign {port}_reply{k} = {port}_bd[{reply - 1}:0];",
+        ]
+    takes = " | ".join(f"({port}_done{k} & {port}_take{k})" for k in range(n))
+    return [*lines, f"  assign {port}_br = {takes};"]

@@ -1,0 +1,171 @@
+"""Hardware drawn: the graph of an expression, signals over cycles, LUTs of engines by threads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import plotly.graph_objects as go
+
+from npexplore.plot import theme
+from npexplore.plot.curves import SYMBOLS, finished
+from npexplore.plot.drawing import Drawing
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from npexplore.hardware.graph import Graph, Node
+
+SIGNS = {"add": "+", "sub": "-", "mul": "*", "and": "and", "or": "or", "xor": "xor", "eq": "=", "lt": "<"}
+WIDE, GAP, ROW = 236, 40, 84
+HIGH, LANE = 0.62, 1.0
+
+
+def expression(graph: Graph, root: int, data: pd.DataFrame, *, label: str, names: Mapping[str, str]) -> Drawing:
+    """Return the operations that lead to a node, which stands at the foot; an arrow goes to who uses a value.
+
+    names: what inputs are called in the picture. Constants and inputs stand inside the operations that use them.
+    """
+    under = [at for at in graph.under([root]) if graph.nodes[at].op not in ("const", "input")]
+    depth: dict[int, int] = {}
+    for at in under:
+        depth[at] = 1 + max((depth[one] for one in graph.nodes[at].args if one in depth), default=-1)
+    users: dict[int, int] = {}
+    for at in under:
+        for one in graph.nodes[at].args:
+            if one in depth:
+                users[one] = min(users.get(one, depth[at]), depth[at])
+    level = {at: users[at] - 1 if at in users else depth[at] for at in under}  # as near to its user as it can be
+    rows = [[at for at in under if level[at] == k] for k in range(max(level.values()) + 1)]
+    for y in range(len(rows) - 2, -1, -1):  # each above those who use it, in the order in which they do
+        below = [one for at in rows[y + 1] for one in graph.nodes[at].args]
+        rows[y].sort(key=lambda at: below.index(at) if at in below else len(below))
+    width = max(len(row) for row in rows) * (WIDE + GAP) + GAP
+    place = {
+        at: ((width - len(row) * (WIDE + GAP) + GAP) / 2 + k * (WIDE + GAP), 14 + ROW * y)
+        for y, row in enumerate(rows) for k, at in enumerate(row)
+    }  # fmt: skip
+    d = Drawing(width, ROW * len(rows), data, label=label)
+    for at in under:
+        inside = [one for one in graph.nodes[at].args if one in place]
+        for k, one in enumerate(inside):
+            (x, y), (to, top) = place[one], place[at]
+            d.arrow((x + WIDE / 2, y + 44), (to + WIDE * (k + 1) / (len(inside) + 1), top - 2))
+    for at, (x, y) in place.items():
+        node = graph.nodes[at]
+        d.box(x, y, WIDE, 42, fill="#eef4fa", tip=f"{node.lo} to {node.hi}")
+        d.text(x + WIDE / 2, y + 18, _words(graph, node, names), bold=True, size=12)
+        d.text(x + WIDE / 2, y + 34, f"{node.bits} bit{'s'[: node.bits > 1]}", size=11, colour=theme.GREY)
+    return d
+
+
+def _words(graph: Graph, node: Node, names: Mapping[str, str]) -> str:
+    told = [
+        str(one.value) if one.op == "const" else names.get(one.value, str(one.value)) if one.op == "input" else "·"
+        for one in (graph.nodes[at] for at in node.args)
+    ]
+    if node.op == "mux":
+        return f"if {told[0]}: {told[1]} else {told[2]}"
+    if node.op in SIGNS:
+        return f"{told[0]} {SIGNS[node.op]} {told[1]}"
+    return f"{told[0]} {node.op} {'' if node.op == 'table' else node.value}".strip()
+
+
+def waveform(
+    signals: Mapping[str, Sequence[int]], lanes: Mapping[str, str], *, title: str,
+    words: Mapping[str, Mapping[int, str]],
+) -> go.Figure:  # fmt: skip
+    """Return signals over cycles, a lane each. lanes: a signal's name -> what it is called; words: values as text.
+
+    A signal of one bit is a line, high or low; one with words is a row of boxes, a box for as long as it stays.
+    """
+    figure = go.Figure()
+    cycles = len(next(iter(signals.values())))
+    for k, (name, told) in enumerate(lanes.items()):
+        values, foot = signals[name], -k * LANE
+        colour = theme.COLORWAY[k % len(theme.COLORWAY)]
+        if name in words:
+            for start, end in _stretches(values):
+                word = words[name].get(values[start], "")
+                if not word:
+                    continue
+                figure.add_shape(
+                    type="rect", x0=start, x1=end, y0=foot, y1=foot + HIGH, line={"color": colour, "width": 1.4},
+                    fillcolor=theme.PALE,
+                )  # fmt: skip
+                figure.add_annotation(
+                    x=(start + end) / 2, y=foot + HIGH / 2, text=word, showarrow=False, font_size=10,
+                )  # fmt: skip
+        levels = [foot + HIGH * (value > 0) for value in values]
+        figure.add_scatter(
+            x=list(range(cycles + 1)), y=[*levels, levels[-1]], name=told, mode="lines", line_shape="hv",
+            line={"color": colour, "width": 0 if name in words else 2}, showlegend=False,
+            customdata=[words.get(name, {}).get(value, value) for value in (*values, values[-1])],
+            hovertemplate=f"<b>{told}</b><br>cycle %{{x}}: %{{customdata}}<extra></extra>",
+        )  # fmt: skip
+    figure.update_xaxes(title_text="cycle", range=[0, cycles], dtick=2)
+    figure.update_yaxes(
+        tickvals=[-k * LANE + HIGH / 2 for k in range(len(lanes))], ticktext=list(lanes.values()), showgrid=False,
+        range=[-LANE * (len(lanes) - 1) - 0.3, 1], zeroline=False,
+    )  # fmt: skip
+    return finished(figure, title, 130 + 40 * len(lanes))
+
+
+def _stretches(values: Sequence[int]) -> list[tuple[int, int]]:
+    starts = [k for k in range(len(values)) if not k or values[k] != values[k - 1]]
+    return list(zip(starts, [*starts[1:], len(values)], strict=True))
+
+
+def luts(curves: Mapping[str, pd.DataFrame], *, title: str) -> go.Figure:
+    """Return LUTs of an engine by threads, a curve each: columns threads and luts, low and high where tools differ."""
+    figure = go.Figure()
+    for k, (name, table) in enumerate(curves.items()):
+        spread = {
+            "array": table.high - table.luts, "arrayminus": table.luts - table.low, "thickness": 5, "width": 0
+        } if "low" in table else None  # fmt: skip
+        printed = name.startswith("printed")
+        colour = theme.ORIGIN["published"] if printed else theme.COLORWAY[k]
+        figure.add_scatter(
+            x=table.threads, y=table.luts, name=name, mode="lines+markers", error_y=spread,
+            line={"color": colour, "dash": "dash" if printed else "solid"},
+            marker={"symbol": SYMBOLS[k % len(SYMBOLS)], "size": 10},
+            hovertemplate=f"<b>{name}</b><br>%{{x}} threads: %{{y:,.0f}} LUTs<extra></extra>",
+        )  # fmt: skip
+    figure.update_xaxes(title_text="threads of an engine", dtick=1)
+    figure.update_yaxes(title_text="LUTs of an engine", rangemode="tozero")
+    return finished(figure, title, 420)
+
+
+def shares(records: Sequence[Mapping[str, Any]], names: Mapping[str, str], *, title: str) -> go.Figure:
+    """Return predicted shares of a device's LUTs in per cent of the printed ones, a line a row of the ledger.
+
+    records: with key, published, unfitted (its low and high), scaled; names: by key, in their order.
+    """
+    by_key = {one["key"]: one for one in records}
+    chosen = [{**by_key[key], "line": f"{name}: <b>{by_key[key]['published']:g} %</b>"} for key, name in names.items()]
+    lines = [one["line"] for one in chosen]
+    figure = go.Figure(
+        go.Scatter(
+            x=[100.0] * len(chosen), y=lines, name="published", mode="markers",
+            marker={"symbol": "line-ns", "size": 18, "line": {"color": theme.ORIGIN["published"], "width": 3}},
+            customdata=[one["key"] for one in chosen], hovertemplate="%{y}<br>%{customdata}<extra></extra>",
+        )
+    )  # fmt: skip
+    drawn = {"unfitted": ("unfitted", "circle", theme.BLUE),
+             "scaled": ("with one scale from one cell", "diamond-open", theme.VERMILION)}  # fmt: skip
+    for of, (told, symbol, colour) in drawn.items():
+        spread = {
+            "array": [100 * (one["high"] - one[of]) / one["published"] for one in chosen],
+            "arrayminus": [100 * (one[of] - one["low"]) / one["published"] for one in chosen],
+            "thickness": 6, "width": 0,
+        } if of == "unfitted" else None  # fmt: skip
+        figure.add_scatter(
+            x=[100 * one[of] / one["published"] for one in chosen], y=lines, name=told, mode="markers", error_x=spread,
+            marker={"symbol": symbol, "size": 11, "color": colour, "line": {"color": colour, "width": 2}},
+            customdata=[one[of] for one in chosen],
+            hovertemplate=f"{told}: %{{customdata:.0f}} % of the device<br>%{{y}}<extra></extra>",
+        )  # fmt: skip
+    figure.update_xaxes(title_text="% of the published number", rangemode="tozero", ticksuffix=" %")
+    figure.update_yaxes(categoryorder="array", categoryarray=lines[::-1], tickfont_size=12)
+    figure = finished(figure, title, 130 + 34 * len(chosen))
+    return figure.update_layout(title={"xref": "container", "x": 0.02}, legend_font_size=12)

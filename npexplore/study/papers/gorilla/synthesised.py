@@ -1,0 +1,108 @@
+"""LUTs of Fig. 12, Fig. 11 and Sec. 4.6 out of synthesised engines: unfitted, and with one scale from one cell.
+
+    share = clusters x engines x LUTs of an engine (threads, stores) / LUTs of the device      (x scale)
+    scale = published share / share, of one calibration cell
+
+Nothing beside engines is in it. Which memory holds the contexts is chosen by the calibration cells alone: the one whose
+ratio of four threads to one is nearest to theirs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from statistics import fmean
+from typing import Any
+
+from npexplore.errors import one_of
+from npexplore.hardware.area import Luts, engine_luts, syntheses
+from npexplore.ledger import facts, load
+from npexplore.machine.parameters import Parameters
+
+ONE, FOUR = "gorilla.fig12.v6hx380t.e4.t1", "gorilla.fig12.v6hx380t.e4.t4"
+CELLS = (ONE, FOUR, "gorilla.fig12.v7855t.e4.t4")  # calibration rows
+DEVICES: Mapping[str, str] = {
+    "v5tx240t": "luts_v5tx240t", "v6hx380t": "luts_v6hx380t", "v6lx240t": "luts_v6lx240t", "v7855t": "luts_v7855t",
+}  # fmt: skip
+STORES = ("lut_ram", "registers")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One configuration on one device; `share` of its LUTs in per cent, `low` and `high` by the tools."""
+
+    low: float
+    share: float
+    high: float
+
+
+def shares(p: Parameters, conditions: Mapping[str, Any], stores: str, program: str = "ipv4") -> Cell:
+    """Return what the engines of a configuration take of a device; conditions: those of a row of the ledger."""
+    engines = float(conditions["clusters"]) * float(conditions["engines"])
+    device = float(p[DEVICES[one_of("device", str(conditions["device"]), DEVICES)]])
+    found: Luts = engine_luts(program, int(float(conditions["threads"])), stores)
+    return Cell(*(100 * engines * luts / device for luts in (found.low, found.mean, found.high)))
+
+
+def printed(cell: str) -> float:
+    """Return the published share of a calibration cell, in per cent; raises InputError for a row to be checked."""
+    return float(facts()[cell].point or math.nan)
+
+
+def scale(p: Parameters, stores: str, cell: str = ONE) -> float:
+    """Return the published share of a calibration cell over that of the synthesised engines."""
+    row = facts()[cell]
+    return printed(cell) / shares(p, row.conditions, stores).share
+
+
+def chosen_store(p: Parameters) -> str:
+    """Return where contexts are kept, by the calibration cells: whose growth from one thread to four is nearest."""
+    wanted = printed(FOUR) / printed(ONE)
+    grown = {one: scale(p, one, ONE) * wanted / scale(p, one, FOUR) for one in STORES}
+    return min(STORES, key=lambda one: abs(math.log(grown[one] / wanted)))
+
+
+@cache
+def _calibration() -> dict[str, tuple[Mapping[str, Any], float]]:
+    return {key: (facts()[key].conditions, printed(key)) for key in CELLS}
+
+
+def constant() -> float:
+    """Return what a reader without a model says of every cell: the mean of the calibration cells."""
+    return fmean(value for _, value in _calibration().values())
+
+
+def nearest(conditions: Mapping[str, Any]) -> float:
+    """Return what he says who looks for the nearest calibration cell: the same device, then engines and threads."""
+
+    def distance(other: Mapping[str, Any]) -> float:
+        apart = sum(abs(math.log(float(other[k]) / float(conditions[k]))) for k in ("engines", "threads"))
+        return apart + (10.0 if other["device"] != conditions["device"] else 0.0)
+
+    _, value = min(_calibration().values(), key=lambda one: distance(one[0]))
+    return value
+
+
+def cells(p: Parameters, stores: str) -> list[dict[str, Any]]:
+    """Return a record for each published share of LUTs: what was printed, what comes out, and what readers would say.
+
+    Rows whose threads no engine was synthesised with are left out.
+    The printed numbers stand beside; no number of a record but `published` and `role` is made of a row to be checked.
+    """
+    by_one = scale(p, stores)
+    records = []
+    known = {one.threads for one in syntheses() if (one.program, one.stores, one.family) == ("ipv4", stores, "xc7")}
+    for row in load():
+        if row.quantity != "LUT utilization" or row.design != "gorilla":
+            continue
+        if int(float(row.conditions["threads"])) not in known:
+            continue
+        cell = shares(p, row.conditions, stores)
+        records.append({
+            "key": row.key, "role": row.role, "published": row.point, "unfitted": cell.share, "low": cell.low,
+            "high": cell.high, "scaled": by_one * cell.share, "constant": constant(),
+            "nearest": nearest(row.conditions),
+        })  # fmt: skip
+    return records

@@ -1,0 +1,130 @@
+"""Clusters and processors made of templates, in Icarus, with stalls at every valve: verdicts, loss, order; faults."""
+
+from functools import cache
+
+import pytest
+from click.testing import CliRunner
+from reference.router_cases import named_cases
+
+from npexplore.cli.hardware import command
+from npexplore.designs import design
+from npexplore.designs.gorilla.hardware import BENCH
+from npexplore.designs.gorilla.processor import PROCESSOR, ProcessorFiles
+from npexplore.designs.gorilla.steps import Box
+from npexplore.errors import InputError, ModelError, UnknownNameError
+from npexplore.golden.router.forward import Forwarder
+from npexplore.hardware.templates.group import Face, Group, group_text
+
+ROUTER, CASES = named_cases()
+PACKETS = [case[1:] for case in CASES]
+SMALL = {"clusters": 2, "lanes": 1, "engines": 2, "threads": 2, "fifo_packets": 2, "reorder_places": 8, "channels": 2}
+FAULTS = {  # text of the design -> what it is made
+    "in_ready[chosen] = found & room": "in_ready[chosen] = found",  # a lost grant
+    "out_data <= {chosen, in_data": "out_data <= {turn, in_data",  # the winner's number
+    "in_data[chosen*WIDTH +: WIDTH]": "in_data[turn*WIDTH +: WIDTH]",  # another one's data
+    "places[in_ticket] <= in_data": "places[in_ticket ^ 1'b1] <= in_data",  # a swapped ticket
+    "here[in_ticket] <= 1'b1": "here[head] <= 1'b1",  # who is next, whether it is there or not
+    "here[head] <= 1'b0": "here[head] <= here[head]",  # a place that is never released
+    "enter_ready = ~held[AT]": "enter_ready = 1'b1",  # more tickets than places
+    "assign in_ready = found;": "assign in_ready = 1'b1;",  # a packet that nobody takes
+    "(found | (STRICT != 0))": "(turn == 0)",  # a member that gets nothing
+    "assign in_ready = held != PLACES;": "assign in_ready = 1'b1;",  # a queue that overflows
+    "if (in_valid & in_ready) tail <=": "if (in_valid) tail <=",  # a hole in a queue
+    "b0_valid[0] = channel0_done & (of0 == 2'd0)": "b0_valid[0] = channel0_done & (of0 == 2'd1)",
+    "busy[leaving] <= 1'b0;": "",  # a thread that is never released
+}
+FULL_QUEUES = ("assign in_ready = held != PLACES;", "if (in_valid & in_ready) tail <=")
+
+
+@cache
+def files(**knobs):
+    p = design("gorilla").with_(scheduler="ready", **knobs).parameters
+    golden = Forwarder(ROUTER, profile="rfc1812", lookup="trie20_4_8")
+    counting = p.flow_counting == "on"
+    return ProcessorFiles(p, Box(golden, source_lookup=counting))
+
+
+def verified(made, folder, cases, rated=None):
+    made.write(folder)
+    return made.verify(folder, cases, rated, "iverilog")
+
+
+def test_a_cluster_keeps_the_order(tmp_path):
+    found = verified(files(clusters=1, engines=2, threads=2, reorder_places=16), tmp_path, PACKETS[:12])
+    assert (found.differences, found.first, found.overtaken) == (0, "", 0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scheduler", ["ready_on_stall", "round_robin", "packet_end"])
+@pytest.mark.parametrize(("engines", "threads"), [(1, 4), (6, 1), (6, 4)])
+def test_clusters_of_engines_and_threads(scheduler, engines, threads, tmp_path):
+    knobs = {"clusters": 1, "engines": engines, "threads": threads, "reorder_places": 32, "scheduler": scheduler}
+    p = design("gorilla").with_(local_arbiter="fair", lut_structures="lut_ram", **knobs).parameters
+    made = ProcessorFiles(p, Box(Forwarder(ROUTER, profile="rfc1812", lookup="trie20_4_8"), source_lookup=False))
+    found = verified(made, tmp_path, PACKETS)
+    assert (found.differences, found.first, found.overtaken) == (0, "", 0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("reorder", ["on", "off"])
+@pytest.mark.parametrize("balancing", ["in_turn", "ideal"])
+@pytest.mark.parametrize("counting", ["on", "off"])
+def test_lanes_of_clusters_over_channels(reorder, balancing, counting, tmp_path):
+    knobs = {**SMALL, "clusters": 4, "lanes": 2, "threads": 1, "balancing": balancing, "reorder": reorder}
+    made = files(**knobs, flow_counting=counting, global_arbiter="unfair")
+    found = verified(made, tmp_path, PACKETS)
+    assert (found.differences, found.first) == (0, "")
+    assert (found.overtaken == 0) == (reorder == "on")
+
+
+def differs(made, folder, text, cases):
+    """Return whether a changed design is found out: by a verdict, a loss, the order, or a simulator that refuses it."""
+    (folder / PROCESSOR).write_text(text)
+    try:
+        return made.verify(folder, cases, cases, "iverilog").differences > 0
+    except InputError:
+        return True
+
+
+@pytest.mark.slow
+def test_planted_faults_of_templates_are_seen(tmp_path):
+    cases = PACKETS[::9]
+    for places in (8, 32):  # few, that tickets run out; many, that queues are full
+        made = files(**{**SMALL, "reorder_places": places})
+        (tmp_path / BENCH).write_text(made.bench())
+        text = made.engine()
+        assert not differs(made, tmp_path, text, cases)
+        for what, instead in FAULTS.items():
+            assert what in text, what
+            if (places == 32) == (what in FULL_QUEUES):
+                assert differs(made, tmp_path, text.replace(what, instead), cases), what
+
+
+def test_what_has_no_template_is_refused(tmp_path):
+    gorilla = design("gorilla")
+    for knobs, error, what in [
+        ({"when_full": "drop", "reorder": "off"}, InputError, "when_full must be stall, got 'drop'"),
+        ({"balancing": "random"}, UnknownNameError, "balancing that hardware has"),
+        ({"local_arbiter": "first_come"}, UnknownNameError, "local_arbiter that hardware has"),
+    ]:
+        with pytest.raises(error, match=what):
+            ProcessorFiles(gorilla.with_(**knobs).parameters, files(**SMALL).box)
+    with pytest.raises(ModelError, match="power of two, got 3"):
+        Group("g", 2, places=3)
+    with pytest.raises(ModelError, match="tags of 18 bits, got 16"):
+        group_text(Group("g", 2, places=4), Face("m", 16, 1, 1, 1, {}), 16)
+    done = CliRunner().invoke(command, ["gorilla", "--set", "arrivals=poisson", "--out", str(tmp_path / "none")])
+    assert "arrivals is not a knob of hardware" in str(done.exception)
+
+
+def test_the_same_bytes_each_time(tmp_path):
+    texts = []
+    for name in ("a", "b"):
+        folder = tmp_path / name
+        done = CliRunner().invoke(
+            command, ["gorilla", "--set", "clusters=4", "--set", "engines=2", "--out", str(folder)]
+        )
+        assert done.exit_code == 0
+        texts.append([(folder / file.name).read_text() for file in sorted(folder.iterdir())])
+    assert texts[0] == texts[1]
+    assert "`processor` | 4 lanes, 4 channels, global arbiters in turn" in texts[0][0]

@@ -1,0 +1,33 @@
+"""What data/hardware records of an engine is what Icarus says today: one packet's signals, cycles of many."""
+
+import csv
+
+import pytest
+from reference import one_packet
+
+from npexplore.designs import design
+from npexplore.designs.gorilla.hardware import EngineFiles, rated_and_hostile
+from npexplore.designs.gorilla.traffic import box
+from npexplore.hardware.vcd import read_vcd
+from npexplore.paths import share
+
+
+def test_the_recorded_packet_is_that_of_a_fresh_run(tmp_path):
+    (tmp_path / one_packet.NAME).write_text(one_packet.recorded())
+    assert read_vcd(tmp_path / one_packet.NAME) == read_vcd(share(*one_packet.FOLDER, one_packet.NAME))
+
+
+def recorded_cycles():
+    with share("data", "hardware", "cycles.csv").open() as file:
+        rows = csv.DictReader(line for line in file if not line.startswith("#"))
+        return [(int(row["threads"]), float(row["cycles_per_packet"])) for row in rows]
+
+
+@pytest.mark.parametrize(("threads", "cycles"), recorded_cycles())
+def test_recorded_cycles_of_a_packet_are_those_of_a_fresh_run(threads, cycles, tmp_path):
+    made = EngineFiles(box(), threads=threads, scheduler=str(design("gorilla").parameters.scheduler))
+    made.write(tmp_path)
+    rated, _ = rated_and_hostile(made.box, made.protocols, 300)
+    found = made.verify(tmp_path, rated[:1], rated, "iverilog")
+    assert (found.differences, found.first) == (0, "")
+    assert round(found.cycles_per_packet, 1) == cycles
