@@ -20,7 +20,7 @@ P_KIND, P_AWARE, P_TICK = 0, 1, 2
 P_PACKETS1, P_NUMERATOR1, P_DENOMINATOR1, P_BURST1 = 3, 4, 5, 6
 P_PACKETS2, P_NUMERATOR2, P_DENOMINATOR2, P_BURST2 = 7, 8, 9, 10
 POLICER_COLUMNS = 11
-LEAKY, SINGLE, TWO = 1, 2, 3
+LEAKY, SINGLE, TWO, DIFFERENTIATED = 1, 2, 3, 4
 # columns of a treatment; three code points, one a colour
 T_CLASS, T_COLOUR, T_POLICER, T_DROP_FROM, T_DSCP = 0, 1, 2, 3, 4
 TREATMENT_COLUMNS = 7
@@ -61,27 +61,28 @@ def _police(policers: Array, last: Array, tokens: Array, k: int, time: int, leng
         into = min(grown, room1)
         first += into
         second += grown - into
-        if came == 0 and cost1 <= first:
-            verdict = 0
-            first -= cost1
-        elif came <= 1 and cost1 <= second:
-            verdict = 1
-            second -= cost1
     else:
         first += min(min(passed, room1 // rate1 + 1) * rate1, room1)
-        if kind == LEAKY:
-            if came < 2 and cost1 <= first:
-                verdict = 0
-                first -= cost1
-        else:
+        if kind != LEAKY:
             rate2 = policers[k, P_NUMERATOR2]
             second += min(min(passed, room2 // rate2 + 1) * rate2, room2)
-            if came < 2 and cost1 <= first:
-                first -= cost1
-                verdict = 1
-                if came == 0 and cost2 <= second:
-                    second -= cost2
-                    verdict = 0
+    if kind == LEAKY:
+        if came < 2 and cost1 <= first:
+            verdict = 0
+            first -= cost1
+    elif kind == TWO:
+        if came < 2 and cost1 <= first:
+            first -= cost1
+            verdict = 1
+            if came == 0 and cost2 <= second:
+                second -= cost2
+                verdict = 0
+    elif came == 0 and cost1 <= first:
+        verdict = 0
+        first -= cost1
+    elif came <= 1 and cost2 <= second:
+        verdict = 1
+        second -= cost2
     tokens[k, 0] = first
     tokens[k, 1] = second
     return verdict

@@ -1,12 +1,13 @@
 """Laws of policers: promises over every interval, colours monotone, columns equal to one packet at a time."""
 
 from fractions import Fraction
+from math import floor
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from npexplore.golden.police import POLICERS, Colour, police_many
-from tests.reference.diffserv_cases import arrivals, lengths, policers
+from npexplore.golden.police import POLICERS, Colour, LeakyBucket, police_many
+from tests.reference.diffserv_cases import arrivals, differentiated_markers, lengths, policers
 
 colours = st.sampled_from(Colour)
 
@@ -100,3 +101,46 @@ def test_columns_equal_one_at_a_time(data, several, rows):
 def test_state_stays_within_the_buckets(data, policer, rows):
     state, _ = run(policer, rows, came_with(data, rows))
     assert all(0 <= tokens <= full for tokens, full in zip(state.tokens, policer.state().tokens, strict=True))
+
+
+@given(st.data(), differentiated_markers(), arrivals())
+def test_excess_traffic_does_not_touch_the_committed_bucket(data, policer, rows):
+    """RFC 4115 section 3: what one bucket refuses comes to the other, and nothing else passes between them."""
+    came = came_with(data, rows)
+    _, verdicts = run(policer, rows, came)
+    seen = [colour if policer.aware else Colour.GREEN for colour in came]
+    left = dict(enumerate(seen))
+    for colour, rate, burst in (
+        (Colour.GREEN, policer.committed, policer.burst),
+        (Colour.YELLOW, policer.excess, policer.excess_burst),
+    ):
+        asked = [number for number, own in left.items() if own <= colour]
+        if burst == 1:  # the token that stays behind is the only one
+            admitted = []
+        else:
+            _, answers = run(
+                LeakyBucket(rate, burst - 1), [rows[number] for number in asked], [Colour.GREEN] * len(asked)
+            )
+            admitted = [number for number, answer in zip(asked, answers, strict=True) if answer is Colour.GREEN]
+        assert admitted == [number for number, verdict in enumerate(verdicts) if verdict is colour]
+        left = {number: own for number, own in left.items() if number not in admitted}
+
+
+@given(st.data(), differentiated_markers(), arrivals())
+def test_differentiated_marker_as_the_text_says_it(data, policer, rows):
+    """RFC 4115 section 3 word for word: whole tokens, and Tc - B > 0 with the whole burst in the bucket."""
+    came = came_with(data, rows)
+    _, verdicts = run(policer, rows, came)
+    c, e, before = Fraction(policer.burst), Fraction(policer.excess_burst), rows[0][0] if rows else 0
+    for (time, length), colour, verdict in zip(rows, came, verdicts, strict=True):
+        c = min(policer.burst, c + (time - before) * policer.committed.fraction)
+        e = min(policer.excess_burst, e + (time - before) * policer.excess.fraction)
+        size, before = length if policer.committed.counted == "bytes" else 1, time
+        seen = colour if policer.aware else Colour.GREEN
+        if seen is Colour.GREEN and floor(c) - size > 0:
+            expected, c = Colour.GREEN, c - size
+        elif seen is not Colour.RED and floor(e) - size > 0:
+            expected, e = Colour.YELLOW, e - size
+        else:
+            expected = Colour.RED
+        assert verdict is expected

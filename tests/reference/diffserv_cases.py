@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from npexplore.golden.diffserv import Arrivals, ClassQueue, DiffServ, OutputPort, Receiver, Shaping, Treatment
 from npexplore.golden.diffserv.queues import EarlyDrop, QueueLimits, Thresholds
-from npexplore.golden.police import Colour, LeakyBucket, SingleRate, TwoRate
+from npexplore.golden.police import Colour, DifferentiatedTwoRate, LeakyBucket, SingleRate, TwoRate
 from npexplore.golden.schedule import SCHEDULERS
 from npexplore.golden.token_rate import TokenRate
 
@@ -17,17 +17,30 @@ def token_rates(counted="bytes"):
     return st.sampled_from(some).map(lambda pair: TokenRate(*pair, counted))
 
 
+def bursts(counted):
+    return st.integers(1, 3000) if counted == "bytes" else st.integers(1, 6)
+
+
+@st.composite
+def differentiated_markers(draw):
+    counted = draw(st.sampled_from(["bytes", "packets"]))
+    rate, burst = token_rates(counted), bursts(counted)
+    return DifferentiatedTwoRate(draw(rate), draw(burst), draw(rate), draw(burst), draw(st.booleans()))
+
+
 @st.composite
 def policers(draw):
     counted = draw(st.sampled_from(["bytes", "packets"]))
-    burst = st.integers(1, 3000) if counted == "bytes" else st.integers(1, 6)
+    burst = bursts(counted)
     rate, aware = draw(token_rates(counted)), draw(st.booleans())
-    kind = draw(st.sampled_from(["leaky", "single", "two"]))
+    kind = draw(st.sampled_from(["leaky", "single", "two", "differentiated"]))
     if kind == "leaky":
         return LeakyBucket(rate, draw(burst), draw(st.sampled_from([1, 1, 10, 1000])))
     if kind == "single":
         one, other = draw(burst), draw(st.one_of(st.just(0), burst))
         return SingleRate(rate, *draw(st.permutations([one, other])), aware)
+    if kind == "differentiated":
+        return draw(differentiated_markers())
     rates = sorted([rate, draw(token_rates(counted))], key=lambda one: one.fraction)
     return TwoRate(rates[1], draw(burst), rates[0], draw(burst), aware)
 

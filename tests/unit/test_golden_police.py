@@ -3,10 +3,10 @@
 from fractions import Fraction
 
 import pytest
-from reference.policer_cases import CASES, DOCUMENT, MARKS, table
+from reference.policer_cases import BESIDE, BESIDE_2698, BESIDE_4115, CASES, DOCUMENT, TABLES
 
 from npexplore.errors import InputError
-from npexplore.golden.police import Colour, LeakyBucket, SingleRate, TwoRate, police_many
+from npexplore.golden.police import Colour, DifferentiatedTwoRate, LeakyBucket, SingleRate, TwoRate, police_many
 from npexplore.golden.token_rate import TokenRate
 from npexplore.golden.work import Access, Meter
 
@@ -89,6 +89,9 @@ def test_two_rate_colour_aware():
         (lambda: SingleRate(BYTE_PER_NS, 0, 0), "RFC 2697 section 2"),
         (lambda: TwoRate(BYTE_PER_NS, 1, TokenRate(2, 1), 1), "RFC 2698 section 2"),
         (lambda: TwoRate(BYTE_PER_NS, 1, TokenRate(1, 9, "packets"), 1), "count the same"),
+        (lambda: DifferentiatedTwoRate(BYTE_PER_NS, 0, BYTE_PER_NS, 1), "committed burst size"),
+        (lambda: DifferentiatedTwoRate(BYTE_PER_NS, 1, BYTE_PER_NS, 0), "excess burst size"),
+        (lambda: DifferentiatedTwoRate(BYTE_PER_NS, 1, TokenRate(1, 9, "packets"), 1), "count the same"),
         (lambda: TokenRate.per_second(1e-9), "2\\^40"),
         (lambda: police_many([], [0], [0], [1]), "number of the policer"),
         (lambda: police_many([LeakyBucket(BYTE_PER_NS, 1)], [0, 0], [5, 4], [1, 1]), "packet 1 has 4 ns after 5 ns"),
@@ -108,6 +111,7 @@ def test_refused(make, message):
         (LeakyBucket(BYTE_PER_NS, 1), 2),
         (SingleRate(BYTE_PER_NS, 1, 1), 3),
         (TwoRate(BYTE_PER_NS, 1, BYTE_PER_NS, 1), 3),
+        (DifferentiatedTwoRate(BYTE_PER_NS, 1, BYTE_PER_NS, 1), 3),
     ],
 )
 def test_work_is_told(policer, words):
@@ -118,14 +122,27 @@ def test_work_is_told(policer, words):
     assert meter.work.instructions["multiply"] >= 1
 
 
-@pytest.mark.parametrize(("clause", "what", "policer", "packets", "colours"), CASES, ids=lambda value: str(value)[:40])
-def test_worked_numbers_of_the_rfcs(clause, what, policer, packets, colours):
+def judged(policer, packets, colours):
+    """Assert that both forms give the colours."""
     came = [Colour[colour.upper()] for _, _, colour in packets]
     expected = ["GYR".index(letter) for letter in colours]
     times, lengths = [1000 * time for time, _, _ in packets], [length for _, length, _ in packets]
-    assert verdicts(policer, list(zip(times, lengths, strict=True)), came) == expected, (clause, what)
+    assert verdicts(policer, list(zip(times, lengths, strict=True)), came) == expected
     assert police_many([policer], [0] * len(packets), times, lengths, came).tolist() == expected
 
 
-def test_the_document_has_the_worked_numbers():
-    assert DOCUMENT.read_text().split(MARKS[0])[1].split(MARKS[1])[0] == table()
+@pytest.mark.parametrize(("clause", "what", "policer", "packets", "colours"), CASES, ids=lambda value: str(value)[:40])
+def test_worked_numbers_of_the_rfcs(clause, what, policer, packets, colours):
+    judged(policer, packets, colours)
+
+
+@pytest.mark.parametrize(("what", "aware", "packets", "colours"), BESIDE, ids=lambda value: str(value)[:40])
+def test_two_markers_beside_each_other(what, aware, packets, colours):
+    for of_rfc, expected in zip((BESIDE_2698, BESIDE_4115), colours, strict=True):
+        judged(of_rfc[aware], packets, expected)
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_the_document_has_the_worked_numbers(name):
+    mark, end, table = TABLES[name]
+    assert DOCUMENT.read_text().split(mark)[1].split(end)[0] == table()

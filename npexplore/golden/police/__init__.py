@@ -3,6 +3,7 @@
 from npexplore.golden.police.base import Bound, Policer, State
 from npexplore.golden.police.batch import police_many
 from npexplore.golden.police.colour import Colour
+from npexplore.golden.police.differentiated import DifferentiatedTwoRate
 from npexplore.golden.police.leaky_bucket import LeakyBucket
 from npexplore.golden.police.single_rate import SingleRate
 from npexplore.golden.police.two_rate import TwoRate
@@ -11,12 +12,14 @@ POLICERS: dict[str, type[Policer]] = {
     "leaky_bucket": LeakyBucket,
     "single_rate": SingleRate,
     "two_rate": TwoRate,
+    "differentiated_two_rate": DifferentiatedTwoRate,
 }
 
 __all__ = [
     "POLICERS",
     "Bound",
     "Colour",
+    "DifferentiatedTwoRate",
     "LeakyBucket",
     "Policer",
     "SingleRate",

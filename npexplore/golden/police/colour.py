@@ -1,4 +1,4 @@
-"""Colours of a policer's verdict (RFC 2697, RFC 2698): green conforms, yellow exceeds, red violates."""
+"""Colours of a policer's verdict (RFC 2697, RFC 2698, RFC 4115): green conforms, yellow exceeds, red violates."""
 
 from enum import IntEnum
 
