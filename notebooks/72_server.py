@@ -53,6 +53,8 @@ rows["best_number"] = rows["simulated"].fillna(rows["bounds"])
 dropping = [npx.design("server").with_(program="drop", ring=512, cores=n).bounds(npx.workload(packet_bytes=64))
             for n in range(1, 7)]  # fmt: skip
 alone, full = dropping[0], next(n for n, one in enumerate(dropping, 1) if one.bottleneck != dropping[0].bottleneck)
+shown = {f"xdp.drop.no_touch.r512.c{n}": f"XDP drops, {n} cores" for n in range(2, 7)}
+shown |= {f"xdp.route.linux.single.c{n}": f"Linux routes, {n} cores" for n in range(2, 7)}
 paper_screen(
     check,
     {
@@ -61,7 +63,7 @@ paper_screen(
         "What binds?": f"The {alone.bottleneck} itself with fewer than {full} cores, and from there the link to the "
         f"host ({dropping[-1].bottleneck}).",
     },
-    "xdp.",
+    shown,
     tries={"rings against the cache": "#Rings-against-the-cache", "your own box": "#Your-own-box"},
     who="the authors of XDP measured",
     source="measurements",
@@ -165,9 +167,21 @@ curves(
 # %%
 scores(check)
 
+
 # %%
+def place(row) -> str:
+    """Return the conditions of a row in words."""
+    given = ledger[row.key].conditions
+    shown = {"ring": "ring {}", "load_mpps": "{} Mpps offered", "attack_mpps": "a flood of {} Mpps"}
+    shown |= {"protection": "filter {}", "cqe_compress": "packed completions {}", "table": "{} table"}
+    words = [str(given[name]) for name in ("stack", "program") if name in given]
+    words += [text.format(given[name]) for name, text in shown.items() if name in given]
+    cores = int(given.get("cores", 1))
+    return ", ".join([*words, f"{cores} core{'s'[: cores > 1]}"]).replace("_", " ")
+
+
 visible = rows[rows.error.notna() & (rows.role == "check")]
-tables.cross_check(visible, {row.key: row.key.removeprefix("xdp.") for row in ledger}, height=None)
+tables.cross_check(visible, {row.key: place(row) for row in visible.itertuples()}, height=None)
 
 # %% [markdown]
 # ## Your own box

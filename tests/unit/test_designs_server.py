@@ -9,7 +9,11 @@ import npexplore as npx
 from npexplore.cli import main
 from npexplore.designs.server.caches import caches, lookup_miss
 from npexplore.designs.server.design import cycles, packet_miss, series
-from npexplore.errors import ModelError
+from npexplore.errors import ModelError, NpexploreError
+from npexplore.ledger import load
+from npexplore.machine.steering import hashed, taken
+from npexplore.study.checking.quantities.base import knobs_of
+from npexplore.study.checking.quantities.server import offered
 
 FRAMES = npx.workload(packet_bytes=64)
 SERVER = npx.design("server")
@@ -161,3 +165,47 @@ def test_a_program_of_ones_own_takes_its_cycles():
 def test_a_program_that_nobody_measured_is_refused():
     with pytest.raises(ModelError, match="nobody measured what dpdk takes for program 'katran'"):
         SERVER.with_(stack="dpdk", program="katran").machine()
+
+
+def test_hashed_flows_make_the_fullest_queue_bind():
+    """One flow keeps one core busy, many flows nearly all; bounds, queueing and simulation see the same queues."""
+    one = SERVER.with_(program="redirect", ring=256, egress="other_port")
+    alone = one.bounds(FRAMES).rate_pps
+    speedups = []
+    for flows in (1, 2, 10, 100, 20_000):
+        design = one.with_(steering="hash", cores=6, flows=flows)
+        limit, queued, seen = design.bounds(FRAMES), design.queueing(FRAMES), design.simulate(FRAMES, packets=6000)
+        assert {one.bottleneck for one in (limit, queued, seen)} == {"core"}
+        assert queued.rate_pps == pytest.approx(limit.rate_pps, rel=0.02)
+        assert seen.rate_pps == pytest.approx(limit.rate_pps, rel=0.02)
+        speedups.append(limit.rate_pps / alone)
+    assert speedups == sorted(speedups)
+    assert speedups[0] == pytest.approx(1, rel=1e-6)
+    assert 5.7 < speedups[-1] < 6 * 128 / 132  # 22 of 128 entries name the fullest
+
+
+def test_hashed_flows_on_one_core_are_as_steered_ones():
+    steered = SERVER.with_(program="route", table="full", ring=512, striding="on", egress="other_port", flows=1)
+    assert steered.with_(steering="hash").bounds(FRAMES).rate_pps == steered.bounds(FRAMES).rate_pps
+
+
+@pytest.mark.parametrize(("knobs", "rule"), [
+    ({"flows": 0}, "knob flows must be in 1..1e+07, got 0"),
+    ({"hash_entries": 4, "cores": 6}, "a table of 4 entries must name 1 to 4 queues, got 6"),
+    ({"flow_skew": -1.0}, "knob flow_skew must be in 0..10, got -1"),
+])  # fmt: skip
+def test_flows_that_cannot_be_hashed_are_refused(knobs, rule):
+    with pytest.raises(NpexploreError, match=re.escape(rule)):
+        SERVER.with_(steering="hash", **knobs).bounds(FRAMES)
+
+
+def test_no_measured_row_of_hashed_flows_tells_how_uneven_they_were():
+    """Where several cores share flows the generators send so much that even the emptiest queue is never empty."""
+    rows = [row for row in load().select(design="server") if row.quantity == "forwarding rate"]
+    rows = [row for row in rows if "flows" in row.conditions and int(row.conditions["cores"]) > 1]
+    assert len(rows) > 15
+    for row in rows:
+        p = SERVER.parameters.with_(**knobs_of(row))
+        one = float(p.clock_mhz) / cycles(p)
+        shares = hashed(int(p.flows), int(p.cores), 0.0, 0)
+        assert taken(one, offered(row), shares) == pytest.approx(one * int(p.cores)), row.key

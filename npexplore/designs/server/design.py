@@ -16,6 +16,7 @@ from npexplore.machine.program import Packet, Recorder
 from npexplore.machine.resources import Delay, FifoServer, Processor
 from npexplore.machine.resources.base import Resource
 from npexplore.machine.resources.ingress import Ingress
+from npexplore.machine.steering import fullest, hashed, steered, taken
 from npexplore.machine.workload import Workload
 from npexplore.reads import aside
 from npexplore.rows.expressions import maximum
@@ -51,7 +52,7 @@ def series(p: Parameters) -> str:
 
 def cycles(p: Parameters) -> float:
     """Return the cycles of a core for a packet, without misses of packet lines."""
-    p.assume("even")
+    p.assume("even" if p.steering == "even" else "hashed")
     if p.program == "own":
         return float(p.own_cycles) + lookup_cycles(p)
     name = series(p)
@@ -115,18 +116,21 @@ def build(p: Parameters) -> Machine:
         for card in cards
     ]  # fmt: skip
     told, batch, cqe = completions(p), int(p.poll_packets), int(p.cqe_bytes)
-    resources: list[Resource] = [Processor("ethernet", 1, 1 / PS), *links, FifoServer("core", 0.0, units=cores)]
-    resources += [Delay("work"), FifoServer("ring_misses", round(int(p.miss_cycles) * cycle_ps) * PS, units=cores)]
+    hash_ = p.steering == "hash"  # a core has its own packets, instead of all taking whichever comes next
+    alike = {"members": cores} if hash_ else {"units": cores}
+    resources: list[Resource] = [Processor("ethernet", 1, 1 / PS), *links, FifoServer("core", 0.0, **alike)]
+    resources += [Delay("work"), FifoServer("ring_misses", round(int(p.miss_cycles) * cycle_ps) * PS, **alike)]
 
     def handle(m: Recorder, packet: Packet) -> None:
         frame, data = packet.packet_bytes, packet.packet_bytes - int(p.check_bytes)
         m.ethernet.compute(cycles=maximum((frame + int(p.gap_bytes)) * round(byte_ps), round(least_ps)))
         m.rx.packet_in(bytes=data, posted=int(p.wqe_bytes) * batch, share=1 / batch, told=cqe, reports=told)
-        held = m.take("core")
+        mine = {"member": packet.queue} if hash_ else {}
+        held = m.take("core", **mine)
         m.work.wait(seconds=round(work * cycle_ps) * PS)
         if missed:
             with m.branch(missed, "miss"):
-                m.ring_misses.serve()  # the core waits for a packet that full rings have thrown out of its cache
+                m.ring_misses.serve(**mine)  # the core waits for a packet that full rings have thrown out of its cache
         m.give(held)
         m.receive.free(bytes=frame)
         if p.egress != "none":
@@ -149,7 +153,20 @@ def in_buffers(p: Parameters, load: Workload) -> Workload:
         )
     if p.striding == "off" and most > int(p.buffer_bytes):
         raise ModelError(f"buffer_bytes must hold a frame's {most} without check bytes, got {p.buffer_bytes}")
-    return load
+    return load if p.steering == "even" else _steered(p, load)
+
+
+def _steered(p: Parameters, load: Workload) -> Workload:
+    """Return packets on the queues that their flows are hashed to; told beside them: how it is with other flows."""
+    flows, cores, skew, entries = int(p.flows), int(p.cores), float(p.flow_skew), int(p.hash_entries)
+    shares, usual = hashed(flows, cores, skew, int(p.flow_set), entries), fullest(flows, cores, skew, entries)
+    told = (
+        f"of {cores} queues the fullest gets {max(shares):.1%} of the packets of {flows:,} flows (mean of random "
+        f"flows: {usual.mean:.1%}, one set of 20 has {usual.q95:.1%} or more)"
+    )
+    if sent := float(p.generated_mpps):
+        told += f"; of {sent:g} Mpps cores take {taken(float(p.clock_mhz) / cycles(p), sent, shares):.4g} with losses"
+    return steered(load, shares, told)
 
 
 def server() -> Design:

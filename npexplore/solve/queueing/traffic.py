@@ -20,7 +20,7 @@ _DUST = 1e-9
 def _routing(routing: ArrayLike, names: Sequence[str] | None) -> Floats:
     table = nonnegative("routing probability", routing, names, ("station", "next station"))
     if table.ndim != 2 or table.shape[0] != table.shape[1]:
-        raise InputError(f"routing must be a square table (stations, stations), got shape {table.shape}")
+        raise InputError(f"routing must be a square table, shape (stations, stations), got shape {table.shape}")
     for k, total in enumerate(table.sum(axis=1)):
         if total > 1 + _DUST:
             raise InputError(
