@@ -5,6 +5,7 @@ Exit status 0 if every frame comes out right; 1 if some do not; 2 if the router 
 
 from __future__ import annotations
 
+import platform
 import shutil
 from collections.abc import Callable, Sequence
 from importlib.util import module_from_spec, spec_from_file_location
@@ -27,14 +28,16 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 
 
 @click.command("conform", context_settings={"allow_interspersed_args": False})
-@click.option("--config", metavar="ROUTER.toml", type=FILE, help="What the router is configured as; or an example.")
-@click.option("--as", "kind", metavar="KIND", default="captures", help="captures, links or function.")
+@click.option("--config", metavar="ROUTER.toml", type=FILE, help="The router's configuration, or an example's name.")
+@click.option("--as", "kind", metavar="KIND", default="captures", help="captures, links, function or kernel.")
 @click.option("--profile", metavar="NAME", help="rfc1812 or linux; default: as ROUTER.toml says.")
-@click.option("--frames", metavar="N", type=click.IntRange(1), default=1000, help="Frames drawn beside the probes.")
-@click.option("--failures", metavar="N", type=click.IntRange(1), default=1000, help="Stop at so many failures.")
-@click.option("--seconds", metavar="S", type=float, help="How long a run may take (60), or a start (links: 5).")
-@click.option("--again", is_flag=True, help="links: send again what is lost while the program asks for its next hop.")
-@click.option("--export", metavar="DIR", type=FOLDER, help="Write captures of each cluster's smallest failure.")
+@click.option(
+    "--frames", metavar="N", type=click.IntRange(1), default=1000, help="Random frames after the fixed probes."
+)
+@click.option("--failures", metavar="N", type=click.IntRange(1), default=1000, help="Stop after N failures.")
+@click.option("--seconds", metavar="S", type=float, help="Limit for a run (60), or for the start (links: 5).")
+@click.option("--again", is_flag=True, help="links: resend a frame lost while the program resolves its next hop.")
+@click.option("--export", metavar="DIR", type=FOLDER, help="Write the smallest failure of each cluster as captures.")
 @click.option("--report", metavar="FILE.html", type=OutputFile(), help="Write an offline page.")
 @json_option
 @click.argument("router", metavar="[COMMAND...]", nargs=-1, type=click.UNPROCESSED)
@@ -51,24 +54,28 @@ def command(
     as_json: bool,
     router: tuple[str, ...],
 ) -> int:
-    """Hold a router against the golden one: what was tried of each clause, what held, what failed.
+    """Compare a router with the golden one: for each clause, what was tried, what held and what failed.
 
-    By KIND the router is a COMMAND over captures, whose words may have {file}, {port} and {out}; a COMMAND between
-    network interfaces (links); or FILE.py:FUNCTION, called with port and frame (function).
+    KIND says what the router is. captures: a COMMAND that reads and writes captures, with {file}, {port} and {out} in
+    its words. links: a COMMAND between network interfaces. function: FILE.py:FUNCTION, called with port and frame.
+    kernel: the Linux kernel of this machine in a network namespace, without a COMMAND.
+
     Options go before COMMAND.
     """
     if config is None:
-        raise InputError("conform needs --config ROUTER.toml: what the router is configured as")
+        raise InputError("conform needs --config ROUTER.toml, the configuration of the router")
     examine = ADAPTERS[one_of("--as: kind of router", kind, ADAPTERS)]
-    if not router:
-        raise InputError(f"conform --as {kind} needs a command, or FILE.py:FUNCTION, behind its options, got none")
+    if kind == "kernel" and router:
+        raise InputError(f"conform --as kernel takes no command, got {' '.join(router)}")
+    if kind != "kernel" and not router:
+        raise InputError(f"conform --as {kind} needs a command, or FILE.py:FUNCTION, after its options, got none")
     if again and kind != "links":
         raise InputError(f"conform --again is for --as links, got --as {kind}")
     from npexplore.golden.router.configuration import load_router
 
     configuration = load_router(config)
     found = examine(router, configuration, again, {"profile": profile, "failures": failures}, frames, seconds)
-    name = " ".join(router)
+    name = " ".join(router) or kernel_name()
     if export is not None:
         from npexplore.testing import write_captures
 
@@ -126,4 +133,20 @@ def _loaded(text: str) -> Callable[[int, bytes], Any]:
     return function
 
 
-ADAPTERS = {"captures": _captures, "links": _links, "function": _function}
+def _kernel(
+    words: Sequence[str], router: Router, again: bool, how: dict[str, Any], frames: int, seconds: float | None
+) -> Conformance:
+    from npexplore.testing import LiveKernel, examine_router
+    from npexplore.testing.examining import tried
+
+    with LiveKernel(router) as kernel:
+        kernel.ask(list(tried(router, frames)))
+        return examine_router(kernel.forward, router, max_examples=frames, **how)
+
+
+def kernel_name() -> str:
+    """Return what the kernel of this machine calls itself."""
+    return f"{platform.system()} {platform.release()}"
+
+
+ADAPTERS = {"captures": _captures, "links": _links, "function": _function, "kernel": _kernel}

@@ -1,4 +1,4 @@
-"""Strategies and oracles for users' own routers and for ours; needs the extra `test` (hypothesis).
+"""Tests for your own router: random frames to try it with, and oracles that compare it with the golden router.
 
 Names are imported when they are first used.
 """
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from npexplore.testing.exports import write_captures as write_captures
     from npexplore.testing.exports import write_tests as write_tests
     from npexplore.testing.links import LinkRouter as LinkRouter
+    from npexplore.testing.live_kernel import LiveKernel as LiveKernel
     from npexplore.testing.oracles import check_lookup as check_lookup
     from npexplore.testing.oracles import check_router as check_router
     from npexplore.testing.programs import run_captures as run_captures
@@ -48,6 +49,7 @@ _HOMES = {
     "Conformance": "npexplore.testing.conformance",
     "CounterexampleError": "npexplore.testing.verdicts",
     "LinkRouter": "npexplore.testing.links",
+    "LiveKernel": "npexplore.testing.live_kernel",
     "addresses": "npexplore.testing.strategies",
     "addresses6": "npexplore.testing.strategies6",
     "addresses_near": "npexplore.testing.strategies",

@@ -27,7 +27,7 @@ from npexplore.golden.router.rules import Profile
 from npexplore.golden.router.walk import Outcome, Sent
 from npexplore.testing.conformance import Conformance, Failure, Shrink, Tally, failure
 from npexplore.testing.drawing import as_router, cases_for
-from npexplore.testing.rules import ORDER
+from npexplore.testing.rule_catalogue import ORDER
 from npexplore.testing.verdicts import compare, refuse_port
 
 NO_OUTCOME = Outcome(Reason.NONE, ())
@@ -55,7 +55,7 @@ class _Awaited(NamedTuple):
 
 
 class Bench:
-    """Queues of the frames that must come, one a port.
+    """The golden router beside a device in a test bench: give it each frame sent and received, and it compares.
 
     ordered: frames of a port come in the order in which they were caused; False: in any. failures: with more than one,
     nothing is raised before `done`; `conformance` tells all, each frame that leaves laid to the one that caused it.
@@ -76,11 +76,11 @@ class Bench:
         self._named: dict[tuple[bytes, ...], _Cause] = {}
 
     def stimuli(self, count: int) -> Iterator[tuple[int, bytes]]:
-        """Yield so many (port, frame) that try the router, the same ones each time."""
+        """Yield `count` frames (port, frame) that exercise the router's rules; the same ones in every run."""
         yield from cases_for(self.router, count)
 
     def drive(self, port: int, frame: bytes, time_ns: int = 0) -> bytes:
-        """Tell what goes into the device by a port; return the frame."""
+        """Record that a frame goes into the device at a port; return the frame."""
         refuse_port(self.router, port, frame, "come")
         outcome = self.golden.forward(port, frame, time_ns)
         cause = _Cause(port, frame, outcome)
@@ -93,11 +93,11 @@ class Bench:
 
     @property
     def awaited(self) -> int:
-        """How many frames are still to come."""
+        """How many frames are still expected."""
         return sum(map(len, self._awaited))
 
     def expect(self, port: int, frame: bytes) -> None:
-        """Tell what the device has sent by a port; raises CounterexampleError if that is not what must come there."""
+        """Record a frame that the device has sent; raises CounterexampleError if it is not the expected one."""
         refuse_port(self.router, port, frame)
         queue, wide = self._awaited[port], self.failures > 1
         for place in range(min(len(queue), (1 if self.ordered else len(queue)) if not wide else AHEAD)):
@@ -158,7 +158,7 @@ class Bench:
         return tally.conformance(shrink)
 
     def done(self) -> None:
-        """Raise CounterexampleError if a frame has not come, or with all that was wrong if one may go on."""
+        """Raise CounterexampleError if a frame is missing, or with all failures if several are allowed."""
         if self.failures > 1:
             self.conformance().raise_if_failed()
         for queue in self._awaited:

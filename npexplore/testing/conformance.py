@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from npexplore.golden.compare.difference import Difference, summary
 from npexplore.golden.router.configuration import Router
 from npexplore.golden.router.walk import Outcome
-from npexplore.testing.rules import Rule, broken, catalogue, tried
+from npexplore.testing.rule_catalogue import Rule, broken, catalogue, tried
 from npexplore.testing.verdicts import CounterexampleError, shown, told, verdict
 
 COLUMNS = ("clause", "rule", "tried", "held", "failed")

@@ -21,7 +21,7 @@ from npexplore.golden.router.walk import Outcome
 from npexplore.testing.conformance import Conformance, Failure, Tally, failure
 from npexplore.testing.drawing import Case, as_router, cases_for
 from npexplore.testing.probes import probes
-from npexplore.testing.rules import Rule
+from npexplore.testing.rule_catalogue import Rule
 from npexplore.testing.shrinking import shrink
 from npexplore.testing.verdicts import Forward, refuse_port
 
@@ -85,7 +85,7 @@ def examine_router(
         again = judged(found.port, shrink(configuration, found.port, found.frame, first))
         return (again and again[1]) or found
 
-    for case in _tried(configuration, cases, max_examples):
+    for case in tried(configuration, max_examples, cases):
         if tally.full:
             break
         if case not in seen and (verdict := judged(*case)) is not None:
@@ -94,8 +94,8 @@ def examine_router(
     return tally.conformance(lambda found: [smallest(one) for one in found])
 
 
-def _tried(router: Router, cases: st.SearchStrategy[Case] | None, count: int) -> Iterator[Case]:
-    """Yield the probes, unless cases are given, and then what is drawn, in portions."""
+def tried(router: Router, count: int, cases: st.SearchStrategy[Case] | None = None) -> Iterator[Case]:
+    """Yield (port, frame): the probes, unless cases are given, and then so many that are drawn, in portions."""
     if cases is None:
         yield from probes(router)
     for start in range(0, count, AT_ONCE):

@@ -8,7 +8,7 @@ from pathlib import Path
 from npexplore.packets.frames import write_frames
 from npexplore.testing.conformance import Conformance
 
-HEAD = '''"""Frames that a router forwarded otherwise than it must; made by npexplore.testing."""
+HEAD = '''"""Frames that a router forwarded wrongly; made by npexplore.testing."""
 
 import pytest
 from {module} import {name} as forward
@@ -17,7 +17,7 @@ from npexplore.golden.reasons import Reason
 from npexplore.golden.router.walk import Outcome, Sent
 from npexplore.testing import compare
 
-CASES = {{  # what was wrong -> port, frame, what must become of it
+CASES = {{  # what was wrong -> port, frame, what should have happened
 {cases}}}
 
 

@@ -51,12 +51,14 @@ MOST = 256  # frames for one: a packet of 64 KiB has fewer pieces at an MTU of 5
 
 
 class LinkRouter(Between):
-    """A program between interfaces; use it in a `with` block. Raises InputError where it cannot be set up.
+    """Your router, a program between network interfaces; use it in a `with` block.
 
-    quiet_s: a program that loses the packet behind is done when nothing more has come for so long. ready_s: how long it
-    may take until it listens. again: what is lost while its next hop is asked for is sent once more, as a sender would:
-    RFC 1122 section 2.3.2.2 wants one packet kept, and many a router keeps none. A program that ends is started again
-    for the next frame.
+    Raises InputError if it cannot be set up.
+
+    quiet_s: if the program loses the marker packet behind a frame, it counts as done after so many seconds of silence.
+    ready_s: seconds that it may take until it listens. again: send a frame once more that was lost while the program
+    resolved its next hop, as a sender would: RFC 1122 section 2.3.2.2 wants one packet kept, and many routers keep
+    none. A program that ends is started again for the next frame.
     """
 
     REFUSED = "no program can be put between links"
@@ -132,7 +134,7 @@ class LinkRouter(Between):
             self._said.seek(max(0, size - 4096))
             lines = self._said.read().decode(errors="replace").strip().splitlines()
             raise InputError(
-                f"{running(self.command)} must go on, it ended with {status}: {(lines or ['no message'])[-1]}"
+                f"{running(self.command)} must keep running, it ended with {status}: {(lines or ['no message'])[-1]}"
             )
 
     def _end(self) -> None:

@@ -111,7 +111,7 @@ class LinuxKernel(Between):
         self._known = router.policy.neighbours == "known"
 
     def close(self) -> None:
-        """Close the sockets and let the namespaces go; the links vanish with them."""
+        """Close the sockets and delete the namespaces with their links."""
         super().close()
         os.sched_setaffinity(0, self._cores)
 
@@ -221,7 +221,7 @@ class LinuxKernel(Between):
         return self._left()
 
     def wait(self, seconds: float) -> list[tuple[int, bytes]]:
-        """Let time pass; return all frames that leave the router of its own accord, as (port, frame), by port."""
+        """Wait some time; return the frames that the router sends without being sent one, as (port, frame), by port."""
         time.sleep(seconds)
         return self._left()
 
@@ -231,7 +231,7 @@ class LinuxKernel(Between):
         return [row for row in drained if self.router.six is None or not row[1].startswith(many)]
 
     def introduce(self, frames: Sequence[tuple[int, bytes]]) -> None:
-        """Enter the neighbours that these frames' packets may be sent to; done for many at once it is faster."""
+        """Add the neighbour entries that these frames' packets may need; one call for many frames is faster."""
         commands: list[str] = []
         for port, tagged in frames if self._known else ():
             frame = tagged

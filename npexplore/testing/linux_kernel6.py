@@ -7,7 +7,7 @@ the same is no packet's doing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from npexplore.golden.ethernet import IPV6_TYPE
 from npexplore.golden.ipv6.addresses import address_text, mask_of
@@ -58,12 +58,7 @@ def commands(router: Router) -> Iterator[str]:
             yield f"address add {address_text(port.link_local)}/64 dev r{number} nodad"
     made = sum(len(port.networks) for port in six.ports if port)
     latest = {(route.value, route.length): route for route in six.routes[made:]}
-
-    def on_a_link(route: Route) -> bool:
-        return any(link is not None and link.on_link(route.value) for link in six.ports)
-
-    # Parts of links come last: the kernel takes no next hop that is routed by another link at that moment.
-    for route in sorted(latest.values(), key=on_a_link):
+    for route in in_order(list(latest.values()), [port.subnets if port else () for port in six.ports]):
         where = f"dev r{route.port}" if route.kind == 0 else ""
         through = f"via {address_text(route.via)} onlink" if route.via else ""  # whatever other routes say of it
         if route.next_hops:
@@ -73,9 +68,34 @@ def commands(router: Router) -> Iterator[str]:
         yield from (_neighbour(router, address, port) for port, address in six.neighbours)
         return
     for route in six.routes:
-        for hop in (Hop(*route[2:-1]), *(one.hop for one in route.next_hops)):
+        for hop in _hops(route):
             if hop.via:
                 yield _neighbour(router, hop.via, hop.port)
+
+
+def in_order(routes: Sequence[Route], subnets: Sequence[Sequence[tuple[int, int]]]) -> list[Route]:
+    """Return routes as the kernel takes them: it refuses a next hop that another link's route leads to at that moment.
+
+    Last come the routes that are longer than the link's own prefix of somebody's next hop. subnets: of each port, as
+    address and length.
+    """
+    hops = {(hop.port, hop.via) for route in routes for hop in _hops(route) if hop.via}
+    links = [
+        (via, length)
+        for port, via in hops
+        for address, length in subnets[port]
+        if not (via ^ address) & mask_of(length)
+    ]
+
+    def in_the_way(route: Route) -> bool:
+        return any(route.length > length and not (via ^ route.value) & mask_of(route.length) for via, length in links)
+
+    return sorted(routes, key=lambda route: (in_the_way(route), route.length))
+
+
+def _hops(route: Route) -> Iterator[Hop]:
+    yield Hop(*route[2:-1])
+    yield from (one.hop for one in route.next_hops)
 
 
 def told_next_hops(several: Iterable[NextHop], text: Callable[[int], str]) -> list[str]:

@@ -62,7 +62,7 @@ def run_captures(
         _run(words, timeout_s, most, Path(folder) / SAID)
         for path in sorted(out.iterdir()):
             if path.stat().st_size >= most:
-                raise InputError(f"{running(words)} must not flood: {path.name} has {most} bytes and more")
+                raise InputError(f"{running(words)} must not flood: {path.name} has {most} bytes or more")
             if path.suffix in ENDINGS and path.stem not in (names := [port.name for port in router.ports]):
                 raise UnknownNameError(f"{running(words)} wrote {path.name}: port", path.stem, names)
         return [
@@ -91,13 +91,13 @@ def _run(words: list[str], timeout_s: float, most: int, said: Path) -> None:
         _bound_files(program.pid, most)
         status = program.wait(timeout_s)
     except subprocess.TimeoutExpired:
-        raise InputError(f"{running(words)} must be done within {timeout_s} s, it is not") from None
+        raise InputError(f"{running(words)} must end within {timeout_s} s, it is still running") from None
     except ProcessLookupError:  # it was done before its files could be bounded
         status = program.wait()
     finally:
         _end(program)
     if status in FLOODED or any(path.stat().st_size >= most for path in said.parent.rglob("*")):
-        raise InputError(f"{running(words)} must not flood: it wrote {most} bytes and more into one file")
+        raise InputError(f"{running(words)} must not flood: it wrote {most} bytes or more into one file")
     if status:
         lines = said.read_text(errors="replace").strip().splitlines()
         raise InputError(f"{running(words)} must return 0, got {status}: {lines[-1] if lines else 'no message'}")

@@ -32,7 +32,7 @@ def _values() -> tuple[st.SearchStrategy[int], ...]:
 
 
 def rules() -> st.SearchStrategy[Rule]:
-    """Single rules: addresses as prefixes or ranges, ports and protocols as values, ranges or wildcards; no policer."""
+    """Draw single rules: addresses as prefixes or ranges, ports and protocols as values, ranges or any; no policer."""
     source, destination, source_port, destination_port, protocol = (
         _ends(values, bits) for values, bits in zip(_values(), BITS, strict=True)
     )
@@ -43,7 +43,7 @@ def rules() -> st.SearchStrategy[Rule]:
 
 
 def rule_sets(*, min_size: int = 1, max_size: int = 20) -> st.SearchStrategy[Rules]:
-    """Sets of rules; some rules stand in them more than once."""
+    """Draw sets of rules; some contain a rule more than once."""
     some = st.lists(rules(), min_size=1, max_size=max_size)
     return some.flatmap(
         lambda base: st.lists(
@@ -54,7 +54,7 @@ def rule_sets(*, min_size: int = 1, max_size: int = 20) -> st.SearchStrategy[Rul
 
 @st.composite
 def headers_near(draw: Any, rule_set: Rules, *, max_size: int = 20) -> "list[FiveTuple[int]]":
-    """Headers whose fields lie at the borders of the rules' ranges, on either side of them, inside, or anywhere."""
+    """Draw headers whose fields lie at the borders of the rules' ranges, just beside them, inside, or anywhere."""
     fields = []
     for k, (values, bits) in enumerate(zip(_values(), BITS, strict=True)):
         last = (1 << bits) - 1

@@ -20,13 +20,13 @@ _HOT = (0x00000000, 0x0A000000, 0x0A0000FF, 0x0A010203, 0x7FFFFFFF, 0x80000000, 
 
 
 def addresses() -> st.SearchStrategy[int]:
-    """Addresses as numbers: any, and many near each other."""
+    """Draw IPv4 addresses as numbers: any, and many near each other."""
     near = st.builds(lambda base, flip: base ^ flip, st.sampled_from(_HOT), st.integers(0, 0x1FF))
     return st.one_of(near, st.integers(0, MAX_ADDRESS))
 
 
 def prefixes(min_length: int = 0, max_length: int = 32) -> st.SearchStrategy[str]:
-    """Prefixes as text, of so many bits, none set below the length; few shorter than 12 bits, where that leaves any."""
+    """Draw prefixes as text, with no bits set below the length; few shorter than 12 bits, where that leaves any."""
     usual = st.integers(max(min_length, min(12, max_length)), max_length)
     return st.builds(
         lambda address, length: prefix_text(address & mask_of(length), length),
@@ -110,7 +110,7 @@ def _listed(kind: int, extra: int, unit: int, slots: st.SearchStrategy[int] | No
 
 
 def ip_options(slots: st.SearchStrategy[int] | None = None) -> st.SearchStrategy[bytes]:
-    """The options of a header, up to 40 bytes: the known ones, unknown ones, some with bad lengths and pointers.
+    """Draw options of an IPv4 header, up to 40 bytes: known and unknown ones, some with bad lengths and pointers.
 
     slots: addresses that stand in routes and time stamps, besides random ones.
     """

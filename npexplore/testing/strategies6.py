@@ -23,14 +23,14 @@ _BORDERS = (0, 1, 16, 19, 20, 21, 31, 32, 33, 40, 41, 48, 49, 56, 63, 64, 65, 71
 
 
 def addresses6() -> st.SearchStrategy[int]:
-    """Addresses as numbers: any, and many near each other."""
+    """Draw IPv6 addresses as numbers: any, and many near each other."""
     bit = st.integers(0, BITS - 1).map(lambda place: 1 << place)
     near = st.builds(lambda base, flip, one: base ^ flip ^ one, st.sampled_from(_HOT), st.integers(0, 0x1FF), bit)
     return st.one_of(st.sampled_from(_HOT), near, near, st.integers(0, MAX_ADDRESS))
 
 
 def prefixes6(min_length: int = 0, max_length: int = BITS) -> st.SearchStrategy[str]:
-    """Prefixes as text, of so many bits, none set below the length; often at the borders of a trie's levels."""
+    """Draw prefixes as text, with no bits set below the length; often at the borders of a trie's levels."""
     border = st.sampled_from([length for length in _BORDERS if min_length <= length <= max_length] or [max_length])
     return st.builds(
         lambda address, length: prefix_text(address & mask_of(length), length),
@@ -40,13 +40,13 @@ def prefixes6(min_length: int = 0, max_length: int = BITS) -> st.SearchStrategy[
 
 
 def routing_tables6(*, max_size: int = 30, next_hops: int = 8) -> st.SearchStrategy[list[Route]]:
-    """Lists of routes (prefix, next hop), no prefix twice; next hops from 0 to below `next_hops`."""
+    """Draw lists of routes (prefix, next hop), no prefix twice; next hops are 0 to next_hops - 1."""
     route = st.tuples(prefixes6(), st.integers(0, next_hops - 1))
     return st.lists(route, max_size=max_size, unique_by=lambda pair: pair[0])
 
 
 def updates6(*, max_size: int = 30, next_hops: int = 8) -> st.SearchStrategy[list[Update]]:
-    """Sequences of updates (prefix, next hop), or (prefix, None) to take away a route that is there at that time."""
+    """Draw sequences of updates: (prefix, next hop), or (prefix, None) to withdraw a route that exists by then."""
     insertion = st.tuples(prefixes6(), st.integers(0, next_hops - 1))
     return st.lists(st.one_of(insertion, st.integers(0, max(max_size - 1, 0))), max_size=max_size).map(in_sequence)
 

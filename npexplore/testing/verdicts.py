@@ -22,7 +22,7 @@ Forward = Callable[[int, bytes], "Frames | None"]
 
 
 class CounterexampleError(AssertionError):
-    """What differs: the `difference` (field, both values, clause), and the `port` and `frame` that show it."""
+    """A router's output is wrong: `difference` (field, both values, clause); `port` and `frame` show it."""
 
     def __init__(self, difference: Difference, text: str, port: int = 0, frame: bytes = b"") -> None:
         super().__init__(text)
@@ -32,7 +32,7 @@ class CounterexampleError(AssertionError):
 
 
 def verdict(sent: Sequence[tuple[int, bytes]], expected: Outcome, frame: bytes) -> Difference | None:
-    """Return how what was sent for a frame differs from its outcome; that it passes which must not comes first."""
+    """Return how the frames sent for a frame differ from its outcome; that it should not have passed comes first."""
     dropped = [(expected.reason, frame)] if expected.reason else []
     difference = first_difference(expected.sent, sent, dropped)
     if difference is not None and dropped:

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from reference import kernel_recording as recording
-from reference.kernel_limits import Told
 from reference.router_random import random_cases
 
 from npexplore.golden.compare.difference import first_difference
 from npexplore.golden.compare.masked import without_time
 from npexplore.golden.router.forward import Forwarder
 from npexplore.testing import frames, router_configurations
+from npexplore.testing.kernel_limits import Told
 from npexplore.testing.linux_kernel import LinuxKernel, why_not
 
 SEEDS = (11, 22, 33, 44, 55)  # not the recorded one

@@ -3,14 +3,16 @@
 `python tests/reference/kernel_hunt.py MINUTES` does the live one for as long as wanted.
 """
 
+import msgspec
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from reference import kernel_recording as recording
 from reference.kernel_hunt import cases, compare, differs
-from reference.setting_cases import setting_cases
+from reference.setting_cases import BASE, framed, setting_cases, v6
 
 from npexplore.golden.router.configuration import resolve
 from npexplore.golden.router.forward import Forwarder
+from npexplore.golden.router.records import NextHopRecord, RouteRecord
 from npexplore.testing.linux_kernel import why_not
 
 RECORDED = recording.read("configured")
@@ -35,6 +37,24 @@ def test_a_recorded_octet_that_is_changed_is_noticed():
     changed = [(number, data[:30] + bytes([data[30] ^ 1]) + data[31:]) for number, data in out]
     outcome = Forwarder(resolve(RECORDS[name]), lookup="binary_trie").forward(port, frame)
     assert differs(outcome, frame, changed) is not None
+
+
+PART = RouteRecord(prefix="2001:db8:1:9::/80", via="2001:db8:2::2")
+THROUGH_IT = RouteRecord(
+    prefix="2001:db8:1::/48",
+    next_hops=[NextHopRecord(via="2001:db8:1::2"), NextHopRecord(via="2001:db8:1:9::2", port="p1")],
+)
+
+
+@pytest.mark.parametrize("routes", [(PART, THROUGH_IT), (THROUGH_IT, PART)], ids=["part first", "part last"])
+def test_the_kernel_takes_next_hops_in_a_part_of_their_link_that_another_port_routes(routes):
+    """It refuses such a next hop while the route of the part is there, and so is told that route last."""
+    reason = why_not()
+    if reason is not None:
+        pytest.skip(f"the Linux kernel cannot be asked: {reason}")
+    record = msgspec.structs.replace(BASE, route=list(routes))
+    packets = [v6("2001:db8::9", f"2001:db8:1:{net}::7") for net in ("9", "9:1", "a")]
+    assert compare(record, [(0, framed(packet)) for packet in packets]) == len(packets)
 
 
 @pytest.mark.slow

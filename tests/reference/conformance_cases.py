@@ -13,7 +13,6 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from reference.golden_tables import rows
-from reference.kernel_limits import Told
 from reference.kernel_recording import FOLDER, lines_of, read
 
 from npexplore.golden.router.configuration import resolve
@@ -22,6 +21,7 @@ from npexplore.golden.router.records import PortRecord, RouteRecord, RouterFile
 from npexplore.testing.conformance import Tally, failure
 from npexplore.testing.drawing import cases_for
 from npexplore.testing.examining import judge_of
+from npexplore.testing.kernel_limits import Told
 from npexplore.testing.linux_kernel import LinuxKernel
 from npexplore.testing.probes import probes
 

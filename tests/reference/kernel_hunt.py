@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from reference.kernel_limits import Told
 
 from npexplore.errors import InputError
 from npexplore.golden.compare.difference import first_difference
 from npexplore.golden.compare.masked import without_time
 from npexplore.golden.router.configuration import resolve
 from npexplore.golden.router.forward import Forwarder
+from npexplore.testing.kernel_limits import Told
 from npexplore.testing.kernel_routers import any_frames, kernel_configurations
 from npexplore.testing.linux_kernel import LinuxKernel
 
@@ -94,8 +94,8 @@ def brief(record):
 
 
 def hunt(minutes, number):
-    """Compare until the time is over; return (configurations, frames)."""
-    end, done = time.monotonic() + 60 * minutes, [0, 0]
+    """Compare until the time is over; return configurations, frames, and the configurations the kernel refused."""
+    end, done = time.monotonic() + 60 * minutes, [0, 0, 0]
     while time.monotonic() < end:
 
         @seed(number)
@@ -107,6 +107,10 @@ def hunt(minutes, number):
         def look(case):
             try:
                 done[1] += compare(*case)
+            except InputError as error:  # no answer to compare: told, and looked at by whoever reads it
+                print("refused:", error, brief(case[0]), flush=True)
+                done[2] += 1
+                return
             except AssertionError as error:
                 print("once:", str(error)[:1500], flush=True)
                 compare(*case)
@@ -115,7 +119,7 @@ def hunt(minutes, number):
 
         look()
         number += 1
-        print(f"seed {number}: {done[0]} configurations, {done[1]} frames", flush=True)
+        print(f"seed {number}: {done[0]} configurations, {done[1]} frames, {done[2]} refused", flush=True)
     return done
 
 

@@ -236,6 +236,20 @@ def _more():
     nearly = msgspec.structs.replace(BASE, route=[RouteRecord(prefix="0.0.0.0/13", via="11.0.0.2")])
     recorded = v4("0.1.2.3", "11.9.0.85", ttl=0, options=b"\7\x0b\4" + bytes(8) + b"\x83")
     yield "route recorded of a source in 0.0.0.0/8, routed by another port", nearly, 0, framed(recorded)
+    doors = [NextHopRecord(via="10.0.0.2"), NextHopRecord(via="11.0.0.2"), NextHopRecord(via="10.9.0.2", weight=2)]
+    split = with_setting("accept_source_route", True)
+    split = msgspec.structs.replace(split, route=[RouteRecord(prefix="41.0.0.0/8", next_hops=doors)])
+    way = b"\x83\x07\x04" + four("41.0.0.9").to_bytes(4, "big") + b"\0"
+    for what, content in {
+        "route recorded": b"\7\x0b\4" + bytes(9), "stamps with addresses": b"\x44\x14\5\1" + bytes(16),
+        "stamps of ours": b"\x44\x14\5\3" + four("10.9.0.1").to_bytes(4, "big") + bytes(12),
+    }.items():  # fmt: skip
+        for k in range(4):
+            packet = v4("12.0.0.9", f"41.0.{k}.{k}", options=content)
+            yield f"two next hops by one port, {what} {k}", split, 2, framed(packet, 2)
+    for k in range(4):
+        packet = v4(f"12.0.{k}.9", "12.0.0.1", options=way)
+        yield f"two next hops by one port, source route {k}", split, 2, framed(packet, 2)
 
 
 def setting_cases():

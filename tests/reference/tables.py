@@ -1,5 +1,7 @@
 """A table of each kind of resource, as a machine file has it: the keys that it needs, and some that it may have."""
 
+from npexplore.machine.resources import KINDS
+
 TABLES = {
     "processor": 'engines = 1\nclock_hz = 1e9',
     "server": 'service_s = { distribution = "erlang", mean = 1e-9, stages = 2 }',
@@ -18,3 +20,4 @@ TABLES = {
     "streams": "columns = 2\nrows = 2\nclock_hz = 1e9\npaths = [[[0, 1]]]", "lock": "clock_hz = 1e9",
     "matrix": "ports = 4\nword_s = 1e-9",
 }  # fmt: skip
+assert TABLES.keys() == KINDS.keys(), f"written, or listed, alone: {TABLES.keys() ^ KINDS.keys()}"

@@ -69,12 +69,13 @@ def test_a_program_over_captures_that_fails_is_told_with_its_frame(folder, capsy
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--as", "function"], "needs a command, or FILE.py:FUNCTION, behind its options, got none"),
+        (["--as", "function"], "needs a command, or FILE.py:FUNCTION, after its options, got none"),
         (["--as", "capture", "x"], "--as: kind of router 'capture' is unknown (nearest: captures"),
         (["--as", "function", "{}/mine.py:rigth"], "function 'rigth' is unknown (nearest: right"),
         (["--as", "function", "{}/other.py:right"], "must be FILE.py:FUNCTION of a file that exists"),
         (["--as", "function", "{}/router.toml:right"], "is no Python file"),
         (["--again", "x"], "--again is for --as links, got --as captures"),
+        (["--as", "kernel", "x"], "conform --as kernel takes no command, got x"),
         (["--profile", "bsd", "--as", "function", "{}/mine.py:right"], "'bsd'"),
     ],
 )
@@ -83,6 +84,30 @@ def test_wrong_usage_is_one_line(folder, capsys, arguments, message):
     told = capsys.readouterr().err
     assert message in told
     assert told.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("more", "what"),
+    [
+        ('policy = {neighbours = "resolve"}', 'neighbours = "resolve"'),
+        (', {name = "v", address = "10.5.0.1/24", vlan = 5, on = "a"}', "VLANs"),
+        ('label = [{label = 100, port = "b"}]', "label stacks"),
+    ],
+)
+def test_the_kernel_is_examined_without_what_it_is_not_asked_of(folder, capsys, more, what):
+    ports = ROUTER.replace("}]\nroute", f"}}{more}]\nroute") if more[0] == "," else f"{ROUTER}{more}\n"
+    (folder / "router.toml").write_text(ports)
+    assert conform(folder, "--as", "kernel") == 2
+    told = capsys.readouterr().err
+    assert f"without {what}, got" in told
+    assert told.count("\n") == 1
+
+
+def test_without_the_right_to_make_namespaces_the_kernel_is_one_line(folder, capsys, monkeypatch):
+    monkeypatch.setattr("npexplore.testing.namespaces.shutil.which", lambda name: None)
+    assert conform(folder, "--as", "kernel") == 2
+    told = capsys.readouterr().err
+    assert told == "npexplore: the Linux kernel cannot be asked: the program ip (iproute2) is not installed\n"
 
 
 def test_a_configuration_is_needed(capsys):

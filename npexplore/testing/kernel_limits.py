@@ -9,8 +9,10 @@ from npexplore.golden.ipv4.icmp import ICMP, REDIRECT
 from npexplore.golden.ipv6.discovery import ADVERTISEMENT, SOLICITATION
 from npexplore.golden.ipv6.icmp import REDIRECT as REDIRECT6
 from npexplore.golden.reasons import Reason
+from npexplore.golden.router.configuration import Router
 from npexplore.golden.router.resolution import ARP_TYPE
 from npexplore.golden.router.vlans import TAGS
+from npexplore.golden.router.walk import Outcome
 
 UNREACHABLES = (Reason.NO_ROUTE, Reason.UNREACHABLE, Reason.PROHIBITED)
 DISCOVERING = (Reason.MULTICAST6, Reason.LOCAL_DELIVERY)
@@ -25,12 +27,16 @@ SOURCE6, DESTINATION6 = slice(22, 38), slice(38, 54)
 class Told:
     """Remembers who was told something, for one kernel from its start."""
 
-    def __init__(self, router=None):
-        self.told, self.redirected = set(), set()
+    def __init__(self, router: Router | None = None) -> None:
+        self.told: set[bytes] = set()
+        self.redirected: set[bytes] = set()
         self.redirects6, self.router = 0, router
 
-    def may_ask(self, port, frame, outcome):
-        """Say whether this frame's outcome does not depend on what was sent before; it counts as sent then."""
+    def may_ask(self, port: int, frame: bytes, outcome: Outcome) -> bool:
+        """Say whether this frame's outcome does not depend on what was sent before; it counts as sent then.
+
+        outcome: what the golden router under the profile `linux` does with it.
+        """
         while frame[12:14] in TAGS:
             frame = frame[:12] + frame[16:]
         if frame[12:14] == ARP_TYPE:
@@ -53,7 +59,7 @@ class Told:
         self.told |= {source} if back else set()
         return True
 
-    def _asks(self, frame, outcome):
+    def _asks(self, frame: bytes, outcome: Outcome) -> bool:
         """Say whether what is for the router itself is comparable: messages that have not to do with its own state."""
         size = 14 + 4 * (frame[14] & 15)
         kind, protocol, piece = frame[size : size + 1], frame[23], (frame[20] & 0x3F) or frame[21]
@@ -61,7 +67,7 @@ class Told:
             return protocol == ICMP and kind != bytes([TIMESTAMP_REQUEST])
         return not piece and (kind[:1] in ECHOES if protocol == ICMP else protocol in (UDP, *UNKNOWN))
 
-    def _may_ask6(self, port, frame, outcome):
+    def _may_ask6(self, port: int, frame: bytes, outcome: Outcome) -> bool:
         resolves = self.router is not None and self.router.policy.neighbours == "resolve"
         discovery = len(frame) > 54 and frame[20] == ICMP6 and frame[54] in (SOLICITATION, ADVERTISEMENT)
         if resolves and discovery and outcome.reason in DISCOVERING:

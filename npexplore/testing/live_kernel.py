@@ -1,0 +1,100 @@
+"""The Linux kernel of this machine as a router to examine: asked of each frame once, when its answer is sure.
+
+    with LiveKernel("router.toml") as kernel:
+        print(examine_router(kernel.forward, kernel.router))
+
+Some things a kernel tells an address only now and then (`npexplore/testing/kernel_limits.py`). A frame whose outcome
+depends on those before it goes to a kernel that has told nothing, in rounds, until the number of kernels is used up;
+what is left then is not judged. Needs `ip` and CAP_SYS_ADMIN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from npexplore.errors import InputError
+from npexplore.golden.router.configuration import Router
+from npexplore.testing.drawing import Case, as_router
+from npexplore.testing.examining import judge_of
+from npexplore.testing.kernel_limits import Told
+from npexplore.testing.linux_kernel import LINK_HEADER, LinuxKernel
+
+KERNELS = 60  # made one after the other, some tenths of a second each: what 1,000 drawn frames take, and some to shrink
+
+
+class LiveKernel:
+    """The Linux kernel of this machine as a router, made anew where answers depend on earlier frames; use it in `with`.
+
+    kernels: how many such routers (None: 60).
+
+    Raises InputError where namespaces cannot be made, and for what this way of asking has not: VLANs, label stacks, and
+    neighbours that are asked for.
+    """
+
+    def __init__(self, router: Router | str | Path, *, kernels: int | None = None) -> None:
+        self.router = as_router(router)
+        refused = {
+            "VLANs": any(port.vlan for port in self.router.ports),
+            "label stacks": self.router.labels is not None or len(self.router.stacks) > 1,
+            'neighbours = "resolve"': self.router.policy.neighbours != "known",
+        }
+        for what, has in refused.items():
+            if has:
+                raise InputError(f"the kernel is examined without {what}, got a configuration that has them")
+        self._golden, self._left = judge_of(self.router, "linux"), KERNELS if kernels is None else kernels
+        self._answers: dict[Case, list[Case]] = {}
+        self._kernel: LinuxKernel | None = None
+        self._told = Told(self.router)
+
+    def __enter__(self) -> Self:
+        self._renew()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if self._kernel is not None:
+            self._kernel.close()
+        self._kernel = None
+
+    def _renew(self) -> bool:
+        """Take a kernel that has told nothing; say whether there was one left."""
+        if self._left == 0:
+            return False
+        if self._kernel is not None:
+            self._kernel.close()
+        self._kernel, self._told, self._left = None, Told(self.router), self._left - 1
+        made = LinuxKernel(self.router)
+        self._kernel = made.__enter__()
+        return True
+
+    def ask(self, cases: Sequence[Case]) -> None:
+        """Ask of many frames, in as few kernels as it takes; `forward` has the answers."""
+        pending = [case for case in cases if self._carried(*case)]
+        while pending and self._kernel is not None:
+            self._kernel.introduce(pending)
+            pending = [case for case in pending if not self._asked(*case)]
+            pending = [case for case in pending if Told(self.router).may_ask(*case, self._golden.forward(*case))]
+            if pending and not self._renew():
+                return
+
+    def forward(self, port: int, frame: bytes) -> list[Case] | None:
+        """Return what the kernel sends for a frame; None if that cannot be said for sure."""
+        if not self._carried(port, frame):
+            return None
+        if (port, frame) not in self._answers and not self._asked(port, frame):
+            sure = Told(self.router).may_ask(port, frame, self._golden.forward(port, frame))
+            if sure and self._renew():
+                self._asked(port, frame)
+        return self._answers.get((port, frame))
+
+    def _carried(self, port: int, frame: bytes) -> bool:
+        return LINK_HEADER <= len(frame) <= self.router.ports[port].mtu + LINK_HEADER
+
+    def _asked(self, port: int, frame: bytes) -> bool:
+        """Send a frame if its outcome is sure; say whether it was sent."""
+        if self._kernel is None or not self._told.may_ask(port, frame, self._golden.forward(port, frame)):
+            return False
+        self._answers[port, frame] = self._kernel.forward(port, frame)
+        return True
