@@ -12,6 +12,17 @@ from npexplore.cli.explain import list_knobs
 from npexplore.cli.schema import kinds, schema
 
 PACKAGES = ("npexplore", "npexplore.golden", "npexplore.testing")
+RETURNED = (  # what the functions of npexplore return, and users hold
+    "npexplore.designs.base.Design",
+    "npexplore.solve.prediction.Prediction",
+    "npexplore.machine.workload.Workload",
+    "npexplore.machine.machine.Machine",
+    "npexplore.packets.capture.Capture",
+    "npexplore.study.explaining.explain.Explanation",
+    "npexplore.study.optimising.optimise.Optimum",
+    "npexplore.study.checking.calibrate.Calibration",
+    "npexplore.study.checking.check.Check",
+)
 
 
 def tree(pages: dict[str, str]) -> str:
@@ -33,6 +44,15 @@ def api_pages() -> dict[str, str]:
             first = (item.__doc__ or "").strip().partition("\n")[0].replace("|", "\\|")
             lists[-1] += f"\n| [`{name}`]({page}.md) | {first} |"
             pages[f"api/{page}.md"] = f"# {page}\n\n```{{eval-rst}}\n.. auto{kind}:: {page}\n```\n"
+    lists.append(
+        "## What they return\n\nObjects that functions of `npexplore` return.\n\n| class | what it is |\n|---|---|"
+    )
+    for path in RETURNED:
+        module_name, _, name = path.rpartition(".")
+        item = getattr(importlib.import_module(module_name), name)
+        first = item.__doc__.strip().partition("\n")[0].replace("|", "\\|")
+        lists[-1] += f"\n| [`{name}`]({path}.md) | {first} |"
+        pages[f"api/{path}.md"] = f"# {name}\n\n```{{eval-rst}}\n.. autoclass:: {path}\n```\n"
     listed = "\n\n".join(lists)
     pages["api/index.md"] = f"# Python names\n\n{listed}\n\n{tree(pages)}"
     return pages

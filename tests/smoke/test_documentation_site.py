@@ -5,6 +5,7 @@ import json
 import re
 import subprocess
 import sys
+from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,7 @@ def site(tmp_path_factory):
 def test_every_public_name_and_command_has_a_page(site):
     packages = [importlib.import_module(name) for name in ("npexplore", "npexplore.golden", "npexplore.testing")]
     wanted = {f"api/{package.__name__}.{name}" for package in packages for name in package.__all__}
+    wanted |= {f"api/npexplore.{name}" for name in ("designs.base.Design", "solve.prediction.Prediction")}
     wanted |= {f"cli/{name}" for name in COMMANDS} | {f"cli/trace_{name}" for name in TRACE_COMMANDS}
     assert {page for page in wanted if not (site / "made" / f"{page}.html").exists()} == set()
     shown = (site / "made/api/npexplore.golden.Dir24_8.html").read_text()
@@ -43,6 +45,47 @@ def test_the_search_finds_every_glossary_word_and_first_uses_lead_there(site):
     words = {word.strip() for row in rows if row != "word" for word in row.split(",")}
     assert {word.lower() for word in words} - {word.lower() for word in found} == set()
     assert 'href="glossary.html#term-' in (site / "machines.html").read_text()
+
+
+class Prose(HTMLParser):
+    """The words of a page that may be links to the glossary, and the words that are."""
+
+    ASIDE = frozenset({"a", "code", "pre", "math", "h1", "h2", "h3", "h4", "h5", "h6"})
+
+    def __init__(self, page):
+        super().__init__()
+        self.plain, self.linked, self.within, self.inside = [], set(), 0, False
+        self.feed(page)
+
+    def handle_starttag(self, tag, attributes):
+        self.inside |= tag == "article"
+        self.within += tag in self.ASIDE
+        if tag == "a" and "glossary.html#term-" in (target := dict(attributes).get("href", "")):
+            self.linked.add(target.partition("#")[2])
+
+    def handle_endtag(self, tag):
+        self.inside &= tag != "article"
+        self.within -= tag in self.ASIDE
+
+    def handle_data(self, data):
+        if self.inside and not self.within:
+            self.plain.append(data)
+
+
+def test_every_page_links_each_glossary_word_that_it_uses(site):
+    terms = dict.fromkeys(re.findall(r'id="(term-[^"]+)"', (site / "glossary.html").read_text()))
+    words = {re.sub("^term-", "", term).replace("-", " "): term for term in terms}
+    assert len(words) > 90
+    pattern = re.compile(rf"\b({'|'.join(map(re.escape, sorted(words, key=len, reverse=True)))})\b", re.IGNORECASE)
+    lost = {}
+    pages = [path for path in site.glob("*.html") if path.stem not in ("glossary", "coverage", "genindex", "search")]
+    for page in (*pages, *(site / "tutorials").glob("*.html")):
+        prose = Prose(page.read_text())
+        used = {words[found.lower()] for text in prose.plain for found in pattern.findall(text)}
+        if used - prose.linked:
+            lost[page.stem] = used - prose.linked
+    assert lost == {}
+    assert len(pages) > 20
 
 
 def test_nothing_is_loaded_from_a_network(site):
