@@ -2,6 +2,7 @@
 # make test     style, types, storeys, and every quick test
 # make lab      JupyterLab; the notebooks open by double click
 # make test-all also slow tests, oracles, all notebooks, peers, bounded fuzzing
+# make pythons  the wheel's tour on each Python of pyproject.toml that is here
 # make bench    benchmarks as ratios, into reports/bench.json
 # make accuracy  writes reports/accuracy.md anew
 # make docs     the documentation site, into docs/_build/VERSION/index.html
@@ -12,13 +13,14 @@ BIN := .venv/bin
 WORKERS := -n auto --dist worksteal
 KERNELS := $(wildcard npexplore/_kernels/*.py)
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
-# uv is quicker where there is one; pip does the same from the same hashes.
+# uv is quicker where there is one; pip does the same from the same hashes. Modules are compiled here, once: where Python
+# keeps no bytecode (PYTHONDONTWRITEBYTECODE) every process would do it again.
 INSTALL = $(if $(shell uv --version 2>/dev/null),uv pip install --quiet --compile-bytecode --python $(BIN)/python --require-hashes $(1) || )$(PIP) --require-hashes $(1)
 
-.PHONY: accuracy docs report test quick test-rest test-all lab bench lock check clean
+.PHONY: accuracy docs report test quick test-rest test-all pythons lab bench lock check clean
 .DELETE_ON_ERROR:
 
-report: .venv/warm
+report: .venv/pages
 	$(BIN)/npexplore report
 
 accuracy: .venv/warm
@@ -35,6 +37,9 @@ test-rest: .venv/ok .venv/warm .venv/peers
 	$(if $(wildcard benchmarks/*.py),$(BIN)/python -m pytest $(WORKERS) benchmarks --benchmark-disable)
 
 test-all: test test-rest
+
+pythons: .venv/ok
+	$(BIN)/python .ci/pythons.py
 
 check: .venv/ok
 	$(BIN)/ruff check
@@ -64,6 +69,11 @@ bench: .venv/warm .venv/peers
 
 .venv/warm: .venv/ok $(KERNELS)
 	$(BIN)/npexplore warm
+	@touch $@ .venv/pages
+
+# The kernels that the pages use, which are half of them by the time they take.
+.venv/pages: .venv/ok $(KERNELS)
+	$(BIN)/npexplore warm --pages
 	@touch $@
 
 COMPILE := uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --python-version 3.11
