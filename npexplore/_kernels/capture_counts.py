@@ -21,6 +21,7 @@ TOTALS = 22
 LENGTHS = 65536
 NO_TIME = np.iinfo(np.int64).min
 NO_OFFSET = 0xFFFF
+BLOCK = 64  # keys of flows that are looked up side by side
 # bits of the column `flags` (capture_headers.py; a test compares them)
 F_IPV4, F_IPV6, F_ARP, F_GOOD, F_BAD, F_CUT, F_FRAGMENT, F_NONFIRST, F_DF, F_OPTIONS = (
     1,
@@ -181,19 +182,34 @@ def count_flows(
 ) -> tuple[int, int]:
     """Put the directed IPv4 5-tuples of packets start... into a table of uint64 (2^k, 2); return (used, packets done).
 
-    Stops at a key for which the table would be more than three quarters full; ports are 0 where a packet has none.
+    Stops at a key for which the table would be more than three quarters full; ports are 0 where a packet has none. Keys
+    are looked up in blocks: first a read of each one's place, which wait for memory side by side, then one by one.
     """
     room = len(table) // 4 * 3
+    mask = np.uint64(len(table) - 1)
+    keys = np.empty((BLOCK, 2), np.uint64)
+    place, row, there = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64), np.empty(BLOCK, np.uint64)
     i = start
     while i < len(flags):
-        if flags[i] & F_IPV4 and flags[i] & F_HEADER:
-            a = np.uint64(src[i]) << np.uint64(32) | np.uint64(dst[i])
-            b = np.uint64(sport[i]) << np.uint64(24) | np.uint64(dport[i]) << np.uint64(8) | np.uint64(ip_proto[i])
-            b |= np.uint64(1 << 40)
+        size = 0
+        while i < len(flags) and size < BLOCK:
+            if flags[i] & F_IPV4 and flags[i] & F_HEADER:
+                a = np.uint64(src[i]) << np.uint64(32) | np.uint64(dst[i])
+                b = np.uint64(sport[i]) << np.uint64(24) | np.uint64(dport[i]) << np.uint64(8) | np.uint64(ip_proto[i])
+                b |= np.uint64(1 << 40)
+                keys[size, 0], keys[size, 1], row[size] = a, b, i
+                place[size] = np.int64(_mix(a, b) & mask)
+                size += 1
+            i += 1
+        for k in range(size):
+            there[k] = table[place[k], 1]
+        for k in range(size):
+            a, b = keys[k, 0], keys[k, 1]
+            if there[k] == b and table[place[k], 0] == a:
+                continue  # keys stay where they are
             if used >= room and not _has(table, a, b):
-                break
+                return used, row[k]
             used += _insert(table, a, b)
-        i += 1
     return used, i
 
 
@@ -224,11 +240,21 @@ def hash_flows(table: Array, used: int) -> Array:
 
 
 @kernel()
-def rehash(old: Array, table: Array) -> None:
-    """Put all keys of one table into another, empty and larger."""
-    for i in range(len(old)):
-        if old[i, 1] != 0:
-            _insert(table, old[i, 0], old[i, 1])
+def spread(table: Array, old: int) -> None:
+    """Make a table of the first `old` rows one of all rows of `table`, twice as many, in place; the others are empty.
+
+    Begun behind a free row and taken in order, each key finds its place at or before the one it had, in its half of the
+    new table: among rows that are done, so that none of those that it passes becomes free again.
+    """
+    first = 0
+    while table[first, 1] != 0:
+        first += 1
+    for step in range(old):
+        i = (first + step) & (old - 1)
+        b = table[i, 1]
+        if b != 0:
+            table[i, 1] = 0
+            _insert(table, table[i, 0], b)
 
 
 @kernel()

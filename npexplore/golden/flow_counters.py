@@ -20,7 +20,10 @@ TABLE = "flow_counters"
 
 
 class FlowCounters:
-    """Counters of all pairs of classes of `class_bits` bits each. `count` takes one packet, `count_many` columns."""
+    """Three counters for each flow, a flow being a pair of classes of `class_bits` bits each.
+
+    `count` counts one packet, `count_many` columns of packets.
+    """
 
     def __init__(self, class_bits: int = 9) -> None:
         if not 1 <= class_bits <= 12:

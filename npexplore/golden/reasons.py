@@ -1,4 +1,4 @@
-"""Why a packet leaves the router other than by a port: reason code, sentence, clause."""
+"""Why the router drops a packet or keeps it for itself: reason code, sentence, clause."""
 
 from enum import IntEnum
 

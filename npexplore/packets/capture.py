@@ -121,6 +121,12 @@ def read_capture(path: Files | BinaryIO, *, workers: int = 1) -> Capture:
 
     Raises:
         InputError: no such file, not a capture, or (as soon as this is known) too large for the memory.
+
+    Example:
+        >>> import npexplore as npx
+        >>> capture = npx.read_capture("sample:zeek_wikipedia")
+        >>> len(capture), capture.damage
+        (136, None)
     """
     scan = open_captures(path, workers=workers)
     builder = TableBuilder()

@@ -144,6 +144,23 @@ def test_flows_beyond_the_memory_are_a_sketch_of_any_order(monkeypatch):
         assert (joined.count, joined.bounds) == (one.count, one.bounds)
 
 
+@pytest.mark.parametrize("first_rows", [4, 64, 4096])
+def test_flows_are_found_again_however_often_the_table_has_grown(first_rows, monkeypatch):
+    """Every flow comes twice, before and behind each growth: a key that cannot be found would count twice."""
+    monkeypatch.setattr(flow_set, "FIRST_ROWS", first_rows)
+    rng = np.random.default_rng(26)
+    for count in (3, 12, 300, 7000, 20_000):
+        src = np.unique(rng.integers(0, 2**32, 2 * count, dtype=np.uint32))[:count]
+        order = rng.integers(0, np.arange(1, 2 * count + 1)) % count  # early ones come again and again
+        found = flow_set.FlowSet()
+        for part in np.array_split(np.concatenate([src[order], src, src[::-1]]), 7):
+            stored = {name: np.zeros(len(part), dtype) for name, dtype in STORED.items()}
+            stored |= {"src": part, "flags": np.full(len(part), IPV4 | HEADER, np.uint16)}
+            found.add(PacketTable.of_records(stored, np.array([1], np.uint16)))
+        assert found.count == count
+        assert sorted(found.state()["flows"][:, 0].tolist()) == sorted(int(one) << 32 for one in src)
+
+
 def test_a_file_that_is_gone_or_broken_is_told_and_the_rest_counted(folder, capsys):
     data = (folder / "b.pcap").read_bytes()
     (folder / "b.pcap").write_bytes(data[:-3])

@@ -14,7 +14,7 @@ from npexplore.golden import forward_captures, load_router
 from npexplore.golden.checksum import header_checksum_is_right
 from npexplore.golden.ipv4.header import read_header
 from npexplore.golden.ipv6.header import write_packet as write6
-from npexplore.golden.police import Colour, LeakyBucket, SingleRate, TwoRate
+from npexplore.golden.police import Colour, DifferentiatedTwoRate, LeakyBucket, SingleRate, TwoRate
 from npexplore.golden.schedule import SCHEDULERS
 from npexplore.golden.token_rate import TokenRate
 from npexplore.packets.scan import CaptureScan
@@ -113,6 +113,9 @@ policer = "own"
 [[rule]]
 dscp = 48
 policer = "two"
+[[rule]]
+class = "BE"
+policer = "apart"
 [policer.one]
 kind = "leaky_bucket"
 rate = "62500pps"
@@ -133,6 +136,12 @@ peak_burst = 3000
 rate = "1Mb/s"
 burst = 2000
 drop = "yellow"
+[policer.apart]
+kind = "differentiated_two_rate"
+rate = "1Mb/s"
+burst = 2000
+excess_rate = "500kb/s"
+excess_burst = 4000
 [queue.EF]
 weight = 9
 bytes = 5000
@@ -145,9 +154,16 @@ queue.AF1 = { weight = 4000, packets = 7, early = { low = [1, 1, 0], high = [6, 
     ).edge.diffserv
     one, own, two = LeakyBucket(TokenRate(1, 16_000, "packets"), 8, 1000), TokenRate(1, 8000), TokenRate(1, 4000)
     single = SingleRate(own, 1000, 2000, True)
-    assert edge.policers == (one, single, single, TwoRate(two, 3000, own, 2000))
-    assert [treatment.policer for treatment in edge.treatments] == [0, 0, 1, 2, 3]
-    assert [treatment.drop_from for treatment in edge.treatments[1:]] == [Colour.RED, None, None, Colour.YELLOW]
+    apart = DifferentiatedTwoRate(own, 2000, TokenRate(1, 16_000), 4000)
+    assert edge.policers == (one, single, single, TwoRate(two, 3000, own, 2000), apart)
+    assert [treatment.policer for treatment in edge.treatments] == [0, 0, 1, 2, 3, 4]
+    assert [treatment.drop_from for treatment in edge.treatments[1:]] == [
+        Colour.RED,
+        None,
+        None,
+        Colour.YELLOW,
+        Colour.RED,
+    ]
     assert (edge.treatments[4].class_name, edge.treatments[4].dscp) == ("BE", 48)
     first, second = edge.ports
     assert ([queue.weight for queue in first.queues], first.scheduler) == ([9, 2, 1], "wrr")

@@ -14,7 +14,7 @@ from npexplore.golden.ipv4.header import write_packet
 from npexplore.golden.ipv6.header import write_packet as write_packet6
 from npexplore.golden.lookup.base import Read
 from npexplore.golden.mpls.label_cache import LabelCache, LabelTable
-from npexplore.golden.mpls.stack import Label, Stack, label_at, labels_of, read_stack, write_stack
+from npexplore.golden.mpls.stack import Label, Stack, depth_within, label_at, labels_of, read_stack, write_stack
 from npexplore.golden.mpls.switch import HERE, LabelEntry, LabelMap, switch
 from npexplore.golden.reasons import Reason
 from npexplore.testing.strategies6 import label_stacks
@@ -227,3 +227,15 @@ def test_codes_of_the_kernels_are_those_of_reasons(name):
 
 def test_the_shape_of_a_stack():
     assert read_stack(stacked(Label(100, 3, ttl=9), 7)) == Stack(R.NONE, 2, 100, 3, 9)
+
+
+@pytest.mark.parametrize("most", [1, 4, 8])
+@pytest.mark.parametrize(
+    "packet", [b"", bytes(3), bytes(8), bytes(17), *(stacked(*[100] * n) for n in (1, 2, 4, 5, 8, 9))]
+)
+def test_a_bounded_search_for_the_bottom_finds_what_lies_within(packet, most):
+    whole, found = read_stack(packet), depth_within(packet, most)
+    if len(packet) >= 4 * most and whole.depth not in range(1, most + 1):
+        assert found == (R.NONE, 0)
+    else:
+        assert found == (whole.reason, whole.depth)

@@ -55,7 +55,7 @@ class Step:
 
 
 class Replay:
-    """Iterate over what the router does with captures, once; `scans` tells their formats and damage afterwards.
+    """Iterate once over what the router does with captures; afterwards `scans` has their formats and damage.
 
     inputs: a capture (path, `-`, binary file) for each port's name. any_station: frames for one other station count as
     sent to the port, as in a capture taken elsewhere. Raises UnknownNameError for a port that is not there; InputError

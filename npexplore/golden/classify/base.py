@@ -45,7 +45,7 @@ class Classifier(ABC):
         return -(-RECORD_BITS // self.word_bits)
 
     def match(self, header: "FiveTuple[int] | Sequence[Address]") -> int | None:
-        """Return the index of the first rule that matches, None without one. Raises InputError for a bad header."""
+        """Return the index of the first matching rule, None if none matches; raises InputError for a bad header."""
         index = self._walk(five_tuple(header), Meter())
         return None if index == NO_MATCH else index
 
@@ -71,11 +71,11 @@ class Classifier(ABC):
         return self._work_many(five_columns(headers))
 
     def insert(self, rule: Rule, at: int | None = None) -> None:
-        """Put a rule at a place (default: the end) and build anew; raises and changes nothing where it cannot."""
+        """Insert a rule at a place (default: the end) and rebuild; on an error nothing is changed."""
         self._rebuild(self.rules.inserted(rule, at))
 
     def remove(self, at: int) -> None:
-        """Take a rule away and build anew; raises InputError for a place that is not there, or for the only rule."""
+        """Remove a rule and rebuild; raises InputError for a place that does not exist, and for the only rule."""
         self._rebuild(self.rules.removed(at))
 
     def _rebuild(self, rules: Rules) -> None:

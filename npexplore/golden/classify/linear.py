@@ -13,7 +13,9 @@ from npexplore.golden.work import Meter, WorkColumns
 
 
 class LinearSearch(Classifier):
-    """The definition of first match. One access a rule reads its whole record of the table `rules`.
+    """The reference classifier: compares a header with one rule after the other until one matches.
+
+    One access per rule reads its whole record of the table `rules`.
 
     A rule costs one alu instruction (the record's address) and one branch (the end of the list) beside its comparisons,
     which end with the first field that does not match.

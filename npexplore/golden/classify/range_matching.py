@@ -25,7 +25,9 @@ _PROBE = {"alu": 5, "branch": 1}  # is there a row left (and a branch), middle (
 
 
 class RangeMatcher(Classifier):
-    """The tables `intervals` and `vectors`, one of each per field.
+    """A classifier by range matching: a binary search in each field, then the AND of five bit vectors.
+
+    Its tables are `intervals` and `vectors`, one of each per field.
 
     width: bits of a vector, and so the most rules. ends: interval rows hold begin and end (as in Fig. 4), else begins.
     reading: `whole` reads a vector at once, field by field, and gathers the AND of all words; `first_set` searches all

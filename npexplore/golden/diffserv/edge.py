@@ -21,13 +21,14 @@ from npexplore.golden.diffserv import ClassQueue, DiffServ, OutputPort, Shaping,
 from npexplore.golden.diffserv.link_rate import CHECK, GAP, PREAMBLE
 from npexplore.golden.diffserv.queues import EarlyDrop, QueueLimits, Thresholds
 from npexplore.golden.diffserv.records import (
+    DifferentiatedTwoRateRecord,
     LeakyBucketRecord,
     PolicerRecord,
     PortQueuesRecord,
     QueueRecord,
     SingleRateRecord,
 )  # fmt: skip
-from npexplore.golden.police import Colour, LeakyBucket, Policer, SingleRate, TwoRate
+from npexplore.golden.police import Colour, DifferentiatedTwoRate, LeakyBucket, Policer, SingleRate, TwoRate
 from npexplore.golden.router.ports import Port
 from npexplore.golden.schedule import SCHEDULERS, halving_quanta
 from npexplore.golden.token_rate import TokenRate
@@ -97,6 +98,9 @@ def _policer(place: str, record: PolicerRecord) -> Policer:
             return LeakyBucket(rate, record.burst, record.tick_ns)
         if isinstance(record, SingleRateRecord):
             return SingleRate(rate, record.burst, record.excess, record.aware)
+        if isinstance(record, DifferentiatedTwoRateRecord):
+            excess = TokenRate.of(record.excess_rate)
+            return DifferentiatedTwoRate(rate, record.burst, excess, record.excess_burst, record.aware)
         return TwoRate(TokenRate.of(record.peak), record.peak_burst, rate, record.burst, record.aware)
 
 

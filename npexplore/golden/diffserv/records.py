@@ -51,7 +51,19 @@ class TwoRateRecord(Record, frozen=True, kw_only=True, tag_field="kind", tag="tw
     per_rule: bool = False
 
 
-PolicerRecord = LeakyBucketRecord | SingleRateRecord | TwoRateRecord
+class DifferentiatedTwoRateRecord(Record, frozen=True, kw_only=True, tag_field="kind", tag="differentiated_two_rate"):
+    """RFC 4115: committed rate and burst, excess rate and burst; a packet takes less than what a bucket holds."""
+
+    rate: str
+    burst: int
+    excess_rate: str
+    excess_burst: int
+    aware: bool = False
+    drop: Drop = "red"
+    per_rule: bool = False
+
+
+PolicerRecord = LeakyBucketRecord | SingleRateRecord | TwoRateRecord | DifferentiatedTwoRateRecord
 
 
 class EarlyRecord(Record, frozen=True, kw_only=True):

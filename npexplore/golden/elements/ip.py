@@ -54,7 +54,7 @@ class CheckIPHeader(Element):
 
 
 class MarkIPHeader(Element):
-    """Says where an IP header begins, at an offset or here; nothing is checked."""
+    """Marks where the IP header begins, at an offset or at the packet's start; checks nothing."""
 
     ARGUMENTS = (0, 1)
 
@@ -145,7 +145,7 @@ def prefix(text: str) -> tuple[int, int]:
 
 
 class DropBroadcasts(Element):
-    """Frames that were sent to everybody on the link are not forwarded (RFC 1812 section 5.3.4)."""
+    """Drops packets that came as link-layer broadcasts (RFC 1812 section 5.3.4)."""
 
     TIMED = "dropbroadcast"
 
@@ -197,7 +197,7 @@ class FixIPSrc(Element):
 
 
 class DecIPTTL(Element):
-    """One less to live; what has none left goes by output 1 (RFC 1812 section 5.3.1)."""
+    """Decrements the TTL; expired packets leave by output 1 (RFC 1812 section 5.3.1)."""
 
     OUTPUTS, PROCESSING, TIMED = (1, 2), "a/ah", "decipttl"
 

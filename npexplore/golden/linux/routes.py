@@ -45,7 +45,7 @@ def attached(side: Side4, port: int, source: int) -> bool:
 
 
 def believed(side: Side4, source: int, came: int, leaves: int | None) -> Reason:
-    """Return why the kernel believes a source not, which came by a port; leaves: the port it goes to, None: to nowhere.
+    """Return why the kernel rejects a source address on a port; leaves: port of the route to it (None: no route).
 
     With no filter it looks at the source's route only where a redirect might be due.
     """

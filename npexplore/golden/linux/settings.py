@@ -40,7 +40,7 @@ class LinuxSettings(Record, frozen=True, kw_only=True):
     fib_multipath_hash_seed: int = 0
 
     def check(self) -> None:
-        """Raise InputError for a value that the kernel does not have, or one that another setting contradicts."""
+        """Raise InputError for a value that the kernel would not accept, or that contradicts another setting."""
         if self.rp_filter not in (0, 1, 2):
             raise InputError(f"linux: rp_filter must be 0 (off), 1 (strict) or 2 (loose), got {self.rp_filter}")
         for name, most in (("icmp_ratelimit", 1 << 31), ("ipv6_icmp_ratelimit", 1 << 31), ("icmp_ratemask", 1 << 32)):

@@ -165,10 +165,17 @@ def fit(side: Side4, walk: Walk4) -> Reason:
     if back and not walk.options.route and attached(side, walk.port, header.source):
         send_error(side, walk, redirect_to(walk.next_hop))
     head = bytearray(walk.packet[: header.header_length])
-    finish_options(head, walk.options, side.source_by(walk.hop))
+    if len(head) > FULL_HEADER:
+        finish_options(head, walk.options, _address_by(side, walk))
     packet = with_checksum(bytes(head) + walk.packet[len(head) :])
     walk.out = cut(packet, room)
     return R.NONE if walk.out else R.MTU_TOO_SMALL
+
+
+def _address_by(side: Side4, walk: Walk4) -> int:
+    """Return the router's address that is recorded on leaving: by several next hops on one port that of the first."""
+    assert walk.hop is not None
+    return side.source_by(side.route_by(walk.hop.port, walk.target) or walk.hop)
 
 
 def cut(packet: bytes, mtu: int) -> tuple[bytes, ...]:

@@ -57,7 +57,7 @@ class MemoryReads:
 class Lpm(ABC):
     """A table of routes that answers by longest prefix match. Next hops are the caller's numbers, 0 to 2^31 - 1.
 
-    An update that cannot be done raises and changes nothing. Prefixes are text or `ipaddress` networks; addresses are
+    An update that fails raises an error and changes nothing. Prefixes are text or `ipaddress` networks; addresses are
     text, `ipaddress` objects or numbers.
     """
 
@@ -65,7 +65,7 @@ class Lpm(ABC):
     family: ClassVar[Family] = IPV4
 
     def insert(self, prefix: AnyPrefix, next_hop: int) -> None:
-        """Add a route, or give an existing one another next hop. Raises InputError, TableFullError."""
+        """Add a route, or change the next hop of an existing one; raises InputError, TableFullError."""
         value, length = self.family.prefix_pair(prefix)
         if (
             isinstance(next_hop, bool)
@@ -76,7 +76,7 @@ class Lpm(ABC):
         self._insert(value, length, int(next_hop))
 
     def remove(self, prefix: AnyPrefix) -> None:
-        """Take a route away; raises InputError if the table does not have it."""
+        """Remove a route; raises InputError if the table does not have it."""
         value, length = self.family.prefix_pair(prefix)
         if not self._remove(value, length):
             raise InputError(
@@ -84,7 +84,7 @@ class Lpm(ABC):
             )
 
     def lookup(self, address: AnyAddress) -> int | None:
-        """Return the next hop of the longest prefix that holds the address, None without one."""
+        """Return the next hop of the longest matching prefix, None if no prefix matches."""
         hop = self._walk(self.family.number(address))[0]
         return None if hop < 0 else hop
 
@@ -95,7 +95,7 @@ class Lpm(ABC):
     def lookup_many(
         self, addresses: "NDArray[np.integer] | Iterable[int]", out: "NDArray[np.int32] | None" = None
     ) -> NDArray[np.int32]:
-        """Return the next hop of each address, -1 for none; into `out` (int32, as long) where it is given."""
+        """Return the next hop of each address, -1 for no match; written into `out` (int32, same length) if given."""
         column = self.family.column(addresses)
         if out is None:
             out = np.empty(len(column), np.int32)

@@ -16,9 +16,9 @@ POINTER = 1 << 15
 
 
 class Dir24_8(MultibitTrie):  # noqa: N801 (the name of the scheme)
-    """Two tables; segments of the second are given out, joined again and reused.
+    """DIR-24-8: longest prefix match by a table over the first 24 address bits, and segments for longer prefixes.
 
-    segments: how many tbl8 may have. next_hops: how many different ones routes may use at a time.
+    segments: capacity of tbl8, in segments. next_hops: how many different next hops the routes may use at a time.
     """
 
     source = "Gupta, Lin, McKeown 1998, section II (DIR-24-8-BASIC)"

@@ -10,7 +10,7 @@ from npexplore.golden.lookup.family import IPV6
 
 
 class LinearLpm(Lpm):
-    """A list of routes, one word each, all read at every lookup. Slow and plainly right."""
+    """The reference lookup: a list of routes, one word each, all read at every lookup; slow and plainly right."""
 
     source = "RFC 1812 section 5.2.4.3"
 

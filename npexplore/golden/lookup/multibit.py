@@ -146,7 +146,7 @@ class MultibitTrie(Lpm):
         kernels.paint_many(*levels, self.family.steps(value, self.STRIDES), length, number, order)
 
     def level(self, number: int) -> NDArray[Any]:
-        """Return a copy of all entries of a level, 0 the first; raises InputError for one that is not there."""
+        """Return a copy of all entries of a level (the first is 0); raises InputError for a missing level."""
         if not 0 <= number < len(self._entries):
             raise InputError(f"level of a trie must be 0 to {len(self._entries) - 1}, got {number}")
         used = int(self._state[number, kernels.USED]) << self.STRIDES[number]

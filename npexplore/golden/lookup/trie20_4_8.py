@@ -27,7 +27,10 @@ class Storage(NamedTuple):
 
 
 class Trie20_4_8(WordTrie):  # noqa: N801 (the name says the strides)
-    """Three levels, one read each, none after a leaf. word_bits: bits of a memory word (even, 4 to 32)."""
+    """Gorilla's IPv4 lookup: a trie of three levels over 20, 4 and 8 address bits, one read each down to a leaf.
+
+    word_bits: bits of a memory word (even, 4 to 32).
+    """
 
     source = "Gorilla, section 4.2 and Fig. 6"
     STRIDES = (20, 4, 8)

@@ -33,7 +33,7 @@ class Storage6(NamedTuple):
 
 
 class SixLevelTrie(WordTrie):
-    """Six levels, one read each, none after a leaf; up to 14 reads where a route is longer than 64 bits."""
+    """IPv6 lookup by a trie of six levels, one read each down to a leaf; up to 14 reads if a route exceeds 64 bits."""
 
     source = "Gorilla, section 4.2; RFC 7608"
     family = IPV6

@@ -45,7 +45,8 @@ class Stack(NamedTuple, Generic[T]):
 
 def label_at(packet: bytes, number: int) -> Label:
     """Return an entry of a stack, counted from the top; the bytes must be there."""
-    word = int.from_bytes(packet[ENTRY * number : ENTRY * number + ENTRY], "big")
+    at = ENTRY * number
+    word = packet[at] << 24 | packet[at + 1] << 16 | packet[at + 2] << 8 | packet[at + 3]
     return Label(word >> 12, word >> 9 & 7, word >> 8 & 1, word & 0xFF)
 
 
@@ -59,6 +60,19 @@ def read_stack(packet: bytes) -> "Stack[int]":
             return Stack(Reason.NO_BOTTOM, 0, 0, 0, 0)
         depth += 1
     return Stack(Reason.NONE, depth, top.label, top.traffic_class, top.ttl)
+
+
+def depth_within(packet: bytes, most: int) -> tuple[Reason, int]:
+    """Return why a packet's stack is wrong, and how many entries it has; 0 where none of the first `most` is the last.
+
+    What hardware can look for: the bottom among so many entries, all of which it has in sight.
+    """
+    for number in range(most):
+        if len(packet) < ENTRY * (number + 1):
+            return (Reason.NO_BOTTOM if number else Reason.LABEL_CUT), 0
+        if label_at(packet, number).bottom:
+            return Reason.NONE, number + 1
+    return Reason.NONE, 0
 
 
 def read_stacks(packets: Packets) -> "Stack[NDArray[Any]]":

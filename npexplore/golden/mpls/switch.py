@@ -24,6 +24,7 @@ from npexplore._kernels import golden_mpls as kernels
 from npexplore.errors import InputError
 from npexplore.golden.checksum import update_checksum
 from npexplore.golden.columns import Packets
+from npexplore.golden.ipv4.header import SHORTEST
 from npexplore.golden.mpls.stack import (
     ENTROPY_INDICATOR,
     ENTRY,
@@ -164,10 +165,16 @@ def switch(packet: bytes, known: LabelMap) -> Switched:
 
 def swapped(top: Label, entry: LabelEntry, ttl: int) -> bytes:
     """Return the labels that take the place of the top one."""
-    *pushed, last = entry.labels
-    first = ttl - 1 if entry.uniform else MOST
-    stack = b"".join(entry_bytes(top._replace(label=one, bottom=0, ttl=first)) for one in pushed)
-    return stack + entry_bytes(top._replace(label=last, ttl=ttl - 1))
+    return _in_place_of(top, entry.labels, ttl - 1 if entry.uniform else MOST, ttl - 1)
+
+
+def _in_place_of(top: Label, labels: tuple[int, ...], first: int, ttl: int) -> bytes:
+    """Return labels with a time to live of their own (`first`), the last one with that and the bottom bit of `top`."""
+    *pushed, last = labels
+    stack = b""
+    for one in pushed:
+        stack += entry_bytes(top._replace(label=one, bottom=0, ttl=first))
+    return stack + entry_bytes(top._replace(label=last, ttl=ttl))
 
 
 def is_ip(packet: bytes, label: int) -> bool:
@@ -179,9 +186,11 @@ def is_ip(packet: bytes, label: int) -> bool:
 
 
 def with_ttl(packet: bytes, ttl: int, labelled: bool) -> bytes:
-    """Return a packet with another time to live: of its top label, or of its IPv4 or IPv6 header."""
+    """Return a packet with another time to live: of its top label, or of its IPv4 or IPv6 header, which are there."""
     if labelled:
-        return packet[:3] + bytes([ttl]) + packet[4:]
+        return packet if len(packet) < ENTRY else packet[:3] + bytes([ttl]) + packet[4:]
+    if len(packet) < SHORTEST:
+        return packet
     if packet[0] >> 4 == 6:
         return packet[:7] + bytes([ttl]) + packet[8:]
     old, new = packet[8] << 8 | packet[9], ttl << 8 | packet[9]

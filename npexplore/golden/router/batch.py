@@ -32,7 +32,7 @@ DECIDED = -1
 
 
 class BatchForwarder:
-    """The golden router for columns; settings as of `Forwarder`, which it holds as `reference`, with its counters."""
+    """The golden router for many frames at once; settings and counters are those of `Forwarder`, its `reference`."""
 
     def __init__(
         self, router: Router, *, profile: Profile | str | None = None, lookup: str = "dir24_8",

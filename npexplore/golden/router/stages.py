@@ -60,7 +60,7 @@ def martians(side: Side4, walk: Walk4) -> Reason:
 
 
 def reverse_path(side: Side4, walk: Walk4) -> Reason:
-    """Believe a source only by the port that packets to it leave by, where that is switched on."""
+    """Drop a packet whose source is not routed by the port it came in by, if reverse-path filtering is on."""
     if not side.router.policy.reverse_path:
         return Reason.NONE
     believed = walk.port in side.ports_towards(walk.header.source)
@@ -109,7 +109,7 @@ def look_up(side: Side4, walk: Walk4) -> Reason:
 
 
 def time_to_live(side: Side4, walk: Walk4) -> Reason:
-    """One less to live."""
+    """Decrement the time to live; drop a packet that has none left."""
     reason, packet = decrement_ttl(walk.packet)
     if not reason:
         walk.redirect = wants_redirect(side, walk)

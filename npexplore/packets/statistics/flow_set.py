@@ -14,12 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from npexplore._kernels.capture_counts import count_flows, hash_flows, join_flows, rehash
+from npexplore._kernels.capture_counts import count_flows, hash_flows, join_flows, spread
 from npexplore.packets.columns import PacketTable
 
 FIRST_ROWS, MOST_ROWS = 1 << 12, 1 << 24
 EXACT_FLOWS = MOST_ROWS // 4 * 3
 """The most flows that are counted exactly: three quarters of a table of 2^24 keys, which takes 256 MiB."""
+RESERVED = 32
+"""How many times its size a growing table asks for: what it has not written to takes no memory (calloc(3))."""
 LG_KEPT = 20
 """The sketch keeps 2^LG_KEPT hashes of 8 bytes."""
 
@@ -29,7 +31,8 @@ class FlowSet:
 
     def __init__(self, most_rows: int = MOST_ROWS) -> None:
         self._most = most_rows
-        self._table = np.zeros((min(FIRST_ROWS, most_rows), 2), np.uint64)
+        self._room = np.zeros((min(FIRST_ROWS, most_rows), 2), np.uint64)
+        self._table = self._room  # its first rows, a power of two
         self._used = 0
         self._sketch: Any = None  # of every key that the table had to let go
         self._whole: Any = None  # the sketch of all keys, once it was asked for
@@ -100,9 +103,12 @@ class FlowSet:
             self._let_go()
 
     def _grow(self) -> None:
-        larger = np.zeros((2 * len(self._table), 2), np.uint64)
-        rehash(self._table, larger)
-        self._table = larger
+        before, rows = len(self._table), 2 * len(self._table)
+        if rows > len(self._room):
+            self._room = np.zeros((min(self._most, RESERVED * rows), 2), np.uint64)
+            self._room[:before] = self._table
+        self._table = self._room[:rows]
+        spread(self._table, before)
 
     def _let_go(self) -> None:
         """Hand the table's keys to the sketch, and begin it anew."""
