@@ -41,10 +41,13 @@ COMMANDS = {
     "route": ("npexplore.cli.route:command", "Forward captures through the golden router."),
     "conform": (
         "npexplore.cli.conform:command",
-        "Hold a router of your own against the golden one, clause by clause.",
+        "Compare your own router with the golden one, clause by clause.",
     ),
     "new": ("npexplore.cli.new:command", "Start a machine of your own from a template."),
-    "setup": ("npexplore.cli.setup:command", "Compile the kernels, and say what is not installed and what needs it."),
+    "setup": (
+        "npexplore.cli.setup:command",
+        "Compile the kernels, and list what is not installed and what would need it.",
+    ),
 }
 TRACE_COMMANDS = {
     "stats": ("npexplore.cli.trace_stats:command", "Count and measure the packets of a capture."),
@@ -65,7 +68,7 @@ def program() -> click.Group:
     trace = LazyGroup(
         "trace",
         TRACE_COMMANDS,
-        help="Look into captures: pcap, pcapng, ERF, gzip or zstd of them; - is standard input.",
+        help="Inspect captures: pcap, pcapng or ERF, plain or compressed by gzip or zstd; - is standard input.",
     )
     group = LazyGroup(
         "npexplore",

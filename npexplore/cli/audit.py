@@ -8,7 +8,7 @@ from npexplore.cli.output import emit, json_option, table
 
 
 @click.command("audit")
-@click.option("--paper", "papers", multiple=True, metavar="NAME", help="Audit this paper; repeats. Default: all.")
+@click.option("--paper", "papers", multiple=True, metavar="NAME", help="Audit this paper; repeatable. Default: all.")
 @json_option
 def command(papers: tuple[str, ...], as_json: bool) -> None:
     """Recompute every derivable published number from others; contradictions come with the likeliest explanation."""

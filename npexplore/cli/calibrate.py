@@ -25,20 +25,24 @@ if TYPE_CHECKING:
 @click.argument("design", shell_complete=complete_design)
 @set_option(several=False)
 @click.option("--free", "free_settings", multiple=True, required=True, metavar="NAME=LOW..HIGH",
-              help="Parameter to fit: a span, or values NAME=V1,V2,...; repeats.")  # fmt: skip
+              help="Parameter to fit: a span, or values NAME=V1,V2,...; repeatable.")  # fmt: skip
 @click.option("--row", "keys", multiple=True, metavar="KEY",
-              help="Calibration row; repeats. Default: those the parameters were fitted to.")  # fmt: skip
-@click.option("--ledger", metavar="MINE.csv", help="Your own rows: those of role calibration are fitted to.")
-@click.option("--starts", default=3, show_default=True, type=click.IntRange(min=1), help="Starts of each fit.")
-@click.option("--seeds", default=1, show_default=True, type=click.IntRange(1, 50), help="Seeds of the fit.")
-@click.option("--evaluation-seeds", default=3, show_default=True, type=click.IntRange(1, 50), help="Other seeds after.")
+              help="Calibration row; repeatable. Default: those the parameters were fitted to.")  # fmt: skip
+@click.option("--ledger", metavar="MINE.csv", help="CSV of your own rows; those with role calibration are fitted too.")
 @click.option(
-    "--packets", default=2000, show_default=True, type=click.IntRange(min=1), help="Simulated packets a point."
+    "--starts", default=3, show_default=True, type=click.IntRange(min=1), help="Starting points of the search."
+)
+@click.option("--seeds", default=1, show_default=True, type=click.IntRange(1, 50), help="Seeds used to fit.")
+@click.option(
+    "--evaluation-seeds", default=3, show_default=True, type=click.IntRange(1, 50), help="Other seeds, to judge it."
+)
+@click.option(
+    "--packets", default=2000, show_default=True, type=click.IntRange(min=1), help="Simulated packets per point."
 )
 @click.option(
     "--solver", default="simulation", show_default=True, metavar="NAME", help="bounds, queueing or simulation."
 )
-@click.option("--no-profile", is_flag=True, help="Leave out what other values would do (the slow part).")
+@click.option("--no-profile", is_flag=True, help="Skip how well other values would fit (the slow part).")
 @json_option
 def command(
     design: str, settings: tuple[str, ...], free_settings: tuple[str, ...], keys: tuple[str, ...],
@@ -74,7 +78,7 @@ def command(
 
 
 def text(found: Calibration, units: Mapping[str, str]) -> str:
-    """Return a calibration as people read it: the values, how well the rows are met, what they leave open."""
+    """Return a calibration as text: the fitted values, how well they meet the rows, what other values would fit."""
     admissible = found.admissible
     values = [
         {"parameter": name, "fitted": value, "unit": units[name],

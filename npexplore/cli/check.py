@@ -26,10 +26,10 @@ SHOWN = {
     "designs",
     multiple=True,
     shell_complete=complete_design,
-    help="Only rows of this design (name, or a file that extends one); may repeat. Default: all papers.",
+    help="Only rows of this design (its name, or a file that extends it); repeatable. Default: all papers.",
 )
 @set_option(several=False)
-@click.option("--against", metavar="TOML", help="What a changed machine is compared with. Default: as it is listed.")
+@click.option("--against", metavar="TOML", help="Compare a changed machine with this one. Default: as listed.")
 @click.option(
     "--html", type=OutputFile(), help="Also write a page: errors before and after a change, or your own numbers."
 )
@@ -38,17 +38,18 @@ SHOWN = {
 @click.option(
     "--results",
     type=click.Path(dir_okay=False),
-    help="CSV of your own numbers (docs/studies.md): beside published ones and ours.",
+    help="CSV of your own numbers (docs/studies.md), shown beside the published and the predicted ones.",
 )
-@click.option("--sets", is_flag=True, help="Also over the parameter sets that calibration admits (minutes).")
-@click.option("--why", metavar="KEY", help="What the value of this row was read from, as sentences.")
+@click.option("--sets", is_flag=True, help="Also predict with each parameter set that calibration admits (minutes).")
+@click.option("--rtl", is_flag=True, help="Also measure rates in generated hardware (Verilator; minutes).")
+@click.option("--why", metavar="KEY", help="Explain in sentences which inputs the prediction of this row used.")
 @click.option("--markdown", type=OutputFile(), help="Also write the table as a Markdown page.")
 @click.option("--strict", is_flag=True, help="Exit with 1 if a check row is off.")
 @json_option
 def command(
     designs: tuple[str, ...], settings: tuple[str, ...], against: str | None, html: Path | None,
     shared_library: bool, seeds: int,
-    results: str | None, sets: bool, why: str | None, markdown: Path | None,
+    results: str | None, sets: bool, rtl: bool, why: str | None, markdown: Path | None,
     strict: bool, as_json: bool,
 ) -> int:  # fmt: skip
     """Print the cross-check table; with --strict, status 1 if a check is off."""
@@ -57,7 +58,7 @@ def command(
     files = any(Path(name).suffix or name in NETS for name in designs)
     own_page = html is not None and results is not None
     if settings or against is not None or (html is not None and not own_page) or (files and results is None):
-        refuse_with_a_change(results=results, sets=sets, why=why, markdown=markdown)
+        refuse_with_a_change(results=results, sets=sets, rtl=rtl, why=why, markdown=markdown)
         return _changed(designs, settings, against, html, shared_library, seeds, strict, as_json)
     from npexplore.designs import with_machines
     from npexplore.study.checking.changed import machines_of
@@ -73,7 +74,7 @@ def command(
     )
     wanted = wanted or (None if theirs is None else theirs.designs)
     chosen = None if why is None else [why]
-    found = check(wanted, seeds=seeds, results=theirs, sets=sets, keys=chosen, machines=machines)
+    found = check(wanted, seeds=seeds, results=theirs, sets=sets, rtl=rtl, keys=chosen, machines=machines)
     if why is not None:
         from npexplore.study.checking.why import why as told
 
@@ -106,10 +107,10 @@ def command(
 
 
 def refuse_with_a_change(**options: object) -> None:
-    """Raise InputError for an option of the plain check beside a changed machine."""
+    """Raise InputError if an option of the plain check is given together with a changed machine."""
     for name, value in options.items():
         if value:
-            raise InputError(f"--{name} goes with the machines as they are listed, not with a changed one")
+            raise InputError(f"--{name} works with the machines as they are listed, not with a changed one")
 
 
 MOVES = {
@@ -137,14 +138,16 @@ def _changed(
         made = design(against)
         machines = machines or {base_of(made): design(base_of(made))}
         if base_of(made) not in machines:
-            raise InputError(f"--against {against}: is a {base_of(made)}, got {', '.join(machines)} to compare it with")
+            raise InputError(
+                f"--against {against} is a {base_of(made)} and cannot be compared with {', '.join(machines)}"
+            )
         machines = {base_of(made): machines[base_of(made)]}
         other = {base_of(made): made}
     found = changed(machines, other, seeds=seeds)
     document = found.to_dict()
     what = "; ".join(told(name, made) for name, made in machines.items())
     if not document["rows"]:
-        raise InputError(f"no published row is of {', '.join(machines)}")
+        raise InputError(f"no published row belongs to {', '.join(machines)}")
 
     def text() -> str:
         from npexplore.report.changed_page import said

@@ -1,6 +1,6 @@
 """`npexplore explain`: what a machine does with a workload, and why (fields: docs/studies.md).
 
-Exit status 3 if the workload's capture is damaged: what could be read is explained all the same.
+Exit status 3 if the workload's capture is damaged: the packets that could be read are still explained.
 """
 
 from __future__ import annotations
@@ -44,25 +44,26 @@ FEW_IDLE = 3  # named one by one
 @workload_options
 @click.option("--seed", default=1, show_default=True, type=click.IntRange(min=0), help="First seed of the simulation.")
 @click.option("--seeds", default=1, show_default=True, type=click.IntRange(min=1), help="Replications to simulate.")
-@click.option("--packets", type=click.IntRange(min=1), help="Packets to measure in each; default: as stand for a mix.")
+@click.option("--packets", type=click.IntRange(min=1), help="Packets measured in each; default: enough for the mix.")
 @click.option(
     "--chain",
     "phases",
     metavar="PHASES",
     type=click.IntRange(min=1),
-    help="Also solve the Markov chain of a small machine, constant times as Erlang times of so many phases.",
+    help="Also solve the Markov chain of a small machine; constant times become Erlang times of PHASES phases.",
 )
-@click.option("--no-sensitivity", is_flag=True, help="Leave out what each parameter would change (the slow part).")
-@click.option("--html", type=OutputFile(), help="Also write these lines and their picture as a page.")
+@click.option("--rtl", is_flag=True, help="Also measure the rate of the machine's generated hardware (Verilator).")
+@click.option("--no-sensitivity", is_flag=True, help="Skip the effect of each parameter (the slow part).")
+@click.option("--html", type=OutputFile(), help="Also write the explanation and its figure as a page.")
 @library_option
-@click.option("--formula", is_flag=True, help="Tell ceilings and latency as formulas of the knobs and of the packet.")
+@click.option("--formula", is_flag=True, help="Show ceilings and latency as formulas of knobs and packet length.")
 @click.option("--knobs", is_flag=True, help="List what can be set on DESIGN: type, unit, range, default, source.")
 @click.option("--mixes", is_flag=True, help="List the published mixes of packet lengths.")
 @json_option
 def command(
     design: str | None, settings: tuple[str, ...], trace: str | None, mix: str | None, packet_bytes: int | None,
     arrivals: str | None, rate: str | None, speed: float | None, seed: int, seeds: int, packets: int | None,
-    phases: int | None, no_sensitivity: bool, html: Path | None, shared_library: bool,
+    phases: int | None, rtl: bool, no_sensitivity: bool, html: Path | None, shared_library: bool,
     formula: bool, knobs: bool, mixes: bool, as_json: bool,
 ) -> int:  # fmt: skip
     """Say how fast DESIGN forwards a workload, what holds it back, how much headroom there is, and what would help."""
@@ -85,7 +86,7 @@ def command(
         found = _formulas(made, given)
         emit(found.to_dict(), lambda: str(found), as_json=as_json)
         return ending(given)
-    explanation, told = _explain(made, given, seed, seeds, packets, phases, not no_sensitivity, not as_json)
+    explanation, told = _explain(made, given, seed, seeds, packets, phases, rtl, not no_sensitivity, not as_json)
     warn_of_idle_knobs(split_settings(settings), [(made, given)])
     for name, reason in explanation.refused.items():
         warn(f"no answer by {name}: {reason.removeprefix(f'{name}: ')}")
@@ -112,7 +113,7 @@ def _typed(context: click.Context) -> str:
 
 
 def _explain(
-    design: Design, load: Workload | None, seed: int, seeds: int, packets: int | None, phases: int | None,
+    design: Design, load: Workload | None, seed: int, seeds: int, packets: int | None, phases: int | None, rtl: bool,
     elasticities: bool, aloud: bool,
 ) -> tuple[Explanation, str]:  # fmt: skip
     """Return an explanation, and its lines as they were printed as soon as they were known (aloud)."""
@@ -135,7 +136,7 @@ def _explain(
             say(lines[0])
 
         found = explain(
-            design, load, seed=seed, seeds=seeds, packets=packets or PACKETS, chain_phases=phases,
+            design, load, seed=seed, seeds=seeds, packets=packets or PACKETS, chain_phases=phases, rtl=rtl,
             elasticities=elasticities, progress=progress, first=first if aloud else None,
         )  # fmt: skip
     return found, "".join(lines)

@@ -1,4 +1,4 @@
-"""Files that commands write: whether they can be is asked before the work, not after it."""
+"""Files that commands write: whether a file can be written is checked before the work, not after it."""
 
 import os
 from pathlib import Path

@@ -37,14 +37,18 @@ if TYPE_CHECKING:
 @click.argument("design", shell_complete=complete_design)
 @set_option(several=False)
 @workload_options
-@click.option("--rates", metavar="A..B", help="Offered loads: 20 from A to B, or a list with commas; as 2Mpps..8Mpps.")
-@click.option("--search", "searched", is_flag=True, help="Search the highest rates within a loss (MLRsearch) instead.")
-@click.option("--loss", metavar="SHARES", help="Shares of loss to search for, with commas; default 0,0.005.")
+@click.option(
+    "--rates", metavar="A..B", help="Offered loads: 20 from A to B (2Mpps..8Mpps), or a comma-separated list."
+)
+@click.option("--search", "searched", is_flag=True, help="Search for the highest rate within each loss (MLRsearch).")
+@click.option("--loss", metavar="SHARES", help="Shares of lost packets, comma-separated; default 0,0.005.")
 @click.option("--seeds", type=click.IntRange(min=1), help="Simulations of each load; default 1.")
-@click.option("--packets", type=click.IntRange(min=1), help="Packets measured in each, or in a full-length trial.")
+@click.option(
+    "--packets", type=click.IntRange(min=1), help="Packets measured per simulation, or per full-length trial."
+)
 @click.option("--workers", type=click.IntRange(min=1), help="Threads; default: one for each core.")
-@click.option("--out", type=click.Path(path_type=Path), help="Parquet file that keeps what was simulated.")
-@click.option("--resume", is_flag=True, help="Go on with the file: what it holds is not computed again.")
+@click.option("--out", type=click.Path(path_type=Path), help="Parquet file that keeps the simulated results.")
+@click.option("--resume", is_flag=True, help="Continue the file: rows that it holds are not computed again.")
 @click.option("--html", type=OutputFile(), help="Also write the curve's figure as a page.")
 @library_option
 @json_option
@@ -63,9 +67,9 @@ def command(
         ("--loss", None if searched else loss, "only --search looks for a loss"),
         ("--rates", rates if searched else None, "--search finds its loads itself"),
         ("--seeds", seeds if searched else None, "each trial of --search has a seed of its own"),
-        ("--workers", workers if searched else None, "trials of --search follow from each other"),
-        ("--html", html if searched else None, "--search draws no curve"),
-        ("--resume", None if out is not None or not resume else resume, "there is no --out FILE to go on with"),
+        ("--workers", workers if searched else None, "the trials of --search run one after the other"),
+        ("--html", html if searched else None, "--search has no curve to draw"),
+        ("--resume", None if out is not None or not resume else resume, "there is no --out FILE to continue"),
     ):
         if given is not None:
             raise InputError(f"{option} does not fit: {reason}")

@@ -45,7 +45,7 @@ def solve_net(
     """Print what is known of a net by the methods asked for; simulated `firings` are for each of the seeds 1, 2, ..."""
     from npexplore.machine.petri import load_net
     from npexplore.solve.petri import find_markings, find_structure, simulate_net, solve_chain
-    from npexplore.solve.petri.markings import MOST_STATES
+    from npexplore.solve.petri.graph import MOST_STATES
     from npexplore.solve.petri.simulation import FIRINGS
 
     methods = METHODS if method == "all" else (one_of("method of a Petri net", method, (*METHODS, "all")),)

@@ -1,4 +1,4 @@
-"""`npexplore new NAME`: a machine of one's own to begin with, and its test, from models/template."""
+"""`npexplore new NAME`: a first machine of your own and its test, from models/template."""
 
 from __future__ import annotations
 
@@ -19,9 +19,11 @@ NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 @click.command("new")
 @click.argument("name")
-@click.option("--python", "in_python", is_flag=True, help="What a packet does as a Python function beside the numbers.")
+@click.option(
+    "--python", "in_python", is_flag=True, help="Write what a packet does as a Python function beside the TOML."
+)
 @click.option("--ledger", "of", metavar="DESIGN", help="A CSV for your own measurements of DESIGN instead (NAME.csv).")
-@click.option("--folder", metavar="DIR", default=".", show_default=True, help="Where to write; it is made if missing.")
+@click.option("--folder", metavar="DIR", default=".", show_default=True, help="Folder to write to; created if missing.")
 @json_option
 def command(name: str, in_python: bool, of: str | None, folder: str, as_json: bool) -> None:
     """Start a machine of your own: NAME.toml (with --python also NAME.py) and its test, ready to run.

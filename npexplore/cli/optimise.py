@@ -36,18 +36,24 @@ SHOWN = 40  # rows of the table for people
 @set_option(several=True)
 @workload_options
 @click.option("--prices", "price_files", multiple=True, metavar="TOML",
-              help="What a unit of each resource costs you, in any unit (docs/studies.md); repeats.")  # fmt: skip
+              help="What a unit of each resource costs you, in any unit (docs/studies.md); repeatable.")  # fmt: skip
 @click.option("--cost", "costs", multiple=True, metavar="NAME",
-              help="memory_bits, banks, bus_pins, threads or luts; repeats. Default: all that differ.")  # fmt: skip
+              help="memory_bits, banks, bus_pins, threads or luts; repeatable. Default: all that differ.")  # fmt: skip
 @click.option("--merit", "merits", multiple=True, metavar="NAME",
-              help="throughput (default) or latency; repeats.")  # fmt: skip
-@click.option("--tolerance", default=0.05, show_default=True, type=float, help="Gains that nobody pays for.")
-@click.option("--queueing", default=400, show_default=True, type=click.IntRange(min=0), help="Most points asked of it.")
+              help="throughput (default) or latency; repeatable.")  # fmt: skip
+@click.option("--tolerance", default=0.05, show_default=True, type=float, help="Smaller gains count as none.")
 @click.option(
-    "--simulations", default=100, show_default=True, type=click.IntRange(min=1), help="Most points simulated."
+    "--queueing",
+    default=400,
+    show_default=True,
+    type=click.IntRange(min=0),
+    help="Points for the queueing model at most.",
 )
 @click.option(
-    "--packets", default=2000, show_default=True, type=click.IntRange(min=1), help="Simulated packets a point."
+    "--simulations", default=100, show_default=True, type=click.IntRange(min=1), help="Points simulated at most."
+)
+@click.option(
+    "--packets", default=2000, show_default=True, type=click.IntRange(min=1), help="Simulated packets per point."
 )
 @click.option("--seed", default=1, show_default=True, type=click.IntRange(min=0), help="Seed of the simulations.")
 @click.option("--workers", type=click.IntRange(min=1), help="Threads; default: one for each core.")

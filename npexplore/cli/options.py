@@ -62,7 +62,7 @@ def _workload_options(function: F, several: bool) -> F:
         ),
         click.option(
             "--packet-bytes", metavar="N", type=str if several else int,
-            help=f"Packets of one length, network layer{listed}.", **more,
+            help=f"Packets of one length, bytes of the network layer{listed}.", **more,
         ),
         click.option(
             "--arrivals",
@@ -71,7 +71,7 @@ def _workload_options(function: F, several: bool) -> F:
             "batch:SIZE:geometric, on_off:ON:OFF (mean spans, as in 2ms).",
         ),
         click.option("--rate", metavar="R", help=f"Offered load, for example 2.5Mpps or 4Gb/s{listed}.", **more),
-        click.option("--speed", metavar="X", type=float, help="A capture's own timing, X times as fast."),
+        click.option("--speed", metavar="X", type=float, help="Replay a capture's own timing X times as fast."),
     )  # fmt: skip
     for option in reversed(options):
         function = option(function)
@@ -80,7 +80,7 @@ def _workload_options(function: F, several: bool) -> F:
 
 def set_option(several: bool) -> Callable[[F], F]:
     """Give a command the option `--set`; it arrives as `settings`, a tuple of texts `knob=value`."""
-    what = ("KNOB=V1,V2,...", "Values of a knob; repeats.") if several else ("KNOB=VALUE", "Set a knob; repeats.")
+    what = ("KNOB=V1,V2,...", "Values of a knob; repeatable.") if several else ("KNOB=VALUE", "Set a knob; repeatable.")
     return click.option("--set", "settings", metavar=what[0], multiple=True, help=what[1])
 
 

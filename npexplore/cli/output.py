@@ -33,7 +33,7 @@ def library_option(function: F) -> F:
 
 
 def emit(document: Any, text: str | Callable[[], str], *, as_json: bool) -> None:
-    """Print `document` as JSON if asked, else the text for people (called only then, if it is a function)."""
+    """Print `document` as JSON if `as_json`, else the text for people (a function is only called if it is needed)."""
     if as_json:
         print(json.dumps(jsonable(document), indent=2, allow_nan=False))
     else:
@@ -47,7 +47,7 @@ def say(text: str) -> None:
 
 
 def wrapped(text: str, width: int) -> str:
-    """Return text with long sentences wrapped at blanks; lines of tables are left unchanged."""
+    """Return text with long sentences wrapped at spaces; lines of tables are left unchanged."""
     return "\n".join(
         textwrap.fill(line, width, break_long_words=False, break_on_hyphens=False)
         if len(line) > width and "  " not in line
@@ -120,7 +120,7 @@ class _Column:
 
     @property
     def narrowest(self) -> int:
-        """The width that breaks no number and no word but very long ones."""
+        """The smallest width that breaks no number, and no word unless it is very long."""
         words = self.heading.split() + [
             word for text in self.cells for word in ([text] if self.right else text.split())
         ]
@@ -178,7 +178,7 @@ def facts(values: Mapping[str, Any]) -> str:
 
 
 def cell(value: Any) -> str:
-    """Return one value as people read it: four significant digits, thousands apart, a dash for none."""
+    """Return one value as text: four significant digits, commas between thousands, a dash for None."""
     if hasattr(value, "item"):
         value = value.item()
     if value is None or (isinstance(value, float) and math.isnan(value)):
@@ -204,17 +204,17 @@ def _is_number(value: Any) -> bool:
 
 
 def one_line(text: str) -> str:
-    """Return text with every run of blanks and line ends as one blank."""
+    """Return text in one line: every run of spaces and line ends becomes one space."""
     return shown(" ".join(text.split()))
 
 
 def warn(text: str) -> None:
-    """Tell the user on standard error what may surprise him."""
+    """Print a warning on standard error: something that may surprise the user."""
     print(f"npexplore: warning: {one_line(text)}", file=sys.stderr)
 
 
 def note(text: str) -> None:
-    """Tell the user on standard error what is going on."""
+    """Print a note on standard error: what is going on."""
     print(shown(text), file=sys.stderr)
 
 

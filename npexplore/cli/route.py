@@ -1,7 +1,7 @@
 """`npexplore route`: forward captures through the golden router (docs/golden.md).
 
-Exit status 0; 1 if a capture that is compared differs; 3 if an input was damaged, whose good packets are forwarded all
-the same.
+Exit status 0; 1 if a capture that is compared differs; 3 if an input was damaged (its good packets are still
+forwarded).
 """
 
 from __future__ import annotations
@@ -30,13 +30,15 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 
 
 @click.command("route")
-@click.option("--config", metavar="ROUTER.toml", type=FILE, help="Ports, neighbours, routes; or the example: office.")
-@click.option("--in", "inputs", metavar="PORT=FILE", multiple=True, help="A capture that comes in by a port; repeats.")
+@click.option("--config", metavar="ROUTER.toml", type=FILE, help="Ports, neighbours and routes, or the example office.")
+@click.option("--in", "inputs", metavar="PORT=FILE", multiple=True, help="Capture that arrives at a port; repeatable.")
 @click.argument("more", metavar="[PORT=FILE]...", nargs=-1)
 @click.option("--out", metavar="DIR", type=FOLDER, help="Write DIR/PORT.pcap for each port that sends something.")
 @click.option("--drops", metavar="FILE.csv", type=OutputFile(), help="Write dropped packets with reason and clause.")
 @click.option("--profile", metavar="NAME", help="rfc1812 or linux; default: as ROUTER.toml says.")
-@click.option("--any-station", is_flag=True, help="Take frames for other stations too, as in a capture from elsewhere.")
+@click.option(
+    "--any-station", is_flag=True, help="Accept frames addressed to other stations, for captures from elsewhere."
+)
 @click.option("--compare", metavar="DIR", type=FOLDER, help="Compare another router's DIR/PORT.pcap with ours.")
 @click.option(
     "--report", metavar="FILE.html", type=OutputFile(), help="Write an offline page on where the packets went."
@@ -90,9 +92,9 @@ def split_inputs(inputs: tuple[str, ...]) -> dict[str, str]:
         if not (port and equals and file):
             raise InputError(f"--in must be PORT=FILE, got {text!r}")
         if port in found:
-            raise InputError(f"--in: port {port!r} has two captures; join them before")
+            raise InputError(f"--in: port {port!r} has two captures; merge them first")
         if file == "-" and "-" in found.values():
-            raise InputError("--in: standard input can be read once only")
+            raise InputError("--in: standard input can be read only once")
         found[port] = file
     return found
 

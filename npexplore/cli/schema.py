@@ -16,8 +16,8 @@ from npexplore.errors import one_of
 SCHEMAS = {
     "machine": ("npexplore.machine.described.schema:machine_schema", "machines", "a machine: parameters, resources"),
     "part": ("npexplore.machine.described.schema:part_schema", "parts", "a part: a kind of resource; or DRAM timings"),
-    "mix": ("npexplore.machine.mixes:mix_schema", "mixes", "lengths of packets, with shares"),
-    "layout": ("npexplore.designs.raw.layouts:layout_schema", "raw", "who sits on which tile of a chip, and streams"),
+    "mix": ("npexplore.machine.mixes:mix_schema", "mixes", "packet lengths and their shares"),
+    "layout": ("npexplore.designs.raw.layouts:layout_schema", "raw", "the tiles of a RAW chip and their streams"),
     "network": ("npexplore.networks.description:network_schema", "networks", "stations, classes and routes for solve"),
     "net": ("npexplore.machine.petri:net_schema", "nets", "a Petri net: places, and a line for each transition"),
     "router": (
@@ -45,7 +45,7 @@ def schema(kind: str) -> dict[str, Any]:
 @click.argument("kind", required=False)
 @json_option
 def command(kind: str | None, as_json: bool) -> None:
-    """Print the JSON Schema of a KIND of TOML file; without KIND list the kinds, with where their examples are."""
+    """Print the JSON Schema of a KIND of TOML file; without KIND list the kinds and where examples of each are."""
     if kind is not None:
         print(json.dumps(schema(kind), indent=2))
         return

@@ -1,4 +1,4 @@
-"""`npexplore setup`: make a fresh installation ready, and say what is missing for what; for machines without `make`.
+"""`npexplore setup`: make a fresh installation ready and list what is missing; for machines without `make`.
 
 Compiles the kernels into their cache, as `make` does, and looks for the package's optional libraries (its extras) and
 for the programs that some commands and tests call. Nothing is installed.
@@ -15,11 +15,11 @@ import click
 from npexplore.cli.output import emit, json_option, note, table
 
 EXTRAS = {
-    "lab": "notebooks in JupyterLab, and what moves in them",
-    "report": "npexplore report: notebooks to pages",
-    "test": "npexplore.testing: packets that are drawn to test your router",
+    "lab": "notebooks in JupyterLab, and their sliders",
+    "report": "npexplore report: notebooks as pages",
+    "test": "npexplore.testing: random packets that test your router",
     "png": "figures as PNG from Python",
-    "cluster": "--cluster of trace stats and sweep: workers of Dask",
+    "cluster": "trace stats and sweep with --cluster: workers of Dask",
 }
 PROGRAMS = {
     "make": "the targets of the Makefile, in a checkout",
@@ -34,7 +34,7 @@ PROGRAMS = {
 @json_option
 @click.pass_context
 def command(context: click.Context, no_warm: bool, as_json: bool) -> None:
-    """Compile the kernels (about a minute, once), and list what is not installed and what needs it."""
+    """Compile the kernels (about a minute, once), and list what is not installed and what would need it."""
     if not no_warm:
         from npexplore.cli.warm import command as warm
 

@@ -39,7 +39,9 @@ ALL = "all"
     type=click.IntRange(min=100),
     help="Passes through the network, or firings of a net, measured a seed.",
 )
-@click.option("--set", "constants", multiple=True, metavar="NAME=VALUE", help="Set a constant of a Petri net; repeats.")
+@click.option(
+    "--set", "constants", multiple=True, metavar="NAME=VALUE", help="Set a constant of a Petri net; repeatable."
+)
 @click.option("--schema", is_flag=True, help="Print the JSON Schema of MODEL.toml and do nothing else.")
 @json_option
 def command(

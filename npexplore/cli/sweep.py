@@ -28,17 +28,17 @@ SHOWN = 12  # rows of the table for people
 @set_option(several=True)
 @several_workloads_options
 @click.option("--solver", "solvers", multiple=True, metavar="NAME",
-              help="bounds, queueing or simulation (default); repeats.")  # fmt: skip
+              help="bounds, queueing, simulation (default) or rtl (generated hardware); repeatable.")  # fmt: skip
 @click.option("--seeds", default=1, show_default=True, type=click.IntRange(min=1), help="Simulations of each point.")
-@click.option("--packets", type=click.IntRange(min=1), help="Simulated packets a point.")
+@click.option("--packets", type=click.IntRange(min=1), help="Simulated packets per point.")
 @click.option("--sample", metavar="METHOD:N", help="N points of the space instead of all: random, latin_hypercube or "
               "sobol; a knob's span is LOW..HIGH or LOW..HIGH:log.")  # fmt: skip
-@click.option("--sample-seed", default=1, show_default=True, type=click.IntRange(min=0), help="Which sample.")
+@click.option("--sample-seed", default=1, show_default=True, type=click.IntRange(min=0), help="Seed of the sample.")
 @click.option("--workers", type=click.IntRange(min=1), help="Threads (or processes); default: one for each core.")
 @click.option("--processes", is_flag=True, help="Processes instead of threads.")
-@click.option("--cluster", metavar="tcp://HOST:PORT", help="Workers of a Dask cluster instead, by its scheduler.")
+@click.option("--cluster", metavar="tcp://HOST:PORT", help="Use the workers of the Dask scheduler at this address.")
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="Parquet file to write.")
-@click.option("--resume", is_flag=True, help="Go on with the file: what it holds is not computed again.")
+@click.option("--resume", is_flag=True, help="Continue the file: rows that it holds are not computed again.")
 @json_option
 def command(
     design: str, settings: tuple[str, ...], trace: tuple[str, ...], mix: tuple[str, ...],

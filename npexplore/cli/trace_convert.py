@@ -1,6 +1,6 @@
 """`npexplore trace convert`: a capture as a Parquet table, or as another capture; filtered, cut, anonymised.
 
-Exit status 0, or 3 for a damaged input, whose good packets are converted all the same.
+Exit status 0, or 3 for a damaged input, whose good packets are still converted.
 """
 
 from pathlib import Path
@@ -18,15 +18,13 @@ SUFFIXES = {".parquet": "parquet", ".pcap": "pcap-ns", ".pcapng": "pcapng"}
 @click.command("convert")
 @click.argument("sources", metavar="IN...", nargs=-1, required=True)
 @click.argument("target", metavar="OUT", type=OutputFile())
+@click.option("--where", help='Keep the packets that meet a condition: ipv4 and length > 100 and dst in "10.0.0.0/8".')
+@click.option("--microseconds", is_flag=True, help="Write a pcap with times in microseconds, for old readers.")
+@click.option("--snaplen", type=click.IntRange(min=1), help="Keep at most this many bytes of a packet (captures only).")
 @click.option(
-    "--where", help='Keep the packets an expression holds for: ipv4 and length > 100 and dst in "10.0.0.0/8".'
+    "--anonymise", "key", metavar="KEYFILE", help="Replace addresses, prefixes kept; file of 32 bytes (captures only)."
 )
-@click.option("--microseconds", is_flag=True, help="Write a pcap with microseconds, as old readers want it.")
-@click.option("--snaplen", type=click.IntRange(min=1), help="Keep at most so many bytes of a packet (captures only).")
-@click.option(
-    "--anonymise", "key", metavar="KEYFILE", help="Replace addresses, keeping prefixes; 32 bytes (captures only)."
-)
-@click.option("--keep-payload", is_flag=True, help="With --anonymise: keep what lies behind the transport header.")
+@click.option("--keep-payload", is_flag=True, help="With --anonymise: keep what follows the transport header.")
 @click.option("--workers", type=click.IntRange(min=1), help="Threads that decode and anonymise; default: all cores.")
 def command(
     sources: tuple[str, ...],

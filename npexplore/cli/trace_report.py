@@ -1,6 +1,6 @@
 """`npexplore trace report`: a capture as one offline HTML page.
 
-Exit status 0, or 3 for a damaged capture, whose good packets are on the page all the same.
+Exit status 0, or 3 for a damaged capture, whose good packets are still on the page.
 """
 
 from contextlib import closing

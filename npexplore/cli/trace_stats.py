@@ -1,6 +1,6 @@
 """`npexplore trace stats`: count and measure the packets of a capture in one pass (docs/captures.md).
 
-Exit status 0 for a whole capture, also an empty one; 3 for a damaged one, whose good packets are counted all the same.
+Exit status 0 for a whole capture, also an empty one; 3 for a damaged one, whose good packets are still counted.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ DAMAGED = 3
 @click.command("stats")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option(
-    "--cell-bytes", default=64, show_default=True, type=click.IntRange(min=1), help="Cell of a packet buffer."
+    "--cell-bytes", default=64, show_default=True, type=click.IntRange(min=1), help="Cell size of a packet buffer."
 )
 @click.option(
     "--workers",
     type=click.IntRange(min=1),
-    help="Files read side by side (default: one for each core); of one file, threads that decode headers (default: 1).",
+    help="Files read in parallel (default: one per core); for a single file, threads that decode it (default: 1).",
 )
 @click.option("--cluster", metavar="tcp://HOST:PORT", help="Read the files on the workers of a Dask cluster.")
 @click.option(
     "--keep",
     metavar="FOLDER",
     type=click.Path(path_type=Path),
-    help="Keep each finished file's counts there; a run that is started again counts what is left.",
+    help="Folder that keeps the counts of finished files; a run started again counts only the others.",
 )
 @json_option
 def command(
@@ -78,7 +78,7 @@ def _count_several(paths: list[str], workers: int | None, cluster: str | None, k
     from npexplore.study.sweeping.executors import lost, pool, slots
 
     if "-" in paths:
-        raise InputError("standard input is a capture of its own; give it alone, or files")
+        raise InputError("standard input cannot be combined with files; give one or the other")
     kept = KeptCounts(keep) if keep else None
     sizes = {path: Path(path).stat().st_size if Path(path).is_file() else 0 for path in paths}
     total = sum(sizes.values())
@@ -91,7 +91,7 @@ def _count_several(paths: list[str], workers: int | None, cluster: str | None, k
                 paths, executor, slots=slots(executor), progress=lambda path: bar.update(sizes[path]), kept=kept
             )
     except lost() as error:
-        raise InputError(f"a worker is gone before its file was counted: {type(error).__name__}") from None
+        raise InputError(f"a worker was lost before its file was counted: {type(error).__name__}") from None
 
 
 def _show(counts: CaptureCounts, document: dict[str, Any], *, as_json: bool) -> None:

@@ -16,7 +16,7 @@ SWEEPS = 24
 
 def layered(nodes: Sequence[Node], arcs: Sequence[tuple[Node, Node]]) -> dict[Node, tuple[float, int]]:
     """Return where nodes stand: a place across, centred at 0, and the number of the layer, 0 on top."""
-    depth = _depths(nodes, arcs)
+    depth = depths(nodes, arcs)
     layers: list[list[Node]] = [[] for _ in range(max(depth.values(), default=-1) + 1)]
     for node in nodes:
         layers[depth[node]].append(node)
@@ -35,7 +35,7 @@ def layered(nodes: Sequence[Node], arcs: Sequence[tuple[Node, Node]]) -> dict[No
     return {node: (at[node], depth[node]) for node in nodes}
 
 
-def _depths(nodes: Sequence[Node], arcs: Sequence[tuple[Node, Node]]) -> dict[Node, int]:
+def depths(nodes: Sequence[Node], arcs: Sequence[tuple[Node, Node]]) -> dict[Node, int]:
     """Return the length of the longest way to each node, without the arcs that close circles."""
     after: dict[Node, list[Node]] = {node: [] for node in nodes}
     for a, b in arcs:

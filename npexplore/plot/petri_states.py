@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
 import plotly.graph_objects as go
 
 from npexplore.machine.petri import Net
 from npexplore.plot import theme
 from npexplore.plot.layers import layered
-from npexplore.solve.petri.markings import find_graph, is_vanishing
+from npexplore.solve.petri.graph import Graph, find_graph
 
 MOST = 300  # markings that a picture can hold
 FEW = 60  # arcs that names are written beside
@@ -32,7 +31,7 @@ class Move(NamedTuple):
 def draw_markings(net: Net, most: int = MOST, title: str = "") -> go.Figure:
     """Return a drawing of all markings that a net can reach; raises RefusedError for more than `most` of them."""
     graph = find_graph(net, most)
-    moves = _moves(graph.firing.firings(graph.states), graph.states, [one.name for one in net.transitions])
+    moves = _moves(graph)
     found = layered(range(len(graph.states)), _downwards(moves))
     at = {node: (x, -float(y)) for node, (x, y) in found.items()}
     few = len(moves) <= FEW
@@ -62,7 +61,7 @@ def draw_markings(net: Net, most: int = MOST, title: str = "") -> go.Figure:
         text=[f"  {name}" for _, _, name in told], textposition="middle right", textfont={"size": 10},
         hovertext=[name for _, _, name in told], hoverinfo="text", marker={"size": 8, "opacity": 0},
     ))  # fmt: skip
-    figure.add_trace(_circles(net, graph.states, at, set(graph.dead.tolist()), is_vanishing(graph)))
+    figure.add_trace(_circles(net, graph.states, at, set(graph.dead.tolist()), graph.vanishing))
     depth = max(-y for _, y in at.values())
     figure.update_xaxes(visible=False)
     figure.update_yaxes(visible=False, range=[-depth - 0.6, 0.7])
@@ -73,13 +72,12 @@ def draw_markings(net: Net, most: int = MOST, title: str = "") -> go.Figure:
     return figure
 
 
-def _moves(firings: tuple[Any, ...], states: Any, names: list[str]) -> list[Move]:
+def _moves(graph: Graph) -> list[Move]:
     """Return the arcs of a graph, firings between the same two markings as one."""
-    number = {row.tobytes(): k for k, row in enumerate(np.ascontiguousarray(states, dtype=np.int32))}
-    origin, rows, _, which = firings
+    sources = graph.origin().tolist()
     found: dict[tuple[int, int], list[str]] = {}
-    for source, row, t in zip(origin.tolist(), np.ascontiguousarray(rows, dtype=np.int32), which.tolist(), strict=True):
-        found.setdefault((source, number[row.tobytes()]), []).append(names[t])
+    for source, target, t in zip(sources, graph.target.tolist(), graph.which.tolist(), strict=True):
+        found.setdefault((source, target), []).append(graph.firing.net.transitions[t].name)
     return [Move(source, target, tuple(said)) for (source, target), said in found.items()]
 
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 ALL, BLIND = "all", "blind"  # how the lines of a paper begin that are of all its rows, of its blind rows
 LABELS = ("predicted", "post_hoc", "blind", "calibrated", "arithmetic")
 NONE = "&ndash;"
+FAR = 100  # times nearer than we: a reader who has copied the rows of a twin
 Line = Mapping[str, Any]  # of study/checking/scores.py
 Cell = tuple[str, bool]  # text, and whether it is red
 
@@ -91,11 +92,16 @@ def reader(one: Line) -> Cell:
 
 
 def skill(one: Line) -> Cell:
-    """Return the skill, red where there is none; a dash where a reader has nothing to go by."""
+    """Return the skill, red where there is none; a dash where a reader has nothing to go by.
+
+    In words where the reader's error is less than a hundredth of ours: he has copied rows of a twin.
+    """
     if not one or not one["compared"] or not known(one["baseline_error"]):
         return NONE, False
     if not known(one["skill"]):
         return "none: the reader is never wrong", True
+    if one["skill"] < 1 - FAR:  # a ratio to next to nothing
+        return "none: the reader is all but exact", True
     return f"{one['skill']:.2f}", one["skill"] <= 0
 
 

@@ -67,7 +67,10 @@ def accuracy(
 
 
 def _solvers(found: Sequence[Distance]) -> list[str]:
-    head = ("design", "load", "points", "refused", "median", "nine of ten", "worst", "latency: median", "worst point")
+    head = (
+        "design", "load", "points", "refused", "median", "nine of ten", "worst", "bounds: median",
+        "bounds: nine of ten", "latency: median", "worst point",
+    )  # fmt: skip
     rows = []
     for name in dict.fromkeys(one.design for one in found):
         for load in dict.fromkeys(one.load for one in found if one.design == name):
@@ -78,6 +81,7 @@ def _solvers(found: Sequence[Distance]) -> list[str]:
             waits = [abs(one.latency) for one in near if one.latency is not None]
             shares = [f"{100 * value:.1f} %" for value in np.quantile(sizes, [0.5, 0.9, 1.0])] if near else ["-"] * 3
             latency = _share(float(np.median(waits))) if waits else "-"
+            shares += _roofline(mine)
             worst = f"{far[-1].changed or 'as it is'}, {far[-1].packets}" if far else "-"
             told = "saturated" if load is None else f"{load:g} of it, Poisson"
             rows.append([name, told, str(len(mine)), str(len(mine) - len(near)), *shares, latency, worst])
@@ -93,10 +97,17 @@ def _solvers(found: Sequence[Distance]) -> list[str]:
         f"Of all {len(found)} points {100 * np.isinf(apart).mean():.0f} % are refused (aim: {100 * REFUSED:.0f} %); "
         f"with these as misses the median is {reached[0]} (aim: {100 * MEDIAN:.0f} %), nine of ten: "
         f"{reached[1]} (aim: {100 * NINE_OF_TEN:.0f} %); of the saturated alone {reached[2]} and {reached[3]}: below "
-        "saturation what leaves is what comes. Refused:",
+        f"saturation what leaves is what comes. The bounds alone, saturated: {' and '.join(_roofline(found))}. "
+        "Refused:",
         "",
         *(f"- {reason}" for reason in dict.fromkeys(one.refused for one in found if one.refused)),
     ]
+
+
+def _roofline(found: Sequence[Distance]) -> list[str]:
+    """Return the median and nine of ten of the bounds' distances, which saturated points have; dashes for none."""
+    sizes = [abs(one.bounds) for one in found if one.bounds is not None]
+    return [f"{100 * value:.1f} %" for value in np.quantile(sizes, [0.5, 0.9])] if sizes else ["-"] * 2
 
 
 def _memory(found: Sequence[Mapping[str, Any]]) -> list[str]:

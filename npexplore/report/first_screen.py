@@ -75,12 +75,14 @@ class FirstScreen:
 
 
 def first_screen(
-    answers: Mapping[str, str], figure: go.Figure, *, tries: Mapping[str, str], check: Check | None = None
-) -> FirstScreen:
+    answers: Mapping[str, str], figure: go.Figure, *, tries: Mapping[str, str], check: Check | None = None,
+    scored: Mapping[str, str] | None = None,
+) -> FirstScreen:  # fmt: skip
     """Return the first screen, to be the last expression of a cell.
 
     answers: three sentences with numbers, by the question that each answers. tries: where a link leads (`#Section`,
-    dashes for blanks, or `NN_page.html`) by what a reader may try there. check: the cross-check that is scored.
+    dashes for blanks, or `NN_page.html`) by what a reader may try there. check: the cross-check that is scored; scored:
+    a score line of the page's own, words by what they tell, where no cross-check holds its numbers.
     Raises InputError unless there are three answers, each with a number.
     """
     if len(answers) != SENTENCES:
@@ -89,7 +91,7 @@ def first_screen(
         if not any(sign.isdigit() for sign in told):
             raise InputError(f"answer to {of!r} must state a number, got {told!r}")
     figure.update_layout(height=FIGURE)
-    score = score_line(check.scores()) if check is not None else {}
+    score = score_line(check.scores()) if check is not None else dict(scored or {})
     return FirstScreen(Words(dict(answers), score, dict(tries)), figure)
 
 

@@ -19,6 +19,8 @@ from npexplore.report.lean import lean_trace
 
 TEMPLATES = PACKAGE / "report" / "templates"
 PLOTLY_JS, SEARCH_JS = "plotly.min.js", "search.js"
+# What a figure's text can do beside being bold: plotly.js makes links and styles of these. None of ours has any.
+_LINKS = re.compile(r"(?:<|\\u003[cC])(?=(?:/|\\u002[fF])?(?:a|span)\b)", re.IGNORECASE)
 
 
 def environment() -> jinja2.Environment:
@@ -45,7 +47,8 @@ def figure_div(figure: dict[str, Any], div_id: str) -> str:
 
     Equal figures give equal divs. A figure in the theme of all does not carry it along.
     """
-    made = json.loads(to_json_plotly({"data": figure.get("data", []), "layout": figure.get("layout", {})}))
+    encoded = str(to_json_plotly({"data": figure.get("data", []), "layout": figure.get("layout", {})}))
+    made = json.loads(_LINKS.sub("&lt;", encoded))
     made["data"] = lean_trace(made["data"])
     layout = made["layout"]
     template = layout.get("template", {})

@@ -1,4 +1,4 @@
-"""Sliders in JupyterLab, in a browser: they appear, and moving one redraws the figure."""
+"""JupyterLab in a browser: sliders redraw their figure; notebooks open by double click, as in `make lab`, and run."""
 
 import os
 import shutil
@@ -11,6 +11,8 @@ from pathlib import Path
 import jupytext
 import pytest
 
+from npexplore.paths import share
+
 CELL = """# %%
 import pandas as pd
 from npexplore.plot.explorer import Explorer
@@ -19,6 +21,12 @@ Explorer(table, "x", "y", ["b"], title="Products", x_title="x", y_title="y")
 """
 DRAWN = "[...document.querySelectorAll('.js-plotly-plot')].map(one => one.data && [...one.data[0].y])"
 WAIT_MS = 120_000
+SETTINGS = Path(__file__).parents[2] / ".jupyter"
+FEWER = {  # the same notebooks at fewer points
+    "00_start": {"(1, 2, 3, 4, 6, 8, 12, 16, 24, 32)": "(1, 8)"},
+    "60_design_space": {"list(range(1, 33))": "[1, 16]", '"threads": [1, 2, 4, 8, 16, 32]': '"threads": [1, 16]'},
+}
+OUTPUTS = "document.querySelectorAll('.jp-OutputArea-output').length"
 
 
 @contextmanager
@@ -28,7 +36,8 @@ def lab(folder):
     words = [sys.executable, "-m", "jupyter", "lab", "--no-browser", "--port=0", "--allow-root",
              f"--notebook-dir={folder}", "--IdentityProvider.token=", "--LabApp.news_url=None"]  # fmt: skip
     with log.open("w") as out:
-        server = subprocess.Popen(words, stdout=out, stderr=out, env=os.environ | {"HOME": str(folder)})
+        server = subprocess.Popen(words, stdout=out, stderr=out, env=os.environ | {
+            "HOME": str(folder), "JUPYTER_CONFIG_PATH": str(SETTINGS)})  # fmt: skip
     try:
         deadline = time.monotonic() + WAIT_MS / 1000
         while "http://127.0.0.1:" not in log.read_text():
@@ -64,4 +73,32 @@ def test_a_slider_in_the_lab_redraws_the_figure(tmp_path):
         page.keyboard.press("ArrowRight")
         page.wait_for_function(f"JSON.stringify({DRAWN}) == '[[2,4,8]]'")
         assert page.locator(".widget-readout").inner_text() == "2"
+        browser.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FEWER)
+def test_a_notebook_opens_by_double_click_and_runs_to_its_end(name, tmp_path):
+    playwright = pytest.importorskip("playwright.sync_api")
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        pytest.skip("needs the program chromium")
+    text = (share("notebooks") / f"{name}.py").read_text()
+    for all_of_it, some in FEWER[name].items():
+        assert all_of_it in text
+        text = text.replace(all_of_it, some)
+    (tmp_path / f"{name}.py").write_text(text + '\n# %%\nprint("to the", "end")\n')
+    with lab(tmp_path) as address, playwright.sync_playwright() as drive:
+        browser = drive.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+        page = browser.new_page(viewport={"width": 1400, "height": 900})
+        page.set_default_timeout(3 * WAIT_MS)
+        page.goto(f"{address}/lab")
+        page.locator(".jp-DirListing-item", has_text=f"{name}.py").dblclick()
+        page.locator(".jp-Notebook").wait_for()
+        page.get_by_text("| Idle").first.wait_for()
+        page.get_by_role("menuitem", name="Run", exact=True).click()
+        page.get_by_text("Run All Cells", exact=True).click()
+        page.get_by_text("to the end", exact=True).wait_for()
+        assert page.locator("[data-mime-type='application/vnd.jupyter.stderr']").count() == 0
+        assert page.evaluate(OUTPUTS) > 5
         browser.close()

@@ -5,8 +5,10 @@ import re
 from importlib.util import find_spec
 from pathlib import Path
 
+import nbformat.v4 as nb
+import plotly.graph_objects as go
 import pytest
-from reference.first_layer import first_layer, shown
+from reference.first_layer import first_layer, run_of, shown
 from reference.page_reader import chromium
 
 from npexplore.designs import design
@@ -78,6 +80,26 @@ def drawn(one):
         "[...document.querySelectorAll('[data-figure]')]"
         ".map(f => f.querySelectorAll('.main-svg .trace path, .main-svg .point path').length)"
     )
+
+
+@pytest.mark.parametrize("viewport", [WIDE, PHONE], ids=["wide", "phone"])
+def test_titles_keep_clear_of_the_tools_and_of_the_edge(visit, folder, viewport):
+    long = "What was <b>measured</b> of this machine, and what comes out of it here"
+    figure = go.Figure(go.Bar(y=[3, 1, 2]), layout={
+        "template": "npexplore", "title": {"text": f"{long}. {long}"},
+        "xaxis": {"title": {"text": "number of the bar, from the left to the right"}}, "margin": {"l": 210},
+    })  # fmt: skip
+    (folder / "20_titles.html").write_text(page(run_of(nb.new_markdown_cell("# Titles"), shown(figure))))
+    one = visit("20_titles", viewport)
+    one.wait_for_selector(".main-svg .xtitle")
+    one.wait_for_function("document.querySelectorAll('.gtitle tspan').length > 1")
+    edges = "[...document.querySelectorAll('.gtitle, .xtitle')].map(t => t.getBoundingClientRect().right)"
+    bar = one.locator(".modebar")
+    end = one.locator("[data-figure]").bounding_box()
+    title, below = one.evaluate(edges)
+    assert title <= (bar.bounding_box()["x"] if bar.count() else end["x"] + end["width"])
+    assert below <= end["x"] + end["width"]
+    assert one.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
 
 
 def test_the_first_screen_holds_answer_figure_score_and_what_to_try(visit):

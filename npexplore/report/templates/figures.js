@@ -20,21 +20,44 @@
     var found = JSON.parse(document.getElementById(box.id + "-data").textContent);
     if (found.layout.template === "npexplore") found.layout.template = shared.template;
     var title = found.layout.title;
-    if (narrow.matches && title && title.text) {
-      var line = "", width = Math.max(24, Math.floor(box.clientWidth / 8));
-      title.text = title.text.split(" ").reduce(function (all, word) {
-        if ((line + " " + word).length > width && line) { line = word; return all + "<br>" + word; }
-        line += " " + word;
-        return all + " " + word;
-      }, "").trim();
-      title.font = Object.assign({}, title.font, {size: 13});
+    if (narrow.matches) {
+      if (title && title.text) title.font = Object.assign({}, title.font, {size: 13});
+      var along = found.layout.xaxis && found.layout.xaxis.title;
+      if (along && along.text) along.font = Object.assign({}, along.font, {size: 12});
     }
     return document.documentElement.dataset.theme === "dark" ? recoloured(found) : found;
   }
   function draw(box) {
     var found = spec(box);
     box.dataset.theme = document.documentElement.dataset.theme;
-    return Plotly.react(box, found.data, found.layout, shared.config);
+    var config = narrow.matches ? Object.assign({}, shared.config, {displayModeBar: false}) : shared.config;
+    return Plotly.react(box, found.data, found.layout, config).then(function () { return fitted(box); });
+  }
+  function lines(text, room, width) {  // the text in lines of at most `room` pixels; its longest one now takes `width`
+    var all = text.split("<br>"), plain = function (one) { return one.replace(/<[^>]*>/g, "").length; };
+    var most = Math.max(12, Math.floor(0.95 * room * Math.max.apply(null, all.map(plain)) / width));
+    return all.map(function (one) {
+      var length = 0;
+      return one.split(" ").map(function (word, k) {
+        var fits = !k || length + 1 + plain(word) <= most;
+        length = fits && k ? length + 1 + plain(word) : plain(word);
+        return (!k ? "" : fits ? " " : " <br>") + word;
+      }).join("");
+    }).join("<br>");
+  }
+  function fitted(box) {  // titles that would lie under the tools, or leave the figure, are cut into lines
+    var whole = box.getBoundingClientRect(), bar = box.querySelector(".modebar"), made = {}, seen;
+    var title = box.querySelector(".gtitle"), below = box.querySelector(".xtitle");
+    var end = (bar ? bar.getBoundingClientRect().left : whole.right) - 8;
+    if (title && (seen = title.getBoundingClientRect()).right > end) {
+      made["title.text"] = lines(box.layout.title.text, end - whole.left - 8, seen.width);
+      made["title.xref"] = "container";
+      made["title.x"] = 8 / whole.width;
+    }
+    if (below && (seen = below.getBoundingClientRect()).right > whole.right - 4) {
+      made["xaxis.title.text"] = lines(box.layout.xaxis.title.text, 2 * whole.right - seen.left - seen.right - 8, seen.width);
+    }
+    return Object.keys(made).length && whole.width ? Plotly.relayout(box, made) : box;
   }
   function told(values) {  // single precision has seven digits; what follows them is nobody's
     return values instanceof Float32Array ? Array.from(values, function (value) { return Number(value.toPrecision(7)); }) : values;
