@@ -26,7 +26,7 @@ class NpexploreError(Exception):
 
 
 class InputError(NpexploreError):
-    """A value, file or command line that cannot be used; the message is one line and says what would be right."""
+    """A value, file or command line that cannot be used; the message is one line and states the rule that is broken."""
 
 
 class UnknownNameError(InputError):
@@ -53,15 +53,15 @@ class FaultsError(InputError):
 
 
 class ModelError(InputError):
-    """A description that was read well but describes a machine, program or network that cannot work."""
+    """A description without syntax errors, of a machine, program or network that cannot work."""
 
 
 class TableFullError(InputError):
-    """A table of fixed size has no room for what was asked; it is as it was before."""
+    """A table of fixed size has no room for another entry; the table is unchanged."""
 
 
 class DamagedInputError(NpexploreError):
-    """Input that is readable up to a point; `offset` is where the damage starts."""
+    """Input that is readable up to a point; `offset` is the byte where the damage starts."""
 
     def __init__(self, message: str, offset: int) -> None:
         super().__init__(f"{message} at offset {offset}")
@@ -70,7 +70,7 @@ class DamagedInputError(NpexploreError):
 
 
 class RefusedError(NpexploreError):
-    """A solver was asked for what it cannot answer truthfully; the message names the feature in the way."""
+    """A solver has no correct answer for this model; the message names the feature that it cannot handle."""
 
 
 class SimulationError(NpexploreError):
@@ -113,7 +113,7 @@ def positive(subject: str, got: float, *, zero: bool = False) -> float:
 
 @contextmanager
 def told_at(place: str) -> Iterator[None]:
-    """Put where a fault stands in front of what is wrong: whatever is raised inside becomes InputError `place: ...`."""
+    """Prefix errors with the place of the fault: whatever is raised inside becomes InputError `place: ...`."""
     try:
         yield
     except NpexploreError as error:
@@ -121,14 +121,14 @@ def told_at(place: str) -> Iterator[None]:
 
 
 class Faults:
-    """Collects what is wrong with a file, so that all of it can be told: `with faults.one(): ...`, then `tell()`."""
+    """Collects all faults of a file, to report them together: `with faults.one(): ...`, then `tell()`."""
 
     def __init__(self) -> None:
         self.found: dict[str, NpexploreError] = {}  # by what they say: what several meet is told once
 
     @contextmanager
     def one(self) -> Iterator[None]:
-        """Keep a fault that is raised inside, and go on behind it."""
+        """Record an error that is raised inside, and continue after the block."""
         try:
             yield
         except FaultsError as error:
@@ -137,7 +137,7 @@ class Faults:
             self.found[str(error)] = error
 
     def tell(self, place: str = "") -> None:
-        """Raise what was found: one fault as it was raised, several as FaultsError; `place` begins each of them."""
+        """Raise what was found: one fault as it is, several as FaultsError; `place` is put in front of each."""
         if len(self.found) == 1 and not place:
             raise next(iter(self.found.values())) from None
         lines = [fault if not place or fault.startswith(f"{place}: ") else f"{place}: {fault}" for fault in self.found]

@@ -9,7 +9,7 @@ from typing import Any
 def on_demand(
     package: str, homes: Mapping[str, str], extra: Mapping[str, str] | None = None
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return the functions `__getattr__` and `__dir__` of a package (PEP 562).
+    """Return the functions `__getattr__` and `__dir__` (PEP 562) that import a package's names when they are used.
 
     homes: public name -> the module that holds it. extra: a library that the package can do without until then -> the
     extra of npexplore that installs it.

@@ -52,7 +52,7 @@ trace = _seen.get  # the reads that are being collected (None: nobody asks)
 
 @contextmanager
 def reading() -> Iterator[Reads]:
-    """Collect what is read within; whoever collects around it gets it too."""
+    """Collect what is read inside the block; an enclosing `reading` collects it too."""
     outer, mine = _seen.get(), Reads()
     token = _seen.set(mine)
     try:
@@ -65,7 +65,7 @@ def reading() -> Iterator[Reads]:
 
 @contextmanager
 def aside() -> Iterator[None]:
-    """Collect nothing of what is read within: a check that no number rests on."""
+    """Collect nothing of what is read inside the block, for checks on which no number depends."""
     token = _seen.set(None)
     try:
         yield
@@ -74,14 +74,14 @@ def aside() -> Iterator[None]:
 
 
 def note(read: Read) -> None:
-    """Say that something was read."""
+    """Record that something was read."""
     seen = _seen.get()
     if seen is not None:
         seen[read.told] = read
 
 
 def note_all(reads: Mapping[str, Read]) -> None:
-    """Say that what was kept with these reads is used."""
+    """Record the reads of a stored value that is used again."""
     seen = _seen.get()
     if seen is not None:
         seen.update(reads)
@@ -96,7 +96,7 @@ _caches: list[Callable[[], None]] = []  # how to empty each of them
 
 
 def forget() -> None:
-    """Drop all that functions remember: what they read of machines and rows is about to be something else."""
+    """Empty the caches of all `remembered` functions, because machines or rows are about to change."""
     for empty in _caches:
         empty()
 

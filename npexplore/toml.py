@@ -27,7 +27,7 @@ def decode(text: bytes, kind: type[Any], path: Path) -> Any:
 
 
 def parsed(text: bytes, path: Path) -> dict[str, Any]:
-    """Return a TOML text as tables; raises InputError where it is none."""
+    """Return a TOML text as tables; raises InputError if it is not valid TOML."""
     try:
         return tomllib.loads(text.decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

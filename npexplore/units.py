@@ -79,7 +79,7 @@ QUANTITY = "^\\s*[-+]?[0-9][0-9._eE+-]*\\s*[A-Za-z%/\u00b5\u03bc]+$"  # the patt
 
 
 class UnitWarning(UserWarning):
-    """A number that a thing of its kind cannot have, or that no tick of a simulation can hold."""
+    """An implausible number, such as a clock of 600 Hz, or one that a simulation's time step must round."""
 
 
 def factor(unit: str) -> float:
@@ -141,7 +141,7 @@ def in_unit(subject: str, value: object, unit: str | None) -> object:
 
 
 def doubt(subject: str, value: float, unit: str, credible: tuple[float, float, float] | None = None) -> None:
-    """Warn if a number above 0 lies outside what such a thing can have, and say in which unit it would not.
+    """Warn if a number above 0 is outside its plausible range, and name the unit in which it would be plausible.
 
     credible: from, to and usual value in `unit` (None: of any number in this unit).
     """

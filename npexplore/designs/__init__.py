@@ -18,7 +18,7 @@ from npexplore.errors import Faults, InputError, NpexploreError, UnknownNameErro
 from npexplore.machine.described.build import build, touched
 from npexplore.machine.machine import Machine
 from npexplore.machine.parameters import MachineFile, Parameters, load_machine
-from npexplore.machine.petri.tables import is_net_file
+from npexplore.machine.petri.tables import extended, is_net_file
 from npexplore.reads import forget
 
 
@@ -57,13 +57,21 @@ NETS: dict[str, Callable[[], Design]] = {
     "ixp2400_dram_net": partial(_listed, "ixp2400_dram_net", "npexplore.designs.ixp2400.nets"),
 }
 
-__all__ = ["DESIGNS", "NETS", "Design", "base_of", "design", "design_names", "known_designs", "with_machines"]
+__all__ = [
+    "DESIGNS", "NETS", "Design", "base_of", "design", "design_names", "known_designs", "own_names", "with_machines",
+]  # fmt: skip
 
 _standing_in: ContextVar[Mapping[str, Design]] = ContextVar("machines", default=MappingProxyType({}))
 
 
 def design_names() -> list[str]:
-    """Return the names of the listed designs."""
+    """Return the names of the listed designs.
+
+    Example:
+        >>> import npexplore as npx
+        >>> npx.design_names()[:3]
+        ['ixp2400', 'ixp2400_dram', 'ixp1200']
+    """
     return list(DESIGNS)
 
 
@@ -72,9 +80,15 @@ def known_designs() -> list[str]:
     return list(dict.fromkeys([*DESIGNS, *NETS, *_standing_in.get()]))
 
 
+def own_names() -> dict[str, str]:
+    """Return the listed design that each machine with a name of its own stands in for here, by that name."""
+    found = {made.name: name for name, made in _standing_in.get().items() if made.name != name}
+    return {own: name for own, name in found.items() if own not in known_designs()}
+
+
 @contextmanager
 def with_machines(machines: Mapping[str, Design]) -> Iterator[None]:
-    """Let `design` return other machines under some names, listed or new ones: studies ask for machines by name."""
+    """Inside the block let `design` return other machines for some names, listed or new: studies ask by name."""
     before = _standing_in.set({**_standing_in.get(), **machines})
     forget()
     try:
@@ -95,13 +109,19 @@ def design(name_or_path: str | Path) -> Design:
 
     Args:
         name_or_path: a listed name (`design_names`), or the path of a TOML or Python file. A TOML file describes a
-            whole machine (docs/machines.md), or changes the listed design that it `extends`, or is a Petri net with a
-            table [measure] (docs/petri.md). A Python file defines `design`: a `Design`, a `Machine`, or a function that
-            returns one.
+            whole machine (docs/machine_files.md), or changes the listed design that it `extends`, or is a Petri net
+            with a table [measure] (docs/petri.md). A Python file defines `design`: a `Design`, a `Machine`, or a
+            function that returns one.
 
     Raises:
         UnknownNameError: neither a listed name nor a file.
         InputError: a file that does not describe a machine.
+
+    Example:
+        >>> import npexplore as npx
+        >>> machine = npx.design("ixp2400").with_(banks=2)
+        >>> print(machine.bounds(npx.workload(packet_bytes=64)))
+        bounds: 2133.3 Mb/s (padded cells), 4.1667 Mpps, bottleneck dram.bank
     """
     path = Path(name_or_path)
     if path.suffix == ".py":
@@ -121,13 +141,33 @@ def _of_toml(path: Path) -> Design:
         from npexplore.designs.nets import net_design
 
         return net_design(path)
-    file = load_machine(path)
+    file = load_machine(path, behind=_behind_a_net)
     if file.pool:
         return described(path)
+    net = _net_extended(path)
+    if net is not None:
+        return replace(net, name=file.name, parameters=Parameters(file))
     base = file.extends or file.name
     if base not in DESIGNS:
         raise UnknownNameError(f"{path.name}: design", base, DESIGNS)
     return replace(DESIGNS[base](), name=file.name, parameters=Parameters(file))
+
+
+def _net_extended(path: Path) -> Design | None:
+    """Return the design of the net that a file extends, straight away or by other files; None if it extends none."""
+    asked = extended(path)
+    if asked in NETS:
+        return NETS[asked]()
+    beside = path.parent / asked
+    if not asked.endswith(".toml"):
+        return None
+    return _of_toml(beside) if is_net_file(beside) else _net_extended(beside)
+
+
+def _behind_a_net(wanted: str) -> MachineFile | None:
+    """Return the machine file of a net by its name or path; None for what is no net."""
+    net = NETS[wanted]() if wanted in NETS else _of_toml(Path(wanted)) if is_net_file(Path(wanted)) else None
+    return None if net is None else net.parameters.file
 
 
 def _of_python(path: Path) -> Design:

@@ -27,18 +27,26 @@ if TYPE_CHECKING:
     from npexplore.study.formulas.expressions import Formulas
 
 
+RTL_PACKETS = 20_000  # through generated hardware
 LENGTH = "packet_bytes"  # the knob of a design with its own workload for the length of all its packets
 
 
 @dataclass(frozen=True)
 class Design:
-    """A machine with values for its parameters.
+    """A machine with values for its parameters; `npexplore.design` returns one, users seldom make one themselves.
 
-    build: parameters -> Machine. own: parameters -> the workload of a design that brings its own (else None). dress:
-    (parameters, workload) -> the same packets with what the design's program asks for beyond their lengths; a design
-    with its own takes others only if it has this. memory: parameters -> bytes on chip, by name, that no resource shows
-    (for costs). loops: parameters, demands -> the queueing answer of a design with closed loops of its own (else the
-    machine as one closed network). reader: (parameters, file) -> the workload of a file that is no plain capture.
+    Args:
+        name: the design's name.
+        parameters: its parameters with their present values.
+        build: parameters -> Machine.
+        own: parameters -> the design's own workload, for a design that needs no other (None: it needs one).
+        dress: (parameters, workload) -> the same packets with the further columns that the design's program reads. A
+            design with its own workload accepts others only if it has this function.
+        memory: parameters -> bytes of on-chip memory by name, beyond those of the resources (for costs).
+        loops: (parameters, demands) -> the queueing answer, for a design that is more than one closed network of its
+            threads (None: it is one).
+        reader: (parameters, file) -> the workload of a file format of the design's own, besides captures.
+        hardware: (parameters, packets) -> what its generated Verilog does, cycle by cycle (None: it has none).
     """
 
     name: str
@@ -49,6 +57,7 @@ class Design:
     memory: Callable[[Parameters], Mapping[str, float]] | None = None
     loops: Callable[[Parameters, UnderLoad], Prediction] | None = None
     reader: Callable[[Parameters, Path], Workload] | None = None
+    hardware: Callable[[Parameters, int], Prediction] | None = None
     by_engine: ClassVar[bool] = True  # whether the event engine simulates it
 
     @staticmethod
@@ -58,32 +67,39 @@ class Design:
         memory: Callable[[Parameters], Mapping[str, float]] | None = None,
         loops: Callable[[Parameters, UnderLoad], Prediction] | None = None,
         reader: Callable[[Parameters, Path], Workload] | None = None,
+        hardware: Callable[[Parameters, int], Prediction] | None = None,
     ) -> Design:  # fmt: skip
         """Return the design of a machine file (name in models/machines, or path) with that file's values."""
         file = load_machine(name)
-        return Design(file.name, Parameters(file), build, own, dress, memory, loops, reader)
+        return Design(file.name, Parameters(file), build, own, dress, memory, loops, reader, hardware)
 
     def with_(self, **knobs: Value) -> Design:
-        """Return the design with some parameters changed; raises UnknownNameError or InputError."""
+        """Return the design with some parameters changed, as `with_(threads=16)`.
+
+        Raises UnknownNameError for a parameter that it does not have, InputError for a value out of range.
+        """
         return replace(self, parameters=self.parameters.with_(**knobs))
 
     def arriving(
         self, arrivals: str | None = None, rate: str | float | None = None, speed: float | None = None
     ) -> Design:
-        """Return the design with its own packets arriving otherwise: how, at what rate, or how many times as fast.
+        """Return the design with other arrivals of its own packets; raises InputError if it has no packets of its own.
 
-        Raises InputError if it brings none.
+        Args:
+            arrivals: an arrival process such as "poisson" (None: unchanged).
+            rate: packets a second, or text with a unit such as "4 Gb/s".
+            speed: factor by which the packets' own times are sped up (2: twice as fast).
         """
         if self.own is None:
             raise InputError(f"design {self.name} has no packets of its own; give a workload with these arrivals")
         return replace(self, own=Arriving(self.own, arrivals, rate, speed))
 
     def by_packets(self) -> Design:
-        """Return the design measured over as many packets as somebody asks for, even if it has a window of its own."""
+        """Return the design with its simulations measured over a number of packets instead of a fixed time window."""
         return replace(self, build=ByPackets(self.build))
 
     def fitted(self, given: Workload | None) -> Design:
-        """Return the design with its knob for the length of its own packets at the longest of those given."""
+        """Return the design with its knob `packet_bytes`, if it has one, set to the longest packet of a workload."""
         known = self.parameters.file.parameter
         if given is None or self.own is None or LENGTH not in known:
             return self
@@ -92,11 +108,14 @@ class Design:
         return self if now == longest else self.with_(**{LENGTH: longest})
 
     def machine(self, given: Workload | None = None) -> Machine:
-        """Build the machine (for the packets given); raises ModelError where parameters contradict each other."""
+        """Build the machine, for a workload if one is given; raises ModelError if parameters contradict each other."""
         return self.build(self.fitted(given).parameters)
 
     def workload(self, given: Workload | None = None) -> Workload:
-        """Return the workload given, or the design's own; raises InputError if there is none or one too many."""
+        """Return the workload given, or the design's own if None is given.
+
+        Raises InputError if the design has none of its own either, or has its own and accepts no other.
+        """
         if given is None:
             if self.own is None:
                 raise InputError(f"design {self.name} needs a workload: a capture, a mix, or a packet length")
@@ -113,16 +132,16 @@ class Design:
         return set(fresh.parameters.read)
 
     def demands(self, workload: Workload | None = None) -> UnderLoad:
-        """Return demands and visits of every server per packet."""
+        """Return the demands: seconds and visits of every server per packet, without contention."""
         return prepared(self, workload).under_load()
 
     def bounds(self, workload: Workload | None = None) -> Prediction:
-        """Return the roofline: the upper bound and the resource that sets it."""
+        """Return the roofline: the upper bound of throughput and the resource that sets it (workload None: its own)."""
         ready = prepared(self, workload)
         return bounds(ready.machine, ready.workload, ready.under_load())
 
     def queueing(self, workload: Workload | None = None) -> Prediction:
-        """Return the queueing model's answer; raises RefusedError where none applies."""
+        """Return the queueing model's prediction; raises RefusedError if no model applies (the message says why)."""
         from npexplore.solve.queueing_model import check_describable, queueing
 
         ready = prepared(self, workload)
@@ -134,9 +153,16 @@ class Design:
     def chain(
         self, workload: Workload | None = None, phases: int | None = None, most_states: int | None = None
     ) -> Prediction:
-        """Return the answer by the machine's Markov chain, with a certified error; raises RefusedError where none is.
+        """Return the exact prediction of a small machine by its Markov chain, with a certified error.
 
-        phases: of the Erlang time that a constant time is taken for (1: exponential; None: constant times are refused).
+        Args:
+            workload: the packets (None: the design's own).
+            phases: replace constant times by Erlang times of so many phases, 1 for exponential ones (None: refuse
+                constant times).
+            most_states: the largest number of states (None: 100,000).
+
+        Raises:
+            RefusedError: a machine without a Markov chain, or with too many states.
         """
         from npexplore.solve.machine_chain import MOST_STATES, ctmc
 
@@ -148,12 +174,21 @@ class Design:
         packets: int | None = None, warm_up: int | None = None, window_s: float | None = None,
         boot_s: float | None = None, breakdown: bool = True, progress: Callable[[int], None] | None = None,
     ) -> Prediction:  # fmt: skip
-        """Return the simulated answer with 95 % intervals.
+        """Return the prediction by discrete-event simulation, with 95 % intervals.
 
-        seeds: how many replications from `seed` on, or the seeds themselves. packets: measured in each (None: as many
-        as stand for a mix) after `warm_up` others (None: an eighth as many); or what happens from boot_s to
-        boot_s + window_s, as machines with a window of their own always do. breakdown: also say where packets' time
-        went, which costs up to a tenth more. progress is called after every batch.
+        Args:
+            workload: the packets (None: the design's own).
+            seed: seed of the first replication.
+            seeds: the number of replications, with seeds counted from `seed`, or the seeds themselves.
+            packets: packets measured in each replication (None: enough to represent a mix).
+            warm_up: packets before those, not measured (None: an eighth of `packets`).
+            window_s: measure this many seconds instead of a number of packets (None: the machine's own window, if any).
+            boot_s: seconds before the window begins.
+            breakdown: also record where the time of packets went; costs up to a tenth more.
+            progress: called after every batch of packets.
+
+        Raises:
+            SimulationError: the simulation makes no progress, for example because of a deadlock.
         """
         from npexplore.solve.simulate import PACKETS, replicate
 
@@ -165,8 +200,24 @@ class Design:
             breakdown=breakdown, progress=progress, model=ready.model() if chosen else None,
         )  # fmt: skip
 
+    def rtl(self, workload: Workload | None = None, packets: int | None = None) -> Prediction:
+        """Return the rate and latency of the design's generated hardware, simulated cycle by cycle (docs/hardware.md).
+
+        Args:
+            workload: None; the hardware is fed the design's own packets.
+            packets: packets sent through it (None: 20,000).
+
+        Raises:
+            RefusedError: a design without hardware, knobs that no template has, or no Verilator on the path.
+        """
+        if self.hardware is None:
+            raise RefusedError(f"rtl: design {self.name} has no hardware")
+        if workload is not None:
+            raise RefusedError(f"rtl: the hardware of {self.name} takes the design's own packets only")
+        return self.hardware(self.parameters, packets or RTL_PACKETS)
+
     def explain(self, workload: Workload | None = None, **options: Any) -> Explanation:
-        """Return all three answers, what binds, the headroom and what would help (options: npexplore.explain)."""
+        """Return the three predictions, the bottleneck, the headroom and what would help (see npexplore.explain)."""
         from npexplore.study.explaining.explain import explain  # declared in the import contract
 
         return explain(self, workload, **options)

@@ -90,14 +90,14 @@ def net_design(path: str | Path) -> NetDesign:
     name = read.name or file.stem
     base = load_machine(read.machine) if read.machine else None
     known = {} if base is None else base.parameter
-    for key in read.constant:
-        if key in known:
-            raise InputError(f"{file.name}: constant.{key}: a parameter of machine {read.machine} has that name")
     numbers = {
         key: Parameter(kind="knob", value=said, about="a constant of the net", source=file.name)
         for key, said in read.constant.items()
         if isinstance(said, int | float)
     }
+    for key in numbers:
+        if key in known:
+            raise InputError(f"{file.name}: constant.{key}: a parameter of machine {read.machine} has that name")
     made = MachineFile(
         name=name, title=read.about or name, paper="" if base is None else base.paper,
         parameter={**known, **numbers}, extends=read.machine or None,
@@ -117,7 +117,9 @@ def net_design(path: str | Path) -> NetDesign:
 def _own(net: Net, parameters: Parameters) -> Workload:
     """Return what a net's file feeds; a net that takes no packets has one that stands for its tokens."""
     columns = {name: column.astype(np.int64) for name, column in net.feed.items()}
-    return Workload("its own", {LENGTH: np.ones(1, dtype=np.int64), **columns})
+    return Workload(
+        "what its file feeds" if net.feed else "its own tokens", {LENGTH: np.ones(1, dtype=np.int64), **columns}
+    )
 
 
 def _as_it_is(parameters: Parameters, given: Workload) -> Workload:

@@ -41,6 +41,12 @@ def published(folder: Path | None = None) -> "pd.DataFrame":
 
     Raises:
         InputError: a file that breaks a rule of the ledger, with file, line and rule.
+
+    Example:
+        >>> import npexplore as npx
+        >>> rows = npx.published().set_index("key")
+        >>> rows.loc["ixp2400.fig15.throughput.w128_b4", ["value", "unit", "role"]].tolist()
+        ['3460', 'Mb/s', 'calibration']
     """
     return load(folder).frame()
 

@@ -63,7 +63,7 @@ def flows(
         left = shares - sum((put for puts in own.handed.values() for put, _ in puts), np.zeros_like(shares))
         sizes = known["packet_bytes"]
         if sizes is None:
-            raise RefusedError(f"lengths of packets of pool {pool.name} depend on chance: they are left to simulation")
+            raise RefusedError(f"lengths of packets of pool {pool.name} depend on chance: use simulation")
         result.finished.append((np.maximum(left, 0.0), sizes))
         for name, puts in own.handed.items():
             arrived[name] = _join(arrived.get(name), puts, {column: known[column] for column in numbered})
@@ -78,7 +78,7 @@ def _in_order(pools: list[Recorded]) -> list[Recorded]:
         same = [other.pool.name for other in pools if other.pool.gets == pool.pool.gets]
         if len(same) > 1:
             raise RefusedError(
-                f"pools {' and '.join(same)} get from one place: who gets how many is left to simulation"
+                f"pools {' and '.join(same)} take packets from one place: only simulation can say how many each"
             )
     while len(order) < len(pools):
         rest = [pool for pool in pools if pool not in order]
@@ -86,7 +86,7 @@ def _in_order(pools: list[Recorded]) -> list[Recorded]:
         ready = [pool for pool in rest if pool.pool.gets is None or pool.pool.gets not in filled]
         if not ready:
             names = " and ".join(pool.pool.name for pool in rest)
-            raise RefusedError(f"packets go round between pools {names}: how often is left to simulation")
+            raise RefusedError(f"packets go round between pools {names}: only simulation can say how often")
         order += ready
     return order
 

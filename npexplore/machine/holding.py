@@ -39,7 +39,7 @@ class Holding:
             raise ModelError(f"{self.name} cannot be {state}: it was {self.state} before")
         if self.block is not block:
             raise ModelError(
-                f"{self.name} was taken in {self.place} and is given in another block; both stand in one, "
+                f"{self.name} was taken in {self.place} and is given in another block; both must be in one block, "
                 "or the give in a fork that takes it along: with m.fork(held) as held"
             )
         self.state = state
@@ -124,7 +124,7 @@ class Holdings:
         return held
 
     def leave(self, block: Sequence[object]) -> None:
-        """Raise ModelError if something taken in a block is still held at its end."""
+        """Raise ModelError if something that was taken in a block is still held at its end."""
         for held in self.open:
             if held.block is block:
                 raise ModelError(f"{held.name} is still held at the end of {held.place}")

@@ -1,4 +1,4 @@
-"""What a visit that meets nobody uses, read from its record: its time, and what it occupies meanwhile.
+"""What a visit uses when no other packet is in its way, read from its record: its time, and what it occupies.
 
     latency = sum of the times on its way      seconds of a server = units x time from take to give, whoever gives
 

@@ -33,10 +33,21 @@ class Recorded:
 class Machine:
     """Resources, one or more pools of threads, and what is counted as throughput.
 
-    pools: one, or several joined by bounded queues; a packet is finished when a pool's program ends for it without
-    having handed it on. counted: "packet bytes", or a name for padded ones (each packet rounded up to whole cells of
-    `cell_bytes`). tick: of simulations, in seconds (None: it follows from the clocks, machine/ticks.py). window_s,
-    boot_s: simulations measure only what happens from boot_s to boot_s + window_s.
+    Args:
+        name: the machine's name.
+        pools: one pool of threads, or several joined by bounded queues. A packet is finished when the program of a pool
+            ends without putting it into another pool's queue.
+        ingress: the receive side, where packets arrive.
+        resources: resources by name.
+        counted: "packet bytes", or a name for padded bytes: each packet rounded up to whole cells.
+        cell_bytes: bytes of a cell, for padded bytes.
+        tick: time step of simulations, seconds (None: derived from the clocks, machine/ticks.py).
+        facts: the parameters that the machine was built from.
+        window_s: simulations measure this many seconds (None: a number of packets).
+        boot_s: seconds before the window begins.
+
+    Raises:
+        ModelError: names that clash or do not exist, or pools that get no packets.
     """
 
     def __init__(
@@ -63,7 +74,7 @@ class Machine:
         self.resources[self.ingress.name] = self.ingress
         for name, resource in self.resources.items():
             if name in RESERVED:
-                raise ModelError(f"{self.name}: no resource can be called {name!r}, the recorder has that word")
+                raise ModelError(f"{self.name}: no resource can be called {name!r}: programs use that word")
             if name != resource.name:
                 raise ModelError(f"{self.name}: resource {resource.name!r} is listed as {name!r}")
 
@@ -82,7 +93,7 @@ class Machine:
             if pool.gets is not None and pool.gets not in queues:
                 raise UnknownNameError(f"{self.name}: queue that pool {pool.name!r} gets from", pool.gets, queues)
             if pool.idle == "poll" and "compute" not in getattr(self.resources.get(str(pool.home)), "VISITS", {}):
-                raise ModelError(f"{self.name}: pool {pool.name!r} polls, but its home {pool.home!r} is no processor")
+                raise ModelError(f"{self.name}: pool {pool.name!r} polls: its home {pool.home!r} must be a processor")
         if all(pool.gets is not None for pool in self.pools):
             raise ModelError(f"{self.name}: no pool gets packets from the receive side {self.ingress.name!r}")
         for name in queues:

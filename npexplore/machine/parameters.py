@@ -6,7 +6,7 @@ parameter behind it was fitted to it, post hoc if one was chosen after it was se
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
@@ -209,8 +209,14 @@ def _received(identity: bytes, file: MachineFile, values: dict[str, Value]) -> P
     return Parameters(_came.setdefault(identity, file), values)
 
 
-def load_machine(path: str | Path, within: tuple[str, ...] = ()) -> MachineFile:
-    """Return a machine file by name (models/machines) or path; raises InputError. `within`: files that extend it."""
+Behind = Callable[[str], MachineFile | None]
+
+
+def load_machine(path: str | Path, within: tuple[str, ...] = (), behind: Behind | None = None) -> MachineFile:
+    """Return a machine file by name (models/machines) or path; raises InputError. `within`: files that extend it.
+
+    behind: gives the machine file of what is none and may be extended all the same.
+    """
     file = Path(path)
     if file.suffix != ".toml":
         folder = share("models", "machines")
@@ -218,7 +224,7 @@ def load_machine(path: str | Path, within: tuple[str, ...] = ()) -> MachineFile:
         if not file.exists():
             raise UnknownNameError("machine", str(path), [p.stem for p in folder.glob("*.toml")])
     try:
-        machine = _read(file, file.stat().st_mtime_ns, within)
+        machine = _read(file, file.stat().st_mtime_ns, within, behind)
         lacking = {name: table for name, table in machine.resource.items() if table.get("type") not in machine.part}
         with told_at(file.name):
             beside = tuple(parts_beside(lacking, file.parent))
@@ -234,11 +240,11 @@ def _with_parts(held: _File, beside: tuple[tuple[str, Path, int], ...]) -> Machi
 
 
 @lru_cache(maxsize=64)
-def _read(file: Path, changed_ns: int, within: tuple[str, ...]) -> MachineFile:
+def _read(file: Path, changed_ns: int, within: tuple[str, ...], behind: Behind | None) -> MachineFile:
     """Read a machine file once for each time it was changed; `within`: the files that extend it."""
     data, base, faults = parsed(file.read_bytes(), file), None, Faults()
     if isinstance(data.get("extends"), str):
-        base = _base(data, file, within, faults)
+        base = _base(data, file, within, faults, behind)
     told_before = len(faults.found)
     with faults.one():
         machine: MachineFile = _with_seen(convert(data, MachineFile, file))
@@ -264,7 +270,9 @@ def _read(file: Path, changed_ns: int, within: tuple[str, ...]) -> MachineFile:
     return _checked(machine, file, faults)
 
 
-def _base(data: dict[str, Any], file: Path, within: tuple[str, ...], faults: Faults) -> MachineFile:
+def _base(
+    data: dict[str, Any], file: Path, within: tuple[str, ...], faults: Faults, behind: Behind | None
+) -> MachineFile:
     """Read the file that another extends, and fill up what that one leaves out: names, and all but values.
 
     What changes a parameter that is not there is a fault, and is left out of `data`.
@@ -274,10 +282,11 @@ def _base(data: dict[str, Any], file: Path, within: tuple[str, ...], faults: Fau
     wanted = str((file.parent / asked).resolve()) if beside else asked
     through = (*within, name, str(file.resolve()))
     if wanted in through:
-        raise InputError(f"{file.name}: extends must not lead in a circle, got {asked!r}")
-    base = load_machine(wanted, through)
-    if beside:
-        data["extends"] = base.extends or base.name
+        raise InputError(f"{file.name}: extends must not be circular, got {asked!r}")
+    other = behind(wanted) if behind else None
+    base = other or load_machine(wanted, through, behind)
+    if beside or other:
+        data["extends"] = (base.extends if beside else None) or base.name
     data.setdefault("title", f"{base.title}, changed in {file.name}")
     data.setdefault("paper", base.paper)
     given, tables = data.get("set", {}), data.setdefault("parameter", {})
@@ -320,7 +329,7 @@ def _checked(machine: MachineFile, file: Path, faults: Faults) -> MachineFile:
                 if not record.source.strip():
                     raise InputError(f"{what} {name!r} has no source")
                 if what == "mechanism" and name in machine.parameter:
-                    raise InputError(f"mechanism {name!r} must not be called as a parameter is")
+                    raise InputError(f"mechanism {name!r} must not have the name of a parameter")
     told = {}
     for name, parameter in machine.parameter.items():
         with faults.one():
@@ -332,7 +341,7 @@ def _checked(machine: MachineFile, file: Path, faults: Faults) -> MachineFile:
             Parameters(machine, alternative.set)
     with faults.one():
         if machine.set and machine.extends is None:
-            raise InputError(f"set changes values of a file that this one extends, got no extends and {machine.set}")
+            raise InputError(f"set needs extends, the file whose values it changes, got {machine.set} alone")
         if not machine.pool and (machine.resource or machine.receive):
             raise InputError("a machine with resources needs a [[pool]] of threads, got none")
     faults.tell(file.name)

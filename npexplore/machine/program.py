@@ -165,7 +165,7 @@ class Recorder:
         """Record the body for the packets that the branch just before did not take."""
         step = self.body[-1] if self.body else None
         if not isinstance(step, Branch) or step.otherwise:
-            raise ModelError("otherwise() must stand directly behind a branch, and once")
+            raise ModelError("otherwise() must follow directly after a branch, and only once")
         with self._into(step.otherwise, f"the other side of branch {step.source!r}"):
             yield
 
@@ -204,7 +204,7 @@ class Recorder:
     def take(
         self, server: str, *, member: Operand | None = None, units: Operand = 1, key: Operand | None = None
     ) -> Holding:
-        """Record that the packet waits for units of a server and holds them until `give` (docs/machines.md)."""
+        """Record that the packet waits for units of a server and holds them until `give` (docs/holding.md)."""
         held = self._holdings.take(server, member, units, key, self.body, self._place)
         self.body.append(Take([held]))
         return held

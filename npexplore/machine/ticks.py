@@ -39,7 +39,7 @@ def common_tick(clocks: Mapping[str, float]) -> float:
     worst, name = max(((abs(round(s / tick) * tick / s - 1), name) for name, s in clocks.items()), default=(0.0, ""))
     if worst > EXACT:
         warnings.warn(
-            f"{name} of {clocks[name]:.9g} s is no whole number of ticks of {tick:.3g} s: simulated {worst:.1e} off",
+            f"{name} of {clocks[name]:.9g} s is not a whole number of ticks of {tick:.3g} s: simulated {worst:.1e} off",
             UnitWarning,
             stacklevel=2,
         )

@@ -135,7 +135,7 @@ class VisitRecorder(Recorder):
         return made
 
     def until(self, moment: Expression) -> None:
-        """Record that the packet goes on at a moment, or at once if that is past."""
+        """Record that the packet continues at a moment, or at once if that is past."""
         self.body.append(Until(moment))
 
     def window(self, period_s: float, length_s: float) -> None:
@@ -157,13 +157,13 @@ class VisitRecorder(Recorder):
         return variable
 
     def recall(self, word: str, member: Operand = 0, members: int = 1, alone: float = 0.0) -> Moment:
-        """Record the reading of the value remembered last; `alone`: the value without contention."""
+        """Record the reading of the value last remembered; `alone`: the value without contention."""
         step = Recall(Moment(word), self._word(word), members, expression(member), alone)
         self.body.append(step)
         return step.variable
 
     def remember(self, word: str, moment: Expression, member: Operand = 0, members: int = 1) -> None:
-        """Record that a moment is written down for those who come later."""
+        """Record that a moment is stored for later visits."""
         self.body.append(Remember(self._word(word), members, expression(member), moment))
 
     # ---- servers
@@ -187,7 +187,7 @@ class VisitRecorder(Recorder):
         return Home(self.server(server).name)
 
     def open(self, server: str, units: Operand = 1, member: Operand = 0) -> None:
-        """Record that units are taken that another visit gives back with `close`."""
+        """Record that units are taken, which another visit gives back with `close`."""
         self.body.append(Units(self.server(server), expression(units), expression(member), given=False))
 
     def close(self, server: str, units: Operand = 1, member: Operand = 0) -> None:

@@ -41,12 +41,17 @@ LAST_NS = 2**62  # time stamps end here, 146 years after the first
 class Workload:
     """Packets and their arrivals; equal if the same packets arrive in the same way, whatever they are called.
 
-    columns: per packet int64 arrays of one length; `packet_bytes` (network layer) is always there.
-    rate_pps: offered packets a second in the long run (all but saturated and timestamps). bursts: how they come in
-    batches or on-off spans (batch, on_off). t_ns: arrival times (timestamps).
-    ordered: False lets every seed shuffle the packets (a mix); True keeps their order (a capture).
-    note: what a user should know of the packets; assumption: what no source states about them; damage: where and
-    why the capture they come from could not be read further.
+    Args:
+        name: what it is called in results.
+        columns: int64 arrays of shape n, one value per packet; `packet_bytes` (network layer) is always there.
+        arrivals: "saturated", "timestamps", "poisson", "periodic", "batch" or "on_off".
+        rate_pps: mean packets a second (None: saturated or timestamps).
+        t_ns: arrival times in nanoseconds, shape n (timestamps only).
+        ordered: False lets every seed shuffle the packets (a mix); True keeps their order (a capture).
+        note: what a user should know of the packets.
+        assumption: what is assumed about the packets without a source.
+        damage: where and why the capture could not be read further (None: it is whole).
+        bursts: sizes of batches, or mean on and off spans (batch and on_off only).
     """
 
     name: str
@@ -149,7 +154,7 @@ class Workload:
     def with_arrivals(self, arrivals: str, rate: str | float | None = None) -> Workload:
         """Return the same packets with other arrivals; rate is text (`2.5Mpps`, `4Gb/s`) or packets a second.
 
-        With time stamps, all times are scaled by one factor so that packets come at the rate in the mean.
+        A rate with "timestamps" scales all times by one factor, so that this is the mean rate.
         """
         arrivals, bursts = parse_arrivals(arrivals)
         asked_pps = None if rate is None else self.packets_per_s(rate)
@@ -164,7 +169,7 @@ class Workload:
         return made if asked_pps is None or arrivals in RATED else made._stamped_at(asked_pps)
 
     def packets_per_s(self, rate: str | float) -> float:
-        """Return a rate, text (`2.5Mpps`, `4Gb/s`) or packets a second, in packets a second of this mean length."""
+        """Return a rate in packets a second; one in bits a second (`4Gb/s`) is divided by the mean packet length."""
         if not isinstance(rate, str):
             return positive("rate", float(rate))
         value, unit = parse_rate(rate)
@@ -180,7 +185,7 @@ class Workload:
         return self.scaled(own / rate_pps)
 
     def repeated(self, rows: int) -> Workload:
-        """Return a workload of one packet without a time stamp as `rows` equal packets; any other one unchanged."""
+        """Return a workload of a single packet as `rows` equal packets; any other, or one with times, unchanged."""
         if len(self.packet_bytes) > 1 or self.arrivals == "timestamps":
             return self
         columns = {name: np.repeat(column, rows) for name, column in self.columns.items()}
@@ -281,18 +286,24 @@ def workload(
             traffic.
         mix: the name of a mix in models/mixes.
         packet_bytes: the length of all packets, bytes.
-        arrivals: "saturated" (a packet is always there), "poisson", or another process of docs/machines.md;
+        arrivals: "saturated" (a packet is always there), "poisson", or another process of docs/machine_files.md;
             "timestamps" for a capture's own times.
         rate: the offered load where arrivals are not saturated: packets a second, or text with a unit such as "4 Gb/s".
 
     Raises:
         InputError: a combination without meaning, an unknown mix, or a capture without an IP packet.
+
+    Example:
+        >>> import npexplore as npx
+        >>> load = npx.workload(packet_bytes=125, arrivals="poisson", rate="2 Gb/s")
+        >>> load.rate_pps
+        2000000.0
     """
     given = [
         name for name, value in (("trace", trace), ("mix", mix), ("packet_bytes", packet_bytes)) if value is not None
     ]
     if len(given) != 1:
-        raise InputError(f"a workload is one of trace, mix, packet_bytes; got {' and '.join(given) or 'none'}")
+        raise InputError(f"a workload needs one of trace, mix, packet_bytes; got {' and '.join(given) or 'none'}")
     if trace is not None:
         return _of_trace(trace).with_arrivals(arrivals, rate)
     if mix is not None:

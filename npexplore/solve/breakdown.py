@@ -2,7 +2,7 @@
 
     latency = sum over resources of (service + waiting + held)      and, for closed threads, = threads / rate
 
-service: at work there, or held there while no other resource is asked for. waiting: in its line, while those who have
+service: at work there, or held there while no other resource is visited. waiting: in its line, while those who have
 it work. held: in its line, while those who have it wait themselves, for something else: to be cured there. Time at no
 resource stands under "". Links of one network are one resource.
 """

@@ -169,7 +169,7 @@ class Levels(Nesting):
         limit = self._limit(name)
         over = sorted(n for places in (self._home, self._around) for n, at in places.items() if inside in at)
         if name in self._home and (over or self._home[name] != [inside[:-1]] or (section and section.most > 1)):
-            raise RefusedError(f"queueing: {name!r} is held over other work, and also visited")
+            raise RefusedError(f"queueing: {name!r} is held during other work, and also visited directly")
         if not over:
             found = self._plain(name, limit, (inside, ""))
         elif server.members > 1 and np.any(np.ptp(self.batch.members[name], axis=1) > ALIKE * self.batch.largest[name]):
@@ -213,7 +213,7 @@ class Levels(Nesting):
         if not (server.wake_s or server.per_waiter_s or server.polled):
             return station
         if limit > 1:
-            raise RefusedError(f"queueing: {server.name!r} takes longer the more wait, and has {limit:g} units")
+            raise RefusedError(f"queueing: {server.name!r} takes longer the more packets wait, and has {limit:g} units")
         self.handed_over.append(station.name)
         waiting, visits = np.arange(float(self.customers)), self.batch.visits[server.name][:, None]
         each = server.wake_s * (waiting > 0) + server.per_waiter_s * waiting

@@ -152,7 +152,7 @@ class Nesting:
         """Refuse a hold that is no limit of a sub-network."""
         server, section = self.servers[name], self.sections[name]
         for other in sorted(section.crossed - self.idle):
-            raise RefusedError(f"queueing: {name!r} is held over a part of {other!r}, neither inside the other")
+            raise RefusedError(f"queueing: holds of {name!r} and {other!r} overlap, neither inside the other")
         if server.unsolvable:
             raise RefusedError(f"queueing: {name!r} {server.unsolvable}")
         if section.scattered:
@@ -178,7 +178,7 @@ class Nesting:
     @staticmethod
     def _refused(name: str, *chains: Chain) -> RefusedError:
         held = " and ".join(repr(one) for one in sorted(set(chains[0]) ^ set(chains[1])) or sorted(set(chains[0])))
-        return RefusedError(f"queueing: {held} is held over {name!r}, which is held without, too")
+        return RefusedError(f"queueing: {held} is held over some holds of {name!r} and not over others")
 
     @property
     def divided(self) -> list[str]:

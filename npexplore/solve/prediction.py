@@ -21,7 +21,7 @@ NEARLY_FULL = 0.85
 
 
 class Utilization(NamedTuple):
-    """Share of time busy (of all units and members) and the part of it in which the holder itself waits."""
+    """Share of time a server is busy (mean over units and members), and the part in which its holder itself waits."""
 
     busy: float
     blocked: float = 0.0
@@ -56,11 +56,28 @@ class ClassOfPackets(NamedTuple):
 class Prediction:
     """One solver's answer for one design point and workload.
 
-    rates: what the machine counts, per second (for example `dram.bytes`). ci95: 95 % intervals by name.
-    loss: share of the offered packets that are lost (None: none are offered, or a solver cannot tell).
-    classes: by value of the workload's column `class`. breakdown: where a packet's time goes (None: nobody asked, as in
-    a sweep). batches: packets and seconds of each batch of a simulation. reads: what it was made from, where somebody
-    asked.
+    Args:
+        solver: "bounds", "queueing", "simulation" or "ctmc".
+        throughput_bps: bits a second, of what `counted` says.
+        rate_pps: packets a second.
+        counted: what counts as throughput: "packet bytes", or bytes padded to cells.
+        bottleneck: name of the resource that limits the rate.
+        utilization: busy and blocked share of every server, by name.
+        latency_s: mean and quantiles of the latency, seconds.
+        queue: mean and longest waiting line of every server, packets.
+        drops: packets lost, by place.
+        offered_pps: packets a second that arrive (None: saturated arrivals).
+        loss: share of the offered packets that are lost (None: none are offered, or the solver does not predict it).
+        rates: further counts of the machine per second, such as `dram.bytes`.
+        ci95: 95 % intervals (low, high) by name of the number.
+        exact: whether the solver is exact for this machine.
+        approximation: what was assumed, if it is not.
+        seed: seed of the simulation.
+        about: further facts on how the answer came about, such as the number of states.
+        classes: throughput, rate and latency by value of the workload's column `class`.
+        breakdown: where the time of packets went (None: not recorded, as in a sweep).
+        batches: packets and seconds of each batch of a simulation.
+        reads: the parameters and ledger rows that the answer depends on, if they were recorded.
     """
 
     solver: str

@@ -21,10 +21,13 @@ from npexplore.errors import ModelError, RefusedError, SimulationError
 from npexplore.machine.machine import Machine
 from npexplore.machine.under_load import UnderLoad, under_load
 from npexplore.machine.workload import Workload
+from npexplore.rows.distributions import Batch as ByBatch
+from npexplore.rows.distributions import OnOff
 from npexplore.solve.batch import Answers, Batch, bottlenecks
 from npexplore.solve.levels import Levels
 from npexplore.solve.pools_in_turn import LEAST, Found, Stay, dispersion, in_turn
 from npexplore.solve.prediction import Latency, Prediction
+from npexplore.solve.queueing.bursty_queue import batch_queues, in_a_row, on_off_queues
 from npexplore.solve.queueing.finite_queue import finite_queues
 from npexplore.solve.queueing.residual import Residual
 from npexplore.solve.queueing.tails import found_quantiles
@@ -62,7 +65,7 @@ def _tails(batch: Batch, found: Found, latency: Latency) -> Latency:
 def check_describable(machine: Machine, workload: Workload) -> None:
     """Raise RefusedError for what no model here describes, whatever the demands are."""
     if workload.arrivals == "timestamps":
-        raise RefusedError("queueing: arrivals by time stamps are no process; take poisson, batch, on_off or periodic")
+        raise RefusedError("queueing: time stamps are not a random process; use poisson, batch, on_off or periodic")
 
 
 def queueing_of(batch: Batch) -> Answers:
@@ -123,9 +126,29 @@ def _one_pool(batch: Batch, ceilings: Mapping[str, Floats], places: int | None) 
     if np.any(variability != 1):  # who waits inside waits as if all were exponential, times the variability
         levels.exponential = True
         curve[:, :-1] = np.minimum(levels.curve(threads)[:, :-1], curve[:, -1:])
-    answer = finite_queues(batch.offered, curve, threads + places, variability, 1 / curve[:, 0])
+    answer = _behind_arrivals(batch, ceilings, curve, threads + places, scv, variability)
     stay = Stay("threads", levels, answer[1], places, batch.offered, curve, variability)
     return Found(*answer, [levels], slower, [stay])
+
+
+def _behind_arrivals(
+    batch: Batch, ceilings: Mapping[str, Floats], curve: Floats, places: int, scv: Floats, variability: Floats
+) -> tuple[Floats, Floats, Floats]:
+    """Return throughput, mean time and share lost (P,) of the machine as one server behind the workload's arrivals."""
+    process = batch.like.workload.process()
+    if isinstance(process, OnOff):
+        return on_off_queues(batch.offered, curve, places, process.on, process.off, scv)
+    if isinstance(process, ByBatch) and process.size > 1:
+        geometric = process.sizes == "geometric"
+        row = in_a_row(_stations(batch, ceilings), process.size, geometric)
+        return batch_queues(batch.offered, curve, places, process.size, geometric, scv, row)
+    return finite_queues(batch.offered, curve, places, variability, 1 / curve[:, 0])
+
+
+def _stations(batch: Batch, ceilings: Mapping[str, Floats]) -> list[tuple[Floats, Floats]]:
+    """Return of each server with a ceiling, and of the threads, how many work at once and a packet's seconds there."""
+    seconds = {**{name: batch.latency for name in ceilings if name not in batch.seconds}, **batch.seconds}
+    return [(np.maximum(np.round(most * seconds[name]), 1.0), seconds[name]) for name, most in ceilings.items()]
 
 
 def beside(levels: Levels, ceilings: Mapping[str, Floats]) -> tuple[list[LoadDependent], Residual, Floats]:

@@ -193,7 +193,7 @@ def queues(chip: Chip, found: UnderLoad) -> Prediction:
     """Return the queueing answer; raises RefusedError for arrivals by time stamps."""
     machine, load = found.machine, found.workload
     if load.arrivals == "timestamps":
-        raise RefusedError("queueing: arrivals by time stamps are no process; take poisson, batch, on_off or periodic")
+        raise RefusedError("queueing: time stamps are not a random process; use poisson, batch, on_off or periodic")
     roof = bounds(machine, load, found)
     solved, process = Queues(chip, found), load.process()
     most = solved.most(min(found.ceilings().values()))

@@ -1,6 +1,6 @@
 """The table of all resource kinds for the documents: what each is made from, its visits with operands, its servers.
 
-python -m npexplore.machine.described.kinds docs/machines.md     writes it into a page, between its two marks
+python -m npexplore.machine.described.kinds docs/resources.md     writes it into a page, between its two marks
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from npexplore.errors import InputError
 from npexplore.machine.described.resources import operands
 from npexplore.machine.resources import KINDS, AddressMap, DramTiming, WriteBuffer
 from npexplore.machine.resources.base import OwnFaces, Resource, Server
@@ -45,10 +46,12 @@ SHOWN: dict[str, dict[str, Any]] = {  # of each kind one with all its servers
 
 
 def table() -> str:
-    """Return the table as Markdown; raises KeyError for a listed kind that SHOWN lacks."""
+    """Return the table as Markdown; raises InputError for a listed kind without an example in SHOWN."""
     lines = ["| kind | made from | visits | servers, members x units | one face |", "|---|---|---|---|---|"]
     kinds: Mapping[str, Any] = KINDS
     for name, kind in kinds.items():
+        if name not in SHOWN:
+            raise InputError(f"kind {name!r} needs an example in SHOWN of npexplore/machine/described/kinds.py")
         given = dict(SHOWN[name])
         needs = operands(kind, without={"name": None})
         if "timing" in needs:

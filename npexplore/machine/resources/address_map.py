@@ -39,7 +39,7 @@ class AddressMap:
         for name in names:
             one_of("address map: field", name, FIELDS)
         if len(set(names)) < len(names):
-            raise ModelError(f"address map: each field must stand once, got {self.order!r}")
+            raise ModelError(f"address map: each field must appear exactly once, got {self.order!r}")
         for name in FIELDS[1:]:
             if name not in names:
                 raise ModelError(f"address map: the order needs the field {name!r}, got {self.order!r}")

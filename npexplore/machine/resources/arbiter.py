@@ -41,7 +41,7 @@ class Arbiter(Resource):
         self.groups = count_of(f"{name}: groups", groups)
         self.members = count_of(f"{name}: members", members)
         if requesters % groups:
-            raise ModelError(f"{name}: {requesters} requesters do not stand in {groups} equal groups")
+            raise ModelError(f"{name}: {requesters} requesters cannot be divided into {groups} equal groups")
         if within is not None and groups == 1:
             raise ModelError(f"{name}: a discipline within groups needs more than one group, got {within!r}")
 

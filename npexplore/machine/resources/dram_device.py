@@ -92,7 +92,7 @@ class DramDevice(DramRules, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         for name in ("row_clocks", "column_clocks", "close_clocks"):
             clocks = getattr(self, name)
             if not clocks >= 0.5 or clocks % 0.5:
-                raise ModelError(f"DRAM device: {name} must be halves of a clock, at least one, got {clocks!r}")
+                raise ModelError(f"DRAM device: {name} must be whole or half clocks, at least 1/2, got {clocks!r}")
         least = self.burst_length / self.transfers * self.t_ck
         if self.t_ccd < least * (1 - SLACK):
             raise ModelError(f"DRAM device: t_ccd must be at least a burst of {least:.4g} ns, got {self.t_ccd!r}")

@@ -62,11 +62,11 @@ class Lock(Resource):
         if kind == "spin" and memory is None:
             raise ModelError(f"{name}: a spin lock needs memory=visit(...): what each poll visits")
         if kind == "spin" and (wake_cycles or waiter_cycles):
-            raise ModelError(f"{name}: nobody is woken by a spin lock; wake_cycles and waiter_cycles are of suspend")
+            raise ModelError(f"{name}: a spin lock wakes nobody; wake_cycles and waiter_cycles belong to suspend")
         if idle is not None and (kind == "spin" or memory is not None or waiter_cycles):
-            raise ModelError(f"{name}: idle is of suspend, without memory and waiter_cycles")
+            raise ModelError(f"{name}: idle belongs to suspend, without memory and waiter_cycles")
         if kind == "suspend" and idle is None and gap_cycles:
-            raise ModelError(f"{name}: nobody polls a lock that suspends; gap_cycles is of spin, got {gap_cycles!r}")
+            raise ModelError(f"{name}: gap_cycles belongs to spin; a lock that suspends has none, got {gap_cycles!r}")
 
     def visited(self) -> list[Resource]:
         """The memory of polls or of sleepers, and the processor."""

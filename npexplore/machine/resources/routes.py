@@ -55,7 +55,7 @@ def tree_of(grid: Grid, number: int, routes: Sequence[Sequence[int]]) -> Tree:
             raise ModelError(f"{what} has routes from tiles {tree.source} and {tiles[0]}; all start at one tile")
         for a, b in pairwise(tiles):
             if (a, b) not in grid.between:
-                raise ModelError(f"{what} goes from tile {a} to tile {b}, which are no neighbours")
+                raise ModelError(f"{what} goes from tile {a} to tile {b}, which are not neighbours")
             if tree.before.setdefault(b, a) != a:
                 other = tree.before[b]
                 raise ModelError(
@@ -139,7 +139,7 @@ def refuse_circles(subject: str, trees: Sequence[Tree], names: Sequence[str], tu
                 f"{names[path]} holds the switch of tile {tile} and waits for that of tile {wanted}"
                 for (path, tile), (_, wanted) in pairwise([*trail, start])
             )
-            raise ModelError(f"{subject}: streams stop each other for good: {told}")
+            raise ModelError(f"{subject}: streams deadlock: {told}")
 
 
 def _circle(holds: Mapping[Place, Sequence[Place]], trail: list[Place]) -> list[Place]:

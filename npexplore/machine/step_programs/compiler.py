@@ -130,7 +130,7 @@ def pipeline(
     back = compiled.backward()
     if back:
         step, to = back[0]
-        raise ModelError(f"program {compiled.program.name!r} is no pipeline: {step!r} jumps back to {to!r}")
+        raise ModelError(f"program {compiled.program.name!r} is not a pipeline: {step!r} jumps back to {to!r}")
     stages = []
     for piece in compiled.substeps():
         waits = [0]
@@ -140,7 +140,7 @@ def pipeline(
             delay = delays[call.accelerator]
             if delay is None:
                 raise ModelError(
-                    f"program {compiled.program.name!r} is no pipeline: {call.accelerator!r} has no constant delay"
+                    f"program {compiled.program.name!r} is not a pipeline: {call.accelerator!r} has no constant delay"
                 )
             waits.append(delay)
         stages.append((piece.name, request_cycles + max(waits) + edit_cycles))

@@ -1,6 +1,6 @@
 """All states that can be reached, breadth first: states are rows of integers, and a model says what follows on many.
 
-Memory is told before it is taken: a step that could need more than allowed is refused with the number.
+A step that could need more memory than allowed is refused before it takes any, and the message says how much.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ AT_ONCE = 1 << 16  # states asked for at once
 
 
 def memory_left() -> int:
-    """Return half of the machine's free memory in bytes: what a chain may take; 1 GB where nobody tells (not Linux)."""
+    """Return half of the free memory in bytes, which a chain may use; 1 GB where it is not known (outside Linux)."""
     try:
         return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
     except (AttributeError, ValueError, OSError):

@@ -91,7 +91,7 @@ def machine_chain(
             refuse_memory(len(states), len(states) * STATE_BYTES + len(rate) * ARC_BYTES, room)
         arcs = _arcs(tokens, states[done])
         if not arcs:
-            raise RefusedError(f"chain: {machine.name} stands still for ever in state {done}: nobody is in any time")
+            raise RefusedError(f"chain: {machine.name} is stuck for ever in state {done}: no time passes")
         earned = [0.0] * 4
         for pace, instant in arcs:
             source.append(done)
@@ -186,7 +186,7 @@ def _arrivals(code: Operations, workload: Workload, buffer: int, packets: int) -
     """Append the source of packets; returns its place."""
     process, size = workload.process(), 1
     if process is None:
-        raise code.refuse("arrivals by time stamps are no process")
+        raise code.refuse("arrivals by time stamps are not a random process")
     interval: Distribution = Exponential(mean=1 / process.rate)
     if isinstance(process, Batch):
         if process.sizes != "fixed":

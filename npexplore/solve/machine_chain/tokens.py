@@ -256,7 +256,7 @@ class Tokens:
                 case "end":
                     return [now]
             at, why = at + 1, ""
-        raise self.code.refuse("a thread goes on for ever without any time passing")
+        raise self.code.refuse("a thread runs for ever in zero time")
 
     def split(self, now: Instant, ways: list[tuple[float, int, Numbers, str]]) -> list[Instant]:
         """Return what an instant comes to by chance: the token that runs goes on at another place."""

@@ -57,7 +57,7 @@ class Fit:
 
 @dataclass(frozen=True)
 class Calibration:
-    """The best fit with what it leaves open.
+    """The fitted parameters with their errors, and which other values the rows admit.
 
     fits: one a start and a combination of choices, best first. evaluation: relative errors of the best with the
     evaluation seeds, `evaluation_score` their root mean square. profile: by parameter, (value, score). admissible: by
@@ -158,6 +158,13 @@ def calibrate(
         InputError: a row of another role than calibration, no rows at all, a seed used both to fit and to evaluate,
             or a value out of range.
         UnknownNameError: a parameter that no design of the rows has.
+
+    Example:
+        >>> import npexplore as npx
+        >>> found = npx.calibrate({"hash_ns": [120.0, 148.0]}, ["ixp2400.fig15.throughput.w128_b4"],
+        ...                       solver="bounds", profiles=False)
+        >>> found.best.values
+        {'hash_ns': 148.0}
     """
     if not free:
         raise InputError("calibrate needs at least one free parameter")

@@ -114,4 +114,10 @@ def changed(
     if not machines:
         raise InputError("nothing is changed: set a knob, or name a machine file")
     names = list(machines)
+    for name in names:
+        if name not in DESIGNS:
+            raise InputError(
+                f"no published row is of {name}: it changes no listed design ('extends', 'machine' of a net); "
+                "--results FILE holds it against numbers of your own"
+            )
     return Changed(check(names, machines=against or {}, **more), check(names, machines=machines, **more))

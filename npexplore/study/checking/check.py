@@ -38,14 +38,16 @@ if TYPE_CHECKING:
 ROLES = ("calibration", "check", "withheld", "blind")
 FIELDS = (
     "key", "role", "kind", "quantity", "unit", "published", "point", "lo", "hi", "bounds", "queueing", "simulated",
-    "ci95", "best", "error", "label", "prototype_hints", "verdict", "reason", "same_as", "frozen", "parts", "range",
-    "reads",
+    "rtl", "ci95", "best", "error", "label", "prototype_hints", "verdict", "reason", "same_as", "frozen", "parts",
+    "range", "reads",
 )  # fmt: skip
 
 
 @dataclass
 class Check:
-    """The cross-check table. rows: dicts with FIELDS; alternatives: name -> {key: best value} of other structures.
+    """Published numbers beside their predictions.
+
+    rows: dicts with FIELDS. alternatives: name -> {key: best value} of other structures.
 
     predictions: what the rows were judged by, for whoever asks for the same points again. traces: by key, everything
     that was read for the row's value. ledger: what was compared with. sets: by design, what each of its recorded
@@ -103,6 +105,7 @@ def check(
     results: Results | None = None,
     alternatives: bool = False,
     sets: bool = False,
+    rtl: bool = False,
     executor: Executor | None = None,
     machines: Mapping[str, Design] | None = None,
 ) -> Check:
@@ -115,8 +118,10 @@ def check(
         packets: simulated packets for each replication.
         ledger: the published rows (None: those of the project).
         results: numbers of the user's own; rows that nobody published are predicted too.
-        alternatives: also predict with each structure that the calibration rows do not rule out.
+        alternatives: also predict with each structure that the calibration rows do not rule out, by one seed with
+            half of the packets: the range over structures is wider than what that leaves open.
         sets: also predict with each recorded set of parameters that calibration admits (models/sets).
+        rtl: also measure rates in generated hardware, of designs that have it; a minute or two for each machine.
         executor: a `concurrent.futures` executor that runs the predictions (None: threads).
         machines: designs that stand in for listed ones, by their names. Blind rows are then compared with today's
             prediction of that machine, not with the frozen one; a row that it cannot answer has no prediction.
@@ -124,16 +129,22 @@ def check(
     Raises:
         UnknownNameError: a design or row that does not exist.
         InputError: results that cannot be read as numbers of these rows.
+
+    Example:
+        >>> import npexplore as npx
+        >>> found = npx.check(keys=["ixp2400.validation.petri.peak"], seeds=2, packets=500)
+        >>> found.frame().loc[0, ["published", "unit", "label"]].tolist()
+        ['3210', 'Mb/s', 'post_hoc']
     """
     with with_machines(machines or {}):
         return _check(
-            designs, keys, seeds, packets, ledger, results, alternatives, sets, executor, machines is not None
+            designs, keys, seeds, packets, ledger, results, alternatives, sets, rtl, executor, machines is not None
         )
 
 
 def _check(
     designs: Sequence[str] | None, keys: Sequence[str] | None, seeds: int, packets: int, ledger: Ledger | None,
-    results: Results | None, alternatives: bool, sets: bool, executor: Executor | None, other: bool,
+    results: Results | None, alternatives: bool, sets: bool, rtl: bool, executor: Executor | None, other: bool,
 ) -> Check:  # fmt: skip
     """Check against the machines that `design` knows now."""
     published = ledger or load()
@@ -151,7 +162,7 @@ def _check(
     points = [point for row, quantity in modelled for point in check_sources(row, quantity.points)]
     predictions = Predictions(seeds=tuple(range(1, seeds + 1)), packets=packets, may_fail=other)
     predictions.fetch(points, executor)
-    judge = _Judge(published, predictions, frozen=not other)
+    judge = _Judge(published, predictions, frozen=not other, rtl=rtl)
     out = Check([judge.entry(row) for row in rows], {}, predictions=predictions, traces=judge.traces)
     out.ledger = published
     out.free_parameters = _free(rows, judge.traces)
@@ -162,7 +173,7 @@ def _check(
             entry["results"] = results(row)
     if alternatives:
         for name, changed in _alternatives(row for row, _ in modelled).items():
-            out.alternatives[name] = _with(changed, modelled, packets, executor, name)
+            out.alternatives[name] = _with(changed, modelled, max(1, packets // 2), executor, name)
     if sets:
         for name in sorted({row.design for row, _ in modelled} & set(designs_with_sets())):
             mine = [(row, quantity) for row, quantity in modelled if row.design == name]
@@ -213,12 +224,13 @@ def _free(rows: Iterable[Row], traces: Mapping[str, Reads]) -> dict[str, list[st
 class _Judge:
     """Rows against predictions; traces: by key, what was read for a row's value.
 
-    frozen: blind rows are judged by their frozen predictions.
+    frozen: blind rows are judged by their frozen predictions. rtl: ask generated hardware as well.
     """
 
     ledger: Ledger
     predictions: Predictions
     frozen: bool = True
+    rtl: bool = False
     traces: dict[str, Reads] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -248,6 +260,7 @@ class _Judge:
         if quantity.solver != "exact":
             numbers = [float(v) for v in best.values if v is not None and not isinstance(v, bool)]
             entry["simulated"] = best.value
+            entry["rtl"] = self._rtl(row, quantity) if self.rtl else None
             entry["ci95"] = interval(np.array(numbers)) if len(numbers) > 1 else None
         if best.value is None:
             told = design(row.design).parameters.file.reason.get(row.key, "no solver gives this quantity")
@@ -262,6 +275,13 @@ class _Judge:
         if entry["verdict"] == "off":
             entry["reason"] = self._reason(row)
         return entry
+
+    def _rtl(self, row: Row, quantity: Quantity) -> float | bool | None:
+        """Return what generated hardware makes of a row; None where it has no answer: no hardware, no such number."""
+        try:
+            return whole_of(value_of(row, quantity, lambda point: self.predictions.at(point, "rtl", 0)))
+        except KeyError:  # the row asks for a server's use or a queue
+            return None
 
     def _frozen(self, row: Row) -> float | bool | None:
         return row.frozen_value if self.frozen else None

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from npexplore.designs import design, known_designs
+from npexplore.designs import design, known_designs, own_names
 from npexplore.errors import InputError, UnknownNameError, one_of
 from npexplore.ledger import Ledger, Row, load
 from npexplore.machine.mixes import mix_names
@@ -155,7 +155,10 @@ def _by_key(name: str, line: int, row: Mapping[str, str], ledger: Ledger) -> Res
 
 def _by_conditions(name: str, line: int, row: Mapping[str, str], ledger: Ledger) -> Result:
     place = f"{name}:{line}"
-    of = one_of(f"{place}: column 'design':", row["design"], {known.design for known in ledger} | set(known_designs()))
+    called = own_names()  # of files that change a listed machine
+    there = {known.design for known in ledger} | {*known_designs(), *called}
+    of = one_of(f"{place}: column 'design':", row["design"], there)
+    of = called.get(of, of)
     quantities = {known.quantity for known in ledger if known.design == of}
     quantity = one_of(f"{place}: column 'quantity':", row["quantity"], quantities | _ruled(of))
     one_of(f"{place}: column 'unit':", row["unit"], UNITS)

@@ -4,7 +4,8 @@
 
 Points: every other choice of a knob, its half and its double, one knob at a time; saturated and, where a design takes
 packets, Poisson arrivals at shares of the simulated throughput: queueing is asked at the rate that came in the run, a
-few per cent off the rate that it was drawn from. A refused point is a miss.
+few per cent off the rate that it was drawn from. A refused point is a miss. Beside it stands what a reader says who
+has the bounds alone: at saturation the roofline is the baseline that queueing has to beat.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ class Distance:
     """One point: the design, the knob that is set otherwise, the packets, their load (None: saturated), the distance.
 
     latency: of the mean latencies, alike. refused: why queueing has no answer (distance and latency are None then).
+    bounds: the distance of the bounds' throughput, at saturated points (None: not saturated, or no bounds).
     """
 
     design: str
@@ -43,6 +45,7 @@ class Distance:
     distance: float | None
     latency: float | None
     refused: str | None
+    bounds: float | None = None
 
 
 def corners(base: Design) -> Iterator[tuple[str, dict[str, Value]]]:
@@ -74,7 +77,8 @@ def distances(designs: Sequence[str], *, packets: int = PACKETS, executor: Wante
                 continue
             asked += [(name, changed, made, load) for load in loads]
     saturated = _answers(asked, "simulation", packets, executor)
-    found = _compared(asked, [None] * len(asked), saturated, _answers(asked, "queueing", packets, executor))
+    near, above = (_answers(asked, solver, packets, executor) for solver in ("queueing", "bounds"))
+    found = _compared(asked, [None] * len(asked), saturated, near, above)
     offered = [
         (name, changed, made, load.with_arrivals("poisson", share * answer.rate_pps), share)
         for (name, changed, made, load), answer in zip(asked, saturated, strict=True)
@@ -88,7 +92,7 @@ def distances(designs: Sequence[str], *, packets: int = PACKETS, executor: Wante
         for (name, changed, made, load, _), run in zip(offered, runs, strict=True)
     ]
     near = _answers(came, "queueing", packets, executor)
-    return found + _compared(points, [one[4] for one in offered], runs, near)
+    return found + _compared(points, [one[4] for one in offered], runs, near, [None] * len(points))
 
 
 def _as_came(load: Workload, run: Answer) -> Workload:
@@ -115,17 +119,18 @@ def _answers(
 
 def _compared(
     asked: Sequence[tuple[str, str, Design, Workload | None]], shares: Sequence[float | None],
-    simulated: Sequence[Answer], near: Sequence[Answer],
+    simulated: Sequence[Answer], near: Sequence[Answer], above: Sequence[Answer | None],
 ) -> list[Distance]:  # fmt: skip
     found = []
-    for (name, changed, _, load), share, run, answer in zip(asked, shares, simulated, near, strict=True):
+    for (name, changed, _, load), share, run, answer, bounds in zip(asked, shares, simulated, near, above, strict=True):
         if not isinstance(run, Prediction):
             continue
         about = name, changed, "its own" if load is None else load.name, share
+        roof = bounds.throughput_bps / run.throughput_bps - 1 if isinstance(bounds, Prediction) else None
         if isinstance(answer, Prediction):
             means = [one.latency_s.mean if one.latency_s else None for one in (answer, run)]
             latency = means[0] / means[1] - 1 if means[0] and means[1] else None
-            found.append(Distance(*about, answer.throughput_bps / run.throughput_bps - 1, latency, None))
+            found.append(Distance(*about, answer.throughput_bps / run.throughput_bps - 1, latency, None, roof))
         else:
-            found.append(Distance(*about, None, None, answer.reason))
+            found.append(Distance(*about, None, None, answer.reason, roof))
     return found

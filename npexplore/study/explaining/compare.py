@@ -53,6 +53,12 @@ def compare(
     Raises:
         InputError: a workload or clock that does not fit.
         UnknownNameError: a design that does not exist.
+
+    Example:
+        >>> import npexplore as npx
+        >>> table = npx.compare(npx.workload(packet_bytes=64), ["ixp2400", "smartnic"])
+        >>> table[["machine", "bottleneck"]].values.tolist()
+        [['ixp2400', 'hash'], ['smartnic', 'core']]
     """
     import pandas as pd
 

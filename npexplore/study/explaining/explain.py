@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 LATENCIES = ("mean", "p50", "p95", "p99")  # of the document
 SOLVERS = ("bounds", "queueing", "simulated")
-CHAIN = "chain"  # a fourth, of small machines, where it is asked for
+CHAIN, RTL = "chain", "rtl"  # of small machines, and of those with hardware, where they are asked for
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def headroom(bound: Prediction, best: Prediction) -> Headroom:
 
 @dataclass(frozen=True, repr=False)
 class Explanation:
-    """Three answers to one question, or four. predictions: by `solvers`, but for those refused; refused: why."""
+    """What the solvers predict for one machine and workload: `predictions` by solver; `refused`: why one has none."""
 
     design: str
     knobs: Mapping[str, Value]
@@ -78,7 +78,8 @@ class Explanation:
     @property
     def solvers(self) -> tuple[str, ...]:
         """The names of all that were asked."""
-        return (*SOLVERS, CHAIN) if CHAIN in {**self.predictions, **self.refused} else SOLVERS
+        asked = {**self.predictions, **self.refused}
+        return (*SOLVERS, *(one for one in (CHAIN, RTL) if one in asked))
 
     @property
     def headroom(self) -> Headroom | None:
@@ -104,7 +105,7 @@ class Explanation:
             "rate_mpps": best.rate_pps / 1e6,
             "counted": best.counted,
             "bottleneck": best.bottleneck,
-            **{name: throughput(name) for name in self.solvers},
+            **{name: throughput(name) for name in self.solvers if name != RTL},
             "utilization": {name: share._asdict() for name, share in best.utilization.items()},
             "latency_ns": _nanoseconds(best),
             "drops": dict(best.drops),
@@ -133,6 +134,7 @@ class Explanation:
             "knees": None if self.what_if is None else [asdict(found) for found in self.what_if.knees],
             "without_effect": None if changes is None else list(changes.without_effect),
             "not_varied": None if changes is None else dict(changes.not_varied),
+            RTL: throughput(RTL),
         }
 
     def plot(self) -> go.Figure:
@@ -184,6 +186,7 @@ def explain(
     seeds: int = 1,
     packets: int = PACKETS,
     chain_phases: int | None = None,
+    rtl: bool = False,
     elasticities: bool = True,
     changes: bool | None = None,
     executor: Executor | None = None,
@@ -201,6 +204,7 @@ def explain(
         packets: simulated packets for each replication.
         chain_phases: also ask the machine's Markov chain, with constant times as Erlang times of so many phases (None:
             do not). A machine without states, or with too many, is in `refused`.
+        rtl: also measure the rate of the design's generated hardware; a design that has none is in `refused`.
         elasticities: leave out the slow part, the change with each parameter, if False.
         changes: also say what single changes would gain (None: as `elasticities`).
         executor: a `concurrent.futures` executor that runs the simulations (None: threads).
@@ -211,6 +215,12 @@ def explain(
 
     Raises:
         InputError: an impossible design or workload. What a single solver refuses is in `refused` instead.
+
+    Example:
+        >>> import npexplore as npx
+        >>> found = npx.explain(npx.design("ixp2400"), npx.workload(packet_bytes=64), packets=500, elasticities=False)
+        >>> found.predictions["queueing"].bottleneck
+        'hash'
     """
     load = design.workload(workload)
     machine = design.machine(workload)
@@ -223,6 +233,8 @@ def explain(
     }
     if chain_phases is not None:
         questions[CHAIN] = lambda: design.chain(workload, chain_phases)
+    if rtl:
+        questions[RTL] = lambda: design.rtl(workload)
     for name, ask in questions.items():
         try:
             predictions[name] = ask()

@@ -83,6 +83,13 @@ def optimise(
         UnknownNameError: a knob, cost or merit that does not exist.
         InputError: nothing to choose from, or too many knobs that act jointly.
         ModelError: no combination is a possible machine.
+
+    Example:
+        >>> import npexplore as npx
+        >>> found = npx.optimise(npx.design("smartnic"), npx.workload(packet_bytes=64), knobs={"cores": [1, 2]},
+        ...                      queueing=2, simulations=2, packets=500)
+        >>> [best.knobs for best in found.front]
+        [{'cores': 2}, {'cores': 1}]
     """
     wanted = tuple(one_of("merit", name, MERITS) for name in dict.fromkeys(merits))
     if not wanted:

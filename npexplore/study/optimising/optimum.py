@@ -33,7 +33,7 @@ ENOUGH = 0.95  # of the fastest: what more buys is rarely worth its cost
 
 @dataclass(frozen=True)
 class Optimum:
-    """The front, best merit first, and where the other points went.
+    """The best machines for their cost (the front), best merit first, and what became of all other points.
 
     counts: points = impossible + pruned_by_bounds + ranked_lower + queueing + simulated, each point where its way
     ended: pruned are those that a simulated point dominates even at their bound. unconfirmed: points that their

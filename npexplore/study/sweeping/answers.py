@@ -23,7 +23,7 @@ from npexplore.solve.prediction import Latency, Prediction
 from npexplore.solve.queueing_model import check_describable, queueing_of
 from npexplore.solve.simulate import PACKETS
 from npexplore.study.sweeping.executors import Wanted, check_sendable, gone, interrupts, lost, pool, slots, usable_cores
-from npexplore.study.sweeping.grid import SOLVERS, SweepPoint
+from npexplore.study.sweeping.grid import ASKABLE, SweepPoint
 
 __all__ = ["Answer", "Refusal", "answer", "answer_all", "answer_points", "pool", "predict", "run_tasks", "usable_cores"]
 
@@ -53,12 +53,14 @@ def predict(point: SweepPoint, packets: int = PACKETS, warm_up: int | None = Non
     """Return one point's prediction with what was read for it; raises NpexploreError where there is none."""
     design, workload, solver, seed = point
     with reading() as reads:
-        if one_of("solver", solver, SOLVERS) == "bounds":
+        if one_of("solver", solver, ASKABLE) == "bounds":
             found = design.bounds(workload)
         elif solver == "queueing":
             found = design.queueing(workload)
             if design.loops is None:  # as of many points together: means alone
                 found = replace(found, latency_s=Latency(found.latency_s.mean))
+        elif solver == "rtl":
+            found = design.rtl(workload)
         else:
             number = 1 if seed is None else seed
 

@@ -16,11 +16,18 @@ from npexplore.machine.parameters import Value
 from npexplore.machine.workload import Workload
 
 SOLVERS = ("bounds", "queueing", "simulation")
+ASKABLE = (*SOLVERS, "rtl")  # rtl: of designs with hardware, where it is asked for
 MOST_POINTS = 2_000_000  # combinations of knobs that are made one by one
 
 
 class Span(NamedTuple):
-    """All values of a knob from low to high, both included; `log`: a sample is even in the logarithm."""
+    """All values of a knob from low to high, both included; `log`: a sample is even in the logarithm.
+
+    Example:
+        >>> import npexplore as npx
+        >>> len(npx.grid("ixp2400", npx.workload(packet_bytes=64), banks=npx.Span(2, 4)))
+        3
+    """
 
     low: float
     high: float
@@ -61,6 +68,12 @@ def grid(
     Raises:
         UnknownNameError: a knob or solver that does not exist.
         InputError: a value out of range, or a knob without values. Both are raised before anything runs.
+
+    Example:
+        >>> import npexplore as npx
+        >>> points = npx.grid("ixp2400", npx.workload(packet_bytes=64), solver="bounds", banks=[2, 4])
+        >>> [design.parameters.banks for design, *_ in points]
+        [2, 4]
     """
     base = design(of) if isinstance(of, str) else of
     return combined(_designs(base, {**(knobs or {}), **more}), workload, solver, seeds)
@@ -74,7 +87,7 @@ def combined(
 ) -> list[SweepPoint]:
     """Return the designs with every workload, solver and seed; raises InputError where there is none of one kind."""
     workloads = [workload] if workload is None or isinstance(workload, Workload) else list(workload)
-    solvers = [one_of("solver", name, SOLVERS) for name in ([solver] if isinstance(solver, str) else solver)]
+    solvers = [one_of("solver", name, ASKABLE) for name in ([solver] if isinstance(solver, str) else solver)]
     numbers = list(range(1, seeds + 1)) if isinstance(seeds, int) else list(seeds)
     if not (workloads and solvers and numbers):
         raise InputError("a sweep needs at least one workload, one solver and one seed")

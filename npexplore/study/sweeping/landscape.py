@@ -16,10 +16,13 @@ from typing import Any
 import numpy as np
 
 from npexplore.designs import Design
-from npexplore.errors import InputError, NpexploreError
+from npexplore.errors import InputError
 from npexplore.machine.parameters import Value
 from npexplore.machine.workload import Workload
 from npexplore.machine.workload import workload as workload_of
+from npexplore.solve.simulate import PACKETS
+from npexplore.study.sweeping.answers import Answer, Refusal, answer, answer_all
+from npexplore.study.sweeping.grid import SweepPoint
 
 NEAR = 6.0  # ceilings that are nowhere nearer to the lowest than this are left out: they never bind
 PACKET_BYTES = "packet_bytes"  # the knob that changes packets, where a machine has none of that name
@@ -88,19 +91,19 @@ def landscape(
         if numbers and (len(numbers) < len(values) or numbers[0] <= 0 or sorted(set(numbers)) != numbers):
             raise InputError(f"values of knob {name} must be names, or rising numbers above 0, got {list(values)}")
 
-    def solve(point: Mapping[str, Value]) -> tuple[dict[str, float], float, float]:
+    def question(point: Mapping[str, Value]) -> SweepPoint:
         load, own = workload, dict(point)
         if PACKET_BYTES in own and PACKET_BYTES not in design.parameters.file.parameter:
             load = workload_of(packet_bytes=int(own.pop(PACKET_BYTES)))
-        at = design.with_(**own)
-        found = at.demands(load)
-        try:
-            waiting = float(at.queueing(load).rate_pps)
-        except NpexploreError:
-            waiting = float("nan")
-        return found.ceilings(), waiting, float(found.counted_bits)
+        return SweepPoint(design.with_(**own), load, "queueing", None)
 
-    answers = [solve(dict(zip(grid, values, strict=True))) for values in product(*grid.values())]
+    def solve(point: Mapping[str, Value]) -> tuple[dict[str, float], float, float]:
+        asked = question(point)
+        return _told(asked, answer(asked))
+
+    questions = [question(dict(zip(grid, values, strict=True))) for values in product(*grid.values())]
+    waiting = answer_all(questions, PACKETS)  # together: few calls of the queueing model for the whole grid
+    answers = [_told(asked, found) for asked, found in zip(questions, waiting, strict=True)]
     shape = tuple(len(values) for values in grid.values())
     names = dict.fromkeys(name for ceilings, *_ in answers for name in ceilings)
     lowest = np.array([min(ceilings.values()) for ceilings, *_ in answers])
@@ -111,6 +114,13 @@ def landscape(
         np.array([bits for *_, bits in answers]).reshape(shape), design.demands(workload).machine.counted,
         frozenset(between), solve,
     )  # fmt: skip
+
+
+def _told(asked: SweepPoint, waiting: Answer) -> tuple[dict[str, float], float, float]:
+    """Return ceilings, the queueing model's rate (NaN where it refuses) and bits of a point."""
+    found = asked.design.demands(asked.workload)
+    rate = float("nan") if isinstance(waiting, Refusal) else float(waiting.rate_pps)
+    return found.ceilings(), rate, float(found.counted_bits)
 
 
 def _between(name: str, values: Sequence[Value], value: Value) -> list[tuple[int, float]]:

@@ -154,6 +154,6 @@ def known(asked: SweepPoint, found: Answer, may_fail: bool = False) -> Predictio
     """Return an answer, None where queueing refuses; raises NpexploreError for another refusal, unless it may fail."""
     if not isinstance(found, Refusal):
         return found
-    if may_fail or asked.solver == "queueing":
+    if may_fail or asked.solver in ("queueing", "rtl"):
         return None
     raise NpexploreError(found.reason)

@@ -76,6 +76,12 @@ def sample(
     Raises:
         UnknownNameError: a knob, method or solver that does not exist.
         InputError: a value out of range, or a knob without values. Both are raised before anything runs.
+
+    Example:
+        >>> import npexplore as npx
+        >>> points = npx.sample("ixp2400", npx.workload(packet_bytes=64), n=4, solver="bounds", threads=npx.Span(8, 32))
+        >>> len(points)
+        4
     """
     base = design(of) if isinstance(of, str) else of
     one_of("sampling method", method, METHODS)

@@ -62,6 +62,12 @@ def sweep(
     Raises:
         InputError: before anything runs, for a point or option that is impossible.
         NpexploreError: a worker process died; finished rows are in `store`.
+
+    Example:
+        >>> import npexplore as npx
+        >>> points = npx.grid("ixp2400", npx.workload(packet_bytes=64), solver="bounds", banks=[2, 4])
+        >>> npx.sweep(points)[["banks", "bottleneck"]].values.tolist()
+        [[2, 'dram.bank'], [4, 'hash']]
     """
     asked = [_point(given) for given in points]
     if not asked:

@@ -139,7 +139,13 @@ def told(point: Point) -> str:
 
 def busy(row: Row, prediction: Prediction) -> float:
     """Return the busy share of the row's resource."""
-    name = str(row.conditions.get("resource", "(none)"))
+    return busy_of(row, prediction, str(row.conditions.get("resource", "(none)")))
+
+
+def busy_of(row: Row, prediction: Prediction, name: str) -> float:
+    """Return the busy share of a resource by name; a net need not have all that the machine behind it has."""
+    if name not in prediction.utilization and "net" in prediction.about:
+        raise MissingError
     return prediction.utilization[one_of(f"row {row.key}: resource", name, prediction.utilization)].busy
 
 

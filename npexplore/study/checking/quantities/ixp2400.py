@@ -19,6 +19,7 @@ from npexplore.study.checking.quantities.base import (
     MissingError,
     Quantity,
     busy,
+    busy_of,
     exact,
     knobs_of,
     throughput,
@@ -45,7 +46,9 @@ def over_threads(row: Row) -> list[Point]:
 
 
 def bandwidth(prediction: Prediction) -> float:
-    """Return the DRAM's bits a second."""
+    """Return the DRAM's bits a second; nothing where they are not counted, as in a net without that measure."""
+    if "dram.bytes" not in prediction.rates:
+        raise MissingError
     return 8 * prediction.rates["dram.bytes"]
 
 
@@ -88,8 +91,7 @@ def _figure_15(row: Row) -> list[Point]:
 def _drop(row: Row, get: Get) -> dict[str, float]:
     base = get(points_of(row)[0])
     return {
-        name: 1 - get(doubled).utilization[name].busy / base.utilization[name].busy
-        for name, doubled in _doubled(row).items()
+        name: 1 - busy_of(row, get(doubled), name) / busy_of(row, base, name) for name, doubled in _doubled(row).items()
     }
 
 

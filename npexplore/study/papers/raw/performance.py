@@ -115,7 +115,8 @@ def crossed(packets: int = 1000) -> pd.DataFrame:
         for layout in ("own", "crossed", "crossed_in_turns"):
             told: tuple[float, str] = (0.0, "")
             try:
-                answer = design("raw").with_(layout=layout, prefix=prefix).simulate(load, packets=packets)
+                made = design("raw").with_(layout=layout, prefix=prefix)
+                answer = made.simulate(load, packets=packets, breakdown=False)
                 told = answer.throughput_bps / 1e9, answer.bottleneck
             except SimulationError as error:
                 told = 0.0, str(error).partition(":")[0]
@@ -240,7 +241,8 @@ def saturated(
         found = done.found.get((done.first(point), "simulation", done.seeds[0]))
         if found is not None:
             return found
-    return design("raw").with_(**dict(point.knobs)).simulate(workload(mix=point.mix), packets=packets)
+    made = design("raw").with_(**dict(point.knobs))
+    return made.simulate(workload(mix=point.mix), packets=packets, breakdown=False)
 
 
 def by_solver(
@@ -273,7 +275,9 @@ def readings(versions: Sequence[str], packet_bytes: int, packets: int = 640) -> 
     plain, load = design("raw"), workload(packet_bytes=packet_bytes)
     made = {version: plain.with_(version=version) for version in versions}
     hangs_on = {version: one.depends_on(load) for version, one in made.items()}
-    as_it_is = {version: one.simulate(load, packets=packets).rate_pps / 1e6 for version, one in made.items()}
+    as_it_is = {
+        version: one.simulate(load, packets=packets, breakdown=False).rate_pps / 1e6 for version, one in made.items()
+    }
     rows = [("as it is", packet_bytes, *as_it_is.values())]
     for alternative in plain.parameters.file.alternative:
         rates = dict(as_it_is)
@@ -283,7 +287,7 @@ def readings(versions: Sequence[str], packet_bytes: int, packets: int = 640) -> 
             ):
                 other = one.with_(**alternative.set)
                 try:
-                    rates[version] = other.simulate(load, packets=packets).rate_pps / 1e6
+                    rates[version] = other.simulate(load, packets=packets, breakdown=False).rate_pps / 1e6
                 except SimulationError:
                     rates[version] = float("nan")
         rows.append((alternative.name, packet_bytes, *rates.values()))
