@@ -17,7 +17,7 @@ from npexplore.golden.diffserv import (
     simulate_plainly,
 )  # fmt: skip
 from npexplore.golden.diffserv.experiments import Bench, load_sweep
-from npexplore.golden.police import LeakyBucket, SingleRate, TwoRate, police_many
+from npexplore.golden.police import DifferentiatedTwoRate, LeakyBucket, SingleRate, TwoRate, police_many
 from npexplore.golden.schedule import SCHEDULERS, halving_quanta
 from npexplore.golden.token_rate import TokenRate
 from npexplore.machine.machine import Machine, Pool
@@ -36,6 +36,7 @@ POLICERS = {
     "leaky_bucket": LeakyBucket(RATE, 10_000),
     "single_rate": SingleRate(RATE, 10_000, 20_000),
     "two_rate": TwoRate(TokenRate.of("40Mb/s"), 20_000, RATE, 10_000),
+    "differentiated_two_rate": DifferentiatedTwoRate(RATE, 10_000, RATE, 20_000),
 }
 KERNELS = [name for name in SCHEDULERS if SCHEDULERS[name].KIND is not None]
 

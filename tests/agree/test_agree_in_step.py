@@ -43,13 +43,16 @@ def test_packets_may_arrive_in_every_way(design, lengths, arrivals):
     assert low - wide <= queued.rate_pps <= high + wide
 
 
+@pytest.mark.parametrize(("arrivals", "within"), [
+    ("batch:32", 0.1), ("batch:8:geometric", 0.1), ("on_off:2us:2us", 0.15),
+])  # fmt: skip
 @pytest.mark.parametrize("design", [
-    SERVER.with_(program="drop", ring=512, cores=6), SERVER.with_(program="tx", ring=1024, cores=6, egress="same_port"),
-    npx.design("smartnic"),
+    SERVER.with_(program="drop", ring=512, cores=6), npx.design("smartnic"),
+    SERVER.with_(stack="linux", program="route", cores=6, egress="other_port"),
 ], ids=str)  # fmt: skip
-def test_latency_behind_arrivals_on_and_off_at_half_the_load(design):
-    """While on as many come as are served: by the dispersion of a long time waits would be up to four times as long."""
-    load = npx.workload(packet_bytes=257, arrivals="on_off:2us:2us", rate=0.5 * design.bounds(LONG).rate_pps)
-    seen = design.simulate(load, packets=60_000)
-    queued = design.queueing(load.with_arrivals("on_off:2us:2us", seen.rate_pps))
-    assert queued.latency_s.mean == pytest.approx(seen.latency_s.mean, rel=0.5)
+def test_latency_behind_bursts_at_half_the_load(design, arrivals, within):
+    """By the dispersion of arrivals alone they would be up to 70 % short; spans of chance vary more between runs."""
+    load = npx.workload(packet_bytes=257, arrivals=arrivals, rate=0.5 * design.bounds(LONG).rate_pps)
+    seen = design.simulate(load, packets=60_000, breakdown=False)
+    queued = design.queueing(load.with_arrivals(arrivals, seen.rate_pps))
+    assert queued.latency_s.mean == pytest.approx(seen.latency_s.mean, rel=within)

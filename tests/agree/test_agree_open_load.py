@@ -1,6 +1,7 @@
 """Mean latency under open load: constant servers one after another, lengths that differ, threads that wake in turn.
 
-The last has no closed form: its reference is simulation, within four standard errors of its replications.
+Constant servers and lengths have closed forms (within 1 and 2 %). Threads that wake in turn have none: their reference
+is the mean of four simulations, within 5 %.
 """
 
 import numpy as np

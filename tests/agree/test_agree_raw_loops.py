@@ -108,5 +108,5 @@ def test_periodic_packets_wait_less_than_poisson_ones():
 
 def test_time_stamps_are_refused():
     load = Workload("stamped", {"packet_bytes": np.array([64, 64])}, "timestamps", t_ns=np.array([0, 100]))
-    with pytest.raises(RefusedError, match="arrivals by time stamps are no process"):
+    with pytest.raises(RefusedError, match="time stamps are not a random process"):
         RAW.queueing(load)

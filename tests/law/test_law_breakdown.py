@@ -82,6 +82,7 @@ OTHERS = {  # a changed machine for each: knobs, packets, and how they come (at 
     "server": ({"cores": 2}, 1499, 0.8),
     "pcie": ({"lanes": 4}, 41, 1.4),
 }
+assert OTHERS.keys() == DESIGNS.keys(), f"changed, or listed, alone: {OTHERS.keys() ^ DESIGNS.keys()}"
 
 
 @pytest.mark.parametrize("name", DESIGNS)

@@ -66,7 +66,7 @@ def test_a_program_that_ends_or_floods_is_told_and_started_again(kernel, two):
     with LinkRouter([sys.executable, "-c", WIRE], two, quiet_s=1, ready_s=2) as wire:
         plain = next(frame for _, frame in probes(wire.router))
         assert wire.forward(0, plain) == [(1, plain)]
-        with pytest.raises(InputError, match=r"python\d* -c .* must go on, it ended with 1: no room") as caught:
+        with pytest.raises(InputError, match=r"python\d* -c .* must keep running, it ended with 1: no room") as caught:
             wire.forward(0, plain + b"crash")
         assert "\n" not in str(caught.value)
         with pytest.raises(InputError, match="must not flood: it sent more than 256 frames for one"):
@@ -102,7 +102,10 @@ def test_what_is_lost_while_a_program_asks_is_sent_again_where_wanted(kernel, tw
 
 @pytest.mark.parametrize(
     ("program", "message"),
-    [("import sys; sys.exit('no port a')", "must go on, it ended with 1: no port a"), (None, "cannot be run: No such")],
+    [
+        ("import sys; sys.exit('no port a')", "must keep running, it ended with 1: no port a"),
+        (None, "cannot be run: No such"),
+    ],
 )
 def test_a_program_that_does_not_start_is_told(kernel, program, message, two):
     words = ["/no/such/program"] if program is None else [sys.executable, "-c", program]

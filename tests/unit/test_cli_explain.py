@@ -194,7 +194,7 @@ def test_a_refused_solver_is_null_and_its_reason_on_stderr(capsys):
     found = json.loads(out)
     assert status == 0
     assert found["queueing"] is None
-    assert "arrivals by time stamps" in found["refused"]["queueing"]
+    assert "time stamps are not a random process" in found["refused"]["queueing"]
     assert "no answer by queueing" in err
     assert "10 of 136 packets are not IP and left out" in err
     assert found["workload"]["note"] == "10 of 136 packets are not IP and left out"
@@ -386,7 +386,7 @@ def test_a_sweep_of_a_damaged_capture_ends_with_its_own_status(capsys, tmp_path)
         (["--set", "bank=4,8"], "knob of ixp2400 'bank' is unknown (nearest: banks"),
         (["--set", "banks=4,,8"], "--set needs knob=value, got 'banks=4,,8'"),
         (["--set", "banks=4,99"], "knob banks must be in 1..64, got '99'"),
-        (["--solver", "mva"], "solver 'mva' is unknown (known: bounds, queueing, simulation)"),
+        (["--solver", "mva"], "solver 'mva' is unknown (known: bounds, queueing, rtl, simulation)"),
         (["--packet-bytes", "x"], "--packet-bytes must be a whole number, got 'x'"),
         (["--cluster", "tcp://localhost:1", "--workers", "2"], "--cluster brings its own workers"),
         (["--cluster", "localhost"], "address of a cluster must be tcp://HOST:PORT"),

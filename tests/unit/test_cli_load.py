@@ -83,7 +83,7 @@ def test_own_packets_are_loaded(capsys):
         (("--search", "--loss", "-1%"), "--loss needs shares from 0 to below 1 such as 0,0.005 or 0.5%, got '-1%'"),
         (("--search", "--seeds", "2"), "--seeds does not fit: each trial of --search has a seed of its own"),
         (("--search", "--rates", "1Mpps"), "--rates does not fit: --search finds its loads itself"),
-        (("--resume",), "--resume does not fit: there is no --out FILE to go on with"),
+        (("--resume",), "--resume does not fit: there is no --out FILE to continue"),
         (("--arrivals", "saturated"), "a load needs packets that arrive at a rate (poisson, periodic, ...), got "
          "'saturated'"),
         (("--arrivals", "timestamps"), "workload '65 bytes' has no time stamps; choose saturated, poisson or periodic "

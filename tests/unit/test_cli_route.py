@@ -387,7 +387,7 @@ def test_cut_packets_are_told(tmp_path, config, capsys):
         (["--config", "{config}", "--in", "p7={capture}", "--out", "{o}"], "port 'p7' is unknown"),
         (["--config", "{config}", "--in", "{capture}", "--out", "{o}"], "--in must be PORT=FILE"),
         (["--config", "{config}", "--in", "p0={capture}", "--in", "p0=x", "--out", "{o}"], "two captures"),
-        (["--config", "{config}", "--in", "p0=-", "--in", "p1=-", "--out", "{o}"], "standard input can be read once"),
+        (["--config", "{config}", "--in", "p0=-", "--in", "p1=-", "--out", "{o}"], "input can be read only once"),
         (["--config", "{config}", "--in", "p0={capture}", "--out", "{o}", "--profile", "linx"], "nearest: linux"),
         (["--config", "{config}", "--in", "p0=nothing", "--out", "{o}"], "cannot be read"),
         (["--config", "{config}", "--in", "p0={config}", "--out", "{o}"], "must be pcap"),

@@ -19,8 +19,9 @@ EXAMPLES = [
     for path in share("models", folder).glob("*.toml")
     if path.stem != "dram_devices"
 ]  # devices have a schema of their own
-PAGE = (Path(__file__).parents[2] / "docs" / "machines.md").read_text()
-DOCUMENTED = PAGE.partition("```toml\nname =")[2].partition("```")[0]
+DOCS = Path(__file__).parents[2] / "docs"
+DOCUMENTED = (DOCS / "machine_files.md").read_text().partition("```toml\nname =")[2].partition("```")[0]
+PARTS = (DOCS / "parts.md").read_text()
 
 
 @cache
@@ -46,7 +47,7 @@ def test_every_kind_has_an_example():
 def test_the_documented_machines_and_part_obey_their_schemas():
     assert faults("machine", tomllib.loads("name =" + DOCUMENTED)) == []
     for kind, name in (("part", "dma"), ("machine", "copier")):
-        assert faults(kind, tomllib.loads(PAGE.partition(f"# {name}.toml")[2].partition("```")[0])) == []
+        assert faults(kind, tomllib.loads(PARTS.partition(f"# {name}.toml")[2].partition("```")[0])) == []
 
 
 @pytest.mark.parametrize(

@@ -433,7 +433,8 @@ def test_what_no_tick_holds_is_rounded_and_told_and_edges_stay_edges():
     t_ck = 0.31234567
     odd = part(t_ck=t_ck, t_rcd=22 * t_ck, t_cl=22 * t_ck, t_wl=20 * t_ck, t_rp=22 * t_ck, t_ras=52 * t_ck)
     with pytest.warns(
-        UnitWarning, match=r"t_ck of 3.1234567e-10 s is no whole number of ticks of 1.06e-15 s: simulated 1.3e-08 off"
+        UnitWarning,
+        match=r"t_ck of 3.1234567e-10 s is not a whole number of ticks of 1.06e-15 s: simulated 1.3e-08",
     ):
         one = machine([ddr(timing=odd, whole_clocks=True)], one_read)
     assert simulate(one, packets(64)).latency_s.mean == pytest.approx(74 * t_ck * NS, rel=2e-6)  # no clock is lost

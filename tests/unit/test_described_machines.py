@@ -397,7 +397,7 @@ def test_a_file_that_extends_says_values_alone(tmp_path):
     with pytest.raises(InputError, match=r"mine.toml: set: knob of small 'thread' is unknown .nearest: threads"):
         design(path)
     path.write_text('name = "x"\ntitle = "x"\nset = { thread = 3 }')
-    with pytest.raises(InputError, match=r"mine.toml: set changes values of a file that this one extends"):
+    with pytest.raises(InputError, match=r"mine.toml: set needs extends, the file whose values it changes"):
         design(path)
 
 
@@ -414,7 +414,7 @@ def test_a_listed_design_is_changed_by_values_alone(tmp_path):
     again = written(tmp_path, 'extends = "mine.toml"\nset = { banks = 2 }\n', "other.toml")
     assert dict(design(again).parameters) == {**made.parameters, "banks": 2}
     path.write_text('extends = "other.toml"')
-    with pytest.raises(InputError, match=r"extends must not lead in a circle"):
+    with pytest.raises(InputError, match=r"extends must not be circular"):
         design(path)
 
 
@@ -552,7 +552,7 @@ def test_a_wrong_python_file_is_one_line(line, end, message, tmp_path, capsys):
     assert said.count("\n") == 1
 
 
-DOCS = Path(__file__).parents[2] / "docs" / "machines.md"
+DOCS = Path(__file__).parents[2] / "docs" / "machine_files.md"
 
 
 def test_the_documented_machine_is_one(tmp_path):

@@ -72,7 +72,7 @@ def test_more_work_at_the_lock_brings_the_fall_forward():
 
 
 def test_bounds_of_a_router_are_refused_by_name():
-    with pytest.raises(RefusedError, match="ethernet1 and ethernet2 and ethernet3 and ethernet4 get from one place"):
+    with pytest.raises(RefusedError, match="ethernet2 and ethernet3 and ethernet4 take packets from one place"):
         FOUR.bounds()
 
 

@@ -25,9 +25,9 @@ REFUSED = [
     ({"bank_refresh": "same-bank"}, "bank_refresh and t_rfc_bank go together, got 'same-bank', 0.0"),
     ({"t_ck": 0.0}, "t_ck must be above 0, got 0.0"),
     ({"t_rc": 45.0}, "t_rc must be within a clock of t_ras + t_rp = 46.25, or above, got 45.0"),
-    ({"row_clocks": 0}, "row_clocks must be halves of a clock, at least one, got 0"),
-    ({"column_clocks": -1}, "column_clocks must be halves of a clock, at least one, got -1"),
-    ({"close_clocks": 0.3}, "close_clocks must be halves of a clock, at least one, got 0.3"),
+    ({"row_clocks": 0}, "row_clocks must be whole or half clocks, at least 1/2, got 0"),
+    ({"column_clocks": -1}, "column_clocks must be whole or half clocks, at least 1/2, got -1"),
+    ({"close_clocks": 0.3}, "close_clocks must be whole or half clocks, at least 1/2, got 0.3"),
     ({"command_buses": 3}, "command_buses must be 1 or 2, got 3"),
 ]
 

@@ -122,7 +122,7 @@ def test_the_engine_finds_the_same_place(order, channels, permutation):
             UnknownNameError,
             "address map: field 'colum' is unknown (nearest: column)",
         ),
-        (lambda: AddressMap("row bank bank column"), ModelError, "address map: each field must stand once"),
+        (lambda: AddressMap("row bank bank column"), ModelError, "address map: each field must appear exactly once"),
         (
             lambda: AddressMap("row column"),
             ModelError,

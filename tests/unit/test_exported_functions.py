@@ -1,7 +1,8 @@
-"""What the reference shows of a function lists all its arguments, as soon as there are three."""
+"""Public functions: the reference lists all arguments as soon as there are three, and no module hides a name."""
 
 import importlib
 import inspect
+import pkgutil
 
 import pytest
 
@@ -21,3 +22,12 @@ def functions():
 def test_every_argument_is_explained(function):
     told = inspect.getdoc(function)
     assert {name for name in inspect.signature(function).parameters if f"{name}:" not in told} == set()
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_no_module_takes_the_place_of_a_public_name(package):
+    """A module of the same name would, where names are imported when they are first used and it is imported before."""
+    found = importlib.import_module(package)
+    for name in {module.name for module in pkgutil.iter_modules(found.__path__)} & set(found.__all__):
+        importlib.import_module(f"{package}.{name}")
+        assert not inspect.ismodule(getattr(found, name)), name

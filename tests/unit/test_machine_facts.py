@@ -275,7 +275,7 @@ def machine_file(folder, text, name="mine.toml"):
         ('value = "open"', 'value = "opened"', "mine.toml: knob policy must be one of open, closed, got 'opened'"),
         ('kind = "knob"', 'kind = "knobb"', "kind 'knobb' is unknown (nearest: knob) in parameter.banks.kind"),
         ("[parameter.banks]", "[parameter.banks", "mine.toml: not valid TOML"),
-        ('paper = "none"', 'paper = "none"\nextends = "mine"', "extends must not lead in a circle, got 'mine'"),
+        ('paper = "none"', 'paper = "none"\nextends = "mine"', "extends must not be circular, got 'mine'"),
         ('paper = "none"', 'paper = "none"\nextends = "ixp240"', "machine 'ixp240' is unknown (nearest: ixp2400"),
         ('source = "Sec. 1"', 'source = "Sec. 1"\n[[alternative]]\nname="x"\nabout="y"\nset={bank=3}',
          "mine.toml: knob of mine 'bank' is unknown (nearest: banks"),

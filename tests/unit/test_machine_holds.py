@@ -155,7 +155,7 @@ def given_elsewhere(m, p):
         (leave_in_otherwise, "'bus' is still held at the end of the other side of branch 'big'"),
         (leave_in_fork, "'bus' is still held at the end of a fork"),
         (lambda m, p: m.parallel(lambda: m.take("bus")), "'bus' is still held at the end of a parallel part"),
-        (give_in_branch, "'bus' was taken in the program and is given in another block; both stand in one"),
+        (give_in_branch, "'bus' was taken in the program and is given in another block; both must be in one block"),
         (give_in_loop, "'bus' was taken in the program and is given in another block"),
         (give_in_fork, "'bus' was not taken in this program, or outside the fork that gives it"),
         (give_in_part, "'bus' was taken in the program and is given in another block"),
@@ -192,7 +192,7 @@ def test_holds_that_cannot_be_meant_are_refused_while_recording(program, message
 
 def test_words_of_the_recorder_are_no_names_of_resources():
     assert {"take", "take_all", "give", "priority"} <= RESERVED & set(dir(Recorder))
-    with pytest.raises(ModelError, match="no resource can be called 'take', the recorder has that word"):
+    with pytest.raises(ModelError, match="no resource can be called 'take': programs use that word"):
         machine([Delay("take")], lambda m, p: None)
 
 
@@ -625,11 +625,11 @@ def polled_in_no_time():
         (lambda: Lock("l", "mutex", clock_hz=1e9), "l: kind 'mutex' is unknown"),
         (lambda: Lock("l", "spin", clock_hz=1e9), "l: a spin lock needs memory=visit(...): what each poll visits"),
         (lambda: Lock("l", "spin", clock_hz=1e9, wake_cycles=1, memory=visit(RAM, "serve")),
-         "wake_cycles and waiter_cycles are of suspend"),
+         "wake_cycles and waiter_cycles belong to suspend"),
         (lambda: Lock("l", clock_hz=1e9, waiter_cycles=1, idle=visit(RAM, "serve")),
-         "l: idle is of suspend, without memory and waiter_cycles"),
+         "l: idle belongs to suspend, without memory and waiter_cycles"),
         (lambda: Lock("l", clock_hz=1e9, wake_visits=1), "l: wake_visits are visits of idle=visit(...)"),
-        (lambda: Lock("l", clock_hz=1e9, gap_cycles=5), "l: nobody polls a lock that suspends; gap_cycles is of spin"),
+        (lambda: Lock("l", clock_hz=1e9, gap_cycles=5), "l: gap_cycles belongs to spin"),
         (lambda: bounds(machine(*polled_in_no_time()), LOAD), "l: polls must take time"),
         (lambda: Lock("l", clock_hz=1e9, acquire_cycles=-1), "l: acquire_cycles must be an integer of at least 0"),
         (lambda: Lock("l", clock_hz=0.0), "l: clock must be a finite rate above 0"),
@@ -730,10 +730,10 @@ def inside_here_and_outside_there(m, packet):
 @pytest.mark.parametrize(
     ("program", "message"),
     [
-        (crossing, "queueing: 'bus' is held over a part of 'slots', neither inside the other"),
+        (crossing, "queueing: holds of 'bus' and 'slots' overlap, neither inside the other"),
         (one_by_one, "queueing: packets take units of 'slots' while they hold some"),
         (scattered, "queueing: units of 'buffers' are taken and given in different places of the program"),
-        (held_and_visited, "queueing: 'bus' is held over other work, and also visited"),
+        (held_and_visited, "queueing: 'bus' is held during other work, and also visited directly"),
         (one_member_over_others, "queueing: members of 'bank', which differ, are held over disk"),
     ],
 )

@@ -464,7 +464,7 @@ def test_pools_slow_each_other_at_a_server_that_they_share():
 
 def test_two_pools_at_one_place_are_left_to_simulation():
     made = joined([stage("a", 100), stage("b", 50)], Delay("work"))
-    with pytest.raises(RefusedError, match="pools a and b get from one place"):
+    with pytest.raises(RefusedError, match="pools a and b take packets from one place"):
         bounds(made, LOAD)
     assert simulate(made, LOAD, packets=1600).rate_pps == pytest.approx(3e7, rel=1e-2)
 
@@ -487,7 +487,7 @@ REFUSED = {
     "poll": (lambda: joined([stage("a", 1, idle="poll")]), "poll_cycles of pool 'a' must be greater than 0"),
     "homeless": (lambda: joined([stage("a", 1, idle="poll", poll_cycles=1)]), "pool 'a' polls and needs a home"),
     "no processor": (lambda: joined([stage("a", 1, idle="poll", poll_cycles=1, home="h")], FifoServer("h", 1.0)),
-                     "pool 'a' polls, but its home 'h' is no processor"),
+                     "pool 'a' polls: its home 'h' must be a processor"),
     "sleeps": (lambda: joined([stage("a", 1, poll_cycles=1)]), "pool 'a' sleeps, poll_cycles must be 0, got 1"),
     "no look": (lambda: joined([stage("a", 1, poll_wait_s=1.0)]), "pool 'a' sleeps, poll_wait_s must be 0, got 1.0"),
     "start": (lambda: Start("stagered", 1.0), "start of threads 'stagered' is unknown (nearest: staggered)"),

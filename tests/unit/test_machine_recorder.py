@@ -57,7 +57,7 @@ def test_every_step_is_kept_in_order():
         (lambda m, p: m.me.compute(cycles=float("inf")), "an operand must be a finite number or an expression"),
         (lambda m, p: m.let(None), "an operand must be a finite number or an expression"),
         (lambda m, p: m.let(p.packet_bytes // 0), "division by zero"),
-        (lambda m, p: m.otherwise().__enter__(), "otherwise() must stand directly behind a branch"),
+        (lambda m, p: m.otherwise().__enter__(), "otherwise() must follow directly after a branch"),
         (lambda m, p: m.branch(1.5, "coin").__enter__(), "probability of branch 'coin' must be in [0, 1], got 1.5"),
         (lambda m, p: m.branch(True).__enter__(), "branch 'branch' needs a condition on the packet or a probability"),
         (lambda m, p: m.branch(p.packet_bytes).__enter__(), "needs a condition on the packet or a probability"),
@@ -85,7 +85,7 @@ def test_otherwise_twice():
         with m.otherwise():
             m.hash.serve()
 
-    with pytest.raises(ModelError, match="and once"):
+    with pytest.raises(ModelError, match="and only once"):
         recorded(program)
 
 
@@ -304,7 +304,7 @@ def test_scaled_is_right_to_a_tick_for_ordinary_sizes(factor):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: machine([Delay("loop")], None), "no resource can be called 'loop', the recorder has that word"),
+        (lambda: machine([Delay("loop")], None), "no resource can be called 'loop': programs use that word"),
         (lambda: machine([Delay("facts")], None), "no resource can be called 'facts'"),
         (lambda: machine([Delay("receive")], None), "'receive' is the receive side; give the resource another name"),
         (lambda: machine([Delay("think")], None, threads=0), "small: threads must be an integer of at least 1, got 0"),

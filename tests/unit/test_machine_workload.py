@@ -61,7 +61,7 @@ def test_rates(rate, pps, arrivals):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, "a workload is one of trace, mix, packet_bytes; got none"),
+        ({}, "a workload needs one of trace, mix, packet_bytes; got none"),
         ({"mix": "amp", "packet_bytes": 64}, "got mix and packet_bytes"),
         ({"packet_bytes": 0}, "packet_bytes must be greater than 0 and finite, got 0"),
         ({"packet_bytes": -64}, "packet_bytes must be greater than 0 and finite, got -64"),

@@ -56,6 +56,8 @@ def test_red_is_what_has_no_skill_and_what_is_off_or_further_than_the_reader():
     [
         ({}, ("0.60", False)),
         ({"skill": -0.2}, ("-0.20", True)),
+        ({"skill": -98.9}, ("-98.90", True)),
+        ({"skill": -7598.0}, ("none: the reader is all but exact", True)),
         ({"skill": None, "baseline_error": 0.0}, ("none: the reader is never wrong", True)),
         ({"compared": 0}, (NONE, False)),
         ({"baseline_error": None}, (NONE, False)),

@@ -81,7 +81,7 @@ def test_crossings_that_stop_each_other_are_refused():
     streams = [
         msgspec.structs.replace(one, routes=[[14, 10, 6, 5, 4]]) if one.to == "buffer_1" else one for one in file.stream
     ]
-    told = r"stop each other for good: stream 5 \(payload of port 1\) holds the switch of tile 5 and waits for that of"
+    told = r"streams deadlock: stream 5 \(payload of port 1\) holds the switch of tile 5 and waits for that of"
     with pytest.raises(ModelError, match=told):
         checked(msgspec.structs.replace(file, stream=streams))
 
@@ -129,7 +129,7 @@ def test_pins_are_at_the_border_and_have_one_device():
         (Stream(port=0, network="static1", carries="header", routes=[[12, 8]]), r"ends at tiles \[8\]"),
         (Stream(port=0, network="static2", carries="payload", to="buffer_3", routes=[[12]]), r"packets of ports \[3\]"),
         (Stream(port=0, network="static2", carries="payload", to="buffer_0", routes=[[12, 8]]), "ends at tile 8, but"),
-        (Stream(port=0, network="static1", carries="header", routes=[[12, 9]]), "no neighbours"),
+        (Stream(port=0, network="static1", carries="header", routes=[[12, 9]]), "are not neighbours"),
     ],
 )  # fmt: skip
 def test_streams_lead_from_the_card_to_what_they_feed(stream, message):

@@ -102,7 +102,7 @@ def test_seen_lists_stand_for_their_keys(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('[mechanism.x]\nabout = "a"\nsource = "s"\n', "m.toml: mechanism 'x' must not be called as a parameter is"),
+        ('[mechanism.x]\nabout = "a"\nsource = "s"\n', "m.toml: mechanism 'x' must not have the name of a parameter"),
         ('[mechanism.y]\nabout = "a"\nsource = " "\n', "m.toml: mechanism 'y' has no source"),
     ],
 )
@@ -127,7 +127,7 @@ def test_every_mechanism_of_a_file_is_read_by_its_design():
 
 KNOBS = {
     "soclib": [{"processors": 4}, {"processors": 4, "lock": "spin", "memory": "distributed"}],
-    "server": [{"program": "drop_read"}],
+    "server": [{"program": "drop_read"}, {"steering": "hash"}],
 }
 # areas; packets of the base file; how a share is read off a run
 NOT_IN_RUNS = {"gorilla": {"engine_area"}, "ixp2400_dram": {"padded_cells"}, "ixp1200": {"active_banks"}}

@@ -229,8 +229,8 @@ def streams(*paths, **more):
         ([[[0, 1, 2]], [[4, 0, 1]]], "st: paths 0 and 1 both use the link 0>1; streams must not cross"),
         ([[[0, 1]], [[9, 5, 1]]], "st: paths 0 and 1 both end at tile 1; streams must not cross"),
         ([[[0, 1]], [[0, 4]]], "st: paths 0 and 1 both start at tile 0; streams must not cross"),
-        ([[[0, 5]]], "st: path 0 goes from tile 0 to tile 5, which are no neighbours"),
-        ([[[0]], [[3, 4]]], "st: path 1 goes from tile 3 to tile 4, which are no neighbours"),
+        ([[[0, 5]]], "st: path 0 goes from tile 0 to tile 5, which are not neighbours"),
+        ([[[0]], [[3, 4]]], "st: path 1 goes from tile 3 to tile 4, which are not neighbours"),
         ([[[14, 15, 16]]], "st: tile of path 0 must be one of 0..15, got 16"),
         ([[[0, 1], [4, 5]]], "st: path 0 has routes from tiles 0 and 4; all start at one tile"),
         ([[[0, 1, 5], [0, 4, 5]]], "st: path 0 comes to tile 5 from tile 4 and from tile 1; a path is a tree"),
@@ -313,7 +313,7 @@ def test_a_word_that_never_comes_is_told_with_its_turn():
     ("paths", "turns", "message"),
     [
         (([[0, 1, 2]], [[2, 1, 0]]), (),
-         "st: streams stop each other for good: path 0 holds the switch of tile 0 and waits for that of tile 1, "
+         "st: streams deadlock: path 0 holds the switch of tile 0 and waits for that of tile 1, "
          "path 1 holds the switch of tile 1 and waits for that of tile 0"),
         (CROSS, [(9, 0, 1)], "st: the switch of tile 9 waits for path 1, whose words never come there: its route is "
          "4 > 5 > 6"),

@@ -248,7 +248,7 @@ def test_what_is_exact_has_no_such_name():
         (lambda: TokenChannel("qdr", 1e8, clock_hz=1e8), "qdr: aligned edges need clock_hz, free ones have none"),
         (lambda: TokenChannel("qdr", 1e8, edge="alined"), "qdr: edge 'alined' is unknown (nearest: aligned)"),
         (lambda: Arbiter("grant", 0, 1e-9), "grant: requesters must be an integer of at least 1, got 0"),
-        (lambda: Arbiter("grant", 6, 1e-9, groups=4), "grant: 6 requesters do not stand in 4 equal groups"),
+        (lambda: Arbiter("grant", 6, 1e-9, groups=4), "grant: 6 requesters cannot be divided into 4 equal groups"),
         (lambda: Arbiter("grant", 6, 1e-9, within="fixed"), "grant: a discipline within groups needs more than one"),
         (lambda: Arbiter("grant", 6, 2e-9, 1e-9), "grant: latency less the interval must be a finite time"),
         (lambda: Arbiter("grant", 6, 1e-9, discipline="fare"), "grant: discipline 'fare' is unknown (nearest: fair)"),

@@ -302,7 +302,7 @@ def test_offered_rate_of_one_instant():
 
 def test_queueing_refuses_arrivals_it_cannot_describe():
     load = Workload("t", {"packet_bytes": np.array([64, 64])}, "timestamps", None, np.array([0, 10**6]))
-    with pytest.raises(RefusedError, match="queueing: arrivals by time stamps are no process; take poisson, batch"):
+    with pytest.raises(RefusedError, match="queueing: time stamps are not a random process; use poisson, batch"):
         queueing(serving(), load)
 
 

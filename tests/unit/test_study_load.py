@@ -124,7 +124,7 @@ def test_a_refused_solver_has_its_reason_and_no_points():
     capture = Workload("c", {"packet_bytes": np.full(300, 64)}, t_ns=np.arange(300) * 700)
     found = load_curve(own(forward), capture, arrivals="timestamps", rates=[5e6], packets=300)
     assert found.of("queueing") == []
-    assert "time stamps are no process" in found.refused["queueing"]
+    assert "time stamps are not a random process" in found.refused["queueing"]
     assert found.of("simulation")[0].offered_pps == pytest.approx(5e6)
     assert len(load_figure(found).data) == 6  # a band, mean, three quantiles, loss
     assert found.to_dict()["refused"] == found.refused

@@ -24,6 +24,7 @@ def test_each_point_is_the_ratio_of_two_solvers():
     base = next(one for one in found if not one.changed)
     made = design("ixp2400_dram")
     assert base.distance == made.queueing().throughput_bps / made.simulate(packets=160).throughput_bps - 1
+    assert base.bounds == made.bounds().throughput_bps / made.simulate(packets=160).throughput_bps - 1
 
 
 @pytest.mark.slow
@@ -34,11 +35,13 @@ def test_designs_that_take_packets_are_asked_under_open_load():
 
 
 def test_a_refused_point_is_a_miss():
-    near = [Distance("d", str(k), "64 bytes", None, 0.01 * k, 0.5, None) for k in range(1, 4)]
+    near = [Distance("d", str(k), "64 bytes", None, 0.01 * k, 0.5, None, -0.1 * k) for k in range(1, 4)]
+    near.append(Distance("d", "4", "64 bytes", 0.4, 0.0, 0.5, None))
     lost = Distance("d", "x", "64 bytes", None, None, None, "too many")
     text = "\n".join(_solvers([*near, lost]))
-    assert "| d | saturated | 4 | 1 | 2.0 % |" in text
-    assert "Of all 4 points 25 % are refused" in text
-    assert "the median is 2.0 %" in text
+    assert "| d | saturated | 4 | 1 | 2.0 % | 2.8 % | 3.0 % | 20.0 % | 28.0 % |" in text
+    assert "| d | 0.4 of it, Poisson | 1 | 0 | 0.0 % | 0.0 % | 0.0 % | - | - |" in text
+    assert "Of all 5 points 20 % are refused" in text
     assert "nine of ten: 3.0 %" in text
+    assert "The bounds alone, saturated: 20.0 % and 28.0 %." in text
     assert "- too many" in text

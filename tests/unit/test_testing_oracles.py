@@ -138,7 +138,7 @@ def test_a_program_is_run_on_captures(tmp_path):
     [
         (["/nowhere/router"], "/nowhere/router cannot be run: No such file or directory"),
         ([sys.executable, "-c", "import sys; sys.exit('no such port')"], "must return 0, got 1: no such port"),
-        ([sys.executable, "-c", "import time; time.sleep(9)"], "must be done within 0.2 s"),
+        ([sys.executable, "-c", "import time; time.sleep(9)"], "must end within 0.2 s"),
     ],
 )
 def test_a_program_that_fails_is_named(words, message):

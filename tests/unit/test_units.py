@@ -90,5 +90,5 @@ def test_the_tick_is_a_common_divisor_of_the_clocks():
     assert periods([Processor("me", 2, 3e9)]) == {"me: cycle": 1 / 3e9}
     assert periods([Processor("me", 2, 3e9)], needed=True) == {}
     two = {"a": 7e-12 / 997, "b": 7e-12 / 991}
-    with pytest.warns(UnitWarning, match=r"[ab]: .* is no whole number of ticks of 1e-15 s: simulated 9.0e-03 off"):
+    with pytest.warns(UnitWarning, match=r"[ab]: .* is not a whole number of ticks of 1e-15 s: simulated 9.0e-03 off"):
         assert common_tick({f"{name}: cycle": seconds for name, seconds in two.items()}) == 1e-15
