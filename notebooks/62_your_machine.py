@@ -268,5 +268,5 @@ peaks(
 # npexplore sweep my_nic.toml --packet-bytes 64 --set cores=1,2,4,8 --out cores.parquet
 # ```
 #
-# Replace its numbers by those of your machine and its test by what your data sheet promises. docs/machines.md has every
-# kind of resource, how to write a part of your own, and every form of a program.
+# Replace its numbers by those of your machine and its test by what your data sheet promises. docs/machine_files.md has
+# every key, docs/resources.md every kind, docs/parts.md a part of your own, docs/machines.md every form of a program.
