@@ -1399,7 +1399,13 @@ def _dram_works(D, o):
 
 @kernel(_nrt=False)
 def _dram_idle_until(D, o, now, orders):
-    """Do the refreshes that fell due while nobody asked for anything, the last ones step by step."""
+    """Do what edges without a request would have done: turn back to reads, and the refreshes that fell due.
+
+    After a last write the next step is one edge later; whoever asks at that very edge finds the direction as it was.
+    Of the refreshes the last ones go step by step.
+    """
+    if D[o + M_NEXT] < now:
+        D[o + M_WRITING] = 0
     if D[o + M_REFRESH_SETS] == 0:
         return
     for k in range(D[o + M_UNITS]):

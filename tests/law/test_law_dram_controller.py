@@ -40,11 +40,8 @@ def cases(draw, name):
     return device, policy, times, banks, rng.integers(0, rows, n), rng.random(n) < share, bursts
 
 
-@pytest.mark.parametrize("name", sorted(dram_devices()))
-@settings(max_examples=25, deadline=None)
-@given(data=st.data())
-def test_commands_are_those_of_a_controller_written_apart(name, data):
-    device, policy, clocks, bank, row, write, bursts = data.draw(cases(name))
+def assert_same_commands(device, policy, clocks, bank, row, write, bursts):
+    """Assert commands, times and outcomes of accesses to be those of the controller written apart."""
     plain = Controller(device, policy)
     edge = device.t_ck * 1e-9 / plain.half
     accesses = zip(clocks * plain.half, bank, row, write, bursts, strict=True)
@@ -66,6 +63,26 @@ def test_commands_are_those_of_a_controller_written_apart(name, data):
     assert np.rint(run.accepted_s / edge).tolist() == accepted
     assert np.rint(run.finished_s / edge).tolist() == finished
     assert run.outcome.tolist() == outcome
+
+
+@pytest.mark.parametrize("name", sorted(dram_devices()))
+@settings(max_examples=25, deadline=None)
+@given(data=st.data())
+def test_commands_are_those_of_a_controller_written_apart(name, data):
+    assert_same_commands(*data.draw(cases(name)))
+
+
+@pytest.mark.parametrize("name", sorted(dram_devices()))
+def test_after_a_pause_reads_are_first(name):
+    """A write and a read come together, up to 100 clocks after the last: between them nobody is inside."""
+    random = np.random.default_rng(24)
+    clocks = np.repeat(np.cumsum(random.integers(0, 101, 100)), 2)
+    n, banks = len(clocks), dram_devices()[name].banks
+    policy = DramPolicy(reads=4, writes=8, high=6, low=0, refresh="none")
+    write = np.arange(n) % 2 == 0
+    assert_same_commands(
+        dram_devices()[name], policy, clocks, random.integers(0, banks, n), np.arange(n) % 3, write, np.ones(n, int)
+    )
 
 
 @settings(max_examples=25, deadline=None)
@@ -91,9 +108,14 @@ def test_tokens_that_ask_go_on_when_those_of_the_plain_engine_do(data):
     tokens = [(data.draw(st.sampled_from(starts)), [], data.draw(st.sampled_from([8, 8, 3, 14]))) for _ in range(9)]
     made = {"program": program, "resources": [(1, "FIFO")], "tokens": tokens, "streams": streams(program, pick(0, 99))}
     made["where"] = [0, *(k % 4 for k in range(len(program)))]
-    block_ = block(device, policy, device.t_ck * 1e-9 / ticks, len(tokens))
+    assert_same_ends(made, device, policy, ticks, [pick(0, 20_000), FOREVER])
+
+
+def assert_same_ends(made, device, policy, ticks, untils):
+    """Assert that tokens that ask a controller are where those of the plain engine are, at ticks and at the end."""
+    block_ = block(device, policy, device.t_ck * 1e-9 / ticks, len(made["tokens"]))
     model, kernel = Model(**made, controllers=[Asked(device, policy, ticks)]), Arrays(**made, blocks=[block_])
-    for until in (pick(0, 20_000), FOREVER):
+    for until in untils:
         assert kernel.advance(until) == model.advance(until, FOREVER, FOREVER)
         got, expected = kernel.state(), reference_state(model)
         for state in (got, expected):
@@ -102,3 +124,22 @@ def test_tokens_that_ask_go_on_when_those_of_the_plain_engine_do(data):
         assert got == expected, [(k, got[k], expected[k]) for k in got if got[k] != expected[k]]
         assert kernel.tallied() == {place: spent for place, spent in model.tally.items() if spent}
     assert kernel.status == "FINISHED"
+
+
+@pytest.mark.parametrize("pause", [200, 2000])
+@pytest.mark.parametrize("first", ["write", "read"])
+def test_tokens_that_ask_twice_after_a_pause(first, pause):
+    """Both asks come at one tick, behind edges at which nobody was inside; of short pauses some end before any such."""
+    device, policy = dram_devices()["ddr4_2400"], DramPolicy(reads=1, writes=4, high=3, low=0, refresh="none")
+    program = [Row("WAIT", B=pause, x="UNIFORM")]
+    for write in (first == "write", first == "read"):
+        program += [
+            Row("DRAW", A=device.banks, slot=5, x="BELOW"), Row("DRAW", A=2, slot=6, x="BELOW"),
+            Row("ASK", rb=5, rc=6, slot=-1, x=int(write)),
+        ]  # fmt: skip
+    program += [
+        Row("DONE"), Row("SET", ra=15, B=1, slot=15, x="ADD"), Row("JUMP", ra=15, B=100, target=0, x="LT"), Row("END")
+    ]  # fmt: skip
+    made = {"program": program, "resources": [(1, "FIFO")], "tokens": [(0, [], 8)] * 2}
+    made |= {"streams": streams(program, 7), "where": [k % 4 for k in range(len(program) + 1)]}
+    assert_same_ends(made, device, policy, 3, [FOREVER])
