@@ -21,7 +21,7 @@ TOTALS = 22
 LENGTHS = 65536
 NO_TIME = np.iinfo(np.int64).min
 NO_OFFSET = 0xFFFF
-BLOCK = 64  # keys of flows that are looked up side by side
+BLOCK = 256  # keys of flows that are looked up side by side
 # bits of the column `flags` (capture_headers.py; a test compares them)
 F_IPV4, F_IPV6, F_ARP, F_GOOD, F_BAD, F_CUT, F_FRAGMENT, F_NONFIRST, F_DF, F_OPTIONS = (
     1,
@@ -186,7 +186,7 @@ def count_flows(
     are looked up in blocks: first a read of each one's place, which wait for memory side by side, then one by one.
     """
     room = len(table) // 4 * 3
-    mask = np.uint64(len(table) - 1)
+    mask = np.int64(len(table) - 1)
     keys = np.empty((BLOCK, 2), np.uint64)
     place, row, there = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64), np.empty(BLOCK, np.uint64)
     i = start
@@ -198,18 +198,23 @@ def count_flows(
                 b = np.uint64(sport[i]) << np.uint64(24) | np.uint64(dport[i]) << np.uint64(8) | np.uint64(ip_proto[i])
                 b |= np.uint64(1 << 40)
                 keys[size, 0], keys[size, 1], row[size] = a, b, i
-                place[size] = np.int64(_mix(a, b) & mask)
+                place[size] = np.int64(_mix(a, b) & np.uint64(mask))
                 size += 1
             i += 1
         for k in range(size):
             there[k] = table[place[k], 1]
         for k in range(size):
-            a, b = keys[k, 0], keys[k, 1]
-            if there[k] == b and table[place[k], 0] == a:
+            a, b, at = keys[k, 0], keys[k, 1], place[k]
+            if there[k] == b and table[at, 0] == a:
                 continue  # keys stay where they are
-            if used >= room and not _has(table, a, b):
-                return used, row[k]
-            used += _insert(table, a, b)
+            while table[at, 1] != 0 and (table[at, 0] != a or table[at, 1] != b):
+                at = (at + 1) & mask
+            if table[at, 1] == 0:
+                if used >= room:
+                    return used, row[k]
+                table[at, 0] = a
+                table[at, 1] = b
+                used += 1
     return used, i
 
 
