@@ -29,7 +29,7 @@ def screenshot(page: Path, folder: Path, *, width: int = 1200, height: int = 900
         pytest.skip("needs chromium")
     picture = folder / "page.png"
     command = [program, *FLAGS, f"--user-data-dir={folder / 'profile'}", f"--window-size={width},{height}"]
-    subprocess.run([*command, f"--screenshot={picture}", page.as_uri()], check=True, capture_output=True, timeout=120)
+    subprocess.run([*command, f"--screenshot={picture}", page.as_uri()], check=True, capture_output=True, timeout=600)
     with Image.open(picture) as image:
         return np.asarray(image.convert("RGB"))
 

@@ -107,9 +107,9 @@ def test_version_starts_without_the_engines():
 
 
 def test_the_package_runs_as_a_module():
-    run = subprocess.run([sys.executable, "-m", "npexplore", "--version"], capture_output=True, text=True, timeout=60)
+    run = subprocess.run([sys.executable, "-m", "npexplore", "--version"], capture_output=True, text=True, timeout=600)
     assert (run.returncode, run.stdout) == (0, f"npexplore {__version__}\n")
-    run = subprocess.run([sys.executable, "-m", "npexplore", "expain"], capture_output=True, text=True, timeout=60)
+    run = subprocess.run([sys.executable, "-m", "npexplore", "expain"], capture_output=True, text=True, timeout=600)
     assert run.returncode == 2
     assert "nearest: explain" in run.stderr
 
