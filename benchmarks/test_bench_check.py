@@ -3,7 +3,7 @@
 import time
 
 import pytest
-from reference.timing import record
+from reference.timing import held, record
 
 from npexplore import reads
 from npexplore.designs import design
@@ -54,6 +54,6 @@ def test_check(benchmark, monkeypatch, designs):
         wall, used = time.perf_counter() - wall, time.process_time() - used
         share = (counted[0] * each + labelling[0]) / used
         record(benchmark, wall_seconds=wall, processor_seconds=used, share_of_traces_and_labels=share)
-        assert share < 0.05
+        held(benchmark, share < 0.05)
 
     benchmark.pedantic(both, rounds=1, iterations=1)

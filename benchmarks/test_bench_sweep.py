@@ -20,6 +20,7 @@ from npexplore.solve import stations
 from npexplore.solve.batch import Batch
 from npexplore.solve.bounds import bounds_of
 from npexplore.solve.queueing_model import queueing_of
+from npexplore.study.sweeping import executors
 from npexplore.study.sweeping.executors import pool, usable_cores
 from npexplore.study.sweeping.sweep import sweep
 
@@ -60,13 +61,15 @@ def test_two_workers(benchmark, kind):
 
 @two_cores
 @pytest.mark.skipif(importlib.util.find_spec("distributed") is None, reason="needs the extra cluster")
-def test_two_workers_of_a_dask_cluster(benchmark, tmp_path):
+def test_two_workers_of_a_dask_cluster(benchmark, tmp_path, monkeypatch):
+    monkeypatch.setattr(executors, "REACHED_WITHIN_S", 600)
+
     @contextmanager
     def cluster(workers):
         folder = tmp_path / str(workers)
         folder.mkdir()
         with dask_cluster(folder, workers) as started, pool(started.address) as running:
-            running._client.wait_for_workers(workers, timeout=60)
+            running._client.wait_for_workers(workers, timeout=600)
             yield running
 
     speedup(benchmark, cluster)

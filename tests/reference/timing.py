@@ -27,3 +27,8 @@ def record(benchmark, **numbers):
     """Keep numbers with a benchmark, and print them."""
     benchmark.extra_info.update(numbers)
     print(", ".join(f"{name} {number:.4g}" for name, number in numbers.items()))
+
+
+def held(benchmark, ratio):
+    """Assert that a ratio of times is as wanted, where times are measured: not with `--benchmark-disable`."""
+    assert benchmark.disabled or ratio
