@@ -8,7 +8,7 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 
-STARTED_WITHIN_S = 60
+STARTED_WITHIN_S = 600
 
 
 class Cluster:
