@@ -50,7 +50,13 @@ class FlowCounters:
         return packets, second, third
 
     def count(self, destination: int, source: int, amounts: Sequence[int] = (0, 0)) -> Work:
-        """Count a packet: one in the first counter, `amounts` (0 to 2^63 - 1) in the others. Return the work."""
+        """Count a packet of a pair of classes, and return the work that takes: its memory accesses.
+
+        Args:
+            destination: number of the destination's class.
+            source: number of the source's class.
+            amounts: what is added to the second and third counter (0 to 2^63 - 1 each); the first counts packets.
+        """
         flow = self.flow(destination, source)
         if len(amounts) != COUNTERS - 1 or not all(0 <= amount < 1 << 63 for amount in amounts):
             raise InputError(f"a packet adds two amounts of 0 to 2^63 - 1, got {tuple(amounts)}")
@@ -62,7 +68,13 @@ class FlowCounters:
     def count_many(
         self, destination: NDArray[np.integer], source: NDArray[np.integer], amounts: NDArray[np.integer] | None = None
     ) -> WorkColumns:
-        """Count packets in their order. amounts: (n, 2), zeros if not given. Return the work of each packet."""
+        """Count n packets in their order, and return the work of each.
+
+        Args:
+            destination: (n,) numbers of the destinations' classes.
+            source: (n,) numbers of the sources' classes.
+            amounts: (n, 2) what is added to the second and third counter (None: zeros).
+        """
         packets = len(destination)
         columns = [np.asarray(column, np.int64) for column in (destination, source)]
         more = np.zeros((packets, COUNTERS - 1), np.int64) if amounts is None else np.asarray(amounts, np.int64)

@@ -42,7 +42,7 @@ class Renewal(Arrivals, frozen=True, kw_only=True, tag="renewal"):
             msgspec.structs.force_setattr(self, "rate", _rate(self.interval))
 
     def check(self, place: str) -> None:
-        """Refuse an interval that cannot be, and another rate."""
+        """Raise InputError for an interval out of range, and for a rate other than 1 / its mean."""
         self.interval.check(f"{place}.interval")
         mean = self.interval.moments()[0]
         if not math.isclose(self.rate * mean, 1, rel_tol=1e-6):

@@ -25,7 +25,7 @@ DUST = 1e-9  # how far probabilities may be from adding up to 1
 
 
 def check_network(network: Network) -> None:
-    """Raise InputError for a network that cannot be, with place, rule and value."""
+    """Raise InputError for a network that contradicts itself, with place in the file, rule and value."""
     if not network.station:
         raise InputError("station: a network needs at least one station, got none")
     if not network.classes:

@@ -25,7 +25,7 @@ MOST = 10**9  # of whatever is counted: customers, places, ranks
 
 
 def whole(subject: str, got: int) -> None:
-    """Raise InputError for a number that is not in 1..MOST."""
+    """Raise InputError for a number below 1 or above MOST."""
     if got < 1:
         raise InputError(f"{subject} must be at least 1, got {got}")
     if got > MOST:
@@ -52,7 +52,7 @@ class Station(Record, frozen=True, kw_only=True):
     switch_over: dict[str, AnyTime] = msgspec.field(default_factory=dict)
 
     def check(self, place: str) -> None:
-        """Raise InputError for numbers that cannot be and for what a discipline does not have."""
+        """Raise InputError for numbers out of range, and for keys that the discipline does not take."""
         if self.capacity is not None:
             whole(f"{place}: capacity", self.capacity)
         if self.capacity is not None and self.discipline == "delay":
@@ -148,7 +148,7 @@ class Cache(Record, frozen=True, kw_only=True):
         return [share / total for share in shares]
 
     def check(self, place: str) -> None:
-        """Raise InputError for popularities that cannot be and for as many places as items."""
+        """Raise InputError for popularities that are not positive, and for a cache with room for all items."""
         if isinstance(self.popularity, list):
             if len(self.popularity) != self.items:
                 raise InputError(f"{place}: popularity must be one an item ({self.items}), got {len(self.popularity)}")

@@ -57,8 +57,12 @@ class _Awaited(NamedTuple):
 class Bench:
     """The golden router beside a device in a test bench: give it each frame sent and received, and it compares.
 
-    ordered: frames of a port come in the order in which they were caused; False: in any. failures: with more than one,
-    nothing is raised before `done`; `conformance` tells all, each frame that leaves laid to the one that caused it.
+    Args:
+        router: a configuration, or the path of its file.
+        profile: a profile or its name, such as "linux" (None: the configuration's).
+        ordered: frames leave a port in the order in which they were caused (False: in any order).
+        failures: how many failures to collect. At 1 the first one is raised at once; with more, nothing is raised
+            before `done`, and `conformance` has them all, each with the frame that caused it.
     """
 
     def __init__(
@@ -80,7 +84,13 @@ class Bench:
         yield from cases_for(self.router, count)
 
     def drive(self, port: int, frame: bytes, time_ns: int = 0) -> bytes:
-        """Record that a frame goes into the device at a port; return the frame."""
+        """Record that a frame goes into the device; return the frame.
+
+        Args:
+            port: number of the port, from 0.
+            frame: the Ethernet frame, without its frame check sequence.
+            time_ns: when it goes in, in nanoseconds.
+        """
         refuse_port(self.router, port, frame, "come")
         outcome = self.golden.forward(port, frame, time_ns)
         cause = _Cause(port, frame, outcome)

@@ -135,7 +135,14 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True)
 class Conformance:
-    """What a router was tried with and how it did: `rows` of the table, `clusters` of failures."""
+    """How a router did.
+
+    Args:
+        router: its configuration.
+        frames: how many frames it was tried with.
+        rows: the rows of the table, one a rule.
+        clusters: its failures, those of one cause together.
+    """
 
     router: Router
     frames: int

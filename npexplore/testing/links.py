@@ -53,12 +53,19 @@ MOST = 256  # frames for one: a packet of 64 KiB has fewer pieces at an MTU of 5
 class LinkRouter(Between):
     """Your router, a program between network interfaces; use it in a `with` block.
 
-    Raises InputError if it cannot be set up.
+    A program that ends is started again for the next frame.
 
-    quiet_s: if the program loses the marker packet behind a frame, it counts as done after so many seconds of silence.
-    ready_s: seconds that it may take until it listens. again: send a frame once more that was lost while the program
-    resolved its next hop, as a sender would: RFC 1122 section 2.3.2.2 wants one packet kept, and many routers keep
-    none. A program that ends is started again for the next frame.
+    Args:
+        command: the program and its arguments.
+        router: a configuration, or the path of its file.
+        quiet_s: where no marker packet can be sent behind a frame, the program counts as done after so many seconds of
+            silence.
+        ready_s: seconds that the program may take until it listens, and until a marker has passed.
+        again: send a frame once more that was lost while the program resolved its next hop, as a sender would: RFC 1122
+            section 2.3.2.2 wants one packet kept, and many routers keep none.
+
+    Raises:
+        InputError: it cannot be set up.
     """
 
     REFUSED = "no program can be put between links"

@@ -22,7 +22,14 @@ Forward = Callable[[int, bytes], "Frames | None"]
 
 
 class CounterexampleError(AssertionError):
-    """A router's output is wrong: `difference` (field, both values, clause); `port` and `frame` show it."""
+    """A router's output is wrong.
+
+    Args:
+        difference: the field, both values, and the clause of the standard.
+        text: the message.
+        port: number of the port that the frame came in by.
+        frame: the Ethernet frame that shows it.
+    """
 
     def __init__(self, difference: Difference, text: str, port: int = 0, frame: bytes = b"") -> None:
         super().__init__(text)

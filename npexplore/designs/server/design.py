@@ -90,7 +90,7 @@ def completions(p: Parameters) -> float:
 
 
 def _possible(p: Parameters) -> None:
-    """Raise ModelError for caches that cannot be, used or not, and for short completions longer than whole ones."""
+    """Raise ModelError for caches of impossible sizes, and for short completions longer than whole ones."""
     fresh = p.with_()  # what is only checked counts as read by nobody
     with aside():
         caches(fresh)
@@ -99,7 +99,7 @@ def _possible(p: Parameters) -> None:
 
 
 def build(p: Parameters) -> Machine:
-    """Return the server; raises ModelError for a program without a measurement, and for parts that cannot be."""
+    """Return the server; raises ModelError for a program without a measurement, and for impossible sizes."""
     _possible(p)
     cores, cycle_ps = int(p.cores), 1e6 / float(p.clock_mhz)
     work, missed = cycles(p), packet_miss(p)

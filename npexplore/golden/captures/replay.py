@@ -57,9 +57,17 @@ class Step:
 class Replay:
     """Iterate once over what the router does with captures; afterwards `scans` has their formats and damage.
 
-    inputs: a capture (path, `-`, binary file) for each port's name. any_station: frames for one other station count as
-    sent to the port, as in a capture taken elsewhere. Raises UnknownNameError for a port that is not there; InputError
-    for a capture that is none, and on the way for a link type that carries no plain IPv4 frames.
+    Args:
+        router: the configuration.
+        inputs: a capture (path, `-` for standard input, or binary file) for each port's name.
+        profile: a profile or its name, such as "linux" (None: the configuration's).
+        lookup: the name of a structure of npexplore.golden.lookup for IPv4.
+        error_limit: a token bucket that limits ICMP errors, in errors a second (None: the configuration's).
+        any_station: frames for one other station count as sent to the port, as in a capture taken elsewhere.
+
+    Raises:
+        UnknownNameError: the router has no port of that name.
+        InputError: a file that is no capture; while iterating, a link type that carries no plain IPv4 frames.
     """
 
     def __init__(

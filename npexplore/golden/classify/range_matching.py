@@ -29,10 +29,14 @@ class RangeMatcher(Classifier):
 
     Its tables are `intervals` and `vectors`, one of each per field.
 
-    width: bits of a vector, and so the most rules. ends: interval rows hold begin and end (as in Fig. 4), else begins.
-    reading: `whole` reads a vector at once, field by field, and gathers the AND of all words; `first_set` searches all
-    fields first and then reads, word by word, one word of each vector until their AND is not zero.
-    burst_words: the longest access; None reads a vector in one.
+    Args:
+        rules: the rules, the first that matches wins.
+        width: bits of a vector, and so the most rules.
+        ends: interval rows hold begin and end (as in Fig. 4), else only where they begin.
+        reading: `whole` reads a vector at once, field by field, and gathers the AND of all words; `first_set` searches
+            all fields first and then reads, word by word, one word of each vector until their AND is not zero.
+        burst_words: words of the longest access (None: a vector is one access).
+        word_bits: bits of a word of memory.
 
     Counted: a probe is one access and 5 alu, 1 branch beside its comparisons; a vector's address 1 alu; a word of a
     vector taken over or ANDed 1 alu; a word tested 1 alu, 1 branch; the rule's number 1 find_first_set, 1 alu.

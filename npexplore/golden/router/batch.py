@@ -32,7 +32,14 @@ DECIDED = -1
 
 
 class BatchForwarder:
-    """The golden router for many frames at once; settings and counters are those of `Forwarder`, its `reference`."""
+    """The golden router for many frames at once: the same outcomes and counters as `Forwarder`, its `reference`.
+
+    Args:
+        router: the configuration.
+        profile: a profile or its name, such as "linux" (None: the configuration's).
+        lookup: the name of a structure of npexplore.golden.lookup for IPv4.
+        error_limit: a token bucket that limits ICMP errors, in errors a second (None: the configuration's).
+    """
 
     def __init__(
         self, router: Router, *, profile: Profile | str | None = None, lookup: str = "dir24_8",

@@ -29,10 +29,18 @@ from npexplore.golden.router.walk import Outcome, Sent, Walk
 class Forwarder:
     """The golden router: `forward` decides one frame and keeps counters, `decide` does not count.
 
-    `ipv4` and `ipv6` (None without) are its sides. profile: one, or its name; lookup: the name of a structure of
-    npexplore.golden.lookup for IPv4. error_limit: a policy for ICMP errors (RFC 1812 section 4.3.2.8), None for that of
-    the configuration; ICMPv6 errors have a limit of their own, as large. Raises UnknownNameError; InputError for a
-    switch that is on although the profile has none.
+    `ipv4` and `ipv6` (None without) are its sides.
+
+    Args:
+        router: the configuration.
+        profile: a profile or its name, such as "linux" (None: the configuration's).
+        lookup: the name of a structure of npexplore.golden.lookup for IPv4.
+        error_limit: a token bucket that limits ICMP errors, in errors a second (RFC 1812 section 4.3.2.8; None: the
+            configuration's); ICMPv6 errors have one of their own, as large.
+
+    Raises:
+        UnknownNameError: a profile or lookup structure that does not exist.
+        InputError: a switch is on in the configuration that the profile does not have.
     """
 
     def __init__(
@@ -76,7 +84,13 @@ class Forwarder:
         return self.ipv4.explain(address)
 
     def forward(self, port: int, frame: bytes, time_ns: int = 0) -> Outcome:
-        """Decide one frame that came in by a port; raises InputError for a port that is not there."""
+        """Decide one frame, count it, and return what is sent, or the reason why it is dropped.
+
+        Args:
+            port: the number of the port that it came in by, from 0; InputError if the router has no such port.
+            frame: the Ethernet frame, without its frame check sequence.
+            time_ns: when it came, in nanoseconds.
+        """
         names = self.router.ports
         if not 0 <= port < len(names):
             raise InputError(f"port must be 0 to {len(names) - 1}, got {port}")
@@ -97,7 +111,13 @@ class Forwarder:
         return tuple(sent)
 
     def decide(self, port: int, frame: bytes, time_ns: int = 0) -> Outcome:
-        """Decide one frame without counting it; the port must be there. What is of no other family is IPv4's."""
+        """Decide one frame without counting it; what is of no other family that the router speaks is taken as IPv4.
+
+        Args:
+            port: the number of the port that it came in by; must exist.
+            frame: the Ethernet frame, without its frame check sequence.
+            time_ns: when it came, in nanoseconds.
+        """
         side, rules = self._ways.get(frame[12:ETHERNET], self._ways[IPV4_TYPE])
         walk = Walk(port, frame, time_ns, side.read)
         before = [] if self.resolution is None else self.resolution.happen(time_ns)

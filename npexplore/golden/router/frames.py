@@ -21,7 +21,13 @@ Write = Callable[
 
 @dataclass(frozen=True)
 class Frames:
-    """Ethernet frames as columns: where their bytes are, the port each came in by (int16), when (int64, ns)."""
+    """Ethernet frames as columns.
+
+    Args:
+        packets: where the bytes of the n frames are.
+        port: (n,) number of the port that each came in by.
+        time_ns: (n,) when each came, in nanoseconds.
+    """
 
     packets: Packets
     port: NDArray[np.int16]

@@ -76,7 +76,7 @@ class Knee:
 
 @dataclass(frozen=True)
 class WhatIf:
-    """Changes with an effect, best first; those without; those that cannot be, and why; the knees of the knobs."""
+    """Changes with an effect, best first; those without; impossible ones, and why; knees of the knobs."""
 
     changes: tuple[Change, ...] = ()
     without_effect: tuple[str, ...] = ()
@@ -155,7 +155,7 @@ def _ranked(
     design: Design, order: Sequence[Tried], found: Mapping[Tried, tuple[Forwarded | None, Answer]], now: Forwarded,
     solver: str,
 ) -> WhatIf:  # fmt: skip
-    """Return the changes with an effect, best first, those without, and those that cannot be."""
+    """Return the changes with an effect, best first, those without, and impossible ones."""
     impossible: dict[str, str] = {}
     changes = []
     for name, value in order:

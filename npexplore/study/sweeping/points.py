@@ -48,8 +48,8 @@ class Point:
 class Predictions:
     """Predictions by (point, solver, seed). `overrides` are set on every design (an alternative structure).
 
-    may_fail: a machine that stands still, or that cannot be, has no answer (else its error is raised). Points that say
-    the same in different words (a knob set to the value that it has) are answered once.
+    may_fail: a machine in deadlock, or with contradictory knobs, has no answer (else its error is raised). Points that
+    say the same in different words (a knob set to the value that it has) are answered once.
     """
 
     seeds: Sequence[int] = (1, 2, 3)
