@@ -18,10 +18,16 @@ from npexplore.errors import InputError
 def command(designs: tuple[str, ...], out: Path, single_file: bool, force: bool) -> None:
     """Run the notebooks and write the offline HTML report; unchanged notebooks are not run again."""
     try:
-        from npexplore.report.build import build
-        from npexplore.report.notebooks import find_notebooks
+        from npexplore.report.kept import unchanged
+        from npexplore.report.notebooks import find_files, read_notebook
 
-        report = build(find_notebooks(designs=designs), out, single_file=single_file, force=force)
+        files = find_files(designs=designs)
+        if not force and (index := unchanged(files, out, single_file=single_file)):
+            note(f"report: {index} (nothing has changed)")
+            return
+        from npexplore.report.build import build
+
+        report = build([read_notebook(path) for path in files], out, single_file=single_file, force=force)
     except KeyboardInterrupt:
         raise KeyboardInterrupt("notebooks that had finished are kept, and not run again") from None
     except ModuleNotFoundError as error:

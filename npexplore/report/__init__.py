@@ -1,7 +1,29 @@
-"""Notebooks and tables to offline HTML: run, figures as divs over one shared plotly.js, one index page."""
+"""Notebooks and tables to offline HTML: run, figures as divs over one shared plotly.js, one index page.
 
-from npexplore.report.first_screen import first_screen, how_close, paper_screen, told_of
-from npexplore.report.headline import headline
-from npexplore.report.scores import scores
+Names are imported when they are first used: a report without a change needs no library that draws.
+"""
 
-__all__ = ["first_screen", "headline", "how_close", "paper_screen", "scores", "told_of"]
+from typing import TYPE_CHECKING
+
+from npexplore.names import on_demand
+
+if TYPE_CHECKING:
+    from npexplore.report.first_screens import first_screen as first_screen
+    from npexplore.report.first_screens import how_close as how_close
+    from npexplore.report.first_screens import paper_screen as paper_screen
+    from npexplore.report.first_screens import told_of as told_of
+    from npexplore.report.key_numbers import headline as headline
+    from npexplore.report.shown_scores import scores as scores
+
+# public name -> the module that holds it; no module has the name of what it holds, or it would be found instead
+_HOMES = {
+    "first_screen": "npexplore.report.first_screens",
+    "headline": "npexplore.report.key_numbers",
+    "how_close": "npexplore.report.first_screens",
+    "paper_screen": "npexplore.report.first_screens",
+    "scores": "npexplore.report.shown_scores",
+    "told_of": "npexplore.report.first_screens",
+}
+
+__all__ = [*_HOMES]
+__getattr__, __dir__ = on_demand(__name__, _HOMES)

@@ -14,9 +14,8 @@ from typing import Any
 
 from npexplore.errors import NpexploreError
 from npexplore.report.execute import Run, execute, stored
+from npexplore.report.kept import STORE, Kept, page_of, shared_files
 from npexplore.report.notebooks import Notebook
-
-STORE = ".executed"
 
 
 @dataclass(frozen=True)
@@ -36,8 +35,9 @@ class Report:
 def build(notebooks: Sequence[Notebook], out: Path, *, single_file: bool = False, force: bool = False) -> Report:
     """Write one page a notebook and `index.html` into `out`, with a progress bar over the cells to run.
 
-    A notebook whose fingerprint has not changed is not run again unless `force`. A failing notebook leaves its page up
-    to the failing cell and does not stop the others; ask the result with `raise_for_errors`.
+    A notebook whose fingerprint has not changed is not run again unless `force`, and a page that is there as it would
+    be made is not made again. Those that took longest come first. A failing notebook leaves its page up to the failing
+    cell and does not stop the others; ask the result with `raise_for_errors`.
     """
     from tqdm import tqdm
 
@@ -49,25 +49,59 @@ def build(notebooks: Sequence[Notebook], out: Path, *, single_file: bool = False
     out.mkdir(parents=True, exist_ok=True)
     if not single_file:
         library(out / "index.html")
+    kept = Kept(out, single_file=single_file)
+    files = [notebook.path for notebook in notebooks]
+    sources, every = {page_of(path): kept.source(path) for path in files}, kept.sources(files)
     known = {notebook.name: None if force else stored(notebook, out / STORE) for notebook in notebooks}
     to_run = sum(notebook.code_cells for notebook in notebooks if known[notebook.name] is None)
 
     def write(run: Run) -> None:
-        (out / f"{run.notebook.name}.html").write_text(page(run, single_file=single_file), encoding="utf-8")
+        name = page_of(run.notebook.path)
+        source = sources[name]
+        if run is known[run.notebook.name] and kept.good(name, source):
+            return
+        (out / name).write_text(page(run, single_file=single_file), encoding="utf-8")
+        if run.error is None:
+            kept.note(name, source, run.seconds)
+            kept.write()
 
     with tqdm(total=to_run, unit="cell", desc="report", disable=None if to_run else True) as bar:
-        runs = asyncio.run(_all(notebooks, known, out / STORE, bar, write))
+        runs = asyncio.run(_all(notebooks, longest_first(notebooks, kept), known, out / STORE, bar, write))
     index = out / "index.html"
     if not single_file:
         (out / SEARCH_JS).write_text(search_js(notebooks), encoding="utf-8")
     index.write_text(index_page(runs, single_file=single_file), encoding="utf-8")
+    if not any(run.error for run in runs):
+        for name in shared_files(single_file):
+            kept.note(name, every)
+        kept.write()
     return Report(index, tuple(runs))
 
 
+def longest_first(notebooks: Sequence[Notebook], kept: Kept) -> list[Notebook]:
+    """Return the notebooks by how long they ran last, longest first, so that no long one is left for the end.
+
+    One that never ran stands where its text's length, at the pace of the others, would put it.
+    """
+    sizes = {notebook.name: len("".join(cell.source for cell in notebook.cells.cells)) for notebook in notebooks}
+    took = {notebook.name: kept.seconds(page_of(notebook.path)) for notebook in notebooks}
+    ran = [(seconds, sizes[name]) for name, seconds in took.items() if seconds is not None]
+    pace = sum(seconds for seconds, _ in ran) / max(1, sum(size for _, size in ran)) if ran else 1.0
+
+    def expected(notebook: Notebook) -> float:
+        seconds = took[notebook.name]
+        return pace * sizes[notebook.name] if seconds is None else seconds
+
+    return sorted(notebooks, key=expected, reverse=True)
+
+
 async def _all(
-    notebooks: Sequence[Notebook], known: Mapping[str, Run | None], store: Path, bar: Any, write: Callable[[Run], None]
-) -> list[Run]:
+    notebooks: Sequence[Notebook], begun: Sequence[Notebook], known: Mapping[str, Run | None], store: Path, bar: Any,
+    write: Callable[[Run], None],
+) -> list[Run]:  # fmt: skip
     """Return the runs of all notebooks in their order, as many at once as there are cores; each is written when ready.
+
+    begun: the same notebooks in the order in which they are begun.
 
     Stopped from outside, the kernels are stopped too.
     """
@@ -100,14 +134,14 @@ async def _all(
         return run
 
     try:
-        made = await asyncio.gather(*(one(notebook) for notebook in notebooks), return_exceptions=True)
+        made = await asyncio.gather(*(one(notebook) for notebook in begun), return_exceptions=True)
     except asyncio.CancelledError:
         if stopped.is_set():
             raise KeyboardInterrupt from None
         raise
-    runs = []
+    runs = {}
     for run in made:
         if isinstance(run, BaseException):
             raise run
-        runs.append(run)
-    return runs
+        runs[run.notebook.name] = run
+    return [runs[notebook.name] for notebook in notebooks]

@@ -9,7 +9,7 @@ from pathlib import Path
 from npexplore.paths import PACKAGE, share
 
 LIBRARIES = ("numba", "numpy", "pandas", "plotly", "scipy")
-LAYOUT = ("templates", "build", "chapters", "index", "lean", "pages", "search", "shell", "small")
+LAYOUT = ("templates", "build", "chapters", "index", "kept", "lean", "pages", "search", "shell", "small")
 NOT_COMPUTING = ("cli", *(f"report/{name}" for name in LAYOUT))  # what only lays out what notebooks computed
 
 

@@ -5,11 +5,11 @@ from typing import Any
 
 from npexplore.plot.scoreboard import by_paper
 from npexplore.report.execute import Run
-from npexplore.report.first_screen import MIME as FIRST_SCREEN
+from npexplore.report.first_screens import MIME as FIRST_SCREEN
 from npexplore.report.pages import FIGURE, headlines, shown, templates
-from npexplore.report.scores import MIME
 from npexplore.report.search import search_js
 from npexplore.report.shell import SEARCH_JS
+from npexplore.report.shown_scores import MIME
 from npexplore.report.small import small
 
 MAX_HEADLINES = 4

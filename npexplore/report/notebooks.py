@@ -25,7 +25,7 @@ class Notebook:
     @property
     def subject(self) -> str:
         """The name without its number: `10_ixp2400_banks` is about `ixp2400_banks`."""
-        return re.sub(r"^\d+_", "", self.name)
+        return _subject(self.path)
 
     @property
     def title(self) -> str:
@@ -61,22 +61,31 @@ def read_notebook(path: Path) -> Notebook:
     return Notebook(path, cells)
 
 
-def find_notebooks(folder: Path | None = None, designs: Sequence[str] = ()) -> list[Notebook]:
-    """Return the notebooks of a folder (default: those that come with npexplore) in the order of their numbers.
+def find_files(folder: Path | None = None, designs: Sequence[str] = ()) -> list[Path]:
+    """Return the files of the notebooks of a folder by their numbers, unread (default: those of npexplore).
 
     With `designs`, those whose subject is or starts with one of the names. Raises UnknownNameError for a name without
     a notebook, InputError for a folder without any.
     """
     folder = share("notebooks") if folder is None else folder
-    found = [read_notebook(path) for path in sorted(folder.glob("[0-9]*_*.py"))]
+    found = sorted(folder.glob("[0-9]*_*.py"))
     if not found:
         raise InputError(f"{folder} holds no notebook named NN_SUBJECT.py")
     for name in designs:
         if not _about(name, found):
-            raise UnknownNameError("design with a notebook", name, {notebook.subject for notebook in found})
+            raise UnknownNameError("design with a notebook", name, {_subject(path) for path in found})
     return _about(designs, found) if designs else found
 
 
-def _about(designs: str | Iterable[str], notebooks: list[Notebook]) -> list[Notebook]:
+def find_notebooks(folder: Path | None = None, designs: Sequence[str] = ()) -> list[Notebook]:
+    """Return the notebooks of `find_files`, read; raises as it does, and as `read_notebook`."""
+    return [read_notebook(path) for path in find_files(folder, designs)]
+
+
+def _subject(path: Path) -> str:
+    return re.sub(r"^\d+_", "", path.stem)
+
+
+def _about(designs: str | Iterable[str], notebooks: list[Path]) -> list[Path]:
     names = {designs} if isinstance(designs, str) else set(designs)
-    return [notebook for notebook in notebooks if any(f"{notebook.subject}_".startswith(f"{name}_") for name in names)]
+    return [path for path in notebooks if any(f"{_subject(path)}_".startswith(f"{name}_") for name in names)]

@@ -12,7 +12,7 @@ from pygments.formatters import HtmlFormatter
 
 from npexplore.report.chapters import chapters, split_cells
 from npexplore.report.execute import Run
-from npexplore.report.headline import MIME as HEADLINE
+from npexplore.report.key_numbers import MIME as HEADLINE
 from npexplore.report.lean import lean
 from npexplore.report.playground import MIME as PLAYGROUND
 from npexplore.report.playground import playground_div

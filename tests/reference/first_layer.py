@@ -8,9 +8,9 @@ import plotly.graph_objects as go
 
 from npexplore.plot import tables, theme
 from npexplore.report.execute import Run
-from npexplore.report.first_screen import Foot, Words, score_line
+from npexplore.report.first_screens import Foot, Words, score_line
 from npexplore.report.notebooks import Notebook
-from npexplore.report.scores import MIME
+from npexplore.report.shown_scores import MIME
 
 HOSTILE = "</script><img src=x onerror=alert(1)>"
 LINE = {

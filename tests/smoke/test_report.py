@@ -12,7 +12,8 @@ import pytest
 from reference.browser import screenshot, share_of_colour
 
 from npexplore.plot.theme import BLUE
-from npexplore.report.build import build
+from npexplore.report.build import build, longest_first
+from npexplore.report.kept import Kept, unchanged
 from npexplore.report.notebooks import find_notebooks
 
 pytestmark = pytest.mark.slow
@@ -85,6 +86,33 @@ def test_only_what_changed_runs_again(made):
     assert kernel(out, "02_last") == last
 
 
+def test_a_page_is_made_again_only_if_it_is_not_there_as_it_would_be_made(made, tmp_path):
+    folder, _, _ = made
+    out = tmp_path / "out"
+    notebooks = [notebook for notebook in find_notebooks(folder) if notebook.name != "01_bad"]
+    files = [notebook.path for notebook in notebooks]
+    build(notebooks, out)
+    assert unchanged(files, out) == out / "index.html"
+    first, last = out / "00_good.html", out / "02_last.html"
+    was, before = first.stat().st_mtime_ns, kernel(out)
+    last.write_text("somebody's")
+    assert unchanged(files, out) is None
+    build(notebooks, out)
+    assert last.read_text().startswith("<!DOCTYPE html>")
+    assert first.stat().st_mtime_ns == was
+    assert kernel(out) == before
+    assert unchanged(files, out) == out / "index.html"
+
+
+def test_those_that_took_longest_are_begun_first(made, tmp_path):
+    folder, _, _ = made
+    notebooks = find_notebooks(folder)
+    kept = Kept(tmp_path)
+    assert [one.name for one in longest_first(notebooks, kept)][-1] == "01_bad"  # the shortest text
+    kept.files = {"01_bad.html": {"seconds": 90.0}, "00_good.html": {"seconds": 1.0}, "02_last.html": {"seconds": 2.0}}
+    assert [one.name for one in longest_first(notebooks, kept)] == ["01_bad", "02_last", "00_good"]
+
+
 @pytest.mark.parametrize("single_file", [False, True])
 def test_a_reader_sees_the_figure(made, tmp_path, single_file):
     folder, out, _ = made
@@ -117,7 +145,7 @@ time.sleep(600)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "terminated"])
 def test_a_report_that_is_stopped_keeps_what_is_finished_and_leaves_no_kernel_behind(tmp_path, number):
     places = [tmp_path / f"kernel{k}" for k in range(2)]
-    (tmp_path / "00_good.py").write_text(GOOD)
+    (tmp_path / "00_good.py").write_text(GOOD + "#" * 2000)  # the longest text is begun first
     for k, place in enumerate(places):
         (tmp_path / f"1{k}_long.py").write_text(SLOW.format(place=place))
     code = f"""

@@ -17,7 +17,7 @@ from npexplore.report.execute import Run
 from npexplore.report.index import index_page
 from npexplore.report.notebooks import Notebook, find_notebooks
 from npexplore.report.pages import page
-from npexplore.report.scores import MIME
+from npexplore.report.shown_scores import MIME
 
 FIGURE = "application/vnd.plotly.v1+json"
 

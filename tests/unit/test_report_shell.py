@@ -17,7 +17,7 @@ from npexplore.plot.beside import beside
 from npexplore.plot.scoreboard import papers
 from npexplore.report.changed_page import changed_page
 from npexplore.report.chapters import split_cells
-from npexplore.report.first_screen import LINES, first_screen, how_close, paper_screen, score_line
+from npexplore.report.first_screens import LINES, first_screen, how_close, paper_screen, score_line
 from npexplore.report.index import index_page
 from npexplore.report.pages import page
 from npexplore.report.search import search_js
