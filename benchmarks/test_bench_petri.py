@@ -121,7 +121,7 @@ def test_random_choice_beside_none(benchmark):
 
 def test_dram_net_beside_the_engine(benchmark):
     rate, run = benchmark.pedantic(firings_a_second, (load_net("ixp2400_dram"), 3_000_000), rounds=1, iterations=1)
-    fired = dict(zip((one.name for one in run.program.net.transitions), run.state["S"][:, -1].tolist(), strict=True))
+    fired = dict(zip((one.name for one in run.program.net.transitions), run.snapshot().fired.tolist(), strict=True))
     ours = rate * fired["CpuTrans"] / sum(fired.values())
     engine = design("ixp2400_dram")
     engine.simulate(packets=1000)

@@ -23,14 +23,19 @@ TIMED, FAST, CHECKED, DATA, FEEDS, ENDS = 1, 2, 4, 8, 16, 32  # flags
 FIXED, EXPONENTIAL, UNIFORM, ERLANG, HYPEREXPONENTIAL, FORMULA, NONE = range(7)  # delays; their ticks are in TF
 # ---- transitions: state
 S_UNMET, S_ABLE, S_DIRTY, S_TIMER, S_FIRED = range(5)
-S_WIDTH = 5
+S_WIDTH, S_SHIFT = 8, np.uint64(3)
 # ---- arcs, conditions on one place (transition, tokens, 1: at least, 0: fewer), arcs looked at by formula, limits
 A_PLACE, A_WEIGHT, A_FORMULA, A_TARGET, A_DATA, A_COPY, A_COPY_END = range(7)
 L_PLACE, L_WEIGHT, L_FORMULA, L_TARGET, L_FEWER = range(5)
 C_PLACE, C_CAPACITY, C_GIVE, C_GIVE_FORMULA, C_TAKE, C_TAKE_FORMULA = range(6)
 # ---- places
 P_TOKENS, P_SINCE, P_MET, P_MET_END, P_READ, P_READ_END, P_COMING, P_LIMITED, P_HEAD, P_TAIL = range(10)
-P_WIDTH = 10
+P_WIDTH, P_SHIFT = 16, np.uint64(4)
+# ---- plain transitions: what of D a firing changes as it begins and as it ends, their bit, FIXED's ticks or -1
+N_BEGIN, N_BEGIN_END, N_END, N_END_END, N_LEVEL, N_WORD, N_MASK, N_WAIT = range(8)
+N_WIDTH, N_SHIFT = 8, np.uint64(3)
+# ---- the next of a plain net's firings under way, in a circle; the later ones are in the heap
+NEAR_WIDTH, NEAR_MOST, NEAR_MASK = 4, 32, 127
 # ---- levels of priority: words of bits, whether all weights are alike, how many are enabled
 V_FIRST, V_END, V_ALIKE, V_COUNT = range(4)
 # ---- tokens with data, and firings under way: next or transition, birth, then what they carry
@@ -39,9 +44,9 @@ F_TRANSITION, F_BIRTH, F_NUMBER, F_DATA = range(4)
 # ---- clock
 (
     Q_NOW, Q_SEQUENCE, Q_HEAP, Q_DIRTY, Q_TIMERS, Q_FIRED, Q_INSTANT, Q_TOKEN, Q_TOKENS_LEFT, Q_RECORD, Q_RECORDS_LEFT, Q_ROW, Q_LOG, Q_RACE,
-    Q_FIELDS, Q_GIVES, Q_WHO, Q_TICKS,
-) = range(18)  # fmt: skip
-Q_WIDTH = 18
+    Q_FIELDS, Q_GIVES, Q_WHO, Q_TICKS, Q_PLAIN, Q_NEAR, Q_NEAR_FIRST,
+) = range(21)  # fmt: skip
+Q_WIDTH = 21
 # ---- status
 TIME_UP, COUNT_UP, DEAD, ENDLESS, FULL, BAD_TOKENS, BAD_FIELD, BAD_DELAY, BAD_RATE = range(9)
 INSTANT_LIMIT = 1_000_000
@@ -63,7 +68,12 @@ GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 MIX1 = np.uint64(0xBF58476D1CE4E5B9)
 MIX2 = np.uint64(0x94D049BB133111EB)
 ONE = np.uint64(1)
-ZERO = np.uint64(0)
+ZERO, TWO, FOUR = np.uint64(0), np.uint64(2), np.uint64(4)
+# the same as offsets without a sign: the compiler then asks for no way around the end
+NEAR_ROUND = np.uint64(NEAR_MASK)
+SINCE, MET, MET_END = np.uint64(P_SINCE), np.uint64(P_MET), np.uint64(P_MET_END)
+END, LEVEL, WORD = np.uint64(N_END), np.uint64(N_LEVEL), np.uint64(N_WORD)
+MASK, WAIT, FIRED = np.uint64(N_MASK), np.uint64(N_WAIT), np.uint64(S_FIRED)
 
 
 @kernel(forceinline=True, _nrt=False)
@@ -288,23 +298,190 @@ def _bin(value):
     return 32 * exponent + (value >> exponent)
 
 
+@kernel(forceinline=True, _nrt=False)
+def _choice(levels, bits, order, weight, rng, choices):
+    """Return what fires of all that may, -1 if nothing may: of the highest priority one by weight at random."""
+    for v in range(len(levels)):
+        count = levels[v, V_COUNT]
+        if count == 0:
+            continue
+        word = levels[v, V_FIRST]
+        if count == 1:
+            while bits[word] == ZERO:
+                word += 1
+            rest = bits[word]
+        elif levels[v, V_ALIKE]:
+            k = min(np.int64(_uniform(rng, choices) * count), count - 1)
+            ones = _ones(bits[word])
+            while k >= ones:
+                k -= ones
+                word += 1
+                ones = _ones(bits[word])
+            rest = bits[word]
+            for _ in range(k):
+                rest &= rest - ONE
+        else:
+            total = 0.0
+            for w in range(levels[v, V_FIRST], levels[v, V_END]):
+                rest = bits[w]
+                while rest != ZERO:
+                    total += weight[order[64 * w + _ones((rest - ONE) & ~rest)]]
+                    rest &= rest - ONE
+            x = _uniform(rng, choices) * total
+            rest = ZERO
+            for w in range(levels[v, V_FIRST], levels[v, V_END]):
+                some = bits[w]
+                while some != ZERO:
+                    rest, word = some, w
+                    x -= weight[order[64 * w + _ones((some - ONE) & ~some)]]
+                    if x < 0:
+                        break
+                    some &= some - ONE
+                if x < 0:
+                    break
+        return order[64 * word + _ones((rest - ONE) & ~rest)]
+    return -1
+
+
+@kernel(forceinline=True, _nrt=False)
+def _change(part, now, P, area, S, N, D, met, bits, levels):
+    """Change the tokens of places, and what that enables and disables where no formula decides; rows lie flat.
+
+    part: where N says which changes.
+    """
+    for k in range(np.uint64(N[part]), np.uint64(N[part + ONE])):
+        p = np.uint64(D[k << ONE])
+        row = p << P_SHIFT
+        a = P[row]
+        b = a + D[k << ONE | ONE]
+        area[p] += a * (now - P[row + SINCE])
+        P[row + SINCE] = now
+        P[row] = b
+        for c in range(np.uint64(P[row + MET]), np.uint64(P[row + MET_END])):
+            least = met[c << TWO | ONE]
+            enough = b >= least
+            if (a >= least) != enough:
+                d = np.uint64(met[c << TWO])
+                at = d << S_SHIFT
+                before = S[at]
+                after = before - 1 if enough == (met[c << TWO | TWO] == 1) else before + 1
+                S[at] = after
+                if after == 0 or before == 0:
+                    n = d << N_SHIFT
+                    bits[np.uint64(N[n + WORD])] ^= np.uint64(N[n + MASK])
+                    levels[np.uint64(N[n + LEVEL])] += 1 if after == 0 else -1
+
+
+@kernel(_nrt=False)
+def _plain(T, TF, N, D, met, P, area, S, levels, order, weight, bits, near, HT, POS, rng, Q, log, until, firings):
+    """Run a net of durations whose tokens carry nothing and in which no formula or capacity decides; see `advance`."""
+    choices = len(rng) - 1
+    flat, state, arcs = P.reshape(-1), S.reshape(-1), D.reshape(-1)
+    conditions, counts = met.reshape(-1), levels.reshape(-1)
+    now, fired, number, instant = Q[Q_NOW], Q[Q_FIRED], Q[Q_SEQUENCE], Q[Q_INSTANT]
+    first, many, far, logged = np.uint64(Q[Q_NEAR_FIRST]), Q[Q_NEAR], Q[Q_HEAP], Q[Q_LOG]
+    status = -1
+    while status < 0:
+        if many > 0 and near[first] == now:
+            number_of, t = near[first + ONE], np.uint64(near[first + TWO])
+            first = (first + FOUR) & NEAR_ROUND
+            many -= 1
+            if many == 0:
+                while far > 0 and many < NEAR_MOST // 2:
+                    at = (first + (np.uint64(many) << TWO)) & NEAR_ROUND
+                    near[at], near[at + ONE], near[at + TWO] = HT[0, 0], HT[0, 1], HT[0, 2]
+                    _remove(HT, POS, far, 0)
+                    far -= 1
+                    many += 1
+            how, this = 1, number_of
+        else:
+            if far == len(HT):
+                status = FULL
+                break
+            chosen = _choice(levels, bits, order, weight, rng, choices)
+            if chosen < 0:
+                if many == 0:
+                    status = DEAD
+                    break
+                if near[first] > until:
+                    now = until
+                    status = TIME_UP
+                    break
+                if near[first] != now:
+                    now = near[first]
+                    instant = 0
+                continue
+            t = np.uint64(chosen)
+            row = t << N_SHIFT
+            wait = N[row + WAIT]
+            if wait < 0:
+                wait = _ticks(T, TF, chosen, TF[chosen, 0], rng)
+            _change(row, now, flat, area, state, N, arcs, conditions, bits, counts)
+            how, this = 0, number
+            number += 1
+            instant += 1
+            if wait == 0:
+                how = 2
+            else:
+                time = now + wait
+                last = (first + (np.uint64(many) << TWO) - FOUR) & NEAR_ROUND
+                if many == NEAR_MOST and time < near[last]:
+                    HT[far, 0], HT[far, 1], HT[far, 2] = near[last], near[last + ONE], near[last + TWO]
+                    far += 1
+                    _rise(HT, POS, far - 1)
+                    many -= 1
+                if time >= near[last] and (far > 0 or many == NEAR_MOST):
+                    HT[far, 0], HT[far, 1], HT[far, 2] = time, this, chosen
+                    far += 1
+                    _rise(HT, POS, far - 1)
+                else:  # behind those that end with it or before
+                    at = (first + (np.uint64(many) << TWO)) & NEAR_ROUND
+                    for _ in range(many):
+                        last = (at - FOUR) & NEAR_ROUND
+                        if near[last] <= time:
+                            break
+                        near[at], near[at + ONE], near[at + TWO] = near[last], near[last + ONE], near[last + TWO]
+                        at = last
+                    near[at], near[at + ONE], near[at + TWO] = time, this, chosen
+                    many += 1
+            if instant > INSTANT_LIMIT:
+                Q[Q_WHO] = chosen
+                status = ENDLESS
+        if logged < len(log):
+            log[logged, 0], log[logged, 1], log[logged, 2], log[logged, 3] = now, np.int64(t), this, how
+            logged += 1
+        if how > 0:
+            _change((t << N_SHIFT) + END, now, flat, area, state, N, arcs, conditions, bits, counts)
+            state[(t << S_SHIFT) + FIRED] += 1
+            fired += 1
+            if fired >= firings:
+                status = COUNT_UP
+    Q[Q_NOW], Q[Q_FIRED], Q[Q_SEQUENCE], Q[Q_INSTANT] = now, fired, number, instant
+    Q[Q_NEAR_FIRST], Q[Q_NEAR], Q[Q_HEAP], Q[Q_LOG] = np.int64(first), many, far, logged
+    return status
+
+
 _i1 = types.int64[::1]
 _i2 = types.int64[:, ::1]
 _f1 = types.float64[::1]
 _f2 = types.float64[:, ::1]
 _u1 = types.uint64[::1]
 SIGNATURE = types.int64(
-    _i2, _f2, _i2, _i1, _i2, _i2, _i2, _i2, _i1, _i1, _i2, _i2, _i1, _i2, _f1, _i1, _f2,
-    _i2, _f1, _i2, _f1, _f1, _u1, _i1, _i1, _i2, _i2, _i2, _i1, _u1, _i1, _f1, _f1, _i2, _i2, _f1, _f2, _i2, types.int64, types.int64,
+    _i2, _f2, _i1, _i2, _i1, _i2, _i2, _i2, _i2, _i1, _i1, _i2, _i2, _i1, _i2, _f1, _i1, _f2,
+    _i2, _f1, _i2, _f1, _f1, _u1, _i1, _i1, _i2, _i2, _i1, _i2, _i1, _u1, _i1, _f1, _f1, _i2, _i2, _f1, _f2, _i2, types.int64, types.int64,
 )  # fmt: skip
 
 
 @kernel(SIGNATURE, _nrt=False)
 def advance(
-    T, TF, A, copies, sets, looks, limits, met, readers, guards, D, levels, order, code, consts, E, table,
-    P, area, S, rate, weight, bits, dirty, timers, K, F, HT, POS, rng, Q, V, stack, scratch, histogram, latency, moved, log, until, firings,
+    T, TF, N, A, copies, sets, looks, limits, met, readers, guards, D, levels, order, code, consts, E, table,
+    P, area, S, rate, weight, bits, dirty, timers, K, F, near, HT, POS, rng, Q, V, stack, scratch, histogram, latency, moved, log, until, firings,
 ):  # fmt: skip
     """Run until a time or until so many firings have ended; return a status. Of FULL nothing was changed."""
+    if Q[Q_PLAIN]:
+        return _plain(
+            T, TF, N, D, met, P, area, S, levels, order, weight, bits, near, HT, POS, rng, Q, log, until, firings
+        )
     race = Q[Q_RACE] != 0
     n_fields = Q[Q_FIELDS]
     choices = len(rng) - 1
@@ -366,46 +543,7 @@ def advance(
                     bits[T[d, T_WORD]] ^= ONE << np.uint64(T[d, T_BIT])
                     levels[T[d, T_LEVEL], V_COUNT] += 1 if able else -1
             saved = rng[choices]
-            for v in range(len(levels)):
-                count = levels[v, V_COUNT]
-                if count == 0:
-                    continue
-                word = levels[v, V_FIRST]
-                if count == 1:
-                    while bits[word] == ZERO:
-                        word += 1
-                    rest = bits[word]
-                elif levels[v, V_ALIKE]:
-                    k = min(np.int64(_uniform(rng, choices) * count), count - 1)
-                    ones = _ones(bits[word])
-                    while k >= ones:
-                        k -= ones
-                        word += 1
-                        ones = _ones(bits[word])
-                    rest = bits[word]
-                    for _ in range(k):
-                        rest &= rest - ONE
-                else:
-                    total = 0.0
-                    for w in range(levels[v, V_FIRST], levels[v, V_END]):
-                        rest = bits[w]
-                        while rest != ZERO:
-                            total += weight[order[64 * w + _ones((rest - ONE) & ~rest)]]
-                            rest &= rest - ONE
-                    x = _uniform(rng, choices) * total
-                    rest = ZERO
-                    for w in range(levels[v, V_FIRST], levels[v, V_END]):
-                        some = bits[w]
-                        while some != ZERO:
-                            rest, word = some, w
-                            x -= weight[order[64 * w + _ones((some - ONE) & ~some)]]
-                            if x < 0:
-                                break
-                            some &= some - ONE
-                        if x < 0:
-                            break
-                t = order[64 * word + _ones((rest - ONE) & ~rest)]
-                break
+            t = _choice(levels, bits, order, weight, rng, choices)
             if t < 0:
                 while Q[Q_TIMERS] > 0:  # clocks of a race
                     Q[Q_TIMERS] -= 1

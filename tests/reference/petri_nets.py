@@ -76,3 +76,30 @@ def random_run_net(rng, timing):
 
 def delay(rng, k):
     return str(rng.choice(DELAYS)).format(k=k)
+
+
+def random_plain_net(rng):
+    """Return a net of durations in which no formula, capacity or data decides; in a third many are under way."""
+    names = "ABCE"[: rng.integers(2, 5)]
+    crowd = 40 if rng.random() < 0.3 else 3
+    places = {name: int(rng.integers(0, crowd)) for name in names}
+
+    def terms(most):
+        many = int(rng.integers(0, most + 1))
+        return " + ".join(f"{rng.choice(['', '', '2 '])}{name}" for name in rng.permutation(list(names))[:many])
+
+    lines = {}
+    for t in range(int(rng.integers(2, 90 if rng.random() < 0.1 else 9))):
+        first = terms(2) or "A"
+        line = f"{first} -> {terms(2)}"
+        for chance, clause in (
+            (0.15, f"unless {rng.integers(1, 6)} {rng.choice(list(names))}"),
+            (0.1, f"while {rng.choice(list(names))}"),
+            (0.2, f"using {rng.choice(list(names))}"),
+        ):
+            line += f", {clause}" if rng.random() < chance else ""
+        line += f", for {delay(rng, rng.integers(1, 40)) if rng.random() < 0.95 else 0}" if rng.random() < 0.8 else ""
+        line += f", priority {rng.integers(0, 3)}" if rng.random() < 0.4 else ""
+        line += f", weight {rng.choice(['2', '3'])}" if rng.random() < 0.2 else ""
+        lines[f"t{t}"] = line
+    return net(timing="duration", place=places, transition=lines)

@@ -50,7 +50,7 @@ class _Build:
         self.by_data = [place.of is not None for place in net.places]
         self.A, self.L, self.C, self.D = _Tables(7), _Tables(5), _Tables(6), _Tables(2)
         self.copies, self.sets, self.guards = _Tables(1), _Tables(4), _Tables(1)
-        self.met: list[list[tuple[int, int, int]]] = [[] for _ in net.places]
+        self.met: list[list[tuple[int, int, int, int]]] = [[] for _ in net.places]
         self.readers: list[list[int]] = [[] for _ in net.places]
         self.endings: list[int] = []
 
@@ -60,29 +60,30 @@ class _Build:
         TF = np.zeros((n, 3))
         for t, one in enumerate(net.transitions):
             self.transition(t, one, T[t], TF[t])
+        levels, order, words = self.levels(T)
+        N, plain = self.plain(T, TF)
         widest = max((len(one.take) + len(one.give) for one in net.transitions), default=0)
         self.D.rows += [(0, 0)] * (2 * widest)
-        levels, order, words = self.levels(T)
         P = np.zeros((len(net.places), kernel.P_WIDTH), dtype=np.int64)
         P[:, kernel.P_TOKENS] = net.initial
         P[:, kernel.P_LIMITED] = [place.capacity is not None for place in net.places]
         for first, lists in ((kernel.P_MET, self.met), (kernel.P_READ, self.readers)):
             ends = np.cumsum([len(one) for one in lists])
             P[:, first], P[:, first + 1] = ends - [len(one) for one in lists], ends
-        met = np.array([row for rows in self.met for row in rows], dtype=np.int64).reshape(-1, 3)
+        met = np.array([row for rows in self.met for row in rows], dtype=np.int64).reshape(-1, 4)
         readers = np.array([t for rows in self.readers for t in rows], dtype=np.int64)
         weights = [1.0 if isinstance(one.weight, Formula) else one.weight for one in net.transitions]
         postfix = self.postfix
         arrays = (
-            T, TF, self.A.array(), self.copies.array().ravel(), self.sets.array(), self.L.array(), self.C.array(), met,
-            readers, self.guards.array().ravel(), self.D.array(), levels, order,
+            T, TF, N.ravel(), self.A.array(), self.copies.array().ravel(), self.sets.array(), self.L.array(),
+            self.C.array(), met, readers, self.guards.array().ravel(), self.D.array(), levels, order,
             np.array(postfix.rows, dtype=np.int64).reshape(-1, 2), np.array(postfix.numbers, dtype=float),
             np.array(postfix.begins, dtype=np.int64), self.table(),
         )  # fmt: skip
         gives = max((len(one.give) for one in net.transitions), default=0)
         return Program(
             net, arrays, self.ticks, self.slots, self.endings, met, P, np.array(weights, dtype=float), levels,
-            words, gives,
+            plain, words, gives,
         )  # fmt: skip
 
     def table(self) -> Array:
@@ -102,12 +103,7 @@ class _Build:
         flags = kernel.TIMED * one.timed | kernel.DATA * takes_data | kernel.FAST * (simple and at_once)
         flags |= kernel.FEEDS * any(isinstance(said, Formula) and said.fed for _, said in one.sets)
         if simple and at_once:
-            change: dict[int, int] = {}
-            for arcs, sign in ((one.take, -1), (one.give, 1)):
-                for arc in arcs:
-                    assert not isinstance(arc.weight, Formula)
-                    change[arc.place] = change.get(arc.place, 0) + sign * arc.weight
-            row[kernel.T_DELTA : kernel.T_DELTA_END + 1] = self.D.span([(p, d) for p, d in change.items() if d])
+            row[kernel.T_DELTA : kernel.T_DELTA_END + 1] = self.changes((one.take, -1), (one.give, 1))
         bound: set[str] = set()
         row[kernel.T_TAKE : kernel.T_TAKE_END + 1] = self.A.span([self.arc(arc, bound) for arc in one.take])
         row[kernel.T_GIVE : kernel.T_GIVE_END + 1] = self.A.span([self.arc(arc, None) for arc in one.give])
@@ -137,6 +133,32 @@ class _Build:
         if isinstance(one.delay, Formula):
             row[kernel.T_DELAY] = formulas(one.delay)
 
+    def plain(self, T: Array, TF: Array) -> tuple[Array, bool]:
+        """Return what a firing is where no formula, capacity or data decides, and whether all of the net are so."""
+        N = np.zeros((len(T), kernel.N_WIDTH), dtype=np.int64)
+        flags, kinds = T[:, kernel.T_FLAGS], T[:, kernel.T_KIND]
+        if self.race or self.slots or (flags & kernel.CHECKED).any() or (kinds == kernel.FORMULA).any():
+            return N, False
+        for one, row, said, (fixed, *_) in zip(self.net.transitions, N, T, TF, strict=True):
+            at_once = said[kernel.T_FLAGS] & kernel.FAST
+            begin = said[kernel.T_DELTA : kernel.T_DELTA_END + 1] if at_once else self.changes((one.take, -1))
+            row[kernel.N_BEGIN : kernel.N_BEGIN_END + 1] = begin
+            row[kernel.N_END : kernel.N_END_END + 1] = (0, 0) if at_once else self.changes((one.give, 1))
+            row[kernel.N_LEVEL] = said[kernel.T_LEVEL] * 4 + kernel.V_COUNT
+            row[kernel.N_WORD] = said[kernel.T_WORD]
+            row[kernel.N_MASK] = np.uint64(1 << said[kernel.T_BIT].item()).astype(np.int64)
+            row[kernel.N_WAIT] = 0 if at_once else fixed if said[kernel.T_KIND] == kernel.FIXED else -1
+        return N, True
+
+    def changes(self, *arcs: tuple[Sequence[Arc], int]) -> tuple[int, int]:
+        """Write by how much each place changes, where no formula says it; return where that stands."""
+        change: dict[int, int] = {}
+        for some, sign in arcs:
+            for arc in some:
+                assert not isinstance(arc.weight, Formula)
+                change[arc.place] = change.get(arc.place, 0) + sign * arc.weight
+        return self.D.span([(p, d) for p, d in change.items() if d])
+
     def arc(self, arc: Arc, bound: set[str] | None) -> tuple[int, ...]:
         """Return an arc's row; of those that take data, which fields are read from there: none that was before."""
         data = self.by_data[arc.place]
@@ -165,7 +187,7 @@ class _Build:
                     place, weight, formula, target, *_ = self.arc(arc, None)
                     looks.append((place, weight, formula, target, fewer))
                 elif arc.weight or fewer:
-                    self.met[arc.place].append((t, arc.weight, 1 - fewer))
+                    self.met[arc.place].append((t, arc.weight, 1 - fewer, 0))
         return looks
 
     def limits(self, one: Transition) -> list[tuple[int, ...]]:

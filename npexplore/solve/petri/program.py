@@ -26,10 +26,11 @@ class Program:
     ticks: float
     slots: dict[str, int]
     endings: list[int]
-    conditions: Array  # (n, 3): transition, tokens, 1 at least or 0 fewer; by place
+    conditions: Array  # (n, 4): transition, tokens, 1 at least or 0 fewer, 0; by place
     places: Array
     weight: Array
     levels: Array
+    plain: bool  # durations without formulas, capacities and tokens with data
     words: int
     gives: int
 
@@ -52,13 +53,13 @@ class Program:
                 K[used, kernel.K_NEXT] = used + 1 if k < place.tokens - 1 else -1
                 P[p, kernel.P_TAIL] = used
                 used += 1
-        room = max(FEW, n) if net.timing == "race" else FEW
+        room = max(FEW, n)
         F = np.zeros((FEW, kernel.F_DATA + fields + 2 * self.gives), dtype=np.int64)
         F[:, kernel.F_TRANSITION] = [*range(1, FEW), -1]
         Q = np.zeros(kernel.Q_WIDTH, dtype=np.int64)
         Q[kernel.Q_TOKEN], Q[kernel.Q_TOKENS_LEFT] = used, len(K) - used
         Q[kernel.Q_RECORDS_LEFT] = FEW
-        Q[kernel.Q_RACE] = net.timing == "race"
+        Q[kernel.Q_RACE], Q[kernel.Q_PLAIN] = net.timing == "race", self.plain
         Q[kernel.Q_FIELDS], Q[kernel.Q_GIVES], Q[kernel.Q_TICKS] = fields, self.gives, self.ticks
         for t, least, sense in self._all_conditions(P):
             S[t, kernel.S_UNMET] += (least[1] >= least[0]) != sense
@@ -80,6 +81,7 @@ class Program:
         widest = max(len(one.take) + len(one.give) for one in net.transitions) if n else 0
         return (
             P, np.zeros(len(P)), S, np.zeros(n), self.weight.copy(), bits, dirty, timers, K, F,
+            np.zeros(kernel.NEAR_WIDTH * kernel.NEAR_MOST, dtype=np.int64),
             np.zeros((room, 3), dtype=np.int64), np.full(room, -1, dtype=np.int64), rng, Q, np.zeros(fields),
             np.zeros(kernel.STACK), np.zeros((widest, 2), dtype=np.int64),
             np.zeros((len(self.endings), kernel.BINS), dtype=np.int64), np.zeros(len(self.endings)),
@@ -89,6 +91,6 @@ class Program:
     def _all_conditions(self, P: Array) -> list[tuple[int, tuple[int, int], bool]]:
         found = []
         for p in range(len(P)):
-            for t, least, sense in self.conditions[P[p, kernel.P_MET] : P[p, kernel.P_MET_END]].tolist():
+            for t, least, sense, _ in self.conditions[P[p, kernel.P_MET] : P[p, kernel.P_MET_END]].tolist():
                 found.append((t, (least, int(P[p, kernel.P_TOKENS])), bool(sense)))
         return found

@@ -18,8 +18,8 @@ Array = NDArray[Any]
 MOST_UNDER_WAY = 1 << 22  # tokens with data, or firings under way
 FOREVER = np.iinfo(np.int64).max // 4
 STATE = (
-    "P", "area", "S", "rate", "weight", "bits", "dirty", "timers", "K", "F", "HT", "POS", "rng", "Q", "V", "stack",
-    "scratch", "histogram", "latency", "moved",
+    "P", "area", "S", "rate", "weight", "bits", "dirty", "timers", "K", "F", "near", "HT", "POS", "rng", "Q", "V",
+    "stack", "scratch", "histogram", "latency", "moved",
 )  # fmt: skip
 BEGINS, ENDS, AT_ONCE = 0, 1, 2
 
