@@ -6,6 +6,7 @@ In by w0, out by w1; what is sent and received bears the kernel's clock (CLOCK_M
 import os
 import select
 import socket
+import struct
 import subprocess
 import time
 
@@ -26,6 +27,7 @@ HOOK = 'table netdev t {\nchain c {\ntype filter hook ingress device "r0" priori
 ON = 'fwd to "r1"'
 MTU = 65_535
 SNDBUF_FORCE = 32  # SO_SNDBUFFORCE of socket(7)
+STAMP = 35  # SO_TIMESTAMPNS of socket(7)
 
 
 class Pipe:
@@ -74,6 +76,19 @@ class Pipe:
         found = []
         while len(found) < count and select.select([self.sink], [], [], patience_s)[0]:
             found += drain(self.sink)
+        return found
+
+    def stamp(self):
+        """Have the kernel note when each frame leaves, for `left_when`."""
+        self.sink.setsockopt(socket.SOL_SOCKET, STAMP, 1)
+
+    def left_when(self, count, patience_s=30.0):
+        """Return (when it left at the latest in ns of CLOCK_REALTIME, frame) of the next frames that leave."""
+        found = []
+        while len(found) < count and select.select([self.sink], [], [], patience_s)[0]:
+            frame, ((_, _, stamp),), *_ = self.sink.recvmsg(MTU, 64)
+            seconds, ns = struct.unpack("@qq", stamp)
+            found.append((seconds * 10**9 + ns, frame))
         return found
 
     def many(self, packets, at_once=64):
