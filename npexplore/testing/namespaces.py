@@ -27,7 +27,7 @@ ALL_PROTOCOLS = 3  # ETH_P_ALL of packet(7)
 IGNORE_OUTGOING = 23  # PACKET_IGNORE_OUTGOING of packet(7)
 PACKET_LEVEL = 263  # SOL_PACKET
 NO_IPV6 = {"conf/all/disable_ipv6": 1, "conf/default/disable_ipv6": 1}
-PATIENCE_S = 5.0  # until links are up
+PATIENCE_S = 60.0  # until links are up, on a machine that is busy with other things
 
 
 def why_no_namespaces() -> str | None:

@@ -13,15 +13,17 @@ from npexplore.golden.router.configuration import load_router
 from npexplore.testing import LinkRouter, examine_router
 from npexplore.testing.probes import probes
 
+READY_S = 120  # a busy machine takes its time to start a program
 PROGRAM = Path(__file__).parents[1] / "reference" / "link_router.py"
 WIRE = """
-import socket, sys, time
+import select, socket, sys
 a, b = (socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3)) for _ in "ab")
 a.bind(("a", 0)); b.bind(("b", 0))
 while True:
-    frame = a.recv(65536)
-    if b"crash" in frame: sys.exit("no room")
-    for _ in range(10_000 if b"flood" in frame else 1): b.send(frame)
+    for one in select.select([a, b], [], [])[0]:
+        frame = one.recv(65536)
+        if b"crash" in frame: sys.exit("no room")
+        for _ in range(10_000 if b"flood" in frame else 1): (b if one is a else a).send(frame)
 """
 
 
@@ -57,13 +59,13 @@ route = [{prefix = "20.0.0.0/8", via = "10.1.0.2"}, {prefix = "21.0.0.0/8", via 
 
 
 def test_ten_faults_between_links_are_ten_clusters(kernel, two):
-    with LinkRouter([sys.executable, str(PROGRAM), str(two), *FAULTS], two) as mine:
+    with LinkRouter([sys.executable, str(PROGRAM), str(two), *FAULTS], two, ready_s=READY_S) as mine:
         found = examine_router(mine.forward, mine.router, max_examples=1)
     assert sorted(one.smallest.rule.subject for one in found.clusters) == sorted(FAULTS.values())
 
 
 def test_a_program_that_ends_or_floods_is_told_and_started_again(kernel, two):
-    with LinkRouter([sys.executable, "-c", WIRE], two, quiet_s=1, ready_s=2) as wire:
+    with LinkRouter([sys.executable, "-c", WIRE], two, quiet_s=1, ready_s=READY_S) as wire:
         plain = next(frame for _, frame in probes(wire.router))
         assert wire.forward(0, plain) == [(1, plain)]
         with pytest.raises(InputError, match=r"python\d* -c .* must keep running, it ended with 1: no room") as caught:
@@ -83,7 +85,7 @@ def test_a_program_that_ends_or_floods_is_told_and_started_again(kernel, two):
 )
 def test_the_command_examines_what_is_between_links(kernel, two, capsys, words, status, failed):
     command = [word.format(two) for word in words]
-    options = ["--frames", "1", "--seconds", "30", "--json", "--as"]
+    options = ["--frames", "1", "--seconds", str(READY_S), "--json", "--as"]
     assert main(["conform", "--config", str(two), *options, *command]) == status
     found = json.loads(capsys.readouterr().out)
     assert [row["rule"] for row in found["rules"] if row["verdict"] == "failed"] == failed
@@ -95,9 +97,13 @@ def test_what_is_lost_while_a_program_asks_is_sent_again_where_wanted(kernel, tw
         def _passing(self, port):
             return b""
 
-    with Unmarked([sys.executable, "-c", FORGETFUL], two, quiet_s=0.5, ready_s=2, again=again) as mine:
-        plain = next(frame for _, frame in probes(mine.router))
-        assert mine.forward(0, plain) == [(1, plain)] * sent
+    for quiet_s in (0.5, 5, 50):  # silence, of which a busy machine makes more
+        with Unmarked([sys.executable, "-c", FORGETFUL], two, quiet_s=quiet_s, ready_s=READY_S, again=again) as mine:
+            plain = next(frame for _, frame in probes(mine.router))
+            found = mine.forward(0, plain)
+        if len(found) == sent:
+            break
+    assert found == [(1, plain)] * sent
 
 
 @pytest.mark.parametrize(
