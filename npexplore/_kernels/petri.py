@@ -48,7 +48,7 @@ F_TRANSITION, F_BIRTH, F_NUMBER, F_DATA = range(4)
 ) = range(21)  # fmt: skip
 Q_WIDTH = 21
 # ---- status
-TIME_UP, COUNT_UP, DEAD, ENDLESS, FULL, BAD_TOKENS, BAD_FIELD, BAD_DELAY, BAD_RATE = range(9)
+TIME_UP, COUNT_UP, DEAD, ENDLESS, FULL, BAD_TOKENS, BAD_FIELD, BAD_DELAY, BAD_RATE, BAD_DIVISION = range(10)
 INSTANT_LIMIT = 1_000_000
 MOST_TOKENS = 1_000_000_000  # that pass an arc at once
 BINS = 1920
@@ -57,13 +57,13 @@ LOG_DATA = 4
 # ---- operations of formulas
 OPERATIONS = (
     "CONST", "TOKENS", "TOKENS_AT", "FIELD", "FEED", "CHANCE", "DRAW", "ADD", "SUB", "MUL", "DIV", "FLOORDIV", "MOD", "NEG", "LT", "LE", "GT", "GE",
-    "EQ", "NE", "AND", "OR", "NOT", "MIN", "MAX", "FLOOR", "CEIL", "SELECT",
+    "EQ", "NE", "AND", "OR", "NOT", "MIN", "MAX", "FLOOR", "CEIL", "UNLESS", "GO_ON",
 )  # fmt: skip
 (
     CONST, TOKENS, TOKENS_AT, FIELD, FEED, CHANCE, DRAW, ADD, SUB, MUL, DIV, FLOORDIV, MOD, NEG, LT, LE, GT, GE,
-    EQ, NE, AND, OR, NOT, MIN, MAX, FLOOR, CEIL, SELECT,
-) = range(28)  # fmt: skip
-STACK = 64
+    EQ, NE, AND, OR, NOT, MIN, MAX, FLOOR, CEIL, UNLESS, GO_ON,
+) = range(29)  # fmt: skip
+STACK = 64  # numbers that a formula keeps at most; behind them: whether one divided by zero
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 MIX1 = np.uint64(0xBF58476D1CE4E5B9)
 MIX2 = np.uint64(0x94D049BB133111EB)
@@ -151,10 +151,16 @@ def _remove(HT, POS, n, i):
 
 @kernel(_nrt=False)
 def _longer(code, consts, E, formula, P, V, table, row, rng, stream, stack):
-    """Return the value of a formula in postfix form."""
+    """Return the value of a formula in postfix form.
+
+    AND and OR stand behind their first operand, with how many rows the second has: it is passed over where the first
+    decides. UNLESS passes over as many rows where its operand is 0, GO_ON always.
+    """
     n = 0
-    for k in range(E[formula], E[formula + 1]):
+    k = E[formula]
+    while k < E[formula + 1]:
         op, x = code[k, 0], code[k, 1]
+        k += 1
         if op == CONST:
             stack[n] = consts[x]
             n += 1
@@ -181,12 +187,24 @@ def _longer(code, consts, E, formula, P, V, table, row, rng, stream, stack):
             stack[n - 1] = math.floor(stack[n - 1])
         elif op == CEIL:
             stack[n - 1] = math.ceil(stack[n - 1])
-        elif op == SELECT:
-            n -= 2
-            stack[n - 1] = stack[n] if stack[n - 1] != 0.0 else stack[n + 1]
+        elif op == AND or op == OR:
+            decided = stack[n - 1] != 0.0
+            if decided == (op == OR):
+                stack[n - 1] = 1.0 if decided else 0.0
+                k += x
+            else:
+                n -= 1
+        elif op == UNLESS:
+            n -= 1
+            if stack[n] == 0.0:
+                k += x
+        elif op == GO_ON:
+            k += x
         else:
             n -= 1
             a, b = stack[n - 1], stack[n]
+            if b == 0.0 and (op == DIV or op == FLOORDIV or op == MOD):
+                stack[STACK] = 1.0
             if op == ADD:
                 c = a + b
             elif op == SUB:
@@ -211,10 +229,6 @@ def _longer(code, consts, E, formula, P, V, table, row, rng, stream, stack):
                 c = 1.0 if a == b else 0.0
             elif op == NE:
                 c = 1.0 if a != b else 0.0
-            elif op == AND:
-                c = 1.0 if a != 0.0 and b != 0.0 else 0.0
-            elif op == OR:
-                c = 1.0 if a != 0.0 or b != 0.0 else 0.0
             elif op == MIN:
                 c = min(a, b)
             else:
@@ -253,7 +267,10 @@ def _degree(T, A, t, P, code, consts, E, V, table, rng, stack):
         w = A[a, A_WEIGHT]
         if A[a, A_FORMULA] >= 0:
             w = np.int64(_value(code, consts, E, A[a, A_FORMULA], P, V, table, 0, rng, t, stack))
-        degree = min(degree, P[A[a, A_PLACE], P_TOKENS] // max(w, 1))
+        p = A[a, A_PLACE]
+        if A[a, A_TARGET] >= 0:
+            p += np.int64(_value(code, consts, E, A[a, A_TARGET], P, V, table, 0, rng, t, stack))
+        degree = min(degree, P[p, P_TOKENS] // max(w, 1))
     return degree
 
 
@@ -535,6 +552,9 @@ def advance(
                         Q[Q_WHO] = d
                         return BAD_RATE
                     able = weight[d] > 0
+                if stack[STACK] != 0.0:
+                    Q[Q_WHO] = d
+                    return BAD_DIVISION
                 if race and T[d, T_FLAGS] & TIMED:
                     S[d, S_ABLE] = 1 if able else 0
                     _note(S, S_TIMER, d, timers, Q, Q_TIMERS)
@@ -562,6 +582,9 @@ def advance(
                             speed = Q[Q_TICKS] / r if r > 0 else math.inf
                         if T[d, T_SERVERS] != 1:
                             speed /= _degree(T, A, d, P, code, consts, E, V, table, rng, stack)
+                        if stack[STACK] != 0.0:
+                            Q[Q_WHO] = d
+                            return BAD_DIVISION
                         able = speed < math.inf
                     if POS[d] >= 0 and (not able or speed != rate[d]):
                         _remove(HT, POS, Q[Q_HEAP], POS[d])
@@ -650,6 +673,9 @@ def advance(
                         wait = np.int64(x + 0.5)
                     else:
                         wait = _ticks(T, TF, t, TF[t, 0], rng)
+                if stack[STACK] != 0.0:
+                    Q[Q_WHO] = t
+                    return BAD_DIVISION
                 if made > Q[Q_TOKENS_LEFT] or (wait > 0 and Q[Q_RECORDS_LEFT] == 0):
                     rng[choices] = saved
                     rng[t] = own

@@ -53,7 +53,7 @@ def random_run_net(rng, timing):
             line = f"{first} -> {given}"
         for chance, clause in (
             (0.15, f"unless {rng.integers(1, 4)} {pick()}"), (0.1, f"while {pick()}"),
-            (0.1, f"if {pick()} != 1 or D > 0"), (0.15, f"using {pick()}"),
+            (0.1, f"if {pick()} != 1 or D > 0"), (0.15, f"using {pick()}"), (0.1, guard(rng, pick())),
         ):  # fmt: skip
             line += f", {clause}" if rng.random() < chance else ""
         kind, k = rng.random(), rng.integers(1, 6)
@@ -72,6 +72,17 @@ def random_run_net(rng, timing):
             )
         lines[f"t{t}"] = line
     return net(timing=timing, index={"i": 3}, token={"d": {"x": "i", "y": "number"}}, place=places, transition=lines)
+
+
+def guard(rng, place):
+    """Return a guard that divides by a place's tokens where there are some."""
+    texts = (
+        "{a} == 0 or 6 // {a} > 2",
+        "{a} and 5 % {a} != 1 and D < 4",
+        "(6 / {a} if {a} else 3) > 2",
+        "not ({a} == 0 or D and 4 / {a} / D < 1)",
+    )
+    return "if " + str(rng.choice(texts)).format(a=place)
 
 
 def delay(rng, k):

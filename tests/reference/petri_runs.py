@@ -96,9 +96,12 @@ class PlainRun:
             rate = self.amount(one.rate, self.carried(one))
             mean = self.ticks / rate if rate > 0 else math.inf
         if one.servers != 1:
-            degree = min(
-                (self.tokens[arc.place] // max(int(self.amount(arc.weight)), 1) for arc in one.take), default=2**63 - 1
-            )
+            carried = self.carried(one)
+            held = [
+                self.tokens[self.place(arc, carried)] // max(int(self.amount(arc.weight, carried)), 1)
+                for arc in one.take
+            ]
+            degree = min(held, default=2**63 - 1)
             mean /= min(degree, 2**63 - 1 if one.servers is None else one.servers)
         return mean
 

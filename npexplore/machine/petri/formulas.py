@@ -2,7 +2,8 @@
 
 Evaluated over many markings at once: a place's name stands for its tokens in each. Names of what a token carries stand
 for the values of one token; `chance(p)` is 1 with probability p, `draw(n)` is one of 0..n - 1, all alike likely;
-`feed(column)` is what the workload's next row has in a column.
+`feed(column)` is what the workload's next row has in a column. `and`, `or` and `a if b else c` look at what they need
+alone: what divides by zero elsewhere is no fault.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from npexplore.errors import InputError, UnknownNameError, one_of
-from npexplore.machine.described.formula import Formulas
+from npexplore.machine.described.formula import OPERATORS, Formulas
 
 RANDOM = ("chance", "draw")
 FEED = "feed"
@@ -54,13 +55,15 @@ class Evaluator(Formulas):
 
     Notes in `reads` which places were named, in `fields` what of the token, in `drawn` whether chance decides, in
     `fed` whether the workload does. random: () -> a number in 0..1, where chance may decide (None: it may not). row:
-    what the workload's row has, by column.
+    what the workload's row has, by column. live: in which markings the value counts. probing: only what is named is
+    asked for, the marking stands for any.
     """
 
     def __init__(
         self, names: Mapping[str, float], places: Places, columns: Any = None,
         carried: Mapping[str, float] | None = None, random: Callable[[], float] | None = None,
         open_names: frozenset[str] = frozenset(), row: Mapping[str, float] | None = None,
+        live: Any = True, probing: bool = False,
     ) -> None:  # fmt: skip
         super().__init__({**names, **(carried or {})}, open_names)
         self.places = places
@@ -71,6 +74,8 @@ class Evaluator(Formulas):
         self.fields: set[str] = set()
         self.row = row or {}
         self.drawn = self.fed = False
+        self.live = live
+        self.probing = probing
 
     def value(self, node: ast.expr) -> Any:
         """Return the value of a piece of syntax; raises InputError for a form that has no meaning here."""
@@ -87,14 +92,41 @@ class Evaluator(Formulas):
                 fixed = not any(isinstance(one, ast.Name) and one.id in self.carried for one in ast.walk(index))
                 return self.tokens(name, [int(self.value(one)) for one in parts], fixed=fixed)
             case ast.BoolOp(op=op, values=parts):
-                both = np.logical_and if isinstance(op, ast.And) else np.logical_or
-                return reduce(both, [self.value(part) for part in parts])
+                return self.both(parts, every=isinstance(op, ast.And))
             case ast.UnaryOp(op=ast.Not(), operand=operand):
                 return np.logical_not(self.value(operand))
             case ast.IfExp(test=test, body=body, orelse=otherwise):
-                return np.where(self.value(test), self.value(body), self.value(otherwise))
+                holds = np.asarray(self.value(test), dtype=bool)
+                return np.where(holds, self.where(holds, body), self.where(~holds, otherwise))
+            case ast.BinOp(left=left, op=ast.Div() | ast.FloorDiv() | ast.Mod() as op2, right=right):
+                return self.divided(op2, self.value(left), self.value(right))
             case _:
                 return super().value(node)
+
+    def both(self, parts: Sequence[ast.expr], *, every: bool) -> Any:
+        """Return whether all parts hold, or any; each is asked for in markings that those before leave open."""
+        holds = np.asarray(self.value(parts[0]), dtype=bool)
+        for part in parts[1:]:
+            other = np.asarray(self.where(holds if every else ~holds, part), dtype=bool)
+            holds = holds & other if every else holds | other
+        return holds
+
+    def where(self, holds: Any, node: ast.expr) -> Any:
+        """Return the value of a piece of syntax that counts where something holds; anything elsewhere."""
+        before, self.live = self.live, np.logical_and(self.live, holds)
+        value = self.value(node) if self.probing or np.any(self.live) else 0.0
+        self.live = before
+        return value
+
+    def divided(self, op: ast.operator, left: Any, right: Any) -> Any:
+        """Return a quotient or a remainder; raises ZeroDivisionError where its value counts and there is none."""
+        none = np.equal(right, 0)
+        if not np.any(none):
+            return OPERATORS[type(op)](left, right)
+        seen = self.reads or self.fields or self.drawn or self.fed
+        if np.any(np.logical_and(none, self.live)) and not (self.probing and seen):
+            raise ZeroDivisionError("division by zero")
+        return OPERATORS[type(op)](left, np.where(none, 1, right))
 
     def call(self, node: ast.Call) -> Any:
         """Return the value of a call of one of FUNCTIONS."""

@@ -173,7 +173,8 @@ class _Unfolding:
         """Return a formula's value, or the formula itself where it reads the marking, a token, or chance."""
         lookup = self.families.lookup
         token = dict.fromkeys(carried, 1)  # stands for any: the value is not used
-        evaluator = Evaluator(names, lookup, self.tokens, token, (lambda: 0.5) if chance else None, row=self.row)
+        random = (lambda: 0.5) if chance else None
+        evaluator = Evaluator(names, lookup, self.tokens, token, random, row=self.row, probing=True)
         value = evaluator.text(text)
         if evaluator.reads or evaluator.fields or evaluator.drawn or evaluator.fed:
             reads, fields = frozenset(evaluator.reads), frozenset(evaluator.fields)

@@ -38,10 +38,14 @@ class Formula:
 
     def __call__(
         self, columns: Columns, carried: Mapping[str, float] | None = None,
-        random: Callable[[], float] | None = None, row: Mapping[str, float] | None = None,
+        random: Callable[[], float] | None = None, row: Mapping[str, float] | None = None, live: Any = True,
     ) -> Columns:  # fmt: skip
-        """Return the value in each of m markings; columns (P, m) are the tokens by place, row is what is fed."""
-        return np.asarray(Evaluator(self.names, self.places, columns, carried, random, row=row).text(self.text))
+        """Return the value in each of m markings; columns (P, m) are the tokens by place, row is what is fed.
+
+        Raises InputError for a division by zero where it counts: in markings that are `live` (m,).
+        """
+        evaluator = Evaluator(self.names, self.places, columns, carried, random, row=row, live=live)
+        return np.asarray(evaluator.text(self.text))
 
 
 class Target(NamedTuple):

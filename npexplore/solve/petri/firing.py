@@ -76,7 +76,8 @@ class Firing:
     def strength(self, one: Transition, columns: Array, count: int) -> Floats:
         """Return the rate of a transition in markings in which it may fire; its weight, if it takes no time."""
         said = one.weight if one.rate is None else one.rate
-        value = np.broadcast_to(np.asarray(said(columns) if isinstance(said, Formula) else said, dtype=float), count)
+        found = _value(said, columns, one.name) if isinstance(said, Formula) else said
+        value = np.broadcast_to(np.asarray(found, dtype=float), count)
         wrong = ~((value >= 0) & np.isfinite(value))
         if wrong.any():
             kind = "weight" if one.rate is None else "rate"
@@ -91,19 +92,19 @@ class Firing:
 
     def _able(self, one: Transition, columns: Array) -> Array:
         able = np.ones(columns.shape[1], dtype=bool)
-        for arcs in (one.take, one.test):
-            for arc in arcs:
-                able &= columns[arc.place] >= _tokens(arc, columns, one.name)
-        for arc in one.inhibit:
-            able &= columns[arc.place] < _tokens(arc, columns, one.name)
+        for said in (False, True):  # formulas count where numbers do not decide
+            for arcs, fewer in (((*one.take, *one.test), False), (one.inhibit, True)):
+                for arc in arcs:
+                    if isinstance(arc.weight, Formula) == said:
+                        able &= (columns[arc.place] >= _tokens(arc, columns, one.name, able)) != fewer
         for guard in one.guards:
-            able &= np.asarray(guard(columns), dtype=bool)
+            able &= np.asarray(_value(guard, columns, one.name, able), dtype=bool)
         for place, capacity in self.capacity:
             gives = [arc for arc in one.give if arc.place == place]
             if gives:
                 takes = [arc for arc in one.take if arc.place == place]
-                change = sum(_tokens(a, columns, one.name) for a in gives) - sum(
-                    (_tokens(a, columns, one.name) for a in takes), 0
+                change = sum(_tokens(a, columns, one.name, able) for a in gives) - sum(
+                    (_tokens(a, columns, one.name, able) for a in takes), 0
                 )
                 able &= (columns[place] + change <= capacity) | np.asarray(change <= 0)
         if isinstance(one.rate, Formula) or isinstance(one.weight, Formula):
@@ -119,14 +120,22 @@ def refuse_data(net: Net) -> None:
             raise RefusedError(f"transition {one.name!r} looks at what tokens carry; only simulation does")
 
 
-def _tokens(arc: Arc, columns: Array, name: str) -> Any:
-    """Return how many tokens pass an arc: a number, or one a marking."""
+def _value(said: Formula, columns: Array, name: str, live: Any = True) -> Array:
+    """Return the value of a formula in markings, those that count."""
+    try:
+        return said(columns, live=live)
+    except InputError as error:
+        raise InputError(f"transition.{name}: {error}") from None
+
+
+def _tokens(arc: Arc, columns: Array, name: str, live: Any = True) -> Any:
+    """Return how many tokens pass an arc: a number, or one a marking that counts."""
     if not isinstance(arc.weight, Formula):
         return arc.weight
-    tokens = arc.weight(columns)
+    tokens = _value(arc.weight, columns, name, live)
     whole = tokens.astype(np.int32)
-    wrong = (whole != tokens) | (tokens < 0)
+    wrong = ((whole != tokens) | (tokens < 0)) & live
     if np.any(wrong):
-        got = np.atleast_1d(tokens)[np.atleast_1d(wrong)][0]
+        got = np.broadcast_to(tokens, np.shape(wrong))[wrong].flat[0]
         raise InputError(f"transition.{name}: an arc needs a whole number of tokens, got {got:g}")
     return whole

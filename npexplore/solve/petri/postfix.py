@@ -6,7 +6,8 @@ Formulas are those of `machine/petri/formulas`; what depends on constants and in
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from math import prod
 from typing import TypeVar
@@ -22,7 +23,7 @@ T = TypeVar("T")
 BINARY: dict[type[ast.AST], int] = {
     ast.Add: kernel.ADD, ast.Sub: kernel.SUB, ast.Mult: kernel.MUL, ast.Div: kernel.DIV,
     ast.FloorDiv: kernel.FLOORDIV, ast.Mod: kernel.MOD, ast.Lt: kernel.LT, ast.LtE: kernel.LE, ast.Gt: kernel.GT,
-    ast.GtE: kernel.GE, ast.Eq: kernel.EQ, ast.NotEq: kernel.NE, ast.And: kernel.AND, ast.Or: kernel.OR,
+    ast.GtE: kernel.GE, ast.Eq: kernel.EQ, ast.NotEq: kernel.NE,
 }  # fmt: skip
 CALLS = {
     "min": kernel.MIN, "max": kernel.MAX, "floor": kernel.FLOOR, "ceil": kernel.CEIL,
@@ -76,7 +77,7 @@ class Postfix:
     def _end(self) -> int:
         depth = deepest = 0
         for op, _ in self.rows[self.begins[-1] :]:
-            depth += 1 if op in PUSHES else 0 if op in KEEPS else -2 if op == kernel.SELECT else -1
+            depth += 1 if op in PUSHES else 0 if op in KEEPS else -1
             deepest = max(deepest, depth)
         if deepest > kernel.STACK:
             raise InputError(f"a formula is nested too deep: it keeps {deepest} numbers, at most {kernel.STACK}")
@@ -100,8 +101,9 @@ class Postfix:
         inside = [one for one in ast.walk(node) if isinstance(one, ast.Name)]
         open_names = any(one.id in places.sizes or one.id in self.slots or one.id in (*RANDOM, FEED) for one in inside)
         if not open_names:
-            self._constant(float(Evaluator(formula.names, places).value(node)))
-            return
+            with suppress(ZeroDivisionError):  # told when it is asked for, which it may never be
+                self._constant(float(Evaluator(formula.names, places).value(node)))
+                return
         match node:
             case ast.Name(id=name) if name in self.slots:
                 self.rows.append((kernel.FIELD, self.slots[name]))
@@ -117,11 +119,21 @@ class Postfix:
                 self._write(formula, right)
                 self.rows.append((BINARY[type(op2)], 0))
             case ast.BoolOp(op=op3, values=parts):
-                self._fold(formula, parts, BINARY[type(op3)])
+                self._write(formula, parts[0])
+                for part in parts[1:]:
+                    with self._passed_over(kernel.AND if isinstance(op3, ast.And) else kernel.OR):
+                        self._write(formula, part)
+                        if not isinstance(part, ast.Compare):
+                            self._constant(0.0)
+                            self.rows.append((kernel.NE, 0))
             case ast.IfExp(test=test, body=body, orelse=otherwise):
-                for part in (test, body, otherwise):
-                    self._write(formula, part)
-                self.rows.append((kernel.SELECT, 0))
+                self._write(formula, test)
+                with self._passed_over(kernel.UNLESS):
+                    self._write(formula, body)
+                    end = len(self.rows)
+                    self.rows.append((kernel.GO_ON, 0))
+                self._write(formula, otherwise)
+                self.rows[end] = kernel.GO_ON, len(self.rows) - end - 1
             case ast.Call(func=ast.Name(id=name), args=[ast.Name(id=column)]) if name == FEED:
                 self.rows.append((kernel.FEED, self.columns[column]))
             case ast.Call(func=ast.Name(id=name), args=operands):
@@ -130,6 +142,14 @@ class Postfix:
                     self.rows.append((CALLS[name], 0))
                 else:
                     self._fold(formula, operands, CALLS[name])
+
+    @contextmanager
+    def _passed_over(self, op: int) -> Iterator[None]:
+        """Write an operation that passes over the rows written under it."""
+        at = len(self.rows)
+        self.rows.append((op, 0))
+        yield
+        self.rows[at] = op, len(self.rows) - at - 1
 
     def _fold(self, formula: Formula, parts: list[ast.expr], op: int) -> None:
         self._write(formula, parts[0])

@@ -83,7 +83,7 @@ class Program:
             P, np.zeros(len(P)), S, np.zeros(n), self.weight.copy(), bits, dirty, timers, K, F,
             np.zeros(kernel.NEAR_WIDTH * kernel.NEAR_MOST, dtype=np.int64),
             np.zeros((room, 3), dtype=np.int64), np.full(room, -1, dtype=np.int64), rng, Q, np.zeros(fields),
-            np.zeros(kernel.STACK), np.zeros((widest, 2), dtype=np.int64),
+            np.zeros(kernel.STACK + 1), np.zeros((widest, 2), dtype=np.int64),
             np.zeros((len(self.endings), kernel.BINS), dtype=np.int64), np.zeros(len(self.endings)),
             np.zeros((n, fields)),
         )  # fmt: skip

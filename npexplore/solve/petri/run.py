@@ -134,5 +134,8 @@ class Run:
             kernel.BAD_FIELD: "what is set must be a whole number that the field can hold",
             kernel.BAD_DELAY: "a delay must be at least 0 and finite",
             kernel.BAD_RATE: "a rate or weight must be at least 0 and finite",
+            kernel.BAD_DIVISION: "a formula divides by zero",
         }
+        if self.state["stack"][kernel.STACK]:
+            status = kernel.BAD_DIVISION
         return InputError(f"transition.{one}: {said[status]}, {time} ({marking})")
