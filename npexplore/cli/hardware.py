@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import asdict
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from npexplore.cli.options import apply_settings, set_option, split_settings
 from npexplore.cli.output import emit, json_option, table
-from npexplore.errors import InputError, one_of
+from npexplore.errors import InputError, NpexploreError, one_of
+
+if TYPE_CHECKING:
+    from npexplore.hardware.described import StepHardware
 
 BUILT = ("threads", "flow_counting", "source_lookup", "lookup_cycles", "core_mhz", "scheduler", "lut_structures")
 AROUND = (  # engines; what an engine alone has no use for
@@ -18,23 +23,28 @@ AROUND = (  # engines; what an engine alone has no use for
     "fifo_packets", "lanes", "memory", "memories", "channels", "internal_channels", "qdr_mhz", "qdriiplus_mops",
     "when_full", "ipv6_delay_ratio",
 )  # fmt: skip
+SHOWN = ("files", "first", "ends", "passed")  # elsewhere
 PROGRAMS = ("ipv4", "ipv6", "ipv4+ipv6", "mpls", "ipv4+ipv6+mpls")
 
 
 @click.command("hardware")
 @click.argument("design")
 @set_option(several=False)
-@click.option("--program", default="ipv4", show_default=True, metavar="NAME", help=f"One of {', '.join(PROGRAMS)}.")
+@click.option("--program", metavar="NAME", help=f"Of gorilla: one of {', '.join(PROGRAMS)}; ipv4 if none is given.")
 @click.option("--out", required=True, type=click.Path(file_okay=False, path_type=Path), help="The folder to write.")
 @click.option("--verify", metavar="N", type=click.IntRange(1, 60_000), help="Simulate N packets (iverilog, verilator).")
 @json_option
 def command(
-    design: str, settings: tuple[str, ...], program: str, out: Path, verify: int | None, as_json: bool
+    design: str, settings: tuple[str, ...], program: str | None, out: Path, verify: int | None, as_json: bool
 ) -> None:  # fmt: skip
-    """Write DESIGN (gorilla) as Verilog 2005 with a test bench and a README of its ports.
+    """Write DESIGN as Verilog 2005 with a test bench and a README of its ports.
 
-    One engine; with --set engines=E a cluster of them, with --set clusters=C a whole processor.
+    DESIGN is gorilla, or a Python file of your own that defines `hardware`: a StepHardware (docs/hardware.md). One
+    engine; with --set engines=E a cluster of them, with --set clusters=C (gorilla) a whole processor.
     """
+    if design.endswith(".py"):
+        _shown(_own(Path(design), settings, program, out, verify), as_json)
+        return
     from npexplore.designs import design as design_of
     from npexplore.designs.gorilla.hardware import EngineFiles, rated_and_hostile
     from npexplore.designs.gorilla.hardware_cases import ends, reasons_of
@@ -43,8 +53,11 @@ def command(
     from npexplore.hardware.simulators import simulator
 
     if design != "gorilla":
-        raise InputError(f"hardware can only be written for a design with a step program (gorilla), got {design!r}")
-    protocols = one_of("program", program, PROGRAMS).split("+")
+        raise InputError(
+            "hardware can only be written for a design with a step program (gorilla), or a Python file of your own "
+            f"that defines one, got {design!r}"
+        )
+    protocols = one_of("program", program or PROGRAMS[0], PROGRAMS).split("+")
     given = split_settings(settings)
     alone = not {"engines", "clusters"} & set(given)
     for name in given:
@@ -77,6 +90,11 @@ def command(
         can = {reason.name for reason in reasons_of(made.program, protocols)}
         reached = ends(made.box, protocols, [*rated, *hostile], counting)
         document |= {**asdict(found), "rate_mpps": rate, "ends": dict(reached), "unreached": sorted(can - set(reached))}
+    _shown(document, as_json)
+
+
+def _shown(document: dict[str, Any], as_json: bool) -> None:
+    """Show what was written and found; a difference is an error."""
     emit(document, lambda: _told(document), as_json=as_json)
     if document.get("differences"):
         raise InputError(f"hardware and step program differ: {document['first']}")
@@ -84,6 +102,59 @@ def command(
 
 def _told(document: dict[str, Any]) -> str:
     files = "\n".join(f"wrote {file}" for file in document["files"])
-    shown = {**document, **document.get("ends", {}), "unreached": ", ".join(document.get("unreached", ())) or "none"}
-    rows = [{"what": key, "value": value} for key, value in shown.items() if key not in ("files", "first", "ends")]
+    shown = {
+        **document,
+        **document.get("ends", {}),
+        **document.get("passed", {}),
+        "unreached": ", ".join(document.get("unreached", ())) or "none",
+    }
+    rows = [{"what": key, "value": value} for key, value in shown.items() if key not in SHOWN]
     return f"{files}\n\n{table(rows)}" if rows else files
+
+
+def _own(
+    file: Path, settings: tuple[str, ...], program: str | None, out: Path, verify: int | None
+) -> dict[str, Any]:  # fmt: skip
+    """Write a user's own step program as hardware; return what was written and found."""
+    from npexplore.hardware.program_files import ProgramFiles, knobs_of
+    from npexplore.hardware.simulators import simulator
+
+    if program is not None:
+        raise InputError(f"--program is of gorilla; a file of your own is one program, got {program!r}")
+    hardware = _hardware_of(file)
+    given = split_settings(settings)
+    several = [name for name, values in given.items() if len(values) > 1]
+    if several:
+        raise InputError(f"{several[0]} needs one value, got {', '.join(given[several[0]])}")
+    made = ProgramFiles(hardware, knobs_of({name: values[0] for name, values in given.items()}))
+    if verify:
+        simulator(verify)
+    document: dict[str, Any] = {"files": [str(one) for one in made.write(out)]}
+    if verify:
+        cases = hardware.tried(verify)
+        found = made.verify(out, cases)
+        passed = Counter(one.name for case in cases for one in hardware.run(case).passed)
+        never = [one.name for one in hardware.compiled.substeps() if one.name not in passed]
+        document |= {**asdict(found), "passed": dict(passed), "unreached": never}
+    return document
+
+
+def _hardware_of(file: Path) -> StepHardware:
+    """Return what a Python file defines as `hardware`."""
+    from npexplore.hardware.described import StepHardware
+
+    spec = spec_from_file_location(file.stem, file)
+    if spec is None or spec.loader is None or not file.exists():
+        raise InputError(f"{file}: no such Python file")
+    module = module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except NpexploreError:
+        raise
+    except Exception as error:
+        raise InputError(f"{file}: {type(error).__name__}: {error}") from error
+    found = getattr(module, "hardware", None)
+    if not isinstance(found, StepHardware):
+        got = "nothing of that name" if found is None else type(found).__name__
+        raise InputError(f"{file}: hardware must be a StepHardware, got {got}")
+    return found

@@ -8,6 +8,7 @@ stepping, reaching, lowering    one step as a graph; what steps begin with; a wh
 outcomes           the numbers that a program may leave in a register
 execution          runs the graphs of a program on a packet
 verilog, engine    graphs as modules; threads and their scheduler
+described, packing, playback, program_files     a user's own program with its accelerators; its files, verified
 templates          what is around engines: groups of members, memory channels, a bench for them
 bench, simulators  the test bench of one engine; Icarus or Verilator run it
 area, vcd          LUTs of engines that were synthesised; dumps of signals, cycle by cycle

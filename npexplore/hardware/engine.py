@@ -128,7 +128,7 @@ def _engine(
         f"  function asking;\n    input [{width - 1}:0] step;\n    asking = {asking};\n  endfunction",
         "  assign in_ready = some_free & ~editing;", "  wire entering = in_valid & in_ready;",
         "  wire [WHO-1:0] written = editing ? chosen : free;",
-        f"  wire [{wide - 1}:0] entered;", *_entered(registers, begins), *turn,
+        f"  wire [{wide - 1}:0] entered;", *entered(registers, begins), *turn,
         "  always @* begin", "    chosen = turn; found = 1'b0;",
         "    for (k = THREADS - 1; k >= 0; k = k - 1) begin",
         f"      index = ({{{{(32-WHO){{1'b0}}}}, turn}} + {offset}k) % THREADS;",
@@ -165,7 +165,7 @@ def _engine(
     return "\n".join(lines) + "\n"
 
 
-def _entered(registers: Packed, begins: Packed) -> list[str]:
+def entered(registers: Packed, begins: Packed) -> list[str]:
     """Return a context as a packet begins it, what it brings and zeros, as assignments; neighbours together."""
     runs: list[list[int]] = []  # lowest bit, bits, lowest bit in the packet or -1 for zeros
     for name, (low, bits) in registers.at.items():

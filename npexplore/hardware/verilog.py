@@ -144,13 +144,15 @@ def _family(op: str) -> str:
 class Ports:
     """The ports of a program's accelerators: by name the bits of what is asked and answered.
 
-    of: by step, the port of each of its requests. A step that calls one accelerator twice does so by two ports.
+    of: by step, the port of each of its requests. A step that calls one accelerator twice does so by two ports. widths:
+    by port, the bits of each argument, the first one lowest.
     """
 
     asks: Mapping[str, int]
     replies: Mapping[str, Packed]
     of: Mapping[str, tuple[str, ...]]
     accelerator: Mapping[str, str]
+    widths: Mapping[str, tuple[int, ...]]
 
 
 def ports_of(program: LoweredProgram) -> Ports:
@@ -159,6 +161,7 @@ def ports_of(program: LoweredProgram) -> Ports:
     replies: dict[str, Packed] = {}
     accelerator: dict[str, str] = {}
     of: dict[str, tuple[str, ...]] = {}
+    widths: dict[str, tuple[int, ...]] = {}
     for step in program.steps.values():
         names, used = [], dict[str, int]()
         for one in step.requests:
@@ -166,12 +169,13 @@ def ports_of(program: LoweredProgram) -> Ports:
             used[one.accelerator] = number + 1
             name = f"{one.accelerator}_{number}"
             packed = Packed.of((leaf.removeprefix(f"reply.{one.name}"), lo, hi) for leaf, lo, hi in one.reply)
-            bits = sum(step.graph.nodes[at].bits for at in one.arguments)
-            asks[name], replies[name] = max(bits, asks.get(name, 1)), packed
+            bits = tuple(step.graph.nodes[at].bits for at in one.arguments)
+            widths[name] = tuple(map(max, bits, widths.get(name, bits)))
+            asks[name], replies[name] = max(1, sum(widths[name])), packed
             accelerator[name] = one.accelerator
             names.append(name)
         of[step.name] = tuple(names)
-    return Ports(asks, replies, of, accelerator)
+    return Ports(asks, replies, of, accelerator, widths)
 
 
 def step_module(program: LoweredProgram, step: LoweredStep, registers: Packed, ports: Ports) -> str:
@@ -196,11 +200,10 @@ def step_module(program: LoweredProgram, step: LoweredStep, registers: Packed, p
         text.node(at, source)
     text.lines.append(f"  assign following = {_following(text, step, names, width)};")
     for one, port in zip(step.requests, ports.of[step.name], strict=True):
-        parts = [text.extended(at, graph.nodes[at].bits) for at in reversed(one.arguments)]
-        bits = sum(graph.nodes[at].bits for at in one.arguments)
+        sized = zip(one.arguments, ports.widths[port], strict=True)
+        parts = [text.extended(at, bits) for at, bits in reversed(list(sized))]
         joined = f"{{{', '.join(parts)}}}" if parts else "1'b0"
-        filled = f"{{{ports.asks[port] - bits}'d0, {joined}}}" if ports.asks[port] > bits > 0 else joined
-        text.lines += [f"  assign when_{port} = {text.extended(one.when, 1)};", f"  assign ask_{port} = {filled};"]
+        text.lines += [f"  assign when_{port} = {text.extended(one.when, 1)};", f"  assign ask_{port} = {joined};"]
     text.lines += _parts(text, step, registers)
     body = "\n".join(text.lines)
     return f"module step_{step.name} (\n" + ",\n".join(heads) + f"\n);\n{body}\nendmodule\n"

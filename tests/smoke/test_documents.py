@@ -52,8 +52,8 @@ def test_examples_run(path, elsewhere, capsys):
 def test_commands_run(line, elsewhere, capsys):
     for name in re.findall(r"(?<=[ =])my\.pcap\b", line):  # stands for a capture of the reader's
         shutil.copy(ROOT / "data" / "captures" / "zeek_wikipedia.pcap", name)
-    for block in (block for path in DOCUMENTS for block in blocks(path, "toml")):
-        if named := re.match(r"# (\w+\.toml)\n", block):  # a file that a page shows
+    for block in (block for path in DOCUMENTS for kind in ("toml", "python") for block in blocks(path, kind)):
+        if named := re.match(r"# (\w+\.(toml|py))\n", block):  # a file that a page shows
             Path(named[1]).write_text(block)
     if "my_machine.toml" in line:
         shutil.copy(ROOT / "models" / "template" / "toml" / "my_machine.toml", "my_machine.toml")

@@ -30,7 +30,7 @@ def test_what_is_refused(tmp_path, monkeypatch):
         return ran(*arguments, "--out", tmp_path / "none").exception
 
     assert "fifo_packets is not a knob of a single engine" in str(error("gorilla", "--set", "fifo_packets=6"))
-    assert "a step program (gorilla), got 'raw'" in str(error("raw"))
+    assert "of your own that defines one, got 'raw'" in str(error("raw"))
     monkeypatch.setattr(shutil, "which", lambda name: None)
     found = error("gorilla", "--verify", "5")
     assert isinstance(found, InputError)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from npexplore.errors import InputError
 from npexplore.golden.lookup import Lpm
 from npexplore.hardware.bench import MOST_PACKETS, Routes, bench_text
 from npexplore.hardware.engine import engine_text
+from npexplore.hardware.playback import STALLS, Found
 from npexplore.hardware.shapes import leaves
 from npexplore.hardware.simulators import run_bench
 from npexplore.hardware.verilog import Packed, ports_of
@@ -28,23 +28,6 @@ ENGINE, BENCH, README = "engine.v", "bench.v", "README.md"
 COUNTS, LABEL_BITS = "flow_counter", 20
 Flow = tuple[int, ...]
 BITS = {"lookup4": 32, "lookup6": 128, "flow_counter": 36, "label_table": LABEL_BITS}  # looked at by accelerators
-STALLS = 5  # of 16 cycles, on each handshake
-
-
-@dataclass(frozen=True)
-class Found:
-    """What a simulation says: packets, how many differ, are lost or come twice, and cycles of a packet without stalls.
-
-    A flow that is counted more or less often than by the step program is a difference too.
-
-    first: the first difference in words, empty without one. overtaken: packets that left before an earlier one.
-    """
-
-    packets: int
-    differences: int
-    first: str
-    overtaken: int
-    cycles_per_packet: float
 
 
 class EngineFiles:
@@ -164,11 +147,10 @@ class EngineFiles:
     def _counted(self, folder: Path) -> Counter[Flow]:
         """Return how often the bench was asked to count each flow."""
         found = Counter[Flow]()
-        for step in self.program.steps.values():
-            for one, port in zip(step.requests, self.ports.of[step.name], strict=True):
-                if one.accelerator == COUNTS:
-                    widths = [step.graph.nodes[at].bits for at in one.arguments]
-                    found.update(_cut(int(line, 16), widths) for line in (folder / f"{port}.txt").read_text().split())
+        for port, name in self.ports.accelerator.items():
+            if name == COUNTS:
+                widths = self.ports.widths[port]
+                found.update(_cut(int(line, 16), widths) for line in (folder / f"{port}.txt").read_text().split())
         return found
 
     def _differences(

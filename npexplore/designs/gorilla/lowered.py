@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from npexplore.designs.gorilla.steps.ipv4 import INTEGRITY
 from npexplore.designs.gorilla.steps.ipv6 import INTEGRITY as INTEGRITY6
@@ -21,7 +20,8 @@ from npexplore.golden.mpls.stack import ENTRY
 from npexplore.golden.reasons import Reason, by_code
 from npexplore.hardware.execution import run_graphs
 from npexplore.hardware.lowering import Inline, LoweredProgram, Outside, Unit, lower_program
-from npexplore.hardware.shapes import Fixed, Octets, Parts, Shape, Whole, maybe
+from npexplore.hardware.packing import taken
+from npexplore.hardware.shapes import Fixed, Octets, Shape, Whole, maybe
 from npexplore.machine.step_programs import Answer
 
 WORD, HEADER = 16, 60  # bytes: a word of the scratchpad, the longest header of IPv4
@@ -89,28 +89,9 @@ def _window(program: LoweredProgram) -> int:
 def verdict(program: LoweredProgram, left: Mapping[str, int], frame: bytes) -> Verdict:
     """Return what the registers at the end say of a frame."""
     shapes = program.shapes
-    sent = _told(shapes["sent"], left, "sent", frame[_window(program) :])
-    reason, control = (_told(shapes[name], left, name, b"") for name in RESULTS[1:])
+    sent = taken(shapes["sent"], left, "sent", frame[_window(program) :])
+    reason, control = (taken(shapes[name], left, name) for name in RESULTS[1:])
     return Verdict(sent, by_code(reason), bool(control))
-
-
-def _told(shape: Shape, left: Mapping[str, int], name: str, tail: bytes) -> Any:
-    if isinstance(shape, Whole):
-        return left.get(name, shape.lo)
-    if isinstance(shape, Octets):
-        count, length = (_told(Whole(*part), left, f"{name}.{one}", b"") for one, part in _sizes(shape))
-        data = bytes(left[f"{name}.{k}"] for k in range(shape.window))
-        return (data[:count] + (tail if shape.tail else b""))[:length]
-    if isinstance(shape, Parts):
-        return tuple(_told(one, left, f"{name}.{k}", tail) for k, one in zip(shape.names(), shape.parts, strict=True))
-    if isinstance(shape, Fixed):
-        return shape.value
-    k = left[f"{name}.kind"]
-    return _told(shape.choices[k][1], left, f"{name}.is{k}", tail)
-
-
-def _sizes(shape: Octets) -> list[tuple[str, tuple[int, int]]]:
-    return [("count", shape.count), ("length", shape.length)]
 
 
 class GraphRouter:

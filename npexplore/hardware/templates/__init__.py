@@ -3,5 +3,6 @@
 streams    the parts: valve, queue, balancer, arbiter, reorder queue
 group      members behind a load balancer, with arbiters to their ports: engines in a cluster, clusters in a lane
 channels   the ports of all lanes to the channels of a memory, and the answers back
+pipeline   a step program as stages, where an engine may stand
 bench      a test bench for any of them
 """

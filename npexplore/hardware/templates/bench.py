@@ -7,7 +7,8 @@
 
 Written to results.txt: `tag registers left entered`, cycles of a packet, in the order in which packets leave; then
 `cycles N`, from the first packet taken to the last one left. Packet n comes by lane n mod L; with reorder queues the
-lanes are emptied in the same order. Routes stand in the units as prefixes, the longest first: no trie.
+lanes are emptied in the same order. Routes stand in the units as prefixes, the longest first: no trie. A kind with a
+module of its own answers by that one. Where calls are told, asked.txt has `unit call`, as calls are taken.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ DEPTH = 64  # calls that wait in a unit
 class Kind:
     """An accelerator: cycles from a call to its answer, memory reads, bits of an address, its reply, its routes.
 
-    routes: None where it only counts.
+    routes: None where it only counts. module: the text of a module `answers_NAME` between two streams, of (who, ask)
+    and of (who, reply), with parameters WHO and DELAY; empty for one that answers by routes.
     """
 
     name: str
@@ -35,7 +37,8 @@ class Kind:
     reads: int
     address_bits: int
     reply: Packed
-    routes: Routes | None
+    routes: Routes | None = None
+    module: str = ""
 
 
 @dataclass(frozen=True)
@@ -113,17 +116,26 @@ def unit_text(unit: Unit, name: str, reads_a_cycle: int) -> str:
     first = "1'b0"
     whom, answers = f"{unit.who}'d0", f"{unit.reply}'d0"
     for j, one in enumerate(kinds):
+        taken = (
+            f".clk(clk), .rst(rst), .in_valid(valid & ready & (kind == {j})), .in_ready(room[{j}]), "
+            f".in_data({{who, ask}}), .out_valid(there[{j}]), .out_ready(take & ~({first}))"
+        )
+        first = f"{first} | there[{j}]"
+        if one.module:
+            lines += [
+                f"  wire [{unit.who + unit.reply - 1}:0] data{j};",
+                f"  answers_{one.name} #(.WHO({unit.who}), .DELAY({one.delay})) line{j} ({taken}, .out_data(data{j}));",
+            ]
+            continue
         lines += [
             f"  wire [{width - 1}:0] data{j};", f"  wire [{unit.reply - 1}:0] answer{j};",
-            f"  line #(.DELAY({one.delay}), .WIDTH({width})) line{j} (.clk(clk), .rst(rst), "
-            f".in_valid(valid & ready & (kind == {j})), .in_ready(room[{j}]), .in_data({{who, ask}}), "
-            f".out_valid(there[{j}]), .out_ready(take & ~({first})), .out_data(data{j}));",
+            f"  line #(.DELAY({one.delay}), .WIDTH({width})) line{j} ({taken}, .out_data(data{j}));",
             f"  answer_{one.name} answers{j} (.address(data{j}[{one.address_bits - 1}:0]), .answer(answer{j}));",
         ]  # fmt: skip
-        first = f"{first} | there[{j}]"
-    for j in range(len(kinds))[::-1]:
-        whom = f"there[{j}] ? data{j}[{width - 1}:{unit.ask}] : {whom}"
-        answers = f"there[{j}] ? answer{j} : {answers}"
+    for j, one in reversed(list(enumerate(kinds))):
+        low = unit.reply if one.module else unit.ask
+        whom = f"there[{j}] ? data{j}[{unit.who + low - 1}:{low}] : {whom}"
+        answers = f"there[{j}] ? {f'data{j}[{unit.reply - 1}:0]' if one.module else f'answer{j}'} : {answers}"
     spend = f"debt + (valid & ready ? cost : 16'd0) > 16'd{reads_a_cycle}"
     return "\n".join([
         *lines, "  assign done = |there;", f"  assign for_whom = {whom};", f"  assign reply = {answers};",
@@ -137,9 +149,9 @@ def unit_text(unit: Unit, name: str, reads_a_cycle: int) -> str:
 
 def bench_text(
     top: str, lanes: Sequence[str], widths: tuple[int, int, int], units: Sequence[Unit], in_order: bool,
-    reads_a_cycle: int = 0,
+    reads_a_cycle: int = 0, told: bool = False,
 ) -> str:  # fmt: skip
-    """Return the bench with its valves and units.
+    """Return the bench with its valves and units. told: calls are written down.
 
     top: the module, with parameters and a space behind if there are some. lanes: what is behind `in` and `out` in its
     ports, by lane. widths: bits of a tag, of a packet in and out. units of one make have the same kinds.
@@ -153,7 +165,8 @@ def bench_text(
         if make not in makes:
             makes[make] = f"unit{len(makes)}"
             texts.append(unit_text(unit, makes[make], reads_a_cycle))
-        known |= {one.name: answer_text(one, unit.reply) for one in unit.kinds if one.name not in known}
+        fresh = [one for one in unit.kinds if one.name not in known]
+        known |= {one.name: one.module or answer_text(one, unit.reply) for one in fresh}
         p = unit.port
         wires += [
             f"  wire {p}_valid, {p}_ready, {p}_done, {p}_take;", f"  wire [{unit.who - 1}:0] {p}_who, {p}_for;",
@@ -173,6 +186,11 @@ def bench_text(
                 (f"{p}_done", f"{p}_take", f"{{{p}_for, {p}_reply}}"),
             ),
         ]  # fmt: skip
+        if told:
+            wires.append(
+                f'  always @(posedge clk) if (!rst & {p}_v & {p}_r) $fdisplay(asked, "%0d %h", {k}, '
+                f"{p}_a[{unit.ask - 1}:0]);"
+            )
         links += [f".{p}_{end}({p}_{end})" for end in ("valid", "ready", "who", "ask", "done", "take", "for", "reply")]
     for k, lane in enumerate(lanes):
         wires += [
@@ -195,9 +213,10 @@ def bench_text(
             f".in{lane}_packet(id{k}[{begins - 1}:0])", f".out{lane}_valid(ov{k})", f".out{lane}_ready(or{k})",
             f".out{lane}_tag(od{k}[{tag + results - 1}:{results}])", f".out{lane}_packet(od{k}[{results - 1}:0])",
         ]  # fmt: skip
+    opened = ["  integer asked;", '  initial asked = $fopen("asked.txt", "w");'] if told else []
     return "\n".join([
         "`timescale 1ns/1ns", STALLING_VALVE, LINE, *known.values(), *texts,
-        *_sink(top, n, widths, wires, links, in_order),
+        *_sink(top, n, widths, [*opened, *wires], links, in_order),
     ])  # fmt: skip
 
 

@@ -1,0 +1,231 @@
+"""The files of any step program as hardware: an engine or a cluster of them, and a bench that plays back its calls.
+
+Verifying runs the step program on packets first. What its accelerators answered, call by call, is what the bench's
+units answer; what hardware asks that the step program did not, or more or less often, is a difference, as is any
+result. An accelerator must answer the same call the same way each time.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from npexplore.errors import InputError, one_of
+from npexplore.hardware.bench import MOST_PACKETS
+from npexplore.hardware.described import Case, StepHardware
+from npexplore.hardware.engine import SCHEDULERS, STORES, engine_text, store
+from npexplore.hardware.packing import filled, taken
+from npexplore.hardware.playback import MOST_STALLS, STALLS, Calls, Found, played_back
+from npexplore.hardware.shapes import Octets, leaves
+from npexplore.hardware.simulators import build_bench, run_built, simulator
+from npexplore.hardware.templates.bench import Kind, Unit, bench_text
+from npexplore.hardware.templates.group import Face, Group, at, group_text
+from npexplore.hardware.templates.pipeline import pipeline_text
+from npexplore.hardware.templates.streams import VALVE, streams_text
+from npexplore.hardware.verilog import Packed, ports_of
+
+DESIGN, VALVES, BENCH, README = "design.v", "valve.v", "bench.v", "README.md"
+TEMPLATES = ("engine", "pipeline")
+TAG = 16  # bits of a packet's number
+
+
+@dataclass(frozen=True)
+class Knobs:
+    """What an own program's hardware is made with.
+
+    template: `engine`, or `pipeline`, in whose stages so many packets wait as an engine has threads. engines: of a
+    cluster, 1 for an engine or pipeline alone.
+    """
+
+    template: str = "engine"
+    threads: int = 4
+    engines: int = 1
+    lookup_cycles: int = 12
+    scheduler: str = "ready"
+    lut_structures: str = "registers"
+    reorder_places: int = 0
+
+    def __post_init__(self) -> None:
+        for name, least in (("threads", 1), ("engines", 1), ("lookup_cycles", 0), ("reorder_places", 0)):
+            if getattr(self, name) < least:
+                raise InputError(f"{name} must be at least {least}, got {getattr(self, name)}")
+        one_of("template", self.template, TEMPLATES)
+        one_of("scheduler", self.scheduler, SCHEDULERS)
+        one_of("lut_structures", self.lut_structures, STORES)
+        if self.reorder_places and self.engines == 1:
+            raise InputError("reorder_places are of a cluster: engines must be 2 or more")
+
+
+def knobs_of(texts: Mapping[str, str]) -> Knobs:
+    """Return knobs given as texts; raises InputError for an unknown one, or a text that is no whole number."""
+    values = dict[str, Any]()
+    known = {one.name: one.default for one in dataclasses.fields(Knobs)}
+    for name, text in texts.items():
+        values[one_of("knob of a step program's hardware", name, known)] = text
+        if isinstance(known[name], int):
+            try:
+                values[name] = int(text)
+            except ValueError:
+                raise InputError(f"{name} must be a whole number, got {text!r}") from None
+    return Knobs(**values)
+
+
+class ProgramFiles:
+    """The text of a step program's files."""
+
+    def __init__(self, hardware: StepHardware, knobs: Knobs | None = None) -> None:
+        self.hardware, self.knobs = hardware, knobs or Knobs()
+        self.program = program = hardware.lowered
+        self.registers, self.ports = Packed.of(program.registers), ports_of(program)
+        names, first = set(self.registers.at), set(hardware.begins)
+        self.begins = Packed.of(leaf for leaf in program.registers if leaf[0].split(".")[0] in first)
+        last = [leaf for one in hardware.results for leaf in leaves(program.shapes[one], one)]
+        self.results = Packed.of(leaf for leaf in last if leaf[0] in names)
+        ports = {name: (self.ports.asks[name], self.ports.replies[name].bits) for name in self.ports.asks}
+        made = self.knobs
+        self.group = Group("cluster", made.engines, made.reorder_places, fair=True)
+        self.pipeline = made.template == "pipeline"
+        tag, who = TAG + self.group.ticket if made.engines > 1 else TAG, 1 if self.pipeline else at(made.threads)
+        parameters = "" if self.pipeline else f"#(.THREADS({made.threads}), .WHO({who}), .TAG({tag})) "
+        self.member = Face(made.template, tag, self.begins.bits, self.results.bits, who, ports, parameters)
+        self.top = self.group.face(self.member, TAG) if made.engines > 1 else self.member
+
+    def design(self) -> str:
+        """Return the engine or pipeline with its steps, and what is around it."""
+        made = self.knobs
+        registers, ports, ends = self.registers, self.ports, (self.begins, self.results)
+        if self.pipeline:
+            text = pipeline_text(self.program, registers, ports, *ends, self.member, made.threads)
+        else:
+            pieces = {name: len(self.hardware.compiled.pieces[name]) for name in self.program.steps}
+            text = engine_text(self.program, pieces, registers, ports, *ends, made.scheduler, made.lut_structures)
+        if made.engines == 1 and not self.pipeline:
+            return text
+        around = streams_text(store(made.lut_structures), valve=False)
+        cluster = [group_text(self.group, self.member, TAG)] if made.engines > 1 else []
+        return "\n".join([text, around, *cluster])
+
+    def bench(self) -> str:
+        """Return the test bench, whose units answer as the files say that it reads."""
+        units = []
+        for port, (ask, reply) in self.top.ports.items():
+            text = played_back(port, ask, reply)
+            kind = Kind(port, self.knobs.lookup_cycles, 1, ask, self.ports.replies[port], module=text)
+            units.append(Unit(port, self.top.who, ask, reply, (kind,)))
+        widths = TAG, self.begins.bits, self.results.bits
+        name = f"{self.top.name} {self.top.parameters}"
+        return bench_text(name, [""], widths, units, self.in_order, told=True)
+
+    @property
+    def in_order(self) -> bool:
+        """Whether packets leave in the order in which they came."""
+        return bool(self.knobs.reorder_places) or (self.pipeline and self.knobs.engines == 1)
+
+    def readme(self) -> str:
+        """Return what the files are, the ports, and what stands where in a packet and its verdict."""
+        made, name = self.knobs, self.hardware.compiled.program.name
+        one = f"{made.threads} places in each stage" if self.pipeline else f"{made.threads} threads"
+        many = f"{made.engines} {made.template}s of {one}" if made.engines > 1 else one
+
+        def rows(packed: Packed) -> list[str]:
+            return [f"| `{one}` | {low + bits - 1}:{low} |" for one, (low, bits) in packed.at.items()]
+
+        calls = [
+            f"| `{port}_*` | {ask} bits asked, {reply} answered |" for port, (ask, reply) in self.top.ports.items()
+        ]
+        return "\n".join([
+            f"# {name}: {many}", "",
+            f"`{DESIGN}`: the design (Verilog 2005), top module `{self.top.name}`"
+            + (f", to be read with `{VALVES}`." if made.engines > 1 else "."),
+            f"`{BENCH}`: a test bench with valves that stall at random: `+stalls=S` of 16 cycles, `+packets=N`.", "",
+            "Streams are ready/valid: data is taken on a rising edge of `clk` where both are 1; `rst` is synchronous.",
+            "", "| stream | what |", "|---|---|",
+            f"| `in_*` | a packet: tag of {TAG} bits, {self.begins.bits} bits |",
+            f"| `out_*` | its verdict: tag, {self.results.bits} bits; "
+            f"{'in the order of arrival' if self.in_order else 'as they are done'} |", *calls, "",
+            "A port asks by `_valid _ready _who _ask`; it is answered in any order by `_done _take _for _reply`.", "",
+            "| part of a packet | bits |", "|---|---|", *rows(self.begins), "",
+            "| part of a verdict | bits |", "|---|---|", *rows(self.results), "",
+        ])  # fmt: skip
+
+    def write(self, folder: Path) -> list[Path]:
+        """Write the files into a folder, which is made; returns them."""
+        texts = {DESIGN: self.design(), VALVES: VALVE, BENCH: self.bench(), README: self.readme()}
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in texts.items():
+            (folder / name).write_text(text)
+        return [folder / name for name in texts]
+
+    def verify(self, folder: Path, cases: Sequence[Case], simulator_name: str = "") -> Found:
+        """Return what a simulator makes of packets, in the files that a folder has: with stalls, with many, without.
+
+        Raises InputError without a simulator, for more packets or calls than the bench holds, and for an accelerator
+        that answers one call in two ways.
+        """
+        if not 1 <= len(cases) < MOST_PACKETS:
+            raise InputError(f"packets to verify must be 1 to {MOST_PACKETS - 1}, got {len(cases)}")
+        calls = Calls(self.hardware, self.ports)
+        expected = calls.executed(cases)
+        rows = calls.rows(self.top.ports)
+        for port, found in rows.items():
+            width = -(-sum(self.top.ports[port]) // 4)
+            (folder / f"{port}.hex").write_text("".join(f"{row:0{width}x}\n" for row in sorted(found)) or "0\n")
+        width = -(-self.begins.bits // 4)
+        lines = [f"{self._number(case):0{width}x}\n" for case in cases]
+        (folder / "packets.hex").write_text("".join(lines))
+        command = build_bench(folder, [DESIGN, BENCH], simulator_name or simulator(len(cases)))
+        wrong, first, overtaken, cycles = 0, "", 0, 0
+        sizes = {f"rows_{port}": len(found) for port, found in rows.items()}
+        for stalls in (STALLS, MOST_STALLS, 0):
+            left, cycles = run_built(folder, command, packets=len(cases), stalls=stalls, **sizes)
+            more, told, overtaken = self._differences(cases, expected, left)
+            also, call = calls.differences(list(self.top.ports), (folder / "asked.txt").read_text())
+            wrong, first = wrong + more + also, first or told or call
+            if self.in_order and overtaken:
+                wrong, first = wrong + overtaken, first or f"{overtaken} packets were overtaken"
+        return Found(3 * len(cases), wrong, first, overtaken, cycles / len(cases))
+
+    def _number(self, case: Case) -> int:
+        values: dict[str, int] = {}
+        for name, shape in self.hardware.begins.items():
+            values |= filled(shape, case[name], name)
+        whole = 0
+        for name, (low, bits) in self.begins.at.items():
+            whole |= (values.get(name, 0) & (1 << bits) - 1) << low
+        return whole
+
+    def _differences(
+        self, cases: Sequence[Case], expected: Sequence[Mapping[str, Any]], left: Sequence[str]
+    ) -> tuple[int, str, int]:
+        """Return how many packets differ, the first in words, and how many left before an earlier one."""
+        seen, order, wrong, first = dict[int, str](), list[int](), 0, ""
+        for line in left:
+            tag, text = line.split()[:2]
+            number = int(tag, 16) if not set(line.lower()) & set("xz") else -1
+            order.append(number)
+            if number in seen or not 0 <= number < len(cases):
+                told = f"packet {number} came twice" if number in seen else f"a packet left undefined, as {line[:40]}"
+                wrong, first = wrong + 1, first or told
+            else:
+                seen[number] = text
+        for k, (case, one) in enumerate(zip(cases, expected, strict=True)):
+            found = self._verdict(seen[k], case) if k in seen else "nothing: it was lost"
+            if found != one:
+                wrong, first = wrong + 1, first or f"packet {k}: hardware says {found}, the step program {one}"
+        return wrong, first, sum(a > b for a, b in pairwise(order))
+
+    def _verdict(self, text: str, case: Case) -> object:
+        whole, tail = int(text, 16), b""
+        for name, shape in self.hardware.begins.items():
+            if isinstance(shape, Octets) and shape.tail:
+                tail = case[name][shape.window :]
+        signed = {name for name, lo, _ in self.program.registers if lo < 0}
+        registers = {name: self.results.value(whole, name, name in signed) for name in self.results.at}
+        try:
+            return {name: taken(self.program.shapes[name], registers, name, tail) for name in self.hardware.results}
+        except (KeyError, IndexError) as error:  # no kind has this number
+            return error
