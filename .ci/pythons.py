@@ -67,9 +67,8 @@ def install(python: str, wheel: Path, pins: Path, folder: Path) -> Path:
     programs = folder / "venv" / "bin"
     run([python, "-m", "venv", str(folder / "venv")], folder)
     uv, own = shutil.which("uv"), str(programs / "python")
-    tool = (
-        [uv, "pip", "install", "--python", own] if uv else [own, "-m", "pip", "--disable-pip-version-check", "install"]
-    )
+    pip = [own, "-m", "pip", "--disable-pip-version-check", "install", "--no-compile"]  # five commands need few modules
+    tool = [uv, "pip", "install", "--python", own] if uv else pip
     run([*tool, "--quiet", "--constraint", str(pins), str(wheel)], folder)
     return programs
 
