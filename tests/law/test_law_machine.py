@@ -131,7 +131,8 @@ def parts(options, processor=None):
         StaticStreams("streams", 2, 2, 1e9, [[[0], [0, 1]], [[3, 2]]]),
         SwitchMatrix("matrix", 5, 7 * NS, 3 * NS, arity=2),
     ]  # fmt: skip
-    assert {r.name for r in listed} == set(KINDS)
+    names = {r.name for r in listed}
+    assert names == set(KINDS), f"in parts() of this file or in KINDS alone: {names ^ set(KINDS)}"
     return [*listed, Probe("probe")]
 
 

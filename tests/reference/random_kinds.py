@@ -356,7 +356,7 @@ DRAW = {
     "line_card": line_card, "mesh": mesh, "streams": streams, "lock": lock, "matrix": matrix,
     **{kind: of_shelf(kind) for kind in PARTS},
 }  # fmt: skip
-assert DRAW.keys() == {*KINDS, *PARTS}, f"drawn, or listed, alone: {DRAW.keys() ^ {*KINDS, *PARTS}}"
+assert DRAW.keys() == {*KINDS, *PARTS}, f"in DRAW of this file or in KINDS alone: {DRAW.keys() ^ {*KINDS, *PARTS}}"
 
 
 def drawn(kind, r, name="a"):

@@ -20,4 +20,4 @@ TABLES = {
     "streams": "columns = 2\nrows = 2\nclock_hz = 1e9\npaths = [[[0, 1]]]", "lock": "clock_hz = 1e9",
     "matrix": "ports = 4\nword_s = 1e-9",
 }  # fmt: skip
-assert TABLES.keys() == KINDS.keys(), f"written, or listed, alone: {TABLES.keys() ^ KINDS.keys()}"
+assert TABLES.keys() == KINDS.keys(), f"in TABLES of this file or in KINDS alone: {TABLES.keys() ^ KINDS.keys()}"
