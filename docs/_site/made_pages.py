@@ -1,7 +1,9 @@
 """Reference pages made from the package: public names, commands, TOML schemas, machines with knobs, parts."""
 
+import ast
 import importlib
 import json
+import re
 from pathlib import Path
 
 from sphinx.application import Sphinx
@@ -31,6 +33,20 @@ def tree(pages: dict[str, str]) -> str:
     return f"```{{toctree}}\n:hidden:\n\n{names}\n```\n"
 
 
+def used_on_pages() -> list[str]:
+    """Return the names, with their modules, that examples import from elsewhere than the packages of the reference."""
+    docs, found = Path(__file__).parents[1], set()
+    for page in (*docs.glob("*.md"), *docs.glob("tutorials/*.md"), docs.parent / "README.md"):
+        for block in re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL):
+            for node in ast.walk(ast.parse(block)):
+                if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("npexplore."):
+                    found |= {(str(node.module), one.name) for one in node.names if node.module not in PACKAGES}
+    items = [getattr(importlib.import_module(module), name, None) for module, name in sorted(found)]  # None: a module
+    own = [(item.__module__, item.__name__) for item in items if isinstance(item, type) or callable(item)]
+    twice = {name for package in PACKAGES for name in importlib.import_module(package).__all__}  # there is one Bench
+    return sorted({f"{module}.{name}" for module, name in own if name not in twice} - {*RETURNED})
+
+
 def api_pages() -> dict[str, str]:
     """Return a page a public name, and one that lists them all by package."""
     pages, lists = {}, []
@@ -53,6 +69,14 @@ def api_pages() -> dict[str, str]:
         first = item.__doc__.strip().partition("\n")[0].replace("|", "\\|")
         lists[-1] += f"\n| [`{name}`]({path}.md) | {first} |"
         pages[f"api/{path}.md"] = f"# {name}\n\n```{{eval-rst}}\n.. autoclass:: {path}\n```\n"
+    lists.append("## What the examples use beside these\n\n| name | what it does |\n|---|---|")
+    for path in used_on_pages():
+        module_name, _, name = path.rpartition(".")
+        item = getattr(importlib.import_module(module_name), name)
+        first = (item.__doc__ or "").strip().partition("\n")[0].replace("|", "\\|")
+        lists[-1] += f"\n| [`{path.removeprefix('npexplore.')}`]({path}.md) | {first} |"
+        kind = "class" if isinstance(item, type) else "function"
+        pages[f"api/{path}.md"] = f"# {name}\n\n```{{eval-rst}}\n.. auto{kind}:: {path}\n```\n"
     listed = "\n\n".join(lists)
     pages["api/index.md"] = f"# Python names\n\n{listed}\n\n{tree(pages)}"
     return pages

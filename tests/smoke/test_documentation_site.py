@@ -33,6 +33,8 @@ def test_every_public_name_and_command_has_a_page(site):
     assert {page for page in wanted if not (site / "made" / f"{page}.html").exists()} == set()
     shown = (site / "made/api/npexplore.golden.Dir24_8.html").read_text()
     assert 'id="npexplore.golden.Dir24_8.lookup"' in shown  # methods too, not the bare name
+    used = (site / "made/api/npexplore.machine.resources.processor.Processor.html").read_text()
+    assert "switch_cycles" in used  # what examples import from anywhere has a page too
 
 
 def test_the_search_finds_every_glossary_word_and_first_uses_lead_there(site):
