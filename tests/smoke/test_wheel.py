@@ -22,7 +22,7 @@ pytestmark = pytest.mark.slow
 def installed(tmp_path_factory):
     """A new environment with the wheel; the libraries are borrowed from this one, the package is not."""
     folder = tmp_path_factory.mktemp("wheel")
-    run(sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", folder, ROOT)
+    run(sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, ROOT)  # the wheel from the source archive
     run(sys.executable, "-m", "venv", "--without-pip", folder / "venv")
     python = folder / "venv" / "bin" / "python"
     wheel = next(folder.glob("*.whl"))
