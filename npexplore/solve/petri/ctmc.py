@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -15,11 +16,12 @@ from scipy.sparse import csr_matrix
 from npexplore.errors import RefusedError, one_of
 from npexplore.machine.petri import Net
 from npexplore.rows.distributions import Exponential
-from npexplore.solve.chains import stationary
+from npexplore.solve.chains import Chain, stationary
 from npexplore.solve.petri.durations import as_race, not_exponential
 from npexplore.solve.petri.graph import MOST_STATES, Graph, find_graph, refuse_large
 from npexplore.solve.petri.markings import find_growth
-from npexplore.solve.petri.vanishing import remove_vanishing
+from npexplore.solve.petri.vanishing import remove_vanishing, settled
+from npexplore.solve.queueing.inputs import Floats
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,36 @@ def solve_chain(
 def _solved(
     net: Net, most_states: int, most_bytes: int | None, tolerance: float, only: Iterable[str] | None
 ) -> NetChain:
+    found = reduced(net, most_states, most_bytes, only)
+    answer = stationary(found.chain, found.rewards, tolerance)
+    means = list(zip(answer.mean.tolist(), answer.low.tolist(), answer.high.tolist(), strict=True))
+    at = len(found.places)
+    return NetChain(
+        refused=None,
+        states=found.chain.states,
+        vanishing=found.vanishing,
+        places={name: PlaceMean(*mean) for name, mean in zip(found.places, means[:at], strict=True)},
+        transitions={name: Throughput(*mean) for name, mean in zip(found.transitions, means[at:], strict=True)},
+        error=float(answer.error.max()),
+    )
+
+
+class Reduced(NamedTuple):
+    """A net's chain over its n tangible markings, where it starts (n,), and what is asked of it.
+
+    rewards (n, K): tokens of `places`, then firings a unit of time of `transitions`. vanishing: markings taken out.
+    """
+
+    chain: Chain
+    start: Floats
+    rewards: Floats
+    places: list[str]
+    transitions: list[str]
+    vanishing: int
+
+
+def reduced(net: Net, most_states: int, most_bytes: int | None, only: Iterable[str] | None) -> Reduced:
+    """Return the chain of a net; raises RefusedError and InputError as `solve_chain` says."""
     names = [place.name for place in net.places], [one.name for one in net.transitions]
     wanted = [one_of("place or transition", name, names[0] + names[1]) for name in only or names[0] + names[1]]
     race = net if net.timing == "race" else as_race(net)
@@ -92,18 +124,11 @@ def _solved(
     if vanishing:
         chain, counted = remove_vanishing(graph, firings[graph.vanishing])
         tokens, firings = tokens[~graph.vanishing], firings[~graph.vanishing] + counted
+    start = settled(graph)
     del graph
     rewards = np.concatenate([tokens, firings.toarray()], axis=1)
-    answer = stationary(chain, rewards, tolerance)
-    means = list(zip(answer.mean.tolist(), answer.low.tolist(), answer.high.tolist(), strict=True))
-    rates = zip(fired, means[len(places) :], strict=True)
-    return NetChain(
-        refused=None,
-        states=chain.states,
-        vanishing=vanishing,
-        places={names[0][p]: PlaceMean(*mean) for p, mean in zip(places, means, strict=False)},
-        transitions={race.transitions[t].name: Throughput(*mean) for t, mean in rates},
-        error=float(answer.error.max()),
+    return Reduced(
+        chain, start, rewards, [names[0][p] for p in places], [race.transitions[t].name for t in fired], vanishing
     )
 
 

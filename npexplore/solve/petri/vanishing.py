@@ -14,6 +14,7 @@ from npexplore.errors import InputError, RefusedError
 from npexplore.solve.chains import Chain, chain
 from npexplore.solve.petri.firing import Array
 from npexplore.solve.petri.graph import Graph
+from npexplore.solve.queueing.inputs import Floats
 
 LARGEST_LOOP = 1_000  # markings of a loop in which no time passes
 
@@ -38,6 +39,20 @@ def remove_vanishing(graph: Graph, counted: csr_matrix) -> tuple[Chain, csr_matr
     direct, by_way = csr_matrix(rates[:, outside]), csr_matrix(rates[:, inside]) @ both
     whole = (direct + by_way[:, : len(outside)]).tocoo()
     return chain(len(outside), whole.row, whole.col, whole.data), csr_matrix(by_way[:, len(outside) :])
+
+
+def settled(graph: Graph) -> Floats:
+    """Return with what chances (t,) each tangible marking is the first, from the net's marking at first on."""
+    inside, outside = np.flatnonzero(graph.vanishing), np.flatnonzero(~graph.vanishing)
+    if not graph.vanishing[0]:
+        first = np.zeros(len(outside))
+        first[0] = 1.0
+        return first
+    n = len(graph.states)
+    chances = csr_matrix((graph.chain.rate, graph.chain.target, graph.chain.begin), shape=(n, n))[inside]
+    chances = diags(1.0 / np.asarray(chances.sum(axis=1)).ravel()) @ chances
+    both = _solved(graph, inside, csr_matrix(chances[:, inside]), csr_matrix(chances[:, outside]))
+    return np.asarray(both[0].todense()).ravel()
 
 
 def _solved(graph: Graph, inside: Array, within: csr_matrix, wanted: csr_matrix) -> csr_matrix:
