@@ -1,8 +1,9 @@
 """From a step program to hardware: graphs of expressions, and Verilog made of them.
 
 graph, ranges      expressions as plain data; what values they can have; evaluated in Python
-values             numbers, bytes and choices that a step's body is run on, and how two ways meet
-sources, frames, interpreter, expressions, known_functions     runs the text of Python functions on such values
+values             numbers, bytes and choices that a step's body is run on
+merging, operations    how two ways meet; what is done with such values
+sources, frames, interpreter, expressions, operators, known_functions     runs the text of Python functions on them
 shapes, programs   what steps keep as registers; a program as graphs, as plain data
 stepping, reaching, lowering    one step as a graph; what steps begin with; a whole program
 outcomes           the numbers that a program may leave in a register

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from npexplore.hardware.values import Bytes, Choice, Num, RefusedError, Some, Values, is_number, known, told
+from npexplore.hardware.operations import Values
+from npexplore.hardware.values import Bytes, Choice, Num, RefusedError, Some, is_number, known, told
 
 MOST_TURNS = 256  # of a loop whose end is known only in hardware
 

@@ -14,10 +14,11 @@ from typing import Any
 
 from npexplore.errors import ModelError
 from npexplore.hardware.graph import Graph
+from npexplore.hardware.operations import Values
 from npexplore.hardware.programs import ENDS, LoweredStep, Unit
 from npexplore.hardware.shapes import Shape, decoded, spans, structure
 from npexplore.hardware.stepping import Entry, SteppedOver
-from npexplore.hardware.values import RefusedError, Values
+from npexplore.hardware.values import RefusedError
 from npexplore.machine.step_programs.compiler import Compiled
 from npexplore.machine.step_programs.language import StepProgram
 

@@ -13,7 +13,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from npexplore.hardware.values import UNBOUND, Bytes, Choice, Num, RefusedError, Values, is_number, kind_of, told
+from npexplore.hardware.operations import Values
+from npexplore.hardware.values import UNBOUND, Bytes, Choice, Num, RefusedError, bytes_of, is_number, kind_of, told
 
 BYTE = 255
 
@@ -74,7 +75,7 @@ def shape_of(values: Values, value: Any) -> Shape:
     if is_number(value):
         return Whole(*values.range(value))
     if isinstance(value, (bytes, Bytes)):
-        one = values.bytes_of(value)
+        one = bytes_of(value)
         return Octets(len(one.data), values.range(one.count), values.range(one.length), one.tail)
     if isinstance(value, tuple):
         return Parts(type(value), tuple(shape_of(values, part) for part in value))
@@ -187,7 +188,7 @@ def spans(values: Values, shape: Shape, value: Any, name: str) -> Iterator[Leaf]
     if isinstance(shape, Whole):
         yield name, *values.range(value)
     elif isinstance(shape, Octets):
-        octets = values.bytes_of(value)
+        octets = bytes_of(value)
         yield f"{name}.count", *values.range(octets.count)
         yield f"{name}.length", *values.range(octets.length)
     elif isinstance(shape, Parts):
@@ -211,7 +212,7 @@ def encoded(values: Values, shape: Shape, value: Any, name: str) -> Iterator[tup
         if shape.lo < shape.hi:
             yield name, values.node(value)
     elif isinstance(shape, Octets):
-        octets = values.bytes_of(value)
+        octets = bytes_of(value)
         for k, item in enumerate(octets.data):
             if item is not UNBOUND:
                 yield f"{name}.{k}", values.node(item)

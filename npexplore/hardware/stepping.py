@@ -16,7 +16,7 @@ from npexplore.hardware.graph import Graph
 from npexplore.hardware.interpreter import Interpreter
 from npexplore.hardware.programs import ENDS, Inline, LoweredStep, Request, Unit
 from npexplore.hardware.shapes import Shape, Spans, decoded, encoded, join, leaves, shape_of, spans
-from npexplore.hardware.values import UNBOUND, Choice, RefusedError
+from npexplore.hardware.values import UNBOUND, Choice, RefusedError, bytes_of
 from npexplore.machine.step_programs.compiler import Compiled
 from npexplore.machine.step_programs.language import Call, Step
 
@@ -94,7 +94,7 @@ class SteppedOver:
                 arguments.append(run.run(one.of, run.context))
             else:
                 region = run.attribute(run.context, one.region)
-                whole = values.bytes_of(region)
+                whole = bytes_of(region)
                 arguments.append(values.cut(whole, one.first_byte, one.first_byte - (-one.bits // 8)))
         when = self.graph.const(1)
         if call.when is not None:

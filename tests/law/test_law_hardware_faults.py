@@ -17,8 +17,9 @@ from npexplore.hardware.expressions import Expressions
 from npexplore.hardware.graph import Graph
 from npexplore.hardware.interpreter import Interpreter
 from npexplore.hardware.known_functions import Builtins
+from npexplore.hardware.operations import Values
 from npexplore.hardware.stepping import Entry
-from npexplore.hardware.values import Bytes, Choice, Values
+from npexplore.hardware.values import Bytes, Choice, bytes_of
 from npexplore.machine.step_programs import Answer
 
 FOUR, LABELS = "ipv4", "labels"
@@ -78,7 +79,7 @@ def forgetful(old):
 
 
 def backwards(old):
-    return lambda self, data, order="big": old(self, Bytes(self.values.bytes_of(data).data[::-1], 4, 4), order)
+    return lambda self, data, order="big": old(self, Bytes(bytes_of(data).data[::-1], 4, 4), order)
 
 
 def reversed_bytes(old):

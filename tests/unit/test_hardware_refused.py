@@ -65,6 +65,21 @@ def long_table(c):
     c.out = LONG[c.port]
 
 
+TABLE = {k: k for k in range(2000)}
+
+
+def long_dictionary(c):
+    c.out = TABLE.get(c.port, 0)
+
+
+def within_a_long_set(c):
+    c.out = c.port in TABLE
+
+
+def text_of_a_number(c):
+    c.out = len(f"port {c.port}")
+
+
 def to_nowhere(c):
     return "nowhere" if c.port else "only"
 
@@ -91,6 +106,9 @@ def opened(c):
         (beyond_the_window, "byte 16 is looked at; the first 16 are in the window"),
         (table_in_memory, "a table in memory is read outside a call"),
         (long_table, "a table of 5000 entries is read outside a call; at most 1024"),
+        (long_dictionary, "a table of 2000 entries is read outside a call; at most 1024"),
+        (within_a_long_set, "a table of 2000 entries is read outside a call; at most 1024"),
+        (text_of_a_number, "a text of what is known only in hardware"),
         (to_nowhere, "it does not declare that it goes to"),
         (too_large_for_a_byte, "a byte may be 254 to 257"),
         (nobody_kept, "'something' is taken, but no step before has kept it"),
