@@ -31,11 +31,19 @@ PROGRAMS = ("ipv4", "ipv6", "ipv4+ipv6", "mpls", "ipv4+ipv6+mpls")
 @click.argument("design")
 @set_option(several=False)
 @click.option("--program", metavar="NAME", help=f"Of gorilla: one of {', '.join(PROGRAMS)}; ipv4 if none is given.")
+@click.option(
+    "--lookups",
+    default="ideal",
+    show_default=True,
+    type=click.Choice(["ideal", "trie"]),
+    help="Of a cluster's bench: prefixes compared, or walks through tries in memory channels.",
+)
 @click.option("--out", required=True, type=click.Path(file_okay=False, path_type=Path), help="The folder to write.")
 @click.option("--verify", metavar="N", type=click.IntRange(1, 60_000), help="Simulate N packets (iverilog, verilator).")
 @json_option
 def command(
-    design: str, settings: tuple[str, ...], program: str | None, out: Path, verify: int | None, as_json: bool
+    design: str, settings: tuple[str, ...], program: str | None, lookups: str, out: Path, verify: int | None,
+    as_json: bool,
 ) -> None:  # fmt: skip
     """Write DESIGN as Verilog 2005 with a test bench and a README of its ports.
 
@@ -68,6 +76,8 @@ def command(
                 f"{name} is not a knob of a single engine's hardware; those are {', '.join(BUILT)}; "
                 "with --set engines=E it is a cluster"
             )
+    if alone and lookups != "ideal":
+        raise InputError("--lookups trie is of clusters; with --set engines=E it is one")
     p = apply_settings(design_of("gorilla"), settings).parameters
     if verify:
         simulator(verify)
@@ -80,7 +90,7 @@ def command(
             box("deep", both), protocols, counting, threads, cycles, str(p.scheduler), str(p.lut_structures)
         )
     else:
-        made = ProcessorFiles(p, box("deep", both), protocols, None if "clusters" in given else 1)
+        made = ProcessorFiles(p, box("deep", both), protocols, None if "clusters" in given else 1, lookups)
     files = made.write(out)
     document: dict[str, Any] = {"files": [str(file) for file in files]}
     if verify:

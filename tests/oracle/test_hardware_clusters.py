@@ -9,7 +9,7 @@ from reference.router_cases import named_cases
 from npexplore.cli.hardware import command
 from npexplore.designs import design
 from npexplore.designs.gorilla.hardware import BENCH
-from npexplore.designs.gorilla.processor import PROCESSOR, ProcessorFiles
+from npexplore.designs.gorilla.processor import ACCELERATORS, PROCESSOR, ProcessorFiles
 from npexplore.designs.gorilla.steps import Box
 from npexplore.errors import InputError, ModelError, UnknownNameError
 from npexplore.golden.router.forward import Forwarder
@@ -30,6 +30,9 @@ FAULTS = {  # text of the design -> what it is made
     "(found | (STRICT != 0))": "(turn == 0)",  # a member that gets nothing
     "assign in_ready = held != PLACES;": "assign in_ready = 1'b1;",  # a queue that overflows
     "if (in_valid & in_ready) tail <=": "if (in_valid) tail <=",  # a hole in a queue
+    "assign channel0_take = ": "assign channel0_take = 1'b1 | ",  # an answer lost while the merge is busy
+    "assign channel1_take = ": "assign channel1_take = channel1_done | ",
+    "assign s2_ready[0] = ": "assign s2_ready[0] = 1'b1 | ",  # a call lost on its way to a channel
     "b0_valid[0] = channel0_done & (of0 == 2'd0)": "b0_valid[0] = channel0_done & (of0 == 2'd1)",
     "busy[leaving] <= 1'b0;": "",  # a thread that is never released
 }
@@ -37,11 +40,11 @@ FULL_QUEUES = ("assign in_ready = held != PLACES;", "if (in_valid & in_ready) ta
 
 
 @cache
-def files(**knobs):
+def files(lookups="ideal", **knobs):
     p = design("gorilla").with_(scheduler="ready", **knobs).parameters
     golden = Forwarder(ROUTER, profile="rfc1812", lookup="trie20_4_8")
     counting = p.flow_counting == "on"
-    return ProcessorFiles(p, Box(golden, source_lookup=counting))
+    return ProcessorFiles(p, Box(golden, source_lookup=counting), lookups=lookups)
 
 
 def verified(made, folder, cases, rated=None):
@@ -75,6 +78,19 @@ def test_lanes_of_clusters_over_channels(reorder, balancing, counting, tmp_path)
     found = verified(made, tmp_path, PACKETS)
     assert (found.differences, found.first) == (0, "")
     assert (found.overtaken == 0) == (reorder == "on")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("knobs", [{"clusters": 1, "engines": 2, "threads": 2, "reorder_places": 16}, SMALL])
+def test_lookups_by_walks_through_tries(knobs, tmp_path):
+    """Behind the ports of a cluster, and behind the channels of a processor; a wrong place of a level is seen."""
+    made, cases = files("trie", **knobs), PACKETS[::6]
+    found = verified(made, tmp_path, cases)
+    assert (found.differences, found.first, found.overtaken) == (0, "", 0)
+    text = (tmp_path / ACCELERATORS).read_text()
+    assert "at_memory2_0 = 21'd1048576 +" in text
+    (tmp_path / ACCELERATORS).write_text(text.replace("at_memory2_0 = 21'd1048576 +", "at_memory2_0 = 21'd1048592 +"))
+    assert made.verify(tmp_path, cases, None, "iverilog").differences > 0
 
 
 def differs(made, folder, text, cases):
@@ -115,6 +131,8 @@ def test_what_has_no_template_is_refused(tmp_path):
         group_text(Group("g", 2, places=4), Face("m", 16, 1, 1, 1, {}), 16)
     done = CliRunner().invoke(command, ["gorilla", "--set", "arrivals=poisson", "--out", str(tmp_path / "none")])
     assert "arrivals is not a knob of hardware" in str(done.exception)
+    done = CliRunner().invoke(command, ["gorilla", "--lookups", "trie", "--out", str(tmp_path / "none")])
+    assert "--lookups trie is of clusters" in str(done.exception)
 
 
 def test_the_same_bytes_each_time(tmp_path):

@@ -15,7 +15,9 @@ from typing import NamedTuple
 from npexplore.designs.gorilla.hardware import BENCH, BITS, README, Case, EngineFiles
 from npexplore.designs.gorilla.memory import channels_of, reads_per_s
 from npexplore.designs.gorilla.steps.router import Box
+from npexplore.designs.gorilla.walk import Walk
 from npexplore.errors import InputError, one_of
+from npexplore.golden.lookup.multibit import MultibitTrie
 from npexplore.hardware.bench import MOST_PACKETS
 from npexplore.hardware.engine import store
 from npexplore.hardware.playback import MOST_STALLS, STALLS, Found
@@ -23,6 +25,7 @@ from npexplore.hardware.simulators import build_bench, run_built, simulator
 from npexplore.hardware.templates.bench import Kind, Unit, bench_text
 from npexplore.hardware.templates.channels import Processor, processor_text
 from npexplore.hardware.templates.group import Face, Group, at, group_text
+from npexplore.hardware.templates.memory import SYNCHRONISER, WAVERING_SYNCHRONISER, memory_text
 from npexplore.hardware.templates.streams import VALVE, streams_text
 from npexplore.machine.parameters import Parameters
 
@@ -30,7 +33,8 @@ TAG = 16  # bits of a packet's number
 COUNTER_READS = 3  # 72 bits each, Sec. 4.3
 BALANCING = {"in_turn": True, "ideal": False}  # whether a header waits for the cluster whose turn it is
 ARBITERS = {"fair": True, "unfair": False}
-PROCESSOR, VALVES = "processor.v", "valve.v"
+LOOKUPS = ("ideal", "trie")
+PROCESSOR, VALVES, ACCELERATORS, SYNCHRONISERS = "processor.v", "valve.v", "accelerators.v", "synchroniser.v"
 
 
 class Ran(NamedTuple):
@@ -45,12 +49,15 @@ class Ran(NamedTuple):
 class ProcessorFiles(EngineFiles):
     """The text of a processor's files: p's clusters, engines, threads, and how they are held together.
 
+    lookups: `ideal`, prefixes compared by the bench; `trie`, walks through tries in the memory of each channel.
+
     Raises InputError for a knob's value that hardware has no template for.
     """
 
     def __init__(
-        self, p: Parameters, box: Box, protocols: Sequence[str] = ("ipv4",), clusters: int | None = None
-    ) -> None:
+        self, p: Parameters, box: Box, protocols: Sequence[str] = ("ipv4",), clusters: int | None = None,
+        lookups: str = "ideal",
+    ) -> None:  # fmt: skip
         counting = p.flow_counting == "on"
         stores = str(p.lut_structures)
         super().__init__(
@@ -83,6 +90,30 @@ class ProcessorFiles(EngineFiles):
         self.lane_face = self.lane.face(self.cluster_face, TAG)
         kinds = list(dict.fromkeys(self.ports.accelerator.values()))
         self.top = Processor(self.lanes, self.channels, self.fair, kinds, self.ports.accelerator)
+        self.walks = self._walks() if one_of("lookups", lookups, LOOKUPS) == "trie" else {}
+        self.core_clocks = reads_per_s(p) / (1e6 * float(p.core_mhz))
+
+    def _walks(self) -> dict[str, Walk]:
+        """Return the walk of each kind of lookup, as wide as its port or channel."""
+        found = dict[str, Walk]()
+        for port, name in self.ports.accelerator.items():
+            if name.startswith("lookup") and name not in found:
+                who, (ask, reply) = self.cluster_face.who, self.cluster_face.ports[port]
+                if self.clusters > 1:
+                    who, ask, reply = self.top.sizes(self.lane_face)
+                found[name] = Walk(self._trie(name), name, who, ask, reply, self.ports.replies[port])
+        return found
+
+    def _trie(self, name: str) -> MultibitTrie:
+        lpm = self.box.ipv4.lpm if name == "lookup4" or self.box.ipv6 is None else self.box.ipv6.lpm
+        assert isinstance(lpm, MultibitTrie)
+        return lpm
+
+    def accelerators(self) -> str:
+        """Return the walks with their channels; nothing where lookups are ideal."""
+        if not self.walks:
+            return ""
+        return "\n".join([memory_text(store(self.stores), False), *(one.text() for one in self.walks.values())])
 
     def engine(self, apart: bool = True) -> str:
         """Return all modules: steps, engine, the parts of templates, cluster, and lanes with channels."""
@@ -94,6 +125,7 @@ class ProcessorFiles(EngineFiles):
 
     def bench(self) -> str:
         """Return the test bench with the router's routes."""
+        wavering = WAVERING_SYNCHRONISER if self.walks else ""
         widths = TAG, self.begins.bits, self.results.bits
         if self.clusters == 1:
             face = self.cluster_face
@@ -101,13 +133,13 @@ class ProcessorFiles(EngineFiles):
                 Unit(port, face.who, *bits, (self._kind(self.ports.accelerator[port], port),))
                 for port, bits in face.ports.items()
             ]
-            return bench_text("cluster", [""], widths, units, self.in_order)
+            return bench_text("cluster", [""], widths, units, self.in_order) + wavering
         who, ask, reply = self.top.sizes(self.lane_face)
         port_of = {name: port for port, name in self.ports.accelerator.items()}
         made = tuple(self._kind(name, port_of[name]) for name in self.top.kinds)
         units = [Unit(f"channel{m}", who, ask, reply, made) for m in range(self.channels)]
         lanes = [str(k) for k in range(self.lanes)]
-        return bench_text("processor", lanes, widths, units, self.in_order, self.reads)
+        return bench_text("processor", lanes, widths, units, self.in_order, self.reads) + wavering
 
     def _kind(self, name: str, port: str) -> Kind:
         """Return an accelerator as the bench has it: its delay, the reads of the longest walk, its routes."""
@@ -115,12 +147,15 @@ class ProcessorFiles(EngineFiles):
             raise InputError("hardware has a label table in one cluster alone: clusters must be 1 for labels")
         routes, reads = self.routes()[name], COUNTER_READS
         if name.startswith("lookup"):
-            lpm = self.box.ipv4.lpm if name == "lookup4" or self.box.ipv6 is None else self.box.ipv6.lpm
-            reads = len(lpm.STRIDES)  # type: ignore[attr-defined]
+            reads = len(self._trie(name).STRIDES)
         delay = round(self.delay * (self.ipv6_ratio if name == "lookup6" else 1))
         if name == "label_table":
             delay = self.label_cycles
         bits = min(BITS[name], self.ports.asks[port])
+        if name in self.walks:
+            walk = self.walks[name]
+            module = "\n".join([walk.chip(), walk.answers(self.core_clocks)])
+            return Kind(name, 0, 0, bits, self.ports.replies[port], module=module)
         return Kind(name, delay, reads, bits, self.ports.replies[port], routes)
 
     def readme(self) -> str:
@@ -161,6 +196,9 @@ class ProcessorFiles(EngineFiles):
         """Write the files into a folder, which is made; returns them."""
         folder.mkdir(parents=True, exist_ok=True)
         texts = {PROCESSOR: self.engine(), VALVES: VALVE, BENCH: self.bench(), README: self.readme()}
+        if self.walks:
+            texts |= {ACCELERATORS: self.accelerators(), SYNCHRONISERS: SYNCHRONISER}
+            texts |= {f"{name}.hex": walk.memory() for name, walk in self.walks.items()}
         for name, text in texts.items():
             (folder / name).write_text(text)
         return [folder / name for name in texts]
@@ -190,7 +228,8 @@ class ProcessorFiles(EngineFiles):
 
     def build(self, folder: Path, name: str) -> list[str]:
         """Return the command of the bench in a folder, built by a simulator of this name."""
-        return build_bench(folder, [PROCESSOR, BENCH], name, apart=True)
+        files = [PROCESSOR, ACCELERATORS, BENCH] if self.walks else [PROCESSOR, BENCH]
+        return build_bench(folder, files, name, apart=True)
 
     def run(
         self, folder: Path, command: Sequence[str], cases: Sequence[Case], packets: int | None = None, **settings: int

@@ -4,5 +4,8 @@ streams    the parts: valve, queue, balancer, arbiter, reorder queue
 group      members behind a load balancer, with arbiters to their ports: engines in a cluster, clusters in a lane
 channels   the ports of all lanes to the channels of a memory, and the answers back
 pipeline   a step program as stages, where an engine may stand
+memory     ports that share a memory of another clock
+tables     a hashed label table, flow counters
+frames     header and body apart and together again, checksums
 bench      a test bench for any of them
 """

@@ -213,9 +213,10 @@ def bench_text(
             f".in{lane}_packet(id{k}[{begins - 1}:0])", f".out{lane}_valid(ov{k})", f".out{lane}_ready(or{k})",
             f".out{lane}_tag(od{k}[{tag + results - 1}:{results}])", f".out{lane}_packet(od{k}[{results - 1}:0])",
         ]  # fmt: skip
+    fine = "ps" if any(one.module for unit in units for one in unit.kinds) else "ns"  # clocks of their own
     opened = ["  integer asked;", '  initial asked = $fopen("asked.txt", "w");'] if told else []
     return "\n".join([
-        "`timescale 1ns/1ns", STALLING_VALVE, LINE, *known.values(), *texts,
+        f"`timescale 1ns/1{fine}", STALLING_VALVE, LINE, *known.values(), *texts,
         *_sink(top, n, widths, [*opened, *wires], links, in_order),
     ])  # fmt: skip
 

@@ -1,0 +1,113 @@
+"""Frames as streams of words, as Verilog 2005: header and body apart and together again; a checksum as words pass.
+
+A word has 16 bytes, the first one highest; the last word of a frame has fewer, told beside it: {last, bytes, word}.
+
+split       the first HEAD words of a frame go out as one record, {words, whole, bytes, data}, what is behind as words;
+            whole: nothing is behind, and the last of the words has so many bytes
+together    records in the order of their frames, {drop, words, whole, bytes, data}: the words of each, then those of
+            the body; of a frame that is dropped nothing
+integrity   the Internet checksum of each frame (RFC 1071), 0 for a header that has the right one in it
+"""
+
+from __future__ import annotations
+
+SPLIT = """module split #(parameter HEAD = 4, parameter AT = 3) (
+  input clk, input rst, input in_valid, output in_ready, input [133:0] in_data,
+  output head_valid, input head_ready, output [AT+5+HEAD*128:0] head_data,
+  output body_valid, input body_ready, output [133:0] body_data
+);
+  reg full, behind, whole;
+  reg [AT-1:0] words;
+  reg [4:0] bytes;
+  reg [HEAD*128-1:0] data;
+  wire last = in_data[133];
+  wire taken = in_valid & in_ready;
+  assign head_valid = full;
+  assign head_data = {words, whole, bytes, data};
+  assign body_valid = in_valid & behind;
+  assign body_data = in_data;
+  assign in_ready = behind ? body_ready : ~full | head_ready;
+  always @(posedge clk)
+    if (rst) begin
+      full <= 1'b0; behind <= 1'b0; words <= 0; whole <= 1'b0; bytes <= 0;
+    end else begin
+      if (full & head_ready) begin
+        full <= 1'b0; words <= 0;
+      end
+      if (taken & behind) behind <= ~last;
+      if (taken & ~behind) begin
+        data[((full ? 0 : words))*128 +: 128] <= in_data[127:0];
+        words <= (full ? 0 : words) + 1'b1;
+        whole <= last; bytes <= in_data[132:128];
+        if (last | ((full ? 0 : words) == HEAD - 1)) begin
+          full <= 1'b1; behind <= ~last;
+        end
+      end
+    end
+endmodule
+"""
+
+TOGETHER = """module together #(parameter HEAD = 4, parameter AT = 3) (
+  input clk, input rst, input head_valid, output head_ready, input [AT+6+HEAD*128:0] head_data,
+  input body_valid, output body_ready, input [133:0] body_data,
+  output out_valid, input out_ready, output [133:0] out_data
+);
+  wire drop = head_data[AT+6+HEAD*128];
+  wire [AT-1:0] words = head_data[HEAD*128+6 +: AT];
+  wire whole = head_data[HEAD*128+5];
+  wire [4:0] bytes = head_data[HEAD*128 +: 5];
+  reg [AT-1:0] sent;
+  reg behind, dropped;
+  wire ends = sent + 1'b1 == words;
+  wire [127:0] word = head_data[sent*128 +: 128];
+  assign out_valid = behind ? body_valid & ~dropped : head_valid & ~drop;
+  assign out_data = behind ? body_data : {ends & whole, (ends & whole) ? bytes : 5'd16, word};
+  assign head_ready = ~behind & (drop | (ends & out_ready));
+  assign body_ready = behind & (dropped | out_ready);
+  always @(posedge clk)
+    if (rst) begin
+      sent <= 0; behind <= 1'b0; dropped <= 1'b0;
+    end else if (behind) begin
+      if (body_valid & body_ready & body_data[133]) behind <= 1'b0;
+    end else if (head_valid & head_ready) begin
+      sent <= 0; behind <= ~whole; dropped <= drop;
+    end else if (out_valid & out_ready) sent <= sent + 1'b1;
+endmodule
+"""
+
+INTEGRITY = """module integrity (
+  input clk, input rst, input in_valid, output in_ready, input [133:0] in_data,
+  output reg out_valid, input out_ready, output reg [15:0] out_data
+);
+  reg [15:0] sum;
+  reg [19:0] total;
+  reg [127:0] kept;
+  integer k;
+  wire [16:0] folded = total[15:0] + total[19:16];
+  wire [15:0] next = folded[15:0] + folded[16];
+  assign in_ready = ~out_valid | out_ready;
+  always @* begin
+    kept = in_data[127:0];
+    for (k = 0; k < 16; k = k + 1) if (k >= in_data[132:128]) kept[127-8*k -: 8] = 8'd0;
+    total = sum;
+    for (k = 0; k < 8; k = k + 1) total = total + kept[127-16*k -: 16];
+  end
+  always @(posedge clk)
+    if (rst) begin
+      sum <= 0; out_valid <= 1'b0;
+    end else begin
+      if (out_ready) out_valid <= 1'b0;
+      if (in_valid & in_ready) begin
+        sum <= in_data[133] ? 16'd0 : next;
+        if (in_data[133]) begin
+          out_valid <= 1'b1; out_data <= ~next;
+        end
+      end
+    end
+endmodule
+"""
+
+
+def frames_text() -> str:
+    """Return the three modules."""
+    return "\n".join([SPLIT, TOGETHER, INTEGRITY])
