@@ -2,8 +2,8 @@
 
 A packet takes a free thread. Each cycle one thread that waits for nothing does one thing: a cycle of the request
 builder for each piece of its step (a word of the scratchpad is read; the calls go out with the last), then, with all
-replies there, context edit and jump in one. A thread whose step needs a port that is taken is not ready. Packets leave
-as they are done. All streams are ready/valid: what is valid stays until it is taken.
+replies there, context edit and jump in one. A thread that would ask a port is not ready while one is taken. Packets
+leave as they are done. All streams are ready/valid: what is valid stays until it is taken.
 
 scheduler (Sec. 4.5.2)   the thread of a cycle
 ready            the next ready one, cycle by cycle
@@ -103,7 +103,10 @@ def _engine(
     defaults = [
         line for port in ports.asks for line in (f"    when_{port} = 1'b0;", f"    ask_{port} = {ports.asks[port]}'d0;")
     ]
-    asking = " | ".join(f"(step == {width}'d{k})" for k, name in enumerate(names) if ports.of[name]) or "1'b0"
+    asking = " | ".join(
+        f"((step == {width}'d{k}) & (piece == {count}'d{pieces[name] - 1}))"
+        for k, name in enumerate(names) if ports.of[name]
+    ) or "1'b0"  # fmt: skip
     strict = scheduler in STRICT
     wanted = "busy[index] & ~over[index]" if strict else "ready[index]"
     offset = "1 + " if scheduler == "ready" else ""
@@ -125,7 +128,8 @@ def _engine(
         f"  wire [{wide - 1}:0] now = contexts[chosen];", f"  wire [{wide - 1}:0] leaving_context = contexts[leaving];",
         *wires, "  integer k, index, t;", f"  wire ports_free = {' & '.join(free) or chr(49) + chr(39) + 'b1'};",
         "  wire editing = found & (done[chosen] == pieces);",
-        f"  function asking;\n    input [{width - 1}:0] step;\n    asking = {asking};\n  endfunction",
+        f"  function asking;\n    input [{width - 1}:0] step;\n    input [{count - 1}:0] piece;",
+        f"    asking = {asking};\n  endfunction",
         "  assign in_ready = some_free & ~editing;", "  wire entering = in_valid & in_ready;",
         "  wire [WHO-1:0] written = editing ? chosen : free;",
         f"  wire [{wide - 1}:0] entered;", *entered(registers, begins), *turn,
@@ -133,7 +137,7 @@ def _engine(
         "    for (k = THREADS - 1; k >= 0; k = k - 1) begin",
         f"      index = ({{{{(32-WHO){{1'b0}}}}, turn}} + {offset}k) % THREADS;",
         "      ready[index] = busy[index] & ~over[index] & (owed[index] == 0)",
-        "        & (ports_free | ~asking(at[index]));",
+        "        & (ports_free | ~asking(at[index], done[index]));",
         f"      if ({wanted}) begin chosen = index[WHO-1:0]; found = ready[index]; end", "    end", "  end",
         "  always @* begin", "    free = 0; some_free = 1'b0; leaving = 0; some_over = 1'b0;",
         "    for (t = THREADS - 1; t >= 0; t = t - 1) begin",

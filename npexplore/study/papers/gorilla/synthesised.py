@@ -17,7 +17,7 @@ from statistics import fmean
 from typing import Any
 
 from npexplore.errors import one_of
-from npexplore.hardware.area import Luts, engine_luts, syntheses
+from npexplore.hardware.area import Luts, engine_luts, part_luts, syntheses
 from npexplore.ledger import facts, load
 from npexplore.machine.parameters import Parameters
 
@@ -44,6 +44,24 @@ def shares(p: Parameters, conditions: Mapping[str, Any], stores: str, program: s
     device = float(p[DEVICES[one_of("device", str(conditions["device"]), DEVICES)]])
     found: Luts = engine_luts(program, int(float(conditions["threads"])), stores)
     return Cell(*(100 * engines * luts / device for luts in (found.low, found.mean, found.high)))
+
+
+def fair_overhead(engines: int, width: int, ports: int, of_engine: float) -> float:
+    """Return what fair local arbiters add to a cluster, as a share of its engines: a difference of two syntheses.
+
+    width: bits of a request; ports: how many arbiters a cluster has; of_engine: LUTs of an engine.
+    """
+    sizes = f"N={engines} AT={(engines - 1).bit_length()} WIDTH={width}"
+    fair, unfair = (part_luts("arbiter", f"{sizes} FAIR={k}").mean for k in (1, 0))
+    return ports * (fair - unfair) / (engines * of_engine)
+
+
+def reorder_overhead(threads: int, width: int, stores: str, of_engine: float) -> float:
+    """Return what a reorder queue with a place for each thread adds to an engine, as a share of it.
+
+    width: bits of a verdict with its tag. Strict turns need none; the choice of the thread is not in it.
+    """
+    return part_luts("reorder", f"AT={(threads - 1).bit_length()} WIDTH={width}", stores).mean / of_engine
 
 
 def printed(cell: str) -> float:
