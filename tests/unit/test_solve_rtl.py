@@ -68,5 +68,18 @@ def test_an_explanation_has_the_field_whether_it_is_asked_for_or_not():
 
 def test_a_row_without_hardware_has_none():
     found = check(keys=["ixp2400.validation.petri.peak"], rtl=True, seeds=2, packets=500)
-    assert found.rows[0]["rtl"] is None
+    assert (found.rows[0]["rtl"], found.rows[0]["rtl_label"]) == (None, None)
     assert found.rows[0]["simulated"] is not None
+
+
+def test_what_hardware_says_of_a_row_has_a_label_of_its_own(monkeypatch):
+    """Of a row that the cycles of a lookup were fitted to it is calibrated, whoever answers."""
+
+    def pretended(p, packets):
+        assert p.lookup_cycles
+        return design("gorilla").with_(boot_us=5, window_us=10).simulate(breakdown=False)
+
+    monkeypatch.setattr(rate, "rate", pretended)
+    row = check(keys=["gorilla.perf.ipv4.16-6-1.nofc"], rtl=True, seeds=1).rows[0]
+    assert row["rtl"] is not None
+    assert row["rtl_label"] == "calibrated"

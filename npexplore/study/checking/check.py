@@ -21,7 +21,7 @@ from npexplore.errors import InputError, one_of
 from npexplore.ledger import Ledger, Row, load
 from npexplore.machine.mixes import standing_in
 from npexplore.machine.parameters import Value
-from npexplore.reads import SOLVER, Reads, names
+from npexplore.reads import SOLVER, Reads, names, reading
 from npexplore.solve.simulate import PACKETS
 from npexplore.study.checking.labels import Labels, free, hints
 from npexplore.study.checking.quantities import Quantity, quantity_of
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 ROLES = ("calibration", "check", "withheld", "blind")
 FIELDS = (
     "key", "role", "kind", "quantity", "unit", "published", "point", "lo", "hi", "bounds", "queueing", "simulated",
-    "rtl", "ci95", "best", "error", "label", "prototype_hints", "verdict", "reason", "same_as", "frozen", "parts",
-    "range", "reads",
+    "rtl", "rtl_label", "ci95", "best", "error", "label", "prototype_hints", "verdict", "reason", "same_as", "frozen",
+    "parts", "range", "reads",
 )  # fmt: skip
 
 
@@ -260,7 +260,7 @@ class _Judge:
         if quantity.solver != "exact":
             numbers = [float(v) for v in best.values if v is not None and not isinstance(v, bool)]
             entry["simulated"] = best.value
-            entry["rtl"] = self._rtl(row, quantity) if self.rtl else None
+            entry["rtl"], entry["rtl_label"] = self._rtl(row, quantity) if self.rtl else (None, None)
             entry["ci95"] = interval(np.array(numbers)) if len(numbers) > 1 else None
         if best.value is None:
             told = design(row.design).parameters.file.reason.get(row.key, "no solver gives this quantity")
@@ -276,12 +276,14 @@ class _Judge:
             entry["reason"] = self._reason(row)
         return entry
 
-    def _rtl(self, row: Row, quantity: Quantity) -> float | bool | None:
-        """Return what generated hardware makes of a row; None where it has no answer: no hardware, no such number."""
+    def _rtl(self, row: Row, quantity: Quantity) -> tuple[float | bool | None, str | None]:
+        """Return what generated hardware makes of a row with its label; None without hardware or such a number."""
         try:
-            return whole_of(value_of(row, quantity, lambda point: self.predictions.at(point, "rtl", 0)))
+            with reading() as reads:
+                value = whole_of(value_of(row, quantity, lambda point: self.predictions.at(point, "rtl", 0)))
         except KeyError:  # the row asks for a server's use or a queue
-            return None
+            return None, None
+        return value, None if value is None else self.labels(row, reads)
 
     def _frozen(self, row: Row) -> float | bool | None:
         return row.frozen_value if self.frozen else None
