@@ -42,6 +42,7 @@ SCHEDULERS: Mapping[str, Discipline] = {
     "ready": "ready_every_cycle", "ready_on_stall": "ready_on_stall", "round_robin": "strict_round_robin",
     "packet_end": "ready_on_stall",
 }  # fmt: skip
+CHECKS = ("integrity2", "integrity4", "integrity6")
 ARBITERS: Mapping[str, Order] = {"fair": "fair", "unfair": "fixed", "first_come": "first_come"}
 
 
@@ -53,11 +54,11 @@ def cycle_s(p: Parameters) -> float:
 def delays(p: Parameters) -> dict[str, float]:
     """Return for each accelerator the cycles of one call without contention."""
     p.assume("header_check")
-    trie = float(p.lookup_delay or p.lookup_cycles)
+    trie, port = float(p.lookup_delay or p.lookup_cycles), float(p.port_cycles)
     return {
-        "integrity2": p.check_cycles, "integrity4": p.check_cycles, "integrity6": p.check_cycles,
-        "label_table": p.label_cycles, "lookup4": trie, "lookup6": trie * p.ipv6_delay_ratio,
-        "flow_counter": float(p.lookup_cycles if p.counter_flush == 1 else p.low_order_cycles),
+        **dict.fromkeys(CHECKS, p.check_cycles),
+        "label_table": p.label_cycles, "lookup4": trie + port, "lookup6": trie * p.ipv6_delay_ratio + port,
+        "flow_counter": float(p.lookup_cycles + port if p.counter_flush == 1 else p.low_order_cycles),
     }  # fmt: skip
 
 
@@ -73,21 +74,30 @@ def overhead(p: Parameters) -> float:
     return float(p.overhead_cycles - 2 * spared * p.word_cycles)
 
 
-def issue_cycles(p: Parameters, steps: int) -> float:
-    """Return the engine's cycles for a packet that executes so many steps."""
-    return overhead(p) + float(steps * (p.request_cycles + p.edit_cycles))
+def issue_cycles(p: Parameters, steps: int, edits: int | None = None) -> float:
+    """Return the engine's cycles for a packet that executes so many substeps; edits: None for one of each."""
+    return overhead(p) + float(steps * p.request_cycles + (steps if edits is None else edits) * p.edit_cycles)
+
+
+def split_edits(p: Parameters) -> bool:
+    """Say whether each substep has a context edit of its own."""
+    return bool(p.edits == "substep")
 
 
 def residence_cycles(p: Parameters, found: Lowered | None = None) -> tuple[float, float]:
     """Return a packet's mean cycles in the engine, without and with the waits for replies, both without contention."""
     paths = (found or lowered(p)).paths
-    issue = sum(path.share * issue_cycles(p, len(path.steps)) for path in paths)
-    return issue, issue + sum(path.share * path.stalls(mean_delays(p)) for path in paths)
+    each = split_edits(p)
+    issue = sum(path.share * issue_cycles(p, len(path.steps), path.edits(each)[-1]) for path in paths)
+    stalls = sum(path.share * path.stalls(mean_delays(p)) for path in paths)
+    return issue, issue + float(p.handover_cycles) + stalls
 
 
 def build(p: Parameters) -> Machine:
     """Return the machine; raises ModelError where parameters contradict each other."""
     cycle, found = cycle_s(p), lowered(p)
+    if not p.check_cycles:
+        found = found.inline(CHECKS)  # in the engine's own cycles: its thread goes on
     if p.protocols == "ipv4" and p.proto != "ipv4":
         raise ModelError(f"a processor for IPv4 alone takes no other traffic: proto must be ipv4, got {p.proto!r}")
     count, threads = p.clusters * p.engines, p.clusters * p.engines * p.threads
@@ -114,7 +124,7 @@ def build(p: Parameters) -> Machine:
             )
         )  # fmt: skip
     start = Start("random", cycle * max(1.0, residence_cycles(p, found)[1]))
-    work = found.record(compute(p), visit(p, found), _end(p))
+    work = found.record(compute(p), visit(p, found), _end(p), split_edits(p))
     if ideal:
         pools = [Pool("engine", threads, _alone(p, work), home="engine", start=start)]
     else:
@@ -157,6 +167,8 @@ def compute(p: Parameters) -> Callable[[Recorder, int, int, bool], None]:
     """Return what the engine does between two waits: steps, and at the begin of a packet what moves its header."""
 
     def run(m: Recorder, requests: int, edits: int, first: bool) -> None:
+        if first and p.handover_cycles:
+            m.wait.wait(seconds=p.handover_cycles * cycle_s(p))  # the thread alone, its engine goes on
         cycles = requests * p.request_cycles + edits * p.edit_cycles + (overhead(p) if first else 0.0)
         if p.scheduler == "packet_end":
             m.wait.wait(seconds=cycles * cycle_s(p))  # the thread holds its engine all along

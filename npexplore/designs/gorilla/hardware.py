@@ -128,6 +128,10 @@ class EngineFiles:
         overtaken = sum(a > b for a, b in pairwise(order))
         return Found(len(cases) + len(second), wrong + more, first or other, overtaken, cycles / len(second))
 
+    def run_cycles(self, folder: Path, cases: Sequence[Case], simulator: str = "") -> int:
+        """Return the cycles of a run without stalls, from the first packet taken to the last one left."""
+        return self._run(folder, cases, 0, simulator)[1]
+
     def _run(self, folder: Path, cases: Sequence[Case], stalls: int, simulator: str) -> tuple[list[str], int]:
         self.write_packets(folder, cases)
         return run_bench(folder, [ENGINE, BENCH], len(cases), stalls, simulator)

@@ -9,20 +9,23 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 
+from npexplore.designs.gorilla.hardware import BENCH
 from npexplore.designs.gorilla.hardware_cases import rated
-from npexplore.designs.gorilla.processor import ProcessorFiles
+from npexplore.designs.gorilla.processor import PROCESSOR, ProcessorFiles, Ran
 from npexplore.designs.gorilla.traffic import FRAME, MIXES, box
 from npexplore.engine.intervals import interval, ratio_interval
 from npexplore.errors import InputError, RefusedError
 from npexplore.machine.parameters import Parameters
 from npexplore.solve.prediction import Latency, Prediction
 
-SIMULATOR = "verilator"
+SIMULATOR, BUILT = "verilator", Path("built", "Vbench")
+FILES = (PROCESSOR, BENCH)
 PACKETS = 20_000
 WARM_UP, EMPTYING, BATCHES = 0.2, 0.1, 14  # shares of the packets before and behind those that are measured
 POOL = 240  # different frames, sent in turn
@@ -33,6 +36,42 @@ PLAIN = {  # what the hardware has, of knobs that it has no template for
 }  # fmt: skip
 
 
+class Rig:
+    """The parameters' hardware, built by Verilator in a folder, to be run at any offered rate.
+
+    What the folder has of the same text is not built again.
+
+    Raises RefusedError without Verilator, and for a machine that has no hardware here.
+    """
+
+    def __init__(self, p: Parameters, folder: Path) -> None:
+        self.p, self.folder, self.spoken = p, folder, _spoken(p)
+        counting = p.flow_counting == "on"
+        both = p.source_lookup == "always" or (p.source_lookup == "with_counting" and counting)
+        try:
+            self.made = ProcessorFiles(p, box(str(p.addresses), both), self.spoken)
+        except InputError as error:
+            raise RefusedError(f"rtl: {error}") from error
+        before = [(folder / name).read_text() for name in FILES if (folder / name).exists()]
+        self.made.write(folder)
+        built = folder / BUILT
+        if not built.exists() or before != [(folder / name).read_text() for name in FILES]:
+            self.made.build(folder, SIMULATOR)
+        self.command = [str(BUILT)]
+
+    def rate(self, rate_mpps: float, packets: int = PACKETS) -> Prediction:
+        """Return throughput and latency at an offered rate, 0 for as fast as packets are taken."""
+        if packets < 1000:
+            raise InputError(f"rtl: packets must be at least 1000, got {packets}")
+        clock_hz, offered = 1e6 * float(self.p.core_mhz), 1e6 * float(rate_mpps)
+        told = {"rate": round(1e6 * offered / clock_hz)} if offered else {}
+        frames = rated(self.made.box, self.spoken, POOL)
+        ran, _ = self.made.run(self.folder, self.command, frames, packets, quiet=1, **told)
+        if len(ran) != packets:
+            raise RefusedError(f"rtl: {packets - len(ran)} of {packets} packets did not leave the hardware")
+        return _measured(ran, clock_hz, offered, self.spoken)
+
+
 def rate(p: Parameters, packets: int = PACKETS) -> Prediction:
     """Return throughput and latency of the parameters' hardware, with intervals.
 
@@ -41,6 +80,12 @@ def rate(p: Parameters, packets: int = PACKETS) -> Prediction:
     """
     if packets < 1000:
         raise InputError(f"rtl: packets must be at least 1000, got {packets}")
+    with tempfile.TemporaryDirectory() as name:
+        return Rig(p, Path(name)).rate(float(p.rate_mpps), packets)
+
+
+def _spoken(p: Parameters) -> list[str]:
+    """Return the protocols of the hardware; raises RefusedError for what has none here."""
     for name, value in PLAIN.items():
         if name in p and p[name] != value:
             raise RefusedError(f"rtl: the hardware has no template for another {name} than {value!r}, got {p[name]!r}")
@@ -52,24 +97,14 @@ def rate(p: Parameters, packets: int = PACKETS) -> Prediction:
     spoken = ["ipv4"] if p.protocols == "ipv4" else [one for one in ("ipv4", "ipv6") if one in kinds]
     if any(kind not in spoken for kind in kinds):
         raise RefusedError(f"rtl: the hardware's rate is of IPv4 and IPv6; labels are not timed, got {p.proto!r}")
-    counting = p.flow_counting == "on"
-    both = p.source_lookup == "always" or (p.source_lookup == "with_counting" and counting)
-    try:
-        made = ProcessorFiles(p, box(str(p.addresses), both), spoken)
-    except InputError as error:
-        raise RefusedError(f"rtl: {error}") from error
-    clock_hz = 1e6 * float(p.core_mhz)
-    offered = 1e6 * float(p.rate_mpps)
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        made.write(folder)
-        command = made.build(folder, SIMULATOR)
-        told = {"rate": round(1e6 * offered / clock_hz)} if offered else {}
-        ran, _ = made.run(folder, command, rated(made.box, spoken, POOL), packets, quiet=1, **told)
+    return spoken
+
+
+def _measured(ran: Sequence[Ran], clock_hz: float, offered: float, spoken: Sequence[str]) -> Prediction:
+    """Return what packets that left say; offered: packets a second, 0 for as fast as they are taken."""
+    packets = len(ran)
     left = np.sort(np.array([one.left for one in ran]))
     waits = np.array([one.left - one.entered for one in ran])
-    if len(ran) != packets:
-        raise RefusedError(f"rtl: {packets - len(ran)} of {packets} packets did not leave the hardware")
     first, last = round(WARM_UP * packets), round((1 - EMPTYING) * packets)
     edges = np.linspace(first, last, BATCHES + 1).astype(int)
     counts = np.diff(edges).astype(float)

@@ -7,8 +7,8 @@ So one program gives visits and demands (bounds, queueing) and the rows of the e
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 
 import numpy as np
@@ -46,6 +46,15 @@ class Path:
     waits: tuple[tuple[int, tuple[Group, ...]], ...]
     share: float
 
+    def edits(self, split: bool = True) -> tuple[int, ...]:
+        """Return the context edits behind no substep, the first, ...: one each, or (split off) one a whole step."""
+        done = [0]
+        for one, following in zip(self.steps, (*self.steps[1:], ""), strict=True):
+            step, _, number = one.partition(".")
+            goes_on = bool(number) and following == f"{step}.{int(number) + 1}"
+            done.append(done[-1] + int(split or not goes_on))
+        return tuple(done)
+
     def calls(self) -> int:
         """Return how many accelerator calls a packet of this path makes."""
         return sum(group.count for _, groups in self.waits for group in groups)
@@ -62,26 +71,37 @@ class Lowered:
     paths: tuple[Path, ...]
     columns: Mapping[str, Integers]
 
-    def record(self, compute: Compute, visit: Visit, end: End) -> Callable[[Recorder, Packet], None]:
+    def inline(self, accelerators: Collection[str]) -> Lowered:
+        """Return the same with calls that nobody waits for: a thread goes on in the same piece of machine code."""
+        paths = []
+        for path in self.paths:
+            kept = ((at, tuple(g for g in groups if g.accelerator not in accelerators)) for at, groups in path.waits)
+            paths.append(replace(path, waits=tuple((at, groups) for at, groups in kept if groups)))
+        return replace(self, paths=tuple(paths))
+
+    def record(
+        self, compute: Compute, visit: Visit, end: End, split_edits: bool = True
+    ) -> Callable[[Recorder, Packet], None]:
         """Return the program of a thread.
 
         compute(m, requests, edits, first) does so many request builders and context edits between two waits; `first` at
         the begin of the packet. visit(m, accelerator, used) waits for a step's calls, which stand between its request
-        builder and its context edit. end(m, packet, step) is what happens after the last step.
+        builder and its context edit. end(m, packet, step) is what happens after the last step. split_edits: each
+        substep has a context edit, else each step has one.
         """
 
         def way(m: Recorder, packet: Packet, path: Path) -> None:
-            done = 0, 0
+            edits, done = path.edits(split_edits), (0, 0)
             for after, groups in path.waits:
-                compute(m, after - done[0], after - 1 - done[1], done == (0, 0))
-                done = after, after - 1
+                compute(m, after - done[0], edits[after - 1] - done[1], done == (0, 0))
+                done = after, edits[after - 1]
                 parts = [_part(visit, m, packet, group) for group in groups]
                 if len(parts) == 1:
                     parts[0]()
                 else:
                     m.parallel(*parts)
             steps = len(path.steps)
-            compute(m, steps - done[0], steps - done[1], done == (0, 0))
+            compute(m, steps - done[0], edits[-1] - done[1], done == (0, 0))
             end(m, packet, path.steps[-1])
 
         def choose(m: Recorder, packet: Packet, number: int) -> None:
