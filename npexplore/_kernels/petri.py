@@ -203,8 +203,6 @@ def _longer(code, consts, E, formula, P, V, table, row, rng, stream, stack):
         else:
             n -= 1
             a, b = stack[n - 1], stack[n]
-            if b == 0.0 and (op == DIV or op == FLOORDIV or op == MOD):
-                stack[STACK] = 1.0
             if op == ADD:
                 c = a + b
             elif op == SUB:
@@ -212,10 +210,16 @@ def _longer(code, consts, E, formula, P, V, table, row, rng, stream, stack):
             elif op == MUL:
                 c = a * b
             elif op == DIV:
+                if b == 0.0:
+                    stack[STACK] = 1.0
                 c = a / b
             elif op == FLOORDIV:
+                if b == 0.0:
+                    stack[STACK] = 1.0
                 c = math.floor(a / b)
             elif op == MOD:
+                if b == 0.0:
+                    stack[STACK] = 1.0
                 c = a - b * math.floor(a / b)
             elif op == LT:
                 c = 1.0 if a < b else 0.0

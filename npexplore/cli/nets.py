@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from npexplore.cli.output import emit, facts, table
-from npexplore.errors import InputError, one_of
+from npexplore.errors import InputError, SimulationError, one_of
 from npexplore.machine.petri.tables import is_net_file
 from npexplore.paths import share
 
@@ -61,6 +61,8 @@ def solve_net(
         answers = {name: solvers[name](net) for name in methods}
     except InputError as error:
         raise InputError(f"{model.name}: {error}") from None
+    except SimulationError as error:
+        raise SimulationError(error.kind, f"{model.name}: {str(error).removeprefix(f'{error.kind}: ')}") from None
     results = [
         {"solver": name, **{field.name: getattr(answer, field.name) for field in fields(answer)}}
         for name, answer in answers.items()

@@ -2,7 +2,8 @@
 
 import pytest
 
-from npexplore.errors import InputError
+from npexplore.cli.nets import solve_net
+from npexplore.errors import InputError, SimulationError
 from npexplore.machine.petri import net
 from npexplore.solve.petri import find_markings, record, simulate_net, solve_chain
 
@@ -67,3 +68,10 @@ def test_servers_are_as_many_as_the_place_has_that_a_token_says():
                place={"D": {"of": "d", "tokens": 3, "carried": {"x": 2}}, "R[b]": "b + 1"},
                transition={"t": "D + R[x] -> D + R[x], rate 1, servers all"})  # fmt: skip
     assert simulate_net(made).transitions["t"].throughput == pytest.approx(3, rel=0.02)
+
+
+def test_a_loop_in_no_time_is_told_with_its_file(tmp_path):
+    path = tmp_path / "loop.toml"
+    path.write_text('timing = "duration"\n[place]\nA = 1\nB = 0\n[transition]\nt = "A -> B"\nu = "B -> A"\n')
+    with pytest.raises(SimulationError, match=r"^endless instant: loop.toml: transition '\w' and others fire for ever"):
+        solve_net(path, "simulation", [], None, 1, 100, as_json=True)
