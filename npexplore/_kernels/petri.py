@@ -157,8 +157,8 @@ def _longer(code, consts, E, formula, P, V, table, row, rng, stream, stack):
     decides. UNLESS passes over as many rows where its operand is 0, GO_ON always.
     """
     n = 0
-    k = E[formula]
-    while k < E[formula + 1]:
+    k, end = E[formula], E[formula + 1]
+    while k < end:
         op, x = code[k, 0], code[k, 1]
         k += 1
         if op == CONST:
