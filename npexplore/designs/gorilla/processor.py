@@ -171,6 +171,8 @@ class ProcessorFiles(EngineFiles):
             f"# {self.clusters} clusters of {self.engines} engines of {self.threads} threads: "
             + ", ".join(self.protocols), "",
             f"`{PROCESSOR}`: the design (Verilog 2005), top module `{top}`, to be read with `{VALVES}`.",
+            *([f"`{ACCELERATORS}`: walks through tries, to be read with `{SYNCHRONISERS}`; their memory: "
+               + ", ".join(f"`{name}.hex`." for name in self.walks)] if self.walks else []),
             f"`{BENCH}`: a test bench that brings valves of its own, which stall at random; `+stalls=S` of 16 cycles,",
             "`+packets=N`, `+pool=D`, `+rate=R` packets in 1,000,000 cycles, `+quiet=1`.", "",
             "Streams are ready/valid: data is taken on a rising edge of `clk` where both are 1; `rst` is synchronous.",
