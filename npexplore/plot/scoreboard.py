@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ ALL, BLIND = "all", "blind"  # how the lines of a paper begin that are of all it
 LABELS = ("predicted", "post_hoc", "blind", "calibrated", "arithmetic")
 NONE = "&ndash;"
 FAR = 100  # times nearer than we: a reader who has copied the rows of a twin
+UNBROKEN = re.compile(r"(?<=\d) (?=%|of\b)|(?<=\bof) (?=\d)")  # "2.2 %", "3 of 6"
 Line = Mapping[str, Any]  # of study/checking/scores.py
 Cell = tuple[str, bool]  # text, and whether it is red
 
@@ -155,6 +157,8 @@ def by_paper(lines: Sequence[Line], pages: Mapping[str, str] | None = None) -> T
     for row in rows:
         name = escape(row["paper"][0])
         page = (pages or {}).get(row["paper"][0])
+        for column, (text, red) in row.items():
+            row[column] = UNBROKEN.sub("&nbsp;", text), red
         row["paper"] = (f'<a href="{escape(page, quote=True)}">{name}</a>' if page else name, False)
     return as_html(rows, pd.DataFrame(list(lines)), ("paper", "reader", "over what is left open"))
 

@@ -140,7 +140,7 @@ def _line(row: Mapping[str, Any], where: Mapping[str, str], others: Sequence[str
         "queueing": number(_settled(row["queueing"])),
         "simulated": _with_interval(row["simulated"], row["ci95"]),
         "frozen": number(row.get("frozen")),
-        "error": f"<span{red}>{100 * row['error']:+.1f}&nbsp;%</span>" if _known(row["error"]) else "&ndash;",
+        "error": f"<span{red}>{100 * row['error']:+z.1f}&nbsp;%</span>" if _known(row["error"]) else "&ndash;",
         "other structures": _span(spread),
         "label": str(label).replace("_", " ") + hints,
         "verdict": f"<b{red}>{escape(str(row['verdict'])).replace('_', ' ')}</b>" if off else escape(row["verdict"]),

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 CELL = re.compile(r'<(td|th|small|b) style="([^"]*)">')
+PLAIN_SPAN = re.compile(r"<span>([^<]*)</span>")  # of a number that has no colour
 PLAIN_CODE = re.compile(r'<span class="(?:n|p|w|o)">([^<]*)</span>')
 OFTEN = 4  # cells with the same style, from which it is said once
 DIGITS = 7  # of a number in a figure; a screen shows three or four
@@ -28,13 +29,13 @@ def lean(body: str) -> tuple[str, str]:
         if found[1] == "td" and found[2] == usual:
             return "<td>"
         name = names.get(found[2])
-        return f'<{found[1]} class="{name}">' if name else found[0]
+        return f"<{found[1]} class={name}>" if name else found[0]
 
     rules = {f".{name}.{name}.{name}": style for style, name in names.items()}  # before the page's own
     if usual is not None:
         rules[".table table:not(.dataframe) td:not([class]):not([style])"] = usual
     css = "\n".join(f"{of} {{ {style} }}" for of, style in rules.items())
-    return PLAIN_CODE.sub(r"\1", CELL.sub(cell, body)), css
+    return PLAIN_CODE.sub(r"\1", PLAIN_SPAN.sub(r"\1", CELL.sub(cell, body))), css
 
 
 def lean_trace(trace: Any) -> Any:

@@ -1,5 +1,6 @@
 """An executed notebook as one HTML page that needs no network: figures as divs, formulas as MathML, code folded."""
 
+import re
 from functools import cache
 from typing import Any
 
@@ -67,7 +68,6 @@ def prose(source: str) -> str:
 def templates() -> jinja2.Environment:
     """Return the page templates; what every page shares is a global of theirs."""
     made = environment()
-    made.globals["code_style"] = HtmlFormatter(style="default").get_style_defs(".highlight")
     made.filters["markdown_line"] = inline_markdown
     return made
 
@@ -89,7 +89,14 @@ def page(run: Run, *, single_file: bool = False) -> str:
     search = None if single_file else SEARCH_JS
     template = templates().get_template("page.html.j2")
     return template.render(run=run, first=first, chapters=rest, search_file=search, plays="data-play" in body,
-                           said_once=said_once, **found)  # fmt: skip
+                           said_once=said_once, code_style=code_style(body), **found)  # fmt: skip
+
+
+def code_style(body: str) -> str:
+    """Return the styles of the kinds of words that a page's code has; all kinds are 4 KB."""
+    rules = HtmlFormatter(style="default").get_style_defs(".highlight").splitlines()
+    kinds = {rule: re.match(r"\.highlight \.(\w+) ", rule) for rule in rules}
+    return "\n".join(rule for rule, kind in kinds.items() if kind is None or f'class="{kind[1]}"' in body)
 
 
 def inline_markdown(text: str) -> str:

@@ -26,10 +26,16 @@ _LINKS = re.compile(r"(?:<|\\u003[cC])(?=(?:/|\\u002[fF])?(?:a|span)\b)", re.IGN
 def environment() -> jinja2.Environment:
     """Return the page templates; what every page shares is a global of theirs."""
     made = jinja2.Environment(loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True, trim_blocks=True)
-    scripts = {f"{name}_js": (TEMPLATES / f"{name}.js").read_text() for name in ("page", "tables", "figures", "play")}
+    scripts = {f"{name}_js": _short(TEMPLATES / f"{name}.js") for name in ("page", "tables", "figures", "play")}
     figures = as_json({"config": CONFIG, "template": _template()})
-    made.globals.update(version=__version__, style=(TEMPLATES / "style.css").read_text(), figures=figures, **scripts)
+    made.globals.update(version=__version__, style=_short(TEMPLATES / "style.css"), figures=figures, **scripts)
     return made
+
+
+def _short(path: Path) -> str:
+    """Return a script or style without indentation, empty lines and lines of comment: every page carries it."""
+    lines = (line.strip() for line in path.read_text(encoding="utf-8").splitlines())
+    return "\n".join(line for line in lines if line and not line.startswith(("//", "/*")))
 
 
 def as_json(found: Any) -> str:

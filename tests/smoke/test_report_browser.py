@@ -158,6 +158,16 @@ def test_every_figure_is_drawn_in_the_theme_and_can_be_taken_away(visit, tmp_pat
     assert ",0,1,," in (tmp_path / "CSV").read_text()
 
 
+def test_a_page_of_sliders_opens_with_them(visit, folder, played):
+    run = run_of(nb.new_markdown_cell("# Play"), nb.new_markdown_cell("## Machines"), shown(played),
+                 nb.new_markdown_cell("## More"), shown(played))  # fmt: skip
+    (folder / "30_play.html").write_text(page(run))
+    one = visit("30_play")
+    slider = one.locator("[data-play] input[type=range]").first.bounding_box()
+    assert slider["y"] + slider["height"] <= WIDE["height"]
+    assert one.locator("details.chapter[open]").count() == 1
+
+
 def test_dark_is_another_picture_from_the_start(visit):
     assert visit(scheme="dark").evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(13, 17, 23)"
 

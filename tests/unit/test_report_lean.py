@@ -19,9 +19,15 @@ def values_of(array):
 def test_styles_of_many_cells_are_said_once_and_those_of_few_stay():
     cells = "<tr>" + '<td style="color:red">1</td>' * 5 + '<td style="color:blue">2</td>' * 4 + "</tr>"
     body, css = lean(cells + '<td style="margin:0">3</td>')
-    assert body == "<tr>" + "<td>1</td>" * 5 + '<td class="c1">2</td>' * 4 + '</tr><td style="margin:0">3</td>'
+    assert body == "<tr>" + "<td>1</td>" * 5 + "<td class=c1>2</td>" * 4 + '</tr><td style="margin:0">3</td>'
     assert ".table table:not(.dataframe) td:not([class]):not([style]) { color:red }" in css
     assert ".c1.c1.c1 { color:blue }" in css
+
+
+def test_a_span_that_says_nothing_goes():
+    assert (
+        lean('<td><span>+0.3 %</span> <span style="x">1</span></td>')[0] == '<td>+0.3 % <span style="x">1</span></td>'
+    )
 
 
 def test_code_keeps_its_text():

@@ -56,6 +56,13 @@ def test_every_figure_is_a_div_over_one_shared_script(run):
     assert "height:321px" in html
 
 
+def test_code_brings_the_styles_of_its_own_kinds_of_words():
+    html = page(run_of(nb.new_code_cell("for k in range(3):\n    print(k)")))
+    assert '<span class="k">for</span>' in html
+    assert ".highlight .k {" in html
+    assert ".highlight .gd {" not in html
+
+
 def test_nothing_is_loaded_from_elsewhere(run):
     html = page(run)
     assert not re.search(r'(src|<link[^>]*href)="?http', html)
