@@ -62,7 +62,7 @@ first_screen(
         title="One capture on every machine", labels={"mpps": "million packets a second", "machine": ""},
     ).update_traces(marker={"size": 11}),
     tries={"what is in it": "#What-is-in-it", "where its packets would go": "#Where-its-packets-would-go",
-           "turn the knobs": "64_play.html#smartnic"},
+           "turn the knobs": "64_play.html#server"},
 )  # fmt: skip
 
 # %% [markdown]
@@ -141,28 +141,29 @@ pd.DataFrame({
 # %% [markdown]
 # ## Turn the knobs of one machine
 #
-# Each point of this sweep is there already: the sliders choose which are drawn. On a page without Python the lower
-# slider works too.
+# A server's program takes so many cycles of a core for a packet, and may look its flows up in a table of 20,000 routes.
+# Each point of this sweep is there already: the slider chooses which are drawn, on a page without Python too.
 
 # %%
-nic = npx.design("smartnic")
+server = npx.design("server").with_(program="own")
 points = [
-    (cores, cycles, where, nic.with_(cores=cores, packet_cycles=cycles, buffer=where).simulate(load, packets=2000))
+    (cores, cycles, table, server.with_(cores=cores, own_cycles=cycles, own_lookup=table).simulate(load, packets=2000))
     for cycles in (100, 200, 400, 800)
-    for where in ("chip", "memory")
-    for cores in (1, 2, 4, 8, 16)
+    for table in ("none", "dir24_8")
+    for cores in (1, 2, 3, 4, 6, 8)
 ]
 table = pd.DataFrame(
-    [(cores, cycles, where, answer.rate_pps / 1e6) for cores, cycles, where, answer in points],
-    columns=["cores", "packet_cycles", "packets wait in", "mpps"],
+    [(cores, cycles, table, answer.rate_pps / 1e6) for cores, cycles, table, answer in points],
+    columns=["cores", "cycles a packet", "table", "mpps"],
 )
 Explorer(
-    table, "cores", "mpps", ["packet_cycles"], series="packets wait in", start={"packet_cycles": 200},
-    title="Cores of a SmartNIC with the packets of this capture", x_title="cores", y_title="million packets a second",
+    table, "cores", "mpps", ["cycles a packet"], series="table", start={"cycles a packet": 200},
+    title="A program of your own on a server, with the packets of this capture", x_title="cores",
+    y_title="million packets a second",
 )  # fmt: skip
 
 # %% [markdown]
 # ## In words
 
 # %%
-npx.explain(nic, load, elasticities=False)
+npx.explain(server, load, elasticities=False)
