@@ -1,5 +1,6 @@
 """JupyterLab in a browser: sliders redraw their figure; notebooks open by double click, as in `make lab`, and run."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -25,7 +26,14 @@ SETTINGS = Path(__file__).parents[2] / ".jupyter"
 FEWER = {  # the same notebooks at fewer points
     "00_start": {"(1, 2, 3, 4, 6, 8, 12, 16, 24, 32)": "(1, 8)"},
     "60_design_space": {"list(range(1, 33))": "[1, 16]", '"threads": [1, 2, 4, 8, 16, 32]': '"threads": [1, 16]'},
+    "61_your_capture": {},
 }
+LIVE = """(() => {
+  const told = document.querySelector('.widget-readout'), area = told && told.closest('.jp-OutputArea');
+  const plot = area && area.querySelector('.js-plotly-plot');
+  return plot && plot.data && plot.data[0] ? JSON.stringify(plot.data.map(one => Array.from(one.y))) : null;
+})()"""  # what the figure beside the first slider draws
+SLIDERS = ("60_design_space",)
 OUTPUTS = "document.querySelectorAll('.jp-OutputArea-output').length"
 
 
@@ -48,6 +56,18 @@ def lab(folder):
     finally:
         server.terminate()
         server.wait()
+
+
+def moves(page):
+    """Move the page's first slider by a step: its number and a figure are others then."""
+    slider, told = page.locator(".noUi-handle").first, page.locator(".widget-readout").first
+    slider.scroll_into_view_if_needed()
+    page.wait_for_function(f"{LIVE} !== null")
+    number, before = told.inner_text(), page.evaluate(LIVE)
+    slider.focus()
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function(f"{LIVE} !== {json.dumps(before)}")
+    assert told.inner_text() != number
 
 
 @pytest.mark.slow
@@ -101,4 +121,6 @@ def test_a_notebook_opens_by_double_click_and_runs_to_its_end(name, tmp_path):
         page.get_by_text("to the end", exact=True).wait_for()
         assert page.locator("[data-mime-type='application/vnd.jupyter.stderr']").count() == 0
         assert page.evaluate(OUTPUTS) > 5
+        if name in SLIDERS:
+            moves(page)
         browser.close()
