@@ -318,7 +318,15 @@ def test_two_sweeps_do_not_write_to_one_file(tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == ["a.parquet"]
 
 
-def test_a_control_c_waits_until_rows_are_kept(tmp_path):
+@pytest.fixture
+def heeded():
+    """Ctrl-C is heeded, also where these tests run in the background of a script, which ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_a_control_c_waits_until_rows_are_kept(tmp_path, heeded):
     """The signal comes while rows are written; it takes effect between tasks, and everything finished is there."""
     path, seen, survived = tmp_path / "a.parquet", [], []
     many = grid("ixp2400", LOAD, seeds=60, banks=(4, 8))  # of some 10 ms each: a wish to stop is seen every 200 ms
@@ -478,7 +486,7 @@ def test_a_sweep_that_was_all_refused_does_not_stand_in_the_way(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("more", [[], ["--processes"]])
-def test_control_c_keeps_the_finished_points_and_says_so(tmp_path, whole, more):
+def test_control_c_keeps_the_finished_points_and_says_so(tmp_path, whole, more, heeded):
     for attempt in range(20):
         path = tmp_path / f"{attempt}.parquet"
         process = start(path, 3, *more)
