@@ -22,6 +22,7 @@
 import pandas as pd
 
 from npexplore.designs import design
+from npexplore.designs.gorilla import cycles
 from npexplore.designs.gorilla.hardware import EngineFiles
 from npexplore.designs.gorilla.traffic import box
 from npexplore.hardware.area import engine_luts, slope, syntheses
@@ -30,7 +31,7 @@ from npexplore.paths import share
 from npexplore.plot import hardware as drawings
 from npexplore.plot import theme
 from npexplore.report import first_screen
-from npexplore.study.papers.gorilla import synthesised
+from npexplore.study.papers.gorilla import in_hardware, synthesised
 
 theme.use()
 np_ = design("gorilla")
@@ -154,14 +155,14 @@ drawings.waveform(
 # %%
 ways = {"as described": {}, "without the overhead": {"overhead_cycles": 0}}
 rows = []
-for threads, cycles in measured.cycles_per_packet.items():
+for threads, taken in measured.cycles_per_packet.items():
     row = {"threads": threads}
     for way, knobs in ways.items():
         alone = np_.with_(clusters=1, engines=1, threads=int(threads), proto="ipv4", rate_mpps=20, boot_us=50,
                           window_us=200, **knobs)  # fmt: skip
         row |= {f"bounds, {way}": alone.bounds().rate_pps / 1e6, f"queueing, {way}": alone.queueing().rate_pps / 1e6,
                 f"simulation, {way}": alone.simulate(seed=1).rate_pps / 1e6}  # fmt: skip
-    rows.append(row | {"hardware": float(p.core_mhz) / cycles, "cycles in hardware": cycles})
+    rows.append(row | {"hardware": float(p.core_mhz) / taken, "cycles in hardware": taken})
 rates = pd.DataFrame(rows).set_index("threads")
 rates.round(2)
 
@@ -181,6 +182,23 @@ pd.DataFrame(
 # the model without it. Even moved in words of 16 bytes on the engine's own port, 80 bytes and 4 of metadata would take
 # 12 of the 17 cycles. For the other 5 there is no reason in this hardware: the paper's engine did something that it
 # does not tell, or its rates were limited elsewhere (arbiters, balancing).
+
+# %% [markdown]
+# ## Whole processors beside the event engine
+#
+# Trials at the doors of generated engines give their cycles (`npexplore/designs/gorilla/cycles.py`): `law` below. With
+# them, and nothing fitted, the event engine is put beside rates recorded in Verilator (`data/hardware/rates.csv`), each
+# configuration taking as many packets as it can; *fitted* is the event engine as described.
+
+# %%
+pd.Series(cycles.law(p).terms, name="cycles").to_frame().T
+
+# %%
+saturated = [one for one in in_hardware.rates() if not one.offered]
+short = np_.with_(boot_us=20, window_us=40)
+side_by_side = pd.DataFrame(in_hardware.beside(short, saturated)).set_index("configuration")
+side_by_side["difference, %"] = 100 * side_by_side.pop("difference")
+side_by_side.drop(columns="offered").round(1)
 
 # %% [markdown]
 # ## LUTs, and what moves them
