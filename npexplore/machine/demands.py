@@ -22,7 +22,18 @@ from npexplore.machine.holding import Holding
 from npexplore.machine.lone import LONGEST_LOOP, uses_of
 from npexplore.machine.program import HOME
 from npexplore.machine.resources.base import OwnFaces, Resource, Server, Uses
-from npexplore.machine.sections import TINY, Chain, Demand, Open, Progress, Section, Sections, TurnsDifferError, without
+from npexplore.machine.sections import (
+    TINY,
+    Chain,
+    Demand,
+    Main,
+    Open,
+    Progress,
+    Section,
+    Sections,
+    TurnsDifferError,
+    without,
+)
 from npexplore.machine.tree import (
     Body,
     Branch,
@@ -68,6 +79,7 @@ class Demands:
     freed: float = 0.0  # bytes that leave the receive buffer (nan: depends on chance)
     clock: Values = field(default_factory=lambda: np.zeros(0))  # of each distinct packet: its latency x its share
     way: dict[str, float] = field(default_factory=dict)  # what `latency` is made of, by server or resource
+    apart: dict[str, Values] = field(default_factory=dict)  # of each distinct packet: its seconds by server x its share
 
     def largest(self, server: str, members: int) -> float:
         """Return the seconds per packet at the most loaded member of a server."""
@@ -81,21 +93,26 @@ class Demands:
         )
 
 
-def demands(body: Body, columns: Mapping[Variable, Values | None], weights: Values, at_once: int = AT_ONCE) -> Demands:
+def demands(
+    body: Body, columns: Mapping[Variable, Values | None], weights: Values, at_once: int = AT_ONCE, apart: bool = False
+) -> Demands:
     """Return the demands of a recorded body.
 
     columns: per packet column, the values of the distinct packets (shape n); weights: their shares (shape n, sum 1).
     at_once: turns of loops x n that are gone through together, as far as they can be (1: each after the one before).
+    apart: whether the times of each distinct packet are kept.
     """
     if at_once > 1:
         with suppress(TurnsDifferError, ModelError):  # which turn is at fault shows when they come one by one
-            return _demands(body, columns, weights, at_once)
-    return _demands(body, columns, weights, 1)
+            return _demands(body, columns, weights, at_once, apart)
+    return _demands(body, columns, weights, 1, apart)
 
 
-def _demands(body: Body, columns: Mapping[Variable, Values | None], weights: Values, at_once: int) -> Demands:
+def _demands(
+    body: Body, columns: Mapping[Variable, Values | None], weights: Values, at_once: int, apart: bool
+) -> Demands:
     shares = np.asarray(weights, dtype=np.float64)
-    walk, path = _Walk(at_once), Progress(shares, np.zeros_like(shares))
+    walk, path = _Walk(at_once, len(shares) if apart else 0), Progress(shares, np.zeros_like(shares))
     walk.body(body, {**columns, HOME: None}, path)
     walk.sections.settle(path)
     result, found = walk.result, walk.sections
@@ -118,12 +135,13 @@ def _apart(overlap: dict[Chain, float]) -> dict[tuple[Chain, str], float]:
 class _Walk:
     """Goes through a program, packet groups side by side, and adds up what they do."""
 
-    def __init__(self, at_once: int) -> None:
-        self.at_once = at_once
+    def __init__(self, at_once: int, rows: int = 0) -> None:
+        self.at_once, self.rows = at_once, rows  # rows: distinct packets, if the times of each are kept
         self.result = Demands()
         self.sections = Sections()
         self.held: dict[Holding, Open] = {}
         self.way: dict[str, float] = {}
+        self.places = 0  # of visits so far
 
     def body(self, body: Body, known: Known, path: Progress, base: int | None = None) -> None:
         """Go through a block; what is opened in it stands in `path.open` from `base` on."""
@@ -258,6 +276,9 @@ class _Walk:
         asked, seen, each = _distinct(step.resource, values, path)
         uses = uses_of(step.resource, step.method, asked, seen.live)
         self.occupied(uses, sizes, seen, place)
+        for hold in uses.holds if self.rows else ():
+            times = (path.weights * each(hold.seconds)).reshape(-1, self.rows).sum(axis=0)
+            self.result.apart[hold.server] = self.result.apart.get(hold.server, 0.0) + times
         for (chain, server), seconds in uses.spent.items():
             sections.spend(path, server, _sum(seen, seconds), chain)
         if not (path.forked or path.aside):
@@ -293,10 +314,14 @@ class _Walk:
     def occupied(self, uses: Uses, sizes: dict[str, Server], path: Progress, place: str) -> None:
         """Add the times that servers are occupied, and what is held inside the visit."""
         for hold in uses.holds:
+            self.places += 1
             demand, server = self.result.servers.setdefault(hold.server, Demand()), sizes[hold.server]
             demand.add(path.weights * hold.seconds, hold.member, path.live, server.members, f"{place}: {hold.server}")
-            demand.visits += _sum(path, hold.visits)
-            demand.squares += _sum(path, hold.squares)
+            visits, squares = _sum(path, hold.visits), _sum(path, hold.squares)
+            demand.visits += visits
+            demand.squares += squares
+            if hold.member is None or server.members == 1:
+                demand.come(Main(self.places, visits, squares, path.weights, hold.seconds))
             demand.variance += _sum(path, hold.variance)
             if hold.units is not None:
                 self.sections.inside(hold.server, hold.units, hold, path)

@@ -41,11 +41,13 @@ class Flows:
 
 
 def flows(
-    machine: Machine, columns: Mapping[str, Values], weights: Values, pools: list[Recorded] | None = None
-) -> Flows:
+    machine: Machine, columns: Mapping[str, Values], weights: Values, pools: list[Recorded] | None = None,
+    apart: bool = False,
+) -> Flows:  # fmt: skip
     """Return what the pools do to the distinct packets (columns of shape n) with their shares (sum 1).
 
-    pools: the programs, if they are recorded over these columns already.
+    pools: the programs, if they are recorded over these columns already. apart: whether the times of each distinct
+    packet are kept, for machines of one pool.
     Raises RefusedError where shares depend on who comes first (two pools at one source) or packets go round.
     """
     result = Flows(clock=np.zeros(len(weights)))
@@ -55,7 +57,8 @@ def flows(
         pool = recorded.pool
         nothing = np.zeros(0), dict.fromkeys((*recorded.columns, NUMBER), np.zeros(0))
         shares, known = arrived.get(pool.gets, nothing)
-        own = demands(recorded.body, {variable: known[name] for name, variable in recorded.columns.items()}, shares)
+        asked = {variable: known[name] for name, variable in recorded.columns.items()}
+        own = demands(recorded.body, asked, shares, apart=apart and len(machine.pools) == 1)
         result.residence[pool.name], result.by_pool[pool.name] = own.latency, own
         number = known[NUMBER]
         assert number is not None

@@ -142,6 +142,12 @@ class Workload:
         columns = {name: unique[:, k].astype(np.float64) for k, name in enumerate(names)}
         return columns, counts / counts.sum()
 
+    def kinds(self) -> Integers:
+        """Return of each packet which of the distinct ones it is, shape n."""
+        rows = np.stack([self.columns[name] for name in self.columns], axis=1)
+        which: Integers = np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1)
+        return which
+
     def process(self) -> Arrivals | None:
         """Return the arrival process of the packets (None: saturated, or by time stamps)."""
         if self.arrivals not in RATED:

@@ -7,7 +7,7 @@ after a while, and nobody waits anywhere else: they attain the asymptotic bounds
 customers arrive at random, is up to a quarter low where N / R and the slowest station are about even. Where packets
 vary the truth lies between. The fifth is post hoc: it was chosen after simulating `pcie` and `server`, whose answers
 are then within 7 % in every corner looked at (tests/agree/test_agree_in_step.py), and is no law. Packets that arrive
-by themselves meet the machine's own curve (queueing_model.py).
+by themselves meet as many customers at random as carry so much (queueing_model.py).
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ RANDOM = 0.2  # of the way from step to random arrivals
 
 def in_step(_: Parameters, found: UnderLoad) -> Prediction:
     """Return the queueing answer of a machine of regular services; raises RefusedError as `queueing` does."""
-    usual = queueing(found.machine, found.workload, found)
     if found.workload.arrivals != "saturated":
-        return usual
+        return queueing(found.machine, found.workload, found, random=RANDOM)
+    usual = queueing(found.machine, found.workload, found)
     most = bounds(found.machine, found.workload, found).rate_pps
     rate = most - (most - usual.rate_pps) * RANDOM
     more, latency = rate / usual.rate_pps, found.machine.threads / rate

@@ -58,6 +58,10 @@ class Levels(Nesting):
         """Return the outermost stations and their network with 1.. all customers."""
         return self._solved((), self.customers)
 
+    def outermost(self) -> list[LoadDependent]:
+        """Return the stations that are under no holds."""
+        return self._stations(())
+
     def curve(self, most: int, chain: Chain = ()) -> Floats:
         """Return the throughput (P, most) of what is reached under these holds with 1..most customers."""
         return self._solved(chain, most)[1].throughput

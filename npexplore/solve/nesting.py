@@ -19,6 +19,7 @@ from npexplore.rows.server import Server
 from npexplore.solve.batch import Batch
 from npexplore.solve.stations import Floats
 
+SLACK = 1e-9  # what rounding may do
 Spent = dict[tuple[Chain, str], Floats]
 
 
@@ -157,7 +158,7 @@ class Nesting:
             raise RefusedError(f"queueing: {name!r} {server.unsolvable}")
         if section.scattered:
             raise RefusedError(f"queueing: units of {name!r} are taken and given in different places of the program")
-        if section.at_a_time > section.most:
+        if section.at_a_time > section.most * (1 + SLACK):
             raise RefusedError(f"queueing: packets take units of {name!r} while they hold some")
         if section.least != section.most:
             self.mixed.append(name)

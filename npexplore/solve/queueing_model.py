@@ -24,6 +24,7 @@ from npexplore.machine.workload import Workload
 from npexplore.rows.distributions import Batch as ByBatch
 from npexplore.rows.distributions import OnOff
 from npexplore.solve.batch import Answers, Batch, bottlenecks
+from npexplore.solve.in_line import wait_in_line
 from npexplore.solve.levels import Levels
 from npexplore.solve.pools_in_turn import LEAST, Found, Stay, dispersion, in_turn
 from npexplore.solve.prediction import Latency, Prediction
@@ -33,18 +34,24 @@ from npexplore.solve.queueing.residual import Residual
 from npexplore.solve.queueing.tails import found_quantiles
 from npexplore.solve.residence import under_contention
 from npexplore.solve.stations import LoadDependent
+from npexplore.solve.time_stamps import calm, stamped
 
 Floats = npt.NDArray[np.float64]
 ROUNDS = 40  # of bisection for an open load
+MANY = 16  # times as many customers as threads
 SLACK = 1e-9  # what rounding may do
 SHARES = (0.5, 0.95, 0.99, 0.999)
 
 
-def queueing(machine: Machine, workload: Workload, given: UnderLoad | None = None) -> Prediction:
-    """Return the queueing model's answer; raises RefusedError for arrivals it cannot describe."""
+def queueing(machine: Machine, workload: Workload, given: UnderLoad | None = None, random: float = 1.0) -> Prediction:
+    """Return the queueing model's answer; raises RefusedError for arrivals it cannot describe.
+
+    random: behind arrivals at a rate, the share that counts of what all threads together lack to the bounds
+    (solve/in_step.py: fewer where services hardly vary).
+    """
     check_describable(machine, workload)
     batch = Batch.of([given or under_load(machine, workload)])
-    answers, found = _solved(batch)
+    answers, found = _solved(batch, random)
     said = answers.prediction(0)
     parts = under_contention(batch.like, found.stays, float(answers.latency_s[0]), said.bottleneck)
     return replace(said, latency_s=_tails(batch, found, said.latency_s), breakdown=parts)
@@ -63,9 +70,13 @@ def _tails(batch: Batch, found: Found, latency: Latency) -> Latency:
 
 
 def check_describable(machine: Machine, workload: Workload) -> None:
-    """Raise RefusedError for what no model here describes, whatever the demands are."""
-    if workload.arrivals == "timestamps":
-        raise RefusedError("queueing: time stamps are not a random process; use poisson, batch, on_off or periodic")
+    """Raise RefusedError for what no model here describes, whatever the demands: time stamps before several pools."""
+    if workload.arrivals == "timestamps" and len(machine.pools) > 1:
+        names = " and ".join(pool.name for pool in machine.pools)
+        raise RefusedError(
+            f"queueing: time stamps are not a random process, which pools {names} one after the other need; use "
+            "poisson, batch, on_off or periodic"
+        )
 
 
 def queueing_of(batch: Batch) -> Answers:
@@ -73,7 +84,7 @@ def queueing_of(batch: Batch) -> Answers:
     return _solved(batch)[0]
 
 
-def _solved(batch: Batch) -> tuple[Answers, Found]:
+def _solved(batch: Batch, random: float = 1.0) -> tuple[Answers, Found]:
     d, points = batch.like, len(batch)
     machine, workload = d.machine, d.workload
     check_describable(machine, workload)
@@ -86,7 +97,7 @@ def _solved(batch: Batch) -> tuple[Answers, Found]:
         cell = machine.ingress.cell_bytes
         places = int(machine.ingress.capacity / float(np.mean(-(-workload.packet_bytes // cell) * cell)))
     many = len(machine.pools) > 1
-    found = (in_turn if many else _one_pool)(batch, ceilings, places)
+    found = in_turn(batch, ceilings, places) if many else _one_pool(batch, ceilings, places, random)
     rate, about = found.rate, {} if places is None else {"loss": found.loss}
     refuse_above(rate, ceilings, machine.name)
     utilization, busiest = batch.utilization(rate), batch.busiest(rate)
@@ -96,14 +107,14 @@ def _solved(batch: Batch) -> tuple[Answers, Found]:
     for name in {name for one in found.levels for name in (*one.groups, *one.handed_over)} & utilization.keys():
         utilization[name] = np.minimum(1.0, utilization[name])
     names, number_of = bottlenecks(d.servers, busiest, points)
-    if workload.rate_pps is not None:
+    if workload.arrivals != "saturated":
         keeps_up = (number_of == names.index("threads")) & (rate > 0.99 * batch.offered)
         names, number_of = (*names, "arrivals"), np.where(keeps_up, len(names), number_of)
     told = _approximation(d, found.levels)
     return Answers("queueing", batch, rate, names, number_of, utilization, found.latency, told, about), found
 
 
-def _one_pool(batch: Batch, ceilings: Mapping[str, Floats], places: int | None) -> Found:
+def _one_pool(batch: Batch, ceilings: Mapping[str, Floats], places: int | None, random: float) -> Found:
     """Solve a machine of one pool: closed, or behind a receive buffer."""
     machine, servers = batch.like.machine, batch.like.servers
     threads = machine.threads
@@ -118,17 +129,54 @@ def _one_pool(batch: Batch, ceilings: Mapping[str, Floats], places: int | None) 
                 slower[name] = rate * batch.visits[name] * each
         stay = Stay("threads", levels, threads / rate)
         return Found(rate, threads / rate, np.zeros_like(rate), [levels], slower, [stay])
+    if batch.like.workload.arrivals == "timestamps":
+        usual = calm(batch, ceilings)
+        at_random = _open(levels, usual, ceilings, places, rate, random)
+        answer = stamped(batch, ceilings, usual, at_random.latency, threads + places)
+        stay = at_random.stays[0]._replace(seconds=answer[1])
+        return Found(*answer, [levels], slower, [stay])
+    return _open(levels, batch, ceilings, places, rate, random)
+
+
+def _open(
+    levels: Levels, batch: Batch, ceilings: Mapping[str, Floats], places: int, rate: Floats, random: float
+) -> Found:
+    """Solve a machine of one pool that carries a rate (P,) at most, behind packets that come at random."""
+    threads = levels.customers
     levels.open_load = True
     # (c_a^2 + c_s^2) / 2, of arrivals and of packets' times at what allows the least
     scv = batch.scv_at_slowest(ceilings)
-    variability = np.maximum((dispersion(batch, rate, scv) + scv) / 2, LEAST)
+    met = dispersion(batch, rate, scv)
+    scv = 2 * wait_in_line(batch, levels.outermost(), ceilings, (1 + scv) / 2) - 1
+    variability = np.maximum((met + scv) / 2, LEAST)
+    most = np.min([*ceilings.values()], axis=0)
+    rate = most - (most - rate) * random
     curve = np.minimum(levels.curve(threads), rate[:, None])
     if np.any(variability != 1):  # who waits inside waits as if all were exponential, times the variability
         levels.exponential = True
-        curve[:, :-1] = np.minimum(levels.curve(threads)[:, :-1], curve[:, -1:])
+        if random < 1:
+            curve = _exponential(levels, rate)
+        else:
+            curve[:, :-1] = np.minimum(levels.curve(threads)[:, :-1], curve[:, -1:])
     answer = _behind_arrivals(batch, ceilings, curve, threads + places, scv, variability)
     stay = Stay("threads", levels, answer[1], places, batch.offered, curve, variability)
-    return Found(*answer, [levels], slower, [stay])
+    return Found(*answer, [levels], stays=[stay])
+
+
+def _exponential(levels: Levels, most: Floats) -> Floats:
+    """Return what is carried (P, n) with 1.. inside if all times are exponential, up to the most that threads carry.
+
+    These carry as much as more of them that meet each other at random would.
+    """
+    n = levels.customers
+    curve = levels.curve(n)
+    while np.any(curve[:, -1] < most) and n < MANY * levels.customers:
+        n *= 2
+        curve = levels.curve(n)
+    enough = int(np.argmax(np.all(curve >= most[:, None], axis=0))) or n - 1
+    curve = np.minimum(curve[:, : max(enough + 1, levels.customers)], most[:, None])
+    curve[:, -1] = most
+    return curve
 
 
 def _behind_arrivals(

@@ -113,7 +113,7 @@ def test_where_a_packets_time_goes_is_told_by_every_solver(capsys):
         times = [part[kind] for part in one["parts"] for kind in ("service_ns", "waiting_ns", "held_ns")]
         assert sum(times) == pytest.approx(one["latency_ns"], rel=1e-9)
     timed = ["--trace", WIKIPEDIA, "--arrivals", "timestamps", "--no-sensitivity"]
-    refused = document(capsys, "explain", "ixp2400", *timed)
+    refused = document(capsys, "explain", "ixp1200", *timed)
     assert refused["refused"]["queueing"]
     assert refused["breakdown"]["queueing"] is None
 
@@ -189,7 +189,7 @@ def test_a_capture_is_brought_to_a_design_with_its_own_workload(capsys, tmp_path
 
 def test_a_refused_solver_is_null_and_its_reason_on_stderr(capsys):
     status, out, err = run(
-        capsys, "explain", "ixp2400", "--trace", WIKIPEDIA, "--arrivals", "timestamps", "--no-sensitivity", "--json"
+        capsys, "explain", "ixp1200", "--trace", WIKIPEDIA, "--arrivals", "timestamps", "--no-sensitivity", "--json"
     )
     found = json.loads(out)
     assert status == 0

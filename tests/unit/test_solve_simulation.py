@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from reference.small_machines import NS, Exponential, dram, machine, packets
 
+import npexplore as npx
 from npexplore._kernels import engine
 from npexplore.engine.intervals import bin_middle, interval, quantiles
 from npexplore.engine.model import build
@@ -302,8 +303,12 @@ def test_offered_rate_of_one_instant():
 
 def test_queueing_refuses_arrivals_it_cannot_describe():
     load = Workload("t", {"packet_bytes": np.array([64, 64])}, "timestamps", None, np.array([0, 10**6]))
-    with pytest.raises(RefusedError, match="queueing: time stamps are not a random process; use poisson, batch"):
-        queueing(serving(), load)
+    several = npx.design("ixp1200")
+    with pytest.raises(RefusedError, match="queueing: time stamps are not a random process, which pools "):
+        several.queueing(load)
+    at_once = Workload("t", {"packet_bytes": np.array([64, 64])}, "timestamps", None, np.array([7, 7]))
+    with pytest.raises(RefusedError, match="queueing: t has one time stamp for all packets, which is no rate"):
+        queueing(serving(), at_once)
 
 
 def test_queueing_names_what_it_assumes_and_leaves_out():

@@ -174,7 +174,7 @@ def test_seeds_are_replications():
 
 def test_a_refusal_is_null_and_says_why():
     timed = Workload("two", {"packet_bytes": np.array([64, 64])}, "timestamps", t_ns=np.array([0, 1000]))
-    document = explain(DESIGN, timed, elasticities=False).to_dict()
+    document = explain(npexplore.design("ixp1200"), timed, elasticities=False).to_dict()
     assert document["queueing"] is None
     assert "time stamps are not a random process" in document["refused"]["queueing"]
     assert document["refused"]["simulated"] is None

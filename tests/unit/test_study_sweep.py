@@ -118,7 +118,7 @@ def test_what_cannot_be_answered_is_a_row_with_its_reason():
     timed = Workload("two", {"packet_bytes": np.array([64, 64])}, "timestamps", t_ns=np.array([0, 1000]))
     impossible = npexplore.design("ixp2400").with_(scheme="fcb_tb", segment_bytes=4096)
     rows = sweep(
-        [(impossible, LOAD, "simulation", 1), ("ixp2400", timed, "queueing", None), ("ixp2400", LOAD, "bounds", None)]
+        [(impossible, LOAD, "simulation", 1), ("ixp1200", timed, "queueing", None), ("ixp2400", LOAD, "bounds", None)]
     )
     assert "bytes of scratchpad" in rows["refused"][0]
     assert "time stamps are not a random process" in rows["refused"][1]
