@@ -172,11 +172,7 @@ def grouped(points: Sequence[UnderLoad], most: int = MOST) -> list[tuple[list[in
     told: dict[Hashable, list[int]] = {}
     for number, point in enumerate(points):
         load = point.workload
-        same = (
-            made_once(point),
-            load.arrivals,
-            load.packets_key,
-        )  # another rate of the same packets is no other structure
+        same = made_once(point), load.arrivals, load.bursts, load.packets_key  # but for the rate: of one structure
         if same not in told:
             told[same] = alike.setdefault(structure(point), [])
         told[same].append(number)

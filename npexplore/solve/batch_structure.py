@@ -57,9 +57,9 @@ def structure(point: UnderLoad) -> Hashable:
 
 
 def _arrivals(point: UnderLoad) -> Hashable:
-    """Return how packets arrive; at instants of their own, no two points are alike."""
+    """Return how packets arrive but for their rate; at instants of their own, no two points are alike."""
     load = point.workload
-    return (load.arrivals, id(point)) if load.arrivals == "timestamps" else load.arrivals
+    return load.arrivals, load.bursts, id(point) if load.arrivals == "timestamps" else None
 
 
 def _mean_cells(point: UnderLoad) -> float:

@@ -127,7 +127,7 @@ def _under_load(point: SweepPoint, known: dict[Hashable, tuple[UnderLoad, Reads]
     if design.loops is not None:  # its queueing answer, alone, begins there too
         return prepared(design, workload).under_load()
     values = tuple(design.parameters.changed().items())
-    packets = None if workload is None else (workload.arrivals, workload.packets_key)
+    packets = None if workload is None else (workload.arrivals, workload.bursts, workload.packets_key)
     machine_and_packets = (design.name, id(design.parameters.file), id(design.build), values, packets)
     before = known.get(machine_and_packets)
     if before is not None and design.dress is None and design.own is None:
