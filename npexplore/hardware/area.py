@@ -32,6 +32,7 @@ class Synthesis:
     program: str
     threads: int
     stores: str
+    scheduler: str
     family: str
     tool: str
     luts: int
@@ -71,8 +72,9 @@ def table_of(file: Path) -> tuple[Synthesis, ...]:
         rows = csv.DictReader(line for line in lines if not line.startswith("#"))
         return tuple(
             Synthesis(
-                row["program"], int(row["threads"]), row["stores"], row["family"], row["tool"], int(row["luts"]),
-                int(row["memory_luts"]), int(row["flip_flops"]), row["program_hash"], row["template_hash"],
+                row["program"], int(row["threads"]), row["stores"], row["scheduler"], row["family"], row["tool"],
+                int(row["luts"]), int(row["memory_luts"]), int(row["flip_flops"]), row["program_hash"],
+                row["template_hash"],
             ) for row in rows
         )  # fmt: skip
 
@@ -129,7 +131,9 @@ def hashes(text: str) -> tuple[str, str]:
     return steps, template
 
 
-def engine_luts(program: str, threads: int, stores: str, family: str = "xc7", tool: str = "") -> Luts:
+def engine_luts(
+    program: str, threads: int, stores: str, family: str = "xc7", tool: str = "", scheduler: str = "ready"
+) -> Luts:  # fmt: skip
     """Return the LUTs of an engine; tool: the beginning of one's name, all of them where empty.
 
     Raises InputError for an engine that the table does not have.
@@ -137,11 +141,14 @@ def engine_luts(program: str, threads: int, stores: str, family: str = "xc7", to
     found = [
         one.luts for one in syntheses()
         if (one.program, one.threads, one.stores, one.family) == (program, threads, stores, family)
-        and one.tool.startswith(tool)
+        and one.scheduler == scheduler and one.tool.startswith(tool)
     ]  # fmt: skip
     if not found:
-        known = sorted({(o.program, o.threads, o.stores, o.family) for o in syntheses() if o.program == program})
-        raise InputError(f"no engine {(program, threads, stores, family)} was synthesised; the nearest are {known}")
+        known = sorted(
+            {(o.program, o.threads, o.stores, o.scheduler, o.family) for o in syntheses() if o.program == program}
+        )
+        wanted = program, threads, stores, scheduler, family
+        raise InputError(f"no engine {wanted} was synthesised; the nearest are {known}")
     return Luts(min(found), fmean(found), max(found))
 
 

@@ -33,7 +33,10 @@ from npexplore.paths import share
 
 MAKE = "python tests/reference/hardware_areas.py"
 MEMORIES = {"RAM32M": 4, "RAM64M": 4, "RAM32X1D": 2, "RAM64X1D": 2, "RAM32X1S": 1, "RAM64X1S": 1, "RAM128X1D": 4}
-ENGINES = [("ipv4", threads, stores, "xc7") for stores in ("lut_ram", "registers") for threads in (1, 2, 4, 8)]
+ENGINES = [("ipv4", threads, stores, "ready") for stores in ("lut_ram", "registers") for threads in (1, 2, 4, 8)]
+ENGINES += [("ipv4", 4, "registers", scheduler) for scheduler in ("round_robin", "packet_end", "ready_on_stall")]
+ENGINES += [("ipv4", 2, "registers", "round_robin")]
+FAMILY = "xc7"
 HEAD = f"""# Engines of Gorilla's router synthesised by yosys (synth_xilinx -flatten -nosrl), without pads.
 # Own runs, made by `{MAKE}`: one line an engine, family and tool.
 """
@@ -42,9 +45,9 @@ HEAD_OF_PARTS = f"""# Parts of the templates around engines, by yosys (synth_xil
 """
 
 
-def text_of(program, stores):
+def text_of(program, stores, scheduler="ready"):
     """Return the Verilog of an engine."""
-    return EngineFiles(box(), program.split("+"), stores=stores).engine()
+    return EngineFiles(box(), program.split("+"), stores=stores, scheduler=scheduler).engine()
 
 
 def version(command):
@@ -111,14 +114,14 @@ def make(command, file, only=()):
     tool = version(command)
     known = {}
     for one in table_of(file) if file.exists() else ():
-        known[one.program, one.threads, one.stores, one.family, one.tool] = one
-    for program, threads, stores, family in ENGINES:
-        text = text_of(program, stores)
-        key, told = (program, threads, stores, family, tool), hashes(text)
+        known[one.program, one.threads, one.stores, one.scheduler, one.family, one.tool] = one
+    for program, threads, stores, scheduler in ENGINES:
+        text = text_of(program, stores, scheduler)
+        key, told = (program, threads, stores, scheduler, FAMILY, tool), hashes(text)
         old = known.get(key)
         if (only and f"{stores}-{threads}" not in only) or (old and (old.program_hash, old.template_hash) == told):
             continue
-        known[key] = Synthesis(*key, *synthesised(command, text, threads, family), *told)
+        known[key] = Synthesis(*key, *synthesised(command, text, threads, FAMILY), *told)
         write(file, known.values())
         print(known[key], flush=True)
 
@@ -140,7 +143,7 @@ def make_parts(command, file):
 def write(file, rows):
     """Write a table, in order."""
     file.parent.mkdir(exist_ok=True)
-    rows = sorted(rows, key=lambda one: tuple(str(value) for value in dataclasses.astuple(one)[:5]))
+    rows = sorted(rows, key=lambda one: tuple(str(value) for value in dataclasses.astuple(one)[:6]))
     with file.open("w", newline="") as out:
         out.write(HEAD if isinstance(rows[0], Synthesis) else HEAD_OF_PARTS)
         lines = csv.writer(out, lineterminator="\n")

@@ -16,7 +16,7 @@ from functools import cache
 from statistics import fmean
 from typing import Any
 
-from npexplore.errors import one_of
+from npexplore.errors import InputError, one_of
 from npexplore.hardware.area import Luts, engine_luts, part_luts, syntheses
 from npexplore.ledger import facts, load
 from npexplore.machine.parameters import Parameters
@@ -62,6 +62,19 @@ def reorder_overhead(threads: int, width: int, stores: str, of_engine: float) ->
     width: bits of a verdict with its tag. Strict turns need none; the choice of the thread is not in it.
     """
     return part_luts("reorder", f"AT={(threads - 1).bit_length()} WIDTH={width}", stores).mean / of_engine
+
+
+def scheduler_overhead(threads: int, stores: str, scheduler: str = "ready", strict: str = "round_robin") -> float:
+    """Return what an engine for IPv4 has more with a scheduler than with strict turns, as a share of the latter.
+
+    A difference of two syntheses, by the tools that made both; the reorder queue is not in it.
+    """
+    both = [{one.tool: one.luts for one in syntheses() if (one.program, one.threads, one.stores, one.family) ==
+             ("ipv4", threads, stores, "xc7") and one.scheduler == name} for name in (scheduler, strict)]  # fmt: skip
+    tools = sorted(set(both[0]) & set(both[1]))
+    if not tools:
+        raise InputError(f"no tool has made {threads} threads in {stores} with both {scheduler} and {strict}")
+    return fmean(both[0][tool] / both[1][tool] - 1 for tool in tools)
 
 
 def printed(cell: str) -> float:
@@ -111,7 +124,10 @@ def cells(p: Parameters, stores: str) -> list[dict[str, Any]]:
     """
     by_one = scale(p, stores)
     records = []
-    known = {one.threads for one in syntheses() if (one.program, one.stores, one.family) == ("ipv4", stores, "xc7")}
+    known = {
+        one.threads for one in syntheses() if (one.program, one.stores, one.family) == ("ipv4", stores, "xc7")
+        and one.scheduler == "ready"
+    }  # fmt: skip
     for row in load():
         if row.quantity != "LUT utilization" or row.design != "gorilla":
             continue
