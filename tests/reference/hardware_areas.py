@@ -36,6 +36,7 @@ MEMORIES = {"RAM32M": 4, "RAM64M": 4, "RAM32X1D": 2, "RAM64X1D": 2, "RAM32X1S": 
 ENGINES = [("ipv4", threads, stores, "ready") for stores in ("lut_ram", "registers") for threads in (1, 2, 4, 8)]
 ENGINES += [("ipv4", 4, "registers", scheduler) for scheduler in ("round_robin", "packet_end", "ready_on_stall")]
 ENGINES += [("ipv4", 2, "registers", "round_robin")]
+ENGINES += [(program, threads, "registers", "ready") for program in ("labels", "ipv4+mpls") for threads in (1, 2, 4)]
 FAMILY = "xc7"
 HEAD = f"""# Engines of Gorilla's router synthesised by yosys (synth_xilinx -flatten -nosrl), without pads.
 # Own runs, made by `{MAKE}`: one line an engine, family and tool.

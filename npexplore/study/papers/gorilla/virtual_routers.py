@@ -48,6 +48,14 @@ class Group:
 
 
 @dataclass(frozen=True)
+class Engines:
+    """What an engine takes of the device, by threads and protocols, and the numbers of threads that there are."""
+
+    share: Callable[[int, tuple[str, ...]], float]
+    threads: tuple[int, ...] = THREADS
+
+
+@dataclass(frozen=True)
 class Sized:
     """A group with its processor: engines in all, threads each, share of the device."""
 
@@ -73,16 +81,20 @@ def cycles(design: Design) -> dict[str, tuple[float, float]]:
 
 def sized(
     design: Design, group: Group, needed: Mapping[str, tuple[float, float]], device: str = "v7855t",
-    fixed: float | None = None,
+    fixed: float | None = None, engines_of: Engines | None = None,
 ) -> Sized:  # fmt: skip
-    """Return the smallest processor that keeps the group's rate whatever of its protocols comes; needed: `cycles`."""
+    """Return the smallest processor that keeps the group's rate whatever of its protocols comes; needed: `cycles`.
+
+    fixed: of the reference, in per cent, beside engines. engines_of: areas other than the model's.
+    """
     p = design.parameters
     per_cycle = group.rate_pps / (p.core_mhz * 1e6)
     needs = [needed[name] for name in sorted(group.protocols)]
+    areas = engines_of or Engines(lambda threads, spoken: engine_share(p, threads, spoken) * scale(p, device))
     found = []
-    for threads in THREADS:
+    for threads in areas.threads:
         engines = max(math.ceil(per_cycle * max(issue, stay / threads) - 1e-9) for issue, stay in needs)
-        area = engines * engine_share(p, threads, _program(group)) * scale(p, device)
+        area = engines * areas.share(threads, _program(group))
         found.append(Sized(group, engines, threads, area))
     best = min(found, key=lambda one: one.area)
     more = (float(p.lut_fixed) if fixed is None else fixed) / 100 * scale(p, device)
@@ -94,22 +106,27 @@ def _program(group: Group) -> tuple[str, ...]:
 
 
 def consolidate(
-    design: Design, configuration: str, method: str, rate_pps: float | None = None, fixed: float | None = None
-) -> list[Sized]:
+    design: Design, configuration: str, method: str, rate_pps: float | None = None, fixed: float | None = None,
+    engines_of: Engines | None = None,
+) -> list[Sized]:  # fmt: skip
     """Return the processors of a method: isolated, merged, or protocol-based. rate_pps: of each virtual router."""
     needed = cycles(design)
     rate_pps = 1e6 * RATE_MPPS.value if rate_pps is None else rate_pps
-    alone = [sized(design, one, needed, fixed=fixed) for one in routers(configuration, rate_pps)]
+
+    def size(group: Group) -> Sized:
+        return sized(design, group, needed, fixed=fixed, engines_of=engines_of)
+
+    alone = [size(one) for one in routers(configuration, rate_pps)]
     if method == "isolated":
         return alone
     if method == "merged":
         total = alone[0].group
         for one in alone[1:]:
             total = total + one.group
-        return [sized(design, total, needed, fixed=fixed)]
+        return [size(total)]
     if method != "protocol":
         raise InputError(f"consolidation must be one of {', '.join(METHODS)}, got {method!r}")
-    return _merge_while_it_saves(alone, lambda group: sized(design, group, needed, fixed=fixed))
+    return _merge_while_it_saves(alone, size)
 
 
 def _merge_while_it_saves(groups: Sequence[Sized], size: Callable[[Group], Sized]) -> list[Sized]:
