@@ -230,7 +230,8 @@ pd.Series(moved.to_dict()["counts"], name="rows").to_frame().T
 # %% [markdown]
 # Most of what breaks is loss: configurations that the paper says fall short of 200 Mpps no longer do, and where the
 # hardware has been run it agrees with the event engine. So either the paper's engines took cycles that its text does
-# not tell, or something beside them held packets up; two rows that should reach 200 Mpps come out 2 % below, and of
+# not tell, or something beside them held packets up. Two rows that should reach 200 Mpps come out 2 % below; for
+# one of them, 16-6-4 with counting, the hardware takes all 200, so that this is the event engine's own error. Of
 # Fig. 14 the grouping changes. The fitted cycles stay as they are.
 
 # %% [markdown]

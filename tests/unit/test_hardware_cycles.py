@@ -84,7 +84,9 @@ def recorded(name, offered):
     return next(one for one in in_hardware.rates() if (one.name, one.offered) == (name, offered))
 
 
-@pytest.mark.parametrize("name", ["16-4-1, counting off", "16-4-2, counting off", "16-6-1, counting on"])
+@pytest.mark.parametrize(
+    "name", ["16-4-1, counting off", "16-4-2, counting off", "16-6-1, counting on", "16-4-2, counting on"]
+)
 def test_the_event_engine_has_the_rate_of_the_hardware(name):
     """Unfitted, within 3 %; with the fitted cycles it is far off, so that the test can fail."""
     (row,) = in_hardware.beside(NP.with_(**SHORT), [recorded(name, 0)])
