@@ -93,6 +93,20 @@ def test_lookups_by_walks_through_tries(knobs, tmp_path):
     assert made.verify(tmp_path, cases, None, "iverilog").differences > 0
 
 
+@pytest.mark.parametrize("knobs", [{"clusters": 1, "engines": 2, "threads": 2, "reorder_places": 16}, SMALL])
+def test_flows_are_counted_behind_clusters_and_channels(knobs, tmp_path):
+    """As often as by the step program; a counter that is asked for another flow is seen, though verdicts are right."""
+    made, cases = files(**knobs, flow_counting="on"), PACKETS[::8]
+    found = verified(made, tmp_path, cases)
+    assert (found.differences, found.first) == (0, "")
+    text, asks = (tmp_path / PROCESSOR).read_text(), "flow_counter_0_ask <= ask_flow_counter_0;"
+    assert asks in text
+    (tmp_path / PROCESSOR).write_text(text.replace(asks, asks.replace(";", " ^ 1'b1;")))
+    found = made.verify(tmp_path, cases, None, "iverilog")
+    assert found.differences > 0
+    assert "is counted" in found.first
+
+
 def differs(made, folder, text, cases):
     """Return whether a changed design is found out: by a verdict, a loss, the order, or a simulator that refuses it."""
     (folder / PROCESSOR).write_text(text)

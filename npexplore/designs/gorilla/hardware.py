@@ -154,7 +154,7 @@ class EngineFiles:
         for port, name in self.ports.accelerator.items():
             if name == COUNTS:
                 widths = self.ports.widths[port]
-                found.update(_cut(int(line, 16), widths) for line in (folder / f"{port}.txt").read_text().split())
+                found.update(cut(int(line, 16), widths) for line in (folder / f"{port}.txt").read_text().split())
         return found
 
     def _differences(
@@ -205,7 +205,7 @@ class EngineFiles:
         return made.sent, made.reason, made.left_to_control
 
 
-def _cut(number: int, widths: Sequence[int]) -> Flow:
+def cut(number: int, widths: Sequence[int]) -> Flow:
     """Return the parts of a number, the lowest first."""
     parts = []
     for width in widths:

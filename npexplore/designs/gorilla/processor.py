@@ -6,13 +6,14 @@ lane takes a packet a cycle, as the model's pre-processor has `lanes`.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 from math import gcd
 from pathlib import Path
 from typing import NamedTuple
 
-from npexplore.designs.gorilla.hardware import BENCH, BITS, README, Case, EngineFiles
+from npexplore.designs.gorilla.hardware import BENCH, BITS, COUNTS, README, Case, EngineFiles, Flow, cut
 from npexplore.designs.gorilla.memory import channels_of, reads_per_s
 from npexplore.designs.gorilla.steps.router import Box
 from npexplore.designs.gorilla.walk import Walk
@@ -133,13 +134,13 @@ class ProcessorFiles(EngineFiles):
                 Unit(port, face.who, *bits, (self._kind(self.ports.accelerator[port], port),))
                 for port, bits in face.ports.items()
             ]
-            return bench_text("cluster", [""], widths, units, self.in_order) + wavering
+            return bench_text("cluster", [""], widths, units, self.in_order, told=self.counting) + wavering
         who, ask, reply = self.top.sizes(self.lane_face)
         port_of = {name: port for port, name in self.ports.accelerator.items()}
         made = tuple(self._kind(name, port_of[name]) for name in self.top.kinds)
         units = [Unit(f"channel{m}", who, ask, reply, made) for m in range(self.channels)]
         lanes = [str(k) for k in range(self.lanes)]
-        return bench_text("processor", lanes, widths, units, self.in_order, self.reads) + wavering
+        return bench_text("processor", lanes, widths, units, self.in_order, self.reads, self.counting) + wavering
 
     def _kind(self, name: str, port: str) -> Kind:
         """Return an accelerator as the bench has it: its delay, the reads of the longest walk, its routes."""
@@ -218,15 +219,35 @@ class ProcessorFiles(EngineFiles):
         wrong, first, overtaken, cycles = 0, "", 0, 0
         for packets, stalls in ((cases, STALLS), (second, MOST_STALLS), (second, 0)):
             ran, cycles = self.run(folder, command, packets, stalls=stalls)
-            more, told = self._held(packets, ran)
+            more, told = self._held(packets, ran, self._counted(folder) if self.counting else None)
             overtaken = sum(a.number > b.number for a, b in pairwise(ran))
             if self.in_order and overtaken:
                 more, told = more + overtaken, told or f"{overtaken} packets were overtaken"
             wrong, first = wrong + more, first or told
         return Found(len(cases) + len(second), wrong, first, overtaken, cycles / len(second))
 
-    def _held(self, cases: Sequence[Case], ran: Sequence[Ran]) -> tuple[int, str]:
-        return self._differences(cases, [f"{one.number:x} {one.registers}" for one in ran])
+    def _held(self, cases: Sequence[Case], ran: Sequence[Ran], counted: Counter[Flow] | None) -> tuple[int, str]:
+        return self._differences(cases, [f"{one.number:x} {one.registers}" for one in ran], counted)
+
+    def _counted(self, folder: Path) -> Counter[Flow]:
+        """Return how often the bench's units were asked to count each flow; (-1,): a call that is undefined."""
+        found, ports = Counter[Flow](), list(self.cluster_face.ports)
+        port_of = {name: port for port, name in self.ports.accelerator.items()}
+        for line in (folder / "asked.txt").read_text().splitlines():
+            unit, ask = line.split()
+            if set(ask.lower()) & set("xz"):
+                found[(-1,)] += 1
+                continue
+            call = int(ask, 16)
+            if self.clusters == 1:
+                port = ports[int(unit)]
+            else:  # a channel's call has its kind on top
+                kinds = self.top.kinds
+                digits = at(len(kinds)) if len(kinds) > 1 else 0
+                port = port_of[kinds[call >> self.top.sizes(self.lane_face)[1] - digits]]
+            if self.ports.accelerator[port] == COUNTS:
+                found[cut(call, self.ports.widths[port])] += 1
+        return found
 
     def build(self, folder: Path, name: str) -> list[str]:
         """Return the command of the bench in a folder, built by a simulator of this name."""
