@@ -135,6 +135,9 @@ class Parameters(Mapping[str, Value]):
             seen[told.told] = told
         return self._values[name]
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._values
+
     def _tell(self, name: str) -> Read:
         """Return how a trace has a parameter."""
         p, value = self.file.parameter[name], self._values[name]

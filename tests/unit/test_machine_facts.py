@@ -377,3 +377,10 @@ def test_extending_adds_and_overrides(tmp_path):
 def test_toml_is_what_the_parts_file_says():
     text = tomllib.loads(share("models", "parts", "ddr_sdram.toml").read_text())
     assert text["ddr_200"]["t_ck"] * 2 == 1e3 / value("bus_clock_mhz") * 4  # 100 MHz, two transfers a clock
+
+
+def test_whether_there_is_a_parameter_can_be_asked():
+    parameters = Parameters(load_machine(share("models", "machines", "pcie.toml")))
+    assert "generation" in parameters
+    assert "clock_mhz" not in parameters
+    assert not parameters.read  # asking whether it is there is not reading it

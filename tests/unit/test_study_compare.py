@@ -20,14 +20,14 @@ def table():
     return compare(LOAD)
 
 
-def test_every_listed_machine_has_a_row_with_an_answer_or_a_reason(table):
+def test_every_listed_machine_has_a_row_with_an_answer(table):
     assert list(table["machine"]) == list(DESIGNS)
     assert tuple(table.columns) == COLUMNS
     for row in table.to_dict("records"):
-        assert row["packet_bps"] > 0 or row["refused"], row
-        if row["packet_bps"] > 0:
-            assert row["clock_mhz"] > 0
-            assert row["bottleneck"]
+        assert row["packet_bps"] > 0, row
+        assert not row["refused"], row
+        assert row["clock_mhz"] > 0 or row["machine"] == "pcie"  # which has no clock: its wires have rates
+        assert row["bottleneck"]
 
 
 def test_numbers_are_those_of_the_solvers(table):
@@ -83,9 +83,10 @@ def test_what_cannot_be_compared_is_one_line():
 
 
 def test_the_command(capsys):
-    assert main(["compare", "ixp2400", "ixp2400_dram", "--mix", "dos", "--json"]) == 0
+    assert main(["compare", "ixp2400", "pcie", "--mix", "dos", "--clock-mhz", "600", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
-    assert [row["machine"] for row in document["rows"]] == ["ixp2400", "ixp2400_dram"]
+    assert [row["machine"] for row in document["rows"]] == ["ixp2400", "pcie"]
+    assert document["rows"][1]["refused"] == "no clock that could be scaled"
     assert set(document["rows"][0]) == set(COLUMNS)
     assert document["rows"][1]["simulated_bps"] is None
     assert main(["compare", "ixp2400", "--packet-bytes", "64", "--clock-mhz", "100"]) == 0
