@@ -24,7 +24,7 @@ def picture(e: Explanation) -> go.Figure:
     tried = [] if e.what_if is None else _one_a_value(list(e.what_if.changes))
     panels = [
         name for name, there in (
-            ("Ceilings (Gb/s)", room is not None), ("Share of time busy", bool(best.utilization)),
+            ("Ceilings (Gb/s, logarithmic)", room is not None), ("Share of time busy", bool(best.utilization)),
             ("Gain by a single change", bool(tried)),
         ) if there
     ]  # fmt: skip

@@ -3,11 +3,13 @@
 import json
 import re
 from importlib.util import find_spec
+from itertools import pairwise
 from pathlib import Path
 
 import nbformat.v4 as nb
 import plotly.graph_objects as go
 import pytest
+from plotly.subplots import make_subplots
 from reference.first_layer import first_layer, run_of, shown
 from reference.page_reader import LONG_MS, WIDE, becomes, chromium, width, within
 
@@ -106,6 +108,26 @@ def test_titles_keep_clear_of_the_tools_and_of_the_edge(visit, folder, viewport)
 
     assert becomes(one, clear)
     assert becomes(one, lambda: width(one) <= viewport["width"])
+
+
+def test_panels_side_by_side_come_one_below_another_on_a_phone(visit, folder):
+    figure = make_subplots(1, 3, subplot_titles=["A", "B", "C"], shared_yaxes=True)
+    for column in (1, 2, 3):
+        figure.add_trace(go.Bar(x=[3, 1], y=["a long name of a resource", "another"], orientation="h"), 1, column)
+    figure.update_layout(template="npexplore", title="Three", height=300)
+    (folder / "20_panels.html").write_text(page(run_of(nb.new_markdown_cell("# Panels"), shown(figure))))
+    boxes = "[...document.querySelectorAll('.barlayer .trace')].map(b => b.getBoundingClientRect().toJSON())"
+    one = visit("20_panels", PHONE)
+    one.wait_for_selector(".main-svg .trace")
+    assert becomes(one, lambda: len(one.evaluate(boxes)) == 3)
+    panels = sorted(one.evaluate(boxes), key=lambda box: box["top"])
+    assert all(one["bottom"] < two["top"] for one, two in pairwise(panels))
+    assert {box["left"] for box in panels} == {panels[0]["left"]}
+    names = one.evaluate("[...document.querySelectorAll('.annotation')].map(a => a.getBoundingClientRect().bottom)")
+    assert all(box["top"] - 60 < name <= box["top"] + 2 for name, box in zip(names, panels, strict=True))
+    one.set_viewport_size(WIDE)  # turned to its side, or a window made wider
+    assert becomes(one, lambda: len({box["top"] for box in one.evaluate(boxes)}) == 1)
+    assert becomes(one, lambda: one.locator("[data-figure]").bounding_box()["height"] == 300)
 
 
 def test_the_first_screen_holds_answer_figure_score_and_what_to_try(visit):

@@ -19,13 +19,47 @@
   function spec(box) {
     var found = JSON.parse(document.getElementById(box.id + "-data").textContent);
     if (found.layout.template === "npexplore") found.layout.template = shared.template;
-    var title = found.layout.title;
+    var title = found.layout.title, base = (found.layout.template || {}).layout || {}, whole = found.layout.height || base.height || 450;
     if (narrow.matches) {
       if (title && title.text) title.font = Object.assign({}, title.font, {size: 13});
-      var along = found.layout.xaxis && found.layout.xaxis.title;
-      if (along && along.text) along.font = Object.assign({}, along.font, {size: 12});
+      Object.keys(found.layout).forEach(function (name) {
+        var along = /^xaxis\d*$/.test(name) && found.layout[name].title;
+        if (along && along.text) along.font = Object.assign({}, along.font, {size: 12});
+      });
     }
+    box.style.height = (narrow.matches && stacked(found, base) || whole) + "px";
     return document.documentElement.dataset.theme === "dark" ? recoloured(found) : found;
+  }
+  function stacked(found, base) {  // panels side by side come one below another, each as high as it was; the new height
+    var all = found.layout, panels = [], edge = Object.assign({}, base.margin, all.margin);
+    Object.keys(all).forEach(function (name) {
+      var down = all[name], along = /^yaxis\d*$/.test(name) && all[(down.anchor || "x").replace("x", "xaxis")];
+      if (along && !down.overlaying && along.domain && down.domain) panels.push([along, down]);
+    });
+    var starts = new Set(panels.map(function (one) { return one[0].domain[0]; }));
+    var other = found.data.some(function (trace) { return trace.domain || trace.colorbar || trace.coloraxis || trace.type === "heatmap"; });
+    if (starts.size < 2 || starts.size > 4 || other || all.coloraxis) return 0;
+    if (new Set(panels.map(function (one) { return one[0]; })).size < panels.length) return 0;  // two heights over one axis
+    panels.sort(function (a, b) { return b[1].domain[1] - a[1].domain[1] || a[0].domain[0] - b[0].domain[0]; });
+    var gap = 84, old = (all.height || base.height || 450) - edge.t - edge.b, top = 0, places = [];
+    var high = panels.map(function (one) { return Math.max(140, old * (one[1].domain[1] - one[1].domain[0])); });
+    var now = high.reduce(function (sum, one) { return sum + one; }, gap * (panels.length - 1));
+    panels.forEach(function (one, k) {
+      places.push([one[0].domain, one[1].domain[1], 1 - top / now]);
+      one[1].domain = [Math.max(0, 1 - (top + high[k]) / now), 1 - top / now];
+      top += high[k] + gap;
+    });
+    (all.annotations || []).forEach(function (note) {  // a panel's name goes with it
+      var at = note.xref === "paper" && note.yref === "paper" && places.find(function (one) {
+        return note.x >= one[0][0] && note.x <= one[0][1] && Math.abs(note.y - one[1]) < 0.02;
+      });
+      if (at) Object.assign(note, {x: 0.5, y: at[2]});
+    });
+    panels.forEach(function (one) {
+      one[0].domain = [0, 1];
+      one.forEach(function (axis) { delete axis.showticklabels; });
+    });
+    return (all.height = now + edge.t + edge.b);
   }
   function draw(box) {
     var found = spec(box);
@@ -114,9 +148,9 @@
       });
     }, {rootMargin: "300px"});
     all.forEach(function (box) { tools(box); watch.observe(box); });
-    document.addEventListener("npx-theme", function () {
-      all.forEach(function (box) { if (box._fullData) draw(box); });
-    });
+    function again() { all.forEach(function (box) { if (box._fullData) draw(box); }); }
+    document.addEventListener("npx-theme", again);
+    narrow.addEventListener("change", again);
     document.addEventListener("npx-print", function () {
       all.forEach(function (box) { if (!box._fullData) draw(box); });
     });
