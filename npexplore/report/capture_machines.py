@@ -34,18 +34,16 @@ def machines(subject: Subject) -> Content:
                 "mean latency": si(row["latency_s"], "s") if _known(row["latency_s"]) else "&ndash;",
                 "times this capture's rate": number(rate_pps / own, 3) if own and rate_pps else "&ndash;",
                 "counts": number(row["counted"]),
-                "": number(row["refused"]) if row["refused"] else "",
+                "note": number(row["refused"]) if row["refused"] else "",
             }
         )
     cells = pd.DataFrame(lines)
-    if not cells[""].any():
-        cells = cells.drop(columns="")
     about = (
         f"{subject.of_the_first}The {len(subject.workload.packet_bytes):,} IP packets in their order, always one "
         "waiting, through each machine with its parameters as listed: the roofline, the queueing model and the "
         "simulation. Mpps, bottleneck and latency are those of the best of the three."
     )
-    shown = Table(found, cells, left=("machine", "bottleneck", "counts", ""))
+    shown = Table(found, cells, left=("machine", "bottleneck", "counts"))
     return Content(about, parts=(shown._repr_html_(), draw(figures.machines(found))))
 
 

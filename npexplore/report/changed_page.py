@@ -12,6 +12,11 @@ from npexplore.plot.tables import Table, number
 from npexplore.report.shell import draw, environment, library
 from npexplore.study.checking.changed import CHANGES, Changed
 
+VERBS = {  # of one row and of several
+    "agrees": ("agrees now", "agree now"), "breaks": ("breaks", "break"), "moves": ("moves", "move"),
+    "lost": ("has no answer now", "have no answer now"), "same": ("is as before", "are as before"),
+}  # fmt: skip
+
 
 def changed_page(found: Changed, what: str, beside: Path | None = None) -> str:
     """Return the page; it needs no network. what: the change, in words.
@@ -38,7 +43,8 @@ def said(found: Changed) -> str:
     """Return the outcome as a sentence."""
     document = found.to_dict()
     counts, rms = document["counts"], document["rms"]
-    told = ", ".join(f"{counts[change]} {NAMES.get(change, 'without an answer now')}" for change in CHANGES)
+    told = ", ".join(f"{counts[change]} {VERBS[change][counts[change] != 1]}" for change in CHANGES if counts[change])
+    told = f"Of {sum(counts.values())} rows {told}"
     if rms["before"] is None:
         return f"{told}."
     return f"{told}. Root mean square error {100 * rms['before']:.1f} % before, {100 * rms['after']:.1f} % after."

@@ -19,6 +19,7 @@ from npexplore.report.lean import lean_trace
 
 TEMPLATES = PACKAGE / "report" / "templates"
 PLOTLY_JS, SEARCH_JS = "plotly.min.js", "search.js"
+DAY_S = 86_400
 # What a figure's text can do beside being bold: plotly.js makes links and styles of these. None of ours has any.
 _LINKS = re.compile(r"(?:<|\\u003[cC])(?=(?:/|\\u002[fF])?(?:a|span)\b)", re.IGNORECASE)
 
@@ -100,11 +101,15 @@ def listing(lines: Mapping[str, str]) -> str:
 
 
 def si(value: float, unit: str) -> str:
-    """Return a number with three significant digits and the prefix that fits: 0.00052 s is 520 µs."""
+    """Return a number with three significant digits and the prefix that fits: 0.00052 s is 520 µs.
+
+    Only seconds get prefixes of small things, as nobody reads mb/s as thousandths; days are days.
+    """
+    if unit == "s" and value >= 2 * DAY_S:
+        return f"{number(value / DAY_S, 3)} days"
     if value == 0:
         return f"0 {unit}"
     prefixes = {1e12: "T", 1e9: "G", 1e6: "M", 1e3: "k", 1.0: "", 1e-3: "m", 1e-6: "µ", 1e-9: "n"}
-    if unit == "s":
-        prefixes = {size: prefix for size, prefix in prefixes.items() if size <= 1}
+    prefixes = {size: prefix for size, prefix in prefixes.items() if (size <= 1 if unit == "s" else size >= 1)}
     size = next((size for size in prefixes if abs(value) >= size), min(prefixes))
     return f"{number(value / size, 3)} {prefixes[size]}{unit}"

@@ -11,17 +11,18 @@ import plotly.graph_objects as go
 import pytest
 from reference.first_layer import HOSTILE, LINE, first_layer, run_of
 
+from npexplore import __version__
 from npexplore.designs import design
 from npexplore.errors import InputError
 from npexplore.plot.beside import beside
 from npexplore.plot.scoreboard import papers
-from npexplore.report.changed_page import changed_page
+from npexplore.report.changed_page import changed_page, said
 from npexplore.report.chapters import split_cells
 from npexplore.report.first_screens import LINES, first_screen, how_close, paper_screen, score_line
 from npexplore.report.index import index_page
 from npexplore.report.pages import page
 from npexplore.report.search import search_js
-from npexplore.report.shell import figure_div, library
+from npexplore.report.shell import figure_div, library, si
 from npexplore.report.small import small
 from npexplore.study.checking.changed import CHANGES
 from npexplore.study.sweeping.landscape import landscape
@@ -54,6 +55,30 @@ def test_a_changed_machine_with_hostile_names_makes_no_markup(tmp_path):
     assert html.count("&lt;img src=x") >= 3
     assert "<img" not in html
     assert "<b>4" not in html
+
+
+def test_the_outcome_of_a_change_is_told_in_sentences():
+    counts = dict.fromkeys(CHANGES, 0) | {"agrees": 2, "moves": 1}
+    document = {"counts": counts, "rms": {"before": 0.07, "after": 0.06}}
+    told = "Of 3 rows 2 agree now, 1 moves. Root mean square error 7.0 % before, 6.0 % after."
+    assert said(SimpleNamespace(to_dict=lambda: document)) == told
+
+
+def test_prefixes_are_those_that_readers_know():
+    assert [si(*one) for one in ((0.00052, "s"), (21.3, "pps"), (1200.0, "pps"), (90_000.0, "s"))] == [
+        "520 µs", "21.3 pps", "1.20 kpps", "90,000 s",
+    ]  # fmt: skip
+    assert si(0.00171, "b/s") == "0.00171 b/s"  # neither a megabit nor a millibit
+    assert si(2.87e8, "s") == "3,322 days"
+
+
+def test_a_footer_ends_with_what_it_tells():
+    foot = f"<footer>npexplore {__version__}"
+    row = {"key": "a", "unit": "Gb/s", "published": "4", "before": 1.0, "after": 2.0, "change": "moves",
+           "error_before": 0.1, "error_after": 0.2}  # fmt: skip
+    told = {"counts": dict.fromkeys(CHANGES, 0), "rms": {"before": None}}
+    assert f"{foot}</footer>" in changed_page(SimpleNamespace(rows=lambda: [row], to_dict=lambda: told), "a")
+    assert f"{foot} · every page works" in index_page([first_layer()])
 
 
 def test_a_figure_in_the_theme_of_all_does_not_carry_it():
