@@ -6,7 +6,7 @@ As many notebooks run at once as there are cores.
 import asyncio
 import os
 import signal
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +16,7 @@ from npexplore.errors import NpexploreError
 from npexplore.report.execute import Run, execute, stored
 from npexplore.report.kept import STORE, Kept, page_of, shared_files
 from npexplore.report.notebooks import Notebook
+from npexplore.toml import decode
 
 
 @dataclass(frozen=True)
@@ -81,18 +82,27 @@ def build(notebooks: Sequence[Notebook], out: Path, *, single_file: bool = False
 def longest_first(notebooks: Sequence[Notebook], kept: Kept) -> list[Notebook]:
     """Return the notebooks by how long they ran last, longest first, so that no long one is left for the end.
 
-    One that never ran stands where its text's length, at the pace of the others, would put it.
+    One that never ran here stands where the seconds noted beside it would put it at this machine's pace, and without
+    such a note where its text's length would.
     """
-    sizes = {notebook.name: len("".join(cell.source for cell in notebook.cells.cells)) for notebook in notebooks}
-    took = {notebook.name: kept.seconds(page_of(notebook.path)) for notebook in notebooks}
-    ran = [(seconds, sizes[name]) for name, seconds in took.items() if seconds is not None]
-    pace = sum(seconds for seconds, _ in ran) / max(1, sum(size for _, size in ran)) if ran else 1.0
+    sizes = {one.name: float(len("".join(cell.source for cell in one.cells.cells))) for one in notebooks}
+    took = {one.name: seconds for one in notebooks if (seconds := kept.seconds(page_of(one.path))) is not None}
+    for guess in (_noted({one.path.parent for one in notebooks}), sizes):
+        both = [name for name in took if guess.get(name)]
+        pace = sum(took[name] for name in both) / sum(guess[name] for name in both) if both else 1.0
+        took |= {one.name: pace * guess[one.name] for one in notebooks if one.name in guess and one.name not in took}
+    return sorted(notebooks, key=lambda one: took[one.name], reverse=True)
 
-    def expected(notebook: Notebook) -> float:
-        seconds = took[notebook.name]
-        return pace * sizes[notebook.name] if seconds is None else seconds
 
-    return sorted(notebooks, key=expected, reverse=True)
+def _noted(folders: Iterable[Path]) -> dict[str, float]:
+    """Return the seconds that notebooks took when they were measured, by name: `seconds.toml` beside them."""
+    found = [folder / "seconds.toml" for folder in folders]
+    return {
+        name: seconds
+        for path in found
+        if path.is_file()
+        for name, seconds in decode(path.read_bytes(), dict[str, float], path).items()
+    }
 
 
 async def _all(

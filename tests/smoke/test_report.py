@@ -2,15 +2,18 @@
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
 import time
+import tomllib
 from pathlib import Path
 
 import pytest
 from reference.browser import screenshot, share_of_colour
 
+from npexplore.paths import share
 from npexplore.plot.theme import BLUE
 from npexplore.report.build import build, longest_first
 from npexplore.report.kept import Kept, unchanged
@@ -111,6 +114,22 @@ def test_those_that_took_longest_are_begun_first(made, tmp_path):
     assert [one.name for one in longest_first(notebooks, kept)][-1] == "01_bad"  # the shortest text
     kept.files = {"01_bad.html": {"seconds": 90.0}, "00_good.html": {"seconds": 1.0}, "02_last.html": {"seconds": 2.0}}
     assert [one.name for one in longest_first(notebooks, kept)] == ["01_bad", "02_last", "00_good"]
+
+
+def test_a_first_run_begins_with_those_that_took_longest_when_measured(made, tmp_path):
+    named = [one.name for one in longest_first(find_notebooks(), Kept(tmp_path))]
+    noted = tomllib.loads(share("notebooks", "seconds.toml").read_text())
+    assert set(named) == set(noted)  # every notebook has its seconds
+    assert named == sorted(noted, key=noted.__getitem__, reverse=True)
+    assert named.index("64_play") < named.index("63_property_test_your_router")  # a short text that runs long
+    folder = tmp_path / "own"
+    shutil.copytree(made[0], folder)
+    (folder / "seconds.toml").write_text("01_bad = 50\n02_last = 1\n")
+    notebooks, kept = find_notebooks(folder), Kept(tmp_path)
+    kept.files = {"02_last.html": {"seconds": 3.0}, "00_good.html": {"seconds": 151.0}}
+    assert [one.name for one in longest_first(notebooks, kept)] == ["00_good", "01_bad", "02_last"]  # 50 s are 150 here
+    kept.files["00_good.html"] = {"seconds": 149.0}
+    assert [one.name for one in longest_first(notebooks, kept)] == ["01_bad", "00_good", "02_last"]
 
 
 @pytest.mark.parametrize("single_file", [False, True])
