@@ -158,7 +158,10 @@ def by_paper(lines: Sequence[Line], pages: Mapping[str, str] | None = None) -> T
         name = escape(row["paper"][0])
         page = (pages or {}).get(row["paper"][0])
         for column, (text, red) in row.items():
-            row[column] = UNBROKEN.sub("&nbsp;", text), red
+            told = UNBROKEN.sub("&nbsp;", text)
+            if text.startswith("none: "):  # in a narrow column six lines; the index says below its table what it means
+                told = f'<span title="{text.removeprefix("none: ")}">none</span>'
+            row[column] = told, red
         row["paper"] = (f'<a href="{escape(page, quote=True)}">{name}</a>' if page else name, False)
     return as_html(rows, pd.DataFrame(list(lines)), ("paper", "reader", "over what is left open"))
 

@@ -88,6 +88,8 @@ def test_tables_leave_out_empty_columns_and_colour_cells():
     html = by_paper([NUMBERS, CLAIMS])._repr_html_()
     assert f'<b style="color:{BAD}">3&nbsp;of&nbsp;4</b>' in html  # the scoreboard breaks no number
     assert "blind: reader" not in html
+    never = by_paper([NUMBERS | {"skill": None}])._repr_html_()
+    assert '<span title="the reader is never wrong">none</span>' in never  # no row of six lines
     head = re.findall(r"<th [^>]*>(.*?)</th>", by_group([line(rms=1.0)])._repr_html_())
     assert head == ["rows", "scored", "post hoc", "rms", "free"]
 
