@@ -1,6 +1,6 @@
-"""Predicted beside published, whatever the unit: rows as shares of their published numbers, with their intervals.
+"""Predicted beside published, in any unit: each row in per cent of its published number, with its interval.
 
-share = 100 x value / published      (of a row that prints a bound alone: of the bound)
+share = 100 x value / published      (a row that prints only a bound: relative to the bound)
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ OPEN_END = 60.0  # how far, in per cent, the interval of a row is drawn that pri
 
 
 def beside(rows: pd.DataFrame, names: Mapping[str, str], *, title: str) -> go.Figure:
-    """Return the rows of a cross-check (`Check.frame()`) whose keys have a name, one line each, in the names' order.
+    """Return a dot plot of the rows of a cross-check (`Check.frame()`) that have a name, one line each, in that order.
 
-    The published number stands at 100 % with its interval as a bar; bounds, queueing and simulation where they are.
+    The published number is at 100 %, its interval a bar; bounds, queueing and simulation are marks relative to it.
     """
     by_key = {row["key"]: row for row in rows.to_dict("records")}
     chosen = [by_key[key] | {"name": name} for key, name in names.items() if _reference(by_key[key])]
@@ -72,12 +72,12 @@ def _told(row: Mapping[str, Any], value: str) -> str:
 
 
 def _reference(row: Mapping[str, Any]) -> float:
-    """Return the number of a row that stands for 100 %, nought if it prints none."""
+    """Return the number of a row that stands for 100 %, 0 if it prints none."""
     return next((float(row[of]) for of in ("point", "lo", "hi") if _number(row[of]) and row[of]), 0.0)
 
 
 def _interval(row: Mapping[str, Any]) -> tuple[float, float]:
-    """Return both ends in per cent of the published number, an open one at a distance that shows that it is open."""
+    """Return both ends in per cent of the published number; an open end is drawn far out, to be seen as open."""
     low, high = (100 * row[of] / _reference(row) if _number(row[of]) else None for of in ("lo", "hi"))
     if low is None and high is None:
         return 100.0, 100.0

@@ -20,7 +20,7 @@ KINDS = {  # by field of a part: what it is called, pattern and opacity
 
 
 def breakdown(found: Mapping[str, Breakdown]) -> go.Figure:
-    """Return latencies (ns) from top to bottom in the order given, each with its quantiles below it."""
+    """Return stacked bars of latencies (ns), from top to bottom in the order given, each followed by its quantiles."""
     bars = {}
     for name, broken in found.items():
         bars[name] = broken

@@ -1,4 +1,4 @@
-"""A capture in figures, each from a table of npexplore.packets.statistics.tables."""
+"""Figures of a capture, each drawn from a table of npexplore.packets.statistics.tables."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TIME_TICKS = {"exponentformat": "SI", "minexponent": 0, "ticksuffix": "s"}
 
 
 def lengths(table: pd.DataFrame) -> go.Figure:
-    """Return cumulative shares of lengths (`length_shares`), with the classic modes marked where there is IP."""
+    """Return the cumulative distribution of lengths (`length_shares`), the classic modes marked if there is IP."""
     figure = go.Figure()
     for counted, part in table.groupby("counted", sort=False):
         x, y = [part["length_bytes"].iloc[0], *part["length_bytes"]], [0.0, *part["share"]]
@@ -149,7 +149,7 @@ def talkers(ends: Mapping[str, pd.DataFrame]) -> go.Figure:
 
 
 def shares(table: pd.DataFrame) -> go.Figure:
-    """Return one bar a kind, split into its names (`shares`)."""
+    """Return one stacked bar for each kind (layer, protocol, DSCP, checksum), split into its names (`shares`)."""
     figure = go.Figure()
     kinds = list(dict.fromkeys(table["kind"]))[::-1]
     ranked = table.assign(rank=table.groupby("kind").cumcount())
@@ -172,7 +172,7 @@ def shares(table: pd.DataFrame) -> go.Figure:
 
 
 def narrow_shares(table: pd.DataFrame) -> go.Figure:
-    """Return the share of accesses to a packet buffer that are narrower than a cell, against the cell's size."""
+    """Return the share of packet-buffer accesses that move less than a cell, against the cell's size."""
     trace = _line(table["cell_bytes"], table["share"], "narrow", "cells of %{x} bytes: %{y:.1%} narrow")
     figure = go.Figure(trace.update(mode="lines+markers", marker_size=4))
     figure.add_vline(x=64, line={"color": theme.GREY, "dash": "dot"}, annotation_text="64", annotation_position="top")
@@ -196,7 +196,7 @@ def machines(table: pd.DataFrame) -> go.Figure:
 
 
 def seconds(value: float) -> str:
-    """Return a time with the unit in which it is shortest: 0.0005 is 500 µs."""
+    """Return a time as text in the unit that suits it: 0.0005 is 500 µs."""
     for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
         if value >= size:
             return f"{value / size:.3g} {unit}"

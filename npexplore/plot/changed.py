@@ -15,7 +15,7 @@ NAMES = {"agrees": "agrees now", "breaks": "breaks", "moves": "moves", "same": "
 
 
 def errors(rows: Sequence[Mapping[str, Any]], title: str, most: int = 40) -> go.Figure:
-    """Return the rows that change most (of study/checking/changed.py), farthest first; axis in per cent."""
+    """Return the rows whose error changes most (study/checking/changed.py), largest change first; axis in per cent."""
     known = [row for row in rows if row["error_before"] is not None and row["error_after"] is not None]
     far = sorted(known, key=lambda row: -abs(row["error_after"] - row["error_before"]))[:most]
     names = [str(row["key"]) for row in far]

@@ -1,7 +1,7 @@
-"""Published against predicted, row by row: bounds, queueing and simulation, a mark each, and the printed number.
+"""Published against predicted, row by row: a mark each for bounds, queueing and simulation beside the printed number.
 
-The printed number stands with its interval. The bound is one from above; queueing is an estimate that may stand on
-either side of the truth, so nothing is drawn between the two.
+The printed number is drawn with its interval. Bounds are upper bounds; queueing is an estimate that may lie on either
+side of the truth, so nothing is drawn between the two.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 def comparison(
     rows: pd.DataFrame, label: Callable[[Any], str], *, panels: Sequence[tuple[str, str]], title: str
 ) -> go.Figure:
-    """Return one dot plot a panel; the rows of a cross-check (study.papers.tables.compared) are its lines.
+    """Return dot plots side by side, one for each panel; lines: rows of a cross-check (study.papers.tables.compared).
 
-    label: a row's name on the vertical axis. panels: (query on the rows, title of its axis), side by side.
+    label: gives a row's name on the vertical axis. panels: (query that selects rows, title of the axis).
     """
     many = len(panels) > 2
     figure = make_subplots(

@@ -1,4 +1,4 @@
-"""Curves from tables of predictions: one line a series, one panel a value, published points in black on top."""
+"""Curves from tables of predictions: a line for each series, a panel for each value, published points in black."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ def curves(
     log_x: bool = False, percent: bool = False, step: bool = False,
     x_values: Sequence[float] | None = None, height: int = 440,
 ) -> go.Figure:  # fmt: skip
-    """Return y over x: a colour and a mark for each `series`, side by side a panel for each `panel`.
+    """Return y over x: a colour and a mark for each value of `series`, and a panel for each value of `panel`.
 
-    band: columns of the interval drawn around each line. hover: further columns told under the pointer. published: a
-    table with columns x, y (and panel), hover text in `key`, drawn as black diamonds. withheld: the same for
-    predictions of numbers that are kept back, drawn as rings; frozen: for those made before the number was known.
-    percent: y is a share of 1.
+    band: the two columns of the interval drawn around each line. hover: further columns shown under the pointer.
+    published: a table with columns x, y (and panel), hover text in `key`, drawn as black diamonds. withheld: the same
+    for predictions of withheld numbers, drawn as rings; frozen: for predictions made before the number was known.
+    percent: y is a fraction, shown in per cent.
     """
     panels = list(table[panel].unique()) if panel else [None]
     heads = [str((panel_names or {}).get(value, value)) for value in panels] if panel else None
@@ -87,7 +87,7 @@ def curves(
 
 
 def _thinned(part: pd.DataFrame, y: str) -> pd.DataFrame:
-    """Return a step curve without the steps that are lower than a STEPS-th of its height: no screen shows them."""
+    """Return a step curve without steps lower than 1/STEPS of its height, which no screen shows."""
     values = part[y].to_numpy(float)
     least, last, kept = np.ptp(values) / STEPS if len(values) else 0.0, np.inf, []
     for k, value in enumerate(values):
@@ -100,7 +100,7 @@ def _thinned(part: pd.DataFrame, y: str) -> pd.DataFrame:
 def printed(rows: pd.DataFrame, x: str, y: str, *, name: str = "published", percent: bool = False) -> go.Scatter:
     """Return published numbers as black diamonds with their intervals; hovering shows their `key`.
 
-    A row of the ledger has its interval in `lo` and `hi`, in the unit of `point`; y may be in another one.
+    A row of the ledger has its interval in `lo` and `hi`, in the unit of `point`; y may be in another unit.
     """
     return go.Scatter(
         x=rows[x], y=rows[y], name=name, mode="markers", error_y=interval(rows, y),
@@ -112,7 +112,7 @@ def printed(rows: pd.DataFrame, x: str, y: str, *, name: str = "published", perc
 
 
 def interval(rows: pd.DataFrame, of: str) -> dict[str, Any] | None:
-    """Return error bars from `lo` to `hi` of rows whose column `of` is `point` in its own unit; None without."""
+    """Return error bars from `lo` to `hi`, scaled from the unit of `point` to that of column `of`; None if unknown."""
     if not {"point", "lo", "hi"} <= set(rows.columns):
         return None
     scale = (rows[of] / rows["point"]).astype(float)
@@ -122,7 +122,7 @@ def interval(rows: pd.DataFrame, of: str) -> dict[str, Any] | None:
 
 
 def legend_once(figure: go.Figure) -> go.Figure:
-    """Name each kind of trace once, at the first panel that has some of it; a click then hides it in all panels."""
+    """List each kind of trace once in the legend; a click on it hides that kind in all panels."""
     told: set[str] = set()
     for trace in figure.data:
         if trace.name and len(trace.x):
@@ -132,7 +132,7 @@ def legend_once(figure: go.Figure) -> go.Figure:
 
 
 def levels(figure: go.Figure, x: Sequence[float], rows: pd.DataFrame, y: str, label: str) -> go.Figure:
-    """Add published numbers that belong to no place on the horizontal axis as dotted lines from x[0] to x[-1]."""
+    """Add published numbers that have no x of their own as dotted horizontal lines from x[0] to x[-1]."""
     for k, row in enumerate(rows.to_dict("records")):
         figure.add_trace(
             go.Scatter(
@@ -145,7 +145,7 @@ def levels(figure: go.Figure, x: Sequence[float], rows: pd.DataFrame, y: str, la
 
 
 def finished(figure: go.Figure, title: str, height: int, *, legend_rows: int = 1) -> go.Figure:
-    """Give a figure the theme, its title, and a legend at its foot, of so many rows, that can cover nothing."""
+    """Give a figure the theme, its title, and a legend of so many rows below the plot, where it covers nothing."""
     figure.update_layout(
         template="npexplore", title=title, height=height, hovermode="closest",
         margin={"t": 96 if figure.layout.annotations else 64, "b": 72 + 24 * legend_rows},

@@ -1,4 +1,4 @@
-"""Peaks of data sheets beside bounds and simulation: the sheet as a line, what models say as marks on it."""
+"""Peaks of data sheets beside bounds and simulation: the data sheet as a line, the models as marks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def peaks(table: pd.DataFrame, x: str, unit: str, *, title: str, x_title: str, y_title: str) -> go.Figure:
-    """Return sheet_UNIT over column x as lines, one a `setting`, and simulated_UNIT as marks; bounds_UNIT is told."""
+    """Return sheet_UNIT over column x, a line for each `setting`; simulated_UNIT as marks, bounds_UNIT on hover."""
     figure = go.Figure()
     for number, (setting, rows) in enumerate(table.groupby("setting", sort=False)):
         colour = theme.COLORWAY[number % len(theme.COLORWAY)]

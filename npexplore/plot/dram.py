@@ -1,4 +1,4 @@
-"""Commands of a DRAM controller over time, a lane a bank; shares of time by what the data buses waited for."""
+"""Commands of a DRAM controller over time, one lane for each bank; shares of time by what the data buses waited for."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ COLOURS = {
 
 
 def commands(run: DramRun, from_s: float, to_s: float, *, title: str, channel: int = 0) -> go.Figure:
-    """Return the commands of a channel that began in a window of time (of those that the run kept), a lane a bank.
+    """Return the commands of a channel that began in a window of time, one lane for each bank.
 
-    Raises ValueError where the run kept none in the window.
+    Only the commands that the run kept can be drawn; raises ValueError if none of them is in the window.
     """
     c = run.commands
     inside = np.flatnonzero((c.seconds >= from_s) & (c.seconds < to_s) & (c.channel == channel))
     if not len(inside):
-        raise ValueError(f"a window of kept commands must hold one, got {from_s!r} to {to_s!r} s")
+        raise ValueError(f"a window of kept commands must contain at least one command, got {from_s!r} to {to_s!r} s")
     clock = run.device.t_ck
     names = np.array(c.names)
     figure = go.Figure()
@@ -55,9 +55,9 @@ def commands(run: DramRun, from_s: float, to_s: float, *, title: str, channel: i
 
 
 def against_pins(runs: Mapping[tuple[str, str], DramRun], *, title: str) -> go.Figure:
-    """Return what runs reached in GB/s, a line a device, beside the peak of its pins, which its data sheet states.
+    """Return the bandwidth that runs reached (GB/s), a line for each device, beside the data sheet's peak of its pins.
 
-    runs: by device and kind of accesses; a kind has one colour and mark.
+    runs: by device and kind of accesses; each kind has its own colour and mark.
     """
     pins = {name: 1e-9 * run.device.bytes_per_s for (name, _), run in runs.items()}
     figure = go.Figure(
@@ -80,7 +80,7 @@ def against_pins(runs: Mapping[tuple[str, str], DramRun], *, title: str) -> go.F
 
 
 def shares(table: pd.DataFrame, *, title: str) -> go.Figure:
-    """Return stacked bars of shares of time, a bar a row of the table (its index), a colour a column."""
+    """Return stacked bars of shares of time: a bar for each row of the table, a colour for each column."""
     figure = go.Figure()
     shown = [name for name in table.columns if table[name].max() > 0.005]
     for k, name in enumerate(shown):

@@ -1,4 +1,4 @@
-"""Line drawings as SVG: boxes, texts and arrows, with the numbers behind them in a table beside the picture."""
+"""Line drawings as SVG: boxes, text and arrows; the numbers shown are also kept as a table."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FONT = "system-ui, 'Segoe UI', Helvetica, Arial, sans-serif"
 
 
 class Drawing:
-    """An SVG of a fixed size that is built up call by call; `data` is the table it shows."""
+    """An SVG of a fixed size, built up call by call; `data` is the table of the numbers it shows."""
 
     def __init__(self, width: float, height: float, data: pd.DataFrame, *, label: str) -> None:
         self.data = data
@@ -37,7 +37,7 @@ class Drawing:
         self, x: float, y: float, words: str, *, size: float = 13, bold: bool = False, anchor: str = "middle",
         colour: str = theme.BLACK,
     ) -> None:  # fmt: skip
-        """Add a line of text around (middle) or from (start) a point."""
+        """Add a line of text, centred on a point (middle) or starting there (start)."""
         weight = ' font-weight="600"' if bold else ""
         self._parts.append(
             f'<text x="{x:g}" y="{y:g}" font-size="{size:g}"{weight} text-anchor="{anchor}" fill="{colour}">'
@@ -47,7 +47,7 @@ class Drawing:
     def arrow(
         self, *points: tuple[float, float], colour: str = theme.GREY, width: float = 1.6, both: bool = False
     ) -> None:
-        """Add a line through points with a head at its end (and at its start)."""
+        """Add a line through points with an arrowhead at its end (and, if wanted, at its start)."""
         way = " ".join(f"{x:g},{y:g}" for x, y in points)
         heads = f' marker-end="url(#head{colour[1:]})"' + (f' marker-start="url(#tail{colour[1:]})"' if both else "")
         self._parts.append(f'<polyline points="{way}" fill="none" stroke="{colour}" stroke-width="{width:g}"{heads}/>')

@@ -1,4 +1,4 @@
-"""Sensitivities as bars: per cent more throughput for one per cent more of a parameter."""
+"""Elasticities as bars: per cent more throughput for one per cent more of a parameter."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def elasticities(found: Mapping[str, Sensitivity], *, title: str) -> go.Figure:
-    """Return simulated elasticities with their noise, one colour for each named setting; those that matter only."""
+    """Return simulated elasticities with their noise, a colour for each named setting; only those above it."""
     largest: dict[str, float] = {}
     for changes in found.values():
         for e in changes.found:

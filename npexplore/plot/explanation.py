@@ -19,7 +19,7 @@ MOST = 12  # bars in a panel
 
 
 def picture(e: Explanation) -> go.Figure:
-    """Return three panels side by side; a panel without numbers (refused, not asked) is left out."""
+    """Return up to three panels side by side; a panel is left out if its solver refused or was not asked."""
     room, best = e.headroom, e.best
     tried = [] if e.what_if is None else _one_a_value(list(e.what_if.changes))
     panels = [
@@ -80,7 +80,7 @@ def _busy(figure: go.Figure, column: int, e: Explanation) -> int:
 
 
 def _one_a_value(changes: list[Change]) -> list[Change]:
-    """Return the largest effects, gains first."""
+    """Return the changes with the largest effects, gains first."""
     return sorted(sorted(changes, key=lambda c: -abs(c.gain))[:MOST], key=lambda c: c.gain)
 
 

@@ -1,6 +1,6 @@
 """Curves of a sweep with a slider for each knob: live in a notebook, and still a figure with one slider on a page.
 
-All points are there beforehand; a slider only chooses which of them are drawn, so nothing is computed when it moves.
+All points are computed beforehand; moving a slider only chooses which of them are drawn.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ FIGURE, WIDGET = "application/vnd.plotly.v1+json", "application/vnd.jupyter.widg
 class Explorer:
     """y over x of a table, a line for each value of `series`, one combination of `knobs` at a time.
 
-    table: one row a point. start: the combination drawn first (default: the first value of each knob). The axis of y
-    keeps its range, so that sliders show growth. Raises UnknownNameError for a column or value that is not there,
-    InputError if several rows fall on one point.
+    table: one row for each point. start: the combination drawn first (default: the first value of each knob). The y
+    axis keeps its range when a slider moves. Raises UnknownNameError for an unknown column or value, InputError if
+    several rows belong to one point.
     """
 
     def __init__(
@@ -39,7 +39,8 @@ class Explorer:
             raise InputError("an explorer needs at least one knob, got none")
         if table.duplicated([x, *knobs, *([series] if series else [])]).any():
             varied = [str(name) for name in table.columns if name not in (x, y, *knobs, series)]
-            raise InputError(f"one point of the explorer must be one row; choose among {', '.join(varied) or 'rows'}")
+            which = ", ".join(varied) or "rows"
+            raise InputError(f"an explorer needs one row for each point, got several; choose among {which}")
         self.table, self.x, self.y, self.series, self.log_x = table.sort_values(x), x, y, series, log_x
         self.values = {knob: list(table[knob].drop_duplicates().sort_values()) for knob in knobs}
         self.names = list(table[series].drop_duplicates()) if series else [y_title]
@@ -78,7 +79,7 @@ class Explorer:
         return figure
 
     def widget(self) -> Any:
-        """Return the live form: a slider for each knob above the figure; needs the extra `lab`."""
+        """Return the interactive form: a slider for each knob above the figure; needs the extra `lab`."""
         import ipywidgets
 
         figure = self._drawn(go.FigureWidget())
@@ -116,7 +117,7 @@ class Explorer:
         return figure
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
-        """Return the figure, and where widgets are installed the live form; a page takes the one it can show."""
+        """Return the figure and, if widgets are installed, the interactive form; the viewer shows the one it can."""
         import json
 
         found: dict[str, Any] = {FIGURE: json.loads(self.figure().to_json())}

@@ -62,7 +62,7 @@ def flow(
 ) -> Drawing:
     """Return stages from left to right, each a heading with lines.
 
-    back: told on an arrow to the first stage, from stage number `back_from`.
+    back: label of an arrow back to the first stage, from stage number `back_from`.
     """
     width = 190
     d = Drawing(40 + width * len(stages), 190 if back else 150, data, label=label)
@@ -173,7 +173,7 @@ def groups(table: pd.DataFrame, *, title: str) -> go.Figure:
 
 
 def budget(table: pd.DataFrame, limit: float, *, title: str, names: Mapping[str, str]) -> go.Figure:
-    """Return channels needed by traffic and by what is built, dashed those that there are.
+    """Return the memory channels needed, by traffic and by what is built; a dashed line marks the channels available.
 
     Columns: traffic, built, reads, channels.
     """
@@ -194,7 +194,7 @@ def budget(table: pd.DataFrame, limit: float, *, title: str, names: Mapping[str,
 
 
 def admitted(table: pd.DataFrame, chosen: tuple[float, float], *, title: str) -> go.Figure:
-    """Return how many claims hold over cycles per step and delay of a lookup; a ring around what the model takes."""
+    """Return a map of how many claims hold, by cycles per step and lookup delay; a ring marks the model's values."""
     grid = table.pivot_table("right", "lookup_cycles", "cycles_per_step")
     wrong = table.pivot_table("wrong", "lookup_cycles", "cycles_per_step", aggfunc="first")
     most = int(table["claims"].iloc[0])

@@ -22,9 +22,9 @@ HIGH, LANE = 0.62, 1.0
 
 
 def expression(graph: Graph, root: int, data: pd.DataFrame, *, label: str, names: Mapping[str, str]) -> Drawing:
-    """Return the operations that lead to a node, which stands at the foot; an arrow goes to who uses a value.
+    """Return a graph of the operations that lead to a node at the bottom; arrows go from a value to its users.
 
-    names: what inputs are called in the picture. Constants and inputs stand inside the operations that use them.
+    names: what inputs are called in the picture. Constants and inputs are written inside the operations that use them.
     """
     under = [at for at in graph.under([root]) if graph.nodes[at].op not in ("const", "input")]
     depth: dict[int, int] = {}
@@ -75,9 +75,9 @@ def waveform(
     signals: Mapping[str, Sequence[int]], lanes: Mapping[str, str], *, title: str,
     words: Mapping[str, Mapping[int, str]],
 ) -> go.Figure:  # fmt: skip
-    """Return signals over cycles, a lane each. lanes: a signal's name -> what it is called; words: values as text.
+    """Return signals over cycles, a lane each. lanes: signal name -> label; words: text for a signal's values.
 
-    A signal of one bit is a line, high or low; one with words is a row of boxes, a box for as long as it stays.
+    A signal of one bit is a line, high or low; one with words is a row of boxes, each as long as its value stays.
     """
     figure = go.Figure()
     cycles = len(next(iter(signals.values())))
@@ -139,7 +139,7 @@ def luts(curves: Mapping[str, pd.DataFrame], *, title: str) -> go.Figure:
 def shares(records: Sequence[Mapping[str, Any]], names: Mapping[str, str], *, title: str) -> go.Figure:
     """Return predicted shares of a device's LUTs in per cent of the printed ones, a line a row of the ledger.
 
-    records: with key, published, unfitted (its low and high), scaled; names: by key, in their order.
+    records: dicts with key, published, unfitted (low and high), scaled; names: labels by key, in the order drawn.
     """
     by_key = {one["key"]: one for one in records}
     chosen = [{**by_key[key], "line": f"{name}: <b>{by_key[key]['published']:g} %</b>"} for key, name in names.items()]

@@ -20,9 +20,9 @@ SHADES = ("#E5E7EB", theme.ORANGE, theme.VERMILION, theme.SKY)
 
 
 def machine(demands: pd.DataFrame, facts: Any) -> Drawing:
-    """Return the block drawing of Fig. 1: what a packet takes of each block, shaded by how near it is to full.
+    """Return the block drawing of Fig. 1: each block's demand of a packet, shaded by its load.
 
-    Full is at the machine's upper bound; two engines or directions in a block are added up.
+    The load is that at the machine's upper bound; two engines or directions in a block are added up.
 
     demands: table of study.papers.tables.demands. facts: the design's parameters.
     """
@@ -77,7 +77,7 @@ ADDED = {"classify", "police", "mark", "schedule", "dequeue", "enqueue"}  # by D
 
 
 def flow(data: pd.DataFrame) -> Drawing:
-    """Return the way of a packet (Fig. 2); what DiffServ adds is shaded. data: the table beside the picture."""
+    """Return the path of a packet (Fig. 2); steps that DiffServ adds are shaded. data: the table beside the picture."""
     d = Drawing(940, 250, data, label="Way of a packet through receiver, scheduler and transmitter")
     for k, (name, what) in enumerate(STEPS):
         row, column = divmod(k, 6)
@@ -95,7 +95,7 @@ def flow(data: pd.DataFrame) -> Drawing:
 
 
 def roles(data: pd.DataFrame, facts: Any) -> Drawing:
-    """Return who runs where (Fig. 3): engines with their four threads and how much control store they use."""
+    """Return the roles of the engines (Fig. 3): their four threads and how much control store they use."""
     d = Drawing(940, 250, data, label="Roles of the threads on six microengines")
     size = {"receiver": facts.code_receiver, "transmitter": facts.code_transmitter, "scheduler": facts.code_scheduler}
     groups = [("fast Ethernet", 1, ["receiver"] * 4), ("fast Ethernet", 2, ["receiver"] * 4),
@@ -132,7 +132,7 @@ def test_bed(data: pd.DataFrame) -> Drawing:
 
 
 def bottlenecks(table: pd.DataFrame, *, title: str) -> go.Figure:
-    """Return a map of what binds: threads across, rules down, colour for the full resource, shares as text.
+    """Return a map of the bottleneck: threads across, rules down, colour for the full resource, shares as text.
 
     table: columns of study.papers.ixp1200.performance.over_threads.
     """
@@ -162,7 +162,7 @@ def bottlenecks(table: pd.DataFrame, *, title: str) -> go.Figure:
 
 
 def remedies(table: pd.DataFrame, *, title: str) -> go.Figure:
-    """Return what remedies gain, ranked, a panel for each number of rules, and what binds then.
+    """Return the gain of each remedy, ranked, with the bottleneck that remains; a panel for each number of rules.
 
     table: of study.papers.ixp1200.remedies.remedies.
     """

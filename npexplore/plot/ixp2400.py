@@ -84,7 +84,7 @@ def cells(sizes: tuple[int, ...], cell_bytes: int, data: pd.DataFrame) -> Drawin
 def dram(steps: pd.DataFrame, facts: Any) -> Drawing:
     """Return the DRAM: controller, command bus, banks with their page buffers, I/O gating, data bus.
 
-    steps: columns server, read_ns, write_ns: how long one wide access that meets nobody holds each part.
+    steps: columns server, read_ns, write_ns: how long one wide access without contention holds each part.
     """
     d = Drawing(940, 300, steps, label="DRAM: controller slots, command bus, banks, I/O gating, data bus")
     held = steps.set_index("server")

@@ -1,6 +1,6 @@
-"""Directed graphs in layers with room for names, arcs led around what stands between (Sugiyama, Tagawa & Toda, 1981).
+"""Directed graphs in layers with room for names, arcs led around nodes between (Sugiyama, Tagawa & Toda, 1981).
 
-An arc over several layers goes by a point in each of those between. The order in a layer is the one with the fewest
+An arc over several layers passes a point in each layer between. The order in a layer is the one with the fewest
 crossings among sweeps of barycentres; places across are the nearest to the neighbours that keep that order and its
 gaps: least squares under x[k + 1] - x[k] >= gap, by pooling what would overlap.
 """
@@ -20,7 +20,7 @@ STRAIGHT = 8.0  # how much more an arc wants to be straight between two points o
 
 
 class Routed(NamedTuple, Generic[Node]):
-    """Where nodes stand (pixels across, layer), and the points that each arc goes by, from its source."""
+    """The position of each node (pixels across, layer), and the points that each arc passes, from its source."""
 
     at: dict[Node, tuple[float, int]]
     ways: dict[tuple[Node, Node], list[tuple[float, int]]]
@@ -32,7 +32,7 @@ def routed(
     beside: Sequence[tuple[Node, Node]],
     room: Mapping[Node, tuple[float, float]],
 ) -> Routed[Node]:
-    """Return a layout; arcs: lead downwards where they close no circle. beside: arcs that do not decide the layers.
+    """Return a layout. arcs: lead downwards unless they close a cycle. beside: arcs that do not affect the layers.
 
     room: pixels that a node needs to its left and right.
     """

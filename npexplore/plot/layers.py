@@ -1,7 +1,7 @@
 """Directed graphs in layers, after Sugiyama, Tagawa & Toda (IEEE Trans. SMC 11(2), 1981).
 
-Arcs that would close a circle are turned, a node stands below everything that leads to it, and the order in a layer
-follows the mean place of its neighbours.
+Arcs that would close a cycle are reversed, a node is below everything that leads to it, and the order in a layer
+follows the mean position of its neighbours.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ SWEEPS = 24
 
 
 def layered(nodes: Sequence[Node], arcs: Sequence[tuple[Node, Node]]) -> dict[Node, tuple[float, int]]:
-    """Return where nodes stand: a place across, centred at 0, and the number of the layer, 0 on top."""
+    """Return each node's position: its place across, centred at 0, and the number of its layer, 0 at the top."""
     depth = depths(nodes, arcs)
     layers: list[list[Node]] = [[] for _ in range(max(depth.values(), default=-1) + 1)]
     for node in nodes:
@@ -36,7 +36,7 @@ def layered(nodes: Sequence[Node], arcs: Sequence[tuple[Node, Node]]) -> dict[No
 
 
 def depths(nodes: Sequence[Node], arcs: Sequence[tuple[Node, Node]]) -> dict[Node, int]:
-    """Return the length of the longest way to each node, without the arcs that close circles."""
+    """Return the length of the longest path to each node, ignoring arcs that close a cycle."""
     after: dict[Node, list[Node]] = {node: [] for node in nodes}
     for a, b in arcs:
         after[a].append(b)

@@ -1,7 +1,7 @@
 """Petri nets drawn as the IXP2400 paper draws them: places as circles, ports double, thin and thick bars.
 
-Places and transitions of one family are one symbol, with the tokens of all its members. Arcs to places that a
-transition takes and gives back are grey lines; an inhibitor ends in a small circle.
+Places and transitions of one family (names that differ only in their index) are one symbol, with the tokens of all
+members. An arc to a place whose token a transition takes and gives back is grey; an inhibitor ends in a small circle.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Line(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """Where symbols stand, and the points that lines go by."""
+    """The positions of symbols, and the points that lines pass."""
 
     at: dict[Node, Point]
     ways: dict[Line, list[Point]]
@@ -45,7 +45,7 @@ def family(name: str) -> str:
 
 
 def draw(net: Net, marking: Mapping[str, int] | None = None, title: str = "") -> go.Figure:
-    """Return a drawing of a net with a marking (None: the one at first)."""
+    """Return a drawing of a net with a marking (None: the initial one)."""
     return _drawn(net, _layout(net), net.marking(net.initial) if marking is None else marking, title)
 
 
@@ -69,7 +69,7 @@ def _drawn(net: Net, layout: Layout, marking: Mapping[str, int], title: str) -> 
 
 
 def stepping(log: Log, title: str = "") -> go.Figure:
-    """Return a drawing with a slider over the steps of a log, forwards and back; it needs no Python."""
+    """Return a drawing with a slider that steps through a log of firings; the page needs no Python."""
     net = log.net
     layout = _layout(net)
     figure, at = _drawn(net, layout, net.marking(net.initial), title), layout.at

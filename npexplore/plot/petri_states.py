@@ -1,7 +1,8 @@
-"""The markings of a small net as a graph: each a circle, the first on top, firings downwards and, bent, back.
+"""The reachability graph of a small net: a circle for each marking, the initial one at the top, firings as arcs.
 
-A marking stands as many layers below the first one as firings are needed to reach it. Dead ones are vermilion, those in
-which something fires in no time are grey; names of transitions are written where there are few, and told by hovering.
+A marking is as many layers below the initial one as firings are needed to reach it; arcs back up are bent. Dead
+markings are vermilion, vanishing ones (an immediate transition is enabled) grey. Transitions are named if few, else on
+hover.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ ROW = 90  # pixels a layer
 
 
 class Move(NamedTuple):
-    """An arc of the graph: from a marking to another, by all transitions that do the same."""
+    """An arc of the graph: from one marking to another, by all transitions that lead there."""
 
     source: int
     target: int

@@ -1,4 +1,4 @@
-"""One prediction as a figure: the ceilings of a bounds answer, or how busy every resource is in the others."""
+"""One prediction as a figure: the ceilings of bounds, or the utilizations of queueing and simulation."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def ceilings(prediction: Prediction) -> go.Figure:
 
 
 def utilizations(prediction: Prediction) -> go.Figure:
-    """Return the busy share of every resource, the part in which its holder itself waits set apart."""
+    """Return the busy share of every resource; the part during which its holder itself waits is drawn separately."""
     shares = sorted(prediction.utilization.items(), key=lambda item: item[1].busy)
     names = [name for name, _ in shares]
     parts = (

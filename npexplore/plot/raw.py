@@ -1,4 +1,4 @@
-"""Drawings of the RAW chip: who sits on which tile, line cards and memories at the pins, streams, loads of links."""
+"""Drawings of the RAW chip: tiles by stage, line cards and memories at the pins, streams, loads of links."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def pin(layout: Layout, tile: int, side: str, shift: float = 0.0) -> tuple[float
 def chip(layout: Layout, title: str = "") -> go.Figure:
     """Return a layout as a drawing: tiles by stage, devices at the pins, static streams as arrows.
 
-    Each tile tells its number, its stage and its pipeline, in a row of many tiles in as few letters as there is room.
+    Each tile shows its number, stage and pipeline, shortened where a row has many tiles.
     """
     figure, drawing = go.Figure(), _Drawing()
     crowded = layout.file.columns > CROWDED
@@ -123,10 +123,10 @@ def contention(
     title: str,
     top: float | None = None,
 ) -> go.Figure:
-    """Return the loads of links between tiles as colours, one drawing a network.
+    """Return the loads of links between tiles as colours, a drawing for each network.
 
-    loads: by the network's name, (source tile, target tile, load 0 to 1) of links; those of terminals are left out.
-    top: the load at the end of the scale, for drawings that are to be compared (None: the highest here).
+    loads: network name -> list of (source tile, target tile, load 0 to 1); links to terminals are left out.
+    top: the load at the end of the colour scale, to compare drawings (None: the highest load here).
     """
     from plotly.subplots import make_subplots
 

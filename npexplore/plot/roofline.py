@@ -16,7 +16,7 @@ SHOWN = 5.0  # ceilings further than this above the lowest are left out: they ne
 
 
 def roofline(ceilings: pd.DataFrame, answers: pd.DataFrame, knob: str, *, title: str, x_title: str) -> go.Figure:
-    """Return ceilings of all resources as lines, the lowest as a thick one, and the solvers' answers as dots.
+    """Return the ceilings of all resources as lines, the lowest one thick, and the solvers' answers as dots.
 
     ceilings: columns knob, resource, ceiling_gbps, binding, counted. answers: the table of a sweep over the knob.
     """

@@ -1,4 +1,4 @@
-"""A router's run in figures: which way the packets went, and why some went no further."""
+"""A router's run in figures: where its packets went, and why some were dropped."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ NODE_PIXELS, LEAST_PIXELS = 46, 300
 
 
 def ways(table: pd.DataFrame) -> go.Figure:
-    """Return ports in (left) joined to ports out and to reasons for drops (right), bands as wide as their packets.
+    """Return input ports (left) joined to output ports and drop reasons (right), each band as wide as its packets.
 
-    table: from, to, kind (`sent` or `dropped`), packets, clause; a row a band.
+    table: columns from, to, kind (`sent` or `dropped`), packets, clause; a row for each band.
     """
     left = list(dict.fromkeys(table["from"]))
     right = list(dict.fromkeys(zip(table["kind"], table["to"], strict=True)))
@@ -46,9 +46,9 @@ def ways(table: pd.DataFrame) -> go.Figure:
 
 
 def drops(table: pd.DataFrame) -> go.Figure:
-    """Return packets dropped by reason, a colour a port in.
+    """Return packets dropped by reason, a colour for each input port.
 
-    table: reason, port, packets; reasons in the order in which they shall stand.
+    table: columns reason, port, packets; reasons in the order in which to draw them.
     """
     figure = go.Figure()
     for number, (port, part) in enumerate(table.groupby("port", sort=False)):

@@ -1,4 +1,4 @@
-"""Scores of a cross-check as tables: by paper, and by group; what is no better than a reader without a model is red."""
+"""Scores of a cross-check as tables, by paper and by group; red: no better than a reader without a model."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Cell = tuple[str, bool]  # text, and whether it is red
 
 
 def papers(lines: Sequence[Line]) -> list[dict[str, Cell]]:
-    """Return one row a paper: rows by label, errors by label, the reader, skill, claims, free parameters, reds."""
+    """Return a row for each paper: rows and errors by label, the reader, skill, claims, free parameters, rows off."""
     return [_paper(name, [one for one in lines if one["paper"] == name]) for name in _names(lines)]
 
 
@@ -57,7 +57,7 @@ def _paper(name: str, lines: Sequence[Line]) -> dict[str, Cell]:
 
 
 def groups(lines: Sequence[Line]) -> list[dict[str, Cell]]:
-    """Return one row a group of one or several papers: errors, worst row, claims, the reader, skill, aims."""
+    """Return a row for each group of one or several papers: errors, worst row, claims, the reader, skill, aims."""
     several = len(_names(lines)) > 1
     return [({"paper": (str(one["paper"]), False)} if several else {}) | _group(one) for one in lines]
 
@@ -84,7 +84,7 @@ def error(value: float | None, unit: str = "%", sign: str = "") -> Cell:
 
 
 def reader(one: Line) -> Cell:
-    """Return the error of the best reader and what he goes by."""
+    """Return the error of the best reader without a model, and the rule that this reader uses."""
     if not one or not known(one["baseline_error"]):
         return NONE, False
     wrong = (
@@ -94,9 +94,9 @@ def reader(one: Line) -> Cell:
 
 
 def skill(one: Line) -> Cell:
-    """Return the skill, red where there is none; a dash where a reader has nothing to go by.
+    """Return the skill, red unless above 0; a dash if a reader can say nothing.
 
-    In words where the reader's error is less than a hundredth of ours: he has copied rows of a twin.
+    In words if the reader's error is below a hundredth of ours: the reader has then copied rows of a twin.
     """
     if not one or not one["compared"] or not known(one["baseline_error"]):
         return NONE, False
@@ -122,7 +122,7 @@ def held(one: Line) -> Cell:
 
 
 def span(*lines: Line) -> Cell:
-    """Return what becomes of a score over what calibration leaves open."""
+    """Return the range of a score over all parameter sets that calibration admits."""
     told = []
     for one in lines:
         if one and known(one["low"]):
@@ -133,12 +133,12 @@ def span(*lines: Line) -> Cell:
 
 
 def known(value: Any) -> bool:
-    """Whether there is a value: tables of pandas have NaN for None."""
+    """Whether a value is given; pandas tables hold NaN for None."""
     return value is not None and value == value
 
 
 def as_html(rows: Sequence[Mapping[str, Cell]], frame: pd.DataFrame, left: Sequence[str]) -> Table:
-    """Return rows of cells as a table; columns that are empty throughout are left out."""
+    """Return rows of cells as an HTML table; columns without any entry are left out."""
     import pandas as pd
 
     def told(cell: Cell) -> str:
@@ -150,7 +150,7 @@ def as_html(rows: Sequence[Mapping[str, Cell]], frame: pd.DataFrame, left: Seque
 
 
 def by_paper(lines: Sequence[Line], pages: Mapping[str, str] | None = None) -> Table:
-    """Return the scoreboard: one line a paper, a link where there is a page of it."""
+    """Return the scoreboard: one line for each paper, with a link if it has a page."""
     import pandas as pd
 
     rows = papers(lines)
@@ -167,7 +167,7 @@ def by_paper(lines: Sequence[Line], pages: Mapping[str, str] | None = None) -> T
 
 
 def by_group(lines: Sequence[Line]) -> Table:
-    """Return one line a group."""
+    """Return the scores by group: one line for each group."""
     import pandas as pd
 
     return as_html(groups(lines), pd.DataFrame(list(lines)), ("paper", "rows", "worst row", "reader", "aim"))

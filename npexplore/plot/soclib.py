@@ -17,9 +17,9 @@ ACROSS = 6  # elements in a row
 
 
 def application(path: Sequence[tuple[str, float]], fast: Sequence[str], data: pd.DataFrame) -> Drawing:
-    """Return the elements of the longest way with their cycles, where packets leave it, and the way from the switch.
+    """Return the elements of the longest path with their cycles, where packets leave it, and the path from the switch.
 
-    path: (element, cycles) in order. fast: elements of the short way. data: the table of ways.
+    path: (element, cycles) in order. fast: elements of the short path. data: the table of paths.
     """
     rows = -(-len(path) // ACROSS)
     d = Drawing(980, 120 * rows + 170, data, label="Elements of the IPv4 application with their cycles")
@@ -130,7 +130,7 @@ def segment(facts: Any, data: pd.DataFrame) -> Drawing:
 
 
 def mark(figure: go.Figure, points: Mapping[str, tuple[float, float | None]], top: float = 0.0) -> go.Figure:
-    """Mark printed peaks: a diamond where a throughput is printed, a dotted line where only the processors are."""
+    """Mark printed peaks: a diamond if the throughput is printed, a dotted line if only the number of processors is."""
     for name, (processors, value) in points.items():
         if value is None:
             figure.add_vline(x=processors, line={"dash": "dot", "color": theme.BLACK, "width": 1.4})

@@ -19,7 +19,7 @@ ROUNDING = 1e-9  # what is smaller, in the units of the published rows, is nough
 
 
 class Table:
-    """A DataFrame (`data`) and its cells as HTML, in a box that scrolls where `height` (pixels) is given.
+    """A DataFrame (`data`) and its cells as HTML, in a box that scrolls if `height` (pixels) is given.
 
     Cells of a column `note` become a line of their own across the table, below their row.
     """
@@ -54,7 +54,7 @@ class Table:
 
 
 def number(value: Any, digits: int = 4) -> str:
-    """Return a number with so many significant digits (none lost before the point), a claim as holds or fails."""
+    """Return a number with so many significant digits (all before the point are kept); a claim as holds or fails."""
     if value is None or value != value:
         return "&ndash;"
     if isinstance(value, bool):
@@ -73,14 +73,14 @@ def number(value: Any, digits: int = 4) -> str:
 def table(
     data: pd.DataFrame, *, digits: int = 3, left: Sequence[str] | None = None, height: int | None = None
 ) -> Table:
-    """Return any table with numbers of so many significant digits; text stands left."""
+    """Return any table with numbers rounded to so many significant digits; text is aligned left."""
     text = [name for name in data.columns if not _numeric(data[name])]
     cells = data.astype(object).map(lambda value: number(value, digits))
     return Table(data, cells, left=text if left is None else left, height=height)
 
 
 def framed(data: pd.DataFrame) -> Table:
-    """Return a table of pandas as ours: rows that only have numbers lose them, other names of rows are a column."""
+    """Return a pandas table in our style: a numeric index is dropped, any other index becomes a column."""
     import pandas as pd
 
     whole = (
@@ -97,9 +97,9 @@ def framed(data: pd.DataFrame) -> Table:
 def cross_check(frame: pd.DataFrame, where: Mapping[str, str], *, height: int | None = 720) -> Table:
     """Return the cross-check: one line a published number, three solvers, error, label, verdict, spread, reason.
 
-    frame: `Check.frame()`. where: place in the paper by key. The spread is that of the structure alternatives. What no
-    row has (a solver that does not apply, alternatives nobody asked for, frozen predictions) has no column. Error and
-    verdict of a blind row are those of its frozen prediction.
+    frame: `Check.frame()`. where: place in the paper by key. The spread is that over alternative structures. A column
+    that would be empty (a solver that does not apply, alternatives not asked for, frozen predictions) is left out.
+    Error and verdict of a blind row are those of its frozen prediction.
     """
     import pandas as pd
 

@@ -1,4 +1,4 @@
-"""How figures look, said once: a plotly template for colour-blind readers too, and the settings figures are shown with.
+"""How figures look: one plotly template that colour-blind readers can read too, and the settings of shown figures.
 
 Colours: Okabe and Ito, "Color Universal Design" (2008), without its yellow, which is too faint on white.
 """
@@ -79,7 +79,7 @@ def use() -> None:
 
 
 def _show_tables() -> None:
-    """Let notebooks show tables of pandas as they show ours; outside of a notebook there is nothing to do."""
+    """Let notebooks show pandas tables in our style; outside a notebook this does nothing."""
     import sys
 
     if "IPython" not in sys.modules:

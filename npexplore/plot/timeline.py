@@ -1,4 +1,4 @@
-"""Time lines: one lane a bank, command bus, gating and data bus; one block a hold, with the number of its access."""
+"""Time lines: a lane for each bank, command bus, gating and data bus; a block for each hold, with its access number."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 def time_lines(
     tables: Mapping[str, pd.DataFrame], lanes: Mapping[str, str], *, length_ns: float, title: str
 ) -> go.Figure:
-    """Return time lines above each other, one for each named table (columns lane, access, start_ns, end_ns).
+    """Return time lines stacked vertically, one for each named table (columns lane, access, start_ns, end_ns).
 
-    lanes: which lanes to draw, from top to bottom, and what they are called.
+    lanes: which lanes to draw, from top to bottom, and their labels.
     """
     height = 130 + len(tables) * (50 + 27 * len(lanes))
     figure = make_subplots(

@@ -91,7 +91,7 @@ def test_commands_of_a_window_are_drawn():
     inside = [(c, t) for c, t in zip(run.commands.names, run.commands.seconds, strict=True) if 100e-9 <= t < 300e-9]
     assert sum(len(trace.y) for trace in figure.data) == len(inside) > 20
     assert {trace.name for trace in figure.data} == {name for name, _ in inside}
-    with pytest.raises(ValueError, match="must hold one"):
+    with pytest.raises(ValueError, match="must contain at least one command"):
         commands(run, 1.0, 2.0, title="nothing")
     import pandas as pd
 

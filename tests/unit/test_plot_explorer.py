@@ -66,7 +66,7 @@ def test_a_notebook_gets_both_forms_and_a_page_the_figure():
         ({"knobs": ["bank"]}, "'bank' is unknown"),
         ({"knobs": []}, "at least one knob"),
         ({"start": {"banks": 3}}, "start of knob banks '3' is unknown"),
-        ({"series": None}, "one point of the explorer must be one row; choose among scheme"),
+        ({"series": None}, "an explorer needs one row for each point, got several; choose among scheme"),
     ],
 )
 def test_what_does_not_fit_is_told(changed, message):
