@@ -1,4 +1,4 @@
-"""The DRAM controller against recorded experiments of two simulators (data/dram/simulators.csv): how far it is off.
+"""The DRAM controller compared with recorded experiments of two simulators (data/dram/simulators.csv).
 
     saturated: accesses a clock, of all but the first fifth;  Poisson: mean latency of reads, from arrival to last data
 
@@ -56,7 +56,7 @@ class Experiment:
 
     @property
     def recorded(self) -> float:
-        """What the simulator said: rate, or with Poisson arrivals latency."""
+        """The recorded result: the rate or, with Poisson arrivals, the latency."""
         return self.latency if self.load else self.rate
 
     def policy(self) -> DramPolicy:
@@ -65,14 +65,14 @@ class Experiment:
         return DramPolicy(**{**vars(given), "page": self.page, "refresh": REFRESH[self.refresh]})
 
     def made_of(self) -> DramDevice:
-        """The device; one pseudo-channel of it where the simulator knows no more, nor half clocks."""
+        """The device; reduced to one pseudo-channel and whole clocks if the simulator models no more."""
         device = dram_device(self.device)
         if device.pseudo_channels == self.units:
             return device
         return msgspec.structs.replace(device, pseudo_channels=self.units, row_clocks=1, close_clocks=1)
 
     def here(self) -> float:
-        """The same of the controller here."""
+        """The result of npexplore's controller for this experiment."""
         device = self.made_of()
         made = accesses(
             device, self.pattern, self.n, self.seed, writes=self.writes, interval=self.interval, among=self.among
@@ -87,7 +87,7 @@ class Experiment:
         return (self.n - 1 - first) / float(run.accepted_s[-1] - run.accepted_s[first]) * clock
 
     def error(self) -> float:
-        """Return the relative error of what is found here."""
+        """Return the relative error of npexplore's controller."""
         return self.here() / self.recorded - 1
 
 

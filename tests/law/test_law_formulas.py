@@ -87,7 +87,7 @@ def test_beyond_a_crossing_the_other_ceiling_binds():
 
 def test_a_knob_that_acts_in_steps_is_refused_by_name():
     found = told_of("ixp2400_dram")
-    with pytest.raises(InputError, match=r"access_bytes acts in steps and is held at 64"):
+    with pytest.raises(InputError, match=r"access_bytes acts in steps and must be 64"):
         found.value(found.binds, access_bytes=65)
     with pytest.raises(UnknownNameError, match="bus_bit"):
         found.value(found.binds, bus_bit=32)

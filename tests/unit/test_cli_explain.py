@@ -331,7 +331,7 @@ def test_a_sweep_goes_on_only_if_asked(capsys, tmp_path):
     assert run(capsys, *sweep(tmp_path, "--set", "banks=4"))[0] == 0
     status, out, err = run(capsys, *sweep(tmp_path, "--set", "banks=8"))
     assert (status, out) == (2, "")
-    assert "there is a sweep already; resume it (--resume)" in err
+    assert "holds a sweep already; resume it (--resume)" in err
     status, out, err = run(capsys, *sweep(tmp_path, "--set", "banks=8", "--resume"))
     assert status == 0
     assert "also keeps 1 row of other points, models or versions" in err

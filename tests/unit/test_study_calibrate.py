@@ -105,7 +105,7 @@ def test_no_fit_moves_when_every_hidden_value_changes(found):
         ({"scheme": Span(1, 2)}, {"keys": ROWS}, InputError, "scheme must be one of base"),
         ({"hash_ns": []}, {"keys": ROWS}, InputError, "needs at least one value"),
         ({"hash_ns": [1.0]}, {}, InputError, "needs rows, or the design"),
-        ({"banks": [4]}, {"of": "ixp2400"}, InputError, "no rows to fit banks to"),
+        ({"banks": [4]}, {"of": "ixp2400"}, InputError, "no calibration rows are known for banks"),
         ({"hash_ns": [1.0]}, {"keys": ROWS, "solver": "bound"}, UnknownNameError, "nearest: bounds"),
         ({"hash_ns": [1.0]}, {"keys": ROWS, "fit_seeds": (1, 2), "evaluation_seeds": (2, 3)}, InputError,
          "must differ, got 2 for both"),

@@ -41,7 +41,7 @@ def test_settings_go_to_the_machines_that_have_the_knob(tmp_path):
     assert told("ixp2400", machines_of([path], {"threads": 3})["ixp2400"]) == "mine: threads=3, banks=16"
     with pytest.raises(UnknownNameError, match=r"knob of ixp2400 'bank' is unknown .nearest: banks"):
         machines_of([path], {"bank": 3})
-    with pytest.raises(InputError, match="stands in for ixp2400, as another one does"):
+    with pytest.raises(InputError, match="replaces ixp2400, which another machine already replaces"):
         machines_of([path, "ixp2400"], {})
     with pytest.raises(InputError, match="nothing is changed"):
         changed(machines_of(["ixp2400"], {}))

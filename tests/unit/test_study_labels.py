@@ -212,7 +212,7 @@ def test_the_honest_row_is_predicted(monkeypatch):
 
 
 def test_lie_a_constant_as_a_simulation(monkeypatch):
-    with pytest.raises(InputError, match=f"row {N30}: its value came about without anything being read"):
+    with pytest.raises(InputError, match=f"row {N30}: its value was computed without reading any input"):
         planted(monkeypatch, Quantity(honest().points, lambda row, get: 9.33e9))
     with pytest.raises(InputError, match=f"row {N30}: its value would be shown as simulated, but no solver was asked"):
         planted(monkeypatch, Quantity(honest().points, lambda row, get: 0.93 * facts().value(N0)))

@@ -82,7 +82,7 @@ def test_a_stopped_curve_goes_on_from_its_file(tmp_path):
     assert again.points[0] == first.points[0]
     assert seen[0] == (2, 6)  # both saturations are known
     assert seen[-1] == (6, 6)
-    with pytest.raises(InputError, match="there is a sweep already"):
+    with pytest.raises(InputError, match="holds a sweep already"):
         load_curve(design("smartnic"), LOAD, rates=[1e6], store=kept, packets=300, resume=False)
 
 

@@ -89,7 +89,7 @@ def test_faults_of_prices_are_told_all_at_once(tmp_path):
         ("value = 20", "value = -1", "area.toml: price per 'base' must be at least 0 and finite, got -1"),
         ("value = 20,", "", "area.toml: object missing required field `value` in per.base"),
         ("per.cores", "per.core", "area: cost or knob of smartnic 'core' is unknown (nearest: cores"),
-        ("per.cores", "per.buffer", "area: price per 'buffer': it is a choice, no number"),
+        ("per.cores", "per.buffer", "area: price per 'buffer': this knob is a choice, not a number"),
     ],
 )
 def test_prices_that_cannot_be_are_one_line(tmp_path, old, new, message):

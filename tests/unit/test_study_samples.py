@@ -95,7 +95,7 @@ def test_a_wrong_span_in_a_grid(span, message):
 
 
 def test_a_span_of_real_numbers_is_no_grid():
-    with pytest.raises(InputError, match="knob hash_ns is not counted in whole numbers"):
+    with pytest.raises(InputError, match="knob hash_ns is not an integer"):
         grid("ixp2400", LOAD, hash_ns=Span(1.0, 4.0))
 
 

@@ -480,7 +480,7 @@ def test_a_sweep_that_was_all_refused_does_not_stand_in_the_way(tmp_path):
     again = sweep([("ixp2400", load, "bounds", None)], store=path, resume=False)
     assert again["refused"].isna().all()
     assert len(pd.read_parquet(path)) == 1
-    with pytest.raises(InputError, match="there is a sweep already"):
+    with pytest.raises(InputError, match="holds a sweep already"):
         sweep([("ixp2400", load, "bounds", None)], store=path, resume=False)
 
 

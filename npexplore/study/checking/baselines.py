@@ -1,4 +1,4 @@
-"""What a reader without a model would say of a row: from other rows of its paper that anybody can see.
+"""What a reader without a model would predict for a row, from other published rows that anybody can see.
 
 interpolation   x(a, b) = x(a', b) x(a, b') / x(a', b') from rows that differ in one condition and in another; linear
                 between two values of a knob; the mean of the nearest that differ in one condition (mixes, schemes)
@@ -6,7 +6,8 @@ constant        the calibration row of the same quantity that differs in the few
 never loses     what is offered comes through; n times the threads do n times the work
 no effect       nothing changes: ratios are 1, improvements and losses 0
 
-A row is seen unless it prints the same measurement, or is withheld, blind, or of somebody else's machine.
+The reader sees every row except those that print the same measurement, are withheld or blind, or are of somebody
+else's machine.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class Reader:
     _usual: dict[str, Mapping[str, Condition]] = field(default_factory=dict)
 
     def says(self, row: Row, how: str, others: Sequence[str] = ()) -> float | None:
-        """Return what the reader says of a row in its unit one way, or where that fails the first other that works."""
+        """Return the reader's value for a row, in its unit, by one rule, else by the first other that gives one."""
         ways: Mapping[str, Callable[[Row], float | None]] = {
             "interpolation": self.interpolation, "constant": self.constant, "never loses": self.never_loses,
             "no effect": self.no_effect,
@@ -43,7 +44,7 @@ class Reader:
         return next((x for name in (how, *others) if (x := ways[name](row)) is not None), None)
 
     def interpolation(self, row: Row) -> float | None:
-        """Return what rows that differ in one or two conditions say together."""
+        """Return the value interpolated from rows that differ in one or two conditions."""
         alike = [(other, self._apart(row, other)) for other in self._alike(row)]
         by_knob: dict[str, list[tuple[Condition, Row]]] = {}
         for other, apart in alike:
@@ -71,7 +72,7 @@ class Reader:
         return found
 
     def constant(self, row: Row) -> float | None:
-        """Return the calibration row that differs least, times the cores of a rate."""
+        """Return the number of the calibration row that differs least; a rate is scaled by the number of cores."""
         rows = [other for other in self._alike(row) if other.role == "calibration" and self._apart(row, other)]
         if not rows:
             return None
@@ -81,7 +82,7 @@ class Reader:
         return self._value(row, least) * (counts[0] / counts[1] if scaled else 1.0)
 
     def never_loses(self, row: Row) -> float | None:
-        """Return what is offered, or as many times the work as there are workers."""
+        """Return the offered load, or one worker's rate times the number of workers."""
         if "rate_mpps" in row.conditions and UNITS[row.unit][0] == "packet rate":
             return row.from_si(float(row.conditions["rate_mpps"]) * 1e6)
         if row.quantity == "throughput ratio" and "baseline_lock" not in row.conditions:

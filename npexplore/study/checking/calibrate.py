@@ -1,9 +1,9 @@
-"""Fit named parameters to calibration rows: least squares over intervals, several starts, and what it leaves open.
+"""Fit named parameters to calibration rows: least squares over intervals, several starts, and how well they are known.
 
     minimise  sum over rows of outside^2 + (TIGHT x error)^2        error, outside: study/checking/fitted_rows.py
 
-Inside its interval a row hardly pulls: TIGHT only chooses among equals. Numbers are fitted as their logarithm by
-scipy's trust region (Branch, Coleman and Li 1999); whole numbers and choices are tried one by one. All points see the
+A row inside its interval has little weight: TIGHT only decides between equally good fits. Logarithms of numbers are
+fitted by scipy's trust region (Branch, Coleman and Li 1999); integers and choices one by one. All points use the
 same fit seeds, so the sum does not jump; the result is judged again with other seeds.
 Profile of a parameter: the least score with it held at a value and the others fitted anew (as a profile likelihood);
 admissible are the values whose score is within SLACK of the best.
@@ -47,7 +47,7 @@ Free = Span | tuple[Value, ...]
 
 @dataclass(frozen=True)
 class Fit:
-    """What one start came to. values: the parameters; errors: of each row, relative; score: their root mean square."""
+    """The result of one start. values: the parameters; errors: of each row, relative; score: their root mean square."""
 
     values: Mapping[str, Value]
     errors: Mapping[str, float]
@@ -57,11 +57,11 @@ class Fit:
 
 @dataclass(frozen=True)
 class Calibration:
-    """The fitted parameters with their errors, and which other values the rows admit.
+    """The fitted parameters with their errors, and which other values fit the rows almost as well.
 
-    fits: one a start and a combination of choices, best first. evaluation: relative errors of the best with the
-    evaluation seeds, `evaluation_score` their root mean square. profile: by parameter, (value, score). admissible: by
-    parameter the values of its profile and of all fits whose score is within SLACK of the best, sorted.
+    fits: one for each start and combination of choices, best first. evaluation: relative errors of the best with the
+    evaluation seeds, `evaluation_score` their root mean square. profile: for each parameter, (value, score) pairs.
+    admissible: for each parameter the values, sorted, whose score is within SLACK of the best.
     """
 
     free: Mapping[str, Free]
@@ -84,7 +84,7 @@ class Calibration:
 
     @property
     def admissible(self) -> dict[str, list[Value]]:
-        """By parameter, the values that the rows do not rule out, of those that were tried."""
+        """For each parameter, the tried values that the rows do not rule out."""
         most = self.best.score + SLACK
         found: dict[str, set[Value]] = {name: set() for name in self.free}
         for fit in self.fits:
@@ -140,8 +140,8 @@ def calibrate(
 
     Args:
         free: for each parameter's name a `Span`, or the values to try.
-        keys: the ledger rows to fit to (None: those to which the machine file of design `of` says they were fitted).
-        of: the listed design whose machine file gives the rows where `keys` is None.
+        keys: the ledger rows to fit to (None: those that the machine file of design `of` names for these parameters).
+        of: the listed design whose machine file gives the rows if `keys` is None.
         own: rows of a user's own ledger, fitted beside the published ones.
         known: the rows that a model may read (None: those of the project's ledger).
         starts: number of Latin hypercube points over the spans from which to search, beside the present values.
@@ -175,7 +175,7 @@ def calibrate(
         raise InputError(f"calibrate needs at least one start and one seed of each kind, got {starts} starts")
     judge = Judge.of(keys if keys is not None else _rows_of(of, free), known, own)
     if not judge.rows:
-        raise InputError(f"no rows to fit {', '.join(free)} to; name calibration rows")
+        raise InputError(f"no calibration rows are known for {', '.join(free)}; name the rows to fit to")
     fitter = _Fitter(judge, _checked(judge, free), tuple(fit_seeds), packets, solver, executor, progress)
     fits = fitter.search(starts, seed)
     evaluation = judge.errors(

@@ -1,8 +1,7 @@
-"""A changed machine against the published numbers: which rows agree now, which break, which only move.
+"""A changed machine against the published numbers: which rows agree now, which no longer do, which only move.
 
-    verdict inside or close -> agrees;   before and after with the same seeds, so what does not hang on the change stays
-
-A row's own conditions go before what is set: where it was measured with four banks, four it keeps.
+A row agrees if its verdict is inside or close. Both predictions use the same seeds, so rows that the change does not
+affect stay as they were. A row's own conditions override the settings: a number measured with four banks keeps four.
 """
 
 from __future__ import annotations
@@ -26,10 +25,11 @@ MOVED = 1e-3  # of a value: less is no change
 
 
 def machines_of(designs: Sequence[str], settings: Mapping[str, Value]) -> dict[str, Design]:
-    """Return the machines that stand in for listed designs, by name; designs: names and paths (none: all listed).
+    """Return the machines that replace listed designs, by the design's name.
 
-    settings: values for the knobs of those that have them. Raises UnknownNameError for a knob that none has, InputError
-    for two machines in the place of one.
+    designs: names and paths of machine files (none: all listed designs). settings: knob values, set on each machine
+    that has the knob. Raises UnknownNameError for a knob that no machine has, InputError if two machines replace the
+    same design.
     """
     found: dict[str, Design] = {}
     files = set[str]()  # that are no listed design as it is
@@ -37,7 +37,7 @@ def machines_of(designs: Sequence[str], settings: Mapping[str, Value]) -> dict[s
         made = design(name)
         files |= set() if name in DESIGNS else {base_of(made)}
         if base_of(made) in found:
-            raise InputError(f"--design {name}: stands in for {base_of(made)}, as another one does")
+            raise InputError(f"--design {name}: replaces {base_of(made)}, which another machine already replaces")
         found[base_of(made)] = made
     known = {knob for made in found.values() for knob in made.parameters.file.parameter}
     for knob in settings:
@@ -52,7 +52,7 @@ def machines_of(designs: Sequence[str], settings: Mapping[str, Value]) -> dict[s
 
 
 def told(name: str, made: Design) -> str:
-    """Return what a machine changes of the listed design of a name, in words."""
+    """Return in words how a machine differs from the listed design that it replaces."""
     listed = dict(DESIGNS[name]().parameters) if name in DESIGNS else {}
     changes = [f"{knob}={value}" for knob, value in made.parameters.items() if value != listed.get(knob)]
     return f"{made.name}: {', '.join(changes) or 'as listed'}"
@@ -60,13 +60,13 @@ def told(name: str, made: Design) -> str:
 
 @dataclass(frozen=True)
 class Changed:
-    """The cross-check of a changed machine beside that of another one."""
+    """The cross-checks of a machine before and after a change."""
 
     before: Check
     after: Check
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return each row once with both: value, error and verdict before and after, and what `change` that is."""
+        """Return each row once, with value, error and verdict before and after, and in `change` what became of it."""
         then = {entry["key"]: entry for entry in self.before.rows}
         return [self._row(then[entry["key"]], entry) for entry in self.after.rows]
 
@@ -79,7 +79,7 @@ class Changed:
         return {**row, "change": _change(row)}
 
     def rms(self) -> dict[str, float | None]:
-        """Return the root mean square of the errors of rows that have one before and after, each measurement once."""
+        """Return the root mean square error before and after, over rows that have both; each measurement once."""
         pairs = [
             (row["error_before"], row["error_after"]) for row in self.rows()
             if not row["same_as"] and row["error_before"] is not None and row["error_after"] is not None
@@ -88,7 +88,7 @@ class Changed:
         return {"before": means[0], "after": means[1]}
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what the JSON document of `npexplore check` has more where a machine was changed."""
+        """Return the fields that the JSON document of `npexplore check` has in addition if a machine was changed."""
         rows = self.rows()
         counts = {change: sum(row["change"] == change for row in rows) for change in CHANGES}
         return {"counts": counts, "rms": self.rms(), "rows": rows}
@@ -108,7 +108,7 @@ def changed(
     machines: Mapping[str, Design], against: Mapping[str, Design] | None = None, *, seeds: int = 3,
     ledger: Ledger | None = None, packets: int | None = None, keys: Sequence[str] | None = None,
 ) -> Changed:  # fmt: skip
-    """Check the published rows of some machines twice: as given, and with others (None: as they are listed)."""
+    """Check the published rows of changed machines, and of the machines before (None: the listed designs)."""
     more: dict[str, Any] = {"seeds": seeds, "ledger": ledger, "keys": keys}
     more |= {} if packets is None else {"packets": packets}
     if not machines:

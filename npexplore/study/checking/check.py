@@ -1,6 +1,6 @@
-"""Published against predicted: one row a published number that is a calibration, a check, withheld or blind.
+"""Published against predicted: a row for each published number of role calibration, check, withheld or blind.
 
-What a row's value is read from is recorded while it is computed, and its label follows from that alone
+What a value is computed from is recorded while it is computed, and its label follows from that record alone
 (study/checking/labels.py). A claim over several versions or mixes is judged on each of them. Withheld rows are
 predicted like others; verdict and error of a blind row are those of its frozen prediction, beside today's.
 """
@@ -47,12 +47,12 @@ FIELDS = (
 class Check:
     """Published numbers beside their predictions.
 
-    rows: dicts with FIELDS. alternatives: name -> {key: best value} of other structures.
+    rows: dicts with FIELDS. alternatives: name -> {key: best value} of alternative structures.
 
-    predictions: what the rows were judged by, for whoever asks for the same points again. traces: by key, everything
-    that was read for the row's value. ledger: what was compared with. sets: by design, what each of its recorded
-    parameter sets makes of the rows. results: a user's numbers beside the published ones and ours
-    (study/checking/results.py), None where he gave none.
+    predictions: the predictions behind the rows, for reuse at the same points. traces: for each key everything that
+    was read to compute the row's value. ledger: the published rows. sets: for each design, the rows' values with each
+    of its recorded parameter sets. results: a user's numbers beside the published and predicted ones
+    (study/checking/results.py), None if none were given.
     """
 
     rows: list[dict[str, Any]]
@@ -118,12 +118,12 @@ def check(
         packets: simulated packets for each replication.
         ledger: the published rows (None: those of the project).
         results: numbers of the user's own; rows that nobody published are predicted too.
-        alternatives: also predict with each structure that the calibration rows do not rule out, by one seed with
-            half of the packets: the range over structures is wider than what that leaves open.
+        alternatives: also predict with each structure that the calibration rows do not rule out, with one seed and
+            half of the packets: the noise is smaller than the range over structures.
         sets: also predict with each recorded set of parameters that calibration admits (models/sets).
-        rtl: also measure rates in generated hardware, of designs that have it; a minute or two for each machine.
+        rtl: also measure rates in generated hardware, if a design has it; a minute or two for each machine.
         executor: a `concurrent.futures` executor that runs the predictions (None: threads).
-        machines: designs that stand in for listed ones, by their names. Blind rows are then compared with today's
+        machines: designs that replace listed ones, by the names of these. Blind rows are then compared with today's
             prediction of that machine, not with the frozen one; a row that it cannot answer has no prediction.
 
     Raises:
@@ -296,7 +296,7 @@ class _Judge:
     def _trace(self, row: Row, quantity: Quantity, reads: Reads) -> None:
         """Keep what a row was read from; raises InputError where it is not what the row says that it is."""
         if all(read.kind == SOLVER for read in reads.values()):
-            raise InputError(f"row {row.key}: its value came about without anything being read: a constant")
+            raise InputError(f"row {row.key}: its value was computed without reading any input: a constant")
         if quantity.solver != "exact" and not any(read.kind == SOLVER for read in reads.values()):
             raise InputError(f"row {row.key}: its value would be shown as simulated, but no solver was asked")
         self.traces[row.key] = reads

@@ -1,4 +1,4 @@
-"""What the rules of scoring change: every row that read a rule, judged anew with the values it might as well have."""
+"""What the rules of scoring change: every row that used a rule, judged anew with the rule's other possible values."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ VERDICTS = "verdict."  # rules that are read when a value is judged, not when it
 
 @dataclass(frozen=True)
 class Effect:
-    """A rule with another value: how many rows hang on it, and the verdicts that change, `key: before -> after`."""
+    """A rule with another value: how many rows depend on it, and the verdicts that change, `key: before -> after`."""
 
     rule: str
     value: Value
@@ -27,7 +27,7 @@ class Effect:
 
 
 def effects(check: Check, ledger: Ledger) -> list[Effect]:
-    """Return the effect of each other value of each rule that the rows of a check were read from."""
+    """Return the effect of each other value of each rule that the rows of a check used."""
     found = []
     for name, rule in rules().items():
         keys = [

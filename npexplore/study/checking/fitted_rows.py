@@ -1,8 +1,9 @@
-"""Calibration rows as a judge of parameters: predicted with some parameters set, and how far off they are.
+"""Calibration rows predicted with given parameters: how far the predictions are off.
 
     relative error = prediction / point - 1         outside = distance to the row's interval lo..hi / |point|
 
-Only rows of role `calibration` are taken, and only through the ledger's view for models: no check can steer a choice.
+Only rows of role `calibration` are used, read through the ledger's view for models, so that no check row can
+influence a fit.
 """
 
 from __future__ import annotations
@@ -26,13 +27,13 @@ ROLE = "calibration"
 
 @dataclass(frozen=True)
 class Judge:
-    """Rows with the rules that say how their numbers follow from predictions."""
+    """Rows, each with the rule that computes its number from predictions."""
 
     rows: tuple[tuple[Row, Quantity], ...]
 
     @staticmethod
     def of(keys: Iterable[str], known: Facts | None = None, own: Iterable[Row] = ()) -> Judge:
-        """Return the judge of some rows; raises InputError for one that is no calibration row or has no prediction.
+        """Return the judge of some rows; raises InputError for one that is not for calibration or cannot be predicted.
 
         own: rows of a user's own ledger.
         """
@@ -41,7 +42,7 @@ class Judge:
 
     @property
     def designs(self) -> list[str]:
-        """The designs that the rows speak of."""
+        """The designs of the rows."""
         return list(dict.fromkeys(row.design for row, _ in self.rows))
 
     def predict(
@@ -50,7 +51,7 @@ class Judge:
     ) -> dict[str, float]:  # fmt: skip
         """Return each row's prediction in its unit, the mean over the seeds, with some parameters set.
 
-        Rows that follow without contention are answered by bounds whatever the solver. Raises NpexploreError where
+        Rows that do not depend on contention are answered by bounds whatever the solver. Raises NpexploreError if
         there is no answer.
         """
         found = {}
@@ -85,7 +86,7 @@ def score(errors: Mapping[str, float]) -> float:
 
 def _point(row: Row) -> float:
     if not row.point:
-        raise InputError(f"row {row.key}: has no number to be compared with")
+        raise InputError(f"row {row.key}: has no number to compare with")
     return row.point
 
 
@@ -95,7 +96,7 @@ def _rule(row: Row) -> Quantity:
     _point(row)
     rule = quantity_of(row)
     if rule is None:
-        raise InputError(f"row {row.key}: no rule says how {row.quantity!r} follows from a run")
+        raise InputError(f"row {row.key}: no rule computes {row.quantity!r} from predictions")
     return rule
 
 

@@ -1,4 +1,4 @@
-"""Groups of rows that are scored together, by paper, with the aims that some of them have."""
+"""Groups of rows that are scored together, by paper, with the largest errors that some of them aim at."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CYCLES_A_STEP, LOOKUPS = rule("gorilla.cycles_a_step"), rule("gorilla.lookup_del
 class Group:
     """Rows that are scored together; aim: (largest root mean square, largest error), None where there is no aim.
 
-    spread: how many claims hold over what calibration leaves open, the fewest and the most.
+    spread: the fewest and the most claims that hold over all parameters that calibration admits.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Labels of predictions, from what was read for them (npexplore/reads.py); nobody declares one.
+"""Labels of predictions, derived from what was read to compute them (npexplore/reads.py), never declared.
 
 calibrated  something read was fitted to the row, or to rows from which it follows
 post_hoc    something read was chosen after the row, or after rows from which it follows
@@ -55,7 +55,7 @@ class Labels:
     _papers: dict[str, _Paper] = field(default_factory=dict)
 
     def __call__(self, row: Row, reads: Reads) -> str:
-        """Return a row's label; raises InputError for a read whose record names what it may not."""
+        """Return a row's label; raises InputError if the source of something read names a row that it must not name."""
         mine = [read for read in reads.values() if read.kind != SOLVER]
         for read in mine:
             self._check(read)
@@ -66,7 +66,7 @@ class Labels:
         return "arithmetic" if inputs_alone and not contended(reads) else "predicted"
 
     def because(self, row: Row, reads: Reads) -> tuple[str, str]:
-        """Return a row's label and, in words, what it follows from."""
+        """Return a row's label and, in words, the reason for it."""
         label = self(row, reads)
         if label in ("predicted", "arithmetic"):
             return label, REASONS[label]
@@ -83,7 +83,7 @@ class Labels:
         return label, f"{told} {'fitted to' if label == 'calibrated' else 'chosen after'} {rows}"
 
     def keys(self, row: Row, reads: Reads, label: str) -> dict[str, list[Read]]:
-        """Return the rows that what was read was fitted to, or (label post_hoc) also chosen after, by key."""
+        """Return the keys of the rows that the values read were fitted to or (label post_hoc) chosen after."""
         found: dict[str, list[Read]] = {}
         for read in reads.values():
             if read.usual:
@@ -171,7 +171,7 @@ class Labels:
 
 
 def contended(reads: Reads) -> bool:
-    """Whether a solver that knows contention took part."""
+    """Whether a solver that models contention took part."""
     return any(read.kind == SOLVER and read.name != "bounds" for read in reads.values())
 
 
@@ -181,7 +181,7 @@ def hints(reads: Iterable[Read]) -> int:
 
 
 def free(reads: Iterable[Read]) -> list[str]:
-    """Return the names of what was read and fitted: the free parameters behind a value."""
+    """Return the names of the fitted parameters that were read: the free parameters behind a value."""
     return sorted({read.name for read in reads if read.usual and read.fitted_to and not read.kind.startswith("row")})
 
 

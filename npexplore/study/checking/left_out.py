@@ -1,8 +1,8 @@
-"""Groups of visible rows left out in turn: what the others say of them (leave one group out; Stone 1974).
+"""Groups of visible rows left out in turn, and predicted from the others (leave one group out; Stone 1974).
 
-A parameter that rows of a group were fitted to is fitted anew to its other rows. One that no other row tells falls
-to its least value, as if what it stands for did not exist; a program's cycles are taken out of the server, which
-then takes those with another ring, or has no answer. A host of PCI Express keeps the lone read that it is known by.
+A parameter that rows of a group were fitted to is fitted anew to its other rows. One that no other row determines is
+set to its least value, as if what it stands for did not exist; a program's cycles are taken out of the server, which
+then uses those with another ring, or has no answer. A PCI Express host keeps the one read that characterises it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ VISIBLE = ("calibration", "check")
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A group that was left out: rows, errors of those with an answer, what was fitted anew, what none else tells."""
+    """A group that was left out: its rows, their errors if predicted, parameters fitted anew, and undetermined ones."""
 
     group: str
     rows: int
@@ -41,14 +41,14 @@ class LeftOut:
 
     @property
     def median(self) -> float:
-        """The median of the absolute errors; nan where no row has an answer."""
+        """The median of the absolute errors; nan if no row has an answer."""
         return float(np.median([abs(error) for error in self.errors.values()])) if self.errors else float("nan")
 
 
 def groups_of(of: str) -> dict[str, list[str]]:
-    """Return visible rows of a design with a number, by group: rates of a series of the server's, else as scored.
+    """Return the visible rows of a design that have a number, by group: the server's rates by series, others as scored.
 
-    Transfers over PCI Express also by their size: a row is then in two groups.
+    Transfers over PCI Express are also grouped by size, so such a row is in two groups.
     """
     rows = [row for row in load().select(design=of, roles=VISIBLE) if row.point]
     kept = {key for name, told in _fitted(design(of)).items() if name.startswith("read_ns_") for key in told}
@@ -67,7 +67,7 @@ def groups_of(of: str) -> dict[str, list[str]]:
 
 
 def left_out(of: str, group: str, keys: Sequence[str], *, seeds: int = 1, starts: int = 1) -> LeftOut:
-    """Return how near the rows of a group are predicted by all others; raises UnknownNameError."""
+    """Return how well all other rows predict those of a group; raises UnknownNameError for an unknown group."""
     gone, base = set(keys), design(of)
     touched = {name: told - gone for name, told in _fitted(base).items() if told & gone}
     untold = tuple(name for name, others in touched.items() if not others)
@@ -109,7 +109,7 @@ def _fitted(base: Design) -> dict[str, set[str]]:
 
 
 def table(of: str) -> list[dict[str, object]]:
-    """Return a line a group: rows, those with an answer, median and worst error, what nothing else tells."""
+    """Return a line for each group: rows, predicted rows, median and worst error, undetermined parameters."""
     found = [left_out(of, group, keys) for group, keys in groups_of(of).items()]
     return [
         {

@@ -1,4 +1,4 @@
-"""The mean length of a lost trace, from a printed utilization of a unit that serves each packet once.
+"""The mean length of a lost trace, fitted to the printed utilization of a unit that serves each packet once.
 
     U = S X / (m b)     S: time of a packet in the unit, X: bits a second, m: cells a packet, b: bits of a cell
 
@@ -27,9 +27,9 @@ FIT_SEEDS = (11, 12, 13)
 def fitted_mean(
     at: Design, key: str, *, known: Facts | None = None, seeds: Sequence[int] = FIT_SEEDS, packets: int = 30_000
 ) -> float:
-    """Return the mean cells of the mix of a calibration row with which its utilization comes out.
+    """Return the mean cells per packet at which the model has the utilization that a calibration row prints.
 
-    Raises InputError if the row is no calibration, or the search does not settle.
+    Raises InputError if the row is not for calibration, or the search does not converge.
     """
     row = (known or facts())[key]
     if row.role != ROLE or row.point is None:

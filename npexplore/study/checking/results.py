@@ -3,10 +3,9 @@
     key,value[,unit]                             numbers of published rows
     design,KNOB...,quantity,value,unit           numbers at design points: knobs, mix, resource, baseline... as columns
 
-Columns lo, hi and role make a ledger of one's own: an interval around the value, and whether a row is a check or a
-calibration. A row of the second form is joined to the published row of that design and quantity whose conditions it
-repeats; where there is none it is a measurement of its own, which is predicted all the same. Empty cells are no
-conditions.
+With columns lo, hi and role the file is a ledger of your own: an interval around the value, and whether a row is for
+check or calibration. A row of the second form is matched to the published row with the same design, quantity and
+conditions; without such a row it is a measurement of its own, and is predicted as well. Empty cells set no condition.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ OTHERS = ("mix", "resource", "baseline")  # conditions that are no knobs
 
 @dataclass(frozen=True)
 class Result:
-    """One number of the user's. row: the ledger row it is compared with, or one made of it; value in its unit."""
+    """One of the user's numbers. row: the ledger row to compare with, or one made from it; value: in the row's unit."""
 
     line: int
     row: Row
@@ -46,7 +45,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Results:
-    """All numbers of a file; called with a ledger row it gives the user's value in the row's unit (None: not given)."""
+    """All numbers of a file; called with a ledger row, returns the user's value in the row's unit (None: not given)."""
 
     file: str
     listed: tuple[Result, ...]
@@ -57,16 +56,16 @@ class Results:
 
     @property
     def designs(self) -> list[str]:
-        """The designs that the numbers are of."""
+        """The designs of the numbers."""
         return list(dict.fromkeys(result.row.design for result in self.listed))
 
     @property
     def own(self) -> list[Row]:
-        """Rows for the user's numbers that have no published counterpart."""
+        """Ledger rows made from those numbers that have no published counterpart."""
         return [result.row for result in self.listed if not result.published]
 
     def compared(self, checked: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """Return each number beside the published one and ours; checked: rows of a cross-check that has them all.
+        """Return each number beside the published and the predicted one; checked: rows of a cross-check of all.
 
         Keys: line, key (None: not published), design, quantity, conditions, unit, value, published, error (against
         the published point), verdict (of the user's number), predicted, difference (against our prediction),
@@ -105,11 +104,11 @@ def read_results(path: str | Path, ledger: Ledger | None = None) -> Results:
     except (UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{path}: not a CSV file in UTF-8: {error}") from None
     if len(lines) < 2:
-        raise InputError(f"{name}: needs a line of column names and at least one of numbers, got {len(lines)}")
+        raise InputError(f"{name}: needs a line of column names and at least one line of numbers, got {len(lines)}")
     head = [column.strip() for column in lines[0][1]]
     for column in head:
         if not column or head.count(column) > 1:
-            raise InputError(f"{name}:1: columns must have names of their own, got {column!r}")
+            raise InputError(f"{name}:1: column names must be different and not empty, got {column!r}")
     known = ledger or load()
     rows = []
     for line, cells in lines[1:]:
@@ -129,7 +128,7 @@ def read_results(path: str | Path, ledger: Ledger | None = None) -> Results:
     first: dict[str, Result] = {}
     for result in found:
         if first.setdefault(result.row.key, result) is not result:
-            raise InputError(f"{name}:{result.line}: gives the number of line {first[result.row.key].line} again")
+            raise InputError(f"{name}:{result.line}: repeats the row of line {first[result.row.key].line}")
     return Results(name, tuple(found), {r.row.key: r.value for r in found if r.published})
 
 

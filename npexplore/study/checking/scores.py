@@ -2,11 +2,11 @@
 
     skill = 1 - error / error of the best reader
 
-error: root mean square over the rows that both answer; of claims (rows without an error of their own: a shape, an
-order, a bound, a band) the share that is wrong. Errors are in per cent of the published number, those of rows that are
-themselves differences in percentage points. Rows that were fitted to, and arithmetic, are counted and not scored; a
-measurement that is printed twice counts once. Blind rows are scored by their frozen predictions, whatever the model has
-become, in a group of their own.
+error: root mean square over the rows that both predict; of claims (rows without an error of their own: a shape, an
+order, a bound, a band) the share that is wrong. Errors are in per cent of the published number; if a row is itself a
+difference, in percentage points. Rows that were fitted to, and arithmetic ones, are counted but not scored; a
+measurement that is printed twice counts once. Blind rows are a group of their own, scored by their frozen predictions
+whatever the model is today.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ def scores(check: Check, ledger: Ledger, groups: Mapping[str, Sequence[Group]] =
 
 
 def lines(check: Check, ledger: Ledger, groups: Mapping[str, Sequence[Group]] = SCORES) -> list[dict[str, Any]]:
-    """Return one line a group of numbers and one a group of claims that have something to score; papers begin with all.
+    """Return a line for each group of numbers and of claims with something to score; papers begin with all rows.
 
     Keys: paper; group; claims (whether the line is of claims); rows, and of them predicted, post_hoc, calibrated,
     arithmetic, blind; unit, rms, worst, worst_key, rms_predicted, rms_post_hoc, today (root mean square of today's
     predictions of blind rows); held (claims); error, baseline, baseline_error, skill, compared, nearer (how often the
     reader is nearer, or right where we are wrong); low, high (rms, or claims held, over the parameter sets that
-    calibration admits); free_parameters; off (keys of reds); aim_rms, aim_worst. What does not apply is None.
+    calibration admits); free_parameters; off (keys of rows that are off); aim_rms, aim_worst. None: does not apply.
     """
     tally = _Tally(check, ledger, Reader(ledger))
     found = []

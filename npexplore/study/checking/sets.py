@@ -1,6 +1,6 @@
-"""Sets of parameters that the calibration rows of a design admit (models/sets/DESIGN.toml): one fit says little.
+"""Sets of parameters that fit the calibration rows of a design (models/sets/DESIGN.toml): many fits instead of one.
 
-What no source states is drawn at random and the rest fitted; study/papers has a search for each design that has sets.
+Assumed parameters are drawn at random and the others fitted; study/papers has a search for each design that has sets.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from npexplore.toml import Record, decode
 
 
 class ParameterSet(Record, frozen=True, kw_only=True):
-    """One set, and the rows that it was fitted to; mix: mixes of lengths that stand in for the published ones."""
+    """One set, and the rows that it was fitted to; mix: mixes of lengths that replace the published ones."""
 
     fitted_to: list[str]
     set: dict[str, Value] = msgspec.field(default_factory=dict)
@@ -34,12 +34,12 @@ class SetFile(Record, frozen=True, kw_only=True):
 
 
 def designs_with_sets() -> list[str]:
-    """Return the designs that sets are recorded of."""
+    """Return the designs that have recorded sets."""
     return sorted(path.stem for path in share("models", "sets").glob("*.toml"))
 
 
 def load_sets(name: str) -> list[ParameterSet]:
-    """Return the recorded sets of a design; raises InputError, or UnknownNameError for no parameter of it."""
+    """Return the recorded sets of a design; raises InputError, or UnknownNameError for a parameter it does not have."""
     path = share("models", "sets", f"{name}.toml")
     file: SetFile = decode(path.read_bytes(), SetFile, path)
     for one in file.set:

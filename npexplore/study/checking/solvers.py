@@ -1,11 +1,11 @@
-"""How near queueing comes to simulation: over listed designs, mixes, loads, and the values that knobs may have.
+"""How close queueing is to simulation, over listed designs, mixes, loads and knob values.
 
     distance = throughput by queueing / simulated throughput - 1
 
-Points: every other choice of a knob, its half and its double, one knob at a time; saturated and, where a design takes
-packets, Poisson arrivals at shares of the simulated throughput: queueing is asked at the rate that came in the run, a
-few per cent off the rate that it was drawn from. A refused point is a miss. Beside it stands what a reader says who
-has the bounds alone: at saturation the roofline is the baseline that queueing has to beat.
+Points: every other choice of a knob, or half and double its value, one knob at a time; saturated and, if a design takes
+packets, with Poisson arrivals at shares of the simulated throughput. Queueing is asked at the rate that arrived in the
+run, a few per cent off the nominal one. A refused point is a miss. The baseline that queueing has to beat at saturation
+is the roofline, which needs bounds alone.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ MEDIAN, NINE_OF_TEN, REFUSED = 0.05, 0.10, 0.15  # aims: distances, and the shar
 
 @dataclass(frozen=True)
 class Distance:
-    """One point: the design, the knob that is set otherwise, the packets, their load (None: saturated), the distance.
+    """One point: the design, the knob changed, the packets, their load (None: saturated), and the distance.
 
-    latency: of the mean latencies, alike. refused: why queueing has no answer (distance and latency are None then).
+    latency: the distance of the mean latencies. refused: why queueing has no answer (distance and latency: None).
     bounds: the distance of the bounds' throughput, at saturated points (None: not saturated, or no bounds).
     """
 
@@ -49,7 +49,7 @@ class Distance:
 
 
 def corners(base: Design) -> Iterator[tuple[str, dict[str, Value]]]:
-    """Yield names and knobs of a design as it is, and with one knob at each other choice, halved or doubled."""
+    """Yield a name and knobs: the design as it is, then with one knob at each other choice, halved or doubled."""
     yield "", {}
     for name, one in base.parameters.file.parameter.items():
         if one.kind != "knob":
@@ -63,7 +63,7 @@ def corners(base: Design) -> Iterator[tuple[str, dict[str, Value]]]:
 
 
 def distances(designs: Sequence[str], *, packets: int = PACKETS, executor: Wanted = None) -> list[Distance]:
-    """Return the distance at every point that can be simulated; impossible machines are left out."""
+    """Return the distance at every point; impossible machines and points that cannot be simulated are left out."""
     asked: list[tuple[str, str, Design, Workload | None]] = []
     for name in designs:
         base = design(name)

@@ -1,6 +1,6 @@
 """Where the values at a row's design points come from: its conditions, a rule of scoring, or a readable ledger row.
 
-A knob that is set to anything else would be a number that nobody stated, and is refused when rows are loaded.
+A knob set to anything else would be a number without a source, and is refused when rows are loaded.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from npexplore.study.sweeping.points import Point
 
 
 def check_sources(row: Row, points: Callable[[Row], list[Point]]) -> list[Point]:
-    """Return a row's points; raises InputError, naming row and knob, for a value that nothing gives."""
+    """Return a row's points; raises InputError, naming row and knob, for a value without a source."""
     with reading() as reads:
         found = points(row)
     given = [*row.conditions.values(), *_read(reads)]

@@ -1,4 +1,4 @@
-"""Which structures of a machine do the calibration rows admit? Every combination is predicted and scored on them alone.
+"""Which structures of a machine fit the calibration rows? Every combination is predicted and scored on these rows.
 
 score = root mean square of the relative errors over the calibration rows of the search. Only readable rows are asked
 for (ledger.facts), so that no check can steer a choice. A structure is admissible if its score is within `SLACK` of the

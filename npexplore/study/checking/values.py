@@ -1,4 +1,4 @@
-"""From predictions to a row's value: by seed and over its parts, with all that was read meanwhile; and its verdict."""
+"""From predictions to a row's value, by seed and over its parts, with what was read to compute it; and its verdict."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WORST = ("withheld", "off", "close", "inside")
 
 
 class Best(NamedTuple):
-    """What the recommended solver says: by seed, their mean, its parts where a row has several, what was read."""
+    """The recommended solver's answer: values by seed, their mean, parts if a row has several, and what was read."""
 
     values: list[float | bool | None]
     value: float | bool | None
@@ -41,7 +41,7 @@ def judged(row: Row, value: float | bool, parts: Mapping[str, float | bool] | No
 def value_of(
     row: Row, quantity: Quantity, get: Callable[[Point], Prediction | None]
 ) -> float | bool | dict[str, float | bool] | None:
-    """Return a row's number in its unit, or its parts; None where a solver gives none."""
+    """Return a row's number in its unit, or its parts; None if a solver gives none."""
 
     def known(point: Point) -> Prediction:
         prediction = get(point)
@@ -65,7 +65,7 @@ def whole_of(value: float | bool | Mapping[str, float | bool] | None) -> float |
 
 
 def best_of(row: Row, quantity: Quantity, predictions: Predictions) -> Best:
-    """Return what the recommended solver says of a row."""
+    """Return the recommended solver's answer for a row."""
     solver = "bounds" if quantity.solver == "exact" else "simulation"
     seeds = predictions.seeds if solver == "simulation" else (0,)
     with reading() as reads:

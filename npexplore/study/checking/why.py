@@ -1,4 +1,4 @@
-"""What one value was read from, as sentences: its label with the reason, and everything behind it by kind."""
+"""What one value was computed from, in sentences: its label with the reason, then everything read, by kind."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ KINDS = {
 
 
 def why(check: Check, key: str) -> str:
-    """Return the sentences on a row of a check; raises InputError for one that has no value."""
+    """Return the sentences about a row of a check; raises InputError for a row without a value."""
     entry = next((row for row in check.rows if row["key"] == key), None)
     if entry is None or key not in check.traces or check.ledger is None:
         reason = f": {entry['reason']}" if entry and entry["reason"] else ""

@@ -2,8 +2,8 @@
 
     scaled rate = rate x common clock / own clock        all times of a machine in its own cycles, memories included
 
-Machines count different things as throughput, so `packet_bps`, the bits of packets, stands beside it. What a machine
-makes of packets that are not its own stands in `note`.
+Machines count different things as throughput, so `packet_bps`, the bits of packets, is given too. How a machine treats
+packets that its own workload does not have is said in `note`.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def compare(
 ) -> pd.DataFrame:
     """Return a table with one row for each machine, all forwarding the same packets with their own default parameters.
 
-    The columns are `COLUMNS`: `bounds`, `queueing` and `simulated` are None where that solver refuses, `low` and `high`
+    The columns are `COLUMNS`: `bounds`, `queueing` and `simulated` are None if that solver refuses, `low` and `high`
     are the 95 % interval of the simulation; `rate`, `bottleneck` and `latency` are those of the best of the three.
 
     Args:
@@ -103,7 +103,7 @@ def one(of: Design | str, load: Workload, seed: int = 1) -> dict[str, Any]:
 
 
 def clock_of(machine: Machine, parameters: Parameters) -> float | None:
-    """Return a machine's clock in MHz: of its threads' processor, else by its parameter (None: it has none)."""
+    """Return a machine's clock in MHz: that of its threads' processor, else its clock parameter (None: neither)."""
     for pool in machine.pools:
         home = machine.resources.get(str(pool.home))
         if isinstance(home, Processor):

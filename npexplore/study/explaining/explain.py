@@ -49,7 +49,7 @@ class Headroom(NamedTuple):
 
 
 def headroom(bound: Prediction, best: Prediction) -> Headroom:
-    """Return the ceilings that a bounds answer names, and the share of the lowest that the best answer reaches."""
+    """Return the ceilings of a bounds answer, and the share of the lowest one that the best answer reaches."""
     bits = bound.throughput_bps / bound.rate_pps
     found = {
         name.removeprefix(CEILING): float(pps) * bits
@@ -62,7 +62,7 @@ def headroom(bound: Prediction, best: Prediction) -> Headroom:
 
 @dataclass(frozen=True, repr=False)
 class Explanation:
-    """What the solvers predict for one machine and workload: `predictions` by solver; `refused`: why one has none."""
+    """What the solvers predict for one machine and workload. predictions: by solver; refused: why a solver has none."""
 
     design: str
     knobs: Mapping[str, Value]
@@ -77,19 +77,19 @@ class Explanation:
 
     @property
     def solvers(self) -> tuple[str, ...]:
-        """The names of all that were asked."""
+        """The names of all solvers that were asked."""
         asked = {**self.predictions, **self.refused}
         return (*SOLVERS, *(one for one in (CHAIN, RTL) if one in asked))
 
     @property
     def headroom(self) -> Headroom | None:
-        """The ceilings of all resources, and how much of the lowest is reached (None where bounds refuse)."""
+        """The ceilings of all resources, and how much of the lowest is reached (None if bounds refuse)."""
         bound = self.predictions.get("bounds")
         return None if bound is None else headroom(bound, self.best)
 
     @property
     def best(self) -> Prediction:
-        """The most truthful prediction there is: simulated, else queueing, else bounds."""
+        """The most accurate prediction available: simulation, else queueing, else bounds."""
         return next(self.predictions[name] for name in reversed(SOLVERS) if name in self.predictions)
 
     def to_dict(self) -> dict[str, Any]:
@@ -205,8 +205,8 @@ def explain(
         chain_phases: also ask the machine's Markov chain, with constant times as Erlang times of so many phases (None:
             do not). A machine without states, or with too many, is in `refused`.
         rtl: also measure the rate of the design's generated hardware; a design that has none is in `refused`.
-        elasticities: leave out the slow part, the change with each parameter, if False.
-        changes: also say what single changes would gain (None: as `elasticities`).
+        elasticities: also compute the change with each parameter, which is the slow part.
+        changes: also compute the gain of every single change (None: as `elasticities`).
         executor: a `concurrent.futures` executor that runs the simulations (None: threads).
         workers: the number of threads (None: one for each usable core).
         progress: called with (points done, points in all).
@@ -257,7 +257,7 @@ def explain(
 
 
 def assumptions(design: Design, workload: Workload | None = None) -> tuple[Assumption, ...]:
-    """Return what no source states and the answers rest on, in the machine file's order."""
+    """Return the numbers without a source that the answers depend on, in the machine file's order."""
     read, load = design.depends_on(workload), design.workload(workload)
     found = [
         Assumption(p.kind, name, design.parameters[name], p.unit, p.about, p.source)

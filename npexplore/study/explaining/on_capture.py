@@ -1,4 +1,4 @@
-"""What a capture would do to each listed machine: throughput by all three solvers, and what binds."""
+"""How each listed machine would forward a capture: throughput by all three solvers, and the bottleneck."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 def machines_for_workloads() -> list[str]:
-    """Return the listed designs that take a workload instead of bringing their own."""
+    """Return the listed designs that accept any workload, instead of bringing their own."""
     return [name for name, make in DESIGNS.items() if make().own is None]
 
 
 def on_machines(load: Workload, *, seed: int = 1, progress: Callable[[str], None] | None = None) -> pd.DataFrame:
-    """Return one row a machine that takes a workload, each with its parameters as they come (columns: compare).
+    """Return a row for each machine that accepts any workload, with its default parameters (columns as in `compare`).
 
     Raises InputError if no machine takes a workload; `progress` is told each machine's name before its turn.
     """

@@ -59,7 +59,7 @@ class Ratio(NamedTuple):
 
 
 def forwarded(point: SweepPoint, answer: Answer) -> Forwarded | None:
-    """Return what an answer says is forwarded; None where there is no answer or no packet gets through."""
+    """Return the rate that an answer predicts; None if there is no answer or no packet gets through."""
     if not isinstance(answer, Prediction) or not answer.rate_pps > 0:
         return None
     bits = 8 * point.design.workload(point.workload).mean_packet_bytes
@@ -67,7 +67,7 @@ def forwarded(point: SweepPoint, answer: Answer) -> Forwarded | None:
 
 
 def ratio(a: Forwarded, b: Forwarded) -> Ratio:
-    """Return how much more b forwards than a."""
+    """Return the log ratio of what b forwards to what a forwards."""
     whole = float(np.log(b.bps / a.bps))
     if len(a.batches) != len(b.batches) or len(a.batches) < 2:
         return Ratio(whole, None)

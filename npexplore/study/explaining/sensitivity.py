@@ -32,10 +32,10 @@ Answers = Mapping[float, Forwarded]  # by value of one parameter, from one solve
 
 @dataclass(frozen=True)
 class Elasticity:
-    """The elasticity of throughput to one parameter, by each solver (None where it gives no answer).
+    """The elasticity of throughput to one parameter, by each solver (None if it gives no answer).
 
     low, high: the values tried. noise: half width of the 95 % interval of `simulated`. less, more: not elasticities but
-    per cent gained by one per cent less and by one per cent more, each alone; both are losses at a step.
+    per cent gained by one per cent less and by one per cent more, each alone; at a step both are negative.
     """
 
     knob: str
@@ -53,22 +53,22 @@ class Elasticity:
 
     @property
     def elasticity(self) -> float:
-        """The most truthful of the three: simulated, else queueing, else bounds."""
+        """The most accurate of the three: simulation, else queueing, else bounds."""
         return next((e for e in (self.simulated, self.queueing, self.bounds) if e is not None), 0.0)
 
     @property
     def step(self) -> bool:
-        """Whether throughput has a step or a peak here: neither side gains, whatever the slope between them says."""
+        """Whether throughput has a step or a peak here: neither side gains, whatever the slope between them."""
         return self.matters and self.less is not None and self.more is not None and max(self.less, self.more) < 0
 
     @property
     def matters(self) -> bool:
-        """Whether it stands out of the noise."""
+        """Whether it exceeds the noise."""
         return abs(self.elasticity) > max(NEGLIGIBLE, self.noise or 0.0)
 
     @property
     def gain(self) -> float:
-        """Per cent gained by one per cent in the better direction; 0 where none gains."""
+        """Per cent gained by one per cent in the better direction; 0 if neither gains."""
         return max(0.0, self.less or 0.0, self.more or 0.0)
 
 
@@ -115,7 +115,7 @@ def sensitivity_in_stages(
     told = 0
 
     def ask(names: Iterable[str], solvers: Sequence[str]) -> dict[str, dict[str, Answers]]:
-        """Return by solver and parameter what is said of the machine as it is and with each value."""
+        """Return the answers by solver and parameter: for the machine as it is, and with each value."""
         nonlocal told
         tasks: list[Task] = [("", 0.0), *((name, value) for name in names for value in ends[name])]
         asked_of = [(task, solver) for task in tasks for solver in solvers]
@@ -171,7 +171,7 @@ def sensitivity_in_stages(
 
 
 def solvers_for(load: Workload) -> Sequence[str]:
-    """Return the solvers that a workload is worth asking again and again: long captures are not simulated so."""
+    """Return the solvers to ask at many points with a workload: without simulation if it is a long capture."""
     if load.arrivals == "timestamps" and len(load.packet_bytes) > LONGEST_TRACE:
         return SOLVERS[:1]
     return SOLVERS

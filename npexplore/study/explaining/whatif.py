@@ -46,7 +46,7 @@ Tried = tuple[str, Value]
 class Change:
     """One change. gain: share of throughput; low, high: its 95 % interval (None: not simulated).
 
-    solver: who answered; bottleneck: what binds after the change.
+    solver: the one that answered; bottleneck: after the change.
     """
 
     knob: str
@@ -76,7 +76,7 @@ class Knee:
 
 @dataclass(frozen=True)
 class WhatIf:
-    """Changes with an effect, best first; those without; impossible ones, and why; knees of the knobs."""
+    """Changes with an effect, best first; those without one; impossible ones, and why; knees of the knobs."""
 
     changes: tuple[Change, ...] = ()
     without_effect: tuple[str, ...] = ()
@@ -98,7 +98,7 @@ def what_if(
     workers: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> WhatIf:
-    """Return every single change of a machine at this design point, ranked, and the knees of its knobs."""
+    """Return all single changes of a machine at this design point, ranked by gain, and the knees of its knobs."""
     stages = what_if_in_stages(design, workload, seed=seed, executor=executor, workers=workers, progress=progress)
     return list(stages)[-1]
 
@@ -118,7 +118,7 @@ def what_if_in_stages(
     told = 0
 
     def ask(changes: Iterable[Tried], solver: str) -> list[tuple[Forwarded | None, Answer]]:
-        """Return what is said of the machine as it is, and of changed ones."""
+        """Return the answers for the machine as it is, and for changed ones."""
         nonlocal told
         number = seed if solver == "simulation" else None
         points = [SweepPoint(made, workload, solver, number) for made in (design, *(tried[c] for c in changes))]
@@ -177,7 +177,7 @@ def _ranked(
 
 
 def changeable(design: Design, workload: Workload | None = None) -> list[str]:
-    """Return the knobs and facts that the machine reads, without those that say which packets come."""
+    """Return the knobs and facts that the machine reads, without those that define the workload."""
     read = design.depends_on(workload) - set(ARRIVING)
     return [name for name, p in design.parameters.file.parameter.items() if name in read and p.kind in KINDS]
 
@@ -231,7 +231,7 @@ def _knees(design: Design, now: float, rates: Mapping[tuple[str, Value], float])
 def knee(curve: Sequence[tuple[float, float]]) -> float | None:
     """Return the value at which a curve of (value, rate), values rising and above 0, bends most to its level part.
 
-    None where it is flat or straight, or bends the other way.
+    None if it is flat or straight, or bends the other way.
     """
     x = np.log([value for value, _ in curve])
     y = np.array([rate for _, rate in curve])

@@ -29,7 +29,7 @@ def in_words(e: Explanation) -> str:
 
 
 def rate(bps: float, half: float = 0.0) -> str:
-    """Return a bit rate as people write it, with the half width of its interval where that says something."""
+    """Return a bit rate as people write it, with the half width of its interval if that is not negligible."""
     unit, scale = ("Mb/s", 1e6) if bps >= 1e6 else ("kb/s", 1e3)
     value = bps / scale
     about = f" ± {short(half / scale, 2)}" if 0 < half < bps else ""
@@ -87,7 +87,7 @@ def _advice(e: Explanation) -> Iterator[str]:
 
 
 def time_text(broken: Breakdown) -> str:
-    """Return a latency and what it is made of, the longest first: `821 ns: 500 crypto, 180 waiting for core, ...`."""
+    """Return a latency and its parts, the longest first: `821 ns: 500 crypto, 180 waiting for core, ...`."""
     said: list[tuple[float, str]] = []
     for resource, service, waiting, held in broken.parts:
         name = resource or "elsewhere"

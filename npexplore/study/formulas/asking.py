@@ -1,4 +1,4 @@
-"""A machine asked for its demands at chosen points, as seldom as can be: one answer tells many numbers.
+"""A machine's demands evaluated at as few chosen points as possible: one evaluation gives many numbers.
 
     a point tells f at x if it is x in every knob that touches f, whatever it is in all others
 
@@ -28,7 +28,7 @@ Want = tuple[str, Mapping[str, float]]  # a number, and the knobs that are chang
 
 
 def numbers(u: UnderLoad) -> Numbers:
-    """Return the numbers that formulas are looked for: rational in the knobs, each of few of them."""
+    """Return the numbers to find formulas for: rational functions of the knobs, each of only a few."""
     found: Numbers = {}
     for name in u.ceilings():
         if name in u.servers:
@@ -45,7 +45,7 @@ def numbers(u: UnderLoad) -> Numbers:
 
 
 def asked_for(u: UnderLoad) -> Numbers:
-    """Return what packets ask for, by the names that formulas have for it."""
+    """Return the demands of packets, by their names in formulas."""
     found = {name: float(amount) for name, amount in u.demands.counts.items()}
     found |= {f"visits({name})": float(demand.visits) for name, demand in u.demands.servers.items()}
     return {**found, "packet.bytes": float(u.workload.mean_packet_bytes)}
@@ -53,7 +53,7 @@ def asked_for(u: UnderLoad) -> Numbers:
 
 @dataclass
 class Together:
-    """Wants that one point answers: what it changes, and what it must leave."""
+    """Numbers wanted that one point can give: the knobs it changes, and those it must leave."""
 
     point: dict[str, float] = field(default_factory=dict)
     left: set[str] = field(default_factory=set)

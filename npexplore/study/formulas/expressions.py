@@ -1,4 +1,4 @@
-"""Formulas as users hold them: expressions with today's numbers, elasticities, and where two ceilings cross.
+"""Formulas for users: expressions with their present values, elasticities, and where two ceilings cross.
 
     elasticity = d ln C / d ln k        ceilings C1, C2 cross where 1/C1 - 1/C2 = 0 in one knob, all others as they are
 
@@ -27,9 +27,9 @@ MOST_SHOWN = 8
 
 @dataclass(frozen=True)
 class Formula:
-    """One number as an expression of knobs and of what packets ask for, with its value today.
+    """One number as an expression of knobs and of packets' demands, with its present value.
 
-    held: knobs that act on it in steps, and the values that the formula holds for.
+    held: knobs that act on it in steps, and the values for which the formula is valid.
     """
 
     name: str
@@ -53,7 +53,7 @@ class Formula:
 
 @dataclass(frozen=True)
 class Crossing:
-    """Where another ceiling takes over: at this value of a knob, below or above which the first one binds."""
+    """Where another ceiling becomes the lowest: the knob's value there, and on which side of it the first one binds."""
 
     knob: str
     binds: str
@@ -72,8 +72,8 @@ class Crossing:
 class Formulas:
     """Formulas of a machine's ceilings (packets/s, lowest first) and of its latency without contention (s).
 
-    values: today's numbers of all symbols: knobs, and what a packet asks for. refused: why some have none. given:
-    choices and tables that all formulas rest on. latency: None where a part of it has no formula.
+    values: present values of all symbols: knobs, and a packet's demands. refused: numbers without a formula, and why.
+    given: choices and tables that all formulas assume. latency: None if a part of it has no formula.
     """
 
     design: str
@@ -87,7 +87,7 @@ class Formulas:
 
     @cached_property
     def held(self) -> dict[str, Value]:
-        """Knobs that act in steps on some of the numbers, and the values that these formulas hold for."""
+        """Knobs that act in steps on some of the numbers, and the values for which these formulas are valid."""
         shown = [*self.ceilings.values(), *([self.latency] if self.latency else [])]
         return {knob: value for one in shown for knob, value in one.held.items()}
 
@@ -100,14 +100,14 @@ class Formulas:
         """Return a formula's value with some knobs changed; raises UnknownNameError, InputError for a held knob."""
         for name in knobs:
             if name in formula.held:
-                raise InputError(f"formula of {formula.name}: {name} acts in steps and is held at {formula.held[name]}")
+                raise InputError(f"formula of {formula.name}: {name} acts in steps and must be {formula.held[name]}")
             if name not in self.values:
                 raise UnknownNameError(f"symbol of {self.design}'s formulas", name, self.values)
         known = {**self.values, **knobs}
         return evaluated(formula.expression, known)
 
     def elasticity(self, knob: str, formula: Formula | None = None) -> sympy.Expr:
-        """Return d ln / d ln knob of a ceiling (None: that which binds) as an expression."""
+        """Return d ln ceiling / d ln knob of a ceiling (None: the lowest one) as an expression."""
         import sympy
 
         of, symbol = (formula or self.binds).expression, sympy.Symbol(knob, positive=True)
@@ -116,7 +116,7 @@ class Formulas:
 
     @cached_property
     def crossings(self) -> tuple[Crossing, ...]:
-        """Where, if one knob is changed alone, the ceiling that binds crosses the next one there is."""
+        """For each knob, changed alone, where the lowest ceiling crosses the next one."""
         import sympy
 
         first, found = self.binds, []
@@ -156,7 +156,7 @@ class Formulas:
         return {name for name in self.values if "." not in name and "(" not in name}
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the JSON form: expressions as text and LaTeX, with today's numbers."""
+        """Return the JSON form: expressions as text and LaTeX, with their present values."""
 
         def one(f: Formula) -> dict[str, Any]:
             return {

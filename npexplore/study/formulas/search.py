@@ -4,9 +4,9 @@
 
 Demands without contention are rational functions of most knobs: times are added, and multiplied with counts. Which
 monomials there are is found by asking for the demands where one knob, some, and all that act together are changed;
-coefficients then follow exactly (no fit: as many equations as unknowns), and are told as fractions times what packets
-ask for (`dram.bytes`). Every formula is compared with the demands at further points, to 1e-12. A knob that acts in
-steps (cells of so many bytes) is held at its value and named; what has no such formula is refused by name.
+coefficients then follow exactly (no fit: as many equations as unknowns), and are written as fractions times packets'
+demands (`dram.bytes`). Every formula is compared with the demands at further points, to 1e-12. A knob that acts in
+steps (cells of so many bytes) is held at its value and named; a number without such a formula is refused by name.
 """
 
 from __future__ import annotations

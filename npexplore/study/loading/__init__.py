@@ -1,1 +1,1 @@
-"""A machine against its offered load: the curve of latency and loss, and the highest rates within a loss."""
+"""A machine against its offered load: the curve of latency and loss, and the highest rate at each loss ratio."""

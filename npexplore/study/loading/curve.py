@@ -2,8 +2,8 @@
 
     saturation = what it forwards when a packet is always waiting        loss = packets lost / packets offered
 
-Loads are points of a sweep, so a stopped curve goes on from its file. Machines with a window of their own are measured
-over packets, as all others.
+Loads are points of a sweep, so a stopped curve can be resumed from its file. Machines with a window of their own
+are measured over packets, as all others.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class Saturation:
-    """What a machine forwards at most, packets a second, and what binds then."""
+    """The highest rate that a machine forwards, packets a second, and its bottleneck then."""
 
     rate_pps: float
     bottleneck: str
@@ -45,7 +45,7 @@ class Saturation:
 
 @dataclass(frozen=True)
 class LoadPoint:
-    """What a solver says of one offered load: packets a second, share lost, latencies in seconds (None: unknown)."""
+    """A solver's answer at one offered load: packets a second, share lost, latencies in seconds (None: unknown)."""
 
     solver: str
     offered_pps: float
@@ -71,7 +71,7 @@ class LoadPoint:
 
 @dataclass(frozen=True)
 class LoadCurve:
-    """A machine at many offered loads; by solver where it saturates, and why a solver has no answer."""
+    """A machine at many offered loads; for each solver where it saturates, and why a solver has no answer."""
 
     design: str
     workload: str
@@ -120,12 +120,12 @@ def load_curve(
     rates: Sequence[float] | None = None, seeds: int = 1, packets: int | None = None, executor: Wanted = None,
     workers: int | None = None, store: str | Path | None = None, resume: bool = True, progress: Progress | None = None,
 ) -> LoadCurve:  # fmt: skip
-    """Return what queueing and simulation say of a machine at offered loads.
+    """Return latency and loss of a machine at offered loads, by queueing and simulation.
 
-    workload: the packets (None: the design's own), which come by `arrivals` at each of `rates`, packets a second (None:
-    20 of them, from a twentieth of what the machine forwards at most to a seventh above it). packets: measured at each
-    load (None: 16,384, fewer of many events each). store: a Parquet file that a stopped curve goes on from.
-    progress is called with (points done, points in all). Raises InputError.
+    workload: the packets (None: the design's own), which arrive by `arrivals` at each of `rates`, packets a second
+    (None: 20 rates, from a twentieth of the highest rate that the machine forwards to a seventh above it). packets:
+    measured at each load (None: 16,384, fewer if a packet takes many events). store: a Parquet file from which a
+    stopped curve is resumed. progress: called with (points done, points in all). Raises InputError.
     """
     import pandas as pd
 
@@ -172,7 +172,7 @@ def load_curve(
 
 
 def of_rows(rows: pd.DataFrame) -> LoadPoint:
-    """Return the point that rows of one solver and one load tell together: means, and intervals over seeds."""
+    """Return the point of one solver and one load: means of its rows, and intervals over seeds."""
 
     def mean(column: str, factor: float = 1.0) -> float | None:
         value = float(rows[column].astype(float).mean())
@@ -201,7 +201,7 @@ def of_rows(rows: pd.DataFrame) -> LoadPoint:
 
 @dataclass(frozen=True)
 class Offered:
-    """A design under one kind of arrivals: its question at any load. load None: its own packets."""
+    """A design under one kind of arrivals, to be asked at any load. load: the packets (None: the design's own)."""
 
     design: Design
     load: Workload | None
@@ -209,7 +209,7 @@ class Offered:
 
     @staticmethod
     def of(design: Design, load: Workload | None, arrivals: str) -> Offered:
-        """Return a design to be asked at loads; raises InputError for arrivals that cannot be at any rate."""
+        """Return a design to be asked at any load; raises InputError for arrivals that have no adjustable rate."""
         if parse_arrivals(arrivals)[0] == "saturated":
             raise InputError("a load needs packets that arrive at a rate (poisson, periodic, ...), got 'saturated'")
         made = Offered(design.by_packets(), load, arrivals)
@@ -218,7 +218,7 @@ class Offered:
 
     @property
     def name(self) -> str:
-        """What the packets are called."""
+        """The name of the packets."""
         return self.design.workload(self.load).name
 
     def point(self, rate_pps: float | None, solver: str, seed: int | None = None) -> SweepPoint:
@@ -239,7 +239,7 @@ class Offered:
         return float(about["events"]) / float(about["packets"])
 
     def most(self, full: Saturation | None) -> float:
-        """Return the packets a second that the machine forwards at most; by bounds where no simulation tells."""
+        """Return the highest rate that the machine forwards, packets a second; by bounds if simulation gives none."""
         if full is not None and full.bottleneck != "arrivals":
             return full.rate_pps
         point = self.point(None, "bounds")

@@ -1,4 +1,4 @@
-"""How many packets are measured at each load, so that a curve of any machine takes about as long.
+"""How many packets to measure at each load, so that the curve of any machine takes about the same time.
 
     events of a run / packets = a + b / load        b: looks of threads that find no packet, so many a second
 
@@ -20,7 +20,7 @@ SHORT = 256  # packets of each of the two runs
 
 
 def packets_at(loads: Sequence[float], events: Callable[[float, int], float]) -> list[int]:
-    """Return the packets to measure at each of `loads`, packets a second; PACKETS for what a simulation refuses.
+    """Return the packets to measure at each of `loads` (packets a second); PACKETS if the simulation refuses.
 
     events: of a run at a load with so many packets, for each of these, those of the warm-up counted too.
     """

@@ -28,7 +28,7 @@ Progress = Callable[[float, int, int], None]  # load, packets of its next trials
 
 @dataclass(frozen=True)
 class LoadSearch:
-    """What a search found, by goal, the points that it measured, and where the machine saturates."""
+    """The result of a search: by goal what it found, the points that it measured, and where the machine saturates."""
 
     design: str
     workload: str
@@ -66,9 +66,9 @@ def search(
 ) -> LoadSearch:  # fmt: skip
     """Return the highest rates at which a design loses no more than each of `losses`.
 
-    workload: the packets (None: the design's own), which come by `arrivals`. goal: how narrow and how long (its loss
-    ratio is not read). store: a Parquet file of the trials, from which a stopped search goes on. Raises InputError for
-    a loss that no load meets.
+    workload: the packets (None: the design's own), which arrive by `arrivals`. goal: width of the interval and lengths
+    of trials (its loss ratio is not used). store: a Parquet file of the trials, from which a stopped search is resumed.
+    Raises InputError for a loss ratio that no load achieves.
     """
     asked, like = Offered.of(design, workload, arrivals), goal or Goal()
     goals = [Goal(loss, like.exceed_ratio, like.width, like.final, like.total, like.initial) for loss in losses]

@@ -32,7 +32,7 @@ FEWEST, MOST = 6, 16  # trials at a load for a sign test, before a load further 
 
 
 class Trial(NamedTuple):
-    """What one trial showed: load, length in packets, share of the packets lost."""
+    """The result of one trial: load, length in packets, share of the packets lost."""
 
     load: float
     length: int
@@ -41,7 +41,7 @@ class Trial(NamedTuple):
 
 @dataclass(frozen=True)
 class Goal:
-    """What is searched: loss ratio, share of time that may exceed it, relative gap between bounds, lengths of trials.
+    """The goal of a search: loss ratio, share of time that may exceed it, relative gap between bounds, trial lengths.
 
     final, total: packets of a full-length trial, and of all at a load before it is decided. initial: of the first
     trials (None: all trials are full-length).
@@ -79,9 +79,9 @@ class Goal:
 class Found:
     """The answer to a goal: the relevant bounds, and the interval of confidence around them.
 
-    load: the relevant lower bound. loses_at: the relevant upper bound (None: even the highest load loses no more).
-    low, high: interval of 95 % (high None: beyond the highest load). conditional: what came through at `load` in the
-    trial at the quantile that the goal allows to exceed (appendix B).
+    load: the relevant lower bound. loses_at: the relevant upper bound (None: even the highest load meets the goal).
+    low, high: 95 % interval (high None: above the highest load). conditional: the rate that came through at `load` in
+    the trial at the quantile that the goal allows to exceed (conditional throughput, appendix B).
     """
 
     goal: Goal
@@ -93,7 +93,7 @@ class Found:
 
 
 def classified(trials: Sequence[Trial], goal: Goal) -> Bound:
-    """Return what trials at one load say of it."""
+    """Return whether trials make a load a lower bound, an upper bound, or leave it undecided."""
 
     def total(long: bool, bad: bool) -> int:
         return sum(
@@ -140,11 +140,11 @@ class Search:
     # ---- bounds
 
     def bound(self, load: float, goal: Goal) -> Bound:
-        """Return what is known of a load."""
+        """Return whether a load is a lower bound, an upper bound, or undecided so far."""
         return classified(self.trials.get(load, ()), goal)
 
     def bounds(self, goal: Goal) -> tuple[float | None, float | None]:
-        """Return the relevant lower and the relevant upper bound, None where there is none yet."""
+        """Return the relevant lower and the relevant upper bound, None if not found yet."""
         known = {load: self.bound(load, goal) for load in self.trials if load <= self.high}
         upper = min((load for load, bound in known.items() if bound == "upper"), default=None)
         lower = [load for load, bound in known.items() if bound == "lower" and (upper is None or load < upper)]

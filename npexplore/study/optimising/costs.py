@@ -1,4 +1,4 @@
-"""What a machine costs, as proxies that order designs: counted from its resources, facts in models/costs/proxies.toml.
+"""What a machine costs, as proxies that rank designs, counted from its resources; facts in models/costs/proxies.toml.
 
     memory_bits  on chip: receive buffer, queues, FIFOs of links, registers of threads, what a design adds as `memory`
     banks        of DRAM, and channels of word memories
@@ -7,7 +7,7 @@
     threads      of all pools
     luts         engines x LUTs of an engine + registers / 64 + multiplexers of n inputs in front of banks, n / 4 a bit
 
-A capacity that stands for an endless queue counts as it is: costs compare designs of one family.
+A capacity that models an unlimited queue counts as it is written: costs only compare designs of one family.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def costs_of(machine: Machine, memory: Mapping[str, float] | None = None) -> dic
 
 
 def parts(machine: Machine, memory: Mapping[str, float] | None = None) -> dict[tuple[str, str], float]:
-    """Return the costs of a machine by cost and by what they are for."""
+    """Return the costs of a machine, each split by the resource that causes it."""
     registers = machine.threads * fact("thread_registers") * fact("word_bits")
     found = {("threads", "threads"): float(machine.threads), ("memory_bits", "threads"): registers}
     found["luts", "threads"] = registers / fact("lut_bits")
@@ -102,7 +102,7 @@ def _ddr(banks: int, channels: int, pins: float) -> dict[str, float]:
 
 @singledispatch
 def counted(resource: Resource) -> dict[str, float]:
-    """Return what a resource costs; kinds that hold nothing and drive no pins (servers, locks) cost nothing."""
+    """Return the costs of a resource; kinds without memory and pins (servers, locks) cost nothing."""
     return {}
 
 

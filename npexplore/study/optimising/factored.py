@@ -1,4 +1,4 @@
-"""Functions of a machine's knobs over a whole grid, from a few machines: what a knob only scales is not built again.
+"""Functions of a machine's knobs over a whole grid from a few machines: a knob that only scales needs no new ones.
 
     f(x) = T(x of the joint knobs) x product over the scaling knobs k of s_k(x_k)
 
@@ -53,7 +53,7 @@ class Factored:
         return tuple(len(values) for values in self.axes.values())
 
     def full(self, name: str) -> Floats:
-        """Return a function over the whole grid (0 for one that no machine has; nan where no machine is possible)."""
+        """Return a function over the whole grid (0 if no machine has it; nan where no machine is possible)."""
         out = np.ones(self.shape)
         for part in self.factors.get(name, [np.zeros((1,) * len(self.shape))]):
             out *= part
@@ -70,8 +70,8 @@ def factored(
 ) -> Factored:
     """Learn the functions that `evaluate` gives at a point (None: impossible there) over the grid of some axes.
 
-    possible: whether a machine can be, cheaper than `evaluate`. Raises InputError if too many machines would have to
-    be built.
+    possible: says whether a machine is possible, at less cost than `evaluate`. Raises InputError if too many machines
+    would have to be built.
     """
     return _Learner(axes, evaluate, possible, np.random.default_rng(seed)).learn()
 

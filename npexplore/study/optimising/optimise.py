@@ -1,11 +1,11 @@
 """The best machines for their cost, out of many: bounds prune, queueing ranks, simulation confirms.
 
 1. Every point of the grid gets its costs and its upper bound as arrays (study/optimising/space.py).
-2. Of the points with the same costs those go on that have the least norm of demands.
+2. Of points with the same costs, those with the least norm of demands are kept.
 3. Each point has an estimate, never above its bound: first by the norm of demands (latency: with the load that they
    make), then by queueing, both corrected by how they were off (median) where the next level has answered; then the
    simulated value. Points on the front of estimates are asked at the next level until all on it are simulated.
-4. What a simulated point dominates even at its bound is out for good.
+4. A point that a simulated one dominates even at its bound is excluded for good.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a search for the best machines found: the front, and where all other points went (optimise.py)."""
+"""The result of a search for the best machines: the front, and what became of all other points (optimise.py)."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ ENOUGH = 0.95  # of the fastest: what more buys is rarely worth its cost
 class Optimum:
     """The best machines for their cost (the front), best merit first, and what became of all other points.
 
-    counts: points = impossible + pruned_by_bounds + ranked_lower + queueing + simulated, each point where its way
-    ended: pruned are those that a simulated point dominates even at their bound. unconfirmed: points that their
-    estimates put on the front and that were not simulated, for want of a larger budget. built: machines made to know
-    the bounds of all points.
+    counts: points = impossible + pruned_by_bounds + ranked_lower + queueing + simulated, each point counted at the last
+    step it reached; pruned are those that a simulated point dominates even at their bound. unconfirmed: points whose
+    estimates put them on the front but that the budget left unsimulated. built: machines built to compute the bounds of
+    all points.
     """
 
     design: str
@@ -53,7 +53,7 @@ class Optimum:
 
     @property
     def saved(self) -> int:
-        """Simulations that were not needed."""
+        """The number of points that did not have to be simulated."""
         return self.counts["points"] - self.counts["impossible"] - self.counts["simulated"]
 
     def share(self, best: Best) -> float:
@@ -63,7 +63,7 @@ class Optimum:
         return sum(shares) / len(shares) if shares else 1.0
 
     def recommended(self) -> tuple[Best, str] | None:
-        """Return the cheapest machine with at least 95 % of the best throughput, and why; None of an empty front."""
+        """Return the cheapest machine with at least 95 % of the best throughput, and why; None for an empty front."""
         if not self.front:
             return None
         fastest = max(self.front, key=lambda one: one.throughput)
@@ -95,7 +95,7 @@ class Optimum:
         }  # fmt: skip
 
     def frame(self) -> pd.DataFrame:
-        """Return the front as a table: knobs, costs as cost_NAME, throughput_bps, latency_ns, what each level said."""
+        """Return the front as a table: knobs, costs as cost_NAME, throughput_bps, latency_ns, each solver's value."""
         import pandas as pd
 
         lines = [_line(best) for best in self.front]

@@ -1,4 +1,4 @@
-"""Pareto fronts: which points are not beaten by another that costs no more and is worth no less.
+"""Pareto fronts: the points that no other dominates, that is, costs no more and is worth no less.
 
     a dominates b  if  every cost of a <= that of b  and  every merit's box of a >= that of b, and a is not b
     box of a merit = floor(ln merit / ln(1 + tolerance))    (Laumanns et al., Evolutionary Computation 10, 2002)

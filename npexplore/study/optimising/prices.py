@@ -1,4 +1,4 @@
-"""A cost of the user's own: what a unit of each resource costs, in any unit, each price with its source.
+"""A user-defined cost: the price of a unit of each resource, in any unit, each price with its source.
 
 cost of a machine = sum over prices of value x amount       amount: a cost of COSTS, the value of a knob, or 1 (`base`)
 """
@@ -37,7 +37,7 @@ class PriceFile(Record, frozen=True):
 
 
 def load_prices(path: str | Path) -> PriceFile:
-    """Read a file of prices; raises InputError, or FaultsError for several, for what cannot be or has no source."""
+    """Read a file of prices; raises InputError for an invalid price or one without a source (several: FaultsError)."""
     file = Path(path)
     try:
         prices: PriceFile = decode(file.read_bytes(), PriceFile, file)
@@ -61,7 +61,8 @@ def load_prices(path: str | Path) -> PriceFile:
 def priced(prices: PriceFile, design: Design, costs: Mapping[str, Floats], knobs: Mapping[str, Floats]) -> Floats:
     """Return the cost of each of some machines, from their other costs and the knobs in which they differ.
 
-    Raises UnknownNameError for a price per something that is no cost and no knob, InputError for a choice.
+    Raises UnknownNameError for a price per something that is neither a cost nor a knob, InputError for a knob that is
+    a choice.
     """
     total = np.zeros_like(next(iter(costs.values())))
     known = design.parameters.file.parameter
@@ -75,7 +76,7 @@ def priced(prices: PriceFile, design: Design, costs: Mapping[str, Floats], knobs
         elif name not in known:
             raise UnknownNameError(f"{prices.name}: cost or knob of {design.name}", name, [BASE, *COSTS, *known])
         elif isinstance(known[name].value, str):
-            raise InputError(f"{prices.name}: price per {name!r}: it is a choice, no number")
+            raise InputError(f"{prices.name}: price per {name!r}: this knob is a choice, not a number")
         else:
             total = total + price.value * float(design.parameters[name])
     return total

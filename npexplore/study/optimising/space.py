@@ -99,8 +99,8 @@ class Space:
 def space(design: Design, workload: Workload | None, knobs: Mapping[str, Values], *, latency: bool = False) -> Space:
     """Return the grid of a design over every combination of some knobs' values.
 
-    knobs: values as for a grid. latency: also its bound and estimate. Raises UnknownNameError, InputError before
-    anything is built.
+    knobs: values as for a grid. latency: also compute its bound and estimate. Raises UnknownNameError or
+    InputError before anything is built.
     """
     axes = {name: listed(design, name, values) for name, values in knobs.items()}
     if not axes:

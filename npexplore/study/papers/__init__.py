@@ -1,1 +1,1 @@
-"""What each paper prints, recomputed: the tables behind its figures, its claims, readings that its text leaves open."""
+"""What each paper prints, recomputed: the tables behind its figures, its claims, and possible readings of its text."""

@@ -1,4 +1,4 @@
-"""Peaks that data sheets promise, worked out as a sheet does, beside bounds and simulation of the part (models/parts).
+"""Peaks stated by data sheets, computed as the sheet does, beside bounds and simulation of the part (models/parts).
 
 QDR SRAM   useful bytes = 2 ports x 2 words a clock x words / (bursts x burst); a burst always moves all its words
 hash unit  keys = min(offered, clock / (steps x clocks a step)); wait at Poisson arrivals U T / (2 (1 - U)) (Pollaczek)
@@ -25,7 +25,7 @@ BUFFER = 1 << 22  # bytes: packets wait, none is lost for lack of room
 def qdr_peaks(
     clock_mhz: float = 250.0, words: Iterable[int] = range(1, 17), packets: int = 4000, word_bytes: int = 4
 ) -> pd.DataFrame:
-    """Return useful Gb/s of a QDR SRAM whose ports both work, by words asked for at once: bursts of two and of four.
+    """Return useful Gb/s of a QDR SRAM with both ports busy, by words per request: bursts of two and of four.
 
     Columns: setting, words, sheet_gbps, bounds_gbps, simulated_gbps.
     """
@@ -52,10 +52,10 @@ def hash_rates(
     clock_mhz: float = 200.0, latency_clocks: float = 20.0, shares: Iterable[float] = (0.2, 0.4, 0.6, 0.8, 0.9, 1.3),
     key_bytes: Iterable[int] = (8, 16), packets: int = 20_000,
 ) -> pd.DataFrame:  # fmt: skip
-    """Return keys that a hash unit answers, in millions a second, by keys that come (Poisson), for lengths of keys.
+    """Return the keys that a hash unit answers, millions a second, by offered keys (Poisson), for several key lengths.
 
-    shares: what comes, of the peak. Columns: setting, offered_mpps, sheet_mpps, bounds_mpps, simulated_mpps, load,
-    sheet_ns, simulated_ns (mean time of a key; the sheet tells none where more comes than the peak).
+    shares: offered keys as shares of the peak. Columns: setting, offered_mpps, sheet_mpps, bounds_mpps, simulated_mpps,
+    load, sheet_ns, simulated_ns (mean time of a key; the sheet gives none above the peak).
     """
     rows = []
     for size in key_bytes:

@@ -1,4 +1,4 @@
-"""Tables behind figures of any machine: one tidy row a point, units in the column names; nothing here draws.
+"""Tables behind figures of any machine: a tidy row for each point, units in the column names; nothing here draws.
 
 ceiling of resource k = bits per packet x units_k / D_k    (solve.bounds, one resource at a time)
 """
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def swept(points: Iterable[SweepPoint]) -> pd.DataFrame:
-    """Return a sweep's table with rates in Gb/s beside: throughput_gbps, low_gbps, high_gbps, offered_gbps, lost.
+    """Return a sweep's table with rates in Gb/s added: throughput_gbps, low_gbps, high_gbps, offered_gbps, lost.
 
     lost: share of the packets that were dropped (simulation only).
     """
@@ -43,7 +43,7 @@ def swept(points: Iterable[SweepPoint]) -> pd.DataFrame:
 
 
 def demands(design: Design, workload: Workload | None = None) -> pd.DataFrame:
-    """Return what a packet asks of every server: time, visits, and the packet rate at which the server is full.
+    """Return a packet's demand on every server: time, visits, and the packet rate at which the server is full.
 
     Columns: server, members, units, ns_per_packet, visits, ceiling_mpps, load (share of the tightest ceiling).
     """

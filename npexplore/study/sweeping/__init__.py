@@ -1,1 +1,1 @@
-"""Many points: which ones, asked side by side on any executor, kept in a store that survives being stopped."""
+"""Many points: choosing them, answering them in parallel on any executor, and keeping them in a resumable store."""

@@ -1,6 +1,6 @@
-"""Answers to sweep points, computed side by side on any executor of concurrent.futures (study/sweeping/executors.py).
+"""Answers to sweep points, computed in parallel on any executor of concurrent.futures (study/sweeping/executors.py).
 
-What a point answers depends on the point alone: not on the executor, the number of workers, or what ran before.
+The answer to a point depends on the point alone: not on the executor, the number of workers, or what ran before.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ Ended = list[tuple[int, Answer]]  # number of the point, answer
 
 
 def predict(point: SweepPoint, packets: int = PACKETS, warm_up: int | None = None) -> Prediction:
-    """Return one point's prediction with what was read for it; raises NpexploreError where there is none."""
+    """Return one point's prediction and what was read for it; raises NpexploreError if there is no prediction."""
     design, workload, solver, seed = point
     with reading() as reads:
         if one_of("solver", solver, ASKABLE) == "bounds":

@@ -1,4 +1,4 @@
-"""Answers to a list of points in their order, computed side by side."""
+"""Answers to a list of points, computed in parallel and returned in the order of the points."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The one seam of everything that is computed side by side: a concurrent.futures.Executor, by itself or by a word.
+"""The executor for everything that runs in parallel: a concurrent.futures.Executor, or a word that names one.
 
 None, "threads"       threads of this process; kernels hold no interpreter lock
 "processes"           processes of this computer; also what is plain Python runs side by side
@@ -35,9 +35,10 @@ def usable_cores() -> int:
 
 
 def pool(executor: Wanted = None, workers: int | None = None) -> AbstractContextManager[Executor]:
-    """Return the executor that is meant, with `workers` of its kind (default: one for each usable core).
+    """Return the executor that a word names, with so many workers (default: one for each usable core).
 
-    Raises InputError for an unknown kind, a number of workers where they are there already, a cluster out of reach.
+    Raises InputError for an unknown word, for `workers` beside an executor that has its own, and if a cluster cannot be
+    reached.
     """
     if workers is not None and workers < 1:
         raise InputError(f"workers must be at least 1, got {workers}")
@@ -58,7 +59,7 @@ def pool(executor: Wanted = None, workers: int | None = None) -> AbstractContext
 
 
 def slots(executor: Executor) -> int:
-    """Return how many tasks an executor runs at once, as far as it tells (else the usable cores)."""
+    """Return how many tasks an executor runs at once; the number of usable cores if it does not say."""
     client = getattr(executor, "_client", None)  # of Dask's
     if client is not None:
         return max(1, sum(int(threads) for threads in client.nthreads().values()))
@@ -66,7 +67,7 @@ def slots(executor: Executor) -> int:
 
 
 def gone(executor: Executor) -> str | None:
-    """Return why nothing can come of an executor any more, if that is so: a cluster that is off or has no workers."""
+    """Return why an executor can answer no more: its cluster is off or has no workers; None if it can."""
     client = getattr(executor, "_client", None)
     if client is None:
         return None
@@ -172,7 +173,7 @@ def _check_workers(client: Any, address: str) -> None:
         raise InputError(f"cluster {address}: a worker cannot run npexplore: {type(error).__name__}: {error}") from None
     for worker, version in theirs.items():
         if version != code_version():
-            raise InputError(f"cluster {address}: worker {worker} has npexplore {version}, here is {code_version()}")
+            raise InputError(f"cluster {address}: worker {worker} has npexplore {version}, not {code_version()}")
 
 
 @contextmanager

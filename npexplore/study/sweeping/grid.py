@@ -85,7 +85,7 @@ def combined(
     solver: str | Iterable[str],
     seeds: int | Sequence[int],
 ) -> list[SweepPoint]:
-    """Return the designs with every workload, solver and seed; raises InputError where there is none of one kind."""
+    """Return the designs with every workload, solver and seed; raises InputError if one of these lists is empty."""
     workloads = [workload] if workload is None or isinstance(workload, Workload) else list(workload)
     solvers = [one_of("solver", name, ASKABLE) for name in ([solver] if isinstance(solver, str) else solver)]
     numbers = list(range(1, seeds + 1)) if isinstance(seeds, int) else list(seeds)
@@ -103,7 +103,7 @@ def listed(base: Design, name: str, values: Values) -> list[Value]:
     if isinstance(values, Span):
         low, high = ends(base, name, values)
         if not isinstance(low, int) or not isinstance(high, int):
-            raise InputError(f"knob {name} is not counted in whole numbers; a grid needs its values, or take a sample")
+            raise InputError(f"knob {name} is not an integer; list its values for a grid, or take a sample")
         if high - low >= MOST_POINTS:
             raise InputError(f"span of knob {name} has {high - low + 1:,} values, at most {MOST_POINTS:,}")
         values = range(low, high + 1)

@@ -32,8 +32,8 @@ PACKET_BYTES = "packet_bytes"  # the knob that changes packets, where a machine 
 class Landscape:
     """Rates in packets a second over a grid of knobs; arrays have an axis a knob, in the order of `knobs`.
 
-    queueing is NaN where the model refuses. bits: those a packet counts with, so that rate x bits is the throughput.
-    between: knobs that may also stand between their nodes; the others step, as lengths that are cut into cells do.
+    queueing is NaN where the model refuses. bits: counted for a packet, so that rate x bits is the throughput.
+    between: knobs that may also have values between nodes; the others act in steps (lengths that are cut into cells).
     """
 
     design: str
@@ -47,11 +47,11 @@ class Landscape:
 
     @property
     def nodes(self) -> int:
-        """How many machines were asked."""
+        """The number of machines evaluated."""
         return int(self.bits.size)
 
     def at(self, point: Mapping[str, Value]) -> tuple[dict[str, float], float, float]:
-        """Return (ceiling by resource, queueing, bits) at a point; raises InputError for one outside of the grid."""
+        """Return (ceiling by resource, queueing, bits) at a point; raises InputError for a point outside the grid."""
         ways = [_between(name, values, point[name]) for name, values in self.knobs.items()]
         return (
             {name: _blend(array, ways) for name, array in self.ceilings.items()},
@@ -60,7 +60,7 @@ class Landscape:
         )
 
     def misses(self, points: int, seed: int) -> dict[str, np.ndarray]:
-        """Return by how much interpolated bounds and queueing miss the solvers at random points, relative to these.
+        """Return the relative errors of interpolated bounds and queueing at random points.
 
         Numbers of knobs that stand between nodes are drawn evenly over their logarithm and rounded as the grid's are,
         all others are nodes; a refusal on one side is no miss

@@ -1,4 +1,4 @@
-"""Design points and the predictions at them, each computed once (study/sweeping/answers.py runs them side by side).
+"""Design points and the predictions at them, each computed once (study/sweeping/answers.py runs them in parallel).
 
 A point is a design, knob values and a mix; a solver and a seed make it a task.
 """
@@ -26,7 +26,7 @@ from npexplore.study.sweeping.grid import SOLVERS, SweepPoint
 class Point:
     """A design point: design name, knobs in order of their names, mix (None: the design's own workload).
 
-    share: how many of the packets that a run usually counts are enough here, after the usual warm-up.
+    share: the share of the usual number of packets that is enough here, after the usual warm-up.
     """
 
     design: str
@@ -36,7 +36,7 @@ class Point:
 
     @staticmethod
     def of(name: str, mix: str | None, knobs: Mapping[str, Value], share: float = 1.0) -> Point:
-        """Return the point of a design with some knobs set."""
+        """Return the point of a design with these knobs set."""
         return Point(name, mix, tuple(sorted(knobs.items())), share)
 
     def with_(self, mix: str | None = None, **knobs: Value) -> Point:
@@ -86,7 +86,7 @@ class Predictions:
         return self._first[point]
 
     def tasks(self, points: Iterable[Point]) -> list[tuple[Point, str, int]]:
-        """Return what is still missing for some points."""
+        """Return the tasks that some points still lack."""
         wanted = [
             (point, solver, seed)
             for point in dict.fromkeys(self.first(point) for point in points)
@@ -103,7 +103,7 @@ class Predictions:
     def fetch(self, points: Iterable[Point], executor: Wanted = None, label: str = "predicting") -> None:
         """Compute what is missing, with a progress bar in a terminal or notebook (none if TQDM_DISABLE is set).
 
-        Raises NpexploreError where a point has no answer; a queueing model that refuses is an answer (None).
+        Raises NpexploreError if a point has no answer; a refusal by queueing counts as an answer (None).
         """
         from tqdm.auto import tqdm
 
@@ -151,7 +151,7 @@ class Predictions:
 
 
 def known(asked: SweepPoint, found: Answer, may_fail: bool = False) -> Prediction | None:
-    """Return an answer, None where queueing refuses; raises NpexploreError for another refusal, unless it may fail."""
+    """Return an answer, None if queueing refuses; raises NpexploreError for any other refusal that is not allowed."""
     if not isinstance(found, Refusal):
         return found
     if may_fail or asked.solver in ("queueing", "rtl"):

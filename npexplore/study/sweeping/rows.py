@@ -1,9 +1,9 @@
-"""One row of a sweep: what was asked (design, knobs, workload, solver, seed) and what was answered, units in the names.
+"""One row of a sweep: the question (design, knobs, workload, solver, seed) and the answer, units in the names.
 
     design, KNOB..., workload, workload_key, arrivals, offered_mpps, solver, seed, packets, version, model,
     throughput_bps, ..., refused, utilization_RESOURCE...
 
-`model` and `version` tell rows of another model or of another npexplore apart (study/sweeping/identity.py).
+`model` and `version` distinguish rows of another model or another npexplore (study/sweeping/identity.py).
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ RENAMED = {"version": "design_version", "rate_mpps": "design_rate_mpps", "arriva
 
 
 def questions(points: Sequence[SweepPoint], packets: int) -> list[dict[str, Any]]:
-    """Return what each row asks; raises InputError for a workload or a knob that no row can be made of.
+    """Return the question of each row; raises InputError for a workload or knob that a row cannot hold.
 
     A row holds the design's knobs and whatever other parameter is changed at any of its points.
     """
@@ -93,7 +93,7 @@ def _offered(load: Workload) -> dict[str, Any]:
 
 
 def answered(answer: Answer) -> dict[str, Any]:
-    """Return what a solver answers, or why it does not."""
+    """Return the columns of a solver's answer, or of the reason why there is none."""
     if isinstance(answer, Refusal):
         return {**dict.fromkeys(ANSWERED), "refused": answer.reason}
     low, high = answer.ci95.get("throughput_bps", (None, None))
@@ -158,7 +158,7 @@ def units(points: Sequence[SweepPoint], names: Iterable[str]) -> dict[str, str]:
 
 
 def arranged(names: Iterable[str], asked: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the names of columns in one order, whatever ended first: what is asked, what is answered, utilizations."""
+    """Return the column names in a fixed order: the question, the answer, utilizations."""
     first = dict.fromkeys(name for row in asked for name in row)
     rest = [name for name in names if name not in first]
     knobs = sorted(name for name in rest if name not in ANSWERED and not name.startswith(SHARE))

@@ -1,4 +1,4 @@
-"""Simulations of designs that several tables ask for, each run once, side by side."""
+"""Simulations of designs that several tables need, each run once, in parallel."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def key_of(design: Design) -> Key:
 
 
 class Simulations:
-    """Answers of designs that bring their own workload, with one seed; what was asked before is remembered."""
+    """Answers of designs that bring their own workload, with one seed; earlier answers are remembered."""
 
     def __init__(self, seed: int = 1, executor: Wanted = None) -> None:
         self.seed, self.executor = seed, executor

@@ -3,9 +3,9 @@
     FILE.parquet                all rows, once a sweep has ended (or was stopped, or left many fragments)
     FILE.parquet.parts/*.parquet  one small file for every finished task, complete from the instant it has its name
 
-A row is known by KEY: whatever could change its numbers. Killed at any instant, a store holds every finished row once:
-a fragment appears by renaming, and is removed only after FILE.parquet has its rows. Who writes holds a lock on
-FILE.parquet.lock, which ends with the process, however that ends.
+A row is identified by KEY: everything that could change its numbers. Killed at any instant, a store holds every
+finished row once: a fragment appears by renaming, and is removed only after FILE.parquet has its rows. The writer holds
+a lock on FILE.parquet.lock, which is released when the process ends, in whatever way.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def _held(lock: Path, otherwise: str) -> Iterator[None]:
 class Store:
     """Rows of sweeps in a Parquet file; `rows` is the table of those it holds.
 
-    Raises InputError if there is a store with answers already and `resume` is not set, or if the file is no sweep's.
+    Raises InputError if the file already holds answers and `resume` is not set, or if it is not a sweep's file.
     """
 
     def __init__(self, path: str | Path, *, resume: bool = False) -> None:
@@ -131,7 +131,7 @@ class Store:
             shutil.rmtree(self.parts, ignore_errors=True)
             self.rows = self._read()
         if not resume and (self.path.exists() or self.parts.exists()):
-            raise InputError(f"{self.path}: there is a sweep already; resume it (--resume) or choose another file")
+            raise InputError(f"{self.path}: holds a sweep already; resume it (--resume) or choose another file")
 
     def _answers_nothing(self) -> bool:
         """Whether every row is a refusal: a sweep that went wrong does not stand in the way of the next."""
@@ -140,7 +140,7 @@ class Store:
 
     @contextmanager
     def writing(self) -> Iterator[Store]:
-        """Keep others from writing meanwhile; raises InputError if somebody writes already."""
+        """Lock the store against other writers; raises InputError if another process is writing."""
         lock = self.path.with_name(self.path.name + ".lock")
         with _held(lock, f"{self.path}: another sweep is writing to it"):
             yield self
@@ -159,7 +159,7 @@ class Store:
         return set(keys_of(self.rows))
 
     def append(self, table: pa.Table) -> None:
-        """Keep some rows: they are safe when this returns."""
+        """Store some rows; they are safe on disk when this returns."""
         self.parts.mkdir(exist_ok=True)
         self._write(table, self.parts / f"{time.time_ns():020d}-{uuid.uuid4().hex[:8]}.parquet")
         if sum(1 for _ in self.parts.iterdir()) > FRAGMENTS:
@@ -173,8 +173,8 @@ class Store:
     ) -> pa.Table:
         """Bring all rows into the one file, those of `asked` last and in its order; return the table.
 
-        What an older row does not tell (a knob that was not varied then) is filled in from `asked`; `arrange` puts the
-        names of columns in order, `units` tells what they are in.
+        What an older row lacks (a knob that was not varied then) is filled in from `asked`; `arrange` puts the column
+        names in order, `units` gives their units.
         """
         asked = asked or {}
         table = self._read()

@@ -1,4 +1,4 @@
-"""Many design points into one table: any executor, and a store that a stopped or killed sweep goes on from.
+"""Many design points into one table, on any executor, with a store from which a stopped or killed sweep is resumed.
 
     points = npx.grid("ixp2400", npx.workload(mix="amp"), banks=(4, 8), bus_bits=(64, 128), seeds=3)
     npx.sweep(points, store="sweep.parquet")

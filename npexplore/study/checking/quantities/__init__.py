@@ -36,6 +36,6 @@ GENERAL: Mapping[str, Quantity] = {  # of any machine that nobody published anyt
 
 
 def quantity_of(row: Row) -> Quantity | None:
-    """Return how a row's quantity is predicted (a rule for its key goes before that of its quantity), None without."""
+    """Return the rule that predicts a row (one for its key overrides that of its quantity); None if there is none."""
     known = QUANTITIES.get(row.design, GENERAL)
     return known.get(row.key) or known.get(row.quantity)

@@ -1,4 +1,4 @@
-"""From a published row to numbers: the design points it speaks of, and how its quantity follows from predictions there.
+"""From a published row to numbers: its design points, and how its quantity is computed from predictions there.
 
 A row's conditions are knobs of its design, a mix, `baseline...` for the other side of a comparison, and `resource` for
 utilizations. Values are in SI base units, ratios as fractions.
@@ -25,7 +25,7 @@ Parts: TypeAlias = Mapping[str, Number]  # by version, mix or configuration: a c
 
 
 class MissingError(Exception):
-    """A solver gives no value for what a quantity needs."""
+    """A solver does not give a value that a quantity needs."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Quantity:
     """points: the points a row needs; value: its number (or claim, or the parts of it) from predictions there.
 
     solver: which solver the design recommends; "exact" quantities follow from the description without contention.
-    What a number hangs on nobody declares: it is what was read for it (npexplore/reads.py).
+    What a number depends on is not declared but recorded: it is what was read for it (npexplore/reads.py).
     """
 
     points: Callable[[Row], list[Point]]
@@ -42,7 +42,7 @@ class Quantity:
 
 
 def whole(value: Number | Parts) -> Number:
-    """Return a value, or what its parts come to: their mean, or whether all of them hold."""
+    """Return a value or, if it has parts, their mean (of claims: whether all of them hold)."""
     if not isinstance(value, Mapping):
         return value
     parts = list(value.values())
@@ -73,7 +73,7 @@ class Conditions:
     baseline: str = "version"
 
     def points(self, row: Row) -> list[Point]:
-        """Return the points of a row: one a mix."""
+        """Return the points of a row: one for each mix."""
         mix = row.conditions.get("mix")
         name = None if mix is None else str(mix)
         mixes: tuple[str | None, ...] = self.mixes[name].value if name is not None and name in self.mixes else (name,)
@@ -143,7 +143,7 @@ def busy(row: Row, prediction: Prediction) -> float:
 
 
 def busy_of(row: Row, prediction: Prediction, name: str) -> float:
-    """Return the busy share of a resource by name; a net need not have all that the machine behind it has."""
+    """Return the busy share of a resource by name; a net may lack some resources of the machine it models."""
     if name not in prediction.utilization and "net" in prediction.about:
         raise MissingError
     return prediction.utilization[one_of(f"row {row.key}: resource", name, prediction.utilization)].busy
@@ -155,7 +155,7 @@ def throughput(prediction: Prediction) -> float:
 
 
 def latency(prediction: Prediction) -> float:
-    """Return the mean latency in seconds; raises MissingError where a solver has none."""
+    """Return the mean latency in seconds; raises MissingError if a solver gives none."""
     if prediction.latency_s.mean is None:
         raise MissingError
     return prediction.latency_s.mean

@@ -1,8 +1,8 @@
 """Gorilla's published quantities: rates of configurations, memory channels, trie storage, area, virtual routers.
 
-What the paper leaves open: a row that names no flow counting is taken without; "most" of six configurations is four of
-them; a mix "degrades" where a configuration forwards less of it than of its parts in the mean. Rates with flow counting
-are those of the embedded test system, whose memories are inside the device.
+Where the paper is not explicit: a row that does not mention flow counting is predicted without it; "most" of six
+configurations is four of them; a mix "degrades" if a configuration forwards less of it than of its parts on average.
+Rates with flow counting are those of the embedded test system, whose memories are inside the device.
 """
 
 from __future__ import annotations

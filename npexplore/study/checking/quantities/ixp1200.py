@@ -1,7 +1,7 @@
 """The IXP1200's published quantities: throughput by threads and rules, Tables 1 and 2, and functional tests.
 
-What the paper leaves open: Tables 1 and 2 stand at the number of rules that the calibration rows admit (the knob's own
-value); the throughput and rate of the summary name none, and are not predicted.
+Where the paper is not explicit: Tables 1 and 2 are taken at the number of rules that the calibration rows admit (the
+knob's own value); the throughput and rate of the summary name no number of rules, and are not predicted.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ RESOURCES = ("me0", "me1", "me2", "sdram", "sram")
 
 
 def of_tables() -> dict[str, Value]:
-    """Return what the vendor's simulator was set to for Tables 1 and 2."""
+    """Return the settings of the vendor's simulator for Tables 1 and 2."""
     receivers, engines = TABLES.value
     return {"receivers": receivers, "receiver_engines": engines}
 
 
 def points_of(row: Row) -> list[Point]:
-    """Return the point of a row; receivers stand four to an engine where it does not say how many engines."""
+    """Return the point of a row; if it names no number of engines, each engine runs four receivers."""
     return [Point.of(row.design, None, _knobs(row))]
 
 
@@ -66,7 +66,7 @@ CONDITIONS = _Conditions()
 
 
 def resource_of(row: Row) -> str:
-    """Return the resource of Tables 1 and 2 that a row speaks of; "" for another row."""
+    """Return the resource of Tables 1 and 2 that a row is about; "" for any other row."""
     return next((part for part in row.key.split(".") if part in RESOURCES), "")
 
 
@@ -148,13 +148,13 @@ def has_shape(row: Row, get: Get) -> bool:
 
 
 def unloaded(row: Row) -> list[Point]:
-    """Return the point of a search for the loss-free load; a flow has a rule of its own."""
+    """Return the point of a search for the loss-free load; each flow has a rule of its own."""
     flows = int(float(row.conditions["flows"]))
     return [point.with_(rules=flows) for point in points_of(row)]
 
 
 def loss_free(row: Row, get: Get) -> float:
-    """Return the highest throughput without a drop; bounds and queueing lose nothing while arrivals bind."""
+    """Return the highest throughput without a drop; in bounds and queueing nothing is lost below saturation."""
     point, (least, most) = unloaded(row)[0], map(float, LOADS.value.split(".."))
 
     def lost(load: float, _length: int, _numbers: range) -> list[float]:
@@ -176,7 +176,7 @@ def flow_rate(row: Row) -> float:
 
 
 def offered_load(row: Row) -> float:
-    """Return the load from which on AF3 loses packets, or up to which all latencies are alike."""
+    """Return the load above which AF3 loses packets, or up to which all latencies are alike."""
     made = _bench(row)
     if "phb" in row.conditions:
         return diffserv.drop_onset(made)
@@ -202,7 +202,7 @@ def shared(plain: Callable[[Bench], float], timed: Callable[[Mapping[str, ClassO
 
 
 def expedited(made: Bench) -> float:
-    """Return what expedited forwarding sends at full load."""
+    """Return the rate that expedited forwarding sends at full load."""
     return float(diffserv.at_load(made, 1.0).loc["EF", "sent_pps"])
 
 

@@ -34,7 +34,7 @@ points_of, baseline_of = CONDITIONS.points, CONDITIONS.baseline_of
 
 
 def settings_of(row: Row) -> list[Point]:
-    """Return the points of an improvement: all settings of 8 and more threads where the row names none."""
+    """Return the points of an improvement: all settings with at least 8 threads if the row names none."""
     if "threads" in row.conditions:
         return points_of(row)
     return [point.with_(threads=n) for point in points_of(row) for n in SETTINGS.value]
@@ -46,7 +46,7 @@ def over_threads(row: Row) -> list[Point]:
 
 
 def bandwidth(prediction: Prediction) -> float:
-    """Return the DRAM's bits a second; nothing where they are not counted, as in a net without that measure."""
+    """Return the DRAM's bits a second; raises MissingError if they are not counted (some nets)."""
     if "dram.bytes" not in prediction.rates:
         raise MissingError
     return 8 * prediction.rates["dram.bytes"]

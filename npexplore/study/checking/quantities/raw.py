@@ -1,7 +1,7 @@
 """The RAW router's published quantities: rates by version and length, steps from version to version, latencies.
 
-Latency is what the simulation of a lone packet gives. The paper's own sum (Sec. 5.1) of what the null router takes and
-of the stages stands beside it in study/papers/raw/performance.py; it restates printed rows.
+Latency is that of a single packet in an otherwise idle simulation. The paper's own sum (Sec. 5.1) of the null router's
+latency and the stages' is in study/papers/raw/performance.py; it restates printed rows.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def _gain(ratio: float) -> float:
 
 
 def claimed(name: str, load: Callable[[], int], knob: str = "") -> Callable[[Row], list[Point]]:
-    """Return the two points of a claim that names no versions (a rule of scoring does); knob: what differs instead."""
+    """Return the two points of a claim that names no versions (a rule of scoring does). knob: the one that differs."""
     sides = rule(f"raw.{name}")
 
     def points(row: Row) -> list[Point]:

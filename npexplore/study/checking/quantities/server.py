@@ -1,6 +1,6 @@
-"""What the authors of XDP measure of a server: rates of programs by cores, busy shares, latencies, an attack's effect.
+"""What the authors of XDP measure on a server: rates of programs by cores, busy shares, latencies, an attack's effect.
 
-Above the machine stand three formulas: the busy share at a light load (interrupts come at most every moderation time),
+The machine is complemented by three formulas: the busy share at a light load (at most one interrupt a moderation time),
 the latency of a packet that meets an interrupt, and transactions beside an attack (the receive core is served first).
 """
 
@@ -23,7 +23,7 @@ MHZ, US = units.factor("MHz"), units.factor("us")
 
 
 def offered(row: Row) -> float:
-    """Return what the generators of a row send at most, in Mpps: inputs of the ledger."""
+    """Return the highest rate of a row's traffic generators, in Mpps: inputs of the ledger."""
     given, known = row.conditions, facts()
     many = f"xdp.gen.flows{int(float(given.get('flows', 0)))}"
     if many in {row.key for row in known}:
@@ -105,7 +105,7 @@ def _attacked(on: bool) -> Parameters:
 def _latency(row: Row) -> float:
     """Return the way through wires and a polling program, half the time between interrupts, and a poll's packets."""
     if "statistic" in row.conditions:
-        raise MissingError("no formula gives the worst packet")
+        raise MissingError("no formula gives the worst packet's latency")
     base, p = _reference("xdp.latency.dpdk.idle"), design("server").parameters
     stack = str(row.conditions["stack"])
     if stack == "dpdk" or _load(row) < 1 / (float(p.moderation_us) * US):

@@ -1,7 +1,7 @@
 """The SoCLIB NPU's published quantities: words at egress, peaks over processors, conflict cycles, the element table.
 
-Where a row names a range of processors, its number is the mean over them (claims: all of them). One solver answers
-for a whole curve, so that peaks of bounds and of simulations are told apart.
+If a row names a range of processors, its number is the mean over them (a claim must hold for all). One solver answers
+for a whole curve, so that peaks of bounds and of simulations are not mixed.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def rate(point: Point, prediction: Prediction) -> float:
 
 
 def conflicts(point: Point, prediction: Prediction) -> float:
-    """Return the conflict cycles of a point; raises MissingError where a solver knows no waiting."""
+    """Return the conflict cycles of a point; raises MissingError if a solver does not model waiting."""
     found = conflict_cycles(parameters_at(point), prediction)
     if found is None:
         raise MissingError

@@ -42,12 +42,12 @@ def channels_needed(p: Parameters, mix: Mapping[str, float], op: str, rate_pps: 
 
 
 def feasible(p: Parameters, mix: Mapping[str, float], op: str, rate_pps: float) -> bool:
-    """Say whether the parameters' channels are enough."""
+    """Say whether the configured memory channels are enough."""
     return channels_needed(p, mix, op, rate_pps) <= int(p.channels)
 
 
 def share_without_memory(p: Parameters, proto: str, op: str, rate_pps: float) -> float:
-    """Return the least share of traffic that must need no memory for the channels to be enough."""
+    """Return the least share of traffic that must do without memory if the channels are to suffice."""
     wanted = rate_pps * reads(proto, op)
     return max(0.0, 1.0 - p.channels * reads_per_s(p) / wanted) if wanted else 0.0
 

@@ -1,4 +1,4 @@
-"""Which cycles a packet are consistent with all claims about rates: the admissible set, and what claims are worth.
+"""Which cycles per packet are consistent with all claims about rates: the admissible set, and how much claims say.
 
     reaches 200 Mpps  <=>  min(engines / issue, engines x threads / residence) x clock >= REACHES x offered
     issue = overhead + steps x cycles per step;   residence = issue + waits;   the memory taken as wide enough
@@ -100,7 +100,7 @@ def overhead_for(p: Parameters, per_step: float) -> float:
 def admissible(
     per_step: Sequence[float], delays: Sequence[float], given: Sequence[Claim] | None = None
 ) -> pd.DataFrame:
-    """Return for cycles per step and delays of a lookup how many claims hold, and which do not.
+    """Return a table of how many claims hold, and which do not, by cycles per step and lookup delay.
 
     Columns: cycles_per_step, lookup_cycles, overhead_cycles, right, claims, wrong (names).
     """
@@ -125,6 +125,6 @@ def admissible(
 
 
 def base_rate(given: Sequence[Claim] | None = None) -> float:
-    """Return how often the model that never loses a packet is right."""
+    """Return the share of claims for which "never loses a packet" is right."""
     asked = claims() if given is None else list(given)
     return sum(claim.keeps_up for claim in asked) / len(asked)

@@ -34,9 +34,9 @@ TWELVE: Mapping[str, Mapping[str, Value]] = {
 
 @dataclass(frozen=True)
 class Rate:
-    """What a run of a generated processor says: packets, million a second, with an interval; latency in cycles.
+    """The result of a run of a generated processor: million packets a second, with an interval; latency in cycles.
 
-    offered: million packets a second, 0 for as many as are taken.
+    offered: million packets a second, 0: as many as the processor takes.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""What schedulers, reorder queues and arbiters take, from registers, multiplexers and comparators (Secs. 4.1, 4.5.2).
+"""LUTs of schedulers, reorder queues and arbiters, from registers, multiplexers, comparators (Secs. 4.1, 4.5.2).
 
     multiplexer n:1 of w bits    w n / 4 LUTs             a LUT chooses among four bits, or twice among two
     comparator of w bits         ceil(w / 3)              three pairs of bits a LUT, joined by the carry chain
@@ -36,7 +36,7 @@ def multiplexer(inputs: int, bits: int) -> float:
 
 
 def comparator(bits: int) -> int:
-    """Return the LUTs that tell whether two numbers are alike."""
+    """Return the LUTs that compare two numbers for equality."""
     return math.ceil(bits / COMPARED_BITS)
 
 
@@ -46,12 +46,12 @@ def fixed_priority(ports: int) -> int:
 
 
 def round_robin(ports: int) -> int:
-    """Return the LUTs of an arbiter that goes round."""
+    """Return the LUTs of a round-robin arbiter."""
     return 2 * fixed_priority(ports) + 2 * ports if ports > 1 else 0
 
 
 def number_bits(count: int) -> int:
-    """Return the bits of a number below `count`."""
+    """Return the bits needed for a number below `count`."""
     return max(0, count - 1).bit_length()
 
 
@@ -71,7 +71,7 @@ def request_bits(p: Parameters) -> Mapping[str, int]:
 
 
 def scheduler_luts(p: Parameters) -> Mapping[str, float]:
-    """Return what the ready scheduler of an engine takes beyond strict turns, part by part."""
+    """Return the LUTs of an engine's ready scheduler in addition to strict turns, part by part."""
     threads, words = int(p.threads), header_words(str(p.protocols))
     order = number_bits(threads)
     if threads == 1:
@@ -87,7 +87,7 @@ def scheduler_luts(p: Parameters) -> Mapping[str, float]:
 
 
 def fair_luts(p: Parameters) -> Mapping[str, float]:
-    """Return what fair local arbiters of a cluster take beyond fixed priorities, part by part."""
+    """Return the LUTs of a cluster's fair local arbiters in addition to fixed priorities, part by part."""
     engines, ports = int(p.engines), request_bits(p)
     if engines == 1:
         return {"going round": 0.0, "requests that are held": 0.0}

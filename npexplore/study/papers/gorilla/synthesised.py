@@ -39,7 +39,7 @@ class Cell:
 
 
 def shares(p: Parameters, conditions: Mapping[str, Any], stores: str, program: str = "ipv4") -> Cell:
-    """Return what the engines of a configuration take of a device; conditions: those of a row of the ledger."""
+    """Return the share of a device that the engines of a configuration take; conditions: those of a ledger row."""
     engines = float(conditions["clusters"]) * float(conditions["engines"])
     device = float(p[DEVICES[one_of("device", str(conditions["device"]), DEVICES)]])
     found: Luts = engine_luts(program, int(float(conditions["threads"])), stores)
@@ -47,7 +47,7 @@ def shares(p: Parameters, conditions: Mapping[str, Any], stores: str, program: s
 
 
 def fair_overhead(engines: int, width: int, ports: int, of_engine: float) -> float:
-    """Return what fair local arbiters add to a cluster, as a share of its engines: a difference of two syntheses.
+    """Return what fair local arbiters add to a cluster, as a share of its engines: the difference of two syntheses.
 
     width: bits of a request; ports: how many arbiters a cluster has; of_engine: LUTs of an engine.
     """
@@ -89,7 +89,7 @@ def scale(p: Parameters, stores: str, cell: str = ONE) -> float:
 
 
 def chosen_store(p: Parameters) -> str:
-    """Return where contexts are kept, by the calibration cells: whose growth from one thread to four is nearest."""
+    """Return the store of contexts whose growth from one thread to four is nearest to that of the calibration cells."""
     wanted = printed(FOUR) / printed(ONE)
     grown = {one: scale(p, one, ONE) * wanted / scale(p, one, FOUR) for one in STORES}
     return min(STORES, key=lambda one: abs(math.log(grown[one] / wanted)))
@@ -101,12 +101,12 @@ def _calibration() -> dict[str, tuple[Mapping[str, Any], float]]:
 
 
 def constant() -> float:
-    """Return what a reader without a model says of every cell: the mean of the calibration cells."""
+    """Return what a reader without a model predicts for every cell: the mean of the calibration cells."""
     return fmean(value for _, value in _calibration().values())
 
 
 def nearest(conditions: Mapping[str, Any]) -> float:
-    """Return what he says who looks for the nearest calibration cell: the same device, then engines and threads."""
+    """Return the share of the nearest calibration cell: on the same device if any, then by engines and threads."""
 
     def distance(other: Mapping[str, Any]) -> float:
         apart = sum(abs(math.log(float(other[k]) / float(conditions[k]))) for k in ("engines", "threads"))
@@ -117,9 +117,9 @@ def nearest(conditions: Mapping[str, Any]) -> float:
 
 
 def cells(p: Parameters, stores: str) -> list[dict[str, Any]]:
-    """Return a record for each published share of LUTs: what was printed, what comes out, and what readers would say.
+    """Return a record for each published share of LUTs: the printed share, ours, and those that readers would predict.
 
-    Rows whose threads no engine was synthesised with are left out.
+    Rows with a number of threads for which no engine was synthesised are left out.
     The printed numbers stand beside; no number of a record but `published` and `role` is made of a row to be checked.
     """
     by_one = scale(p, stores)

@@ -75,7 +75,7 @@ def routers(configuration: str, rate_pps: float) -> list[Group]:
 
 
 def cycles(design: Design) -> dict[str, tuple[float, float]]:
-    """Return by protocol a packet's cycles in the engine, and with all waits."""
+    """Return for each protocol a packet's cycles in the engine (issue), and with all waits (residence)."""
     return {name: residence_cycles(design.with_(proto=proto).parameters) for name, proto in TRAFFIC.items()}
 
 
@@ -83,7 +83,7 @@ def sized(
     design: Design, group: Group, needed: Mapping[str, tuple[float, float]], device: str = "v7855t",
     fixed: float | None = None, engines_of: Engines | None = None,
 ) -> Sized:  # fmt: skip
-    """Return the smallest processor that keeps the group's rate whatever of its protocols comes; needed: `cycles`.
+    """Return the smallest processor that keeps the group's rate for each of its protocols; needed: `cycles`.
 
     fixed: of the reference, in per cent, beside engines. engines_of: areas other than the model's.
     """

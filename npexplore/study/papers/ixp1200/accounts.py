@@ -1,4 +1,4 @@
-"""What the IXP1200's paper leaves to add up: transfers of the SDRAM, and printed code against code that runs.
+"""Sums that the IXP1200's paper leaves to the reader: SDRAM transfers, and printed code against executed code.
 
 clocks of a transfer = commands x (row and column + precharge) + words
 clocks that a printed share asks for = share x clock / packet rate

@@ -1,7 +1,7 @@
 """Functional tests of DiffServ at the IXP1200's ports: shares, latencies, limits (Figs. 7 to 9 of its paper).
 
-Policers, quanta and queues decide. Receivers are unlimited (`bench`), or the machine itself runs with its threads and
-memories (`timed`); with 500 flows receivers are as fast as its simulation says (`coupled`).
+Policers, quanta and queues determine the results. Receivers are unlimited (`bench`), or the machine itself is simulated
+with its threads and memories (`timed`); with 500 flows, receivers are as fast as in its simulation (`coupled`).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SHARED = rule("ixp1200.shared")
 
 
 def bench(design: Design) -> Bench:
-    """Return the links, queues and packets of a design's fast Ethernet ports, with receivers of no time."""
+    """Return the links, queues and packets of a design's fast Ethernet ports, with receivers that take no time."""
     p = design.parameters
     return Bench(
         f"{p.fe_mbps:g}Mb/s", p.packet_bytes, p.gap_bytes, queue_packets=p.queue_packets // len(CLASSES),
@@ -38,7 +38,7 @@ def bench(design: Design) -> Bench:
 
 
 def coupled(design: Design, receivers: int, rules: int, seed: int = 1) -> Bench:
-    """Return the bench with receivers as slow as the machine's: `receivers` ports at work, four to an engine."""
+    """Return the bench with receivers as slow as the machine's: `receivers` active ports, four to an engine."""
     made = design.with_(receivers=receivers, receiver_engines=-(-receivers // 4), rules=rules)
     rate = made.simulate(seed=seed).rate_pps / receivers
     room = made.parameters.mac_buffer_bytes // made.parameters.packet_bytes
@@ -84,12 +84,12 @@ def limit_of(key: str) -> float:
 
 
 def shared(made: Bench, loads: Sequence[float], seed: int = 0) -> pd.DataFrame:
-    """Return Figs. 7 and 8: a row a load and class; EF has its limit, AF flows none."""
+    """Return Figs. 7 and 8: a row for each load and class; EF is rate-limited, the AF flows are not."""
     return load_sweep(made, loads, FLOWS, {"EF": limit_of("fig7.ef_limit")}, seed)
 
 
 def flows(made: Bench, loads: Sequence[float], seed: int = 0) -> pd.DataFrame:
-    """Return Fig. 9: a row a load and flow, each flow with its own rule and limit."""
+    """Return Fig. 9: a row for each load and flow, each flow with its own rule and limit."""
     made = replace(made, duration_s=2.0)  # a packet more or less is then one a second
     return rates_of_flows(made, loads, round(limit_of("fig9.flows")), limit_of("fig9.bw_per_flow"), seed)
 
@@ -101,7 +101,7 @@ def at_load(made: Bench, load: float) -> pd.DataFrame:
 
 
 def drop_onset(made: Bench) -> float:
-    """Return the load from which on packets of AF3 find their queue full, on a grid of a quarter of a per cent."""
+    """Return the lowest load at which packets of AF3 find their queue full, on a grid of a quarter of a per cent."""
     for load in np.arange(0.2, 1.0, ONSET_STEP):
         if at_load(made, round(float(load), 6)).loc["AF3", "queue_full"] > 0:
             return float(load)
@@ -125,7 +125,7 @@ def neighbours(made: Bench, column: str, load: float = 1.0) -> float:
 
 
 def over_queues(design: Design, packets: Sequence[int]) -> pd.DataFrame:
-    """Return what the tests of Figs. 7 and 8 say with other queues.
+    """Return the results of the tests of Figs. 7 and 8 with other queues.
 
     Columns: queue (packets of a class), ef_pps, share_ratio, latency_ratio (at full load), drop_onset (load).
     """

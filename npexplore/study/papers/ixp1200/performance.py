@@ -105,7 +105,7 @@ def over_threads(
 
 
 def binds(engines: float, sram: float) -> str:
-    """Return what holds the receivers back: a full resource, both, or the time that a thread waits."""
+    """Return the receivers' bottleneck: the engine, the SRAM, both, or the time that a thread waits."""
     full = [name for name, share in (("engines", engines), ("SRAM", sram)) if share >= FULL]
     return " and ".join(full) or "waiting for memory"
 

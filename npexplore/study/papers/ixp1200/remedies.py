@@ -1,4 +1,4 @@
-"""The remedies that the IXP1200's paper proposes against its SRAM bottleneck, and what binds once each is in place.
+"""The remedies that the IXP1200's paper proposes against its SRAM bottleneck, and the bottleneck that follows each.
 
     rate with a cache <= 1 / (h d_hit + (1 - h) d_miss);    h = share of packets whose 5-tuple an LRU cache holds
 
@@ -60,9 +60,9 @@ def hit_ratios(sources: Mapping[str, Locality], entries: Iterable[int] = ENTRIES
 def cached(
     sources: Mapping[str, Locality], entries: int, routes: Mapping[str, PacketTable] | None = None
 ) -> dict[str, dict[str, Value]]:
-    """Return the fourth remedy as knobs, once a source: a cache of so many flows, or of so many routes alone.
+    """Return the fourth remedy as knobs, for each source: a cache of so many flows, or of so many routes alone.
 
-    routes: captures whose destinations ask for routes.
+    routes: captures whose destinations are looked up.
     """
     flows = {f"cache of {entries}: {name}": ("cache_hit", found.hit_ratio(entries)) for name, found in sources.items()}
     alone = {

@@ -79,9 +79,9 @@ def gains(
     at: Design, readings: Mapping[str, dict[str, Value]] = READINGS, *, mixes: Iterable[MixFile] = (),
     packets: int = 4096, seed: int = 1,
 ) -> pd.DataFrame:  # fmt: skip
-    """Return what each step gains at each reading, in per cent: columns reading, mix, scheme, baseline, gain.
+    """Return the gain of each step under each reading of the text, in per cent.
 
-    mixes: those that stand in for the published ones.
+    Columns: reading, mix, scheme, baseline, gain. mixes: those that replace the published ones.
     """
     import pandas as pd
 
@@ -100,7 +100,7 @@ def gains(
 
 
 def beside_printed(table: pd.DataFrame) -> pd.DataFrame:
-    """Return by reading and step how far gains are from the printed ones, in points: a column a trace."""
+    """Return by reading and step how far gains are from the printed ones, in percentage points: a column a trace."""
     rows = load()
     step = {("hb", "base"): "hb", ("fcb", "hb"): "fcb", ("fcb_tb", "fcb"): "fcb_tb", ("fcb_tb", "base"): "total"}
     named = [step[one] for one in zip(table["scheme"], table["baseline"], strict=True)]

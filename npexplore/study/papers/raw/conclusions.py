@@ -1,7 +1,7 @@
 """The seven conclusions of the RAW study (Sec. 7), each tested as a claim on what the model predicts.
 
-A claim is a row of the ledger with its interval, where the number is printed; where it is kept back, that there is a
-gain at all. What the last one says of layouts is tested by laying out larger chips.
+A claim is a row of the ledger with its interval if the number is readable, and if it is withheld, that there is any
+gain. The last conclusion, on layouts, is tested by laying out larger chips.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Claim(NamedTuple):
-    """A ledger row and what it compares."""
+    """A conclusion: its ledger row and what it compares."""
 
     key: str
     tested_as: str
@@ -43,9 +43,9 @@ CONCLUSIONS: Sequence[tuple[str, Sequence[Claim]]] = (
 
 
 def conclusions(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    """Return one row a claim from the rows of a check: value, interval, whether it holds; the layouts come last.
+    """Return a row for each claim from the rows of a check: value, interval, whether it holds; the layouts come last.
 
-    Raises UnknownNameError for a claim that the check has no row of.
+    Raises UnknownNameError for a claim whose row is not in the check.
     """
     import pandas as pd
 

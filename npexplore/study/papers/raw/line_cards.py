@@ -1,4 +1,4 @@
-"""File-driven line cards of the RAW router: captures go in, what leaves is compared with the golden router (Sec. 2).
+"""File-driven line cards of the RAW router: captures in, captures out, compared with the golden router (Sec. 2).
 
     in:     a file a card; a capture is split by source address, each source behind a random card
     tiles:  golden functions: 1 DIR-24-8, 2 checks of RFC 1812 section 5.2.2, 3 TTL and the RFC 1141 update
@@ -68,8 +68,8 @@ class Played:
 class Verdict:
     """What the comparison found.
 
-    packets in, forwarded, discarded by reason. beyond: forwarded, but kept by the golden router for reasons that are
-    none of the four functions of the tiles (multicast, its own addresses, ...). differences: all others, in words.
+    packets in, forwarded, discarded by reason. beyond: forwarded, but not by the golden router, for reasons beyond
+    the four functions of the tiles (multicast, its own addresses, ...). differences: all others, in words.
     """
 
     packets: int
@@ -81,7 +81,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Input:
-    """Packets of the cards' files by number: IP bytes, the card each comes by, and the table of 24-bit routes."""
+    """Packets of the cards' files by number: IP bytes, input card, and the table of 24-bit routes."""
 
     packets: Packets
     card: Integers
@@ -133,7 +133,7 @@ def _write(path: Path, packets: list[bytes], t_ns: Integers) -> None:
 
 
 def tiles(given: Input, table: Dir24_8) -> tuple[Integers, Integers, list[bytes]]:
-    """Return per packet the reason for which stage 3 discards it, its output, and its bytes with the new header."""
+    """Return for each packet why stage 3 discards it (if it does), its output, and its bytes with the new header."""
     packets = given.packets
     reason = np.asarray(validate_many(packets), dtype=np.int64)
     output = np.asarray(table.lookup_many(_words(packets, 16).astype(np.uint32)), dtype=np.int64)

@@ -32,7 +32,7 @@ NAMES = {
 
 
 def offered(versions: Sequence[str], load: Workload, gbps: Sequence[float], packets: int = 1000) -> pd.DataFrame:
-    """Return forwarded rates where line cards offer packets periodically; the trace has routes of 24 bits.
+    """Return forwarded rates when line cards offer packets periodically; the trace has routes of 24 bits.
 
     Gb/s are packets a second times the mean length: a short run of unequal packets then compares with what is offered.
     """

@@ -1,4 +1,4 @@
-"""Sets of parameters of the RAW router that meet its calibration rows: what the paper leaves open, drawn at random.
+"""Sets of parameters of the RAW router that fit its calibration rows; what the paper does not state is drawn at random.
 
     time of a DRAM line: by secants until Version IV has what is printed (36 %) over Version III at 1500 bytes
 
@@ -60,7 +60,7 @@ def written(found: Sequence[ParameterSet]) -> str:
 
 
 def gain(at: Design, seeds: Sequence[int] = FIT_SEEDS) -> float:
-    """Return what Version IV has more than Version III with 1500-byte packets, saturated."""
+    """Return the gain of Version IV over Version III with 1500-byte packets, saturated."""
     load = workload(packet_bytes=1500)
     fourth, third = (
         sum(at.with_(version=v).simulate(load, seed, packets=PACKETS, breakdown=False).throughput_bps for seed in seeds)
@@ -70,7 +70,7 @@ def gain(at: Design, seeds: Sequence[int] = FIT_SEEDS) -> float:
 
 
 def fitted(assumed: Mapping[str, Value], known: Facts | None = None) -> dict[str, Value] | None:
-    """Return the assumed values with the time of a line that meets the printed gain; None where none does.
+    """Return the assumed values with the time of a DRAM line that gives the printed gain; None if none does.
 
     The search begins at the time that is assumed (else the model's own) and follows the secant.
     """

@@ -43,7 +43,7 @@ _told: dict[Hashable, tuple[object, Told]] = {}  # with the file of the paramete
 
 
 class Told(NamedTuple):
-    """What figures are drawn of: words read at egress, bit/cycle, conflict cycles, mean latency in cycles."""
+    """The numbers that figures show: words read at egress, bit/cycle, conflict cycles, mean latency in cycles."""
 
     words: float
     throughput: float
@@ -99,7 +99,7 @@ def ensemble(
 
 
 def spread(runs: pd.DataFrame, value: str = "throughput", by: Sequence[str] = ("architecture",)) -> pd.DataFrame:
-    """Return mean, lowest and highest `value` over seeds and starts: columns `by`, processors, VALUE, low, high."""
+    """Return the mean, lowest and highest `value` over seeds and starts: columns `by`, processors, VALUE, low, high."""
     found = runs.groupby([*by, "processors"], sort=False)[value].agg(["mean", "min", "max"]).reset_index()
     return found.rename(columns={"mean": value, "min": "low", "max": "high"})
 
@@ -228,7 +228,7 @@ def elements(design: Design) -> pd.DataFrame:
 
 
 def ways(design: Design, graph: Graph, frames: Iterable[tuple[str, bytes]] | None = None) -> pd.DataFrame:
-    """Return the ways through a graph at the table's prices; with frames (device, bytes), those that they went.
+    """Return the paths through a graph with their cycles; with frames (device, bytes), only the paths that these take.
 
     Columns: way, exit, elements, cycles, packets, share (of the packets). The way is its first and its last elements.
     """

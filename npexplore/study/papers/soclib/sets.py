@@ -1,4 +1,4 @@
-"""Sets of parameters of the SoCLIB unit that meet its calibration rows, and what each of them predicts.
+"""Sets of parameters of the SoCLIB unit that fit its calibration rows, and what each of them predicts.
 
     compute  = cycles of a packet that the words of one processor leave, less all that is assumed
     accesses to the packet memory, to load a context, section: halved until throughput is highest with 8, with 27, with
