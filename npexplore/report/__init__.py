@@ -1,6 +1,6 @@
 """Notebooks and tables to offline HTML: run, figures as divs over one shared plotly.js, one index page.
 
-Names are imported when they are first used: a report without a change needs no library that draws.
+Names are imported on first use, so that a report in which nothing changed loads no plotting library.
 """
 
 from typing import TYPE_CHECKING

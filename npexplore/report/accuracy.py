@@ -43,7 +43,7 @@ def accuracy(
 ) -> str:
     """Return the page; a miss keeps its row and gives its reason.
 
-    solvers: how near queueing comes to simulation. memory: how near the DRAM controller comes to other simulators.
+    solvers: how close queueing is to simulation. memory: how close the DRAM controller is to other simulators.
     """
     lines = check.scores()
     text = [HEAD, *_cells(papers(lines)), "", "By group; a claim is a shape, an order, a bound or a band.", ""]

@@ -21,7 +21,7 @@ from npexplore.toml import decode
 
 @dataclass(frozen=True)
 class Report:
-    """What was written: the index page and the runs behind the pages."""
+    """The result of `build`: the index page and the runs behind the pages."""
 
     index: Path
     runs: tuple[Run, ...]
@@ -36,9 +36,9 @@ class Report:
 def build(notebooks: Sequence[Notebook], out: Path, *, single_file: bool = False, force: bool = False) -> Report:
     """Write one page a notebook and `index.html` into `out`, with a progress bar over the cells to run.
 
-    A notebook whose fingerprint has not changed is not run again unless `force`, and a page that is there as it would
-    be made is not made again. Those that took longest come first. A failing notebook leaves its page up to the failing
-    cell and does not stop the others; ask the result with `raise_for_errors`.
+    A notebook whose fingerprint has not changed is not run again unless `force`, and a page that is up to date is not
+    written again. Notebooks that took longest are run first. The page of a failing notebook ends at the failing cell,
+    and the others go on; `raise_for_errors` of the result raises what failed.
     """
     from tqdm import tqdm
 

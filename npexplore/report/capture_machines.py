@@ -1,4 +1,4 @@
-"""The section of a capture's page that asks every machine what the capture would do to it."""
+"""The section of a capture's page on how each machine would forward the capture."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from npexplore.study.explaining.on_capture import on_machines
 
 
 def machines(subject: Subject) -> Content:
-    """Return what the capture would do to each machine."""
+    """Return the section: throughput and bottleneck of each machine with the capture's packets."""
     import pandas as pd
 
     found = on_machines(subject.workload)

@@ -1,4 +1,4 @@
-"""A capture as one offline page: reads it once, fills the sections one after the other, carries plotly.js inside."""
+"""A capture as one offline page: the capture is read once, then each section is filled; plotly.js is in the page."""
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -19,11 +19,11 @@ Titles = Iterable[str]
 def read(
     path: Files | Scan | BinaryIO, *, keep: int = SAMPLE_PACKETS, told: Callable[[Iterable[Any]], Iterable[Any]] = iter
 ) -> Subject:
-    """Read and count a capture in one pass (`-` is standard input); raises InputError if it is none.
+    """Read and count a capture in one pass (`-` is standard input); raises InputError if it is not a capture.
 
     path: a file, several as one, or what `open_captures` returned for them.
     keep: packets that stay in memory (rounded up to whole chunks); everything else is counted as it passes;
-    told: may wrap what is read in a progress bar.
+    told: wraps the iteration, for example in a progress bar.
     """
     scan = open_captures(path)
     builder, streams, kept = TableBuilder(), Streams(), 0
@@ -43,7 +43,7 @@ def read(
 def capture_page(subject: Subject, *, steps: Callable[[Titles], Titles] = iter, beside: Path | None = None) -> str:
     """Return the page; `steps` may wrap the titles of the sections in a progress bar.
 
-    beside: the page's file, if the library that draws its figures shall stand next to it; None puts it inside.
+    beside: the page's file, to put plotly.js in a file next to it (shared by pages); None puts it into the page.
     """
     sections = []
     for title in steps(list(SECTIONS)):

@@ -1,6 +1,6 @@
-"""The sections of a capture's page: what each says in a sentence, shows in a figure, and lists in a table.
+"""The sections of a capture's page: each a sentence, a figure, and a table.
 
-A section that the capture cannot fill raises InputError with the reason; the page then shows the reason.
+If a capture lacks what a section needs, its function raises InputError with the reason, which the page then shows.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a capture's page is about: what was counted of its packets, and what a reader must know of them."""
+"""The capture that a page is about: the counts of its packets, and notices for the reader."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SAMPLE_PACKETS = 1 << 20
 
 @dataclass
 class Streams:
-    """What is counted of every packet, in memory that grows with the flows alone."""
+    """Everything counted over all packets, in memory that grows only with the number of flows."""
 
     counts: CaptureCounts = field(default_factory=CaptureCounts)
     ip_lengths: LengthCounter = field(default_factory=LengthCounter)
@@ -36,9 +36,9 @@ class Streams:
 
 @dataclass(frozen=True)
 class Subject:
-    """The capture a page is about: what was counted of all packets, and its first 2^20 packets for what needs them.
+    """The capture a page is about: the counts of all packets, and its first 2^20 packets.
 
-    capture: the packets kept; they are the first ones, as their order matters to locality, trains and machines.
+    capture: the packets kept, the first ones, because locality, trains and machines depend on their order.
     """
 
     name: str
@@ -57,7 +57,7 @@ class Subject:
 
     @property
     def of_the_first(self) -> str:
-        """What a section that needs single packets says before all else, where they are not all of them."""
+        """The opening of a section that uses only the packets kept, if these are not all; else empty."""
         kept = self.packets.rows
         return f"Of the first {kept:,} packets of {self.counts.packets:,}. " if kept < self.counts.packets else ""
 
@@ -73,7 +73,7 @@ class Subject:
 
 
 def notices(subject: Subject) -> list[str]:
-    """Return what a reader should know before he trusts a number: packets that some sections leave out."""
+    """Return the notices that a reader needs to trust the numbers: packets that some sections leave out."""
     packets, timed = subject.counts.packets, int(subject.counts.totals[TIMED])
     out = []
     if timed < packets:

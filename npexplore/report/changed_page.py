@@ -1,4 +1,4 @@
-"""A changed machine against the published numbers as one offline page: the errors before and after, and the rows."""
+"""A changed machine against the published numbers as one offline page: errors before and after, and all rows."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ VERBS = {  # of one row and of several
 def changed_page(found: Changed, what: str, beside: Path | None = None) -> str:
     """Return the page; it needs no network. what: the change, in words.
 
-    beside: the page's file, if the library that draws its figures shall stand next to it; None puts it inside.
+    beside: the page's file, to put plotly.js in a file next to it (shared by pages); None puts it into the page.
     """
     rows = [row for change in CHANGES[:-1] for row in found.rows() if row["change"] == change]
     cells = [

@@ -1,4 +1,4 @@
-"""A notebook's page in two layers: what stands before the first `##` heading, then a chapter for each.
+"""A notebook's page in two layers: everything before the first `##` heading, then a chapter for each heading.
 
 The notebook stays the source, and its order the page's order.
 """
@@ -23,7 +23,7 @@ class Chapter:
 
     @property
     def holds(self) -> str:
-        """What a reader finds when he opens it, in words."""
+        """The content in words (how many figures and tables), shown while the chapter is closed."""
         return contents(self.body)
 
 

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 
 def explanation_page(e: Explanation, command: str | None = None, beside: Path | None = None) -> str:
-    """Return the page; it needs no network. command: what was typed for it, if anything was.
+    """Return the page; it needs no network. command: the command that made it, if one did.
 
-    beside: the page's file, if the library that draws its figures shall stand next to it; None puts it inside.
+    beside: the page's file, to put plotly.js in a file next to it (shared by pages); None puts it into the page.
     """
     from npexplore.plot.breakdown import breakdown
 

@@ -80,9 +80,9 @@ def first_screen(
 ) -> FirstScreen:  # fmt: skip
     """Return the first screen, to be the last expression of a cell.
 
-    answers: three sentences with numbers, by the question that each answers. tries: where a link leads (`#Section`,
-    dashes for blanks, or `NN_page.html`) by what a reader may try there. check: the cross-check that is scored; scored:
-    a score line of the page's own, words by what they tell, where no cross-check holds its numbers.
+    answers: question -> its answer, three sentences with numbers. tries: what a reader may try -> the link to it
+    (`#Section` with dashes for blanks, or `NN_page.html`). check: the cross-check that is scored; scored: a score line
+    of the page's own, name -> words, if no cross-check has its numbers.
     Raises InputError unless there are three answers, each with a number.
     """
     if len(answers) != SENTENCES:
@@ -99,12 +99,12 @@ def paper_screen(
     check: Check, answers: Mapping[str, str], rows: Mapping[str, str] | str, *,
     tries: Mapping[str, str], who: str = "the paper printed", source: str = "paper", play: str = "",
 ) -> FirstScreen:  # fmt: skip
-    """Return the first screen of a study that printed numbers: what its page has not to say itself is said here.
+    """Return the first screen of a page on a published study; the third answer and the figure are made here.
 
-    answers: the first two; the third is how close the check comes. rows: the printed numbers of the figure, key ->
-    name, in its order; or the beginning of keys: then rows spread evenly over those that no fit touched are shown, by
-    what follows it. who: what stands in the figure's title before the comma ("What the paper printed, ..."). source:
-    paper or measurements, as the third question names it. play: a machine of the page with sliders.
+    answers: the first two; the third says how close the predictions are. rows: the printed numbers in the figure, key
+    -> name, in order; or a prefix of keys: then an even selection of the rows not used for a fit is shown, named by the
+    rest of their keys. who: the beginning of the figure's title ("What the paper printed, ..."). source: paper or
+    measurements, as the third question calls it. play: a machine of the page with sliders.
     """
     names = rows if isinstance(rows, Mapping) else {key: key.removeprefix(rows) for key in _spread(check)}
     return first_screen(
@@ -146,7 +146,7 @@ def score_line(lines: Sequence[Mapping[str, Any]]) -> dict[str, str]:
 
 
 def told_of(check: Check) -> Callable[[str], str]:
-    """Return what says a row of a cross-check: the prediction with its unit, and what was printed."""
+    """Return a row of a cross-check in words: the prediction with its unit, and the printed number."""
     rows = {row["key"]: row for row in check.rows}
 
     def told(key: str) -> str:

@@ -1,7 +1,7 @@
-"""What a folder of pages was made from: who asks again without a change gets the same pages, and nothing is made.
+"""A record of what a folder of pages was made from, so that pages without a change are not made again.
 
-`.executed/pages.json` has for each file that was written what it was made from and what it came to, each as a hash. A
-page is good as long as both hold, so that a page which somebody changed or removed is written again.
+`.executed/pages.json` holds, for each file written, a hash of its sources and one of its content. A page is up to date
+as long as both match, so that a page which somebody changed or removed is written again.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Kept:
         return _hash(*(part for path in notebooks for part in (path.name, self.source(path))))
 
     def good(self, name: str, source: str) -> bool:
-        """Return whether a file is there as it was made from this source."""
+        """Return whether a file exists unchanged and was made from this source."""
         found, path = self.files.get(name, {}), self.out / name
         return found.get("from") == source and path.is_file() and found.get("is") == _of_file(path)
 
@@ -53,7 +53,7 @@ class Kept:
         return found if isinstance(found, int | float) else None
 
     def write(self) -> None:
-        """Keep the record; whole or not at all."""
+        """Write the record, atomically."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         beside = self.path.with_suffix(".tmp")
         beside.write_text(json.dumps(self.files, indent=1), encoding="utf-8")
@@ -61,7 +61,7 @@ class Kept:
 
 
 def unchanged(notebooks: Sequence[Path], out: Path, *, single_file: bool = False) -> Path | None:
-    """Return the index page of a report of these notebooks if all of it is there as it would be made now."""
+    """Return the index page of a report of these notebooks if all of it is up to date; else None."""
     kept = Kept(out, single_file=single_file)
     if not kept.files:
         return None
@@ -77,7 +77,7 @@ def page_of(notebook: Path) -> str:
 
 
 def shared_files(single_file: bool) -> tuple[str, ...]:
-    """Return the files of a report that are no notebook's page."""
+    """Return the files of a report that are not a notebook's page."""
     return ("index.html",) if single_file else ("index.html", "plotly.min.js", "search.js")
 
 

@@ -12,7 +12,7 @@ TONES = ("plain", "good", "bad")
 
 @dataclass(frozen=True)
 class Headline:
-    """One key number: its name, its value as printed with its unit, and whether it is good news."""
+    """One key number: its label, its value as shown with its unit, and its tone (plain, good or bad)."""
 
     label: str
     value: str
@@ -28,7 +28,7 @@ class Headline:
 
 
 def headline(label: str, value: object, unit: str = "", *, tone: str = "plain") -> Headline:
-    """Return a key number for the last expression of a cell; a float is shown with three significant digits.
+    """Return a key number, to be the last expression of a cell; a float is shown with three significant digits.
 
     Args:
         label: what the number is.

@@ -1,4 +1,4 @@
-"""Pages and figures without what they say again and again: styles of cells, spans of plain code, spare digits."""
+"""Smaller pages and figures: without repeated cell styles, spans around plain code, and digits nobody can see."""
 
 import base64
 import re

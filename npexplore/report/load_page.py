@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 def load_page(curve: LoadCurve, said: str, table: str, beside: Path | None = None) -> str:
-    """Return the page of a curve with what is said of it and its table as text; it needs no network.
+    """Return the page of a curve, with its summary and its table as text; it needs no network.
 
-    beside: the page's file, if the library that draws its figures shall stand next to it; None puts it inside.
+    beside: the page's file, to put plotly.js in a file next to it (shared by pages); None puts it into the page.
     """
     template = environment().get_template("load.html.j2")
     return template.render(name=curve.design, load=curve.workload, said=said, table=escape(table),

@@ -62,10 +62,10 @@ def read_notebook(path: Path) -> Notebook:
 
 
 def find_files(folder: Path | None = None, designs: Sequence[str] = ()) -> list[Path]:
-    """Return the files of the notebooks of a folder by their numbers, unread (default: those of npexplore).
+    """Return the notebook files of a folder (default: npexplore's) in order of their numbers, without reading them.
 
-    With `designs`, those whose subject is or starts with one of the names. Raises UnknownNameError for a name without
-    a notebook, InputError for a folder without any.
+    With `designs`, only those whose subject is or starts with one of the names. Raises UnknownNameError for a name
+    without a notebook, InputError for a folder without notebooks.
     """
     folder = share("notebooks") if folder is None else folder
     found = sorted(folder.glob("[0-9]*_*.py"))
@@ -78,7 +78,7 @@ def find_files(folder: Path | None = None, designs: Sequence[str] = ()) -> list[
 
 
 def find_notebooks(folder: Path | None = None, designs: Sequence[str] = ()) -> list[Notebook]:
-    """Return the notebooks of `find_files`, read; raises as it does, and as `read_notebook`."""
+    """Return the notebooks that `find_files` finds, read; raises the errors of `find_files` and `read_notebook`."""
     return [read_notebook(path) for path in find_files(folder, designs)]
 
 

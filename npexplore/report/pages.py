@@ -111,6 +111,6 @@ def headlines(run: Run) -> list[dict[str, str]]:
 
 
 def shown(run: Run, mime: str) -> list[Any]:
-    """Return what a notebook showed of a kind of its own, in order."""
+    """Return the objects of one of our own kinds that a notebook showed, in order."""
     outputs = (output for cell in run.cells.cells for output in cell.get("outputs", []))
     return [output["data"][mime] for output in outputs if mime in output.get("data", {})]

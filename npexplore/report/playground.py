@@ -24,14 +24,14 @@ POINTS, SEED = 25, 23  # random points at which interpolated values are held to 
 
 @dataclass(frozen=True)
 class Playground:
-    """A landscape with the machine's name in words, and where its sliders stand first."""
+    """A landscape with the machine's name in words, and the initial positions of its sliders."""
 
     title: str
     found: Landscape
     start: Mapping[str, Value]
 
     def record(self) -> dict[str, Any]:
-        """Return what the page's script reads: knobs with their nodes, and rates flat in the order of the knobs."""
+        """Return the data for the page's script: knobs with their nodes, and rates, flat in the knobs' order."""
         missed = self.found.misses(POINTS, SEED)
         return {
             "design": self.found.design,
@@ -71,7 +71,7 @@ class Playground:
 
 
 def playground_div(record: Mapping[str, Any]) -> str:
-    """Return the place where the page's script puts sliders and drawings, with the numbers."""
+    """Return the HTML in which the page's script puts sliders and drawings, with the data."""
     name = escape(str(record["design"]), quote=True)
     return (
         f'<div class="play" id="{name}" data-play><h3>{escape(str(record["title"]))}</h3></div>'

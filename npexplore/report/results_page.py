@@ -1,4 +1,4 @@
-"""A user's own numbers beside ours, and beside published ones where there are any, as one offline page."""
+"""A user's own numbers beside predicted ones, and beside published ones if there are any, as one offline page."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from npexplore.report.shell import draw, environment, library
 def results_page(rows: Sequence[Mapping[str, Any]], what: str, beside: Path | None = None) -> str:
     """Return the page; it needs no network. rows: `Check.results`; what: whose numbers, in words.
 
-    beside: the page's file, if the library that draws its figure shall stand next to it; None puts it inside.
+    beside: the page's file, to put plotly.js in a file next to it (shared by pages); None puts it into the page.
     """
     names = [_name(row) for row in rows]
     cells = [
@@ -36,7 +36,7 @@ def results_page(rows: Sequence[Mapping[str, Any]], what: str, beside: Path | No
 
 
 def said(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Return how far the user's numbers are from ours, as a sentence."""
+    """Return how far the user's numbers are from the predicted ones, as a sentence."""
     known = np.array([row["difference"] for row in rows if row["difference"] is not None])
     if not len(known):
         return f"None of {len(rows)} numbers has a prediction."

@@ -25,7 +25,7 @@ OTHERS = "other ports"
 def route_page(run: Routed, name: str, beside: Path | None = None) -> str:
     """Return the page of a run; name: the router's.
 
-    beside: the page's file, if the library that draws its figures shall stand next to it; None puts it inside.
+    beside: the page's file, to put plotly.js in a file next to it (shared by pages); None puts it into the page.
     """
     router = run.replay.router
     sections = [Section(title, *_filled(fill, run)) for title, fill in SECTIONS.items()]
@@ -69,7 +69,7 @@ def summary(run: Routed) -> Content:
 
 
 def ways(run: Routed) -> Content | str:
-    """Return the picture."""
+    """Return the section with the picture of where packets went."""
     if not run.tally.packets:
         return "no packet came in"
     clauses = {reason.name: f"{reason.text} ({reason.clause})" for reason in Reason}
@@ -92,7 +92,7 @@ def ways(run: Routed) -> Content | str:
 
 
 def _few(rows: pd.DataFrame, names: pd.Series[Any]) -> pd.Series[Any]:
-    """Return names with all but those of most packets as one."""
+    """Return the names with most packets, all others joined into one."""
     largest = rows.groupby(names)["packets"].sum().nlargest(MOST).index
     return names.where(names.isin(largest), OTHERS)
 
@@ -112,7 +112,7 @@ def drops(run: Routed) -> Content | str:
 
 
 def ports(run: Routed) -> Content:
-    """Return what came in and went out by each port."""
+    """Return the frames and bytes in and out of each port."""
     rows = [
         {
             "port": row["port"], "in": row["in"], "out": row["out"], "ICMP sent": row["icmp"],
@@ -132,7 +132,7 @@ def counters(run: Routed) -> Content:
 
 
 def comparison(run: Routed) -> Content | str:
-    """Return what the comparison with another router's captures found."""
+    """Return the result of the comparison with another router's captures."""
     if run.verdict is None:
         return "no captures of another router were given (--compare DIR)"
     alike = f"{run.verdict.alike:,} frames are as they must be"

@@ -1,4 +1,4 @@
-"""What the search box of every page looks through: a line for each section of each notebook, as JSON."""
+"""The index of the search box on every page: an entry for each section of each notebook, as JSON."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -11,7 +11,7 @@ from npexplore.report.shell import as_json
 
 
 def search_js(notebooks: Iterable[Notebook]) -> str:
-    """Return the script that carries the index; what notebooks say stays text, whatever it looks like."""
+    """Return the script that holds the index; text from notebooks is escaped, so that it never becomes HTML or code."""
     return f"window.NPEXPLORE_PAGES = {as_json([line for one in notebooks for line in _lines(one)])};\n"
 
 

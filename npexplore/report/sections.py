@@ -1,4 +1,4 @@
-"""What a page of sections is made of: a section has a title and a content, or says why there is nothing."""
+"""The parts of a page: a section has a title and a content, or the reason why it is empty."""
 
 from dataclasses import dataclass
 
@@ -16,7 +16,7 @@ class Content:
 
 @dataclass(frozen=True)
 class Section:
-    """One section as the templates want it; `empty` says why there is nothing."""
+    """One section, as the templates need it; `empty` is the reason why it has no content."""
 
     title: str
     content: Content
@@ -29,7 +29,7 @@ class Section:
 
     @property
     def holds(self) -> str:
-        """What a reader finds when he opens it, in words."""
+        """The content in words (how many figures and tables), shown while the section is closed."""
         return "nothing to show" if self.empty else contents("".join(self.parts))
 
     @property

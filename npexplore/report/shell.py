@@ -1,4 +1,4 @@
-"""What all pages are made with: the page templates, and a figure as data that the page's one plotly.js draws."""
+"""Shared by all pages: the page templates, and figures as data that the page's one plotly.js draws."""
 
 import json
 import re
@@ -50,9 +50,9 @@ def _template() -> dict[str, Any]:
 
 
 def figure_div(figure: dict[str, Any], div_id: str) -> str:
-    """Return the div of a figure in its JSON form, and its data, which the page's script draws when it is seen.
+    """Return the div of a figure given as JSON, with its data, which the page's script draws when it scrolls into view.
 
-    Equal figures give equal divs. A figure in the theme of all does not carry it along.
+    Equal figures give equal divs. The theme that all figures share is not repeated in each.
     """
     encoded = str(to_json_plotly({"data": figure.get("data", []), "layout": figure.get("layout", {})}))
     made = json.loads(_LINKS.sub("&lt;", encoded))
@@ -73,10 +73,10 @@ def figure_div(figure: dict[str, Any], div_id: str) -> str:
 
 
 def library(beside: Path | None) -> dict[str, str]:
-    """Return how a page gets the library that draws figures, as its template wants it.
+    """Return how a page loads plotly.js, in the form its template needs.
 
-    beside: the page's file, if the library shall stand next to it and be shared (it is written there if it is not);
-    None puts it into the page, 5 MB.
+    beside: the page's file, to put plotly.js in a file next to it, shared by pages (written if it is not there);
+    None puts it into the page (5 MB).
     """
     from plotly.offline import get_plotlyjs
 

@@ -1,4 +1,4 @@
-"""A notebook's scores: shown by group where they are computed, and carried to the scoreboard that opens the index."""
+"""A notebook's scores: shown by group where they are computed, and again in the scoreboard of the index page."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -1,4 +1,4 @@
-"""A figure as a picture of a card: its lines, dots and bars without axes, as a small SVG of the same data."""
+"""A figure as a thumbnail for a card: its lines, dots and bars without axes, as a small SVG of the same data."""
 
 import base64
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,7 +16,7 @@ Point = tuple[float, float]
 
 
 def small(figure: Mapping[str, Any], label: str) -> str:
-    """Return the SVG, empty if the figure (in its JSON form) has nothing with x and y."""
+    """Return the SVG, empty if the figure (given as JSON) has no trace with x and y."""
     layout = figure.get("layout", {})
     logs = [layout.get(f"{of}axis", {}).get("type") == "log" for of in "xy"]
     places: list[dict[str, int]] = [{}, {}]
