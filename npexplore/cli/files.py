@@ -24,10 +24,10 @@ class OutputFile(click.Path):
         super().__init__(dir_okay=False, path_type=Path)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
-        """Return the path; raises InputError naming the folder that is missing or takes no files."""
+        """Return the path; raises InputError naming the folder that is missing or is not writable."""
         path: Path = super().convert(value, param, ctx)  # type: ignore[assignment]
         if not path.parent.is_dir():
             raise InputError(f"{path}: cannot be written: there is no folder {path.parent}")
         if not os.access(path.parent, os.W_OK):
-            raise InputError(f"{path}: cannot be written: folder {path.parent} takes no files")
+            raise InputError(f"{path}: cannot be written: folder {path.parent} is not writable")
         return path

@@ -1,8 +1,8 @@
 """Prefix-preserving anonymisation of addresses (Crypto-PAn, Xu, Fan, Ammar, Moon, ICNP 2002).
 
 Two addresses that share their first k bits still share exactly their first k bits, so routes and locality survive.
-Addresses in IPv4, IPv6 and ARP headers are replaced; what lies behind the transport header is cut off by the writer,
-because payloads hold addresses too. Ethernet addresses are not replaced.
+Addresses in IPv4, IPv6 and ARP headers are replaced; the writer cuts off everything after the transport header, because
+payloads contain addresses too. Ethernet addresses are not replaced.
 """
 
 import numpy as np
@@ -16,7 +16,7 @@ Bytes = NDArray[np.uint8]
 
 
 class Anonymiser:
-    """The map that a 32-byte key stands for: 16 bytes of AES key, 16 bytes the secret pad is made from."""
+    """The address mapping of a 32-byte key: 16 bytes are the AES key, the secret pad is made from the other 16."""
 
     def __init__(self, key: bytes) -> None:
         if len(key) != 32:

@@ -31,7 +31,7 @@ class LengthCdf:
     packets: NDArray[np.int64]
 
     def quantile(self, q: float) -> int:
-        """Return the smallest length that at least a share q of the packets does not exceed."""
+        """Return the q-quantile: the smallest length that at least a share q of the packets does not exceed."""
         return int(self.length_bytes[np.searchsorted(self.share, q - 1e-12)])
 
     def modes(self, count: int = 5) -> list[tuple[int, float]]:
@@ -77,7 +77,7 @@ class Capture:
         return LengthCdf(values, np.cumsum(counts) / max(1, len(lengths)), counts)
 
     def summary(self) -> dict[str, str]:
-        """Return what a reader wants to know first, as text by name."""
+        """Return the most important facts: name -> text."""
         table = self.columns
         lines = {"file": self.path, "format": self.format}
         kinds, counts = np.unique(table["link_type"], return_counts=True)
@@ -115,12 +115,12 @@ def read_capture(path: Files | BinaryIO, *, workers: int = 1) -> Capture:
     A packet takes 62 bytes of memory. A damaged file gives the packets before the damage; `.damage` describes it.
 
     Args:
-        path: a file; several (a list, a folder, or a pattern such as `*.pcap`), whose packets follow one file after the
-            other; a binary stream; or `-` for standard input.
+        path: a file; several (a list, a folder, or a pattern such as `*.pcap`), read one after the other as one
+            capture; a binary stream; or `-` for standard input.
         workers: the number of threads that read the columns.
 
     Raises:
-        InputError: no such file, not a capture, or (as soon as this is known) too large for the memory.
+        InputError: no such file, not a capture, or too large for the memory (raised as soon as this is known).
 
     Example:
         >>> import npexplore as npx

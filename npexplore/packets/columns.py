@@ -134,7 +134,7 @@ class PacketTable(Mapping[str, Column]):
 
     @classmethod
     def of_records(cls, stored: dict[str, Column], link_types: NDArray[np.uint16]) -> "PacketTable":
-        """Return a table without tags and IPv6 addresses, such as one of packets that were made."""
+        """Return a table without tags and IPv6 addresses, for example of synthetic packets."""
         tags = Tags(np.empty(0, np.int64), np.empty(0, np.uint8), np.empty(0, np.uint32))
         return cls(stored, tags, Ipv6Addresses.joined([]), link_types)
 
@@ -170,7 +170,7 @@ class PacketTable(Mapping[str, Column]):
 
 
 class TableBuilder:
-    """Append tables into one, touching each page of memory once: columns are grown in place, not joined at the end."""
+    """Joins tables into one without copying at the end: columns grow in place, so each memory page is touched once."""
 
     def __init__(self) -> None:
         self._rows = self._room = 0

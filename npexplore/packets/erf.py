@@ -82,10 +82,10 @@ def interface(kind: int, port: int) -> Interface:
 
 
 def looks_like(source: Source) -> bool:
-    """Tell whether a source starts as ERF does; as there is no magic, its first 3 records must be likely ones.
+    """Return whether a source looks like ERF, judged by its first 3 records, because the format has no magic number.
 
-    The types must be known, the lengths hold the headers, and time go neither back by two seconds nor on by a year; at
-    least one whole record that is no padding is needed. Asking for more records would refuse files damaged early on.
+    Types must be known, lengths must cover the headers, and times must not go back by two seconds or forward by a year;
+    at least one whole record other than padding is needed. Checking more records would refuse files damaged early on.
     """
     at, seen, before = 0, False, None
     for _ in range(FIRST_RECORDS):

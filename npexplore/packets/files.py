@@ -1,7 +1,7 @@
 """Many captures as one: files, folders and glob patterns become a list, and the list one scan.
 
-The packets of all files stand one after the other, file after file, as `mergecap -a` writes them. A folder's files and
-those of a pattern come in order of their names; hidden ones and subfolders are passed over.
+Packets are read file after file, as `mergecap -a` joins captures. Files of a folder or pattern are in order of their
+names; hidden files and subfolders are skipped.
 """
 
 import glob
@@ -23,7 +23,7 @@ Files = str | Path | Sequence[str | Path]
 
 
 def find_captures(names: Files) -> list[str]:
-    """Return the files that files, folders and glob patterns (`*`, `?`, `[...]`, `**`) stand for, in their order.
+    """Return the files that paths, folders and glob patterns (`*`, `?`, `[...]`, `**`) name, in their order.
 
     Raises InputError for a folder or pattern without files, and for a file that is named twice.
     """
@@ -55,8 +55,9 @@ def find_captures(names: Files) -> list[str]:
 class CaptureSeries:
     """Iterate over the packets of several captures, one PacketTable a chunk, as a CaptureScan does over one.
 
-    Interfaces that are alike are one. A file that is none, has gone or breaks off is told in `troubles`, one line each,
-    and the others are read all the same; `damage` is that of the first. Raises InputError if no file can be read.
+    Equal interfaces of several files count as one. A file that is not a capture, is missing or is cut short is reported
+    in `troubles`, one line each, and the others are still read; `damage` is the first one found. Raises InputError if
+    no file can be read.
     """
 
     def __init__(self, paths: Sequence[str | Path], *, workers: int = 1) -> None:
@@ -77,13 +78,13 @@ class CaptureSeries:
 
     @property
     def window(self) -> tuple[NDArray[np.uint8], int]:
-        """Bytes of the packets of the table yielded last, and the offset of the first; gone with the next table."""
+        """Bytes of the packets of the table yielded last, and the offset of the first; valid until the next table."""
         assert self._scan is not None, "a window is there once a table is"
         return self._scan.window
 
     @property
     def bytes_read(self) -> int:
-        """Bytes that have been read of the files, whole ones for those behind us."""
+        """Bytes read so far, over all files."""
         return self._behind + (self._scan.bytes_read if self._scan else 0)
 
     @property
@@ -106,7 +107,7 @@ class CaptureSeries:
             yield table
 
     def each(self, work: Work[T]) -> Iterator[tuple[PacketTable, T]]:
-        """Yield each table with what `work` returns of it, as a CaptureScan does (its interfaces are the file's)."""
+        """Yield each table with the result of `work`, as a CaptureScan does (interfaces are the file's)."""
         formats: dict[str, None] = {}
         for k, path in enumerate(self.paths):
             self._behind, self._scan = sum(self._sizes[:k]), None
@@ -145,9 +146,9 @@ Scan = CaptureScan | CaptureSeries
 
 
 def open_captures(files: Files | Scan | BinaryIO, *, workers: int = 1) -> Scan:
-    """Return the scan of one file, or of all that folders, patterns and lists stand for; raises InputError.
+    """Return the scan of one file, or of all files that folders, patterns and lists name; raises InputError.
 
-    A scan that is open already is returned as it is; a binary file object is a capture too.
+    An open scan is returned unchanged; a binary file object is accepted as a capture.
     """
     if isinstance(files, Scan):
         return files

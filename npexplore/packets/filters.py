@@ -39,11 +39,11 @@ _BINARY: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
 
 
 def select(table: PacketTable, expression: str) -> NDArray[np.bool_]:
-    """Return which packets an expression holds for; raises InputError that points at what is not understood."""
+    """Return a mask of the packets that satisfy an expression; raises InputError naming what is not allowed."""
     try:
         tree = syntax.expression(expression)
     except (SyntaxError, ValueError, RecursionError) as error:
-        raise InputError(f"filter {expression!r} is no expression: {error}") from None
+        raise InputError(f"filter {expression!r} is not a valid expression: {error}") from None
     found = np.asarray(_value(table, tree, expression))
     return np.broadcast_to(found.astype(bool), table.rows)
 
@@ -76,7 +76,7 @@ def _value(table: PacketTable, node: ast.expr, text: str) -> Any:
             pairs = zip(ops, values[:-1], values[1:], strict=True)
             return np.logical_and.reduce([_BINARY[type(op)](a, b) for op, a, b in pairs])
         case _:
-            raise InputError(f"filter {text!r}: {ast.unparse(node)!r} may not stand in a filter")
+            raise InputError(f"filter {text!r}: {ast.unparse(node)!r} is not allowed in a filter")
 
 
 def _truth(table: PacketTable, node: ast.expr, text: str) -> NDArray[np.bool_]:

@@ -1,4 +1,4 @@
-"""Frames as bytes in and out of captures: for tests, tools and routers that take one packet at a time."""
+"""Read and write captures frame by frame, as bytes, for tests, tools and routers that take one packet at a time."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -12,7 +12,7 @@ from npexplore.packets.writing import write_packets
 def read_frames(path: str | Path) -> Iterator[tuple[int, bytes]]:
     """Yield (time in ns, captured bytes) of each packet; raises InputError for a file that is not a capture.
 
-    A damaged file gives its good part.
+    A damaged file gives the packets before the damage.
     """
     scan = CaptureScan(path)
     for table in scan:

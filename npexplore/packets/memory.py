@@ -1,6 +1,6 @@
-"""Whether what a capture needs in memory is there: asked before the work, not found out in the middle of it.
+"""Whether there is enough memory for a capture, checked before the work begins and not in the middle of it.
 
-there = min(MemAvailable of /proc/meminfo, limit of the control group, address space that ulimit -v leaves)
+available = min(MemAvailable of /proc/meminfo, limit of the control group, address space that ulimit -v leaves)
 """
 
 from contextlib import suppress
@@ -12,7 +12,7 @@ _MEMINFO, _GROUP = Path("/proc/meminfo"), Path("/sys/fs/cgroup")
 
 
 def available() -> int | None:
-    """Return the bytes of memory that this process may still take, None where the system does not say."""
+    """Return the bytes of memory that this process may still take, None if the system does not say."""
     found: list[int] = []
     with suppress(OSError, ValueError, StopIteration):
         line = next(line for line in _MEMINFO.read_text().splitlines() if line.startswith("MemAvailable:"))
@@ -30,7 +30,7 @@ def available() -> int | None:
 
 
 def check_fits(needed_bytes: float, what: str, instead: str) -> None:
-    """Raise InputError if that much memory is not there; `instead` says what needs less."""
+    """Raise InputError if that much memory is not available; `instead` says what needs less."""
     there = available()
     if there is not None and needed_bytes > there:
         raise InputError(

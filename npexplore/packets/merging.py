@@ -1,8 +1,8 @@
 """Several captures as one stream of packets in order of time, in bounded memory.
 
-At each step the packets go on whose time no input can come below any more. Within a capture the order of the file
-stays, whatever its time stamps say; of packets with the same time those of the input named first come first. A packet
-without a time stamp follows the one before it.
+Each step yields the packets that no input can precede any more. Within a capture the order of the file is kept,
+whatever its time stamps; of packets with the same time, those of the input named first come first. A packet without a
+time stamp follows the one before it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -75,7 +75,7 @@ class _Input:
 
 
 def merged(scans: Sequence[CaptureScan]) -> Iterator[Part]:
-    """Yield the packets of all captures in order of time; a part's buffer is gone with the next part."""
+    """Yield the packets of all captures in order of time; a part's buffer is valid until the next part."""
     inputs = [_Input(scan) for scan in scans]
     while live := [(number, one) for number, one in enumerate(inputs) if one.table is not None]:
         # the input whose chunk ends first goes on whole: the others may have nothing before that any more

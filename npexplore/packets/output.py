@@ -1,7 +1,7 @@
-"""Where converted captures go: a file appears under its name only when it is whole, and never over its own source.
+"""Writing output files safely: a file gets its name only when it is complete, and never replaces its own source.
 
-Until then it is `.NAME.COMPUTER.PID.part` beside it (COMPUTER: the CRC-32 of the host's name). What a process leaves
-that is killed, the next that writes NAME on that computer takes away.
+Until then it is `.NAME.COMPUTER.PID.part` in the same folder (COMPUTER: the CRC-32 of the host's name). Parts left by a
+killed process are removed by the next process that writes NAME on that computer.
 """
 
 import os
@@ -17,11 +17,10 @@ from npexplore.errors import InputError
 
 @contextmanager
 def replacing(source: str | Path | Sequence[str | Path], target: str | Path) -> Iterator[Path]:
-    """Give a path to write to, and rename it to `target` at the end; after an error nothing is left of it.
+    """Context manager: gives a temporary path, which becomes `target` at the end and is removed after an error.
 
-    source: the file or files that are read meanwhile. Raises InputError if the target is one of them,
-    or if there is no folder for it.
-    Parts of the same file that processes left that are gone are removed.
+    source: the file or files being read. Raises InputError if the target is one of them, or if its folder does not
+    exist. Parts that dead processes left of the same file are removed.
     """
     target = Path(target)
     if not target.parent.is_dir():
@@ -39,12 +38,12 @@ def replacing(source: str | Path | Sequence[str | Path], target: str | Path) -> 
 
 
 def part_of(target: Path) -> Path:
-    """Return the path that this process writes a file to until it is whole."""
+    """Return the path that this process writes a file to until it is complete."""
     return target.with_name(f"{_stem(target)}.{os.getpid()}.part")
 
 
 def sweep(target: Path) -> None:
-    """Remove the parts of a file whose processes on this computer are gone; those of running ones stay."""
+    """Remove the parts of a file whose processes on this computer have ended; those of running ones stay."""
     for part in target.parent.glob(f"{escape(_stem(target))}.*.part"):
         number = part.name.split(".")[-2]
         if number.isdecimal() and not _runs(int(number)):

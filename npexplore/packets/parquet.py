@@ -52,7 +52,7 @@ def convert(
     """Write a capture as Parquet; return the number of rows and the damage of the source.
 
     source: a file, several as one, or what `open_captures` returned for them. where: a filter
-    (npexplore.packets.filters); told: may wrap what is read in a progress bar. Rows are in order of time within a
+    (npexplore.packets.filters); told: wraps the iteration, as in a progress bar. Rows are in order of time within a
     window (TimeOrder), and each row group holds up to 2^18 packets with its least and greatest time in the statistics,
     so that engines skip what they do not need. Memory does not grow with the file. Raises InputError for unreadable
     input.
@@ -78,11 +78,11 @@ def convert(
 
 
 class TimeOrder:
-    """Hand arrow tables on in row groups, rows in order of time as far as a window reaches.
+    """Pass arrow tables on in row groups, sorted by time within a window.
 
-    The latest `window` rows wait for earlier ones to come. `late` counts the rows that came after the window and stand
-    behind later ones; the row groups then overlap in time, and their statistics tell it. Rows without a time stay
-    behind the row they came after. Rows of equal time keep the order of the file.
+    The latest `window` rows wait, as earlier ones may follow. `late` counts the rows that came too late for the
+    window and are stored behind later ones; the row groups then overlap in time, as their statistics show. Rows without
+    a time stay behind the row before them. Rows of equal time keep the order of the file.
     """
 
     def __init__(self, write: Callable[[Any], None], group: int, window: int) -> None:
@@ -109,7 +109,7 @@ class TimeOrder:
             self._hand_on(self._window)
 
     def finish(self) -> None:
-        """Hand on what is left."""
+        """Pass on the remaining rows."""
         if self._held:
             self._hand_on(0)
 

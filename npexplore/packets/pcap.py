@@ -22,7 +22,7 @@ CAPTURED_FIRST, ORIGINAL_FIRST, SMALLER_IS_CAPTURED = 0, 1, 2
 
 @dataclass(frozen=True)
 class PcapHeader:
-    """What a pcap file header says; fcs_bytes is None where the file does not tell."""
+    """The fields of a pcap file header; fcs_bytes is None if the file does not state it."""
 
     name: str
     big_endian: bool
@@ -44,7 +44,7 @@ def magic_order(magic: bytes) -> str | None:
 
 
 def file_header_bytes(magic: bytes) -> int:
-    """Return how long the file header is that starts with these four bytes."""
+    """Return the length of a file header that starts with these four bytes."""
     return MAGICS[struct.unpack(f"{magic_order(magic)}I", magic)[0]][1]
 
 

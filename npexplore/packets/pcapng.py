@@ -19,7 +19,7 @@ class Interface:
     """One interface of a capture file: what its packets start with, and how its clock counts.
 
     resolution: ticks a second as text, such as `10^-6`; offset_s is added to every time stamp, in seconds;
-    snaplen 0 means no limit; fcs_bytes is None where the file does not tell.
+    snaplen 0 means no limit; fcs_bytes is None if the file does not state it.
     """
 
     section: int
@@ -42,7 +42,7 @@ def section_order(header: bytes) -> str | None:
 def parse_interface(block: bytes, order: str, section: int) -> tuple[Interface, tuple[int, int, int]]:
     """Read an interface description block of at least 20 bytes; return it and (kind, amount, offset) for the kernel.
 
-    Options that are cut or too short for their value end the list; unknown ones are passed over.
+    An option that is cut off or too short for its value ends the list; unknown options are skipped.
     """
     link_type, snaplen = struct.unpack(order + "HxxI", block[8:16])
     resolution, offset_s, name, fcs = 6, 0, "", None

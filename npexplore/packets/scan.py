@@ -46,7 +46,7 @@ class CaptureScan:
     """Iterate over a capture's packets, one PacketTable a chunk; memory does not grow with the file.
 
     path: a pcap, pcapng or ERF file, plain, gzip or zstd, `-` for standard input, or a binary file object. Raises
-    InputError if there is no such file or it is no capture. `damage` is None until the end, and stays None for an
+    InputError if there is no such file or it is not a capture. `damage` is None until the end, and stays None for an
     undamaged file. With workers > 1 chunks are decoded in threads, in the same order and with the same result.
     """
 
@@ -69,22 +69,22 @@ class CaptureScan:
 
     @property
     def window(self) -> tuple[NDArray[np.uint8], int]:
-        """Bytes of the packets of the table yielded last, and the offset of the first; gone with the next table."""
+        """Bytes of the packets of the table yielded last, and the offset of the first; valid until the next table."""
         return self._source.data, self._source.base
 
     @property
     def bytes_read(self) -> int:
-        """Bytes that have been read of the file, compressed ones if it is compressed."""
+        """Bytes of the file read so far; of a compressed file, compressed bytes."""
         return min(self._source.taken, self.bytes_total) if self.bytes_total else self._source.taken
 
     @property
     def bytes_total(self) -> int:
-        """Bytes of the file, 0 where that is unknown (a pipe, a file object)."""
+        """Bytes of the file, 0 if unknown (a pipe, a file object)."""
         return self._source.size
 
     @property
     def share_read(self) -> float:
-        """Part of the input that has been read, 0 where its size is unknown."""
+        """Share of the input that has been read, 0 if its size is unknown."""
         return self.bytes_read / self.bytes_total if self.bytes_total else 0.0
 
     def close(self) -> None:
@@ -96,7 +96,7 @@ class CaptureScan:
             yield table
 
     def each(self, work: Work[T]) -> Iterator[tuple[PacketTable, T]]:
-        """Yield each table with what `work(table, data, base)` returns; it may change its packets' bytes.
+        """Yield each table with the result of `work(table, data, base)`, which may change its packets' bytes.
 
         data[position - base:] holds the bytes of the table's packets. With workers > 1 the work is done in threads.
         """

@@ -31,7 +31,7 @@ class _Decompressor(Protocol):
 
 
 class _Compressed:
-    """Decompress a stream of one or more gzip members or zstd frames; a cut or broken one ends in `damage`.
+    """Decompress a stream of one or more gzip members or zstd frames; a truncated or corrupt stream sets `damage`.
 
     The compressed bytes are fed in small pieces, so that a piece that expands a thousandfold stays small too.
     """
@@ -55,7 +55,7 @@ class _Compressed:
         return zstandard.ZstdDecompressor().decompressobj(write_size=1 << 16)
 
     def readinto(self, view: memoryview) -> int:
-        """Fill the start of `view`; 0 means the end, or the damage."""
+        """Fill the start of `view` and return the number of bytes; 0 at the end, or at damage."""
         while not self._output:
             if not self._advance():
                 return 0

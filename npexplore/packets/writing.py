@@ -72,7 +72,7 @@ class CaptureWriter:
     def write(
         self, data: NDArray[np.uint8], base: int, table: PacketTable, rows: NDArray[np.int64], kept: NDArray[np.int64]
     ) -> None:
-        """Append the packets `rows` of a table, of which data[position - base:] holds the bytes and `kept` are kept.
+        """Append rows of a table; data[position - base:] holds a packet's bytes, and `kept` says how many are written.
 
         Packets without a time stamp get time 0. Raises InputError for a time that the format cannot hold.
         """
@@ -111,9 +111,9 @@ def rewrite(
 
     source: a file, several as one, or what `open_captures` returned for them; where: a filter
     (npexplore.packets.filters); snaplen: the most bytes kept of a packet, original lengths stay; key: 32 bytes,
-    anonymises addresses and (unless keep_payload) cuts what lies behind the transport header; workers: threads that
-    decode and anonymise, to the same file; told: may wrap what is read in a progress bar. Memory does not grow with
-    the file. Raises InputError for unreadable input or a filter that is not understood.
+    anonymises addresses and (unless keep_payload) cuts off what follows the transport header; workers: threads that
+    decode and anonymise, with the same result; told: wraps the iteration, as in a progress bar. Memory does not grow
+    with the file. Raises InputError for unreadable input or an invalid filter.
     """
     anonymiser = Anonymiser(key) if key is not None else None
     written = 0
@@ -160,7 +160,7 @@ def write_packets(
     form: str = "pcap-ns",
     link_type: int = 1,
 ) -> None:
-    """Write packets made in memory: packets is uint8 (n, width), of row i the first captured[i] bytes are kept."""
+    """Write packets made in memory: packets is uint8 (n, width); the first captured[i] bytes of row i are written."""
     count, width = packets.shape
     if (captured > width).any():
         raise InputError(f"captured lengths must be at most {width} (the bytes there are), got {captured.max()}")

@@ -24,7 +24,7 @@ def test_a_missing_folder_is_named(tmp_path):
 
 def test_a_folder_that_takes_no_files_is_named(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "access", lambda path, mode: not (path == tmp_path and mode == os.W_OK))
-    with pytest.raises(InputError, match=r"cannot be written: folder .* takes no files"):
+    with pytest.raises(InputError, match=r"cannot be written: folder .* is not writable"):
         OutputFile().convert(str(tmp_path / "new.html"), None, None)
 
 

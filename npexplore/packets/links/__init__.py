@@ -40,7 +40,7 @@ LINK_TYPES: dict[int, LinkFormat] = {number: form for form in FORMATS for number
 
 
 def link_format(number: int) -> LinkFormat:
-    """Return how packets of a link type start; a number that is not in the table is named after itself."""
+    """Return how packets of a link type start; a number that is not in the table gets its number as its name."""
     return LINK_TYPES.get(number) or LinkFormat(f"LINKTYPE_{number}", (number,))
 
 

@@ -1,4 +1,4 @@
-"""Endace's ERF: whole records inside another capture file, and the record types that no other link type stands for."""
+"""Endace's ERF: whole records inside another capture file, and the record types that have no other link type."""
 
 from npexplore._kernels.capture_headers import ERF, LLC
 from npexplore.packets.erf import TYPES, own_link_type

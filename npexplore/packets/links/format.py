@@ -1,4 +1,4 @@
-"""How a packet of some link type starts, in the terms the header kernel walks by.
+"""How a packet of a link type starts, described as steps for the kernel that decodes headers.
 
 packet = [skip or counted bytes] [what the first step reads] ...
 """

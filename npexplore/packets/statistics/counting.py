@@ -84,7 +84,7 @@ class CaptureCounts:
         self._rates.merge(later._rates)
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """Return all there is as arrays: what is sent between processes, and kept of finished files."""
+        """Return the complete state as arrays, to send to another process or to keep for a finished file."""
         links = np.array(sorted(self.link_types.items()), np.int64).reshape(-1, 2)
         plain = {name: getattr(self, name) for name in ("totals", "squares", "ip_proto", "dscp")}
         return {
@@ -94,7 +94,7 @@ class CaptureCounts:
 
     @classmethod
     def of_state(cls, state: Mapping[str, NDArray[Any]]) -> "CaptureCounts":
-        """Return the counts that `state` was made of."""
+        """Return the counts whose `state` this is."""
         totals, squares, ip_proto, dscp = (state[name] for name in ("totals", "squares", "ip_proto", "dscp"))
         lengths, rates = LengthCounter.of_state(state["lengths"]), RateCounter.of_state(state["rates"])
         links = dict(state["links"].tolist())
@@ -114,7 +114,7 @@ class CaptureCounts:
         return self._flows.count
 
     def flows_estimate(self) -> dict[str, Any] | None:
-        """Return the sketch that the flows are counted by and its 95 % interval; None where their number is exact."""
+        """Return the sketch that estimates the number of flows and its 95 % interval; None if the number is exact."""
         if (bounds := self._flows.bounds) is None:
             return None
         return {"sketch": f"Theta, 2^{LG_KEPT} hashes", "low": bounds[0], "high": bounds[1]}
@@ -209,7 +209,7 @@ class CaptureCounts:
         return whole.coarser(factor)
 
     def hurst(self) -> HurstEstimate | None:
-        """Return the Hurst parameter with its 95 % interval, None where the capture is too short for one."""
+        """Return the Hurst parameter with its 95 % interval, None if the capture is too short for one."""
         series = self.hurst_counts()
         try:
             return hurst(series.packets) if series else None
@@ -264,9 +264,9 @@ def count_capture(path: str | Path, *, workers: int = 1) -> tuple[CaptureCounts,
 
 @dataclass(frozen=True)
 class FileCounts:
-    """What was counted of one file; where it cannot be read, `error` says why and there is nothing else.
+    """The counts of one file; if it cannot be read, only `error`, which says why.
 
-    missing: there is no such file where the worker looked for it.
+    missing: the worker found no such file.
     """
 
     path: str

@@ -53,7 +53,7 @@ def endpoints(table: PacketTable) -> Endpoints:
 
 
 def dense_bytes(addresses: NDArray[np.uint8]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return numbers from 0 for the different rows of uint8 (n, 16), in order of appearance, and where each begins."""
+    """Number the different rows of uint8 (n, 16) from 0 in order of appearance; return the numbers and first places."""
     import pandas as pd
 
     halves = np.ascontiguousarray(addresses).view(np.uint64)

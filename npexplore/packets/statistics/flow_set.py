@@ -1,4 +1,4 @@
-"""How many distinct directed IPv4 5-tuples: counted exactly while they fit, beyond that by a Theta sketch.
+"""The number of distinct directed IPv4 5-tuples: exact while they fit in memory, beyond that by a Theta sketch.
 
 A Theta sketch (Apache DataSketches) keeps the k least hashes of all keys and theta, the next least one:
 
@@ -56,7 +56,7 @@ class FlowSet:
 
     @property
     def count(self) -> int:
-        """Number of distinct flows: exact, or the sketch's estimate where `bounds` says how good it is."""
+        """Number of distinct flows: exact, or the sketch's estimate, for which `bounds` gives an interval."""
         return self._used if self._sketch is None else round(self._estimate().get_estimate())
 
     @property
@@ -68,14 +68,14 @@ class FlowSet:
         return int(found.get_lower_bound(2)), int(found.get_upper_bound(2)) + 1
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """Return all there is as arrays, 16 bytes a flow."""
+        """Return the complete state as arrays, 16 bytes a flow."""
         kept = b"" if self._sketch is None else self._sketch.get_result().serialize()
         keys = self._table[self._table[:, 1] != 0]
         return {"flows": keys, "sketch": np.frombuffer(kept, np.uint8), "most_flows": np.array(self._most)}
 
     @classmethod
     def of_state(cls, state: Mapping[str, NDArray[Any]]) -> "FlowSet":
-        """Return the set that `state` was made of."""
+        """Return the set whose `state` this is."""
         made = cls(int(state["most_flows"]))
         if len(state["sketch"]):
             import datasketches

@@ -37,7 +37,7 @@ def flow_table(
 
     Args:
         table: the packets.
-        both_ways: a conversation is one flow, named after its first packet's direction, with counts for each direction.
+        both_ways: count both directions as one flow, named after its first packet's, with counts for each direction.
         timeout_s: a gap longer than this many seconds starts a new flow (None: never); needs time stamps.
         active_s: a flow that lasts longer than this many seconds is split (None: never); needs time stamps.
         ends: the table's endpoints, if they are known already.

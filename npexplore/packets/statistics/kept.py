@@ -1,4 +1,4 @@
-"""The counts of finished files in a folder, so that a run that was stopped counts only what is left.
+"""The counts of finished files, kept in a folder, so that a stopped run counts only the remaining files.
 
 One .npz of plain arrays a file, named by a hash of the capture's path, size, time of change and the release that
 counted it. A capture that has changed since, or whose counts are broken, is counted again.
@@ -34,10 +34,10 @@ class KeptCounts:
         except OSError as error:
             raise InputError(f"{folder}: cannot keep counts there: {error.strerror or error}") from None
         if not os.access(folder, os.W_OK):
-            raise InputError(f"{folder}: cannot keep counts there: the folder takes no files")
+            raise InputError(f"{folder}: cannot keep counts there: the folder is not writable")
 
     def find(self, path: str) -> FileCounts | None:
-        """Return what is kept of a capture, None if nothing is or the capture has changed."""
+        """Return the kept counts of a capture, None if there are none or the capture has changed."""
         try:
             with np.load(self._place(path), allow_pickle=False) as found:
                 counts = CaptureCounts.of_state(found)
@@ -48,7 +48,7 @@ class KeptCounts:
         return FileCounts(path, counts, about["format"], damage)
 
     def keep(self, one: FileCounts) -> None:
-        """Keep what was counted of a file; what could not be read is tried again the next time."""
+        """Keep the counts of a file; files that could not be read are tried again the next time."""
         if one.counts is None:
             return
         try:

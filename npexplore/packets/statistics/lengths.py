@@ -32,13 +32,13 @@ class LengthCounter:
             self._longer[value] = self._longer.get(value, 0) + count
 
     def state(self) -> NDArray[np.int64]:
-        """Return all there is: a row of length and packets for each length that was met."""
+        """Return the complete state: a row (length, packets) for each length seen."""
         cdf = self.cdf()
         return np.stack([cdf.length_bytes.astype(np.int64), cdf.packets], axis=1)
 
     @classmethod
     def of_state(cls, state: NDArray[np.int64]) -> "LengthCounter":
-        """Return the counter that `state` was made of."""
+        """Return the counter whose `state` this is."""
         made = cls()
         short = state[:, 0] < LENGTHS
         made.short[state[short, 0]] = state[short, 1]

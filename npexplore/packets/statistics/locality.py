@@ -96,7 +96,7 @@ def destination_locality(
 def flow_locality(table: PacketTable) -> Locality:
     """Return the locality of a capture's directed 5-tuples, IPv4 and IPv6, in the order of the packets.
 
-    It is what a cache of classifications sees, which holds the rule and the route of a flow.
+    These are the references to a cache of classifications, which holds the rule and the route of each flow.
     """
     ends = endpoints(table)
     key = {"src": ends.src, "dst": ends.dst}

@@ -109,7 +109,7 @@ class RateCounter:
                 self._make_room(time, time)
 
     def merge(self, other: "RateCounter") -> None:
-        """Add what another counter has; the bins are as wide as if all packets had come here."""
+        """Add the counts of another counter; bins become as wide as if this one had counted all packets."""
         if other._first is None:
             return
         used = np.flatnonzero(other._packets)
@@ -140,7 +140,7 @@ class RateCounter:
         self._first, self._shift = first, self._shift + steps
 
     def state(self) -> NDArray[np.int64]:
-        """Return all there is: a row of (first bin, shift, bins), and one of (bin, packets, bytes) for each in use."""
+        """Return the complete state: a row (first bin, shift, bins), then (bin, packets, bytes) for each bin in use."""
         used = np.flatnonzero(self._packets)
         head = [] if self._first is None else [[self._first, self._shift, len(self._packets)]]
         bins = np.stack([used, self._packets[used], self._bytes[used]], axis=1)
@@ -148,7 +148,7 @@ class RateCounter:
 
     @classmethod
     def of_state(cls, state: NDArray[np.int64]) -> "RateCounter":
-        """Return the counter that `state` was made of."""
+        """Return the counter whose `state` this is."""
         if not len(state):
             return cls()
         first, shift, bins = state[0].tolist()

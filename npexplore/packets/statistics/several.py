@@ -70,7 +70,7 @@ class SeveralCounts:
         return {**self.counts.document(name, formats, damage), "files": [file.row() for file in self.files]}
 
     def notices(self) -> list[str]:
-        """Return what is odd about the files together: several link types, clocks that step back between files."""
+        """Return warnings about the files together: several link types, clocks that step back between files."""
         told = []
         kinds = {name for file in self.files for name in file.link_types}
         if len(kinds) > 1:
@@ -102,9 +102,9 @@ def count_captures(
 ) -> SeveralCounts:  # fmt: skip
     """Count captures side by side; the result is that of one pass over all of them, one after the other.
 
-    slots: how many files the executor reads at once; progress: called with each file when it is counted; kept: where
-    counts of finished files are, and are put. Raises InputError if no file can be read. What an executor raises that
-    has lost its workers goes on to the caller.
+    slots: how many files the executor reads at once; progress: called with each file when it is counted; kept: the
+    folder that keeps the counts of finished files. Raises InputError if no file can be read. Errors of an executor that
+    lost its workers are passed on.
     """
     found = SeveralCounts()
     for one in _in_order(paths, executor, 2 * slots, kept):

@@ -1,6 +1,6 @@
-"""What a capture's figures are drawn from: one data frame a question, with few enough rows to draw.
+"""The data behind a capture's figures: a data frame for each question, with few enough rows to draw.
 
-Raises InputError, saying what is missing, where a capture cannot answer: no IPv4 packet, no time stamps, too few.
+Raises InputError, saying what is missing, if a capture cannot answer: no IPv4 packet, no time stamps, too few packets.
 CCDF(x) = share of the values that are at least x.
 """
 
@@ -40,7 +40,7 @@ def need_ip(table: PacketTable) -> None:
 
 
 def need_times(counts: CaptureCounts) -> RateSeries:
-    """Return the packets over time; raises InputError unless two time stamps differ."""
+    """Return packets and bytes over time; raises InputError unless at least two time stamps differ."""
     series, times = counts.rates, counts.time_range()
     if series is None:
         raise InputError(f"none of the {counts.packets:,} packets has a time stamp")
@@ -182,7 +182,7 @@ def train_shares(table: PacketTable) -> pd.DataFrame:
 
 
 def talkers(counter: FlowCounter, count: int = 10) -> dict[str, pd.DataFrame]:
-    """Return who sends and who receives most bytes, under `senders` and `receivers`."""
+    """Return the addresses that send and receive most bytes, under `senders` and `receivers`."""
     if not counter.packets:
         raise InputError("no packet has a whole IP header")
     return {name: counter.talkers(count, end) for name, end in (("senders", "src"), ("receivers", "dst"))}
@@ -219,7 +219,7 @@ def shares(document: Mapping[str, object]) -> pd.DataFrame:
 
 
 def narrow_shares(counts: CaptureCounts) -> pd.DataFrame:
-    """Return cell_bytes and share: of the accesses to a packet buffer, those that move less than a cell."""
+    """Return cell_bytes and share: the share of packet-buffer accesses that move less than a cell."""
     import pandas as pd
 
     if not counts.packets:

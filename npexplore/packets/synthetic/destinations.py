@@ -15,7 +15,7 @@ def zipf_destinations(
 ) -> NDArray[np.uint32]:
     """Return `count` IPv4 addresses in prefixes (value, length in bits) whose popularity is Zipf with `exponent`.
 
-    The prefixes take their ranks at random; exponent 0 makes them equally popular. Raises InputError for no prefix.
+    Prefixes are ranked at random; exponent 0 makes them equally popular. Raises InputError if there is no prefix.
     """
     positive("Zipf exponent", exponent, zero=True)
     if not len(value):

@@ -30,7 +30,7 @@ class LengthMix:
 
     @classmethod
     def of(cls, weights: Mapping[int, float]) -> "LengthMix":
-        """Return the mix of lengths with weights of any positive scale; raises InputError for a useless one."""
+        """Return the mix of lengths with weights of any positive sum; raises InputError for invalid ones."""
         lengths = np.array(sorted(weights), np.int64)
         share = np.array([weights[int(length)] for length in lengths], float)
         if not len(lengths) or lengths[0] < 1 or (share < 0).any() or not 0 < share.sum() < np.inf:

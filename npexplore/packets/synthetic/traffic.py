@@ -1,4 +1,4 @@
-"""Packets that do not come from a wire: times, lengths and addresses in columns, written as a capture if wanted."""
+"""Synthetic packets: times, lengths and addresses in columns, which can be written as a capture."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -30,7 +30,7 @@ class Traffic:
 
     @classmethod
     def of_capture(cls, capture: Capture) -> "Traffic":
-        """Return a capture's IPv4 packets with times from the first one on; raises InputError without IPv4 or times."""
+        """Return a capture's IPv4 packets, times relative to the first; raises InputError without IPv4 or times."""
         table = capture.columns
         rows = table["ipv4"] & table["header_complete"]
         if not rows.any():
