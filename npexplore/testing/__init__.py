@@ -1,6 +1,6 @@
 """Tests for your own router: random frames to try it with, and oracles that compare it with the golden router.
 
-Names are imported when they are first used.
+Names are imported on first use.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""The golden router beside a device in a test bench (cocotb or any other): what goes in, what must come out next.
+"""The golden router beside a device in a test bench (cocotb or any other): given the input, it checks the output.
 
 bench = Bench("router.toml")
 for port, frame in bench.stimuli(500):
@@ -37,7 +37,7 @@ ERRORS = {bytes([kind]) for kind in ERROR_TYPES}
 
 @dataclass
 class _Cause:
-    """A frame that came in, what must become of it, and what has left for it."""
+    """A frame that came in, its expected outcome, and the frames that the device has sent because of it."""
 
     port: int
     frame: bytes
@@ -47,7 +47,7 @@ class _Cause:
 
 
 class _Awaited(NamedTuple):
-    """A frame that must come, and the frame that caused it; `serial` counts the frames of a port."""
+    """An expected frame, and the frame that caused it; `serial` counts the frames of a port."""
 
     sent: Sent
     cause: _Cause
@@ -80,7 +80,7 @@ class Bench:
         self._named: dict[tuple[bytes, ...], _Cause] = {}
 
     def stimuli(self, count: int) -> Iterator[tuple[int, bytes]]:
-        """Yield `count` frames (port, frame) that exercise the router's rules; the same ones in every run."""
+        """Yield `count` frames as (port, frame) that exercise the router's rules; every run yields the same ones."""
         yield from cases_for(self.router, count)
 
     def drive(self, port: int, frame: bytes, time_ns: int = 0) -> bytes:
@@ -135,7 +135,7 @@ class Bench:
             self._awaited[port].popleft()  # it is lost: so many came after it
 
     def _lay(self, port: int, frame: bytes) -> None:
-        """Lay a frame that is not awaited to the one that it is or quotes, else to the last one that came in."""
+        """Attribute an unexpected frame to the input frame that it equals or quotes, else to the last one."""
         names = names_of(frame)
         cause = next((self._named[name] for name in reversed(names) if name in self._named), None)
         if cause is None:
@@ -150,7 +150,7 @@ class Bench:
                     return
 
     def verdicts(self) -> list[Failure | None]:
-        """Return what is wrong with each frame that came in, in their order, None for nothing."""
+        """Return for each frame that came in, in order, what is wrong with its output; None if nothing is."""
         found = []
         for one in self._causes:
             wrong = failure(one.port, one.frame, one.outcome, one.sent)
@@ -160,7 +160,7 @@ class Bench:
         return found
 
     def conformance(self, shrink: Shrink | None = None) -> Conformance:
-        """Return the table and the clusters; shrink: how a failure becomes the smallest of its kind, if it can."""
+        """Return the conformance table and the clusters of failures; shrink: reduces a failure, if given."""
         tally = Tally(self.router, self.failures)
         for one, wrong in zip(self._causes, self.verdicts(), strict=True):
             if not tally.full:

@@ -1,4 +1,4 @@
-"""The oracle of a router that is a program over captures: one difference, or all of them clustered with the table.
+"""The oracle for a router that is a program from captures to captures: the first difference, or all, clustered.
 
 check_captures(["./my_router", "router.toml", "--in={port}={file}", "--out={out}"], "router.toml")
 """
@@ -29,7 +29,7 @@ Frames = Sequence[tuple[int, bytes]]
 
 
 class _Program:
-    """A program and how long it may run; what goes wrong is told with the frame that it needs."""
+    """A program and its time limit; a failure is reported with the frame that causes it."""
 
     def __init__(self, command: Sequence[str], router: Router, profile: Profile | str | None, timeout_s: float) -> None:
         self.command, self.router, self.profile = command, router, profile
@@ -40,7 +40,7 @@ class _Program:
         return [golden.forward(port, frame, k * GAP_NS) for k, (port, frame) in enumerate(frames)]
 
     def run(self, frames: Frames) -> list[tuple[int, bytes]]:
-        """Run it; raises InputError that names the first frame without which it goes well."""
+        """Run the program on frames; raises InputError naming the first frame that makes it fail."""
         try:
             sent = self._run(frames)
         except InputError as error:
@@ -81,7 +81,7 @@ def check_captures(
 ) -> None:
     """Compare a program that reads and writes captures with the golden router.
 
-    If the first frame forwarded otherwise fails on its own, too, the error names that frame; else the whole run.
+    If the first frame that is forwarded differently also fails alone, the error shows that frame; else the whole run.
 
     Args:
         command: the program with its arguments, as `run_captures` takes them.
@@ -89,10 +89,10 @@ def check_captures(
         profile: "rfc1812" or "linux" (None: that of the configuration).
         count: the number of frames.
         timeout_s: seconds after which a run is stopped.
-        failures: with more than one, go on to this number and raise them clustered, as `examine_captures` does.
+        failures: if more than one, collect up to this many and raise them clustered, as `examine_captures` does.
 
     Raises:
-        CounterexampleError: the program forwards a frame otherwise.
+        CounterexampleError: the program forwards a frame differently from the golden router.
     """
     if failures > 1:
         options = {"profile": profile, "count": count, "timeout_s": timeout_s, "failures": failures}
@@ -131,15 +131,15 @@ def examine_captures(
     timeout_s: float = 60,
     failures: int = 1000,
 ) -> Conformance:
-    """Run a program on the probes and on drawn frames; return its failures, clustered and shrunk, and the table.
+    """Run a program on fixed probes and random frames; return the conformance table and the failures, clustered.
 
-    Failures are shrunk in runs of their own, many frames at once.
+    The smallest failure of each cluster is searched for in further runs, many frames in each.
 
     Args:
         command: the program with its arguments, as `run_captures` takes them.
         router: a configuration, its TOML file, or a name in models/routers.
         profile: "rfc1812" or "linux" (None: that of the configuration).
-        count: the number of drawn frames.
+        count: the number of random frames.
         timeout_s: seconds after which a run is stopped.
         failures: the number of failures after which to stop.
 

@@ -1,4 +1,4 @@
-"""Strategies for the arguments of golden functions, by the names that their `Pair` gives; see golden/pairs.py."""
+"""Strategies for the arguments of golden functions, under the names used by their `Pair` (golden/pairs.py)."""
 
 from ipaddress import IPv6Address
 

@@ -1,7 +1,7 @@
 """Failures of a router clustered by the rule they break, and its conformance table: clause by clause, what was tried.
 
-A frame tries every rule that decides what must become of it. Where it comes out right all of them hold; where it does
-not, the rule of the first difference fails and the others are not judged by it: tried = held + failed.
+A frame tries every rule that affects its expected outcome. If the outcome is right, all of them hold; if it is not, the
+rule of the first difference fails and the frame does not count for the others: tried = held + failed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Key = tuple[Rule, str]
 
 
 class Failure(NamedTuple):
-    """A frame that came out otherwise: the rule, what more tells it apart, all that must and did come."""
+    """A frame with a wrong outcome: the rule it breaks, a detail, and the expected and the received frames."""
 
     port: int
     frame: bytes
@@ -36,7 +36,7 @@ class Failure(NamedTuple):
 
     @property
     def key(self) -> Key:
-        """What failures of one cluster share."""
+        """What all failures of a cluster have in common."""
         return self.rule, self.what
 
     def __str__(self) -> str:
@@ -53,7 +53,7 @@ class Failure(NamedTuple):
 
 
 def failure(port: int, frame: bytes, outcome: Outcome, sent: Sequence[tuple[int, bytes]]) -> Failure | None:
-    """Return how what was sent for one frame differs from its outcome, None if it does not."""
+    """Return how the frames sent for one frame differ from its expected outcome, None if they do not."""
     difference = verdict(sent, outcome, frame)
     if difference is None:
         return None
@@ -69,7 +69,7 @@ class Cluster:
 
     @property
     def title(self) -> str:
-        """The rule, its clause, and what more tells the failures apart."""
+        """The rule, its clause, and the detail that distinguishes the cluster."""
         rule, what = self.smallest.key
         return f"{rule.subject}{f', {what}' if what else ''} ({rule.clause})"
 
@@ -89,7 +89,7 @@ class Tally:
 
     @property
     def full(self) -> bool:
-        """Whether as many failures were found as were asked for."""
+        """Whether the wanted number of failures has been found."""
         return len(self.failures) >= self.most
 
     def count(self, outcome: Outcome, found: Failure | None) -> None:
@@ -101,7 +101,7 @@ class Tally:
             self.failures.append(found)
 
     def conformance(self, shrink: Shrink | None = None) -> Conformance:
-        """Return the table and the clusters, the largest first; each is shown by its shortest frame, shrunk."""
+        """Return the table and the clusters, the largest first, each with its shortest frame, shrunk."""
         members: dict[Key, list[Failure]] = {}
         for one in self.failures:
             members.setdefault(one.key, []).append(one)
@@ -135,13 +135,13 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True)
 class Conformance:
-    """How a router did.
+    """The result of examining a router.
 
     Args:
         router: its configuration.
         frames: how many frames it was tried with.
-        rows: the rows of the table, one a rule.
-        clusters: its failures, those of one cause together.
+        rows: the rows of the table, one for each rule.
+        clusters: its failures, those with the same cause together.
     """
 
     router: Router
@@ -151,11 +151,11 @@ class Conformance:
 
     @property
     def failures(self) -> int:
-        """How many frames came out otherwise."""
+        """The number of frames with a wrong outcome."""
         return sum(cluster.failures for cluster in self.clusters)
 
     def raise_if_failed(self) -> None:
-        """Raise CounterexampleError for the largest cluster if there is one; the text tells all."""
+        """Raise CounterexampleError for the largest cluster if there is one; its text describes all clusters."""
         if self.clusters:
             error = self.clusters[0].smallest.error()
             raise CounterexampleError(error.difference, self.told_clusters(), error.port, error.frame)
@@ -217,7 +217,7 @@ class Conformance:
         return f"<p>{html.escape(self.headline())}</p>{found}<table><tr>{head}</tr>{rows}</table>"
 
     def without_unexercised(self) -> Conformance:
-        """Return the same without the rules that no frame tried."""
+        """Return the result without the rules that no frame tried."""
         return replace(self, rows=tuple(row for row in self.rows if row.tried))
 
 

@@ -1,4 +1,4 @@
-"""Cases drawn from strategies outside of tests, the same ones in every run."""
+"""Random cases from strategies, usable outside tests; every run draws the same ones."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def example_settings(max_examples: int) -> settings:
 def cases_for(
     router: Router, count: int, *, cases: st.SearchStrategy[Case] | None = None, start: int | None = None
 ) -> list[Case]:
-    """Return so many frames that try a router, the same ones each time.
+    """Return a number of frames that try a router, the same ones each time.
 
-    cases: another strategy than `frames(router)`; start: a seed for other ones.
+    cases: a strategy to use instead of `frames(router)`; start: a seed, to draw others.
     """
     found: list[Case] = []
 

@@ -1,4 +1,4 @@
-"""A router tried on and on: all failures up to a number, clustered, each cluster shrunk, and the conformance table.
+"""Examine a router: collect failures up to a number, clustered, with the smallest of each, and a conformance table.
 
 print(examine_router(my_forward, "router.toml"))
 """
@@ -29,7 +29,7 @@ AT_ONCE = 500  # cases drawn in one go
 
 
 def judge_of(router: Router, profile: Profile | str | None = None) -> Forwarder:
-    """Return the golden router that judges frames one by one: without a limit on ICMP messages."""
+    """Return a golden router to judge frames one by one, without a limit on ICMP messages."""
     policy = replace(router.policy, icmp_per_second=None, icmp_burst=None)
     return Forwarder(dataclasses.replace(router, policy=policy), profile=profile)
 
@@ -45,7 +45,7 @@ def examine_router(
 ) -> Conformance:
     """Compare as `check_router` does, but collect the failures, and return them clustered with the conformance table.
 
-    What `forward` raises counts as a failure; its cluster names the line.
+    An exception from `forward` counts as a failure; its cluster names the line that raised it.
 
     Args:
         forward: as for `check_router`.
@@ -95,7 +95,7 @@ def examine_router(
 
 
 def tried(router: Router, count: int, cases: st.SearchStrategy[Case] | None = None) -> Iterator[Case]:
-    """Yield (port, frame): the probes, unless cases are given, and then so many that are drawn, in portions."""
+    """Yield (port, frame): first the probes, unless cases are given, then random frames, in portions."""
     if cases is None:
         yield from probes(router)
     for start in range(0, count, AT_ONCE):

@@ -1,4 +1,4 @@
-"""Failures to keep: for each cluster captures of what came in, must go out and went out, and a pytest file."""
+"""Export failures: for each cluster captures of the input, the expected and the actual output, or a pytest file."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What the kernel tells an address only now and then, so that a case comes out differently when it is asked again.
+"""Messages that the kernel limits for each address, so that a case may have another outcome when it is repeated.
 
-It sends a source whose destination is unreachable no more than a few errors, and none soon after any other error to
-that address; and it repeats a redirect only after a while. What is for the router itself it may answer as a host.
+It sends only a few destination-unreachable errors to a source, and none soon after any other error to that address; and
+it repeats a redirect only after a while. Packets for the router itself it may answer as a host.
 """
 
 from npexplore.golden.ethernet import IPV4_TYPE, IPV6_TYPE
@@ -25,7 +25,7 @@ SOURCE6, DESTINATION6 = slice(22, 38), slice(38, 54)
 
 
 class Told:
-    """Remembers who was told something, for one kernel from its start."""
+    """Remembers to which addresses a kernel has sent messages since its start."""
 
     def __init__(self, router: Router | None = None) -> None:
         self.told: set[bytes] = set()
@@ -33,9 +33,9 @@ class Told:
         self.redirects6, self.router = 0, router
 
     def may_ask(self, port: int, frame: bytes, outcome: Outcome) -> bool:
-        """Say whether this frame's outcome does not depend on what was sent before; it counts as sent then.
+        """Return whether this frame's outcome is independent of earlier frames; if so, it counts as sent.
 
-        outcome: what the golden router under the profile `linux` does with it.
+        outcome: the golden router's, under the profile `linux`.
         """
         while frame[12:14] in TAGS:
             frame = frame[:12] + frame[16:]

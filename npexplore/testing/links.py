@@ -3,9 +3,9 @@
     with LinkRouter(["./my_router"], "router.toml") as mine:
         print(examine_router(mine.forward, mine.router))
 
-The program finds an interface a port, with the port's name, MAC address and MTU; the other ends (veth(4)) are ours.
-What it asks by ARP (RFC 826) is answered as the configuration says. Behind each frame a packet that must pass goes the
-same way; when it leaves, the program is done with the frame before. Needs `ip` and CAP_SYS_ADMIN.
+The program finds an interface for each port, with the port's name, MAC address and MTU; npexplore holds the other ends
+(veth(4)), and answers ARP requests (RFC 826) as the configuration says. Each frame is followed by a marker packet that
+must pass; when the marker leaves, the program is done with the frame. Needs `ip` and CAP_SYS_ADMIN.
 """
 
 from __future__ import annotations
@@ -58,14 +58,13 @@ class LinkRouter(Between):
     Args:
         command: the program and its arguments.
         router: a configuration, or the path of its file.
-        quiet_s: where no marker packet can be sent behind a frame, the program counts as done after so many seconds of
-            silence.
+        quiet_s: if no marker packet can follow a frame, the program counts as done after so many seconds of silence.
         ready_s: seconds that the program may take until it listens, and until a marker has passed.
-        again: send a frame once more that was lost while the program resolved its next hop, as a sender would: RFC 1122
-            section 2.3.2.2 wants one packet kept, and many routers keep none.
+        again: resend a frame that was lost while the program resolved its next hop, as a sender would: RFC 1122
+            section 2.3.2.2 asks routers to keep one packet, and many keep none.
 
     Raises:
-        InputError: it cannot be set up.
+        InputError: the links or the program cannot be set up.
     """
 
     REFUSED = "no program can be put between links"
@@ -87,7 +86,7 @@ class LinkRouter(Between):
                 raise InputError(f"names of interfaces have at most {LONGEST_NAME} letters, got {port.name!r}")
 
     def close(self) -> None:
-        """End the program with all that it started, and let links and namespaces go."""
+        """End the program and all processes that it started, and delete links and namespaces."""
         self._end()
         super().close()
         self._said.close()

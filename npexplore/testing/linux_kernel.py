@@ -77,7 +77,7 @@ TOLD_OF_LINKS = ("accept_source_route", "rp_filter", "send_redirects")
 
 
 def why_not() -> str | None:
-    """Return why the kernel cannot be asked here, or None if it can: a small router was set up and took a frame."""
+    """Return why the kernel cannot be used here, or None if it can, tried by setting up a small router."""
     reason = why_no_namespaces()
     if reason:
         return reason
@@ -93,7 +93,7 @@ def why_not() -> str | None:
 class LinuxKernel(Between):
     """A router of the Linux kernel; use it in a `with` block. Raises InputError where it cannot be set up.
 
-    clock: whether neighbours are asked again as time goes, and what one has said may change after a second.
+    clock: whether neighbours are probed again after a time, and a neighbour's answer may change after a second.
     """
 
     REFUSED = "the Linux kernel cannot be asked"
@@ -221,7 +221,7 @@ class LinuxKernel(Between):
         return self._left()
 
     def wait(self, seconds: float) -> list[tuple[int, bytes]]:
-        """Wait some time; return the frames that the router sends without being sent one, as (port, frame), by port."""
+        """Wait some time; return the frames that the router sends of its own accord, as (port, frame), by port."""
         time.sleep(seconds)
         return self._left()
 

@@ -1,11 +1,11 @@
-"""The Linux kernel of this machine as a router to examine: asked of each frame once, when its answer is sure.
+"""The Linux kernel of this machine as a router to examine; each frame is sent only while its outcome is certain.
 
     with LiveKernel("router.toml") as kernel:
         print(examine_router(kernel.forward, kernel.router))
 
-Some things a kernel tells an address only now and then (`npexplore/testing/kernel_limits.py`). A frame whose outcome
-depends on those before it goes to a kernel that has told nothing, in rounds, until the number of kernels is used up;
-what is left then is not judged. Needs `ip` and CAP_SYS_ADMIN.
+The kernel limits some messages for each address (`npexplore/testing/kernel_limits.py`). A frame whose outcome depends
+on earlier frames is sent to a fresh kernel, in rounds, until the number of kernels is used up; remaining frames are not
+judged. Needs `ip` and CAP_SYS_ADMIN.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ class LiveKernel:
 
     kernels: how many such routers (None: 60).
 
-    Raises InputError where namespaces cannot be made, and for what this way of asking has not: VLANs, label stacks, and
-    neighbours that are asked for.
+    Raises InputError if namespaces cannot be made, and for configurations that are not supported here: VLANs, label
+    stacks, and address resolution.
     """
 
     def __init__(self, router: Router | str | Path, *, kernels: int | None = None) -> None:
@@ -59,7 +59,7 @@ class LiveKernel:
         self._kernel = None
 
     def _renew(self) -> bool:
-        """Take a kernel that has told nothing; say whether there was one left."""
+        """Start a fresh kernel; return whether there was one left."""
         if self._left == 0:
             return False
         if self._kernel is not None:
@@ -70,7 +70,7 @@ class LiveKernel:
         return True
 
     def ask(self, cases: Sequence[Case]) -> None:
-        """Ask of many frames, in as few kernels as it takes; `forward` has the answers."""
+        """Send many frames, with as few kernels as possible; `forward` then returns the answers."""
         pending = [case for case in cases if self._carried(*case)]
         while pending and self._kernel is not None:
             self._kernel.introduce(pending)
@@ -80,7 +80,7 @@ class LiveKernel:
                 return
 
     def forward(self, port: int, frame: bytes) -> list[Case] | None:
-        """Return what the kernel sends for a frame; None if that cannot be said for sure."""
+        """Return the frames that the kernel sends for a frame; None if the outcome is not certain."""
         if not self._carried(port, frame):
             return None
         if (port, frame) not in self._answers and not self._asked(port, frame):
@@ -93,7 +93,7 @@ class LiveKernel:
         return LINK_HEADER <= len(frame) <= self.router.ports[port].mtu + LINK_HEADER
 
     def _asked(self, port: int, frame: bytes) -> bool:
-        """Send a frame if its outcome is sure; say whether it was sent."""
+        """Send a frame if its outcome is certain; return whether it was sent."""
         if self._kernel is None or not self._told.may_ask(port, frame, self._golden.forward(port, frame)):
             return False
         self._answers[port, frame] = self._kernel.forward(port, frame)

@@ -110,7 +110,7 @@ def run_batch(namespace: int, commands: Iterable[str], program: str = "ip") -> s
 
 
 def await_links(namespaces: Sequence[int], count: int) -> None:
-    """Wait until so many links are up in each: the kernel notices later than it says, and drops what is sent before."""
+    """Wait until so many links are up in each namespace: frames sent before that are dropped."""
     end = time.monotonic() + PATIENCE_S
     while any(run_batch(one, ["link show"]).count(" state UP ") < count for one in namespaces):
         if time.monotonic() > end:

@@ -1,9 +1,9 @@
-"""Oracles: a router or a lookup structure of your own against the golden one; the smallest case that differs is shown.
+"""Oracles: compare a router or lookup structure of your own with the golden one; the smallest difference is shown.
 
     check_router(my_forward, "router.toml")
     check_lookup(MyTable)
 
-Cases are the same in every run. What differs is raised as a `CounterexampleError`, which is an AssertionError.
+Cases are the same in every run. A difference is raised as a `CounterexampleError`, which is an AssertionError.
 """
 
 from __future__ import annotations
@@ -43,17 +43,17 @@ def check_router(
     Each frame is judged by itself, without a limit on the rate of ICMP messages.
 
     Args:
-        forward: takes (port, frame) and returns the frames it sends as (port, frame); or None for a frame that it
-            leaves to another part of the system, as a fast path does. Such frames are not compared.
+        forward: takes (port, frame) and returns the frames it sends as a list of (port, frame), or None for a frame
+            that it leaves to another part of the system, as a fast path does. Such frames are not compared.
         router: a configuration, its TOML file, or a name in models/routers.
         profile: "rfc1812" or "linux" (None: that of the configuration).
         cases: a strategy for (port, frame) (None: `frames(router)`).
         max_examples: the number of frames to try.
-        failures: with more than one, go on to this number and raise them clustered, as `examine_router` does.
+        failures: if more than one, collect up to this many and raise them clustered, as `examine_router` does.
 
     Raises:
-        CounterexampleError: with the smallest frame found that is forwarded otherwise. What `forward` itself raises
-            passes through, with the frame as a note.
+        CounterexampleError: with the smallest frame found that is forwarded differently. Exceptions of `forward` itself
+            are passed on, with the frame as a note.
     """
     configuration = as_router(router)
     if failures > 1:
@@ -87,16 +87,16 @@ def check_router(
 
 
 class Lookup(Protocol):
-    """What a lookup structure must have: prefixes as text, next hops and addresses as numbers, None for no route."""
+    """The methods of a lookup structure: prefixes are text, next hops and addresses numbers; None means no route."""
 
     def insert(self, prefix: str, next_hop: int) -> None:
         """Add a route or change its next hop."""
 
     def remove(self, prefix: str) -> None:
-        """Take away a route that is there."""
+        """Remove an existing route."""
 
     def lookup(self, address: int) -> int | None:
-        """Return the next hop of the longest prefix that holds an address."""
+        """Return the next hop of the longest prefix that contains an address."""
 
 
 def check_lookup(
@@ -109,7 +109,7 @@ def check_lookup(
 ) -> None:
     """Compare a lookup structure with the golden one after each of many updates.
 
-    Both are asked at the borders of the prefix that changed, and at the borders of all prefixes at the end.
+    Both look up the first and last addresses of the prefix that changed and, at the end, of all prefixes.
 
     Args:
         make: returns the structure to test, empty.

@@ -1,4 +1,4 @@
-"""Frames that try rule by rule, so that none is left to chance; here those of RFC 1812, 1191, 2644, 791 and 792."""
+"""Fixed frames that try one rule each, so that no rule is left to chance: RFC 1812, 1191, 2644, 791 and 792."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def probes(router: Router) -> Iterator[tuple[int, bytes]]:
 
 
 def numbered(frames: Iterable[tuple[int, bytes]]) -> list[tuple[int, bytes]]:
-    """Return the frames, identifications in turn: what leaves tells what it was. Wrong checksums stay wrong."""
+    """Return the frames with consecutive identifications, to recognise the output. Wrong checksums stay wrong."""
     found = []
     for number, (port, frame) in enumerate(frames, start=1):
         head, packet = frame[:ETHERNET], frame[ETHERNET:]

@@ -1,8 +1,8 @@
-"""A router that is a program: captures in, captures out. What it may not do: fail, hang, flood, or invent ports.
+"""A router that is a program from captures to captures; it must not fail, hang, flood, or write for unknown ports.
 
-A program that takes too long is ended with all that it started; files that it writes are bounded (RLIMIT_FSIZE,
-getrlimit(2)), so that one that floods ends as well. Where there is no Linux, it alone is ended, and the flood is found
-when it is done or its time is over.
+A program that takes too long is ended with all processes that it started; the size of its files is limited
+(RLIMIT_FSIZE, getrlimit(2)), so that one that floods ends as well. Outside Linux only the program itself is ended, and
+flooding is detected when it ends or its time is up.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ def run_captures(
             frames, with {port} replaced by the port's name; {out} is the folder where the program writes PORT.pcap or
             PORT.pcapng.
         router: the configuration, for the names of the ports.
-        frames: (port, frame) in order of time; frames come 1 us apart.
+        frames: (port, frame) in order of time; their time stamps are 1 us apart.
         timeout_s: seconds after which the run is stopped.
 
     Raises:
-        InputError: the program cannot be run, fails, takes too long, writes too much, or writes a capture of no port.
+        InputError: the program cannot be run, fails, takes too long, writes too much, or writes for an unknown port.
     """
     with TemporaryDirectory() as folder:
         out = Path(folder) / "out"

@@ -1,6 +1,6 @@
 """Hypothesis strategies for whole routers: configurations, frames that try one, and times at which packets arrive.
 
-The frames for a router are drawn around its own addresses, links, routes and MTUs, so that rules meet each other.
+The frames for a router are drawn around its own addresses, links, routes and MTUs, so that several rules apply at once.
 Needs the extra `test` (hypothesis).
 """
 
@@ -53,7 +53,7 @@ def arrival_times(*, min_size: int = 0, max_size: int = 100, longest_gap_ns: int
 def router_configurations(
     draw: Any, *, profile: ProfileName = "rfc1812", max_ports: int = 4, max_routes: int = 12, labels: bool = False
 ) -> Router:
-    """Draw routers with 1 to `max_ports` ports and routes of all kinds, some within each other and within links.
+    """Draw routers with 1 to `max_ports` ports and routes of all kinds, some nested in each other and in links.
 
     Args:
         profile: "rfc1812" or "linux".
@@ -151,7 +151,7 @@ def frames(
         router: the router.
         valid: True: only correct packets to the port's MAC address; False: only malformed ones; None: both.
         options: let some packets have IPv4 options.
-        port: the only port by which frames come in (None: all).
+        port: the only input port (None: any port).
     """
     chosen = range(len(router.ports)) if port is None else (port,)
     return st.one_of([_frames(router, number, valid, options) for number in chosen])

@@ -1,7 +1,7 @@
-"""Rules that a frame tries, and the one that a difference breaks: a clause and what it asks for.
+"""The rules that a frame tries, and the rule that a difference breaks; a rule is a clause and what it demands.
 
-A rule is a clause with its subject: a reason to drop, a field of what passes or of a message of the router, that
-something is sent, or that nothing else is.
+The subject of a rule is a reason to drop, a field of a forwarded packet or of the router's own message, that a frame is
+sent, or that no other frame is.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ WHOLE = ("length", "bytes")  # what is told of frames that no field tells apart
 
 
 class Rule(NamedTuple):
-    """A clause and what it asks for."""
+    """A clause and what it demands."""
 
     clause: str
     subject: str
@@ -47,7 +47,7 @@ def _reason_rule(reason: Reason) -> Rule:
 
 
 def catalogue(router: Router) -> list[Rule]:
-    """Return the rules that frames may try on a router: those of families that it does not speak are left out."""
+    """Return the rules that frames may try on a router, without those of address families that it does not support."""
     left_out = {Reason.NONE, *STATEFUL}
     left_out |= set() if router.six else {by_code(code) for code in SIX_REASONS}
     left_out |= set() if router.labels else {by_code(code) for code in LABEL_REASONS}
@@ -59,7 +59,7 @@ def catalogue(router: Router) -> list[Rule]:
 
 
 def tried(outcome: Outcome) -> Iterator[Rule]:
-    """Yield the rules that a frame tries, by what must become of it."""
+    """Yield the rules that a frame tries, derived from its expected outcome."""
     yield NOTHING_ELSE
     if outcome.reason:
         yield _reason_rule(outcome.reason)
@@ -70,10 +70,10 @@ def tried(outcome: Outcome) -> Iterator[Rule]:
 
 
 def broken(difference: Difference, outcome: Outcome, sent: Sequence[tuple[int, bytes]]) -> tuple[Rule, str]:
-    """Return the rule that a difference breaks, and what more tells its failures from others of the same rule.
+    """Return the rule that a difference breaks, and a detail that distinguishes it from other failures of the rule.
 
-    sent: all that came for the frame. A field is one fault whatever became of the frame; a frame that is missing or too
-    much is told apart by the reason for which the packet was dropped.
+    sent: all frames received for the frame. A wrong field is one fault in all outcomes; a missing or additional frame
+    is distinguished by the reason for which the packet was dropped.
     """
     if difference.field != FRAME:
         there = [one for one in outcome.sent if one.port == difference.port]

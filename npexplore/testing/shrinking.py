@@ -1,4 +1,4 @@
-"""The smallest frame that fails as another one does: one thing made plainer at a time, as long as the failure stays.
+"""Shrink a failing frame: simplify one thing at a time, as long as it still fails in the same way.
 
 Zeller and Hildebrandt, "Simplifying and Isolating Failure-Inducing Input", IEEE TSE 28(2), 2002, with moves for IPv4:
 options and contents go, fields take their plain values, checksum and total length are kept right where they were.
@@ -23,7 +23,7 @@ PLAIN = ((1, b"\0"), (4, b"\0\0"), (6, b"\0\0"), (8, b"\x40"), (9, b"\x11"))
 
 
 def shrink(router: Router, port: int, frame: bytes, first_kept: FirstKept) -> bytes:
-    """Return a frame that fails alike and cannot be made plainer by one move."""
+    """Return a frame that fails in the same way and that no single move can simplify."""
     return shrink_all(router, [(port, frame)], lambda options: [first_kept(options[0])])[0]
 
 
@@ -48,7 +48,7 @@ def shrink_all(
 
 
 def _plainer(router: Router, port: int, frame: bytes) -> Iterator[bytes]:
-    """Yield frames that are shorter or plainer in one thing."""
+    """Yield frames that are shorter or simpler in one respect."""
     own = router.ports[port]
     yield own.mac + own.peer_mac + frame[12:]
     head, packet = frame[:ETHERNET], frame[ETHERNET:]

@@ -78,7 +78,7 @@ def in_sequence(steps: "list[Route | int]") -> list[Update]:
 
 
 def addresses_near(routes: "Sequence[tuple[Any, Any]]", family: Family = IPV4) -> list[int]:
-    """Return the addresses at which an answer of these routes can change: first, last, and just outside of each."""
+    """Return the addresses at which a lookup in these routes can change: first, last, and just outside each prefix."""
     highest = (1 << family.bits) - 1
     found = {0, highest}
     for prefix, _ in routes:
@@ -112,7 +112,7 @@ def _listed(kind: int, extra: int, unit: int, slots: st.SearchStrategy[int] | No
 def ip_options(slots: st.SearchStrategy[int] | None = None) -> st.SearchStrategy[bytes]:
     """Draw options of an IPv4 header, up to 40 bytes: known and unknown ones, some with bad lengths and pointers.
 
-    slots: addresses that stand in routes and time stamps, besides random ones.
+    slots: addresses to use in routes and time stamps, besides random ones.
     """
     unknown = st.builds(
         lambda kind, data: bytes([kind, 2 + len(data)]) + data,

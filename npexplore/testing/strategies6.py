@@ -1,6 +1,6 @@
 """Hypothesis strategies for IPv6 and MPLS: prefixes, routing tables, updates, packets with extension headers, stacks.
 
-As those for IPv4: prefixes nest, meet and repeat; addresses lie at the borders of prefixes; packets are valid or
+As for IPv4, prefixes nest, meet and repeat, addresses lie at the borders of prefixes, and packets are valid or
 malformed.
 """
 

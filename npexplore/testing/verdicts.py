@@ -1,4 +1,4 @@
-"""What a router did with one frame: how it differs from the golden router, told with all that came and went."""
+"""The verdict on one frame: how the output differs from the golden router's, shown with all input and output."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class CounterexampleError(AssertionError):
 
 
 def verdict(sent: Sequence[tuple[int, bytes]], expected: Outcome, frame: bytes) -> Difference | None:
-    """Return how the frames sent for a frame differ from its outcome; that it should not have passed comes first."""
+    """Return how the frames sent for a frame differ from its outcome; a frame that must not pass comes first."""
     dropped = [(expected.reason, frame)] if expected.reason else []
     difference = first_difference(expected.sent, sent, dropped)
     if difference is not None and dropped:
@@ -51,7 +51,7 @@ def verdict(sent: Sequence[tuple[int, bytes]], expected: Outcome, frame: bytes) 
 def compare(got: Frames, expected: Outcome, *, port: int = 0, frame: bytes = b"") -> None:
     """Compare what a router sent with the golden outcome.
 
-    Identifications of ICMP messages and times of day are free.
+    Identifications of ICMP messages and times of day are not compared.
 
     Args:
         got: the frames that the router sent, (port, frame) each.
@@ -77,7 +77,7 @@ def _unexpected(sent: Sequence[tuple[int, bytes]], expected: Outcome) -> list[tu
 
 
 def told(difference: Difference, port: int, frame: bytes, expected: Outcome, sent: Sequence[tuple[int, bytes]]) -> str:
-    """Return a difference with all that came in, must go out and went out."""
+    """Return a difference as text, with the input, the expected and the actual output."""
     answer = f"drops it: {expected.reason.text} ({expected.reason.clause})" if expected.reason else "forwards it"
     return "\n".join(
         [
