@@ -23,18 +23,18 @@ from npexplore.errors import DamagedInputError, FaultsError, NpexploreError
 
 COMMANDS = {
     "designs": ("npexplore.cli.designs:command", "List the machines that can be explored."),
-    "explain": ("npexplore.cli.explain:command", "How fast a machine is on a workload, and what holds it back."),
+    "explain": ("npexplore.cli.explain:command", "Say how fast a machine is on a workload, and what holds it back."),
     "check": ("npexplore.cli.check:command", "Compare every published number with its prediction."),
     "audit": ("npexplore.cli.audit:command", "Recompute published numbers from each other and report contradictions."),
     "sweep": ("npexplore.cli.sweep:command", "Predict many design points into a Parquet file."),
     "load": (
         "npexplore.cli.load:command",
-        "Latency and loss against the offered load, and where it saturates.",
+        "Show latency and loss against the offered load, and where a machine saturates.",
     ),
-    "optimise": ("npexplore.cli.optimise:command", "The machines that are best for their cost, out of a grid."),
+    "optimise": ("npexplore.cli.optimise:command", "Find the machines in a grid that are best for their cost."),
     "calibrate": ("npexplore.cli.calibrate:command", "Fit a machine's free parameters to calibration rows."),
-    "compare": ("npexplore.cli.compare:command", "Machines side by side on the same packets."),
-    "solve": ("npexplore.cli.solve:command", "Solve your own network of stations from a TOML file."),
+    "compare": ("npexplore.cli.compare:command", "Compare machines on the same packets."),
+    "solve": ("npexplore.cli.solve:command", "Solve your own network of stations or Petri net from a TOML file."),
     "hardware": ("npexplore.cli.hardware:command", "Write an engine's step program as Verilog, and verify it."),
     "schema": ("npexplore.cli.schema:command", "Print the JSON Schema of a kind of TOML file."),
     "report": ("npexplore.cli.report:command", "Run the notebooks and write the offline HTML report."),
@@ -51,7 +51,7 @@ COMMANDS = {
 }
 TRACE_COMMANDS = {
     "stats": ("npexplore.cli.trace_stats:command", "Count and measure the packets of a capture."),
-    "convert": ("npexplore.cli.trace_convert:command", "Turn a capture into a Parquet table."),
+    "convert": ("npexplore.cli.trace_convert:command", "Convert captures to Parquet, pcap or pcapng."),
     "report": ("npexplore.cli.trace_report:command", "Write a capture's statistics as an offline HTML page."),
 }
 HIDDEN_COMMANDS = {

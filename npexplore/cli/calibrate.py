@@ -34,7 +34,11 @@ if TYPE_CHECKING:
 )
 @click.option("--seeds", default=1, show_default=True, type=click.IntRange(1, 50), help="Seeds used to fit.")
 @click.option(
-    "--evaluation-seeds", default=3, show_default=True, type=click.IntRange(1, 50), help="Other seeds, to judge it."
+    "--evaluation-seeds",
+    default=3,
+    show_default=True,
+    type=click.IntRange(1, 50),
+    help="Other seeds, to judge the fit.",
 )
 @click.option(
     "--packets", default=2000, show_default=True, type=click.IntRange(min=1), help="Simulated packets per point."
@@ -42,7 +46,9 @@ if TYPE_CHECKING:
 @click.option(
     "--solver", default="simulation", show_default=True, metavar="NAME", help="bounds, queueing or simulation."
 )
-@click.option("--no-profile", is_flag=True, help="Skip how well other values would fit (the slow part).")
+@click.option(
+    "--no-profile", is_flag=True, help="Skip the search for other values that fit almost as well (the slow part)."
+)
 @json_option
 def command(
     design: str, settings: tuple[str, ...], free_settings: tuple[str, ...], keys: tuple[str, ...],

@@ -18,7 +18,7 @@ def write_page(path: Path, text: str) -> None:
 
 
 class OutputFile(click.Path):
-    """The path of a file to write, in a folder that exists and takes files; arrives as a Path."""
+    """The path of a file to write, in a folder that exists and is writable; converted to a Path."""
 
     def __init__(self) -> None:
         super().__init__(dir_okay=False, path_type=Path)

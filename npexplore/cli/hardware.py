@@ -30,13 +30,13 @@ PROGRAMS = ("ipv4", "ipv6", "ipv4+ipv6", "mpls", "ipv4+ipv6+mpls")
 @click.command("hardware")
 @click.argument("design")
 @set_option(several=False)
-@click.option("--program", metavar="NAME", help=f"Of gorilla: one of {', '.join(PROGRAMS)}; ipv4 if none is given.")
+@click.option("--program", metavar="NAME", help=f"Program of gorilla: {', '.join(PROGRAMS)}; default ipv4.")
 @click.option(
     "--lookups",
     default="ideal",
     show_default=True,
     type=click.Choice(["ideal", "trie"]),
-    help="Of a cluster's bench: prefixes compared, or walks through tries in memory channels.",
+    help="How a cluster's test bench looks up: comparing prefixes, or tries in memory channels.",
 )
 @click.option("--out", required=True, type=click.Path(file_okay=False, path_type=Path), help="The folder to write.")
 @click.option("--verify", metavar="N", type=click.IntRange(1, 60_000), help="Simulate N packets (iverilog, verilator).")

@@ -41,16 +41,20 @@ SHOWN = 40  # rows of the table for people
               help="memory_bits, banks, bus_pins, threads or luts; repeatable. Default: all that differ.")  # fmt: skip
 @click.option("--merit", "merits", multiple=True, metavar="NAME",
               help="throughput (default) or latency; repeatable.")  # fmt: skip
-@click.option("--tolerance", default=0.05, show_default=True, type=float, help="Smaller gains count as none.")
+@click.option("--tolerance", default=0.05, show_default=True, type=float, help="Ignore gains below this share.")
 @click.option(
     "--queueing",
     default=400,
     show_default=True,
     type=click.IntRange(min=0),
-    help="Points for the queueing model at most.",
+    help="Largest number of points for the queueing model.",
 )
 @click.option(
-    "--simulations", default=100, show_default=True, type=click.IntRange(min=1), help="Points simulated at most."
+    "--simulations",
+    default=100,
+    show_default=True,
+    type=click.IntRange(min=1),
+    help="Largest number of points to simulate.",
 )
 @click.option(
     "--packets", default=2000, show_default=True, type=click.IntRange(min=1), help="Simulated packets per point."

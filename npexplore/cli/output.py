@@ -28,7 +28,7 @@ def json_option(function: F) -> F:
 
 def library_option(function: F) -> F:
     """Give a command that writes a page the switch `--shared-library`; it arrives as the argument `shared_library`."""
-    told = "Keep the library that draws figures (5 MB) in a file beside the page, for all pages there."
+    told = "Put plotly.js (5 MB) in a file beside the page, shared by all pages there, not into the page."
     return click.option("--shared-library", is_flag=True, help=told)(function)
 
 

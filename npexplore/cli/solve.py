@@ -32,8 +32,14 @@ ALL = "all"
     help="bounds, queueing, simulation, all (of these), or ctmc: the network's Markov chain. "
     "Of a Petri net: structure, markings, ctmc, simulation, all.",
 )
-@click.option("--seeds", default=5, show_default=True, type=click.IntRange(min=1), help="Simulations, one a seed.")
-@click.option("--states", type=click.IntRange(min=1), help="States of a Markov chain at most.")
+@click.option(
+    "--seeds",
+    default=5,
+    show_default=True,
+    type=click.IntRange(min=1),
+    help="Number of simulations, each with its own seed.",
+)
+@click.option("--states", type=click.IntRange(min=1), help="Largest number of states of a Markov chain.")
 @click.option(
     "--customers",
     type=click.IntRange(min=100),

@@ -22,7 +22,10 @@ SUFFIXES = {".parquet": "parquet", ".pcap": "pcap-ns", ".pcapng": "pcapng"}
 @click.option("--microseconds", is_flag=True, help="Write a pcap with times in microseconds, for old readers.")
 @click.option("--snaplen", type=click.IntRange(min=1), help="Keep at most this many bytes of a packet (captures only).")
 @click.option(
-    "--anonymise", "key", metavar="KEYFILE", help="Replace addresses, prefixes kept; file of 32 bytes (captures only)."
+    "--anonymise",
+    "key",
+    metavar="KEYFILE",
+    help="Replace addresses but keep common prefixes; KEYFILE has 32 bytes (captures only).",
 )
 @click.option("--keep-payload", is_flag=True, help="With --anonymise: keep what follows the transport header.")
 @click.option("--workers", type=click.IntRange(min=1), help="Threads that decode and anonymise; default: all cores.")
@@ -36,7 +39,7 @@ def command(
     keep_payload: bool,
     workers: int | None,
 ) -> int:
-    """Convert the captures IN as one to OUT, whose name ends in .parquet, .pcap or .pcapng.
+    """Convert the captures IN, joined into one, to OUT, whose name ends in .parquet, .pcap or .pcapng.
 
     IN is a file, a folder or a pattern, or several; - is standard input.
     """
