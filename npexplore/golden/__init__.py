@@ -1,6 +1,6 @@
 """The golden router of IPv4, IPv6 and MPLS: references with their clauses, batch forms, lookup structures.
 
-Names are imported when they are first used.
+Names are imported on first use.
 """
 
 from typing import TYPE_CHECKING

@@ -24,7 +24,7 @@ def internet_checksum(data: bytes) -> int:
 def update_checksum(checksum: int, old: int, new: int) -> int:
     """Return a header's checksum after one 16-bit word changed: HC' = ~(~HC + ~m + m') (RFC 1624 equation 3).
 
-    Equal to a checksum computed anew, unless all words are 0 afterwards: then it is 0 and that would be 0xffff.
+    Equal to a checksum computed anew, unless all words are 0 after the change: then this is 0 and the other 0xffff.
 
     Args:
         checksum: the checksum before, 0 to 0xffff.

@@ -37,7 +37,7 @@ class Packets:
 
     @classmethod
     def of(cls, packets: Iterable[bytes]) -> "Packets":
-        """Return packets that are put one behind the other."""
+        """Return packets from separate byte strings, stored one after the other."""
         parts = list(packets)
         length = np.fromiter(map(len, parts), np.int64, len(parts))
         offset = np.cumsum(length) - length
@@ -56,7 +56,7 @@ class Packets:
         return self.buffer[start : start + int(self.length[row])].tobytes()
 
     def copy(self) -> "Packets":
-        """Return packets whose bytes can be changed without changing these."""
+        """Return a copy, whose bytes can be changed independently."""
         return Packets(self.buffer.copy(), self.offset, self.length)
 
     @property

@@ -8,7 +8,7 @@ from npexplore.golden.router.forward import Forwarder
 MF, DF = 0x20, 0x40
 FAULTS = {  # name -> the rule that it breaks, the begin of what more tells its failures apart
     "forwards the last hop": "dropped: no time to live is left",
-    "takes loopback sources": "dropped: the source is no address of one host",
+    "takes loopback sources": "dropped: the source is not the address of a single host",
     "takes wrong checksums": "dropped: the header checksum is wrong",
     "cuts what must not be cut": "dropped: longer than the link allows, and must not be fragmented",
     "clears precedence": "type of service of what passes",

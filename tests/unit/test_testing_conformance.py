@@ -72,7 +72,7 @@ def test_a_right_router_holds_what_is_tried():
     assert not found.clusters
     verdicts = {row.rule.subject: row.verdict for row in found.rows}
     assert verdicts["dropped: no time to live is left"] == "held"
-    assert verdicts["dropped: the way back to the source is by another port"] == "not exercised"
+    assert verdicts["dropped: the route to the source leads out of another port"] == "not exercised"
     found.raise_if_failed()
 
 

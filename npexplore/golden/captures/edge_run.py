@@ -1,9 +1,9 @@
-"""Captures through a DiffServ edge: frames that the router sends wait at their ports, are policed, marked, and leave.
+"""Captures through a DiffServ edge: frames that the router sends are policed, marked, queued at their ports, and sent.
 
-A packet's rule is that of its header as it came in; its pieces are policed and queued each, the router's own messages
-by their own headers. Rules see headers of IPv4 alone, all else has fields of 0; code points are written there alone.
-What is known of a packet is kept until all have arrived (about 100 bytes each), frames in a temporary file. A time
-stamp that goes back counts as that of the packet before it.
+A packet is classified by its header as it came in; each of its fragments is policed and queued by itself, and the
+router's own messages by their own headers. Rules and marking apply to IPv4 headers only; all other packets are
+classified with fields of 0. About 100 bytes a packet are kept until all have arrived, frames in a temporary file. A
+time stamp that goes back is replaced by that of the packet before it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ FATES = {int(fate): fate for fate in Fate}
 
 
 class EdgeRun:
-    """Takes the steps of a replay; `finish` lets all packets leave. Give it the sinks for captures and drops."""
+    """Collects the steps of a replay; `finish` simulates the edge and writes to the sinks for captures and drops."""
 
     def __init__(
         self, router: Router, edge: Edge, tally: Tally, spool: Spool, captures: OutputCaptures | None,
@@ -47,7 +47,7 @@ class EdgeRun:
         self._outcome: Outcome | None = None
 
     def take(self, step: Step) -> None:
-        """Keep what the router sent, and tell it which packets it dropped itself."""
+        """Keep the frames that the router sent, and record the packets that it dropped itself."""
         made, frames = step.made, step.frames
         rule = self.edge.classifier.match_many(read_five_tuples(_inner(frames.packets)))[made.packet]
         own = np.flatnonzero(made.icmp)
@@ -66,7 +66,7 @@ class EdgeRun:
         self._before += len(frames)
 
     def finish(self, seed: int = 0) -> None:
-        """Simulate the edge; write what left and what was dropped, and mend the counts."""
+        """Simulate the edge; write sent and dropped packets, and correct the counts."""
         nothing = [dict.fromkeys(COLUMNS, np.empty(0, np.int64))]
         sent = {name: np.concatenate([part[name] for part in self._parts or nothing]) for name in COLUMNS}
         times = np.maximum(np.maximum.accumulate(sent["time_ns"]), 0) if len(sent["time_ns"]) else sent["time_ns"]

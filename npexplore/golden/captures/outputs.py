@@ -1,4 +1,4 @@
-"""What a replay writes: a capture for each port that sent something, and the table of drops."""
+"""The output of a replay: a capture for each port that sent something, and the table of drops."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class OutputCaptures:
     """Write FOLDER/PORT.pcap (nanoseconds); use it in a `with` block, after which the files have their names.
 
     Times are those of the packets that came in; where a port has a rate, those at which its link has sent the frame.
-    inputs: captures that must not be overwritten. Raises InputError if one would be, or for a folder that is none.
+    inputs: captures that must not be overwritten. Raises InputError if one would be, or if FOLDER is not a folder.
     """
 
     def __init__(self, router: Router, folder: Path, inputs: Iterable[str] = ()) -> None:

@@ -1,4 +1,4 @@
-"""Captures through the router: a capture a port, all packets in order of time, chunk by chunk.
+"""Captures through the router: one capture for each port, all packets in order of time, chunk by chunk.
 
     steps = Replay(load_router("router.toml"), {"p0": "in.pcap"})
     for step in steps: ...              # step.made is what the router did with the frames of step.part
@@ -63,11 +63,11 @@ class Replay:
         profile: a profile or its name, such as "linux" (None: the configuration's).
         lookup: the name of a structure of npexplore.golden.lookup for IPv4.
         error_limit: a token bucket that limits ICMP errors, in errors a second (None: the configuration's).
-        any_station: frames for one other station count as sent to the port, as in a capture taken elsewhere.
+        any_station: treat frames to another station's MAC address as sent to the port, for captures taken elsewhere.
 
     Raises:
         UnknownNameError: the router has no port of that name.
-        InputError: a file that is no capture; while iterating, a link type that carries no plain IPv4 frames.
+        InputError: a file that is not a capture; while iterating, a link type that is not supported.
     """
 
     def __init__(

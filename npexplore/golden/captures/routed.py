@@ -20,7 +20,7 @@ from npexplore.golden.router.rules import Profile
 
 
 class Sink(Protocol):
-    """What takes the steps of a replay."""
+    """Anything that consumes the steps of a replay."""
 
     def take(self, step: Step) -> None:
         """Take the next step."""
@@ -28,7 +28,7 @@ class Sink(Protocol):
 
 @dataclass(frozen=True)
 class Routed:
-    """What a run did: its replay (inputs, counters), counts, files written, and the verdict of a comparison."""
+    """The result of a run: its replay (inputs, counters), counts, files written, and the verdict of a comparison."""
 
     replay: Replay
     tally: Tally
@@ -38,7 +38,7 @@ class Routed:
 
     @property
     def profile(self) -> str:
-        """Whose rules were followed."""
+        """The profile whose rules were followed."""
         return self.replay.forwarder.reference.profile.name
 
     def inputs(self) -> list[dict[str, Any]]:
@@ -53,7 +53,7 @@ class Routed:
         ]  # fmt: skip
 
     def document(self) -> dict[str, Any]:
-        """Return the fields of `npexplore route --json` (docs/golden.md), without what only the command knows."""
+        """Return the fields of `npexplore route --json` (docs/golden.md), except those that only the command knows."""
         tally = self.tally
         return {
             "profile": self.profile,
@@ -75,7 +75,7 @@ def forward_captures(
     compare: str | Path | None = None, profile: Profile | str | None = None, lookup: str = "dir24_8",
     any_station: bool = False,
 ) -> Routed:  # fmt: skip
-    """Send captures through the router, one for each port that has packets coming in, in order of time.
+    """Send captures through the router, one capture for each input port, all packets in order of time.
 
     Memory does not grow with the captures, except for about 100 bytes a packet where the router has a DiffServ edge. A
     damaged capture gives the packets before the damage.
@@ -91,7 +91,7 @@ def forward_captures(
         any_station: forward frames whatever their destination MAC address, as in `Replay`.
 
     Raises:
-        InputError: a file that cannot be read or written; no output is left then.
+        InputError: a file that cannot be read or written; in that case no output is left behind.
     """
     if router.edge is not None and compare is not None:
         raise InputError("a router with [diffserv] sends packets in another order: its captures cannot be compared")

@@ -1,4 +1,4 @@
-"""Frames kept in a temporary file until it is known when each leaves: they come in one order and go in another."""
+"""Frames kept in a temporary file until their departure times are known; they may leave in another order."""
 
 from __future__ import annotations
 

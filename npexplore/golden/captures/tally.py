@@ -1,4 +1,4 @@
-"""Where the packets of a replay went: counted by port in, and by port out or reason to drop."""
+"""Where the packets of a replay went: counts by input port, and by output port or drop reason."""
 
 from __future__ import annotations
 

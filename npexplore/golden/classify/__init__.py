@@ -1,4 +1,4 @@
-"""Classifiers of packets by five fields, first match wins; CLASSIFIERS lists them."""
+"""Packet classifiers on five header fields; the first matching rule wins; CLASSIFIERS lists them."""
 
 from npexplore.golden.classify.base import Classifier
 from npexplore.golden.classify.linear import LinearSearch

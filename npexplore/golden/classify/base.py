@@ -1,4 +1,4 @@
-"""What every classifier can do: name the first rule that matches a header or columns of headers, and count its work."""
+"""The interface of classifiers: find the first rule that matches a header, or columns of them, and count the work."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
@@ -50,7 +50,7 @@ class Classifier(ABC):
         return None if index == NO_MATCH else index
 
     def work(self, header: "FiveTuple[int] | Sequence[Address]") -> Work:
-        """Return what `match` does for this header."""
+        """Return the work of `match` for this header: memory accesses and instructions."""
         meter = Meter()
         self._walk(five_tuple(header), meter)
         return meter.work
@@ -67,7 +67,7 @@ class Classifier(ABC):
         return out
 
     def work_many(self, headers: Columns) -> WorkColumns:
-        """Return what `match` does for each header."""
+        """Return the work of `match` for each header."""
         return self._work_many(five_columns(headers))
 
     def insert(self, rule: Rule, at: int | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Intervals of one field: the ends of all rules' ranges cut it, and inside an interval the same rules hold.
+"""Intervals of one field: the ends of all rules' ranges divide it, and within an interval the same rules match.
 
 n rules have up to 2 n ends and so up to 2 n - 1 intervals between the first and the last; gaps that no rule covers are
 among them, and outside of them no rule matches. The table is sorted; a row is an interval's begin and end, or its begin
@@ -19,7 +19,7 @@ OUTSIDE = -1
 
 
 class Interval(NamedTuple):
-    """Both ends, and a bit for each rule that holds inside (the lowest is rule 0)."""
+    """Both ends, and a bit for each rule that matches inside (the lowest bit is rule 0)."""
 
     begin: int
     end: int

@@ -30,7 +30,7 @@ _CLASSBENCH = re.compile(
 
 
 class RuleRecord(Record, frozen=True, kw_only=True):
-    """A rule: each field a value, a prefix (addresses), or two ends `LOW-HIGH`; what is not named may be anything.
+    """A rule: each field is a value, a prefix (addresses), or a range `LOW-HIGH`; a missing field matches any value.
 
     protocol: a number, a range, or a name of PROTOCOLS. class: EF, AF11 .. AF43 (AF1 is AF11), CS1 .. CS7, BE (the
     default); dscp: a number instead of it. policer: the name of the one that the rule's packets go through.
@@ -49,7 +49,7 @@ class RuleRecord(Record, frozen=True, kw_only=True):
 class RulesFile(Record, frozen=True, kw_only=True):
     """Schema of a file of rules, first match first, and of what a DiffServ edge does with their packets.
 
-    classes: the queues of every port, highest first. scheduler, queue: of every port; port: what some do otherwise.
+    classes: the queues of every port, highest first. scheduler, queue: of every port; port: exceptions for some ports.
     """
 
     about: str = ""
@@ -75,7 +75,7 @@ def load_rules(path: str | Path) -> Rules:
 
 
 def read_rules_file(path: str | Path) -> RulesFile:
-    """Return a TOML file of rules as it stands; raises InputError naming file, place, rule and value."""
+    """Read a TOML file of rules without checking it further; raises InputError naming file, place, rule and value."""
     record: RulesFile = decode(_bytes(path), RulesFile, Path(path))
     return record
 

@@ -1,4 +1,4 @@
-"""Made rules: sets like ClassBench's from a profile's shares, flows of one rule each, and headers that match them.
+"""Generated rules: sets like ClassBench's from a profile's shares, a rule for each flow, and headers that match.
 
 Profiles lie in models/rule_profiles. Ports are of five classes (Taylor, Turner, ClassBench, 2007): WC any, HI 1024 and
 up, LO below 1024, AR an arbitrary range, EM one port. Prefixes nest: many lie inside one that was drawn before.
@@ -90,8 +90,8 @@ def generate_rules(
 ) -> Rules:
     """Return so many different rules of a profile, the narrow ones first; the same seed gives the same rules.
 
-    default: the last rule matches every packet (BE). Raises InputError for a count outside 1 .. 16,384 or a profile
-    that has not so many different rules.
+    default: make the last rule match every packet (BE). Raises InputError for a count outside 1 .. 16,384 or a profile
+    that does not have so many different rules.
     """
     if not 1 <= count <= MAX_RULES:
         raise InputError(f"rules to generate must be 1 to {MAX_RULES}, got {count}")

@@ -96,14 +96,14 @@ class Rules(Sequence[Rule]):
         return iter(self.rules)
 
     def inserted(self, rule: Rule, at: int | None = None) -> "Rules":
-        """Return rules with one more at a place (default: the end); raises InputError for a place that is not there."""
+        """Return rules with one more at an index (default: the end); raises InputError for an index out of range."""
         place = len(self) if at is None else at
         if not 0 <= place <= len(self):
             raise InputError(f"{self.origin}: a rule can be put at 0 to {len(self)}, got {at}")
         return Rules((*self.rules[:place], rule, *self.rules[place:]), self.origin)
 
     def removed(self, at: int) -> "Rules":
-        """Return rules without one; raises InputError for a place that is not there, or for the last rule."""
+        """Return rules without one; raises InputError for an index out of range, or if it is the only rule."""
         if not 0 <= at < len(self):
             raise InputError(f"{self.origin}: a rule can be taken from 0 to {len(self) - 1}, got {at}")
         return Rules((*self.rules[:at], *self.rules[at + 1 :]), self.origin)

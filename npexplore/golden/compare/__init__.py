@@ -1,1 +1,1 @@
-"""Two routers' outputs compared: what is free left out, the first difference named with its clause."""
+"""Two routers' outputs compared, except where both may differ; the first difference is named with its clause."""

@@ -1,7 +1,8 @@
-"""Somebody else's output captures against ours, while ours are made: the first frame that differs, and its clause.
+"""Another router's output captures compared with ours while these are made: the first difference, and its clause.
 
-Captures are compared port by port, frame by frame and in order; times are not compared. What may differ is that of
-npexplore.golden.compare.difference. Memory holds the frames ahead that tell a missing frame from a changed one.
+Captures are compared port by port, frame by frame and in order; times are not compared. Fields that may differ are
+listed in npexplore.golden.compare.difference. A few frames are read ahead, to tell a missing frame from
+a changed one.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ REMEMBERED_DROPS = 4096  # the last ones, which explain frames that should not b
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a comparison found: frames that are as they must be, the first difference, damage of the other captures."""
+    """The result of a comparison: frames that agree, the first difference, and damage of the other captures."""
 
     alike: int
     difference: Difference | None
@@ -108,7 +109,7 @@ class _Port:
 class Comparison:
     """Compare steps with the captures FOLDER/PORT.pcap (or .pcapng, gzip or zstd) of another router.
 
-    Raises InputError for a folder that is none or has no such capture.
+    Raises InputError if FOLDER is not a folder or has no such capture.
     """
 
     def __init__(self, router: Router, folder: Path) -> None:

@@ -1,8 +1,8 @@
 """Where the output of two routers differs: the first frame and field, both values, and the clause that decides.
 
-Frames are compared by port and in order. Two things are free and therefore left out, with the checksums that cover
-them: the identification of a message that the router makes itself, and the time of day in time stamps. That those
-checksums are right is compared all the same.
+Frames are compared by port and in order. Two fields may differ and are not compared, nor are the values of checksums
+that cover them: the identification of messages that the router makes itself, and the time of day in time stamps.
+Whether those checksums are correct is still compared.
 """
 
 from __future__ import annotations
@@ -80,9 +80,9 @@ def first_difference(
 ) -> Difference | None:
     """Return the first difference by port and order, None for none.
 
-    expected: what the golden router sent; got: what another sent, as (port, frame). dropped: frames that came in and
-    are not forwarded, with the reasons; they explain frames that should not be there. Both may be of one packet or of
-    a whole capture.
+    expected: the golden router's frames; got: the other router's, as (port, frame). dropped: input frames that are not
+    forwarded, with the reasons; they explain frames that should not be there. Both may be for one packet or for a whole
+    capture.
     """
     got = [(port, bytes(frame)) for port, frame, *_ in got]
     for port in sorted({sent.port for sent in expected} | {port for port, _ in got}):
@@ -129,7 +129,7 @@ def _extra(port: int, number: int, frame: bytes, dropped: Sequence[tuple[Reason,
 
 
 def in_common(frame: bytes, came: bytes) -> int:
-    """Return how sure it is that a frame is one that came in: 0 not it, 1 by its names, 2 by its destination, 3 all."""
+    """Return how well a frame matches one that came in: 0 not, 1 by names, 2 by destination too, 3 entirely."""
     header, before = read_header(frame[ETHERNET:]), read_header(came[ETHERNET:])
     if (before.source, before.identification, before.protocol) != (
         header.source,
@@ -264,7 +264,7 @@ def _long(data: bytes, most: int = 32) -> str:
 
 
 def summary(frame: bytes) -> str:
-    """Return a frame in few words."""
+    """Return a short description of a frame."""
     packet, other = frame[ETHERNET:], summary6(frame)
     if other is not None:
         return other

@@ -1,4 +1,4 @@
-"""Frames without what is free: octets in which two routers may differ although both are right.
+"""Frames with those octets set to 0 in which two correct routers may differ.
 
 That is the identification of a message that the router makes itself, the times in a time stamp option or reply, and the
 checksums that cover either. IPv4 has these, below labels too; IPv6 and label stacks have nothing that is free.
@@ -15,7 +15,7 @@ ICMP_HEADER = 8
 
 
 def without_time(frame: bytes, made: bool | None = None) -> bytes:
-    """Return a frame with what is free set to 0, and the checksums that cover it.
+    """Return a frame with the fields that may differ, and the checksums that cover them, set to 0.
 
     made: whether the router made this message itself; None: every ICMP error counts as made.
     """

@@ -1,4 +1,4 @@
-"""The functional DiffServ router: what becomes of packets between their arrival and the last bit on the output link.
+"""The functional DiffServ router: the fate of packets from their arrival to the last bit on the output link.
 
 `simulate` takes columns (one kernel), `simulate_plainly` is the reference; both answer with an `Outcome`.
 """

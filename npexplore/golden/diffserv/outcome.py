@@ -1,4 +1,4 @@
-"""What became of packets: when each left or why it was dropped; rates, drops and delays by class, counters by rule."""
+"""The fate of packets: when each left or why it was dropped; rates, drops and delays by class, counters by rule."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ QUANTILES = {"delay_p50_ns": 0.5, "delay_p95_ns": 0.95, "delay_p99_ns": 0.99}
 
 
 class Fate(IntEnum):
-    """Where a packet's way ended: a code, what it means (`text`), where it is written (`clause`)."""
+    """How a packet ended: a code, its meaning (`text`), and the document that defines it (`clause`)."""
 
     text: str
     clause: str

@@ -65,7 +65,7 @@ class Line:
 
 
 def simulate_plainly(router: DiffServ, arrivals: Arrivals, seed: int = 0) -> Outcome:
-    """Return what becomes of each packet, computed one event after the other in plain Python, with any scheduler.
+    """Return the fate of each packet, computed event by event in plain Python, with any scheduler.
 
     Args:
         router: treatments, queues, schedulers and links.

@@ -21,7 +21,7 @@ MOST_TAG = 1 << 62  # of self-clocked fair queueing
 
 
 def simulate(router: DiffServ, arrivals: Arrivals, seed: int = 0) -> Outcome:
-    """Return what becomes of each packet: lost, dropped or sent, and when.
+    """Return the fate of each packet: lost, dropped or sent, and when.
 
     A scheduler without a kernel (`wfq`) is simulated by the slower reference.
 

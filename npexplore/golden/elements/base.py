@@ -1,4 +1,4 @@
-"""What an element is: declared ports, push or pull, arguments, and what it does with one packet.
+"""The interface of elements: declared ports, push or pull, arguments, and the treatment of one packet.
 
 Ports and processing are those of Kohler et al., "The Click Modular Router", ACM TOCS 18(3), 2000, Sec. 2: a push output
 hands packets on, a pull input asks for them, an agnostic port is what its neighbour is.

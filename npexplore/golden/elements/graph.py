@@ -80,12 +80,12 @@ class Graph:
     def add(self, name: str, kind: str, *arguments: object) -> Self:
         """Add an element; raises UnknownNameError, InputError."""
         if name in self.elements:
-            raise InputError(f"element {name!r} is there already")
+            raise InputError(f"element {name!r} exists already")
         self._add(name, kind, [str(argument) for argument in arguments], Place("graph", len(self.elements) + 1))
         return self
 
     def connect(self, *names: str, output: int = 0, into: int = 0) -> Self:
-        """Connect elements one behind the other: the first by `output`, the last at input `into`, else 0."""
+        """Connect elements in a chain: from `output` of the first to input `into` of the last, all other ports 0."""
         for k in range(len(names) - 1):
             source = Port(names[k], output if k == 0 else 0)
             target = Port(names[k + 1], into if k == len(names) - 2 else 0)
@@ -107,7 +107,7 @@ class Graph:
     # ---- checks
 
     def check(self) -> None:
-        """Find what cannot work before a packet comes; raises InputError that says where."""
+        """Check that the graph can work before any packet comes; raises InputError that says where it cannot."""
         for name, element in self.elements.items():
             for output in (False, True):
                 self._check_ports(name, element, output)
@@ -198,7 +198,7 @@ class Graph:
         return found
 
     def run(self, device: str, frame: bytes) -> list[Passage]:
-        """Let a frame in by a device; return how it and all that it causes went. Raises UnknownNameError."""
+        """Send a frame in by a device; return its path and those of all packets it causes. Raises UnknownNameError."""
         entries = self.entries()
         first = entries[one_of("device", device, entries)]
         pack = Pack(frame, device, link_broadcast=bool(frame[:1] and frame[0] & 1))
@@ -234,7 +234,7 @@ class Graph:
         return total
 
     def ways(self, cost: Mapping[str, float] | None = None) -> list[Way]:
-        """Return every way from an entry to an exit that visits no element twice, the dearest first."""
+        """Return every path from an entry to an exit that visits no element twice, most cycles first."""
         prices, found = cost or {}, []
 
         def follow(name: str, path: tuple[str, ...]) -> None:
@@ -249,6 +249,6 @@ class Graph:
         return sorted(found, key=lambda way: -way.cycles)
 
     def traffic(self, frames: Iterable[tuple[str, bytes]], cost: Mapping[str, float] | None = None) -> list[Way]:
-        """Run frames (device, bytes) and return the ways that were gone, the most frequent first."""
+        """Run frames (device, bytes) and return the paths that they took, the most frequent first."""
         gone = Counter((p.path, p.exit) for device, frame in frames for p in self.run(device, frame))
         return [Way(path, left, self.cycles(path, cost or {}), n) for (path, left), n in gone.most_common()]

@@ -38,7 +38,7 @@ _ERRORS: dict[Reason, IcmpError] = {
 
 
 def error_for(reason: Reason, *, mtu: int = 0, pointer: int = 0) -> IcmpError | None:
-    """Return the error a drop calls for, None where the packet goes silently.
+    """Return the error that a drop calls for, None if the packet is dropped silently.
 
     mtu: of the next link, told with FRAGMENTATION_NEEDED (RFC 1191 section 4). pointer: the wrong octet's offset in the
     header, told with BAD_OPTION.

@@ -1,6 +1,6 @@
-"""Martian addresses (RFC 1812 section 5.3.7): sources that are no host, destinations that are none to forward to.
+"""Martian addresses (RFC 1812 section 5.3.7): invalid as a source, or not to be forwarded to as a destination.
 
-The list is in data/martians.toml, each prefix with its clause; the longest prefix that holds an address decides.
+The list is in data/martians.toml, each prefix with its clause; the longest prefix that contains an address decides.
 """
 
 import tomllib

@@ -27,7 +27,7 @@ _ERRORS: dict[Reason, IcmpError] = {
 
 
 def error_for(reason: Reason, *, mtu: int = 0, pointer: int = 0) -> IcmpError | None:
-    """Return the error a drop calls for, None where the packet goes silently.
+    """Return the error that a drop calls for, None if the packet is dropped silently.
 
     mtu: of the next link, told with PACKET_TOO_BIG (section 3.2). pointer: offset of the wrong octet, told with
     parameter problems (section 3.4).

@@ -1,4 +1,4 @@
-"""What every lookup structure can do: insert, remove, look up one address or a column, and tell which words it read.
+"""The interface of lookup structures: insert, remove, look up one address or a column, and report the words read.
 
 Longest prefix match (RFC 1812 section 5.2.4.3 rule 2): of all routes whose prefix holds the address, the longest wins.
 """
@@ -45,7 +45,7 @@ class MemoryReads:
 
     @property
     def count(self) -> NDArray[np.int64]:
-        """Number of words each lookup read: the column a machine's program takes as its operand."""
+        """Number of words that each lookup read: the operand column of a machine's program."""
         return np.asarray((self.word != NO_READ).sum(axis=1), np.int64)
 
     def of(self, row: int) -> tuple[Read, ...]:
@@ -118,7 +118,8 @@ class Lpm(ABC):
     ) -> Self:
         """Build a table from columns; of routes with equal prefixes the last stays. `settings` are the class's own.
 
-        Raises InputError for columns of different lengths, too long prefixes, bits below a length, bad next hops.
+        Raises InputError for columns of unequal length, invalid prefix lengths, bits set below the length, or invalid
+        next hops.
         """
         columns = [np.asarray(column) for column in (value, length, next_hop)]
         if len({len(column) for column in columns}) != 1 or columns[1].ndim != 1 or columns[2].ndim != 1:

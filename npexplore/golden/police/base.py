@@ -1,4 +1,4 @@
-"""What every policer is: numbers that do not change, and a pure function from state and packet to state and colour.
+"""The interface of policers: a fixed configuration, and a pure function from state and packet to state and colour.
 
 tokens(t) = min(burst, tokens(before) + rate * (t - before)), in units of 1/denominator of the rate: no rounding
 """

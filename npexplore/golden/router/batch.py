@@ -63,7 +63,7 @@ class BatchForwarder:
         return dict(self.reference.counters)
 
     def forward(self, frames: Frames) -> Forwarded:
-        """Decide frames in their order; raises InputError for a port that is not there."""
+        """Decide frames in their order; raises InputError for a port that does not exist."""
         ports, count = len(self.router.ports), len(frames)
         if len(frames.port) != count or len(frames.time_ns) != count:
             raise InputError(f"{count} frames need {count} ports and times, got {len(frames.port)}")

@@ -40,7 +40,7 @@ class Forwarder:
 
     Raises:
         UnknownNameError: a profile or lookup structure that does not exist.
-        InputError: a switch is on in the configuration that the profile does not have.
+        InputError: the configuration sets a switch that the profile does not have.
     """
 
     def __init__(
@@ -103,7 +103,7 @@ class Forwarder:
         return outcome
 
     def wait(self, time_ns: int) -> tuple[Sent, ...]:
-        """Let time pass without a frame; return what is sent: questions asked again, errors about what waited."""
+        """Let time pass without a frame; return what is sent: repeated requests, errors about waiting packets."""
         sent = [] if self.resolution is None else self.resolution.happen(time_ns)
         sent = [tagged(self.router.ports, one) for one in sent]
         for one in sent:
@@ -111,7 +111,7 @@ class Forwarder:
         return tuple(sent)
 
     def decide(self, port: int, frame: bytes, time_ns: int = 0) -> Outcome:
-        """Decide one frame without counting it; what is of no other family that the router speaks is taken as IPv4.
+        """Decide one frame without counting it; a frame of an unsupported family is treated as IPv4 (and dropped).
 
         Args:
             port: the number of the port that it came in by; must exist.

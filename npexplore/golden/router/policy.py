@@ -1,4 +1,4 @@
-"""What RFC 1812 leaves to whoever runs a router: switches, all off at first ([policy] of ROUTER.toml)."""
+"""The choices that RFC 1812 leaves to a router's operator: switches, off by default ([policy] of ROUTER.toml)."""
 
 from typing import Literal
 
@@ -10,12 +10,12 @@ from npexplore.toml import Record
 class Policy(Record, frozen=True, kw_only=True):
     """Switches of a router.
 
-    directed_broadcasts: forward what is for all hosts of another link of the router (RFC 2644 section 2).
-    reverse_path: drop what came by another port than its source is routed to (RFC 1812 section 5.3.8).
-    answers: reply as a host to what is for the router itself (RFC 1812 section 4.3.3.6).
-    neighbours: whether all MAC addresses are known, or asked for (RFC 826, RFC 4861 section 7.2).
-    icmp_per_second, icmp_burst: a limit on ICMP messages (RFC 1812 section 4.3.2.8); at first a burst is as many as
-    in a second.
+    directed_broadcasts: forward broadcasts to attached networks (RFC 2644 section 2).
+    reverse_path: drop a packet whose source is routed by another port than it came in by (RFC 1812 section 5.3.8).
+    answers: reply as a host to packets for the router itself (RFC 1812 section 4.3.3.6).
+    neighbours: "known": all MAC addresses are given; "resolve": ask for them (RFC 826, RFC 4861 section 7.2).
+    icmp_per_second, icmp_burst: a limit on ICMP messages (RFC 1812 section 4.3.2.8); the default burst is the number
+    for one second.
     """
 
     directed_broadcasts: bool = False

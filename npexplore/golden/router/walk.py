@@ -1,4 +1,4 @@
-"""A packet on its way through the router: what its stages find out about it, and what became of its frame."""
+"""A packet's state on its way through the router's stages, and the outcome of its frame."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Sent(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What became of a frame: all that was sent, and the reason if the packet itself was not (NONE if it was)."""
+    """The outcome of a frame: all frames sent, and the reason if the packet itself was not sent (NONE if it was)."""
 
     reason: Reason
     sent: tuple[Sent, ...]

@@ -1,4 +1,4 @@
-"""What every scheduler is: queues of packets by class, and a decision which of them sends its first packet.
+"""The interface of schedulers: queues of packets by class, and a decision which class sends its first packet.
 
 Classes are numbers from 0, the highest, on. A scheduler drops nothing: what is enqueued comes out, in order within its
 class.
@@ -58,7 +58,7 @@ class Scheduler(ABC):
         self.queues[number].append(packet)
 
     def dequeue(self, now: int = 0) -> tuple[int, QueuedPacket] | None:
-        """Take the packet to send at `now` (ns) with its class; None if there is none that may go."""
+        """Remove and return the packet to send at `now` (ns) with its class; None if none may be sent."""
         if not self.backlog:
             return None
         number = self.choose(now)
