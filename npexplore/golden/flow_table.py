@@ -1,4 +1,4 @@
-"""A table of flows: a hash names a bucket of one cache line, and a bucket that is full goes on in the next one.
+"""A table of flows: a hash selects a bucket of one cache line, and a full bucket continues in the next one.
 
 Buckets are of as many entries as a line holds; a flow lies in the first bucket from its own on that had room when it
 came (linear probing by buckets: Knuth, TAOCP 3, section 6.4). A lookup reads buckets until it finds the flow, or one

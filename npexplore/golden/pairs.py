@@ -1,4 +1,4 @@
-"""A function written twice: a reference for one packet, and a batch form for columns; a law joins them."""
+"""A function in two forms: a reference for one packet, and a batch form for columns; a law test compares them."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple

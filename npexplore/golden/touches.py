@@ -1,6 +1,6 @@
-"""Which bytes of memory packets touch, one access after the other, tables and rings as a program lays them out.
+"""The memory addresses that packets access, one access after the other, for a layout of tables and rings.
 
-Golden lookups, classifiers and flow tables tell the words they read (`Lpm.reads_many`, `Classifier.work`,
+Golden lookups, classifiers and flow tables report the words they read (`Lpm.reads_many`, `Classifier.work`,
 `FlowTable.reads_many`); a `Layout` gives each word its address.
 """
 

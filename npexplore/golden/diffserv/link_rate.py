@@ -29,7 +29,7 @@ def departure_times(frames: Iterable[tuple[int, int]], rate_bps: int) -> list[in
 
 
 class Link:
-    """A link of so many bit/s that remembers until when it is taken; `departures` is the batch form."""
+    """A link of a rate in bit/s that remembers until when it is busy; `departures` is the batch form."""
 
     def __init__(self, rate_bps: float) -> None:
         self.rate_bps = max(1, round(rate_bps))

@@ -1,6 +1,6 @@
 """A DiffServ router in numbers: treatments of rules, classes, queues, schedulers, links, receivers.
 
-Checked when it is made; what it is made of cannot change.
+A router is checked when it is made, and cannot be changed afterwards.
 """
 
 from dataclasses import dataclass, field

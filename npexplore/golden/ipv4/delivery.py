@@ -1,4 +1,4 @@
-"""Whom a destination means, and whether the router may forward to it (RFC 1812 sections 5.2.3, 5.3.4, 5.3.5)."""
+"""Kinds of destinations, and whether the router may forward to them (RFC 1812 sections 5.2.3, 5.3.4, 5.3.5)."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Links:
 
 
 def destination_kind(destination: int, links: Links) -> Destination:
-    """Return whom a destination means. Networks of 31 and 32 bits have no broadcast addresses (RFC 3021 section 2)."""
+    """Return the kind of a destination. Networks of 31 and 32 bits have no broadcast addresses (RFC 3021 section 2)."""
     if destination == MAX_ADDRESS:
         return Destination.LIMITED_BROADCAST
     if destination >> 28 == 0b1110:

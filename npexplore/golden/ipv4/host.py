@@ -1,7 +1,7 @@
-"""What a router answers about packets for itself (RFC 1812 section 4.3.3.6 and 4.3.3.8, RFC 1122 section 3.2.2).
+"""The router's own replies to packets for itself (RFC 1812 section 4.3.3.6 and 4.3.3.8, RFC 1122 section 3.2.2).
 
 Echo and time stamp requests are replied to; UDP finds no port open (RFC 1122 section 4.1.3.1), and other protocols are
-unknown here. Pieces are not put together, and TCP is left to whoever has an endpoint.
+unknown here. Fragments are not reassembled, and TCP packets are not answered.
 """
 
 from __future__ import annotations

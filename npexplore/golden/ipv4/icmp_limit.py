@@ -1,4 +1,4 @@
-"""A limit on ICMP errors (RFC 1812 section 4.3.2.8), as a policy beside the router's rules: a token bucket.
+"""A rate limit on ICMP errors (RFC 1812 section 4.3.2.8): a token bucket, separate from the router's rules.
 
 tokens(t) = min(burst, tokens(before) + rate * (t - before)); an error takes one. Whole numbers, so that it is exact.
 """
@@ -9,9 +9,9 @@ SECOND = 1_000_000_000
 
 
 class TokenBucket:
-    """At most `burst` errors at once, `per_second` on the long run.
+    """At most `burst` errors at once, `per_second` in the long run.
 
-    Times are nanoseconds; one before the last counts as the last, for captures are not always in order.
+    Times are nanoseconds; an earlier time than the last one counts as the last, as captures are not always in order.
     """
 
     def __init__(self, per_second: int, burst: int) -> None:
@@ -22,7 +22,7 @@ class TokenBucket:
         self._time: int | None = None
 
     def allow(self, time_ns: int) -> bool:
-        """Take a token at a time; return whether there was one."""
+        """Take a token at this time (ns); return whether there was one."""
         before = time_ns if self._time is None else self._time
         self._time = max(time_ns, before)
         passed = self._time - before

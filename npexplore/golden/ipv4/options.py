@@ -1,6 +1,6 @@
 """Options of a header (RFC 791 section 3.1, RFC 2113): found, and checked before anything is done with them.
 
-What is wrong is told by the offset of the octet in the header, as a Parameter Problem points to it (RFC 792).
+A fault is given as the offset of the wrong octet in the header, to which a Parameter Problem points (RFC 792).
 """
 
 from typing import NamedTuple
@@ -27,7 +27,7 @@ class Option(NamedTuple):
 
     @property
     def copied(self) -> bool:
-        """Whether every fragment carries it: the first bit of the type."""
+        """Whether every fragment carries the option: the first bit of its type (the copied flag)."""
         return self.kind >= 128
 
 
@@ -43,7 +43,7 @@ class Options(NamedTuple):
 
     @property
     def router_alert(self) -> bool:
-        """Whether routers shall look closer (RFC 2113: value 0)."""
+        """Whether a router alert asks routers to examine the packet (RFC 2113: value 0)."""
         return any(option.kind == ROUTER_ALERT and option.octets[2:4] == b"\0\0" for option in self.options)
 
 

@@ -1,7 +1,7 @@
 """When a router tells a sender of a better first hop (RFC 1812 section 5.2.7.2).
 
-All three: the packet leaves by the port it came from; its source is on the same network as the next hop; it has no
-source route.
+Three conditions must hold: the packet leaves by the port it came in by; its source is on the same network as the next
+hop; it has no source route.
 """
 
 import numpy as np

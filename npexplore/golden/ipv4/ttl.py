@@ -13,7 +13,7 @@ from npexplore.golden.reasons import Reason
 
 
 def decrement_ttl(packet: bytes) -> tuple[Reason, bytes]:
-    """Return the packet with one less to live, its checksum updated (RFC 1624); or unchanged with the reason."""
+    """Return the packet with its TTL decremented and its checksum updated (RFC 1624), or unchanged with the reason."""
     if len(packet) < SHORTEST:
         return Reason.TOO_SHORT, packet
     if packet[8] <= 1:

@@ -74,7 +74,7 @@ def prefix_columns(prefixes: Iterable[Prefix]) -> tuple[NDArray[np.uint64], NDAr
 
 
 def address_column(addresses: "NDArray[np.uint64] | Iterable[int]") -> NDArray[np.uint64]:
-    """Return addresses as uint64 of shape (n, 2), no copy if they are; raises InputError for anything else."""
+    """Return addresses as uint64 of shape (n, 2), without a copy if they are; raises InputError for anything else."""
     if isinstance(addresses, np.ndarray) and addresses.ndim == 2:
         if addresses.dtype != np.uint64 or addresses.shape[1] != 2:
             got = f"{addresses.dtype} of shape {addresses.shape}"

@@ -11,7 +11,7 @@ from npexplore.golden.reasons import Reason
 
 
 def decrement_hop_limit(packet: bytes) -> tuple[Reason, bytes]:
-    """Return the packet with one hop less, or unchanged with the reason."""
+    """Return the packet with its hop limit decremented, or unchanged with the reason."""
     if len(packet) < SHORTEST:
         return Reason.TOO_SHORT6, packet
     if packet[7] <= 1:

@@ -41,8 +41,8 @@ def error_for(reason: Reason, *, mtu: int = 0, pointer: int = 0) -> IcmpError | 
 def may_answer(packet: bytes, error: IcmpError, *, link_multicast: bool = False) -> bool:
     """Say whether an error may be sent about a packet (section 2.4 (e)).
 
-    Not about an ICMPv6 error or redirect, or what was cut before it told; not about what was for many, unless it is
-    too big or has an unknown option (e.3, e.4); not to a source that is no address of one node (e.6).
+    Not about an ICMPv6 error or redirect, or a packet cut off before that can be seen; not about multicast, unless it
+    is too big or has an unknown option (e.3, e.4); not to a source that is not the address of a single node (e.6).
     """
     header, chain = read_header(packet), read_chain(packet)
     if chain.protocol == ICMP6 and not chain.reason:

@@ -53,7 +53,7 @@ def take_options(walk: Walk6, found: HopOptions) -> Reason:
 
 
 def deliver(side: Side6, walk: Walk6) -> Reason:
-    """Keep what is for the router, for many, or for this link."""
+    """Keep packets for the router itself, multicasts, and packets that must stay on this link."""
     destination = walk.header.destination
     if address_kind(destination) is Kind.MULTICAST:
         return Reason.MULTICAST6
@@ -72,7 +72,7 @@ def look_up(side: Side6, walk: Walk6) -> Reason:
 
 
 def hop_limit(side: Side6, walk: Walk6) -> Reason:
-    """One hop less."""
+    """Decrement the hop limit; drop a packet that has none left."""
     reason, packet = decrement_hop_limit(walk.packet)
     walk.out = (packet,)
     return reason
@@ -86,7 +86,7 @@ def scope(side: Side6, walk: Walk6) -> Reason:
 
 
 def fit(side: Side6, walk: Walk6) -> Reason:
-    """See that the link carries the packet; only its source may cut it."""
+    """Drop a packet that is longer than the link's MTU; only its source may fragment it."""
     assert walk.hop is not None
     walk.mtu = side.room(walk.hop)
     return Reason.PACKET_TOO_BIG if len(walk.out[0]) > walk.mtu else Reason.NONE

@@ -1,7 +1,7 @@
 """Settings of the Linux kernel that its forwarding depends on ([linux] of ROUTER.toml): its own names and defaults.
 
-Documentation/networking/ip-sysctl.rst of the kernel. One value holds for all ports. What the profile `linux` leaves
-fixed because nothing of a capture could show it is not here.
+Documentation/networking/ip-sysctl.rst of the kernel. One value holds for all ports. Settings that no capture could show
+are fixed by the profile `linux`, and are not here.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a lookup structure must know of addresses: how wide they are, how they are written, how columns hold them.
+"""What a lookup structure needs to know about addresses: their width, their text, and their form in columns.
 
 A column is uint32 for IPv4 and uint64 of shape (n, 2) for IPv6. Tries see neither: they see an address as one number a
 level, its *steps*: step l holds the bits that level l is indexed by.

@@ -1,4 +1,4 @@
-"""The small numbers that stand for next hops in a forwarding table, given out and taken back."""
+"""The small numbers that represent next hops in a forwarding table, assigned and released."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,7 @@ class NextHops:
             raise TableFullError(f"next hop {next_hop}: all {self.capacity} numbers of next hops are in use")
 
     def acquire(self, next_hop: int) -> int:
-        """Return the next hop's number, used once more; raises TableFullError."""
+        """Return the next hop's number and count one more use of it; raises TableFullError."""
         self.require(next_hop)
         number = self._number.get(next_hop)
         if number is None:
@@ -40,7 +40,7 @@ class NextHops:
         return number
 
     def release(self, number: int) -> None:
-        """Take back one use of a number; without uses it can stand for another next hop."""
+        """Count one use of a number less; an unused number can be assigned to another next hop."""
         self._uses[number] -= 1
         if not self._uses[number]:
             del self._number[int(self.value[number])]

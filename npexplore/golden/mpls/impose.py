@@ -33,7 +33,7 @@ def impose(packet: bytes, stack: bytes) -> bytes:
 
 
 def told_stack(stack: bytes) -> str:
-    """Return what a route pushes, in words."""
+    """Return the labels that a route pushes, in words."""
     labels = [str(label_at(stack, number).label) for number in range(len(stack) // ENTRY)]
     return f", below labels {' '.join(labels)}" if labels else ""
 

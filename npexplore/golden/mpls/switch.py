@@ -126,7 +126,7 @@ class LabelColumns(NamedTuple):
 
 
 def switch(packet: bytes, known: LabelMap) -> Switched:
-    """Return what becomes of a packet that begins with a label stack."""
+    """Return the treatment of a packet that begins with a label stack."""
     shape = read_stack(packet)
     if shape.reason:
         return Switched(shape.reason, b"")

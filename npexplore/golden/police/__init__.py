@@ -1,4 +1,4 @@
-"""Policers: is a flow within its rate? POLICERS lists them; `police_many` takes columns of packets."""
+"""Policers, which decide whether a flow is within its rate: POLICERS lists them; `police_many` takes columns."""
 
 from npexplore.golden.police.base import Bound, Policer, State
 from npexplore.golden.police.batch import police_many

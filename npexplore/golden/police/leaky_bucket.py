@@ -1,7 +1,7 @@
 """The leaky bucket of the IXP1200 DiffServ router: two fields per rule, last_arrival_time and token.
 
-On arrival the token field grows by quanta rate x interval, up to the depth; a packet that finds enough is admitted and
-takes its share. The interval is read from a timer, which may tick seldom.
+On arrival the token field grows by quanta rate x interval, up to the depth; a packet that finds enough tokens is
+admitted and takes them. The interval is read from a timer, whose ticks may be far apart.
 """
 
 from collections.abc import Sequence

@@ -56,9 +56,9 @@ class Six:
 class Router:
     """The configuration in numbers. `routes` begins with the ports' networks; of equal prefixes the last counts.
 
-    neighbours: MAC addresses by port and address, for they are those of one link: where a route takes their packets to
-    another one, nobody is listed there. six: its IPv6 side; labels: its incoming label map; stacks: those its IPv4
-    routes push, the first one empty; next_hops: those of its IPv4 routes that have several, the first one empty.
+    neighbours: MAC addresses by port and address; an entry is valid on its port's link only. six: the IPv6 side;
+    labels: the incoming label map; stacks: the label stacks that IPv4 routes push, the first one empty; next_hops: the
+    next hops of IPv4 routes that have several, the first entry empty.
     """
 
     ports: tuple[Port, ...]

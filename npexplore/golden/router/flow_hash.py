@@ -1,4 +1,4 @@
-"""The hash of a flow that chooses among several next hops: SipHash-2-4 of its key, as the Linux kernel's.
+"""The flow hash that chooses among several next hops: SipHash-2-4 of the flow's key, as in the Linux kernel.
 
 Aumasson, Bernstein, "SipHash: a fast short-input PRF" (INDOCRYPT 2012). Both directions of a flow have one key, for its
 addresses and its ports are put in order. RFC 2991 and 2992 ask for no more than one way a flow; both profiles share it.

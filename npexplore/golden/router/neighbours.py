@@ -1,8 +1,8 @@
-"""Neighbours that are asked for (`neighbours = "resolve"`): what is known, what waits, and what time brings.
+"""Neighbours found by address resolution (`neighbours = "resolve"`): known ones, waiting packets, and timeouts.
 
 A packet for an address without a known MAC address waits (RFC 1122 section 2.3.2.2, RFC 4861 section 7.2.2) while the
 router asks three times, a second apart; if nobody answers within another second, its sender is told. Messages are in
-golden/ipv4/arp.py and golden/ipv6/discovery.py. What is known stays known.
+golden/ipv4/arp.py and golden/ipv6/discovery.py. Entries do not expire.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The profiles: whose rules the router follows. A profile that is listed is tested."""
+"""The profiles, that is, whose rules the router follows; every profile listed here is tested."""
 
 from dataclasses import replace
 from typing import Any

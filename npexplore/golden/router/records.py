@@ -53,7 +53,7 @@ class NextHopRecord(Record, frozen=True, kw_only=True):
 
 
 class RouteRecord(Record, frozen=True, kw_only=True):
-    """A route: to a next hop, to one of several, out of a port, or to nowhere (kinds as in ip-route).
+    """A route: to a next hop, to one of several, out of a port, or one that drops (kinds as in ip-route).
 
     next_hops: in place of via and port.
     push: labels to put on its packets, outermost first. ttl: the model of RFC 3443 that they get their time to live by.

@@ -1,7 +1,8 @@
 """Address resolution (`neighbours = "resolve"`): ARP (RFC 826) and neighbour discovery (RFC 4861 section 7).
 
-It answers for its own addresses, learns from questions and answers, asks for those that packets wait for, and tells
-senders when nobody answers. Anycast addresses are not answered for: RFC 4861 section 7.2.7 wants a random delay.
+The router answers for its own addresses, learns from requests and replies, asks for addresses that packets wait for,
+and sends errors if nobody answers. It does not answer for anycast addresses: RFC 4861 section 7.2.7 asks for a random
+delay.
 """
 
 from __future__ import annotations

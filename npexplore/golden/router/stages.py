@@ -77,7 +77,7 @@ def options(side: Side4, walk: Walk4) -> Reason:
 
 
 def deliver(side: Side4, walk: Walk4) -> Reason:
-    """Keep what is for the router or for many; a source route that is not at its end leads on."""
+    """Keep packets for the router itself and multicasts; a source route that is not at its end is followed."""
     destination = walk.header.destination
     walk.kind = destination_kind(destination, side.links)
     here = destination in side.router.ports[walk.port].broadcasts  # its link has seen it already
@@ -139,7 +139,7 @@ def write_options(side: Side4, walk: Walk4) -> Reason:
 
 
 def fit(side: Side4, walk: Walk4) -> Reason:
-    """Cut the packet into pieces that the link can carry."""
+    """Fragment the packet if it is longer than the link's MTU."""
     assert walk.hop is not None
     made = fragment(walk.out[0], side.room(walk.hop))
     if made.reason:

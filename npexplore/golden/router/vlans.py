@@ -1,4 +1,4 @@
-"""Tags of virtual LANs (IEEE 802.1Q clause 9): which interface a tagged frame is for, and tags of what leaves by one.
+"""Tags of virtual LANs (IEEE 802.1Q clause 9): the interface of a tagged frame, and the tags of outgoing frames.
 
 A tag is 4 bytes behind the MAC addresses: its type, then priority and the number of the VLAN. Number 0 says nothing but
 the priority (clause 9.6): the frame is the port's own. Any other must be that of an interface `on` the port.

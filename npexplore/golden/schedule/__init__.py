@@ -1,6 +1,6 @@
-"""Schedulers: which class sends next? SCHEDULERS lists them; common laws hold for all that are listed.
+"""Schedulers, which decide the class that sends next: SCHEDULERS lists them, and common laws hold for all of them.
 
-`Shaped` holds any of them back to a rate.
+`Shaped` limits any of them to a rate.
 """
 
 from npexplore.golden.schedule.base import QueuedPacket, Scheduler

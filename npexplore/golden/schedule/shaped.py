@@ -1,7 +1,7 @@
-"""Link shaping: a token bucket that holds any scheduler back, so that a port sends at most r t + b in any time t.
+"""Link shaping: a token bucket in front of any scheduler, so that a port sends at most r t + b in any time t.
 
-A packet may start when the bucket holds the largest packet; it takes its own length. Which one starts is decided then,
-not before: a higher class that came meanwhile goes first.
+A packet may start when the bucket holds the largest packet; it takes its own length. Which packet starts is decided
+only then, so a packet of a higher class that arrived meanwhile goes first.
 """
 
 from npexplore.errors import InputError
