@@ -160,7 +160,7 @@ def test_a_token_bucket_is_the_kernels(kernel):
 
 
 def test_two_rates_and_three_colours_are_the_kernels(kernel):
-    sizes = np.random.default_rng(3).integers(200, 9000, COUNT // 5)
+    sizes = np.random.default_rng(3).integers(200, 9000, COUNT)
     rules = [
         f"limit rate over 4000000 bytes/second burst 9000 bytes ip dscp set 3 {ON}",
         f"limit rate over 1000000 bytes/second burst 5000 bytes ip dscp set 2 {ON}",
@@ -177,7 +177,7 @@ def test_two_rates_and_three_colours_are_the_kernels(kernel):
 
 def test_two_rates_apart_are_the_kernels(kernel):
     """Within the committed rate: green; what that leaves and the excess rate takes: yellow (RFC 4115)."""
-    sizes = np.random.default_rng(5).integers(200, 9000, COUNT // 5)
+    sizes = np.random.default_rng(5).integers(200, 9000, COUNT)
     rules = [
         f"limit rate 1000000 bytes/second burst 5000 bytes ip dscp set 1 {ON}",
         f"limit rate 2000000 bytes/second burst 9000 bytes ip dscp set 2 {ON}",
