@@ -49,9 +49,10 @@ def test_key_numbers_reach_the_index(page):
 
 
 def test_the_first_screen_has_its_figure(page, tmp_path):
-    picture = screenshot(page, tmp_path, width=1300, height=1200)
-    for colour in (theme.BLUE, theme.VERMILION):
-        assert share_of_colour(picture, colour) > 5e-4
+    def drawn(picture):
+        return all(share_of_colour(picture, colour) > 5e-4 for colour in (theme.BLUE, theme.VERMILION))
+
+    assert drawn(screenshot(page, tmp_path, width=1300, height=1200, drawn=drawn))
 
 
 def test_a_minute_is_enough(page):
