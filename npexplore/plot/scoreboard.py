@@ -65,10 +65,9 @@ def groups(lines: Sequence[Line]) -> list[dict[str, Cell]]:
 def _group(one: Line) -> dict[str, Cell]:
     aims = [f"{one[f'aim_{k}']:g} {one['unit']} {k}" for k in ("rms", "worst") if known(one[f"aim_{k}"])]
     missed = {k: known(one[k]) and known(one[f"aim_{k}"]) and abs(one[k]) > one[f"aim_{k}"] for k in ("rms", "worst")}
-    scored = one["predicted"] + one["post_hoc"]
     return {
         "rows": (str(one["group"]) + (", claims" if one["claims"] else ""), False),
-        "scored": (str(scored), False), "post hoc": (str(one["post_hoc"]), False),
+        "scored": (str(one["scored"]), False), "post hoc": (str(one["post_hoc"]), False),
         "rms": (error(one["rms"], one["unit"])[0], missed["rms"]),
         "worst": (error(one["worst"], one["unit"], "+")[0], missed["worst"]),
         "worst row": (escape(one["worst_key"]) if known(one["worst_key"]) else NONE, False),
@@ -118,7 +117,7 @@ def held(one: Line) -> Cell:
     """Return how many claims hold."""
     if not one or not one["claims"]:
         return NONE, False
-    return f"{one['held']:.0f} of {one['predicted'] + one['post_hoc']}", False
+    return f"{one['held']:.0f} of {one['scored']}", False
 
 
 def span(*lines: Line) -> Cell:
@@ -126,7 +125,7 @@ def span(*lines: Line) -> Cell:
     told = []
     for one in lines:
         if one and known(one["low"]):
-            of = f" of {one['predicted'] + one['post_hoc']} claims" if one["claims"] else f" {one['unit']}"
+            of = f" of {one['scored']} claims" if one["claims"] else f" {one['unit']}"
             low, high = (f"{one[end]:.0f}" if one["claims"] else f"{one[end]:.1f}" for end in ("low", "high"))
             told.append(f"{low} to {high}{of}")
     return ", ".join(dict.fromkeys(told)) or NONE, False
@@ -164,6 +163,31 @@ def by_paper(lines: Sequence[Line], pages: Mapping[str, str] | None = None) -> T
             row[column] = told, red
         row["paper"] = (f'<a href="{escape(page, quote=True)}">{name}</a>' if page else name, False)
     return as_html(rows, pd.DataFrame(list(lines)), ("paper", "reader", "over what is left open"))
+
+
+def in_short(lines: Sequence[Line], pages: Mapping[str, str], titles: Mapping[str, str]) -> Table:
+    """Return the scoreboard for somebody new to it: how many numbers were judged, how far off they are, and a guess.
+
+    pages, titles: paper -> its page, and that page's title, which becomes the link.
+    """
+    import pandas as pd
+
+    rows = []
+    for name in _names(lines):
+        mine = [one for one in lines if one["paper"] == name]
+        numbers = next((one for one in mine if one["group"] == ALL and not one["claims"]), {})
+        claims = next((one for one in mine if one["group"] == ALL and one["claims"]), {})
+        page, title = escape(pages[name], quote=True), escape(titles.get(name, name))
+        rows.append({
+            "machine": (f'<a href="{page}">{title}</a>', False),
+            "numbers judged": (str(numbers.get("scored", 0)), False),
+            "typical error": error(numbers.get("rms")),
+            "a guess without a model": error(numbers.get("baseline_error")),
+            "ours on the same numbers": error(numbers.get("error")),
+            "statements that hold": held(claims),
+            "parameters fitted": _paper(name, mine)["free parameters"],
+        })  # fmt: skip
+    return as_html(rows, pd.DataFrame(list(lines)), ("machine",))
 
 
 def by_group(lines: Sequence[Line]) -> Table:

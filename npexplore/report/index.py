@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from npexplore.plot.scoreboard import by_paper
+from npexplore.plot.scoreboard import by_paper, in_short
 from npexplore.report.execute import Run
 from npexplore.report.first_screens import MIME as FIRST_SCREEN
 from npexplore.report.pages import FIGURE, headlines, shown, templates
@@ -17,15 +17,17 @@ MAX_HEADLINES = 4
 
 def index_page(runs: Sequence[Run], *, single_file: bool = False) -> str:
     """Return the index page of these runs; with `single_file` it carries the search index inside."""
-    lines = [line for run in runs for found in shown(run, MIME) for line in found]
-    pages = {str(line["paper"]): f"{run.notebook.name}.html" for run in runs for found in shown(run, MIME)
-             for line in found}  # fmt: skip
+    told = [(line, run.notebook) for run in runs for found in shown(run, MIME) for line in found]
+    lines = [line for line, _ in told]
+    pages = {str(line["paper"]): f"{notebook.name}.html" for line, notebook in told}
+    titles = {str(line["paper"]): notebook.title for line, notebook in told}
     search = {"search_js": search_js(run.notebook for run in runs)} if single_file else {"search_file": SEARCH_JS}
     return (
         templates()
         .get_template("index.html.j2")
         .render(
             cards=[_card(run) for run in runs],
+            in_short=in_short(lines, pages, titles)._repr_html_() if lines else None,
             scoreboard=by_paper(lines, pages)._repr_html_() if lines else None,
             **search,
         )

@@ -1,4 +1,4 @@
-"""A figure as a thumbnail for a card: its lines, dots and bars without axes, as a small SVG of the same data."""
+"""A figure as a thumbnail for a card: lines, dots and bars without axes, as a small SVG of the same data, and a key."""
 
 import base64
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,12 +11,13 @@ import numpy as np
 from npexplore.plot.theme import COLORWAY, GREY
 
 WIDTH, HEIGHT, EDGE = 360, 120, 8
+NAMES = 4  # of a key, on one line
 MOST = 400  # points of a line that a picture of this size can show
 Point = tuple[float, float]
 
 
 def small(figure: Mapping[str, Any], label: str) -> str:
-    """Return the SVG, empty if the figure (given as JSON) has no trace with x and y."""
+    """Return the SVG and what its colours mean, empty if the figure (given as JSON) has no trace with x and y."""
     layout = figure.get("layout", {})
     logs = [layout.get(f"{of}axis", {}).get("type") == "log" for of in "xy"]
     places: list[dict[str, int]] = [{}, {}]
@@ -42,16 +43,28 @@ def small(figure: Mapping[str, Any], label: str) -> str:
 
     parts = "".join(_shape(trace, [at(p) for p in known], k) for k, (trace, known) in enumerate(shapes))
     return (
-        f'<svg class="small" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(label, quote=True)}">'
+        f'<div class="small"><svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(label, quote=True)}">'
         f'<path d="M{EDGE} {EDGE}V{HEIGHT - EDGE}H{WIDTH - EDGE}" fill="none" stroke="{GREY}"/>{parts}</svg>'
+        f"{_key(enumerate(trace for trace, _ in shapes))}</div>"
     )
 
 
-def _shape(trace: Mapping[str, Any], points: Sequence[Point], k: int) -> str:
+def _key(traces: Iterable[tuple[int, Mapping[str, Any]]]) -> str:
+    """Return the names of the traces that the figure's legend names, each behind a dot of its colour."""
+    named = {escape(str(trace["name"])): _colour(trace, k) for k, trace in traces
+             if trace.get("name") and trace.get("showlegend") is not False}  # fmt: skip
+    dots = [f'<span><i style="background:{colour}"></i>{name}</span>' for name, colour in named.items()]
+    return f"<p>{''.join(dots[:NAMES])}{' …' * (len(dots) > NAMES)}</p>" if len(dots) > 1 else ""
+
+
+def _colour(trace: Mapping[str, Any], k: int) -> str:
     line, marker = trace.get("line") or {}, trace.get("marker") or {}
-    colour = next((c for c in (line.get("color"), marker.get("color"), (marker.get("line") or {}).get("color"))
-                   if isinstance(c, str)), COLORWAY[k % len(COLORWAY)])  # fmt: skip
-    colour = escape(colour, quote=True)
+    told = (line.get("color"), marker.get("color"), (marker.get("line") or {}).get("color"))
+    return escape(next((c for c in told if isinstance(c, str)), COLORWAY[k % len(COLORWAY)]), quote=True)
+
+
+def _shape(trace: Mapping[str, Any], points: Sequence[Point], k: int) -> str:
+    colour = _colour(trace, k)
     if trace.get("type") == "bar":
         width = max(2.0, (WIDTH - 2 * EDGE) / (2 * len(points)))
         return "".join(

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from npexplore.plot.scoreboard import NONE, by_group, by_paper, groups, papers, reader, skill
+from npexplore.plot.scoreboard import NONE, by_group, by_paper, groups, in_short, papers, reader, skill
 from npexplore.plot.tables import BAD
 
 EMPTY = dict.fromkeys(
@@ -14,20 +14,25 @@ EMPTY = dict.fromkeys(
 
 
 def line(paper="one", group="all", claims=False, **more):
-    counts = dict.fromkeys(("rows", "predicted", "post_hoc", "calibrated", "arithmetic", "blind", "free_parameters"), 0)
+    counts = dict.fromkeys(
+        ("rows", "predicted", "post_hoc", "calibrated", "arithmetic", "blind", "scored", "free_parameters"), 0
+    )
     unit = "claims" if claims else "%"
     return {"paper": paper, "group": group, "claims": claims, "unit": unit, "off": [], **counts, **EMPTY, **more}
 
 
 NUMBERS = line(
-    predicted=2, post_hoc=3, calibrated=4, arithmetic=5, rms_predicted=1.5, rms_post_hoc=2.5, baseline="interpolation",
-    baseline_error=5.0, skill=0.6, compared=4, nearer=3, low=2.0, high=40.0, free_parameters=7, off=["one.x"],
+    predicted=2, post_hoc=3, scored=5, calibrated=4, arithmetic=5, rms_predicted=1.5, rms_post_hoc=2.5,
+    baseline="interpolation", baseline_error=5.0, skill=0.6, compared=4, nearer=3, low=2.0, high=40.0,
+    free_parameters=7, off=["one.x"],
 )  # fmt: skip
 CLAIMS = line(
-    claims=True, predicted=1, post_hoc=1, held=1, baseline="never loses", baseline_error=0.5, skill=0.0, compared=2,
-    nearer=0, low=0, high=2, free_parameters=3,
+    claims=True, predicted=1, post_hoc=1, scored=2, held=1, baseline="never loses", baseline_error=0.5,
+    skill=0.0, compared=2, nearer=0, low=0, high=2, free_parameters=3,
 )  # fmt: skip
-UNSEEN = line(group="blind rows, frozen", blind=6, rms=1.2, compared=6, nearer=4, baseline_error=3.0, skill=0.5)
+UNSEEN = line(
+    group="blind rows, frozen", blind=6, scored=6, rms=1.2, compared=6, nearer=4, baseline_error=3.0, skill=0.5
+)
 
 
 def test_a_paper_is_one_line_of_all_that_is_known_of_it():
@@ -92,6 +97,16 @@ def test_tables_leave_out_empty_columns_and_colour_cells():
     assert '<span title="the reader is never wrong">none</span>' in never  # no row of six lines
     head = re.findall(r"<th [^>]*>(.*?)</th>", by_group([line(rms=1.0)])._repr_html_())
     assert head == ["rows", "scored", "post hoc", "rms", "free"]
+
+
+def test_the_short_scoreboard_links_each_machine_by_its_title_and_sets_a_guess_beside_the_error():
+    html = in_short([NUMBERS | {"rms": 2.2, "error": 2.0}, CLAIMS, line(paper="two")],
+                    {"one": "1.html", "two": "2.html"}, {"one": "A <machine>"})._repr_html_()  # fmt: skip
+    cells = [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in re.findall(r"<tr>(.*?)</tr>", html, re.DOTALL)]
+    assert cells[-2:] == [
+        ['<a href="1.html">A &lt;machine&gt;</a>', "5", "2.2 %", "5.0 %", "2.0 %", "1 of 2", "7"],
+        ['<a href="2.html">two</a>', "0", *[NONE] * 4, "0"],
+    ]
 
 
 def test_nothing_to_score_is_an_empty_table():

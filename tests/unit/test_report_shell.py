@@ -151,6 +151,11 @@ def test_a_card_has_a_picture_of_its_figure():
     assert 'aria-label="a &quot;b&quot;"' in svg
     assert svg.count("<polyline") == 1
     assert svg.count("<rect") == 1
+    assert "<p>" not in svg  # nothing to tell apart
+    named = go.Figure([go.Scatter(y=[1, 2], name=f"<{k}>", line_color="#123456") for k in range(6)])
+    key = small(json.loads(named.to_json()), "x").partition("</svg>")[2]
+    assert key.count('<i style="background:#123456"></i>&lt;') == 4
+    assert key.endswith(" …</p></div>")
     assert small({"data": [{"type": "heatmap", "z": [[1]]}]}, "x") == ""
 
 

@@ -55,7 +55,7 @@ def found():
 
 def test_only_what_was_not_fitted_to_counts_and_each_measurement_once(found):
     line = found[THROUGHPUT]
-    assert (line["rows"], line["predicted"], line["post_hoc"], line["calibrated"]) == (4, 1, 1, 2)
+    assert (line["rows"], line["predicted"], line["post_hoc"], line["calibrated"], line["scored"]) == (4, 1, 1, 2, 2)
     assert line["rms"] == pytest.approx(((3**2 + 4**2) / 2) ** 0.5)
     assert (line["rms_predicted"], line["rms_post_hoc"]) == (pytest.approx(3), pytest.approx(4))
     assert (line["worst"], line["worst_key"]) == (pytest.approx(-4.0), "ixp2400.fig15.throughput.w64_b4")
@@ -64,7 +64,8 @@ def test_only_what_was_not_fitted_to_counts_and_each_measurement_once(found):
 def test_a_calibration_row_is_counted_and_not_scored_whatever_its_label():
     found = lines_of(entry("ixp2400.fig15.throughput.w128_b4", 0.5, "predicted"))
     assert list(found) == [("ixp2400", ALL, False)]
-    assert (found["ixp2400", ALL, False]["predicted"], found["ixp2400", ALL, False]["rms"]) == (1, None)
+    line = found["ixp2400", ALL, False]
+    assert (line["predicted"], line["scored"], line["rms"]) == (1, 0, None)
 
 
 def test_resources_are_told_apart_by_their_conditions(found):

@@ -44,10 +44,11 @@ def lines(check: Check, ledger: Ledger, groups: Mapping[str, Sequence[Group]] = 
     """Return a line for each group of numbers and of claims with something to score; papers begin with all rows.
 
     Keys: paper; group; claims (whether the line is of claims); rows, and of them predicted, post_hoc, calibrated,
-    arithmetic, blind; unit, rms, worst, worst_key, rms_predicted, rms_post_hoc, today (root mean square of today's
-    predictions of blind rows); held (claims); error, baseline, baseline_error, skill, compared, nearer (how often the
-    reader is nearer, or right where we are wrong); low, high (rms, or claims held, over the parameter sets that
-    calibration admits); free_parameters; off (keys of rows that are off); aim_rms, aim_worst. None: does not apply.
+    arithmetic, blind; scored (rows that were judged: predicted or post hoc, of role check or blind); unit, rms, worst,
+    worst_key, rms_predicted, rms_post_hoc, today (root mean square of today's predictions of blind rows); held
+    (claims); error, baseline, baseline_error, skill, compared, nearer (how often the reader is nearer, or right where
+    we are wrong); low, high (rms, or claims held, over the parameter sets that calibration admits); free_parameters;
+    off (keys of rows that are off); aim_rms, aim_worst. None: does not apply.
     """
     tally = _Tally(check, ledger, Reader(ledger))
     found = []
@@ -86,7 +87,7 @@ class _Tally:
         low, high = _span(_rms([self._miss(key, one[key]) for key in errors]) for one in self._sets(paper, errors))
         points = all(difference(self.ledger[key]) for key in errors)
         return self._line(paper, group, mine) | {
-            "unit": "points" if points else "%", "rms": _rms(errors.values()),
+            "scored": len(chosen), "unit": "points" if points else "%", "rms": _rms(errors.values()),
             "worst": errors[worst], "worst_key": worst, "rms_predicted": _rms(by_label["predicted"]),
             "rms_post_hoc": _rms(by_label["post_hoc"]), "today": _rms(blind), **_skill(_rms(ours), _rms(theirs)),
             "baseline": best, "compared": len(compared), "low": low, "high": high,
@@ -109,7 +110,8 @@ class _Tally:
         held = [sum(self._holds(key, one[key]) for key in right) for one in self._sets(paper, right)]
         low, high = group.spread() if group.spread and not held else _span(held)
         return self._line(paper, group, mine) | {
-            "claims": True, "unit": "claims", "held": sum(right.values()), **_skill(_wrong(ours), _wrong(theirs)),
+            "claims": True, "scored": len(chosen), "unit": "claims", "held": sum(right.values()),
+            **_skill(_wrong(ours), _wrong(theirs)),
             "baseline": best, "compared": len(compared), "low": low, "high": high,
             "nearer": sum(x and not y for x, y in zip(theirs, ours, strict=True)),
         }  # fmt: skip
@@ -123,7 +125,8 @@ class _Tally:
         return {
             "paper": paper, "group": group.name, "claims": False, "rows": len(rows),
             **{label: sum(r["label"] == label for r in rows) for label in LABELS},
-            "blind": sum(r["role"] == "blind" for r in rows), **empty, "free_parameters": len(free(traces)),
+            "blind": sum(r["role"] == "blind" for r in rows), "scored": 0, **empty,
+            "free_parameters": len(free(traces)),
             "off": [r["key"] for r in rows if r["verdict"] == "off"],
             "aim_rms": group.aim[0], "aim_worst": group.aim[1],
         }  # fmt: skip
