@@ -3,7 +3,7 @@
 A station is SERVE (fifo, priority), SHARE (ps; preemptive; any that has rates) or SERVE at unlimited units (delay); a
 polling server is a token (`polling.py`). A capacity is a semaphore `.room`: TRY where a full station drops, TAKE where
 the customer waits at the station before and holds its server meanwhile (blocking after service); a region is one, too.
-What a cache keeps is in globals.
+What a cache keeps is in globals (`caches.py`).
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ from npexplore.engine.model import EngineModel, Token, rows_of
 from npexplore.engine.rows_check import check_rows
 from npexplore.errors import RefusedError
 from npexplore.networks import polling
+from npexplore.networks.caches import KeptItems
 from npexplore.networks.chains import chains_of
-from npexplore.networks.checks import turn_of
 from npexplore.networks.draws import arrive, choose, drawn, nap
 from npexplore.networks.records import HIT, IN, MISS, OUT, CustomerClass, Network, Station
+from npexplore.networks.routes import in_turn, shortest
 from npexplore.networks.times import AnyTime
 from npexplore.rows.assembler import Assembler, Label
 from npexplore.rows.distributions import Batch
@@ -63,12 +64,7 @@ class NetworkCompiler:
             self._declare(name, station)
         for name, region in network.region.items():
             self.asm.declare(Server(f"{name}.region", units=region.capacity))
-        self.items: dict[str, int] = {}  # by cache: table of its items' chances
-        self.kept: dict[str, int] = {}  # by cache: the global of its first place
-        for name, cache in network.cache.items():
-            rising = np.round(np.cumsum(cache.chances()) * 2.0**53).astype(np.int64)
-            self.items[name] = self.asm.table(np.stack([np.arange(cache.items), rising], axis=1))
-            self.kept[name] = min(self.asm.new_global(item) for item in range(cache.places))
+        self.caches = {name: KeptItems.declare(self.asm, name, cache) for name, cache in network.cache.items()}
         self.tokens: list[Token] = []
         self.ranks = sorted({c.priority for c in network.classes.values()})
         if len(self.ranks) > PRIORITIES and any(s.discipline == "preemptive" for s in network.station.values()):
@@ -163,10 +159,15 @@ class ClassProgram:
             if node in self.network.station or node in self.network.fork:
                 asm.place_name = f"{self.name} at {node}"
                 self._visit(node)
-        for name in self.network.cache:
+        for name, kept in self.compiler.caches.items():
             if f"{name}{HIT}" in self.routes:
                 asm.place_name = f"{self.name} at {name}"
-                self._ask(name)
+                asm.place(self.label(name))
+                ends = {end: Label() for end in (HIT, MISS)}
+                kept.ask(asm, ends[HIT], ends[MISS], f"{self.name}.{name}")
+                for end, label in ends.items():
+                    asm.place(label)
+                    self._move(f"{name}{end}")
         asm.place(self.label(OUT))
         asm.emit(engine.DONE, (self.number, 0))
         asm.jump(ending := Label())
@@ -287,47 +288,6 @@ class ClassProgram:
         x, a, b, c = drawn(self.asm, time, source)
         self.asm.emit(engine.WAIT, a, b, (c, 0), x=x, source=source)
 
-    def _ask(self, cache: str) -> None:
-        """Ask a cache for an item; its places are globals, the one that gives way last."""
-        asm, kind = self.asm, self.network.cache[cache]
-        asm.place(self.label(cache))
-        hit, again, missed = Label(), Label(), Label()
-        table = self.compiler.items[cache]
-        first = self.compiler.kept[cache]
-        with asm.scope():
-            item, at = Variable("item"), Variable("place")
-            asm.emit(
-                engine.DRAW, (table, 0), slot=asm.register(item), x=engine.EMPIRICAL, source=f"item.{self.name}.{cache}"
-            )
-            asm.let(at, 0)
-            if kind.replace == "lru":  # the item goes first, the others move by one as far as its old place
-                carried = Variable("carried")
-                asm.let(carried, item)
-                asm.place(again)
-                with asm.scope():
-                    old = asm.read(at + first)
-                    asm.write(at + first, carried)
-                    asm.jump(hit, old == item)
-                    asm.assign(carried, old)
-                asm.assign(at, at + 1)
-                asm.jump(again, at < kind.places)
-            else:
-                asm.place(again)
-                with asm.scope():
-                    asm.jump(hit, asm.read(at + first) == item)
-                asm.assign(at, at + 1)
-                asm.jump(again, at < kind.places)
-                place = Variable("place to take")
-                if kind.replace == "random":
-                    asm.draw(place, kind.places, f"out.{self.name}.{cache}")
-                else:
-                    asm.fetch_add(place, asm.shared_global(f"oldest.{cache}"), 1)
-                asm.write(place % kind.places + first, item)
-            asm.jump(missed)
-        for label, end in ((hit, HIT), (missed, MISS)):
-            asm.place(label)
-            self._move(f"{cache}{end}")
-
     def _move(self, node: str, since: Variable | None = None) -> None:
         """Choose the next node; take room there first, then leave this one."""
         asm, route = self.asm, self.routes[node]
@@ -338,9 +298,10 @@ class ClassProgram:
         if len(route) == 1 or how == "chance":
             choose(asm, [chance for _, _, chance in route], labels, f"route.{self.name}.{node}")
         elif how == "in_turn":
-            self._in_turn([chance for _, _, chance in route], labels)
+            in_turn(asm, [chance for _, _, chance in route], labels)
         else:
-            self._shortest([target for target, _, _ in route], labels, node)
+            targets = [target for target, _, _ in route]
+            shortest(asm, self.network.station, targets, labels, f"tie.{self.name}.{node}")
         for label, (target, other, _) in zip(labels, route, strict=True):
             asm.place(label)
             if room := self._room(target, "block"):
@@ -367,52 +328,6 @@ class ClassProgram:
             self.asm.try_consume(f"{there}.region", 1, self.lost)
         elif there:
             self.asm.consume(f"{there}.region")
-
-    def _in_turn(self, shares: list[float], labels: list[Label]) -> None:
-        asm, counts = self.asm, turn_of(shares) or []
-        with asm.scope():
-            turn = Variable("turn")
-            asm.fetch_add(turn, asm.new_global(), 1)
-            place = asm.value_of(turn % sum(counts))
-            below = 0
-            for label, count in list(zip(labels, counts, strict=True))[:-1]:
-                below += count
-                asm.jump(label, place < below)
-            asm.jump(labels[-1])
-
-    def _shortest(self, targets: list[str], labels: list[Label], node: str) -> None:
-        """Go where the fewest are; of several such to each with the same chance."""
-        asm = self.asm
-        with asm.scope():
-            best, chosen, ties = Variable("fewest"), Variable("chosen"), Variable("ties")
-            asm.let(best, 1 << 40)
-            asm.let(chosen, 0)
-            asm.let(ties, 0)
-            for k, target in enumerate(targets):
-                if self.network.station[target].discipline == "polling":
-                    raise RefusedError(f"station {target!r}: the shortest line of a polling server is not simulated")
-                fewer, other, take = Label(), Label(), Label()
-                with asm.scope():
-                    there = asm.value_of(asm.line(target) - asm.free(target))
-                    units = asm.servers[target][0].units
-                    count = asm.value_of(there + units)
-                    asm.jump(fewer, count < best)
-                    asm.jump(other, count > best)
-                    asm.assign(ties, ties + 1)
-                    with asm.scope():
-                        chance = Variable("chance")
-                        asm.draw(chance, ties, f"tie.{self.name}.{node}")
-                        asm.jump(take, chance == 0)
-                    asm.jump(other)
-                    asm.place(fewer)
-                    asm.assign(ties, 1)
-                    asm.assign(best, count)
-                    asm.place(take)
-                    asm.assign(chosen, k)
-                    asm.place(other)
-            for k, label in list(enumerate(labels))[:-1]:
-                asm.jump(label, chosen == k)
-            asm.jump(labels[-1])
 
 
 def _means(network: Network) -> Iterator[float]:
