@@ -1,4 +1,4 @@
-"""Tables of docs/golden.md that are made from the code: stages, reasons, what the profiles do differently.
+"""Tables of the golden router's pages that are made from the code: stages, reasons, settings, what profiles do apart.
 
 Run as a program, it writes them anew: `python tests/reference/golden_tables.py`. A test compares.
 """
@@ -8,7 +8,9 @@ import sys
 from ipaddress import ip_address
 from pathlib import Path
 
-DOCUMENT = Path(__file__).parents[2] / "docs" / "golden.md"
+PAGES = Path(__file__).parents[2] / "docs"
+PLACES = {"settings": "router_files.md", "stages": "golden_reference.md", "reasons": "golden_reference.md",
+          "differences": "golden_reference.md"}  # fmt: skip
 
 
 def rows(head, lines):
@@ -43,39 +45,18 @@ def stages():
 
 
 def reasons():
-    """Return the reasons with their clauses and the stages that may give them."""
+    """Return the reasons with their clauses and the errors that tell of them."""
     from npexplore.golden.ipv4.icmp import error_for
     from npexplore.golden.ipv6.icmp import error_for as error_for6
-    from npexplore.golden.mpls.stages import LABELLED
     from npexplore.golden.reasons import Reason
-    from npexplore.golden.router.profiles import PROFILES
-    from npexplore.golden.router.resolution import RESOLVING
-    from npexplore.golden.router.vlans import TAGGED
 
-    places = {
-        name: [
-            (f"{family}{stage.name}", stage.exits)
-            for family, rules in (
-                ("", profile.ipv4),
-                ("IPv6 ", profile.ipv6),
-                ("MPLS ", LABELLED),
-                ("VLAN ", TAGGED),
-                ("", RESOLVING),
-            )
-            for stage in rules.stages
-        ]
-        for name, profile in PROFILES.items()
-    }
     lines = []
     for reason in Reason:
-        if not reason:
-            continue
-        found = {name: [stage for stage, exits in rows if reason in exits] for name, rows in places.items()}
-        error = error_for(reason) or error_for6(reason)
-        told = f"{error.type}/{error.code}" if error else ""
-        where = [", ".join(found[name]) or "none" for name in found]
-        lines.append([str(int(reason)), f"`{reason.name}`", reason.text, reason.clause, told, *where])
-    return rows(["code", "reason", "what it means", "clause", "ICMP", *(f"stages, {name}" for name in PROFILES)], lines)
+        if reason:
+            error = error_for(reason) or error_for6(reason)
+            told = f"{error.type}/{error.code}" if error else ""
+            lines.append([str(int(reason)), f"`{reason.name}`", reason.text, reason.clause, told])
+    return rows(["code", "reason", "what it means", "clause", "ICMP"], lines)
 
 
 def outcome(made):
@@ -149,15 +130,16 @@ def text(value):
 TABLES = {"settings": settings, "stages": stages, "reasons": reasons, "differences": differences}
 
 
-def renewed(text):
-    """Return the document with its tables made anew."""
-    for name, make in TABLES.items():
+def renewed(text, page):
+    """Return a page with its tables made anew."""
+    for name in [name for name, place in PLACES.items() if place == page]:
         pattern = rf"(<!-- table: {name} -->\n).*?(<!-- end of table -->)"
-        text, found = re.subn(pattern, lambda m, make=make: f"{m[1]}{make()}\n{m[2]}", text, flags=re.DOTALL)
+        text, found = re.subn(pattern, lambda m, make=TABLES[name]: f"{m[1]}{make()}\n{m[2]}", text, flags=re.DOTALL)
         assert found == 1, name
     return text
 
 
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[1]))
-    DOCUMENT.write_text(renewed(DOCUMENT.read_text()))
+    for name in sorted(set(PLACES.values())):
+        (PAGES / name).write_text(renewed((PAGES / name).read_text(), name))

@@ -1,7 +1,7 @@
 """IP options as the Linux kernel treats them: checked on arrival, finished when forwarded, echoed in errors.
 
 The behaviour is that of the kernel's IPv4 forwarding as recorded in tests/oracle; where it departs from RFC 791 and RFC
-1812 the differences are in docs/golden.md. Offsets are those of octets in the header.
+1812 the differences are in docs/golden_reference.md. Offsets are those of octets in the header.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The stages of the Linux kernel's IPv4 forwarding, byte for byte as recorded in tests/oracle.
 
 Where it differs from RFC 1812: the route is looked up before the options are read, an error carries the options back,
-broadcasts as sources pass, and more; docs/golden.md has the differences as a table made from the named cases.
+broadcasts as sources pass, and more; docs/golden_reference.md has the differences as a table made from the named cases.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A router's configuration (ROUTER.toml): ports, neighbours, routes, profile; read, checked, and resolved to numbers.
 
 Every port has an address on its link, and that link's network is a route of its own. A route without a port goes out
-where its next hop is a neighbour (RFC 1812 section 2.2.5.1). docs/golden.md describes every key.
+where its next hop is a neighbour (RFC 1812 section 2.2.5.1). docs/router_files.md describes every key.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The schema of ROUTER.toml: what a user may write, before anything is checked or resolved (docs/golden.md)."""
+"""The schema of ROUTER.toml: what a user may write, before anything is checked or resolved (docs/router_files.md)."""
 
 from __future__ import annotations
 
