@@ -130,26 +130,30 @@ BESIDE = [
 ]  # fmt: skip
 
 
-def written(packets):
-    """Return packets as the tables have them."""
-    return "; ".join(
-        f"{length} at {time}" + ("" if came == "green" else f" ({came})") for time, length, came in packets
-    )
+def written(packets, colours):
+    """Return packets as the tables have them, by the microsecond: bytes, the colour that one came with, the verdict."""
+    told = {}
+    for (time, length, came), colour in zip(packets, colours, strict=True):
+        told.setdefault(time, []).append(f"{length} {'' if came == 'green' else f'({came}) '}{colour}")
+    return "; ".join(f"{time}: {', '.join(one)}" for time, one in told.items())
 
 
 def table():
     """Return the table of worked numbers."""
-    lines = [[clause, what, written(packets), " ".join(colours)] for clause, what, _, packets, colours in CASES]
-    return rows(["clause", "what it says", "bytes at microseconds", "colours"], lines)
+    lines = [
+        [clause.removesuffix(" section 3"), what, written(packets, colours)]
+        for clause, what, _, packets, colours in CASES
+    ]
+    return rows(["section 3 of", "what it says", "microsecond: bytes and verdict"], lines)
 
 
 def beside():
     """Return the table of two markers beside each other."""
     lines = [
-        [what, "aware" if aware else "blind", written(packets), *map(" ".join, colours)]
+        [what, "aware" if aware else "blind", written(packets, [*map("/".join, zip(*colours, strict=True))])]
         for what, aware, packets, colours in BESIDE
     ]
-    return rows(["what happens", "colour-", "bytes at microseconds", "RFC 2698", "RFC 4115"], lines)
+    return rows(["what happens", "colour-", "microsecond: bytes and verdicts, RFC 2698/RFC 4115"], lines)
 
 
 TABLES = {

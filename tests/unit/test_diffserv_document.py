@@ -1,4 +1,4 @@
-"""docs/diffserv.md says what is so: keys, names and examples of the DiffServ edge."""
+"""docs/diffserv.md and classifiers.md say what is so: keys, names and examples of the DiffServ edge."""
 
 import re
 from pathlib import Path
@@ -11,7 +11,8 @@ from npexplore.golden.diffserv import Fate
 from npexplore.golden.police import POLICERS
 from npexplore.golden.schedule import SCHEDULERS
 
-PAGE = (Path(__file__).parents[2] / "docs" / "diffserv.md").read_text()
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = (DOCS / "diffserv.md").read_text() + (DOCS / "classifiers.md").read_text()
 BLOCKS = re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 
 

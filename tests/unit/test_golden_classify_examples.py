@@ -1,4 +1,4 @@
-"""Classifiers on cases that can be worked by hand, and what docs/diffserv.md says of them."""
+"""Classifiers on cases that can be worked by hand, and what docs/classifiers.md says of them."""
 
 import re
 from pathlib import Path
@@ -11,7 +11,7 @@ from npexplore.golden.ipv4.addresses import address_number, address_text
 from npexplore.golden.work import Access
 from npexplore.paths import share
 
-PAGE = (Path(__file__).parents[2] / "docs" / "diffserv.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs" / "classifiers.md").read_text()
 FIG4 = load_rules(share("models", "rules", "fig4.toml"))
 ANY = Rule()
 
@@ -51,7 +51,7 @@ def test_the_table_of_words_is_what_the_page_computes():
         block for block in re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL) if "rows" in block
     )
     space = {}
-    exec(compile(code, "diffserv.md", "exec"), space)
+    exec(compile(code, "classifiers.md", "exec"), space)
     assert re.findall(r"^\|(?: \d+ \|){9}$", PAGE, re.MULTILINE) == space["rows"]
 
 

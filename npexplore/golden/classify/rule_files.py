@@ -2,7 +2,7 @@
 
 ClassBench (Taylor, Turner, IEEE/ACM Transactions on Networking 15(3), 2007) writes a rule as
 `@SOURCE/LENGTH DESTINATION/LENGTH LOW : HIGH LOW : HIGH PROTOCOL/MASK [FLAGS/MASK]`; it has no actions, and flags are
-not among the five fields: their form is checked, no more. docs/diffserv.md describes every key of the TOML.
+not among the five fields: their form is checked, no more. docs/classifiers.md and diffserv.md describe every key.
 """
 
 from __future__ import annotations
