@@ -38,7 +38,7 @@ SHOWN = {
 @click.option(
     "--results",
     type=click.Path(dir_okay=False),
-    help="CSV of your own numbers (docs/studies.md), shown beside the published and the predicted ones.",
+    help="CSV of your own numbers (docs/checking.md), shown beside the published and the predicted ones.",
 )
 @click.option("--sets", is_flag=True, help="Also predict with each parameter set that calibration admits (minutes).")
 @click.option("--rtl", is_flag=True, help="Also measure rates in generated hardware (Verilator; minutes).")

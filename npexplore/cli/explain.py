@@ -1,4 +1,4 @@
-"""`npexplore explain`: what a machine does with a workload, and why (fields: docs/studies.md).
+"""`npexplore explain`: what a machine does with a workload, and why (fields: docs/explain.md).
 
 Exit status 3 if the workload's capture is damaged: the packets that could be read are still explained.
 """

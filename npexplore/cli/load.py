@@ -1,4 +1,4 @@
-"""`npexplore load`: latency and loss against the offered load, or the highest rates within a loss (docs/studies.md)."""
+"""`npexplore load`: latency and loss against the offered load, or the highest rates within a loss (docs/load.md)."""
 
 from __future__ import annotations
 

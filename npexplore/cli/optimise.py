@@ -36,7 +36,7 @@ SHOWN = 40  # rows of the table for people
 @set_option(several=True)
 @workload_options
 @click.option("--prices", "price_files", multiple=True, metavar="TOML",
-              help="What a unit of each resource costs you, in any unit (docs/studies.md); repeatable.")  # fmt: skip
+              help="What a unit of each resource costs you, in any unit (docs/sweeps.md); repeatable.")  # fmt: skip
 @click.option("--cost", "costs", multiple=True, metavar="NAME",
               help="memory_bits, banks, bus_pins, threads or luts; repeatable. Default: all that differ.")  # fmt: skip
 @click.option("--merit", "merits", multiple=True, metavar="NAME",

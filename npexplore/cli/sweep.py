@@ -1,4 +1,4 @@
-"""`npexplore sweep`: answer many points into a Parquet file that a stopped sweep goes on from (docs/studies.md)."""
+"""`npexplore sweep`: answer many points into a Parquet file that a stopped sweep goes on from (docs/sweeps.md)."""
 
 import sys
 from pathlib import Path
