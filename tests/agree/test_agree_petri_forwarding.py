@@ -22,7 +22,7 @@ POINTS = [
     ({"placement": "packet", "long_header_reads": 3}, "frg"), ({"scheme": "fcb_tb", "full_tail": "dram"}, "amp"),
     ({"scheme": "fcb", "segments": "dynamic", "scratch_bytes": 512}, "amp"), ({"refresh": "off"}, None),
 ]  # fmt: skip
-BESIDE = 0.006  # of a share or rate: the rules that differ (docs/petri.md)
+BESIDE = 0.006  # of a share or rate: the rules that differ (docs/petri_nets.md)
 
 
 def both(knobs, load, packets, seeds=1):
