@@ -69,6 +69,16 @@ def test_commands_run(line, elsewhere, capsys):
     assert main([*shlex.split(line)[1:], *only]) == 0, capsys.readouterr().err
 
 
+@pytest.mark.slow
+def test_the_readme_shows_what_the_command_says(capsys):
+    """All but the numbers, which follow the models."""
+    shown = blocks(ROOT / "README.md", "text")[0].splitlines()
+    assert main(["explain", "ixp2400", "--trace", "sample:zeek_wikipedia", "--no-sensitivity"]) == 0
+    said = capsys.readouterr().out.splitlines()
+    number = re.compile(r"\d[\d,.]*\d|\d")
+    assert [number.sub("0", line) for line in shown] == [number.sub("0", line) for line in said[: len(shown)]]
+
+
 def test_there_are_examples():
     assert len(blocks(ROOT / "README.md", "python")) == 1
     assert len(commands()) >= 3
