@@ -38,12 +38,19 @@ PROGRAMS = ("ipv4", "ipv6", "ipv4+ipv6", "mpls", "ipv4+ipv6+mpls")
     type=click.Choice(["ideal", "trie"]),
     help="How a cluster's test bench looks up: comparing prefixes, or tries in memory channels.",
 )
+@click.option(
+    "--accelerators",
+    default="inside",
+    show_default=True,
+    type=click.Choice(["inside", "bench"]),
+    help="Where a cluster's label table and flow counters are: in the design, or played by the test bench.",
+)
 @click.option("--out", required=True, type=click.Path(file_okay=False, path_type=Path), help="The folder to write.")
 @click.option("--verify", metavar="N", type=click.IntRange(1, 60_000), help="Simulate N packets (iverilog, verilator).")
 @json_option
 def command(
-    design: str, settings: tuple[str, ...], program: str | None, lookups: str, out: Path, verify: int | None,
-    as_json: bool,
+    design: str, settings: tuple[str, ...], program: str | None, lookups: str, accelerators: str, out: Path,
+    verify: int | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Write DESIGN as Verilog 2005 with a test bench and a README of its ports.
 
@@ -56,7 +63,7 @@ def command(
     from npexplore.designs import design as design_of
     from npexplore.designs.gorilla.hardware import EngineFiles, rated_and_hostile
     from npexplore.designs.gorilla.hardware_cases import ends, reasons_of
-    from npexplore.designs.gorilla.processor import ProcessorFiles
+    from npexplore.designs.gorilla.system import INSIDE, SystemFiles
     from npexplore.designs.gorilla.traffic import box
     from npexplore.hardware.simulators import simulator
 
@@ -90,7 +97,8 @@ def command(
             box("deep", both), protocols, counting, threads, cycles, str(p.scheduler), str(p.lut_structures)
         )
     else:
-        made = ProcessorFiles(p, box("deep", both), protocols, None if "clusters" in given else 1, lookups)
+        inside = INSIDE if accelerators == "inside" else ()
+        made = SystemFiles(p, box("deep", both), protocols, None if "clusters" in given else 1, lookups, inside)
     files = made.write(out)
     document: dict[str, Any] = {"files": [str(file) for file in files]}
     if verify:

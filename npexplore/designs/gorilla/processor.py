@@ -7,7 +7,7 @@ lane takes a packet a cycle, as the model's pre-processor has `lanes`.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from math import gcd
 from pathlib import Path
@@ -23,7 +23,7 @@ from npexplore.hardware.bench import MOST_PACKETS
 from npexplore.hardware.engine import store
 from npexplore.hardware.playback import MOST_STALLS, STALLS, Found
 from npexplore.hardware.simulators import build_bench, run_built, simulator
-from npexplore.hardware.templates.bench import Kind, Unit, bench_text
+from npexplore.hardware.templates.bench import Beside, Kind, Unit, bench_text
 from npexplore.hardware.templates.channels import Processor, processor_text
 from npexplore.hardware.templates.group import Face, Group, at, group_text
 from npexplore.hardware.templates.memory import SYNCHRONISER, WAVERING_SYNCHRONISER, memory_text
@@ -88,11 +88,16 @@ class ProcessorFiles(EngineFiles):
         begins, results = self.begins.bits, self.results.bits
         self.engine_face = Face("engine", engine_tag, begins, results, who, ports, parameters)
         self.cluster_face = self.cluster.face(self.engine_face, cluster_tag)
-        self.lane_face = self.lane.face(self.cluster_face, TAG)
-        kinds = list(dict.fromkeys(self.ports.accelerator.values()))
-        self.top = Processor(self.lanes, self.channels, self.fair, kinds, self.ports.accelerator)
+        self.member_face, self.accelerator = self._member()
+        self.lane_face = self.lane.face(self.member_face, TAG)
+        kinds = list(dict.fromkeys(self.accelerator.values()))
+        self.top = Processor(self.lanes, self.channels, self.fair, kinds, self.accelerator)
         self.walks = self._walks() if one_of("lookups", lookups, LOOKUPS) == "trie" else {}
         self.core_clocks = reads_per_s(p) / (1e6 * float(p.core_mhz))
+
+    def _member(self) -> tuple[Face, Mapping[str, str]]:
+        """Return what a lane is made of, and by its ports what they ask."""
+        return self.cluster_face, self.ports.accelerator
 
     def _walks(self) -> dict[str, Walk]:
         """Return the walk of each kind of lookup, as wide as its port or channel."""
@@ -121,26 +126,39 @@ class ProcessorFiles(EngineFiles):
         texts = [super().engine(apart), streams_text(store(self.stores), valve=False)]
         texts.append(group_text(self.cluster, self.engine_face, self.cluster_face.tag))
         if self.clusters > 1:
-            texts += [group_text(self.lane, self.cluster_face, TAG), processor_text(self.top, self.lane_face)]
+            texts += [group_text(self.lane, self.member_face, TAG), processor_text(self.top, self.lane_face)]
         return "\n".join(texts)
 
     def bench(self) -> str:
         """Return the test bench with the router's routes."""
         wavering = WAVERING_SYNCHRONISER if self.walks else ""
         widths = TAG, self.begins.bits, self.results.bits
+        top, lanes = self._top()
+        made = bench_text(top, lanes, widths, self._units(), self.in_order, self.reads, self.counting, self._beside())
+        return made + wavering
+
+    def _top(self) -> tuple[str, list[str]]:
+        """Return the name of the top module, and what is behind `in` and `out` in its ports, by lane."""
+        return (
+            ("processor", [str(k) for k in range(self.lanes)]) if self.clusters > 1 else (self.member_face.name, [""])
+        )
+
+    def _beside(self) -> Beside | None:
+        """Return what else the bench has around the top module."""
+        return None
+
+    def _units(self) -> list[Unit]:
+        """Return the bench's units, one for each port of the top module."""
         if self.clusters == 1:
-            face = self.cluster_face
-            units = [
-                Unit(port, face.who, *bits, (self._kind(self.ports.accelerator[port], port),))
+            face = self.member_face
+            return [
+                Unit(port, face.who, *bits, (self._kind(self.accelerator[port], port),))
                 for port, bits in face.ports.items()
             ]
-            return bench_text("cluster", [""], widths, units, self.in_order, told=self.counting) + wavering
         who, ask, reply = self.top.sizes(self.lane_face)
-        port_of = {name: port for port, name in self.ports.accelerator.items()}
+        port_of = {name: port for port, name in self.accelerator.items()}
         made = tuple(self._kind(name, port_of[name]) for name in self.top.kinds)
-        units = [Unit(f"channel{m}", who, ask, reply, made) for m in range(self.channels)]
-        lanes = [str(k) for k in range(self.lanes)]
-        return bench_text("processor", lanes, widths, units, self.in_order, self.reads, self.counting) + wavering
+        return [Unit(f"channel{m}", who, ask, reply, made) for m in range(self.channels)]
 
     def _kind(self, name: str, port: str) -> Kind:
         """Return an accelerator as the bench has it: its delay, the reads of the longest walk, its routes."""
@@ -162,10 +180,9 @@ class ProcessorFiles(EngineFiles):
     def readme(self) -> str:
         """Return what the files are, the ports, and what nests in what."""
         several = self.clusters > 1
-        face = self.lane_face if several else self.cluster_face
-        top, behind = ("processor", "K of each lane") if several else ("cluster", "")
+        top, behind = self._top()[0], "K of each lane" if several else ""
         k = "K" if several else ""
-        asked = ", ".join(f"`{port}_*`" for port in face.ports)
+        asked = ", ".join(f"`{unit.port}_*`" for unit in self._units())
         if several:
             asked = f"`channelK_*`, {self.channels} of them, {self.reads} reads a cycle each"
         lines = [
@@ -193,7 +210,11 @@ class ProcessorFiles(EngineFiles):
                 f"| `processor` | {self.lanes} lanes, {self.channels} channels, global arbiters "
                 f"{_fairness(self.fair)} |",
             ]
-        return "\n".join([*lines, ""])
+        return "\n".join([*lines, *self._rows(), ""])
+
+    def _rows(self) -> list[str]:
+        """Return more rows of the README's table of modules."""
+        return []
 
     def write(self, folder: Path) -> list[Path]:
         """Write the files into a folder, which is made; returns them."""
@@ -231,8 +252,8 @@ class ProcessorFiles(EngineFiles):
 
     def _counted(self, folder: Path) -> Counter[Flow]:
         """Return how often the bench's units were asked to count each flow; (-1,): a call that is undefined."""
-        found, ports = Counter[Flow](), list(self.cluster_face.ports)
-        port_of = {name: port for port, name in self.ports.accelerator.items()}
+        found, ports = Counter[Flow](), [unit.port for unit in self._units()]
+        port_of = {name: port for port, name in self.accelerator.items()}
         for line in (folder / "asked.txt").read_text().splitlines():
             unit, ask = line.split()
             if set(ask.lower()) & set("xz"):
@@ -245,7 +266,7 @@ class ProcessorFiles(EngineFiles):
                 kinds = self.top.kinds
                 digits = at(len(kinds)) if len(kinds) > 1 else 0
                 port = port_of[kinds[call >> self.top.sizes(self.lane_face)[1] - digits]]
-            if self.ports.accelerator[port] == COUNTS:
+            if self.accelerator[port] == COUNTS:
                 found[cut(call, self.ports.widths[port])] += 1
         return found
 

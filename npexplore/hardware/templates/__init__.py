@@ -6,6 +6,7 @@ channels   the ports of all lanes to the channels of a memory, and the answers b
 pipeline   a step program as stages, where an engine may stand
 memory     ports that share a memory of another clock
 tables     a hashed label table, flow counters
+inside     label tables and flow counters between a module's ports and what is around it
 frames     header and body apart and together again, checksums
 bench      a test bench for any of them
 """

@@ -52,6 +52,15 @@ class Unit:
     kinds: tuple[Kind, ...]
 
 
+@dataclass(frozen=True)
+class Beside:
+    """What else a bench has around its top module: text of modules, lines that make them, links to the top's ports."""
+
+    text: str = ""
+    wires: tuple[str, ...] = ()
+    links: tuple[str, ...] = ()
+
+
 LINE = f"""module line #(parameter DELAY = 12, parameter WIDTH = 1) (
   input clk, input rst, input in_valid, output in_ready, input [WIDTH-1:0] in_data,
   output out_valid, input out_ready, output [WIDTH-1:0] out_data
@@ -149,7 +158,7 @@ def unit_text(unit: Unit, name: str, reads_a_cycle: int) -> str:
 
 def bench_text(
     top: str, lanes: Sequence[str], widths: tuple[int, int, int], units: Sequence[Unit], in_order: bool,
-    reads_a_cycle: int = 0, told: bool = False,
+    reads_a_cycle: int = 0, told: bool = False, beside: Beside | None = None,
 ) -> str:  # fmt: skip
     """Return the bench with its valves and units. told: calls are written down.
 
@@ -158,7 +167,8 @@ def bench_text(
     """
     n, (tag, begins, results) = len(lanes), widths
     makes: dict[tuple[object, ...], str] = {}
-    texts, wires, links = list[str](), list[str](), [".clk(clk)", ".rst(rst)"]
+    also = beside or Beside()
+    texts, wires, links = list[str](), [*also.wires], [".clk(clk)", ".rst(rst)", *also.links]
     known = dict[str, str]()
     for k, unit in enumerate(units):
         make = unit.who, unit.ask, unit.reply, tuple(one.name for one in unit.kinds)
@@ -216,7 +226,7 @@ def bench_text(
     fine = "ps" if any(one.module for unit in units for one in unit.kinds) else "ns"  # clocks of their own
     opened = ["  integer asked;", '  initial asked = $fopen("asked.txt", "w");'] if told else []
     return "\n".join([
-        f"`timescale 1ns/1{fine}", STALLING_VALVE, LINE, *known.values(), *texts,
+        f"`timescale 1ns/1{fine}", STALLING_VALVE, LINE, *known.values(), *texts, *([also.text] if beside else []),
         *_sink(top, n, widths, [*opened, *wires], links, in_order),
     ])  # fmt: skip
 
