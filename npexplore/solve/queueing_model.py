@@ -263,7 +263,7 @@ def _approximation(d: UnderLoad, levels: Sequence[Levels]) -> str:
     own = {server.name for server in d.machine.ingress.servers()}
     seen = {*own, *d.demands.servers}
     unseen = [s.name for s in d.servers.values() if s.role == "hidden" and s.name not in seen]
-    unseen += sorted(d.demands.untied)
+    unseen += sorted({*d.demands.untied, *(name for own in d.by_pool.values() for name in own.untied)})
     if unseen:
         named += f", no waiting for {', '.join(unseen)}"
     assumed = {(s.approximation, s.name.partition(".")[0]) for s in d.servers.values() if s.name in d.demands.servers}

@@ -107,6 +107,24 @@ def test_demands_of_all_pools_add_up():
     assert answer.throughput_bps == pytest.approx(answer.rate_pps * 8 * (64 + 2 * 1500 + 200) / 4, rel=1e-2)
 
 
+def test_what_is_held_from_one_pool_to_the_next_is_named_as_not_waited_for():
+    """Units that another pool gives back have no known time: queueing must say that nobody waits for them there."""
+
+    def take(m, packet):
+        m.work.wait(seconds=10 * NS)
+        m.buffers.take(count=1)
+        m.q.put()
+
+    def give(m, packet):
+        m.work.wait(seconds=10 * NS)
+        m.buffers.give(count=1)
+
+    pools = [Pool("a", 1, take, start=TOGETHER), Pool("b", 1, give, gets="q", start=TOGETHER)]
+    one = joined(pools, Delay("work"), BoundedQueue("q", 4), BufferPool("buffers", 2))
+    unseen = queueing(one, LOAD).approximation.partition("no waiting for ")[2]
+    assert "buffers" in unseen
+
+
 def test_what_a_queue_carries_is_a_column_of_the_next_pool():
     def cut(m, packet):
         with m.loop(packet.packet_bytes // 64) as cell:
