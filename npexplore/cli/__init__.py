@@ -6,7 +6,9 @@ once its module exists. `--debug` may stand anywhere and shows the traceback.
 """
 
 import atexit
+import codecs
 import gc
+import io
 import os
 import sys
 import traceback
@@ -88,6 +90,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line and return its exit status; nothing but `--debug` shows a traceback."""
     if argv is None:
         _spare_the_collector()
+        _print_anywhere()
     arguments = list(sys.argv[1:] if argv is None else argv)
     debug = "--debug" in arguments
     if instruction := os.environ.get(COMPLETE):
@@ -127,6 +130,22 @@ def _spare_the_collector() -> None:
     """
     gc.set_threshold(100_000, 50, 100)
     atexit.register(gc.freeze)
+
+
+PLAIN = {"±": "+-", "µ": "u", "→": "->"}  # what a terminal without the character is told
+
+
+def _print_anywhere() -> None:
+    """Let both streams print any text: a character that the locale's encoding has not becomes a plain one, or ?."""
+
+    def plain(error: UnicodeError) -> tuple[str, int]:
+        assert isinstance(error, UnicodeEncodeError)
+        return "".join(PLAIN.get(one, "?") for one in error.object[error.start : error.end]), error.end
+
+    codecs.register_error("npexplore.plain", plain)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="npexplore.plain")
 
 
 def _run(arguments: list[str]) -> int:

@@ -2,6 +2,9 @@
 
 import json
 import math
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -126,3 +129,15 @@ def test_a_terminal_gets_whole_words_and_tables_as_they_are(capsys, monkeypatch)
     assert max(map(len, lines)) <= 80
     assert " ".join(lines) == prose.strip()
     assert (blank, table_line) == ("", columns)
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252"])
+def test_a_terminal_of_any_encoding_is_printed_on(encoding):
+    """Signs that it has not are told by others; nothing ends in an error of encoding."""
+    code = "import sys; from npexplore.cli import main; sys.argv[1:] = ['schema', '--ro\u2192']; main(); "
+    code += "print('\u00b1 \u00b5 \u4e2d')"
+    found = subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, "PYTHONIOENCODING": encoding}, capture_output=True, check=False
+    )
+    assert "'--ro->'" in found.stderr.decode(encoding)
+    assert found.stdout.decode(encoding).strip() == ("+- u ?" if encoding == "ascii" else "\u00b1 \u00b5 ?")
