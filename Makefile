@@ -12,10 +12,12 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 WORKERS := -n auto --dist worksteal
 KERNELS := $(wildcard npexplore/_kernels/*.py)
-PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
-# uv is quicker where there is one; pip does the same from the same hashes. Modules are compiled here, once: where Python
-# keeps no bytecode (PYTHONDONTWRITEBYTECODE) every process would do it again.
-INSTALL = $(if $(shell uv --version 2>/dev/null),uv pip install --quiet --compile-bytecode --python $(BIN)/python --require-hashes $(1) || )$(PIP) --require-hashes $(1)
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-compile
+# uv is quicker where there is one; pip does the same from the same hashes. Neither compiles modules, which is half of an
+# installation's time for modules that are mostly never imported. The first process that imports one keeps its bytecode
+# for all others, also where Python is told to keep none: there every one of them would compile it again.
+INSTALL = $(if $(shell uv --version 2>/dev/null),uv pip install --quiet --python $(BIN)/python --require-hashes $(1) || )$(PIP) --require-hashes $(1)
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: accuracy docs report test quick test-rest test-all pythons lab bench lock check clean
 .DELETE_ON_ERROR:
@@ -67,7 +69,9 @@ bench: .venv/warm .venv/peers
 	$(call INSTALL,--no-deps -r requirements-peers.lock)
 	@touch $@
 
+# All bytecode, too: who works here may start Python from where it keeps none.
 .venv/warm: .venv/ok $(KERNELS)
+	$(BIN)/python -m compileall -q -j 0 -x '/tests/' .venv/lib npexplore
 	$(BIN)/npexplore warm
 	@touch $@ .venv/pages
 

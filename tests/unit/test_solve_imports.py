@@ -77,3 +77,21 @@ def test_an_answer_needs_no_table_or_plot_package():
 def test_a_first_simulation_imports_no_more_than_it_needs():
     """Its time is that of imports: each of these takes longer than the simulation."""
     run(FIRST)
+
+
+FIGURES = """
+import sys
+from npexplore.plot import theme
+import plotly.io
+from npexplore.report.notebooks import find_files, read_notebook
+read_notebook(find_files()[0])
+slow = {"rfc3987_syntax", "lark"} & set(sys.modules)
+import rfc3987_syntax  # whoever asks for it gets it
+plotly.io.show({"data": [], "layout": {}}, renderer="plotly_mimetype")  # needs nbformat
+sys.exit(f"imported {slow}" if slow else None)
+"""
+
+
+def test_figures_and_notebooks_load_no_grammar_of_iris():
+    done = subprocess.run([sys.executable, "-c", FIGURES], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
