@@ -5,7 +5,8 @@
 
 Written to results.txt: `tag registers` in the order in which packets leave, then `cycles N`, from the first packet
 taken to the last one left; to PORT.txt of a unit that only counts, what it is asked to count. Routes stand in the
-lookup units as prefixes, the longest first: no trie, so that a fault of one is no fault of the other.
+lookup units as prefixes, the longest first: no trie, so that a fault of one is no fault of the other. An answer stays
+until the engine takes it.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from npexplore.hardware.verilog import Packed, Ports
 
 Routes = Sequence[tuple[int, int, int]]  # value, length, next hop; the longest prefixes first
 MOST_PACKETS = 1 << 16
+ENDS = ("valid", "ready", "who", "ask", "done", "take", "for", "reply")  # of a port
 DEPTH = 16  # of what waits in a lookup unit
 
 
@@ -37,21 +39,23 @@ def unit_text(port: str, ask_bits: int, reply: Packed, routes: Routes | None, ad
     lines = [
         f"module unit_{port} #(parameter WHO = 2, parameter DELAY = 12) (",
         f"  input clk, input rst, input stall_ask, input stall_reply, input valid, output ready, input [WHO-1:0] who,\n"
-        f"  input [{ask_bits - 1}:0] ask, output done, output [WHO-1:0] for_whom,",
+        f"  input [{ask_bits - 1}:0] ask, output done, input take, output [WHO-1:0] for_whom,",
         f"  output [{reply.bits - 1}:0] reply\n);",
         f"  reg [{ask_bits - 1}:0] asked [0:{DEPTH - 1}];", f"  reg [WHO-1:0] whose [0:{DEPTH - 1}];",
         f"  reg [31:0] due [0:{DEPTH - 1}];", "  reg [31:0] now;", "  reg [3:0] head, tail;", "  reg [4:0] held;",
-        f"  reg [{reply.bits - 1}:0] answer;", *lookup,
+        f"  reg [{reply.bits - 1}:0] answer;", "  reg offered;", *lookup,
         f"  assign ready = (held != 5'd{DEPTH}) & ~stall_ask;",
-        "  assign done = (held != 5'd0) & (now >= due[head]) & ~stall_reply;", "  assign for_whom = whose[head];",
-        "  assign reply = answer;", *opened, "  always @* begin", *body, *answer, "  end",
+        "  assign done = (held != 5'd0) & (now >= due[head]) & (offered | ~stall_reply);",
+        "  assign for_whom = whose[head];", "  assign reply = answer;", *opened, "  always @* begin", *body, *answer,
+        "  end",
         "  always @(posedge clk) begin",
-        "    if (rst) begin", "      now <= 0; head <= 0; tail <= 0; held <= 0;", "    end else begin",
-        "      now <= now + 32'd1;", "      if (valid && ready) begin",
+        "    if (rst) begin", "      now <= 0; head <= 0; tail <= 0; held <= 0; offered <= 1'b0;",
+        "    end else begin", "      now <= now + 32'd1;", "      offered <= done & ~take;",
+        "      if (valid && ready) begin",
         "        asked[tail] <= ask; whose[tail] <= who; due[tail] <= now + DELAY; tail <= tail + 4'd1;",
         *written, "      end",
-        "      if (done) head <= head + 4'd1;",
-        "      held <= held + {4'd0, valid & ready} - {4'd0, done};", "    end", "  end", "endmodule",
+        "      if (done & take) head <= head + 4'd1;",
+        "      held <= held + {4'd0, valid & ready} - {4'd0, done & take};", "    end", "  end", "endmodule",
     ]  # fmt: skip
     return "\n".join(lines) + "\n"
 
@@ -72,14 +76,15 @@ def bench_text(
         name, reply = ports.accelerator[port], ports.replies[port]
         units.append(unit_text(port, bits, reply, routes[name], address_bits[name]))
         wires += [
-            f"  wire {port}_valid, {port}_ready, {port}_done;", f"  wire [{who - 1}:0] {port}_who, {port}_for;",
+            f"  wire {port}_valid, {port}_ready, {port}_done, {port}_take;",
+            f"  wire [{who - 1}:0] {port}_who, {port}_for;",
             f"  wire [{bits - 1}:0] {port}_ask;", f"  wire [{reply.bits - 1}:0] {port}_reply;",
             f"  unit_{port} #(.WHO({who}), .DELAY({delay})) the_{port} (.clk(clk), .rst(rst), "
             f".stall_ask(stall[{2 + 2 * k}]), .stall_reply(stall[{3 + 2 * k}]), .valid({port}_valid), "
-            f".ready({port}_ready), .who({port}_who), .ask({port}_ask), .done({port}_done), .for_whom({port}_for), "
-            f".reply({port}_reply));",
+            f".ready({port}_ready), .who({port}_who), .ask({port}_ask), .done({port}_done), .take({port}_take), "
+            f".for_whom({port}_for), .reply({port}_reply));",
         ]  # fmt: skip
-        links += [f".{port}_{one}({port}_{one})" for one in ("valid", "ready", "who", "ask", "done", "for", "reply")]
+        links += [f".{port}_{one}({port}_{one})" for one in ENDS]
     stalls = 2 + 2 * len(ports.asks)
     links = [
         ".clk(clk)", ".rst(rst)", ".in_valid(in_valid)", ".in_ready(in_ready)", ".in_tag(sent[15:0])",

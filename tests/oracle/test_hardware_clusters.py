@@ -1,6 +1,7 @@
 """Clusters and processors made of templates, in Icarus, with stalls at every valve: verdicts, loss, order; faults."""
 
 from functools import cache
+from itertools import pairwise
 
 import pytest
 from click.testing import CliRunner
@@ -9,8 +10,10 @@ from reference.router_cases import named_cases
 from npexplore.cli.hardware import command
 from npexplore.designs import design
 from npexplore.designs.gorilla.hardware import BENCH
+from npexplore.designs.gorilla.hardware_cases import rated
 from npexplore.designs.gorilla.processor import ACCELERATORS, PROCESSOR, ProcessorFiles
 from npexplore.designs.gorilla.steps import Box
+from npexplore.designs.gorilla.traffic import box
 from npexplore.errors import InputError, ModelError, UnknownNameError
 from npexplore.golden.router.forward import Forwarder
 from npexplore.hardware.templates.group import Face, Group, group_text
@@ -69,6 +72,18 @@ def test_clusters_of_engines_and_threads(scheduler, engines, threads, tmp_path):
 
 
 @pytest.mark.slow
+def test_a_packet_that_others_pass_for_thousands_of_cycles_is_not_lost(tmp_path):
+    """Arbiters by priority and most cycles stalled: the last engine waits while packets enter, but none leaves."""
+    p = design("gorilla").with_(clusters=1, engines=6, threads=4).parameters
+    tables = box("deep")
+    made, count = ProcessorFiles(p, tables), 1200
+    made.write(tmp_path)
+    ran, _ = made.run(tmp_path, made.build(tmp_path, "iverilog"), rated(tables, ["ipv4"], count), stalls=11)
+    assert [one.number for one in ran] == list(range(count))
+    assert max(b.left - a.left for a, b in pairwise(ran)) > 3000
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("reorder", ["on", "off"])
 @pytest.mark.parametrize("balancing", ["in_turn", "ideal"])
 @pytest.mark.parametrize("counting", ["on", "off"])
@@ -104,6 +119,22 @@ def test_flows_are_counted_behind_clusters_and_channels(knobs, tmp_path):
     (tmp_path / PROCESSOR).write_text(text.replace(asks, asks.replace(";", " ^ 1'b1;")))
     found = made.verify(tmp_path, cases, None, "iverilog")
     assert found.differences > 0
+    assert "is counted" in found.first
+
+
+@pytest.mark.parametrize("knobs", [{"clusters": 1, "engines": 2, "threads": 2, "reorder_places": 16}, SMALL])
+def test_source_lookups_of_two_threads_are_not_mixed_up(knobs, tmp_path):
+    """An engine that gives a thread the other one's answer where both wait; sources of many routes, or nobody sees."""
+    p, tables = design("gorilla").with_(scheduler="ready", flow_counting="on", **knobs).parameters, box("deep", True)
+    made, cases = ProcessorFiles(p, tables), rated(tables, ["ipv4"], 24)
+    found = verified(made, tmp_path, cases)
+    assert (found.differences, found.first) == (0, "")
+    stored, other = "reply_lookup4_1[lookup4_1_for] <= ", "reply_lookup4_1[~lookup4_1_for]"
+    fault = f"{stored}(owed[0][1] & owed[1][1] & (^{other} !== 1'bx)) ? {other} : "
+    text = (tmp_path / PROCESSOR).read_text()
+    assert stored in text
+    (tmp_path / PROCESSOR).write_text(text.replace(stored, fault))
+    found = made.verify(tmp_path, cases, None, "iverilog")
     assert "is counted" in found.first
 
 

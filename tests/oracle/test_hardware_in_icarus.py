@@ -31,6 +31,8 @@ FAULTS = {  # text of the engine -> what it is made
     "lookup4_0_ask <= ask_lookup4_0": "lookup4_0_ask <= ask_lookup4_0 ^ 32'h100",
     "over[leaving] <= 1'b0;": "",
 }  # fmt: skip
+TAKE, STORED = "assign lookup4_0_take = 1'b1;", "if (lookup4_0_done) begin"
+SLOW = "assign lookup4_0_take = slow[6];\n  reg [6:0] slow;\n  always @(posedge clk) slow <= rst ? 7'd0 : slow + 7'd1;"
 
 
 @cache
@@ -73,6 +75,21 @@ def test_planted_faults_of_the_template_are_seen(tmp_path):
     for what, instead in FAULTS.items():
         assert what in text, what
         assert differs(made, tmp_path, text.replace(what, instead)), what
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+def test_an_engine_may_let_answers_wait(threads, tmp_path):
+    """An answer stays until it is taken; one that is stored and not taken comes again, for the thread's next packet."""
+    made = files(threads)
+    (tmp_path / BENCH).write_text(made.bench())
+    text, cases = made.engine(), PACKETS[:: 6 if threads == 1 else 12]
+    assert TAKE in text
+    assert STORED in text
+    slow = text.replace(TAKE, SLOW)
+    assert not differs(made, tmp_path, slow.replace(STORED, "if (lookup4_0_done && lookup4_0_take) begin"), cases)
+    if threads == 1:
+        assert differs(made, tmp_path, slow, cases)
+    assert differs(made, tmp_path, text.replace(TAKE, "assign lookup4_0_take = 1'b0;"), cases)
 
 
 def test_planted_faults_of_the_lowering_are_seen(tmp_path):

@@ -95,7 +95,8 @@ class EngineFiles:
             "", "| stream | what |", "|---|---|",
             f"| `in_*` | a packet: tag, {self.begins.bits} bits (port, length, the first bytes of the frame) |",
             f"| `out_*` | its verdict: tag, {self.results.bits} bits; in the order in which packets are done |",
-            *ports, "", "A port asks by `_valid _ready _who _ask`; it is answered in any order by `_done _for _reply`.",
+            *ports, "",
+            "A port asks by `_valid _ready _who _ask`; it is answered in any order by `_done _take _for _reply`.",
             "", "| step | cycles of the request builder |", "|---|---|", *steps, "",
             "| part of a verdict | bits |", "|---|---|", *shown, "",
         ])  # fmt: skip

@@ -22,6 +22,7 @@ from npexplore.hardware.templates.streams import STALLING_VALVE
 from npexplore.hardware.verilog import Packed
 
 DEPTH = 64  # calls that wait in a unit
+PATIENCE = 3000  # cycles in which no packet enters or leaves until the rest is lost
 
 
 @dataclass(frozen=True)
@@ -274,7 +275,8 @@ def _sink(
         f'          else $fdisplay(file, "%h %h %0d %0d", {place.replace("l*", "o*")}, '
         f'left_data[o*{whole} +: {results}], cycles, entered[{place.replace("l*", "o*")}]);',
         "        end", "      end", "      left <= now_left;",
-        "      idle <= now_left == left ? idle + 32'd1 : 32'd0;",
-        "      if (now_left == count || idle > 32'd3000) begin", '        $fdisplay(file, "cycles %0d", cycles);',
+        "      idle <= (now_left == left && (offer & taken) == 0) ? idle + 32'd1 : 32'd0;",
+        f"      if (now_left == count || idle > 32'd{PATIENCE}) begin",
+        '        $fdisplay(file, "cycles %0d", cycles);',
         "        $fclose(file);", "        $finish;", "      end", "    end", "  end", "endmodule", "",
     ]  # fmt: skip
