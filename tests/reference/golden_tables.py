@@ -35,12 +35,12 @@ def stages():
     for title, rules in tables.items():
         lines = [
             [
-                f"{number}. {stage.name}", stage.clause, ", ".join(f"`{field}`" for field in stage.reads),
+                f"{number}. {stage.name}", stage.clause,
                 ", ".join(f"`{reason.name}`" for reason in stage.exits) or "none",
             ]
             for number, stage in enumerate(rules.stages, 1)
         ]  # fmt: skip
-        parts.append(f"{title}:\n\n" + rows(["stage", "clause", "reads", "packets may leave for"], lines))
+        parts.append(f"{title}:\n\n" + rows(["stage", "clause", "packets may leave for"], lines))
     return "\n\n".join(parts)
 
 
@@ -92,7 +92,10 @@ def differences():
         else:
             clause, field = found.clause, found.field if told[0] == told[1] else ""
         groups.setdefault((clause, *told, field), []).append(name)
-    lines = [[clause, rfc, linux, field, "; ".join(names)] for (clause, rfc, linux, field), names in groups.items()]
+    lines = [
+        [clause, rfc, linux, field, "; ".join([*names[:2], *([f"{len(names) - 2} more"] if names[2:] else [])])]
+        for (clause, rfc, linux, field), names in groups.items()
+    ]
     head = ["rule", "rfc1812", "linux", "first field that differs", "named cases"]
     return f"Of {len(cases)} named cases {alike} have the same outcome, byte for byte.\n\n" + rows(head, sorted(lines))
 
