@@ -106,7 +106,7 @@ def quantity(subject: str, text: str, unit: str) -> float:
 
     Raises InputError, naming the subject, for a text without a known unit and for a unit of another kind of thing.
     """
-    found = split(text)
+    found, unit = split(text), SPOKEN.get(unit, unit)
     if unit not in UNITS or found is None:
         alike = [name for name, (what, _) in UNITS.items() if what == UNITS.get(unit, ("",))[0]]
         hint = f" ({UNITS[unit][0]}: {', '.join(alike)})" if alike else ""

@@ -432,7 +432,10 @@ LINES = [
     ("m.drew(4, 'x')", "recorder's word 'drew' is unknown (nearest: draw"),
     ("m.draw(4)", "m.draw() missing 1 required positional argument: 'source'"),
     ("x = packet.bytes", "packet column 'bytes' is unknown (nearest: packet_bytes"),
-    ("x = packet.packet_bytes / 2", "what differs between packets is divided by // or ceildiv"),
+    (
+        "x = packet.packet_bytes / 2",
+        "what differs between packets is divided by // or ceildiv, or multiplied by (1 / number)",
+    ),
     ("x = 'a' + 1", "a text cannot be computed with, got 'a' and 1"),
     ("x = y", "name 'y' is unknown"),
     ("import os", "'import os' has no meaning here; write a Python file for it"),

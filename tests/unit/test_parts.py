@@ -234,6 +234,23 @@ def test_a_changed_part_is_read_again(tmp_path):
     assert build_machine(sent).resources.keys() == after.machine().resources.keys()
 
 
+@pytest.mark.parametrize("unit", ["B/s", "bytes/s"])
+@pytest.mark.parametrize("given", ['"= p.bus"', '"4 GB/s"', '"32 Gb/s"', "4e9"])
+def test_a_parameter_has_the_unit_that_its_table_tells(tmp_path, unit, given):
+    """Whatever the key is called, however people write the unit, and in whatever unit the machine's parameter is."""
+    part_text = f'{PART}\n[parameters.pace]\nunit = "{unit}"\nabout = "rate"\nsource = "assumed"\n'
+    machine_text = MACHINE.replace('slots = "= p.slots"', f'slots = "= p.slots"\npace = {given}')
+    machine_text += '[parameter.bus]\nkind = "knob"\nvalue = "4 GB/s"\nabout = "rate"\nsource = "assumed"\n'
+    made = design(written(tmp_path, part_text, machine_text)).machine().resources["link"]
+    assert made.parameters.pace == 4e9
+
+
+def test_a_parameter_in_a_unit_of_another_kind_is_refused(tmp_path):
+    machine_text = MACHINE.replace('slots = "= p.slots"', 'slots = "= p.slots"\nword_ns = "4 GB/s"')
+    with pytest.raises(InputError, match=r"word_ns must be in ns or another unit of time, got '4 GB/s' \(bit rate\)"):
+        design(written(tmp_path, PART, machine_text)).machine()
+
+
 def test_a_part_is_explained_like_any_resource(tmp_path, capsys):
     path = written(tmp_path)
     assert main(["explain", str(path), "--packet-bytes", "64", "--json"]) == 0

@@ -88,7 +88,7 @@ def _applied(op: ast.operator, left: Any, right: Any) -> Any:
     if isinstance(left, str) or isinstance(right, str):
         raise InputError(f"a text cannot be computed with, got {left!r} and {right!r}")
     if isinstance(op, ast.Div) and (isinstance(left, Expression) or isinstance(right, Expression)):
-        raise ModelError("what differs between packets is divided by // or ceildiv")
+        raise ModelError("what differs between packets is divided by // or ceildiv, or multiplied by (1 / number)")
     return OPERATORS[type(op)](left, right)
 
 

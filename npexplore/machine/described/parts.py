@@ -58,8 +58,11 @@ class Parts:
         """Return a part by its type; raises InputError."""
         if kind in self.within:
             raise InputError(f"part {kind!r} needs itself (by {' and '.join(self.within)})")
-        file = self.own[kind] if kind in self.own else shelf_part(kind)
-        return Part(name, kind, file, given, Parts(self.own, (*self.within, kind)))
+        return Part(name, kind, self.file(kind), given, Parts(self.own, (*self.within, kind)))
+
+    def file(self, kind: str) -> PartFile:
+        """Return the file of a part by its type."""
+        return self.own[kind] if kind in self.own else shelf_part(kind)
 
 
 def part(kind: str, name: str, **given: Value) -> Part:

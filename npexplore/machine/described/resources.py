@@ -25,7 +25,7 @@ from npexplore.machine.resources.base import Resource
 from npexplore.machine.resources.dram_device import DramDevice, dram_devices
 from npexplore.machine.resources.dram_timing import NANOSECOND, dram_parts
 from npexplore.machine.tree import Visit, visit
-from npexplore.units import UNITS, converted, doubt, in_unit, unit_of
+from npexplore.units import SPOKEN, UNITS, converted, doubt, in_unit, unit_of
 
 if TYPE_CHECKING:
     from npexplore.machine.described.parts import Parts
@@ -35,19 +35,21 @@ ALONE = re.compile(r"\s*=\s*p\.(\w+)\s*")
 CLOCK_NS, RULE_NS = (0.01, 1e3, 1.0), (0.01, 1e5, 20.0)  # what times of a DRAM part can be, and usually are
 
 
-def number_of(value: Any, formulas: Formulas, place: str) -> Any:
-    """Return a value of a table, in the unit that the name at the end of `place` tells, with its formulas worked out.
+def number_of(value: Any, formulas: Formulas, place: str, told: str = "") -> Any:
+    """Return a value of a table, in the unit that is told or that the name at the end of `place` tells, worked out.
 
     A formula that is a parameter alone (`= p.clock`) is converted from the parameter's unit; raises InputError for one
     of another kind.
     """
-    unit = unit_of(re.split(r"[ .]", place)[-1])
+    told = SPOKEN.get(told, told)
+    unit = told if told in UNITS else unit_of(re.split(r"[ .]", place)[-1])
     alone = ALONE.fullmatch(value) if isinstance(value, str) and unit is not None else None
     found = in_unit(place, resolve(value, formulas, place), unit) if not isinstance(value, list) else None
     if found is None:
         return [in_unit(place, one, unit) for one in resolve(value, formulas, place)]
     facts = formulas.names.get("p")
     own = facts.file.parameter[alone[1]].unit if alone and isinstance(facts, Parameters) else ""
+    own = SPOKEN.get(own, own)
     if unit is None or own not in UNITS or not isinstance(found, int | float) or own == unit:
         return found
     if UNITS[own][0] != UNITS[unit][0]:
@@ -104,7 +106,11 @@ class ResourceTables:
             raise InputError(f"{place} needs a type: {', '.join(known)}")
         kind = one_of(f"type of {place}", str(table.pop(TYPE)), known)
         if kind not in KINDS:
-            given = {key: number_of(value, self.formulas, f"{place}: {key}") for key, value in table.items()}
+            units = {key: one.unit for key, one in self.parts.file(kind).parameters.items()}
+            given = {
+                key: number_of(value, self.formulas, f"{place}: {key}", units.get(key, ""))
+                for key, value in table.items()
+            }
             with told_at(place):
                 return self.parts.made(kind, self.prefix + name, given)
         made: Resource = self._built(KINDS[kind], table, place, name=self.prefix + name)
