@@ -100,6 +100,9 @@ def command(
 
             memory = table([(one, one.error()) for one in experiments()])
         write_page(markdown, accuracy(found, load(), near, memory))
+    for row in found.rows:  # a quantity that is likely misspelt
+        if "; is it" in (row["reason"] or ""):
+            warn(f"{row['key']} has no prediction: {row['reason']}")
     off = [row["key"] for row in found.rows if row["verdict"] == "off" and row["role"] == "check"]
     if off and (strict or theirs is None):
         warn(f"{len(off)} checks are off; their reasons are in the column `reason` of --json")

@@ -213,7 +213,9 @@ def _fault(row: Row) -> str | None:
     if met and point is not None and not row.inside(point):
         return f"column 'point' must lie in lo..hi, got {point!r} outside {lo!r}..{hi!r}"
     if row.kind == "number" and not _BAND.search(row.note) and _too_wide(row):
-        return f"a number may be as wide as its digits, or 'note' tells of its band, got {row.value!r} {lo!r}..{hi!r}"
+        return (
+            f"a number may be as wide as its digits unless 'note' has the word band, got {row.value!r} {lo!r}..{hi!r}"
+        )
     return None
 
 

@@ -52,11 +52,11 @@ BAD = {
     "crossed": (changed(lo="6.3"), "column 'lo' must not exceed 'hi', got 6.3 > 6.255"),
     "widened": (
         changed(lo="6", hi="7"),
-        "a number may be as wide as its digits, or 'note' tells of its band, got '6.25' 6..7",
+        "a number may be as wide as its digits unless 'note' has the word band, got '6.25' 6..7",
     ),
     "widened, without digits after the point": (
         changed(value="6200", point="6200", lo="6100", hi="6250"),
-        "a number may be as wide as its digits, or 'note' tells of its band",
+        "a number may be as wide as its digits unless 'note' has the word band",
     ),
     "withheld": (changed(role="withheld"), "a withheld row must leave value, point, lo and hi empty, got '6.25'"),
     "crossed band": (changed(kind="bound", point="", hi="6.2"), "column 'lo' must not exceed 'hi', got 6.245 > 6.2"),

@@ -24,7 +24,7 @@ from npexplore.machine.parameters import Value
 from npexplore.reads import SOLVER, Reads, names, reading
 from npexplore.solve.simulate import PACKETS
 from npexplore.study.checking.labels import Labels, free, hints
-from npexplore.study.checking.quantities import Quantity, quantity_of
+from npexplore.study.checking.quantities import Quantity, quantity_of, refuse_another_unit, without_rule
 from npexplore.study.checking.results import Results
 from npexplore.study.checking.scores import lines
 from npexplore.study.checking.sets import designs_with_sets, load_sets
@@ -249,8 +249,8 @@ class _Judge:
             return entry | {"verdict": "not_modelled", "reason": f"no model of {row.design} yet"}
         quantity = quantity_of(row)
         if quantity is None:
-            told = f"no rule says how {row.quantity!r} follows from a run"
-            return entry | {"verdict": "not_predictable", "reason": told}
+            return entry | {"verdict": "not_predictable", "reason": without_rule(row)}
+        refuse_another_unit(row, self.ledger)
         best = best_of(row, quantity, self.predictions)
         bounds = value_of(row, quantity, lambda point: self.predictions.at(point, "bounds", 0))
         queueing = value_of(row, quantity, lambda point: self.predictions.at(point, "queueing", 0))

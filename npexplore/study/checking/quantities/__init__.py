@@ -1,8 +1,10 @@
 """Published quantities by design: which design points a row speaks of, and how its number follows from predictions."""
 
 from collections.abc import Mapping
+from difflib import get_close_matches
 
-from npexplore.ledger import Row
+from npexplore.errors import InputError
+from npexplore.ledger import Ledger, Row
 from npexplore.study.checking.quantities import gorilla, ixp1200, ixp2400, pcie, raw, server, soclib
 from npexplore.study.checking.quantities.base import (
     Conditions,
@@ -12,8 +14,19 @@ from npexplore.study.checking.quantities.base import (
     throughput,
     whole,
 )
+from npexplore.units import UNITS
 
-__all__ = ["GENERAL", "QUANTITIES", "Conditions", "MissingError", "Quantity", "quantity_of", "whole"]
+__all__ = [
+    "GENERAL",
+    "QUANTITIES",
+    "Conditions",
+    "MissingError",
+    "Quantity",
+    "quantity_of",
+    "refuse_another_unit",
+    "whole",
+    "without_rule",
+]
 
 QUANTITIES: Mapping[str, Mapping[str, Quantity]] = {
     "gorilla": gorilla.QUANTITIES,
@@ -39,3 +52,21 @@ def quantity_of(row: Row) -> Quantity | None:
     """Return the rule that predicts a row (one for its key overrides that of its quantity); None if there is none."""
     known = QUANTITIES.get(row.design, GENERAL)
     return known.get(row.key) or known.get(row.quantity)
+
+
+def without_rule(row: Row) -> str:
+    """Return why a row that no rule predicts has no prediction, with the quantity that its writer may have meant."""
+    near = get_close_matches(row.quantity, QUANTITIES.get(row.design, GENERAL), 1, cutoff=0.85)
+    meant = f"; is it {near[0]!r}?" if near else ""
+    return f"no rule says how {row.quantity!r} follows from a run{meant}"
+
+
+def refuse_another_unit(row: Row, ledger: Ledger) -> None:
+    """Raise InputError for a row whose unit measures another thing than all other rows of its quantity do."""
+    others = {one.unit for one in ledger.select(design=row.design, quantity=row.quantity) if one.key != row.key}
+    others = {unit for unit in others if unit in UNITS}
+    if row.unit in UNITS and others and UNITS[row.unit][0] not in {UNITS[unit][0] for unit in others}:
+        raise InputError(
+            f"row {row.key!r}: column 'unit' must measure what {', '.join(sorted(others))} of other rows of "
+            f"{row.quantity!r} measures, got {row.unit!r} ({UNITS[row.unit][0]})"
+        )

@@ -12,7 +12,7 @@ from statistics import fmean
 from typing import TypeAlias
 
 from npexplore.designs import design
-from npexplore.errors import one_of
+from npexplore.errors import one_of, told_at
 from npexplore.ledger import Row
 from npexplore.ledger.rules import Rule
 from npexplore.machine.parameters import Value
@@ -57,7 +57,10 @@ def exact(number: Callable[[Row], Number | Parts]) -> Quantity:
 def knobs_of(row: Row) -> dict[str, Value]:
     """Return the conditions that are parameters of the row's design, in the parameters' own types."""
     parameters = design(row.design).parameters.file.parameter
-    return {k: parameters[k].check(k, v) for k, v in row.conditions.items() if k in parameters and ".." not in str(v)}
+    with told_at(f"row {row.key!r}, column 'conditions'"):
+        return {
+            k: parameters[k].check(k, v) for k, v in row.conditions.items() if k in parameters and ".." not in str(v)
+        }
 
 
 @dataclass(frozen=True)
