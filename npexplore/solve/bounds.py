@@ -3,9 +3,11 @@
     X <= min( min_k units_k / D_k ,  N / (Z + sum of latencies) )        (Denning and Buzen 1978)
 
 with D_k the demand at the most loaded member of server k and N the threads; where there are several pools, D_k is that
-of all together and each pool limits X by its own threads and latencies. A roofline: never exceeded by a simulation
-beyond its interval and the packets that were under way when its window began (N / T). No lower bound is given: the
-machines hold resources together.
+of all together and each pool limits X by its own threads and latencies. A roofline of packets that are finished in the
+shares in which they come: never exceeded by a simulation that loses none, beyond its interval and the packets that were
+under way when its window began (N / T). Packets that differ are not lost alike (a full buffer of bytes has room for a
+short one): of those that are left, which cost less, more are finished, and D_k is to be taken of them. No lower bound
+is given: the machines hold resources together.
 """
 
 from __future__ import annotations
@@ -21,6 +23,8 @@ from npexplore.machine.workload import Workload
 from npexplore.solve.batch import Answers, Batch
 from npexplore.solve.prediction import Prediction
 from npexplore.solve.residence import alone
+
+BOUND = "upper bound for packets in the shares in which they come; latency without contention"
 
 
 def bounds(machine: Machine, workload: Workload, given: UnderLoad | None = None) -> Prediction:
@@ -46,6 +50,6 @@ def bounds_of(batch: Batch) -> Answers:
     rate = np.where(slower, batch.offered, rate)
     return Answers(
         "bounds", batch, rate, (*ceilings, "arrivals"), np.where(slower, len(ceilings), number),
-        batch.utilization(rate), batch.latency, "upper bound; latency without contention",
+        batch.utilization(rate), batch.latency, BOUND,
         {"ceiling_pps." + name: values for name, values in ceilings.items()},
     )  # fmt: skip

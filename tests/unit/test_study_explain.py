@@ -291,3 +291,11 @@ def test_the_words_say_how_much_of_a_capture_was_played():
 )
 def test_numbers_as_people_write_them(text, expected):
     assert text == expected
+
+
+def test_the_words_say_why_more_than_the_ceiling_is_reached():
+    """Ports of 100 Mbit at a third of their load and one of 1 Gbit that is overloaded: they do not lose alike."""
+    e = explain(npexplore.design("ixp1200").with_(load=0.37), elasticities=False)
+    assert e.headroom.reached > 1.1
+    assert "for packets as they come" in str(e)
+    assert "lost more often, so 1" in str(e)

@@ -169,7 +169,13 @@ def _headroom(e: Explanation) -> Iterator[str]:
         times = first / bound.throughput_bps
         yield f"The machine's own ceiling is {rate(first)} ({name}), {short(times, 3)} times this load."
         return
-    yield f"The ceiling is {rate(first)} ({name}), of which {share(room.reached)} is reached."
+    if room.reached > 1.0 + HELPFUL and any(e.best.drops.values()):
+        yield (
+            f"The ceiling for packets as they come is {rate(first)} ({name}); those that need more of it "
+            f"are lost more often, so {share(room.reached)} of it is reached."
+        )
+    else:
+        yield f"The ceiling is {rate(first)} ({name}), of which {share(room.reached)} is reached."
     if others:
         behind = " and ".join(f"{other} at {rate(bps)}" for bps, other in others)
         yield f"Behind it stand {behind}."
