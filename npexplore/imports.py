@@ -1,26 +1,15 @@
-"""Imports that take longer than all that follows, made without what nobody here asks them for."""
+"""What processes of our own go without, because to import it takes longer than all that follows."""
 
 import sys
-from contextlib import suppress
-from functools import cache
-from importlib import import_module
 from typing import Any
 
 
-@cache
-def load_jsonschema() -> None:
-    """Import jsonschema, which nbformat needs and so whatever shows a figure, without its grammar of IRIs.
+def spare_iri_grammar() -> None:
+    """Go without `rfc3987_syntax` in this process: to import it builds a parser, which takes a second.
 
-    `rfc3987_syntax` builds a parser when it is imported: a second in each process. It comes with JupyterLab and checks
-    the format "iri" alone, which no schema of notebooks has; jsonschema does without it where it is not installed.
+    It comes with JupyterLab. jsonschema, which whatever shows a figure imports by way of nbformat, checks the format
+    "iri" with it, which no schema of notebooks has, and does without it where it is not installed. For processes that
+    are ours alone: the command, and the kernels in which a report runs its notebooks.
     """
-    name = "rfc3987_syntax"
-    if name in sys.modules:
-        return
     modules: dict[str, Any] = sys.modules
-    modules[name] = None  # an import of it fails
-    try:
-        with suppress(ImportError):
-            import_module("jsonschema")
-    finally:
-        del modules[name]
+    modules.setdefault("rfc3987_syntax", None)  # an import of it fails

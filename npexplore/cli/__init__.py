@@ -22,6 +22,7 @@ from npexplore import __version__
 from npexplore.cli.lazy import LazyGroup
 from npexplore.cli.output import one_line, warn
 from npexplore.errors import DamagedInputError, FaultsError, NpexploreError
+from npexplore.imports import spare_iri_grammar
 
 COMMANDS = {
     "designs": ("npexplore.cli.designs:command", "List the machines that can be explored."),
@@ -91,6 +92,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if argv is None:
         _spare_the_collector()
         _print_anywhere()
+        spare_iri_grammar()
     arguments = list(sys.argv[1:] if argv is None else argv)
     debug = "--debug" in arguments
     if instruction := os.environ.get(COMPLETE):

@@ -61,6 +61,7 @@ async def execute(
     failed: list[int] = []
     error = None
     with tempfile.TemporaryDirectory(prefix="npx-") as folder:
+        _begin_with(folder, "from npexplore.imports import spare_iri_grammar; spare_iri_grammar()")
         client = nbclient.NotebookClient(
             cells,
             timeout=CELL_TIMEOUT_S,
@@ -96,6 +97,13 @@ def _kernel_environment(folder: str) -> dict[str, str]:
         "TQDM_DISABLE": "1",
         "PYDEVD_DISABLE_FILE_VALIDATION": "1",
     }
+
+
+def _begin_with(folder: str, statement: str) -> None:
+    """Have kernels of this private folder run a statement before all cells."""
+    startup = Path(folder, "ipython", "profile_default", "startup")
+    startup.mkdir(parents=True)
+    (startup / "00.py").write_text(f"{statement}\n")
 
 
 def _place(notebook: Notebook, cells: Any, failed: list[int]) -> str:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from npexplore.errors import InputError, UnknownNameError
-from npexplore.imports import load_jsonschema
 from npexplore.paths import share
 
 
@@ -54,7 +53,6 @@ class Notebook:
 
 def read_notebook(path: Path) -> Notebook:
     """Read one py:percent notebook; raises InputError if it holds no cell."""
-    load_jsonschema()
     import jupytext
 
     cells = jupytext.read(path)

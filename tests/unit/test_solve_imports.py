@@ -1,5 +1,6 @@
 """Every module can be the first one imported, and an answer needs no package that only tables and plots need."""
 
+import asyncio
 import subprocess
 import sys
 from pathlib import Path
@@ -7,6 +8,8 @@ from pathlib import Path
 import pytest
 
 import npexplore
+from npexplore.report.execute import execute
+from npexplore.report.notebooks import read_notebook
 
 pytestmark = pytest.mark.slow
 ROOT = Path(npexplore.__file__).parent
@@ -79,19 +82,28 @@ def test_a_first_simulation_imports_no_more_than_it_needs():
     run(FIRST)
 
 
-FIGURES = """
+SPARED = """
 import sys
-from npexplore.plot import theme
-import plotly.io
-from npexplore.report.notebooks import find_files, read_notebook
-read_notebook(find_files()[0])
-slow = {"rfc3987_syntax", "lark"} & set(sys.modules)
-import rfc3987_syntax  # whoever asks for it gets it
+from npexplore.imports import spare_iri_grammar
+spare_iri_grammar()
+import npexplore.plot.theme, plotly.io
 plotly.io.show({"data": [], "layout": {}}, renderer="plotly_mimetype")  # needs nbformat
-sys.exit(f"imported {slow}" if slow else None)
+assert "jsonschema" in sys.modules
+sys.exit(f"imported {slow}" if (slow := {"lark"} & set(sys.modules)) else None)
 """
 
 
-def test_figures_and_notebooks_load_no_grammar_of_iris():
-    done = subprocess.run([sys.executable, "-c", FIGURES], capture_output=True, text=True, timeout=300)
+def test_figures_of_our_own_processes_load_no_grammar_of_iris():
+    done = subprocess.run([sys.executable, "-c", SPARED], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
+
+
+def test_commands_and_kernels_of_a_report_go_without_it_and_nobody_else(tmp_path):
+    asked = "sys.modules.get('rfc3987_syntax', 0)"
+    cell = f"import sys, npexplore.plot.theme\nprint('spared' if {asked} is None else 'there')"
+    page = tmp_path / "one.py"
+    page.write_text(f"# %% [markdown]\n# # One\n\n# %%\n{cell}\n")
+    run = asyncio.run(execute(read_notebook(page), tmp_path / "store", lambda: None))
+    assert run.error is None
+    assert [output["text"] for output in run.cells.cells[-1].outputs] == ["spared\n"]
+    assert subprocess.run([sys.executable, "-c", cell], capture_output=True, text=True).stdout == "there\n"
