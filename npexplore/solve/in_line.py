@@ -52,6 +52,23 @@ def wait_in_line(
     return np.where(whole > TINY, waited / np.maximum(whole, TINY), usual)
 
 
+def share_behind(batch: Batch, name: str, rate: Floats) -> Floats | None:
+    """Return the share (P,) of the wait behind packets at random that is left at a server among others in a line.
+
+    rate: packets a second (P,) that pass. The slowest keeps all of it, others what their main visits wait behind a
+    server that took as long for the same packets, and what visits at instants of their own find; None in no line.
+    """
+    server, visits, main = batch.like.servers[name], batch.visits[name], batch.mains[name]
+    if server.units * server.members > 1 or np.any(visits > FEW) or np.any(main[:, 0] <= 0):
+        return None
+    ceilings = {one: most for one, most in batch.ceilings().items() if one in batch.seconds}
+    slowest = np.argmin(list(ceilings.values()), axis=0) == list(ceilings).index(name)
+    busy, here = np.minimum(rate * batch.seconds[name], FULL), np.minimum(main[:, 0], visits)
+    alike = np.minimum(behind_alike(busy, main[:, 1 : 1 + KINDS], main[:, 1 + KINDS :]), 1.0)
+    others = (here * alike + (visits - here) * (1 - busy + busy * alike)) / visits
+    return np.where(slowest, 1.0, others)
+
+
 def _in_line(batch: Batch, station: LoadDependent) -> bool:
     name = station.name
     fifo = batch.like.servers[name].discipline != "shared" and station.home is None and station.capacity.shape[1] == 1

@@ -24,6 +24,7 @@ from npexplore.machine.workload import Workload
 from npexplore.rows.distributions import Batch as ByBatch
 from npexplore.rows.distributions import OnOff
 from npexplore.solve.batch import Answers, Batch, bottlenecks
+from npexplore.solve.closed_line import carried, with_mains
 from npexplore.solve.in_line import wait_in_line
 from npexplore.solve.levels import Levels
 from npexplore.solve.pools_in_turn import LEAST, Found, Stay, dispersion, in_turn
@@ -43,15 +44,15 @@ SLACK = 1e-9  # what rounding may do
 SHARES = (0.5, 0.95, 0.99, 0.999)
 
 
-def queueing(machine: Machine, workload: Workload, given: UnderLoad | None = None, random: float = 1.0) -> Prediction:
+def queueing(machine: Machine, workload: Workload, given: UnderLoad | None = None, line: bool = False) -> Prediction:
     """Return the queueing model's answer; raises RefusedError for arrivals it cannot describe.
 
-    random: behind arrivals at a rate, the share that counts of what all threads together lack to the bounds
-    (solve/in_step.py: fewer where services hardly vary).
+    line: whether a machine of one pool is a line of servers, where packets wait behind those that took as long
+    elsewhere, and threads fall into step (closed_line.py).
     """
     check_describable(machine, workload)
     batch = Batch.of([given or under_load(machine, workload)])
-    answers, found = _solved(batch, random)
+    answers, found = _solved(with_mains(batch) if line else batch, line)
     said = answers.prediction(0)
     parts = under_contention(batch.like, found.stays, float(answers.latency_s[0]), said.bottleneck)
     return replace(said, latency_s=_tails(batch, found, said.latency_s), breakdown=parts)
@@ -84,7 +85,7 @@ def queueing_of(batch: Batch) -> Answers:
     return _solved(batch)[0]
 
 
-def _solved(batch: Batch, random: float = 1.0) -> tuple[Answers, Found]:
+def _solved(batch: Batch, line: bool = False) -> tuple[Answers, Found]:
     d, points = batch.like, len(batch)
     machine, workload = d.machine, d.workload
     check_describable(machine, workload)
@@ -97,7 +98,7 @@ def _solved(batch: Batch, random: float = 1.0) -> tuple[Answers, Found]:
         cell = machine.ingress.cell_bytes
         places = int(machine.ingress.capacity / float(np.mean(-(-workload.packet_bytes // cell) * cell)))
     many = len(machine.pools) > 1
-    found = in_turn(batch, ceilings, places) if many else _one_pool(batch, ceilings, places, random)
+    found = in_turn(batch, ceilings, places) if many else _one_pool(batch, ceilings, places, line)
     rate, about = found.rate, {} if places is None else {"loss": found.loss}
     refuse_above(rate, ceilings, machine.name)
     utilization, busiest = batch.utilization(rate), batch.busiest(rate)
@@ -114,12 +115,19 @@ def _solved(batch: Batch, random: float = 1.0) -> tuple[Answers, Found]:
     return Answers("queueing", batch, rate, names, number_of, utilization, found.latency, told, about), found
 
 
-def _one_pool(batch: Batch, ceilings: Mapping[str, Floats], places: int | None, random: float) -> Found:
+def _one_pool(batch: Batch, ceilings: Mapping[str, Floats], places: int | None, line: bool) -> Found:
     """Solve a machine of one pool: closed, or behind a receive buffer."""
     machine, servers = batch.like.machine, batch.like.servers
     threads = machine.threads
     levels = Levels(batch, threads, machine.pools[0].home)
     stations, solved, rate = beside(levels, ceilings)
+    if line:
+
+        def random(at: Floats) -> Floats:
+            levels.in_line = at
+            return beside(levels, ceilings)[2]
+
+        rate = carried(batch, ceilings, random)
     slower: dict[str, Floats] = {}
     if places is None:
         for number, name in enumerate(station.name for station in stations):
@@ -131,30 +139,28 @@ def _one_pool(batch: Batch, ceilings: Mapping[str, Floats], places: int | None, 
         return Found(rate, threads / rate, np.zeros_like(rate), [levels], slower, [stay])
     if batch.like.workload.arrivals == "timestamps":
         usual = calm(batch, ceilings)
-        at_random = _open(levels, usual, ceilings, places, rate, random)
+        at_random = _open(levels, usual, ceilings, places, rate)
         answer = stamped(batch, ceilings, usual, at_random.latency, threads + places)
         stay = at_random.stays[0]._replace(seconds=answer[1])
         return Found(*answer, [levels], slower, [stay])
-    return _open(levels, batch, ceilings, places, rate, random)
+    return _open(levels, batch, ceilings, places, rate)
 
 
-def _open(
-    levels: Levels, batch: Batch, ceilings: Mapping[str, Floats], places: int, rate: Floats, random: float
-) -> Found:
+def _open(levels: Levels, batch: Batch, ceilings: Mapping[str, Floats], places: int, rate: Floats) -> Found:
     """Solve a machine of one pool that carries a rate (P,) at most, behind packets that come at random."""
     threads = levels.customers
     levels.open_load = True
+    if levels.in_line is not None:
+        levels.in_line = np.minimum(batch.offered, rate)
     # (c_a^2 + c_s^2) / 2, of arrivals and of packets' times at what allows the least
     scv = batch.scv_at_slowest(ceilings)
     met = dispersion(batch, rate, scv)
     scv = 2 * wait_in_line(batch, levels.outermost(), ceilings, (1 + scv) / 2) - 1
     variability = np.maximum((met + scv) / 2, LEAST)
-    most = np.min([*ceilings.values()], axis=0)
-    rate = most - (most - rate) * random
     curve = np.minimum(levels.curve(threads), rate[:, None])
     if np.any(variability != 1):  # who waits inside waits as if all were exponential, times the variability
         levels.exponential = True
-        if random < 1:
+        if levels.in_line is not None:
             curve = _exponential(levels, rate)
         else:
             curve[:, :-1] = np.minimum(levels.curve(threads)[:, :-1], curve[:, -1:])
@@ -238,6 +244,8 @@ def refuse_above(rate: Floats, ceilings: Mapping[str, Floats], name: str) -> Non
 def _approximation(d: UnderLoad, levels: Sequence[Levels]) -> str:
     """Name what was assumed."""
     named = "residual-time MVA" if any(one.residual for one in levels) else "product form (exponential service)"
+    if any(one.in_line is not None for one in levels):
+        named += ", servers in a line, threads in step as far as packets are alike"
     if len(levels) > 1:
         named += ", pools one after the other at one rate, slowed by each other's work"
 
