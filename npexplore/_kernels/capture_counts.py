@@ -280,3 +280,26 @@ def count_bins(
             octets[at] += length[i]
         i += 1
     return i
+
+
+@kernel()
+def used_bins(packets: Array) -> tuple[int, int]:
+    """Return the first and the last bin that is not 0; (0, -1) if there is none."""
+    first, last = np.int64(0), np.int64(len(packets)) - 1
+    while last >= 0 and packets[last] == 0:
+        last -= 1
+    while first < last and packets[first] == 0:
+        first += 1
+    return first, last
+
+
+@kernel()
+def rebin(bins: Array, out: Array, first_bin: int, steps: int, new_first: int) -> None:
+    """Write bins that are 2^steps as wide into `out`, which is cleared; both start at a bin number of their own width.
+
+    What has no place in `out` must be 0.
+    """
+    out[:] = 0
+    for i in range(len(bins)):
+        if bins[i] != 0:
+            out[((i + first_bin) >> steps) - new_first] += bins[i]

@@ -1,4 +1,8 @@
-"""From the records of a chunk to its packet table: the header columns and the side tables, in one call of a kernel."""
+"""From the records of a chunk to its packet table: the header columns and the side tables, in one call of a kernel.
+
+The kernel writes into a `Room`. Tables that share one are cheaper, since the system need not clear new memory for each
+(a Dask worker gives all of it back after every chunk), but such a table is gone with the next.
+"""
 
 from typing import Any
 
@@ -9,14 +13,28 @@ from npexplore._kernels.capture_headers import MAX_TAGS, decode_headers
 from npexplore.packets.columns import HEADER_COLUMNS, Ipv6Addresses, PacketTable, Tags
 
 
-def decode(data: Any, base: int, table: dict[str, Any], links: NDArray[np.int64], link_types: Any) -> PacketTable:
-    """Return the packet table of records whose bytes are data[position - base:]."""
+class Room:
+    """Memory for the headers of so many packets."""
+
+    def __init__(self, packets: int) -> None:
+        self.columns = {name: np.empty(packets, dtype) for name, dtype in HEADER_COLUMNS.items()}
+        most = MAX_TAGS * packets
+        self.tags = np.empty(most, np.int64), np.empty(most, np.uint8), np.empty(most, np.uint32)
+        self.ipv6 = np.empty(packets, np.int64), np.empty((packets, 32), np.uint8), np.empty(packets, np.uint32)
+
+
+def decode(
+    data: Any, base: int, table: dict[str, Any], links: NDArray[np.int64], link_types: Any, room: Room | None = None
+) -> PacketTable:
+    """Return the packet table of records whose bytes are data[position - base:].
+
+    With a room, which must hold as many packets, the header columns lie there.
+    """
     count = len(table["length"])
-    table.update({name: np.empty(count, dtype) for name, dtype in HEADER_COLUMNS.items()})
-    tag_packet, tag_kind = np.empty(MAX_TAGS * count, np.int64), np.empty(MAX_TAGS * count, np.uint8)
-    tag_value = np.empty(MAX_TAGS * count, np.uint32)
-    v6_packet, v6_address = np.empty(count, np.int64), np.empty((count, 32), np.uint8)
-    v6_label = np.empty(count, np.uint32)
+    room = Room(count) if room is None else room
+    table.update({name: column[:count] for name, column in room.columns.items()})
+    tag_packet, tag_kind, tag_value = room.tags
+    v6_packet, v6_address, v6_label = room.ipv6
     counts = np.zeros(2, np.int64)
     decode_headers(
         data, base, table["position"], table["captured"], table["length"], table["interface"], links,

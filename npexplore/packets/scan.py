@@ -20,7 +20,7 @@ from npexplore._kernels import capture_records as records
 from npexplore.errors import InputError
 from npexplore.packets import erf, pcap, pcapng
 from npexplore.packets.columns import RECORD_COLUMNS, PacketTable
-from npexplore.packets.decode import decode
+from npexplore.packets.decode import Room, decode
 from npexplore.packets.links import link_format, link_rows
 from npexplore.packets.pcapng import Interface
 from npexplore.packets.source import Source
@@ -48,9 +48,13 @@ class CaptureScan:
     path: a pcap, pcapng or ERF file, plain, gzip or zstd, `-` for standard input, or a binary file object. Raises
     InputError if there is no such file or it is not a capture. `damage` is None until the end, and stays None for an
     undamaged file. With workers > 1 chunks are decoded in threads, in the same order and with the same result.
+    passing: each table is gone when the next one is asked for (one worker only), which is quicker.
     """
 
-    def __init__(self, path: str | Path | BinaryIO, *, workers: int = 1, chunk_packets: int = CHUNK_PACKETS) -> None:
+    def __init__(
+        self, path: str | Path | BinaryIO, *, workers: int = 1, chunk_packets: int = CHUNK_PACKETS,
+        passing: bool = False,
+    ) -> None:  # fmt: skip
         self.damage: Damage | None = None
         self.interfaces: list[Interface] = []
         self._workers = workers
@@ -58,6 +62,7 @@ class CaptureScan:
         self.path = self._source.name
         self._source.keep = workers > 1
         self._records = {name: np.zeros(chunk_packets, dtype) for name, dtype in RECORD_COLUMNS.items()}
+        self._room = Room(chunk_packets) if passing and workers <= 1 else None
         self._state = np.zeros(4, dtype=np.int64)
         self._links = link_rows([])
         self.format = self._recognise()
@@ -179,8 +184,10 @@ class CaptureScan:
             self.damage = Damage(source.offset, f"{what} needs {wanted} bytes, the file has {source.available()} more")
 
     def _chunk(self, count: int) -> tuple[Any, ...]:
-        table = {name: column[:count].copy() for name, column in self._records.items()}
-        return self._source.data, self._source.base, table, self._links, self.link_types
+        table = {name: column[:count] for name, column in self._records.items()}
+        if self._room is None:
+            table = {name: column.copy() for name, column in table.items()}
+        return self._source.data, self._source.base, table, self._links, self.link_types, self._room
 
     def _pcap_chunks(self) -> Iterator[tuple[Any, ...]]:
         source, state, header = self._source, self._state, self._pcap

@@ -117,6 +117,11 @@ def test_chunks_and_workers_do_not_change_the_result(data, chunk):
         for name in COMPARED:
             joined = np.concatenate([part[name] for part in parts] or [np.empty(0)])
             assert joined.tolist() == whole.columns[name].tolist()
+    passed: dict[str, list] = {name: [] for name in COMPARED}
+    for part in CaptureScan(io.BytesIO(data), chunk_packets=chunk, passing=True):
+        for name, values in passed.items():
+            values += part[name].tolist()
+    assert passed == {name: whole.columns[name].tolist() for name in COMPARED}
 
 
 @given(st.binary(max_size=300))

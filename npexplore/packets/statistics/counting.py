@@ -49,7 +49,8 @@ class CaptureCounts:
         columns = [table[name] for name in names]
         if count_packets(self.totals, self.squares, self._lengths.short, self.ip_proto, self.dscp, *columns):
             self._lengths.add_longer(table["length"])
-        for number, count in enumerate(np.bincount(table["interface"]).tolist()):
+        interfaces = [table.rows] if len(table.link_types) == 1 else np.bincount(table["interface"]).tolist()
+        for number, count in enumerate(interfaces):
             if count:
                 kind = int(table.link_types[number])
                 self.link_types[kind] = self.link_types.get(kind, 0) + count
@@ -255,7 +256,7 @@ def _whole(words: NDArray[np.uint64]) -> int:
 
 def count_capture(path: str | Path, *, workers: int = 1) -> tuple[CaptureCounts, CaptureScan]:
     """Count a capture in one pass; the scan holds format, interfaces and damage. Raises InputError as the scan does."""
-    scan = CaptureScan(path, workers=workers)
+    scan = CaptureScan(path, workers=workers, passing=True)
     counts = CaptureCounts()
     for table in scan:
         counts.add(table)
