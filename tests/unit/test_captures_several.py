@@ -184,11 +184,11 @@ def test_a_file_that_vanishes_midway(folder):
     paths = find_captures(folder)
 
     class Late:
-        def submit(self, function, path):
-            if path.endswith("b.pcap"):
+        def submit(self, function, some):
+            if any(path.endswith("b.pcap") for path in some):
                 (folder / "b.pcap").unlink()
             future = Future()
-            future.set_result(function(path))
+            future.set_result(function(some))
             return future
 
     found = count_captures(paths, Late())
@@ -218,10 +218,10 @@ def test_a_worker_without_the_file(folder, tmp_path_factory, monkeypatch):
     monkeypatch.chdir(folder)
 
     class Worker:
-        def submit(self, function, path):
-            monkeypatch.chdir(elsewhere if path == "b.pcap" else folder)
+        def submit(self, function, some):
+            monkeypatch.chdir(elsewhere if some == ["b.pcap"] else folder)
             future = Future()
-            future.set_result(function(path))
+            future.set_result(function(some))
             monkeypatch.chdir(folder)
             return future
 
@@ -304,3 +304,36 @@ def test_reading_goes_on_behind_a_file_that_cannot_be_read(folder, tmp_path, cap
     assert "b.pcap: cannot be read" in warning
     assert main(["trace", "report", *names, "-o", str(tmp_path / "out.html")]) == 3
     assert "a.pcap, b.pcap, c.pcap" in (tmp_path / "out.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("sizes", "slots", "wanted"),
+    [
+        ([5] * 8, 2, [2, 2, 1, 1, 1, 1]),
+        ([5] * 3, 8, [1, 1, 1]),  # no fewer tasks than workers can do at once
+        ([1, 1, 1, 90, 1, 1, 1], 2, [3, 1, 1, 1, 1]),  # small ones together, a large one alone
+        ([0, 0, 0, 0], 2, [4]),  # nothing to read, whatever is wrong with them
+        ([several.TASK_BYTES // 2] * 9, 1, [2, 2, 2, 2, 1]),
+        ([], 2, []),
+    ],
+)
+def test_files_that_are_one_task(sizes, slots, wanted):
+    assert several.tasks(sizes, slots) == wanted
+
+
+@pytest.mark.parametrize("slots", [1, 2, 9])
+def test_counts_do_not_depend_on_what_is_one_task(folder, slots):
+    """Nor on a file among them that breaks off, is empty of packets or is none."""
+    whole = (folder / "b.pcap").read_bytes()
+    (folder / "cut.pcap").write_bytes(whole[:-3])
+    (folder / "empty.pcap").write_bytes(whole[:24])
+    (folder / "text.pcap").write_text("no capture")
+    for order in (1, -1):
+        paths = find_captures(folder)[::order]
+        kept = folder.parent / f"kept{order}"
+        with ThreadPoolExecutor(2) as threads:
+            apart = count_captures(paths, threads, slots=slots, kept=KeptCounts(kept))
+            found = count_captures(paths, threads, slots=slots)
+        assert found.document("f") == apart.document("f")
+        assert [file.path for file in found.files] == paths
+        assert sum(file.packets for file in found.files) == found.counts.packets == 4 * EACH - 1

@@ -1,11 +1,13 @@
-"""The counts of many captures as one: each file is a task of an executor, and the counts are joined in their order.
+"""The counts of many captures as one: files are the tasks of an executor, and the counts are joined in their order.
 
 All counters are whole numbers, so joined counts equal those of one pass over the packets of all files in every digit.
+Files that follow each other may be one task: where they are counted they are joined too, and only their sum is sent.
 """
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
@@ -18,10 +20,16 @@ from npexplore.packets.scan import Damage
 from npexplore.packets.statistics.counting import CaptureCounts, FileCounts, count_capture
 from npexplore.packets.statistics.kept import KeptCounts
 
+TASK_BYTES = 1 << 29
+"""The most bytes of several files that are one task: about half a second of work, which is lost if a worker dies."""
+
 
 @dataclass(frozen=True)
 class FileSummary:
-    """One file of many: its packets, link types by name, first and last time stamp, and what went wrong with it."""
+    """One file of many: its packets, link types by name, first and last time stamp, and what went wrong with it.
+
+    missing: whoever counted it found no such file.
+    """
 
     path: str
     format: str
@@ -30,6 +38,7 @@ class FileSummary:
     times_ns: tuple[int, int] | None
     damage: Damage | None
     error: str | None
+    missing: bool = False
 
     def row(self) -> dict[str, Any]:
         """Return the row of `files` in the JSON document."""
@@ -51,17 +60,21 @@ class SeveralCounts:
     counts: CaptureCounts = field(default_factory=CaptureCounts)
     files: list[FileSummary] = field(default_factory=list)
 
-    def add(self, one: FileCounts) -> None:
-        """Join the counts of the next file."""
+    @classmethod
+    def of(cls, one: FileCounts) -> "SeveralCounts":
+        """Return the counts of one file, which become these."""
         times: tuple[int, int] | None = None
-        links: tuple[str, ...] = ()
-        if one.counts is not None:
-            totals = one.counts.totals
-            times = (int(totals[FIRST_NS]), int(totals[LAST_NS])) if totals[TIMED] else None
-            links = tuple(link_format(number).name for number in sorted(one.counts.link_types))
-            self.counts.merge(one.counts)
-        packets = one.counts.packets if one.counts else 0
-        self.files.append(FileSummary(one.path, one.format, packets, links, times, one.damage, one.error))
+        counts = one.counts or CaptureCounts()
+        if counts.totals[TIMED]:
+            times = (int(counts.totals[FIRST_NS]), int(counts.totals[LAST_NS]))
+        links = tuple(link_format(number).name for number in sorted(counts.link_types))
+        about = (one.path, one.format, counts.packets, links, times, one.damage, one.error, one.missing)
+        return cls(counts, [FileSummary(*about)])
+
+    def add(self, later: "SeveralCounts") -> None:
+        """Join the counts of files that come after these."""
+        self.counts.merge(later.counts)
+        self.files += later.files
 
     def document(self, name: str) -> dict[str, Any]:
         """Return the fields of `npexplore trace stats --json`, and `files` with a row a file."""
@@ -96,6 +109,32 @@ def count_file(path: str | Path) -> FileCounts:
     return FileCounts(str(path), counts, scan.format, scan.damage)
 
 
+def count_files(paths: Sequence[str]) -> SeveralCounts:
+    """Count captures one after the other and join their counts."""
+    found = SeveralCounts.of(count_file(paths[0]))
+    for path in paths[1:]:
+        found.add(SeveralCounts.of(count_file(path)))
+    return found
+
+
+def tasks(sizes: Sequence[int], slots: int) -> list[int]:
+    """Return how many of the files, of so many bytes each and taken in order, are each task.
+
+    A task takes its part of what is left, for two tasks a slot, and less than TASK_BYTES: first large ones, which cost
+    least to send, then smaller ones, so that all workers end at about the same time. A file is never divided.
+    """
+    found: list[int] = []
+    left, done = sum(sizes), 0
+    while done < len(sizes):
+        most = min(TASK_BYTES, left / (2 * slots))
+        taken, end = sizes[done], done + 1
+        while end < len(sizes) and taken + sizes[end] / 2 <= most:
+            taken, end = taken + sizes[end], end + 1
+        found.append(end - done)
+        left, done = left - taken, end
+    return found
+
+
 def count_captures(
     paths: Sequence[str], executor: Executor, *, slots: int = 1, progress: Callable[[str], None] = lambda path: None,
     kept: KeptCounts | None = None,
@@ -103,19 +142,51 @@ def count_captures(
     """Count captures side by side; the result is that of one pass over all of them, one after the other.
 
     slots: how many files the executor reads at once; progress: called with each file when it is counted; kept: the
-    folder that keeps the counts of finished files. Raises InputError if no file can be read. Errors of an executor that
-    lost its workers are passed on.
+    folder that keeps the counts of finished files, each of which is then a task of its own. Raises InputError if no
+    file can be read. Errors of an executor that lost its workers are passed on.
     """
     found = SeveralCounts()
-    for one in _in_order(paths, executor, 2 * slots, kept):
-        found.add(one)
-        progress(one.path)
+    for some in _kept(paths, executor, 2 * slots, kept) if kept else _joined(paths, executor, slots):
+        found.add(some)
+        for file in some.files:
+            progress(file.path)
+    found.files = [_told(file) for file in found.files]
     if all(file.error for file in found.files):
         raise InputError(found.files[0].error or "no file was given")
     return found
 
 
-def _in_order(paths: Sequence[str], executor: Executor, ahead: int, kept: KeptCounts | None) -> Iterator[FileCounts]:
+def _told(file: FileSummary) -> FileSummary:
+    """Return a file's summary; one that is here, and that its worker did not find, says so."""
+    if not file.missing or not Path(file.path).exists():
+        return file
+    why = "is here, but not where the worker looks: workers must see the files under the same names"
+    return replace(file, error=f"{file.path}: {why}")
+
+
+def _joined(paths: Sequence[str], executor: Executor, slots: int) -> Iterator[SeveralCounts]:
+    """Yield the counts of several files a task, in order; no more than twice the slots wait."""
+    sizes = []
+    for path in paths:
+        sizes.append(0)
+        with suppress(OSError):
+            sizes[-1] = Path(path).stat().st_size
+    waiting: deque[Future[SeveralCounts]] = deque()
+    done = 0
+    try:
+        for count in tasks(sizes, slots):
+            waiting.append(executor.submit(count_files, paths[done : done + count]))
+            done += count
+            if len(waiting) > 2 * slots:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        for one in waiting:
+            one.cancel()
+
+
+def _kept(paths: Sequence[str], executor: Executor, ahead: int, kept: KeptCounts) -> Iterator[SeveralCounts]:
     """Yield each file's counts in order; no more than `ahead` wait, so that memory does not grow with the files."""
     waiting: deque[Future[FileCounts] | FileCounts] = deque()
     failed: list[BaseException] = []
@@ -123,24 +194,21 @@ def _in_order(paths: Sequence[str], executor: Executor, ahead: int, kept: KeptCo
     def put_away(done: Future[FileCounts]) -> None:
         """Keep counts as soon as they are there, whoever's turn it is."""
         try:
-            if kept and not done.cancelled() and done.exception() is None:
+            if not done.cancelled() and done.exception() is None:
                 kept.keep(done.result())
         except InputError as error:
             failed.append(error)
 
-    def first() -> FileCounts:
+    def first() -> SeveralCounts:
         one = waiting.popleft()
-        found = one if isinstance(one, FileCounts) else one.result()
-        if found.missing and Path(found.path).exists():
-            why = "is here, but not where the worker looks: workers must see the files under the same names"
-            found = replace(found, error=f"{found.path}: {why}")
+        found = SeveralCounts.of(one if isinstance(one, FileCounts) else one.result())
         if failed:
             raise failed[0]
         return found
 
     try:
         for path in paths:
-            if found := kept and kept.find(path):
+            if found := kept.find(path):
                 waiting.append(found)
             else:
                 future = executor.submit(count_file, path)

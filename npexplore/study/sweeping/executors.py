@@ -138,7 +138,7 @@ def _cluster(address: str) -> Generator[Executor, None, None]:
             raise InputError(f"cluster {address} cannot be reached: {str(error) or type(error).__name__}") from None
         try:
             _check_workers(client, address)
-            yield client.get_executor()
+            yield client.get_executor(pure=False)  # a file may have changed since it was read for somebody else
         finally:
             client.close(timeout=REACHED_WITHIN_S)
 
