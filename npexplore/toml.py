@@ -17,6 +17,17 @@ MOST = 20  # faults of a file that are told at once
 STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)")  # of a place such as port[0].mtu
 
 
+# what keys say that a file is, and who takes it
+OTHERS = {
+    "a machine, which `npexplore explain` takes": {"resource", "pool"},
+    "a part, which a machine names as the `type` of a resource": {"visits"},
+    "a network of stations, which `npexplore solve` takes": {"station"},
+    "a Petri net, which `npexplore solve` takes": {"transition", "timing"},
+    "a router, which `npexplore route` takes": {"port"},
+    "a mix of packet lengths, which stands in models/mixes": {"component"},
+}
+
+
 class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Base of the records a TOML file is made of: fields by name, unknown keys refused."""
 
@@ -39,6 +50,11 @@ def convert(data: dict[str, Any], kind: type[Any], path: Path) -> Any:
 
     What is at fault is left out and the rest is looked at again, until nothing is wrong with what is left.
     """
+    if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+        known = {field.encode_name for field in msgspec.structs.fields(kind)}
+        for what, keys in OTHERS.items():
+            if keys <= data.keys() and not keys & known:
+                raise InputError(f"{path.name} is {what}; known here are {', '.join(sorted(known))}")
     faults, left, gone = Faults(), data, _Gone()
     while len(faults.found) < MOST:
         try:

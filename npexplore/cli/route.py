@@ -157,7 +157,7 @@ def _ending(run: Routed) -> int:
     from npexplore.golden.reasons import Reason
 
     strange = next((row["packets"] for row in run.tally.drops() if row["reason"] == Reason.OTHER_STATION.name), 0)
-    if 2 * strange > run.tally.packets:
+    if 2 * strange > run.tally.packets or (strange and not run.tally.forwarded):
         warn(f"{strange:,} packets are for other stations than their port; --any-station takes them all the same")
     if run.tally.cut:
         warn(f"{run.tally.cut:,} packets were cut when they were captured and are dropped as truncated")

@@ -17,7 +17,7 @@ from npexplore.cli.options import (
     values_or_span,
     warn_of_idle_knobs,
 )
-from npexplore.cli.output import emit, json_option, note, one_line, table
+from npexplore.cli.output import emit, json_option, note, one_line, table, warn
 from npexplore.errors import InputError, one_of
 
 SHOWN = 12  # rows of the table for people
@@ -28,7 +28,8 @@ SHOWN = 12  # rows of the table for people
 @set_option(several=True)
 @several_workloads_options
 @click.option("--solver", "solvers", multiple=True, metavar="NAME",
-              help="bounds, queueing, simulation (default) or rtl (generated hardware); repeatable.")  # fmt: skip
+              help="bounds, queueing, simulation (default) or rtl (generated hardware); several with "
+              "commas.")  # fmt: skip
 @click.option("--seeds", default=1, show_default=True, type=click.IntRange(min=1), help="Simulations of each point.")
 @click.option("--packets", type=click.IntRange(min=1), help="Simulated packets per point.")
 @click.option("--sample", metavar="METHOD:N", help="N points of the space instead of all: random, latin_hypercube or "
@@ -63,7 +64,9 @@ def command(
         place_of(cluster)  # a wrong one before a long capture
     knobs = {name: values_or_span(name, values) for name, values in split_settings(settings).items()}
     base = designs.design(design)
-    solvers = solvers or ("simulation",)
+    if out.suffix not in ("", ".parquet", ".pq"):
+        warn(f"{out} is written as Parquet, whatever its ending says")
+    solvers = tuple(name for one in solvers for name in one.split(",")) or ("simulation",)
     method, n = _sample(sample)
     for name in knobs:
         one_of(f"knob of {base.name}", name, base.parameters)  # a misspelt one before a long capture

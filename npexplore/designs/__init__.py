@@ -132,6 +132,9 @@ def design(name_or_path: str | Path) -> Design:
         return _standing_in.get()[str(name_or_path)]
     made = {**DESIGNS, **NETS}
     if str(name_or_path) not in made:
+        if path.suffix or len(path.parts) > 1:  # likely a file's name
+            beside = [str(one) for one in (*path.parent.glob("*.toml"), *path.parent.glob("*.py"))]
+            raise UnknownNameError("design or TOML file", str(name_or_path), sorted(beside) or made)
         raise UnknownNameError("design", str(name_or_path), made)
     return made[str(name_or_path)]()
 

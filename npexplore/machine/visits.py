@@ -101,7 +101,8 @@ class VisitRecorder(Recorder):
         inner = {one.rpartition(".")[2]: one for one in self.resources if one.startswith(f"{self._own}.")}
         if name.startswith("_") or name in inner:
             return super().__getattr__(inner.get(name, name))
-        raise UnknownNameError(f"resource inside {self._own}", name, inner)
+        words = [word for word in dir(type(self)) if not word.startswith("_")]
+        raise UnknownNameError(f"word or resource inside {self._own}", name, [*inner, *words])
 
     def server(self, name: str) -> Server:
         """Return a server by its name, or by what stands behind the resource's own; raises UnknownNameError."""

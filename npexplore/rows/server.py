@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
+
+from npexplore.errors import ModelError, one_of
 
 Role = Literal["queue", "limit", "pool", "hidden"]
+Order = Literal["fifo", "keyed", "cyclic", "shared"]
 
 
 @dataclass(frozen=True)
@@ -34,7 +37,7 @@ class Server:
     name: str
     members: int = 1
     units: int = 1
-    discipline: Literal["fifo", "keyed", "cyclic", "shared"] = "fifo"
+    discipline: Order = "fifo"
     role: Role = "queue"
     start: int | None = None  # free units at time 0, if not all of them
     wake_s: float = 0.0  # a service that ends while others wait takes so much longer,
@@ -47,6 +50,13 @@ class Server:
     kept_waiting: bool = False  # its holder keeps it while it waits for the next: a link of a blocked worm
     told: str = ""  # what it means to wait here for ever; where a run stands still, who does is named first
     refilled_by: str | None = None  # semaphore: the server whose holder (of the same member) puts its units back
+
+    def __post_init__(self) -> None:
+        one_of(f"role of server {self.name}", self.role, get_args(Role))
+        one_of(f"discipline of server {self.name}", self.discipline, get_args(Order))
+        for what, number, low in (("members", self.members, 1), ("units", self.units, 0)):  # semaphores may have none
+            if number < low:
+                raise ModelError(f"server {self.name}: {what} must be at least {low}, got {number}")
 
 
 def place_of(server: Server) -> str:

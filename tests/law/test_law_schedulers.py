@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from npexplore.golden.schedule import SCHEDULERS, QueuedPacket, Shaped, Shaper
+from npexplore.errors import InputError
+from npexplore.golden.schedule import SCHEDULERS, QueuedPacket, Scheduler, Shaped, Shaper
 from npexplore.golden.token_rate import TokenRate
 from tests.reference.diffserv_cases import token_rates
 
@@ -221,3 +222,24 @@ def test_shaper_gives_way_to_a_higher_class_that_came_while_it_waited():
     assert shaped.ready(999) == 1000
     assert shaped.dequeue(1000) == (0, QueuedPacket(2, 50, 999))
     assert shaped.ready(1000) == 1500
+
+
+class Chosen(Scheduler):
+    """Sends what a test says."""
+
+    WEIGHT = "weight"
+    said = None
+
+    def choose(self, now):
+        return self.said
+
+
+@pytest.mark.parametrize("said", [None, 0, 2, -1])
+def test_a_choice_that_cannot_be_sent_is_told(said):
+    mine = Chosen([1, 1])
+    mine.said = said
+    mine.enqueue(1, QueuedPacket(1, 100))
+    with pytest.raises(InputError, match=rf"Chosen.choose must return a class with a packet \(\[1\]\), got {said}"):
+        mine.dequeue()
+    with pytest.raises(InputError, match="class of a packet must be 0 to 1, got 2"):
+        mine.enqueue(2, QueuedPacket(1, 100))

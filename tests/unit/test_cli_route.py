@@ -206,7 +206,9 @@ def test_frames_for_other_stations(tmp_path, config):
 
 def test_a_capture_that_is_mostly_for_other_stations_hints_at_the_option(tmp_path, config, capsys):
     other = b"\x02\x77" + frame()[2:]
-    for frames, hint in (([other, other, frame()], True), ([other, frame()], False)):
+    arp = frame()[:12] + b"\x08\x06" + bytes(46)
+    cases = (([other, other, frame()], True), ([other, frame(), frame()], False), ([other, other, arp, arp], True))
+    for frames, hint in cases:
         capture = write(tmp_path / "in.pcap", frames)
         assert run("--config", config, "--in", f"p0={capture}", "--out", tmp_path / "o") == 0
         told = "2 packets are for other stations than their port; --any-station takes them" in capsys.readouterr().err

@@ -329,7 +329,7 @@ FAULTS = [
     # words and names
     ("m.give(slot)", "m.gave(slot)", SEND + "8: recorder's word 'gave' is unknown (nearest: give"),
     ("m.ram.read(bytes=8)", "m.ram.reed(bytes=8)", "visit of resource 'link.ram' 'reed' is unknown (nearest: read"),
-    ("m.ram.read(bytes=8)", "m.rim.read(bytes=8)", "resource inside link 'rim' is unknown (nearest: ram"),
+    ("m.ram.read(bytes=8)", "m.rim.read(bytes=8)", "word or resource inside link 'rim' is unknown (nearest: ram"),
     ("m.ram.read(bytes=8)", "m.ram.read(byte=8)", "operand of link.ram.read 'byte' is unknown (nearest: bytes"),
     ('m.take("slot")', 'm.take("slit")', SEND + "1: server of link 'slit' is unknown (nearest: slot"),
     ("p.word_s, member", "p.word_z, member", SEND + "2: parameter of link.toml 'word_z' is unknown (nearest: word_s"),

@@ -1,15 +1,17 @@
 """Every visit of every listed kind and part: latency by hand, one thread's simulation the same, servers as it says."""
 
+from typing import ClassVar
+
 import pytest
 from reference.small_machines import CASES, NS, QUIET, busy, machine, packets, solo, told
 
-from npexplore.errors import ModelError
+from npexplore.errors import ModelError, NpexploreError
 from npexplore.machine.described.part_files import PARTS, shelf_part
 from npexplore.machine.described.parts import Part
 from npexplore.machine.lone import lone
 from npexplore.machine.program import visit
 from npexplore.machine.resources import KINDS, BufferPool, Delay, FifoServer, Processor, WordMemory
-from npexplore.machine.resources.base import count_of, rate_of, time_of
+from npexplore.machine.resources.base import Resource, Server, count_of, rate_of, time_of
 from npexplore.solve.simulate import simulate
 
 
@@ -127,3 +129,42 @@ def test_pool_makes_packets_wait():
     assert answer.rate_pps == pytest.approx(2e7, rel=1e-3)
     assert answer.utilization["buffers"].busy == pytest.approx(1, rel=1e-3)
     assert answer.queue["buffers"].longest == 2
+
+
+class Told(Resource):
+    """A kind whose tables tests change, each time in a class of its own."""
+
+    VISITS: ClassVar = {"go": ("bytes", "bank")}
+    OPTIONAL: ClassVar = {"bank": 0}
+
+    def servers(self):
+        return [Server("told", **self.more)]
+
+    def act(self, m, visit, v):
+        m.serve("told", 1 * NS)
+        self.word(m)
+
+    def word(self, m):
+        """Nothing more."""
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"VISITS": {"go": "bytes"}}, "VISITS['go'] must be a tuple of operands, got the text 'bytes'"),
+        ({"OPTIONAL": ("bank",)}, "OPTIONAL must be operands with their values, got ('bank',)"),
+        ({"OPTIONAL": {"bnak": 0}}, "operand in Changed.OPTIONAL 'bnak' is unknown (nearest: bank"),
+        ({"CHANCE": frozenset({"bnak"})}, "operand in Changed.CHANCE 'bnak' is unknown (nearest: bank"),
+        ({"more": {"role": "limits"}}, "role of server told 'limits' is unknown (nearest: limit"),
+        ({"more": {"discipline": "fif"}}, "discipline of server told 'fif' is unknown (nearest: fifo"),
+        ({"more": {"members": 0}}, "server told: members must be at least 1, got 0"),
+        ({"more": {"units": 0}}, "server told: units must be at least 1, got 0"),
+        ({"more": {"units": -1}}, "server told: units must be at least 0, got -1"),
+        ({"word": lambda self, m: m.wiat(1)}, "word or resource inside told 'wiat' is unknown (nearest: wait"),
+    ],
+)
+def test_faults_of_a_kind_of_ones_own_are_told(changes, message):
+    kind = type("Changed", (Told,), {"more": {}, **changes})
+    with pytest.raises(NpexploreError) as found:
+        lone(visit(kind("told"), "go", **{name: 1 for name in ("bytes", "bank") if name in kind.VISITS["go"]}))
+    assert message in str(found.value)

@@ -6,6 +6,7 @@ from typing import Annotated
 import msgspec
 import pytest
 
+from npexplore.cli import main
 from npexplore.errors import FaultsError, InputError
 from npexplore.toml import Record, decode
 
@@ -88,3 +89,39 @@ def test_a_key_that_is_misspelt_is_not_told_as_missing_too():
     with pytest.raises(FaultsError) as several:
         decode(b"colour = 1\nscheduler = 5", Needs, Path("f.toml"))
     assert len(several.value.faults) == 3
+
+
+def test_a_file_of_another_kind_is_told_as_what_it_is(tmp_path, capsys):
+    """Each kind of file is handed to the commands that take another."""
+    texts = {
+        "machine.toml": ("[[pool]]\n[resource.x]\n", "machine.toml is a machine, which `npexplore explain` takes"),
+        "part.toml": ("[visits.go]\n[parameters.x]\n", "part.toml is a part, which a machine names as the `type`"),
+        "net.toml": ("[station.x]\n", "net.toml is a network of stations, which `npexplore solve` takes"),
+        "router.toml": ("[[port]]\n", "router.toml is a router, which `npexplore route` takes"),
+    }
+    for name, (text, told) in texts.items():
+        (tmp_path / name).write_text(text)
+        mine = str(tmp_path / name)
+        for wrong, line in {
+            "machine.toml": ["explain", mine, "--packet-bytes", "64"],
+            "net.toml": ["solve", mine],
+            "router.toml": ["route", "--config", mine, "--in=office=x", "--drops=x"],
+        }.items():
+            assert main(line) == 2
+            assert (told in capsys.readouterr().err) == (wrong != name)
+
+
+def test_a_file_that_is_not_there_is_told_with_those_that_are(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("switch.toml").touch()
+    assert main(["explain", "switch.tml"]) == 2
+    told = "design or TOML file 'switch.tml' is unknown (nearest: switch.toml)"
+    assert told in capsys.readouterr().err
+
+
+def test_a_sweep_takes_solvers_with_commas_and_says_what_it_writes(tmp_path, capsys):
+    line = ["sweep", "ixp2400", "--packet-bytes", "64", "--set", "banks=2,4", "--solver", "bounds,queueing", "--out"]
+    assert main([*line, str(tmp_path / "points.csv")]) == 0
+    said = capsys.readouterr()
+    assert "4 points in" in said.out
+    assert "points.csv is written as Parquet, whatever its ending says" in said.err

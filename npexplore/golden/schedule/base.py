@@ -54,6 +54,8 @@ class Scheduler(ABC):
 
     def enqueue(self, number: int, packet: QueuedPacket) -> None:
         """Put a packet behind the others of its class."""
+        if not 0 <= number < len(self.queues):
+            raise InputError(f"class of a packet must be 0 to {len(self.queues) - 1}, got {number}")
         self.joins(number, packet)
         self.queues[number].append(packet)
 
@@ -62,6 +64,11 @@ class Scheduler(ABC):
         if not self.backlog:
             return None
         number = self.choose(now)
+        if number not in range(len(self.queues)) or not self.queues[number]:
+            waiting = [one for one, queue in enumerate(self.queues) if queue]
+            raise InputError(
+                f"{type(self).__name__}.choose must return a class with a packet ({waiting}), got {number!r}"
+            )
         packet = self.queues[number].popleft()
         self.left(number, packet)
         return number, packet

@@ -12,12 +12,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
-from npexplore.errors import ModelError
+from npexplore.errors import ModelError, one_of
 from npexplore.rows.expressions import Expression, Operand, Values
 from npexplore.rows.server import Server as Server
 
@@ -94,6 +94,7 @@ class Resource(ABC):
     def __init__(self, name: str) -> None:
         if not all(part.isidentifier() for part in name.split(".")):
             raise ModelError(f"name of a resource must be an identifier, got {name!r}")
+        _check_kind(type(self))
         self.name = name
         self.recorded: dict[tuple[str, frozenset[str]], Visited] = {}  # filled by machine/visits.py
         self.alone: dict[object, Uses] = {}  # filled by machine/lone.py
@@ -101,7 +102,11 @@ class Resource(ABC):
     @cached_property
     def reached(self) -> dict[str, Server]:
         """The servers that visits may use, its own and those of resources that they visit, by name."""
-        return {server.name: server for one in (self, *self.visited()) for server in one.servers()}
+        found = {server.name: server for one in (self, *self.visited()) for server in one.servers()}
+        for server in found.values():
+            if server.units < 1 and server.role in ("queue", "limit"):
+                raise ModelError(f"server {server.name}: units must be at least 1, got {server.units}")
+        return found
 
     def visited(self) -> list[Resource]:
         """Return the other resources that visits to this one visit in turn; none by default."""
@@ -125,6 +130,23 @@ class Resource(ABC):
 
     def emit_idle(self, asm: Assembler) -> None:  # noqa: B027
         """Append what a thread does before it waits for a packet; nothing by default (asked of numbered ones)."""
+
+
+@lru_cache(maxsize=256)
+def _check_kind(kind: type[Resource]) -> None:
+    """Raise ModelError for a class whose tables of visits and operands cannot be meant."""
+    visits: Mapping[str, object] = kind.VISITS  # a text where brackets hold no comma
+    for method, operands in visits.items():
+        if isinstance(operands, str):
+            raise ModelError(
+                f"{kind.__name__}.VISITS[{method!r}] must be a tuple of operands, got the text {operands!r}"
+            )
+    if not isinstance(kind.OPTIONAL, Mapping):
+        raise ModelError(f"{kind.__name__}.OPTIONAL must be operands with their values, got {kind.OPTIONAL!r}")
+    known = {name for operands in kind.VISITS.values() for name in operands}
+    for table, names in (("OPTIONAL", {*kind.OPTIONAL}), ("CHANCE", {*kind.CHANCE} - {"member"})):
+        for name in names:
+            one_of(f"operand in {kind.__name__}.{table}", name, known)
 
 
 class OwnFaces(Resource):
