@@ -299,3 +299,11 @@ def test_the_words_say_why_more_than_the_ceiling_is_reached():
     assert e.headroom.reached > 1.1
     assert "for packets as they come" in str(e)
     assert "lost more often, so 1" in str(e)
+
+
+def test_the_words_stand_where_no_packet_is_finished():
+    """A window of 100 us of a packet a second: nothing comes, and nothing can be compared with it."""
+    slow = npexplore.workload(packet_bytes=64, arrivals="poisson", rate=1.0)
+    e = explain(npexplore.design("gorilla"), slow, elasticities=False)
+    assert e.best.rate_pps == 0
+    assert "(no packet was finished while the simulation measured)" in str(e)

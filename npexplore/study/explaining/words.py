@@ -228,6 +228,8 @@ def _agreement(e: Explanation) -> Iterator[str]:
 
 
 def _difference(p: Prediction, best: Prediction) -> str:
+    if best.throughput_bps == 0.0:
+        return "no packet was finished while the simulation measured"
     return f"{100 * (p.throughput_bps / best.throughput_bps - 1):+.1f} %"
 
 
