@@ -37,6 +37,7 @@ LOOPS = (
     "link for a route, writing as an even share of each bank"
 )
 STARVED = "blocked heads of line as a reflected random walk"
+TURNS = "no waiting for turns of a switch, which under light load is most of the latency"
 OF_PIPELINE = ("feed", "stage1", "stage2", "stage3")
 ROUNDS = 32  # of bisection
 SAME = 1e-9
@@ -230,6 +231,13 @@ def queues(chip: Chip, found: UnderLoad) -> Prediction:
         latency_s=Latency(ahead + behind),
         breakdown=of_waits(found, waited, ahead + behind),
         offered_pps=load.rate_pps,
-        approximation="; ".join([LINES, *[LOOPS] * bool(solved.loops.lines), *[STARVED] * bool(starved)]),
+        approximation="; ".join(
+            [
+                LINES,
+                *[LOOPS] * bool(solved.loops.lines),
+                *[STARVED] * bool(starved),
+                *[TURNS] * bool(chip.layout.file.switch),
+            ]
+        ),
         about=about,
     )
