@@ -88,7 +88,8 @@ class Programs:
                 self.hangs_on = {k: changed.get(k, known[k].value) for k in sorted(self.parameters.read)}
             note_all(self._compiler_reads)
             found = None if self._under_load is None else replace(self._under_load, workload=workload)
-            return self._compiler.model(workload, found)
+            with uncollected():
+                return self._compiler.model(workload, found)
 
     def serves(self, design: Design, workload: Workload) -> bool:
         """Return whether a design would get the same programs for its packets."""

@@ -13,6 +13,15 @@ from npexplore.report.notebooks import Notebook
 
 CELL_TIMEOUT_S = 1800
 _MARK = "npexplore"  # our key in the metadata of an executed notebook
+# What each kernel runs first. Python's collector of cycles looks at every new object after 700 of them, as set out of
+# the box: a tenth of the pages' time, for the machines of a page are kept. Figures need no grammar of IRIs.
+_STARTUP = """\
+import gc
+from npexplore.imports import spare_iri_grammar
+gc.set_threshold(20_000, 20, 10)
+spare_iri_grammar()
+del gc, spare_iri_grammar
+"""
 
 
 @dataclass(frozen=True)
@@ -61,7 +70,9 @@ async def execute(
     failed: list[int] = []
     error = None
     with tempfile.TemporaryDirectory(prefix="npx-") as folder:
-        _begin_with(folder, "from npexplore.imports import spare_iri_grammar; spare_iri_grammar()")
+        startup = Path(folder, "ipython", "profile_default", "startup", "00_npexplore.py")
+        startup.parent.mkdir(parents=True)
+        startup.write_text(_STARTUP, encoding="utf-8")
         client = nbclient.NotebookClient(
             cells,
             timeout=CELL_TIMEOUT_S,
@@ -97,13 +108,6 @@ def _kernel_environment(folder: str) -> dict[str, str]:
         "TQDM_DISABLE": "1",
         "PYDEVD_DISABLE_FILE_VALIDATION": "1",
     }
-
-
-def _begin_with(folder: str, statement: str) -> None:
-    """Have kernels of this private folder run a statement before all cells."""
-    startup = Path(folder, "ipython", "profile_default", "startup")
-    startup.mkdir(parents=True)
-    (startup / "00.py").write_text(f"{statement}\n")
 
 
 def _place(notebook: Notebook, cells: Any, failed: list[int]) -> str:

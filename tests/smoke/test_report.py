@@ -29,7 +29,8 @@ import os
 import plotly.express as px
 from npexplore.plot import theme
 theme.use()
-print("kernel", os.getpid())
+import gc
+print("kernel", os.getpid(), "collects after", gc.get_threshold()[0])
 
 # %%
 px.line(y=[1, 5, 2, 4], title="Up and down")
@@ -76,6 +77,11 @@ def test_a_failing_cell_is_told_in_one_line_and_stops_nothing_else(made):
     assert "<pre>so far 42" in (out / "01_bad.html").read_text()
     assert "<pre>42" not in (out / "01_bad.html").read_text()
     assert "plotly-graph-div" in (out / "02_last.html").read_text()
+
+
+def test_the_collector_of_cycles_seldom_looks_into_a_kernel(made):
+    _, out, _ = made
+    assert "collects after 20000" in (out / "00_good.html").read_text()
 
 
 def test_only_what_changed_runs_again(made):
