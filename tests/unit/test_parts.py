@@ -300,6 +300,7 @@ def test_a_visit_inside_a_part_takes_what_it_takes_outside(kind):
         if kind == "streams" and method == "receive":
             continue  # it waits for what a send brings
         needed = [name for name in operands if name not in outside.OPTIONAL or name in ALSO.get(kind, ())]
+        assert {*needed} <= {*OPERANDS}, f"in OPERANDS of this file there is no value of { ({*needed} - {*OPERANDS}) }"
         given = {name: OPERANDS[name] for name in needed}
         line = f"m.x.{method}({', '.join(f'{name}=v.{name}' for name in needed)})"
         file = PartFile("wrapped", "none", {"go": VisitTable(line, needed, chance=needed)}, inner={"x": table})
