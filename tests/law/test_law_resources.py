@@ -5,7 +5,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from reference.resource_logs import Mark, takes
 from reference.small_machines import NS, TICK, machine, packets
@@ -45,6 +45,7 @@ def told(k, factor, below):
 
 
 @settings(max_examples=60)
+@example(interval=9, more=0, word=3, threads=2, factor=1, below=4, in_order=True, seed=0)  # two leave at one instant
 @given(
     interval=st.integers(1, 9), more=st.integers(0, 40), word=st.integers(0, 9), threads=st.integers(1, 12),
     factor=st.integers(1, 50), below=st.integers(1, 12), in_order=st.booleans(), seed=SEEDS,
@@ -52,7 +53,7 @@ def told(k, factor, below):
 def test_replies_come_when_they_are_ready_and_in_order(
     interval, more, word, threads, factor, below, in_order, seed
 ):  # fmt: skip
-    """reply_n = start_n + latency_n, or in order the largest of these so far."""
+    """reply_n = start_n + latency_n, or in order the largest of these so far; at one instant in either order."""
 
     def program(m, packet):
         m.trie.call(words=scrambled(m, factor, below))
@@ -66,7 +67,9 @@ def test_replies_come_when_they_are_ready_and_in_order(
     ready = starts[:, 0] + 1000 * latency
     if in_order:
         ready = np.maximum.accumulate(ready)
-        assert out[:, 2].tolist() == starts[: len(out), 2].tolist()
+        early = out[:, 0] < out[-1, 0]  # of the last instant some may be missing
+        expected = sorted(zip(ready.tolist(), starts[:, 2].tolist(), strict=True))
+        assert sorted(out[early][:, [0, 2]].tolist()) == [list(one) for one in expected[: early.sum()]]
     assert out[:, 0].tolist() == sorted(ready.tolist())[: len(out)]
     assert np.all(np.diff(starts[:, 0]) >= 1000 * interval)
 
