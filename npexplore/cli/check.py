@@ -175,7 +175,7 @@ def _changed(
 
 MINE = {
     "line": "line", "what": "number", "unit": "unit", "value": "yours", "published": "published", "error": "error",
-    "verdict": "verdict", "predicted": "predicted", "difference": "yours - predicted",
+    "verdict": "verdict", "predicted": "predicted", "difference": "yours - predicted", "our_verdict": "our verdict",
 }  # fmt: skip
 
 

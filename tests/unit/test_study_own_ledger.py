@@ -7,6 +7,8 @@ import pytest
 
 import npexplore as npx
 from npexplore.cli import main
+from npexplore.designs import with_machines
+from npexplore.study.checking.results import read_results
 
 LOAD = npx.workload(packet_bytes=64)
 
@@ -50,6 +52,19 @@ def test_points_with_knobs_are_predicted_there_and_judged_by_their_intervals(mac
     one, two = json.loads(capsys.readouterr().out)["results"]
     assert (one["our_verdict"], two["our_verdict"]) == ("inside", "off")
     assert two["predicted"] == pytest.approx(2 * one["predicted"], rel=0.1)
+
+
+def test_who_says_so_stands_in_a_column_and_the_verdict_in_the_table(machine, capsys):
+    Path("lab.csv").write_text(
+        "design,mix,quantity,value,unit,lo,hi,where\nmine,64 bytes,packet rate,1,Mpps,0.9,1.1,bench of 3 May\n"
+    )
+    assert main(["check", "--design", "mine.toml", "--results", "lab.csv", "--seeds", "2"]) == 0
+    head, _, row = capsys.readouterr().out.splitlines()
+    assert head.endswith("our verdict")
+    assert row.endswith("off")
+    with with_machines({"mine": machine}):
+        (made,) = read_results("lab.csv").own
+    assert (made.where, made.lo, made.hi) == ("bench of 3 May", 0.9, 1.1)
 
 
 def test_a_parameter_is_fitted_to_rows_of_role_calibration(machine, capsys):

@@ -27,7 +27,7 @@ from npexplore.units import UNITS, factor
 
 FIXED = ("design", "quantity", "value", "unit")
 ONE_LENGTH = re.compile(r"\d+ bytes")  # a mix of one length, as machine/mixes.py has it
-OWN = ("lo", "hi", "role")  # columns that may be missing, or empty
+OWN = ("lo", "hi", "role", "where")  # columns that may be missing, or empty
 ROLES = ("check", "calibration")  # of a user's own rows
 ASIDE = ("input", "context")  # roles of rows that are not predicted
 OTHERS = ("mix", "resource", "baseline")  # conditions that are no knobs
@@ -181,9 +181,9 @@ def _by_conditions(name: str, line: int, row: Mapping[str, str], ledger: Ledger)
         raise InputError(f"{place}: the value must lie in lo..hi, got {value:g} and {low:g}..{high:g}")
     role = one_of(f"{place}: column 'role':", row.get("role") or "check", ROLES)
     made = Row(
-        key=f"{of}.{Path(name).stem}.line{line}", where=f"line {line}", quantity=quantity, kind="number",
-        value=row["value"], point=value, unit=row["unit"], lo=low, hi=high, role=role, conditions=conditions,
-        same_as=None, note="", paper=Path(name).stem, line=line,
+        key=f"{of}.{Path(name).stem}.line{line}", where=row.get("where") or f"line {line}", quantity=quantity,
+        kind="number", value=row["value"], point=value, unit=row["unit"], lo=low, hi=high, role=role,
+        conditions=conditions, same_as=None, note="", paper=Path(name).stem, line=line,
     )  # fmt: skip
     return Result(line, made, value, False)
 
@@ -210,7 +210,7 @@ def _conditions(place: str, of: str, given: Mapping[str, str], ledger: Ledger) -
         if column.partition("_")[0] in OTHERS:
             found[column] = cell
             continue
-        knob = one_of(f"{place}: column", column, [*parameters, *OTHERS])
+        knob = one_of(f"{place}: column", column, [*parameters, *OTHERS, *OWN])
         try:
             found[column] = parameters[knob].check(knob, cell)
         except InputError as error:
