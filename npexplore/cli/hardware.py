@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import asdict
+from difflib import get_close_matches
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -77,7 +78,9 @@ def command(
     alone = not {"engines", "clusters"} & set(given)
     for name in given:
         if name not in (*BUILT, *AROUND):
-            raise InputError(f"{name} is not a knob of hardware; those are {', '.join((*BUILT, *AROUND))}")
+            near = get_close_matches(name, (*BUILT, *AROUND), 3)
+            meant = f" (nearest: {', '.join(near)})" if near else ""
+            raise InputError(f"{name} is not a knob of hardware{meant}; those are {', '.join((*BUILT, *AROUND))}")
         if alone and name not in BUILT:
             raise InputError(
                 f"{name} is not a knob of a single engine's hardware; those are {', '.join(BUILT)}; "

@@ -210,7 +210,8 @@ def split_settings(settings: Sequence[str], option: str = "--set") -> dict[str, 
         name, equals, values = text.partition("=")
         listed = [value.strip() for value in values.split(",")]
         if not equals or not name.strip() or not all(listed):
-            raise InputError(f"{option} needs knob=value, got {text!r}")
+            form = "knob=LOW..HIGH or knob=V1,V2" if option == "--free" else "knob=value"
+            raise InputError(f"{option} needs {form}, got {text!r}")
         if name.strip() in found:
             raise InputError(f"{option} {name.strip()} is given twice")
         found[name.strip()] = listed

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from npexplore.cli import main
 from npexplore.errors import ModelError, UnknownNameError
 from npexplore.hardware.execution import run_graphs
 from npexplore.hardware.lowering import Inline, Outside, lower_program
@@ -197,3 +198,8 @@ def test_a_window_that_moves_turn_by_turn_needs_a_bound(bounded):
     packet = {f"packet.{k}": 20 + k for k in range(16)} | {"packet.count": 16, "packet.length": 16}
     found = [run_graphs(made, {**packet, "left": left}, dict)[0]["out"] for left in range(3)]
     assert found == [27, 31, 35]
+
+
+def test_a_misspelt_knob_is_told_with_its_nearest(capsys):
+    assert main(["hardware", "gorilla", "--set", "engine=2", "--out", "none"]) == 2
+    assert "engine is not a knob of hardware (nearest: engines" in capsys.readouterr().err

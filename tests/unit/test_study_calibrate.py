@@ -146,5 +146,7 @@ def test_the_command(capsys):
     key = next(row.key for row in load() if row.role == "check")
     assert main([*arguments, "--row", key]) == 2
     assert "a model may read only input and calibration rows" in capsys.readouterr().err
+    assert main(["calibrate", "ixp2400", "--free", "hash_ns"]) == 2
+    assert "--free needs knob=LOW..HIGH or knob=V1,V2, got 'hash_ns'" in capsys.readouterr().err
     assert main(["calibrate", "ixp2400", "--free", "hash_ns=a..b"]) == 2
     assert "span of knob hash_ns must be LOW..HIGH or LOW..HIGH:log, got 'a..b'" in capsys.readouterr().err
