@@ -46,12 +46,13 @@ PROGRAMS = ("ipv4", "ipv6", "ipv4+ipv6", "mpls", "ipv4+ipv6+mpls")
     type=click.Choice(["inside", "bench"]),
     help="Where a cluster's label table and flow counters are: in the design, or played by the test bench.",
 )
+@click.option("--frames", is_flag=True, help="Whole frames in and out of a cluster: bodies split off and joined again.")
 @click.option("--out", required=True, type=click.Path(file_okay=False, path_type=Path), help="The folder to write.")
 @click.option("--verify", metavar="N", type=click.IntRange(1, 60_000), help="Simulate N packets (iverilog, verilator).")
 @json_option
 def command(
-    design: str, settings: tuple[str, ...], program: str | None, lookups: str, accelerators: str, out: Path,
-    verify: int | None, as_json: bool,
+    design: str, settings: tuple[str, ...], program: str | None, lookups: str, accelerators: str, frames: bool,
+    out: Path, verify: int | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Write DESIGN as Verilog 2005 with a test bench and a README of its ports.
 
@@ -66,6 +67,7 @@ def command(
     from npexplore.designs.gorilla.hardware_cases import ends, reasons_of
     from npexplore.designs.gorilla.system import INSIDE, SystemFiles
     from npexplore.designs.gorilla.traffic import box
+    from npexplore.designs.gorilla.whole import FrameFiles
     from npexplore.hardware.simulators import simulator
 
     if design != "gorilla":
@@ -88,6 +90,10 @@ def command(
             )
     if alone and lookups != "ideal":
         raise InputError("--lookups trie is of clusters; with --set engines=E it is one")
+    if alone and frames:
+        raise InputError("--frames is of clusters; with --set engines=E it is one")
+    if frames and accelerators == "bench":
+        raise InputError("--frames has the accelerators inside; --accelerators bench is without it")
     p = apply_settings(design_of("gorilla"), settings).parameters
     if verify:
         simulator(verify)
@@ -100,8 +106,11 @@ def command(
             box("deep", both), protocols, counting, threads, cycles, str(p.scheduler), str(p.lut_structures)
         )
     else:
-        inside = INSIDE if accelerators == "inside" else ()
-        made = SystemFiles(p, box("deep", both), protocols, None if "clusters" in given else 1, lookups, inside)
+        inside, clusters = INSIDE if accelerators == "inside" else (), None if "clusters" in given else 1
+        if frames:
+            made = FrameFiles(p, box("deep", both), protocols, clusters, lookups)
+        else:
+            made = SystemFiles(p, box("deep", both), protocols, clusters, lookups, inside)
     files = made.write(out)
     document: dict[str, Any] = {"files": [str(file) for file in files]}
     if verify:

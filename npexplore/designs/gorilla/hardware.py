@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -162,14 +163,8 @@ class EngineFiles:
         self, cases: Sequence[Case], lines: Sequence[str], counted: Counter[Flow] | None = None
     ) -> tuple[int, str]:
         """Return how many packets and flows differ, and the first in words; counted: None where nobody wrote it."""
-        seen, wrong, first, units = dict[int, int](), 0, "", dict(accelerators_of(self.box))
-        flows = Counter[Flow]()
-
-        def count(flow: Flow) -> Answer:
-            flows[flow] += 1
-            return Answer(None)
-
-        units[COUNTS] = count
+        seen, wrong, first = dict[int, int](), 0, ""
+        told_of, flows = self.expected(cases)
         signed = {name for name, lo, _ in self.program.registers if lo < 0}
         for line in lines:
             tag, text = line.split()
@@ -180,23 +175,28 @@ class EngineFiles:
                 wrong, first = wrong + 1, first or f"packet {int(tag, 16)} came twice"
                 continue
             seen[int(tag, 16)] = int(text, 16)
-        for k, (port, frame) in enumerate(cases):
+        for k, ((_, frame), expected) in enumerate(zip(cases, told_of, strict=True)):
             if k not in seen:
                 wrong, first = wrong + 1, first or f"packet {k} was lost"
                 continue
             left = {name: self.results.value(seen[k], name, name in signed) for name in self.results.at}
-            told = forward(self.compiled, units, port, frame).context
-            expected = told.sent, told.reason, told.left_to_control
             found = self._verdict(left, frame)
             if found != expected:
                 wrong, first = wrong + 1, first or f"packet {k}: hardware says {found}, the step program {expected}"
-        if counted is None:
-            return wrong, first
-        for flow in flows.keys() | counted.keys():
-            if flows[flow] != counted[flow]:
-                told_of = f"flow {flow} is counted {counted[flow]} times, by the step program {flows[flow]}"
-                wrong, first = wrong + 1, first or told_of
-        return wrong, first
+        more, other = miscounted(flows, counted)
+        return wrong + more, first or other
+
+    def expected(self, cases: Sequence[Case]) -> tuple[list[tuple[Any, Any, Any]], Counter[Flow]]:
+        """Return (sent, reason, left to control) of packets by the step program, and how often it counts each flow."""
+        units, flows = dict(accelerators_of(self.box)), Counter[Flow]()
+
+        def count(flow: Flow) -> Answer:
+            flows[flow] += 1
+            return Answer(None)
+
+        units[COUNTS] = count
+        found = (forward(self.compiled, units, port, frame).context for port, frame in cases)
+        return [(one.sent, one.reason, one.left_to_control) for one in found], flows
 
     def _verdict(self, left: dict[str, int], frame: bytes) -> object:
         try:
@@ -204,6 +204,16 @@ class EngineFiles:
         except (KeyError, IndexError) as error:  # no reason, or kind, has this number
             return error
         return made.sent, made.reason, made.left_to_control
+
+
+def miscounted(flows: Counter[Flow], counted: Counter[Flow] | None) -> tuple[int, str]:
+    """Return how many flows are counted more or less often, and the first in words; counted: None where nobody did."""
+    wrong, first = 0, ""
+    for flow in flows.keys() | counted.keys() if counted is not None else ():
+        if counted is not None and flows[flow] != counted[flow]:
+            told_of = f"flow {flow} is counted {counted[flow]} times, by the step program {flows[flow]}"
+            wrong, first = wrong + 1, first or told_of
+    return wrong, first
 
 
 def cut(number: int, widths: Sequence[int]) -> Flow:

@@ -131,11 +131,13 @@ class ProcessorFiles(EngineFiles):
 
     def bench(self) -> str:
         """Return the test bench with the router's routes."""
-        wavering = WAVERING_SYNCHRONISER if self.walks else ""
+        return self._benched() + (WAVERING_SYNCHRONISER if self.walks else "")
+
+    def _benched(self) -> str:
+        """Return the bench without synchronisers."""
         widths = TAG, self.begins.bits, self.results.bits
         top, lanes = self._top()
-        made = bench_text(top, lanes, widths, self._units(), self.in_order, self.reads, self.counting, self._beside())
-        return made + wavering
+        return bench_text(top, lanes, widths, self._units(), self.in_order, self.reads, self.counting, self._beside())
 
     def _top(self) -> tuple[str, list[str]]:
         """Return the name of the top module, and what is behind `in` and `out` in its ports, by lane."""
@@ -195,9 +197,7 @@ class ProcessorFiles(EngineFiles):
             "`+packets=N`, `+pool=D`, `+rate=R` packets in 1,000,000 cycles, `+quiet=1`.", "",
             "Streams are ready/valid: data is taken on a rising edge of `clk` where both are 1; `rst` is synchronous.",
             "", "| stream | what |", "|---|---|",
-            f"| `in{k}_*` | packets{behind and f' ({behind})'}: tag of {TAG} bits, {self.begins.bits} bits |",
-            f"| `out{k}_*` | verdicts: tag, {self.results.bits} bits; "
-            f"{'in the order of arrival' if self.in_order else 'as they are done'} |",
+            *self._streams(k, behind),
             f"| {asked} | calls: `_valid _ready _who _ask`, answers in any order: `_done _take _for _reply` |", "",
             "| module | what |", "|---|---|",
             f"| `engine` | {self.threads} threads, scheduler {self.scheduler}, contexts in {self.stores} |",
@@ -211,6 +211,14 @@ class ProcessorFiles(EngineFiles):
                 f"{_fairness(self.fair)} |",
             ]
         return "\n".join([*lines, *self._rows(), ""])
+
+    def _streams(self, k: str, behind: str) -> list[str]:
+        """Return the README's rows of what comes and leaves; behind: what K is."""
+        order = "in the order of arrival" if self.in_order else "as they are done"
+        return [
+            f"| `in{k}_*` | packets{behind and f' ({behind})'}: tag of {TAG} bits, {self.begins.bits} bits |",
+            f"| `out{k}_*` | verdicts: tag, {self.results.bits} bits; {order} |",
+        ]
 
     def _rows(self) -> list[str]:
         """Return more rows of the README's table of modules."""

@@ -8,5 +8,7 @@ memory     ports that share a memory of another clock
 tables     a hashed label table, flow counters
 inside     label tables and flow counters between a module's ports and what is around it
 frames     header and body apart and together again, checksums
+bodies     whole frames around a processor: bodies split off, and joined again to headers that leave
+frame_bench    a test bench for such a processor
 bench      a test bench for any of them
 """

@@ -157,16 +157,13 @@ def unit_text(unit: Unit, name: str, reads_a_cycle: int) -> str:
     ])  # fmt: skip
 
 
-def bench_text(
-    top: str, lanes: Sequence[str], widths: tuple[int, int, int], units: Sequence[Unit], in_order: bool,
-    reads_a_cycle: int = 0, told: bool = False, beside: Beside | None = None,
-) -> str:  # fmt: skip
-    """Return the bench with its valves and units. told: calls are written down.
+def units_around(
+    units: Sequence[Unit], reads_a_cycle: int, told: bool, beside: Beside | None = None
+) -> tuple[list[str], list[str], list[str]]:
+    """Return the first lines of a bench, with its valves and units, the lines that make them, links to the top's ports.
 
-    top: the module, with parameters and a space behind if there are some. lanes: what is behind `in` and `out` in its
-    ports, by lane. widths: bits of a tag, of a packet in and out. units of one make have the same kinds.
+    told: calls are written down. Units of one make have the same kinds.
     """
-    n, (tag, begins, results) = len(lanes), widths
     makes: dict[tuple[object, ...], str] = {}
     also = beside or Beside()
     texts, wires, links = list[str](), [*also.wires], [".clk(clk)", ".rst(rst)", *also.links]
@@ -203,6 +200,25 @@ def bench_text(
                 f"{p}_a[{unit.ask - 1}:0]);"
             )
         links += [f".{p}_{end}({p}_{end})" for end in ("valid", "ready", "who", "ask", "done", "take", "for", "reply")]
+    fine = "ps" if any(one.module for unit in units for one in unit.kinds) else "ns"  # clocks of their own
+    opened = ["  integer asked;", '  initial asked = $fopen("asked.txt", "w");'] if told else []
+    texts = [
+        f"`timescale 1ns/1{fine}", STALLING_VALVE, LINE, *known.values(), *texts, *([also.text] if beside else []),
+    ]  # fmt: skip
+    return texts, [*opened, *wires], links
+
+
+def bench_text(
+    top: str, lanes: Sequence[str], widths: tuple[int, int, int], units: Sequence[Unit], in_order: bool,
+    reads_a_cycle: int = 0, told: bool = False, beside: Beside | None = None,
+) -> str:  # fmt: skip
+    """Return the bench with its valves and units. told: calls are written down.
+
+    top: the module, with parameters and a space behind if there are some. lanes: what is behind `in` and `out` in its
+    ports, by lane. widths: bits of a tag, of a packet in and out.
+    """
+    n, (tag, begins, results) = len(lanes), widths
+    texts, wires, links = units_around(units, reads_a_cycle, told, beside)
     for k, lane in enumerate(lanes):
         wires += [
             f"  wire iv{k}, ir{k}, ov{k}, or{k};", f"  wire [{tag + begins - 1}:0] id{k};",
@@ -224,12 +240,7 @@ def bench_text(
             f".in{lane}_packet(id{k}[{begins - 1}:0])", f".out{lane}_valid(ov{k})", f".out{lane}_ready(or{k})",
             f".out{lane}_tag(od{k}[{tag + results - 1}:{results}])", f".out{lane}_packet(od{k}[{results - 1}:0])",
         ]  # fmt: skip
-    fine = "ps" if any(one.module for unit in units for one in unit.kinds) else "ns"  # clocks of their own
-    opened = ["  integer asked;", '  initial asked = $fopen("asked.txt", "w");'] if told else []
-    return "\n".join([
-        f"`timescale 1ns/1{fine}", STALLING_VALVE, LINE, *known.values(), *texts, *([also.text] if beside else []),
-        *_sink(top, n, widths, [*opened, *wires], links, in_order),
-    ])  # fmt: skip
+    return "\n".join([*texts, *_sink(top, n, widths, wires, links, in_order)])
 
 
 def _sink(

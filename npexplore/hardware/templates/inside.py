@@ -129,17 +129,26 @@ class Counting:
         return {f"{port}_{pin}": (way, bits) for pin, way, bits in zip(PINS, ways, wide, strict=True)}
 
 
+def other_heads(inner: Lanes, counting: Counting | None) -> list[str]:
+    """Return what lanes show beside their streams as a module declares it; with counters around, their pins too."""
+    heads = list[str]()
+    for port, bits in inner.ports.items():
+        counts = counting if counting is not None and port in counting.ports else None
+        if counts is None or counts.kind is not None:
+            heads += port_heads(port, *bits)
+        if counts is not None:
+            heads += [f"  {way} [{wide - 1}:0] {pin}" for pin, (way, wide) in counts.pins(port).items()]
+    return heads
+
+
 def counted_text(inner: Lanes, counting: Counting, seed: int) -> str:
     """Return the module `counted` around lanes; it needs `counters`, the queue and the arbiter."""
-    heads = ["  input clk", "  input rst", *inner.heads()]
+    heads = ["  input clk", "  input rst", *inner.heads(), *other_heads(inner, counting)]
     lines, links = list[str](), [".clk(clk)", ".rst(rst)"]
     for k in inner.lanes:
         links += [f".{way}{k}_{end}({way}{k}_{end})" for way in ("in", "out") for end in STREAM]
     for number, (port, bits) in enumerate(inner.ports.items()):
-        if port not in counting.ports or counting.kind is not None:
-            heads += port_heads(port, *bits)
         if port in counting.ports:
-            heads += [f"  {way} [{wide - 1}:0] {pin}" for pin, (way, wide) in counting.pins(port).items()]
             lines += _counters(port, bits, counting, seed + 4 * number)
             links += [f".{port}_{end}(i_{port}_{end})" for end in ENDS]
         else:
