@@ -26,7 +26,7 @@ def frame_bench_text(
 ) -> str:  # fmt: skip
     """Return the bench with its valves and units, as `bench_text` does."""
     texts, wires, links = units_around(units, reads_a_cycle, told, beside)
-    starts, writes, leaving = list[str](), list[str](), list[str]()
+    starts, writes, leaving, coming = list[str](), list[str](), list[str](), list[str]()
     for number, lane in enumerate(lanes):
         k = f"_{number}"
         wires += [
@@ -57,6 +57,7 @@ def frame_bench_text(
             f'    if (count{k} != 0) $readmemh("words{number}.hex", words{k}, 0, count{k} - 1);', f"    at{k} = 0;",
         ]  # fmt: skip
         writes.append(f"      if (offer{k} & taken{k}) at{k} <= at{k} + 32'd1;")
+        coming.append(f"(offer{k} & taken{k})")
     told_of = " + ".join(f"{{31'd0, told_{k}_there}}" for k in range(len(lanes)))
     return "\n".join([
         *texts, "module bench;", "  reg clk = 1'b0;", "  reg rst = 1'b1;", "  always #5 clk = ~clk;",
@@ -66,8 +67,8 @@ def frame_bench_text(
         *starts, "    left = 0; cycles = 0; latest = 0; idle = 0; clocks = 0;", "  end",
         "  always @(posedge clk) begin", "    clocks <= clocks + 32'd1;", "    rst <= clocks < 32'd4;",
         "    if (!rst) begin", *writes, "      cycles <= cycles + 32'd1;", f"      left <= left + {told_of};",
-        f"      if ({' | '.join(leaving)}) begin latest <= cycles + 32'd1; idle <= 32'd0; end",
-        "      else idle <= idle + 32'd1;",
+        f"      if ({' | '.join(leaving)}) latest <= cycles + 32'd1;",
+        f"      idle <= ({' | '.join([*leaving, *coming])}) ? 32'd0 : idle + 32'd1;",
         f"      if (idle > 32'd{STUCK} || (left >= packets && idle > 32'd{QUIET})) begin",
         '        $fdisplay(file, "cycles %0d", latest);', "        $fclose(file);", "        $finish;", "      end",
         "    end", "  end", "endmodule", "",
