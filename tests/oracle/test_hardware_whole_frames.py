@@ -5,8 +5,10 @@ import subprocess
 from functools import cache
 
 import pytest
+from click.testing import CliRunner
 from reference.router_cases6 import MIXED, named_cases6
 
+from npexplore.cli.hardware import command
 from npexplore.designs import design
 from npexplore.designs.gorilla.hardware import BENCH
 from npexplore.designs.gorilla.processor import PROCESSOR
@@ -100,8 +102,8 @@ def test_planted_faults_of_frames_are_seen(tmp_path):
 def test_verilator_takes_whole_frames(tmp_path):
     """Words that are free in Verilog 2005 are not all free there."""
     files(("labels",), **LANES).write(tmp_path)
-    command = ["verilator", "--lint-only", "--timing", "-Wno-fatal", "--top-module", "bench", PROCESSOR, BENCH]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    lint = ["verilator", "--lint-only", "--timing", "-Wno-fatal", "--top-module", "bench", PROCESSOR, BENCH]
+    done = subprocess.run(lint, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
 
@@ -115,3 +117,9 @@ def test_what_whole_frames_cannot_have(tmp_path):
         made.verify(tmp_path, [(0, bytes(1121))], None, "iverilog")
     with pytest.raises(InputError, match="reorder must be on"):
         files(("labels",), reorder="off", **CLUSTER)
+    for options, what in [
+        (["--frames"], "--frames is of clusters"),
+        (["--set", "engines=2", "--frames", "--accelerators", "bench"], "--frames has the accelerators inside"),
+    ]:
+        done = CliRunner().invoke(command, ["gorilla", *options, "--out", str(tmp_path / "none")])
+        assert what in str(done.exception)
