@@ -69,6 +69,8 @@ def command(
     from npexplore.designs.gorilla.traffic import box
     from npexplore.designs.gorilla.whole import FrameFiles
     from npexplore.hardware.simulators import simulator
+    from npexplore.reads import reading
+    from npexplore.study.checking.labels import unprinted
 
     if design != "gorilla":
         raise InputError(
@@ -94,32 +96,35 @@ def command(
         raise InputError("--frames is of clusters; with --set engines=E it is one")
     if frames and accelerators == "bench":
         raise InputError("--frames has the accelerators inside; --accelerators bench is without it")
-    p = apply_settings(design_of("gorilla"), settings).parameters
     if verify:
         simulator(verify)
-    counting = p.flow_counting == "on"
-    both = p.source_lookup == "always" or (p.source_lookup == "with_counting" and counting)
     made: EngineFiles
-    if alone:
-        threads, cycles = int(p.threads), round(p.lookup_cycles)
-        made = EngineFiles(
-            box("deep", both), protocols, counting, threads, cycles, str(p.scheduler), str(p.lut_structures)
-        )
-    else:
-        inside, clusters = INSIDE if accelerators == "inside" else (), None if "clusters" in given else 1
-        if frames:
-            made = FrameFiles(p, box("deep", both), protocols, clusters, lookups)
+    with reading() as reads:
+        p = apply_settings(design_of("gorilla"), settings).parameters
+        clock_mhz, counting = float(p.core_mhz), p.flow_counting == "on"
+        both = p.source_lookup == "always" or (p.source_lookup == "with_counting" and counting)
+        if alone:
+            threads, cycles = int(p.threads), round(p.lookup_cycles)
+            made = EngineFiles(
+                box("deep", both), protocols, counting, threads, cycles, str(p.scheduler), str(p.lut_structures)
+            )
         else:
-            made = SystemFiles(p, box("deep", both), protocols, clusters, lookups, inside)
-    files = made.write(out)
+            inside, clusters = INSIDE if accelerators == "inside" else (), None if "clusters" in given else 1
+            if frames:
+                made = FrameFiles(p, box("deep", both), protocols, clusters, lookups)
+            else:
+                made = SystemFiles(p, box("deep", both), protocols, clusters, lookups, inside)
+        files = made.write(out)
     document: dict[str, Any] = {"files": [str(file) for file in files]}
     if verify:
         rated, hostile = rated_and_hostile(made.box, protocols, verify)
         found = made.verify(out, hostile, rated)
-        rate = float(p.core_mhz) / found.cycles_per_packet
         can = {reason.name for reason in reasons_of(made.program, protocols)}
         reached = ends(made.box, protocols, [*rated, *hostile], counting)
-        document |= {**asdict(found), "rate_mpps": rate, "ends": dict(reached), "unreached": sorted(can - set(reached))}
+        document |= {
+            **asdict(found), "rate_mpps": clock_mhz / found.cycles_per_packet, "solver": "rtl",
+            "label": unprinted(reads), "ends": dict(reached), "unreached": sorted(can - set(reached)),
+        }  # fmt: skip
     _shown(document, as_json)
 
 

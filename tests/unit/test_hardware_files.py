@@ -7,7 +7,10 @@ from pathlib import Path
 from click.testing import CliRunner
 
 from npexplore.cli.hardware import command
+from npexplore.designs import design
 from npexplore.errors import InputError
+from npexplore.reads import reading
+from npexplore.study.checking.labels import unprinted
 
 
 def ran(*arguments):
@@ -36,3 +39,20 @@ def test_what_is_refused(tmp_path, monkeypatch):
     assert isinstance(found, InputError)
     assert "install iverilog or verilator" in str(found)
     assert not (tmp_path / "none").exists()
+
+
+def test_the_label_of_a_rate_that_no_row_prints():
+    """Lookups of 12 cycles were fitted to a printed rate, so that a rate by them is no prediction of it."""
+    gorilla = design("gorilla")
+    with reading() as reads:
+        assert gorilla.parameters.core_mhz > 0
+    assert unprinted(reads) == "predicted"
+    with reading() as reads:
+        assert gorilla.parameters.lut_structures
+    assert unprinted(reads) == "post_hoc"
+    with reading() as reads:
+        assert gorilla.parameters.lookup_cycles > 0
+    assert unprinted(reads) == "calibrated"
+    with reading() as reads:
+        assert gorilla.with_(lookup_cycles=20).parameters.lookup_cycles == 20
+    assert unprinted(reads) == "predicted"

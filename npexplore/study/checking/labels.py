@@ -170,6 +170,14 @@ class Labels:
         return {row.key.split(".", 1)[0] for row in self.ledger}
 
 
+def unprinted(reads: Reads) -> str:
+    """Return the label of a solver's value that no row prints: anything fitted, or chosen afterwards, ties it."""
+    own = [read for read in reads.values() if read.usual and read.kind != SOLVER]
+    if any(read.fitted_to for read in own):
+        return "calibrated"
+    return "post_hoc" if any(read.chosen_after for read in own) else "predicted"
+
+
 def contended(reads: Reads) -> bool:
     """Whether a solver that models contention took part."""
     return any(read.kind == SOLVER and read.name != "bounds" for read in reads.values())
