@@ -59,11 +59,12 @@ def _drawn(net: Net, layout: Layout, marking: Mapping[str, int], title: str) -> 
     xs = [x for way in layout.ways.values() for x, _ in way]
     left = min([at[node][0] - _room(node)[0] for node in at] + xs)
     right = max([at[node][0] + _room(node)[1] for node in at] + xs)
-    figure.update_xaxes(visible=False, range=[left, max(right, left + NARROW)])
+    right = max(right, left + NARROW)
+    figure.update_xaxes(visible=False, range=[left, right])
     figure.update_yaxes(visible=False, range=[-depth - 0.7, 0.7])
     figure.update_layout(
         title=title or net.name, height=int(ROW * (depth + 1.4) + TITLE), showlegend=False, hovermode="closest",
-        margin={"l": 10, "r": 10, "t": TITLE - 10, "b": 10},
+        margin={"l": 10, "r": 10, "t": TITLE - 10, "b": 10}, meta={"least_width": int(right - left) + 20},
     )  # fmt: skip
     return figure
 

@@ -247,6 +247,31 @@ def test_sliders_say_what_the_solvers_say(visit, played):
     assert box.locator("svg polyline").count() >= 3
 
 
+def test_legends_and_panels_have_room_on_a_phone(visit, folder):
+    named = go.Figure([go.Scatter(y=[1, 3, 2], name=f"a curve of a long name, {k}") for k in range(3)])
+    named.update_layout(template="npexplore", yaxis_title="a height that is told in very many words " * 2)
+    wide = make_subplots(1, 6, shared_yaxes=True)
+    for column in range(1, 7):
+        wide.add_trace(go.Bar(x=[3, 1], y=["one", "two"], orientation="h"), 1, column)
+    wide.update_layout(template="npexplore", showlegend=False)
+    net = go.Figure(go.Scatter(y=[1, 2]), layout={"template": "npexplore", "meta": {"least_width": 700}})
+    cells = [shown(one) for one in (named, wide, net)]
+    (folder / "20_rooms.html").write_text(page(run_of(nb.new_markdown_cell("# Rooms"), *cells)))
+    one = visit("20_rooms", PHONE)
+    for k in range(3):
+        one.locator("[data-figure]").nth(k).scroll_into_view_if_needed()
+        one.locator("[data-figure]").nth(k).locator(".main-svg .trace").first.wait_for(state="attached")
+    found = """[...document.querySelectorAll("[data-figure]")].map(box => {
+        let all = box._fullLayout, title = box.querySelector(".ytitle");
+        return [all.xaxis._length, box.getBoundingClientRect().width,
+                title ? title.getBoundingClientRect().height - all.yaxis._length : 0];
+    })"""
+    assert becomes(one, lambda: min(least for least, _, _ in one.evaluate(found)) >= 120)
+    assert becomes(one, lambda: [end > PHONE["width"] for _, end, _ in one.evaluate(found)] == [False, True, True])
+    assert becomes(one, lambda: one.evaluate(found)[0][2] <= 0)  # its title is no higher than the plot
+    assert becomes(one, lambda: width(one) <= PHONE["width"])
+
+
 @pytest.mark.parametrize("name", ["10_thing", "index"])
 def test_a_phone_never_scrolls_sideways(visit, name):
     one = visit(name, PHONE)

@@ -7,6 +7,7 @@
     "#e5e7eb": "#30363d", "#0072b2": "#3d8fe8", "#56b4e9": "#a5d8ff", "#d55e00": "#f0883e", "#009e73": "#2fbf93",
     "rgba(255,255,255,0.8)": "rgba(22,27,34,.8)", "rgba(255,255,255,0.85)": "rgba(22,27,34,.85)"
   };
+  var ROOM = 150, WIDEST = 1200;  // pixels, on a phone: the least width of a panel, the largest of a figure
   var shared = window.NPEXPLORE_FIGURES, narrow = matchMedia("(max-width: 40rem)");
   function recoloured(part, key) {
     if (typeof part === "string") return DARK[part.toLowerCase().replace(/\s/g, "")] || part;
@@ -23,12 +24,61 @@
     if (narrow.matches) {
       if (title && title.text) title.font = Object.assign({}, title.font, {size: 13});
       Object.keys(found.layout).forEach(function (name) {
-        var along = /^xaxis\d*$/.test(name) && found.layout[name].title;
+        var along = /^[xy]axis\d*$/.test(name) && found.layout[name].title;
         if (along && along.text) along.font = Object.assign({}, along.font, {size: 12});
       });
+      whole = below(found, whole);
+      Object.keys(found.layout).forEach(function (name) { if (/^yaxis\d*$/.test(name)) whole = halved(found, base, name, whole); });
     }
     box.style.height = (narrow.matches && stacked(found, base) || whole) + "px";
     return document.documentElement.dataset.theme === "dark" ? recoloured(found) : found;
+  }
+  function halved(found, base, name, whole) {  // long names beside bars and marks come in two lines; the new height
+    var edge = Object.assign({t: 64, b: 60}, base.margin, found.layout.margin), axis = found.layout[name], at = axis.tickvals, names = axis.ticktext, seen = new Set();
+    if (!names) {
+      found.data.forEach(function (one) {
+        if ((one.yaxis || "y").replace("y", "yaxis") === name && Array.isArray(one.y)) one.y.forEach(function (value) { if (typeof value === "string") seen.add(value); });
+      });
+      at = names = Array.from(seen);
+    }
+    if (!Array.isArray(at) || !Array.isArray(names) || at.length !== names.length || names.length > 24) return whole;
+    var plain = function (one) { return String(one).replace(/<[^>]*>/g, ""); };
+    if (!names.some(function (one) { return plain(one).length > 22 && !/<br>/.test(one); })) return whole;
+    axis.tickmode = "array";
+    axis.tickvals = at;
+    axis.tickfont = Object.assign({}, axis.tickfont, {size: 10});
+    axis.ticktext = names.map(function (one) {
+      var length = plain(one).length, told = 0, best = 0, words = String(one).split(" ");
+      if (length <= 22 || /<br>/.test(one)) return one;
+      words.forEach(function (word, k) {  // after a colon, else nearest to the middle
+        var gap = /:$/.test(word) ? -1 : Math.abs((told += plain(word).length + 1) - length / 2);
+        if (k < words.length - 1 && (!best || gap < best[0])) best = [gap, k + 1];
+      });
+      return best ? words.slice(0, best[1]).join(" ") + " <br>" + words.slice(best[1]).join(" ") : one;
+    });
+    var domain = axis.domain || [0, 1], more = 40 * names.length / (domain[1] - domain[0]) + edge.t + edge.b;
+    return (found.layout.height = Math.max(whole, more));
+  }
+  function below(found, whole) {  // a legend beside the plot comes below it, a row a line; the new height
+    var all = found.layout, legend = all.legend || {}, colours = all.coloraxis || found.data.some(function (one) { return one.colorbar || one.domain; });
+    if (all.showlegend === false || legend.orientation === "h" || legend.x <= 1 || legend.yref || colours) return whole;
+    var names = new Set(found.data.filter(function (one) { return one.showlegend !== false && one.name; }).map(function (one) { return one.name; }));
+    if (names.size < 2) return whole;
+    var edge = Object.assign({b: 60}, all.margin), more = 22 * (names.size + (legend.title && legend.title.text ? 1 : 0));
+    all.legend = Object.assign({}, legend, {orientation: "v", yref: "container", y: 0.01, yanchor: "bottom", x: 0, xanchor: "left"});
+    all.margin = Object.assign({}, all.margin, {b: edge.b + more + 12});
+    return (all.height = whole + more);
+  }
+  function widened(box) {  // a figure whose names leave a panel no room, or that says its least width, scrolls in its box on a phone
+    var all = box._fullLayout, around = box.closest(".output"), least = (all.meta || {}).least_width || 0;
+    if (!narrow.matches || !around) return box;
+    var short = Math.min.apply(null, Object.keys(all).filter(function (name) { return /^xaxis\d*$/.test(name); }).map(function (name) { return all[name]._length; }));
+    if (short < ROOM) least = Math.max(least, box.clientWidth + all._size.w * (ROOM / Math.max(short, 10) - 1));
+    if (least <= box.clientWidth) return box;
+    box.style.minWidth = Math.ceil(Math.min(least, WIDEST)) + "px";
+    around.tabIndex = 0;
+    if (!around.hasAttribute("aria-label")) { around.setAttribute("role", "region"); around.setAttribute("aria-label", "scrolls"); }
+    return Plotly.Plots.resize(box);
   }
   function stacked(found, base) {  // panels side by side come one below another, each as high as it was; the new height
     var all = found.layout, panels = [], edge = Object.assign({}, base.margin, all.margin);
@@ -65,7 +115,8 @@
     var found = spec(box);
     box.dataset.theme = document.documentElement.dataset.theme;
     var config = narrow.matches ? Object.assign({}, shared.config, {displayModeBar: false}) : shared.config;
-    return Plotly.react(box, found.data, found.layout, config).then(function () { return fitted(box); });
+    box.style.minWidth = "";
+    return Plotly.react(box, found.data, found.layout, config).then(function () { return widened(box); }).then(function () { return fitted(box); });
   }
   function lines(text, room, width) {  // the text in lines of at most `room` pixels; its longest one now takes `width`
     var all = text.split("<br>"), plain = function (one) { return one.replace(/<[^>]*>/g, "").length; };
@@ -81,7 +132,7 @@
   }
   function fitted(box) {  // titles that would lie under the tools, or leave the figure, are cut into lines
     var whole = box.getBoundingClientRect(), bar = box.querySelector(".modebar"), made = {}, seen;
-    var title = box.querySelector(".gtitle"), below = box.querySelector(".xtitle");
+    var title = box.querySelector(".gtitle"), below = box.querySelector(".xtitle"), beside = box.querySelector(".ytitle");
     var end = (bar ? bar.getBoundingClientRect().left : whole.right) - 8;
     if (title && (seen = title.getBoundingClientRect()).right > end) {
       made["title.text"] = lines(box.layout.title.text, end - whole.left - 8, seen.width);
@@ -90,6 +141,10 @@
     }
     if (below && (seen = below.getBoundingClientRect()).right > whole.right - 4) {
       made["xaxis.title.text"] = lines(box.layout.xaxis.title.text, 2 * whole.right - seen.left - seen.right - 8, seen.width);
+    }
+    var room = beside && box._fullLayout.yaxis._length;
+    if (beside && (seen = beside.getBoundingClientRect()).height > room && box.layout.yaxis.title.text.indexOf("<br>") < 0) {
+      made["yaxis.title.text"] = lines(box.layout.yaxis.title.text, room, seen.height);
     }
     return Object.keys(made).length && whole.width ? Plotly.relayout(box, made) : box;
   }
