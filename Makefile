@@ -69,9 +69,9 @@ bench: .venv/warm .venv/peers
 	$(call INSTALL,--no-deps -r requirements-peers.lock)
 	@touch $@
 
-# All bytecode, too: who works here may start Python from where it keeps none.
+# All bytecode, too: who works here may start Python from where it keeps none. Some packages hold files that are no Python.
 .venv/warm: .venv/ok $(KERNELS)
-	$(BIN)/python -m compileall -q -j 0 -x '/tests/' .venv/lib npexplore
+	$(BIN)/python -m compileall -qq -j 0 -x '/tests/' .venv/lib npexplore || true
 	$(BIN)/npexplore warm
 	@touch $@ .venv/pages
 
