@@ -35,8 +35,12 @@ class BankedMemory(Resource):
             raise ModelError(f"{name}: a refresh must be shorter than {refresh_every_s!r} s, got {refresh_s!r}")
 
     def servers(self) -> list[Server]:
-        """The unit, and the banks."""
-        return [Server(self.name), Server(f"{self.name}.bank", self.banks)]
+        """The unit, which a refresh keeps from serving, and the banks, which are held meanwhile."""
+        told = "refresh as time lost" if self.refresh else None
+        return [
+            Server(self.name, away=self.refresh / self.every, approximation=told),
+            Server(f"{self.name}.bank", self.banks),
+        ]
 
     def act(self, m: VisitRecorder, visit: str, v: Operands) -> None:
         """A command at the unit; its bank precharges while the caller goes on."""
