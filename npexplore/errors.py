@@ -95,6 +95,11 @@ def _written_out(surrogate: int) -> str:
     return f"\\x{byte:02x}" if 0x80 <= byte <= 0xFF else f"\\u{surrogate:04x}"
 
 
+def likely_meant(got: str, names: Iterable[str]) -> str | None:
+    """Return the name that is misspelt by a letter or two in `got`, None if there is none so near."""
+    return next(iter(get_close_matches(got, list(names), n=1, cutoff=0.85)), None)
+
+
 def one_of(subject: str, got: str, known: Iterable[str]) -> str:
     """Return `got` if it is among `known`, else raise UnknownNameError that proposes the nearest names."""
     names = list(known)

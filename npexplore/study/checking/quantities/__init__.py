@@ -1,9 +1,8 @@
 """Published quantities by design: which design points a row speaks of, and how its number follows from predictions."""
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 
-from npexplore.errors import InputError
+from npexplore.errors import InputError, likely_meant
 from npexplore.ledger import Ledger, Row
 from npexplore.study.checking.quantities import gorilla, ixp1200, ixp2400, pcie, raw, server, soclib
 from npexplore.study.checking.quantities.base import (
@@ -56,8 +55,8 @@ def quantity_of(row: Row) -> Quantity | None:
 
 def without_rule(row: Row) -> str:
     """Return why a row that no rule predicts has no prediction, with the quantity that its writer may have meant."""
-    near = get_close_matches(row.quantity, QUANTITIES.get(row.design, GENERAL), 1, cutoff=0.85)
-    meant = f"; is it {near[0]!r}?" if near else ""
+    near = likely_meant(row.quantity, QUANTITIES.get(row.design, GENERAL))
+    meant = f"; is it {near!r}?" if near else ""
     return f"no rule says how {row.quantity!r} follows from a run{meant}"
 
 
