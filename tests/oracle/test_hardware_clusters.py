@@ -5,6 +5,7 @@ from itertools import pairwise
 
 import pytest
 from click.testing import CliRunner
+from reference.hardware_faults import differs
 from reference.router_cases import named_cases
 
 from npexplore.cli.hardware import command
@@ -138,15 +139,6 @@ def test_source_lookups_of_two_threads_are_not_mixed_up(knobs, tmp_path):
     assert "is counted" in found.first
 
 
-def differs(made, folder, text, cases):
-    """Return whether a changed design is found out: by a verdict, a loss, the order, or a simulator that refuses it."""
-    (folder / PROCESSOR).write_text(text)
-    try:
-        return made.verify(folder, cases, cases, "iverilog").differences > 0
-    except InputError:
-        return True
-
-
 @pytest.mark.slow
 def test_planted_faults_of_templates_are_seen(tmp_path):
     cases = PACKETS[::9]
@@ -154,11 +146,11 @@ def test_planted_faults_of_templates_are_seen(tmp_path):
         made = files(**{**SMALL, "reorder_places": places})
         (tmp_path / BENCH).write_text(made.bench())
         text = made.engine()
-        assert not differs(made, tmp_path, text, cases)
+        assert not differs(made, tmp_path, PROCESSOR, text, cases)
         for what, instead in FAULTS.items():
             assert what in text, what
             if (places == 32) == (what in FULL_QUEUES):
-                assert differs(made, tmp_path, text.replace(what, instead), cases), what
+                assert differs(made, tmp_path, PROCESSOR, text.replace(what, instead), cases), what
 
 
 def test_what_has_no_template_is_refused(tmp_path):
