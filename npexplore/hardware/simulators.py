@@ -9,6 +9,7 @@ from pathlib import Path
 
 from npexplore.errors import InputError
 
+LONGEST_S = 1200  # of a simulation or of its compilation
 MANY = 3000  # packets from which on Verilator's compilation pays
 MAIN = "main.cpp"  # its own: of modules compiled apart Verilator 5.006 makes one for each, which do not link
 MAIN_TEXT = """#include "Vbench.h"
@@ -75,7 +76,10 @@ def run_built(folder: Path, command: Sequence[str], **settings: int) -> tuple[li
 
 
 def _run(command: list[str], folder: Path) -> None:
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=1200, check=False)
+    try:
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=LONGEST_S, check=False)
+    except subprocess.TimeoutExpired as late:
+        raise InputError(f"{command[0]} in {folder} has not come to an end after {LONGEST_S} s") from late
     if done.returncode:
         told = (done.stderr or done.stdout).strip().splitlines()
         told = [line for line in told if "rror" in line] or told

@@ -4,11 +4,13 @@ import json
 import shutil
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 
 from npexplore.cli.hardware import command
 from npexplore.designs import design
 from npexplore.errors import InputError
+from npexplore.hardware import simulators
 from npexplore.reads import reading
 from npexplore.study.checking.labels import unprinted
 
@@ -56,3 +58,9 @@ def test_the_label_of_a_rate_that_no_row_prints():
     with reading() as reads:
         assert gorilla.with_(lookup_cycles=20).parameters.lookup_cycles == 20
     assert unprinted(reads) == "predicted"
+
+
+def test_a_simulation_without_an_end_is_told(tmp_path, monkeypatch):
+    monkeypatch.setattr(simulators, "LONGEST_S", 0.2)
+    with pytest.raises(InputError, match=r"sleep in .* has not come to an end after 0.2 s"):
+        simulators.run_built(tmp_path, ["sleep", "60"])

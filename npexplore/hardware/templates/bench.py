@@ -286,7 +286,8 @@ def _sink(
         f'          else $fdisplay(file, "%h %h %0d %0d", {place.replace("l*", "o*")}, '
         f'left_data[o*{whole} +: {results}], cycles, entered[{place.replace("l*", "o*")}]);',
         "        end", "      end", "      left <= now_left;",
-        "      idle <= (now_left == left && (offer & taken) == 0) ? idle + 32'd1 : 32'd0;",
+        "      if (now_left != left) idle <= 32'd0;",  # a ready that is unknown is none: both ways of ?: would be mixed
+        "      else if ((offer & taken) != 0) idle <= 32'd0;", "      else idle <= idle + 32'd1;",
         f"      if (now_left == count || idle > 32'd{PATIENCE}) begin",
         '        $fdisplay(file, "cycles %0d", cycles);',
         "        $fclose(file);", "        $finish;", "      end", "    end", "  end", "endmodule", "",

@@ -68,7 +68,7 @@ def frame_bench_text(
         "  always @(posedge clk) begin", "    clocks <= clocks + 32'd1;", "    rst <= clocks < 32'd4;",
         "    if (!rst) begin", *writes, "      cycles <= cycles + 32'd1;", f"      left <= left + {told_of};",
         f"      if ({' | '.join(leaving)}) latest <= cycles + 32'd1;",
-        f"      idle <= ({' | '.join([*leaving, *coming])}) ? 32'd0 : idle + 32'd1;",
+        f"      if ({' | '.join([*leaving, *coming])}) idle <= 32'd0;", "      else idle <= idle + 32'd1;",
         f"      if (idle > 32'd{STUCK} || (left >= packets && idle > 32'd{QUIET})) begin",
         '        $fdisplay(file, "cycles %0d", latest);', "        $fclose(file);", "        $finish;", "      end",
         "    end", "  end", "endmodule", "",
