@@ -97,8 +97,9 @@ class FrameFiles(SystemFiles):
         def part(name: str, bits: int, constant: int) -> str:
             if name not in results.at:
                 return f"{bits}'d{constant}"
-            has = results.at[name][1]
-            return f"{{{bits - has}'d0, v{results.slice(name)}}}" if bits > has else f"v{results.slice(name)}"
+            low, has = results.at[name]
+            kept = f"v[{low + min(has, bits) - 1}:{low}]"  # a port may have a sign, a length a bit that none needs
+            return f"{{{bits - has}'d0, {kept}}}" if bits > has else kept
 
         seen = {k: begins.at[name][0] for k in range(self.window) if (name := f"frame.{k}") in begins.at}
         length, count = (
