@@ -23,6 +23,9 @@ DAY_S = 86_400
 # What a figure's text can do beside being bold: plotly.js makes links and styles of these. None of ours has any.
 _LINKS = re.compile(r"(?:<|\\u003[cC])(?=(?:/|\\u002[fF])?(?:a|span)\b)", re.IGNORECASE)
 
+_PLAIN = {r"\u003e": ">", r"\u002f": "/"}
+_ESCAPED = re.compile(r"\\\\|\\u003e|\\u002f")  # a backslash of the text itself first: what follows it is text, too
+
 
 def environment() -> jinja2.Environment:
     """Return the page templates; what every page shares is a global of theirs."""
@@ -40,8 +43,11 @@ def _short(path: Path) -> str:
 
 
 def as_json(found: Any) -> str:
-    """Return JSON that may stand in a script element: plotly's encoder writes <, > and / as escapes."""
-    return str(to_json_plotly(found))
+    """Return JSON that may stand in a script element: plotly's encoder writes <, > and / as escapes.
+
+    That of < is enough to keep the element open; the others are a fiftieth of a page.
+    """
+    return _ESCAPED.sub(lambda one: _PLAIN.get(one[0], one[0]), str(to_json_plotly(found)))
 
 
 @cache

@@ -9,6 +9,8 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 from reference.first_layer import HOSTILE, LINE, first_layer, run_of
 
 from npexplore import __version__
@@ -22,7 +24,7 @@ from npexplore.report.first_screens import LINES, first_screen, how_close, paper
 from npexplore.report.index import index_page
 from npexplore.report.pages import page
 from npexplore.report.search import search_js
-from npexplore.report.shell import figure_div, library, si
+from npexplore.report.shell import as_json, figure_div, library, si
 from npexplore.report.small import small
 from npexplore.study.checking.changed import CHANGES
 from npexplore.study.sweeping.landscape import landscape
@@ -181,3 +183,12 @@ def test_between_nodes_a_landscape_follows_the_solvers():
         found.at({"processors": 64, "lock": "mutex"})
     with pytest.raises(InputError, match="rising numbers above 0, got \\[0, 1\\]"):
         landscape(design("soclib"), None, {"processors": [0, 1]})
+
+
+@given(st.text(alphabet='\\<>/u0032ecfa"-!', max_size=12) | st.text(max_size=12))
+@example("</script><!--")
+@example(r"\u003e \\u002f")
+def test_json_of_a_page_is_the_same_and_closes_no_script(text):
+    made = as_json({"told": text})
+    assert json.loads(made) == {"told": text}
+    assert "<" not in made
