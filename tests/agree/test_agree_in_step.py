@@ -56,17 +56,17 @@ def test_packets_that_are_alike_let_threads_attain_the_bounds(design, size):
     assert design.simulate(load, packets=20_000, breakdown=False).rate_pps == pytest.approx(most, rel=0.002)
 
 
-@pytest.mark.parametrize(("design", "lengths"), [
-    (SERVER.with_(**ON, ring=1024), {"packet_bytes": 1500}), (DEVICE, {"mix": "imix"}),
-    (DEVICE.with_(op="both"), {"mix": "amp"}),
+@pytest.mark.parametrize(("design", "lengths", "within"), [
+    (SERVER.with_(**ON, ring=1024), {"packet_bytes": 1500}, 0.02), (DEVICE, {"mix": "imix"}, 0.13),
+    (DEVICE.with_(op="both"), {"mix": "amp"}, 0.09),
 ], ids=str)  # fmt: skip
-def test_latency_near_what_threads_carry(design, lengths):
-    """Waits of packets at random at each server made it 18, 72 and 32 % too long."""
+def test_latency_near_what_threads_carry(design, lengths, within):
+    """Waits of packets at random at each server made it 18, 72 and 32 % too long; now 0, 12 and 7 % too short."""
     load = npx.workload(**lengths)
     load = load.with_arrivals("poisson", 0.9 * design.bounds(load).rate_pps)
     seen = design.simulate(load, packets=600_000, breakdown=False)
     queued = design.queueing(load.with_arrivals("poisson", seen.rate_pps))
-    assert queued.latency_s.mean == pytest.approx(seen.latency_s.mean, rel=0.13)
+    assert queued.latency_s.mean == pytest.approx(seen.latency_s.mean, rel=within)
 
 
 @pytest.mark.parametrize("arrivals", ["poisson", "periodic", "batch:4", "batch:4:geometric", "on_off:500ns:500ns"])
