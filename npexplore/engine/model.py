@@ -16,7 +16,7 @@ from npexplore.engine.patience import patience
 from npexplore.engine.rows_check import check_rows
 from npexplore.errors import ModelError, RefusedError
 from npexplore.machine.machine import Machine, Recorded
-from npexplore.machine.pools import Pool, depends, ends
+from npexplore.machine.pools import Pool, depends, ends, guests
 from npexplore.machine.program import HOME, THREAD, visit
 from npexplore.machine.resources.ingress import SATURATED, TIMESTAMPS, Ingress
 from npexplore.machine.resources.queue import BoundedQueue
@@ -181,6 +181,12 @@ class MachineCompiler:
             asm.thread = THREAD
             own_number = asm.register(THREAD)
             asm.limit(THREAD, machine.threads)
+        asm.guests, engines = {}, {}
+        for name in guests(pool, recorded.body):
+            if (several := asm.servers[name][0].members) > 1:
+                asm.guests[name] = Variable(f"member of {name}")
+                engines[asm.register(asm.guests[name])] = several
+                asm.limit(asm.guests[name], several)
         leaves = ends(recorded.body)
         asm.own = Variable("own") if depends(recorded.body) else None
         if asm.own is not None:
@@ -205,6 +211,7 @@ class MachineCompiler:
         threads = sum(other.count for other in machine.pools[: machine.pools.index(pool)])
         for k in range(pool.count):
             registers = {number: k % members} | ({own_number: threads + k} if self.numbered else {})
+            registers |= {register: (threads + k) % several for register, several in engines.items()}
             if pool.start.how == "staggered":
                 registers[first] = round(k * pool.start.seconds / asm.tick)
             self.tokens.append(Token(entry, registers, pool.name, pool.priority))

@@ -81,6 +81,12 @@ def visits(body: Body, aside: bool = False) -> Iterator[tuple[Visit, bool]]:
             yield from visits([inner for part in step.bodies for inner in part], True)
 
 
+def guests(pool: Pool, body: Body) -> list[str]:
+    """Return the servers on which a pool's threads compute without living there: thread k does on member k, in turn."""
+    named = dict.fromkeys(name for step, _ in visits(body) for name in step.resource.homes())
+    return [name for name in named if name != pool.home]
+
+
 def depends(body: Body) -> bool:
     """Say whether it differs between packets how a body leaves them: finished, handed on, or lost."""
     return ends(body) == "sometimes" or any(v.resource.ends(v.method) == "sometimes" for v, _ in visits(body))

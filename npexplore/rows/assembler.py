@@ -49,6 +49,7 @@ class Assembler(Rows):
     servers: dict[str, tuple[Server, int]] = field(default_factory=dict)
     n_resources: int = 0
     homes: dict[str, Variable] = field(default_factory=dict)
+    guests: dict[str, Variable] = field(default_factory=dict)  # members where threads compute without living there
     thread: Operand = 0  # number of the running thread, where a numbered resource asks for it
     outlives: bool = False  # whether these rows are of forked work, which its thread does not wait for
     spare_tokens: int = 0  # tokens that visits may fork beyond a few for each thread
@@ -74,7 +75,7 @@ class Assembler(Rows):
 
     def home(self, server: str) -> Operand:
         """Return which member of a server the running token belongs to (0 where nothing was said)."""
-        return self.homes.get(server, 0)
+        return self.homes.get(server, self.guests.get(server, 0))
 
     def in_turn(self, server: str, members: int, counter: int | None = None) -> Operand:
         """Return a member chosen in turn (of a scope: kept until it ends).

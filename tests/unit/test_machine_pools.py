@@ -15,6 +15,7 @@ from npexplore.machine.resources.ingress import Ingress
 from npexplore.machine.under_load import under_load
 from npexplore.machine.workload import Workload
 from npexplore.solve.bounds import bounds
+from npexplore.solve.machine_chain import ctmc
 from npexplore.solve.queueing_model import queueing
 from npexplore.solve.simulate import replicate, simulate
 
@@ -598,3 +599,19 @@ def test_a_packet_lost_at_a_card_goes_no_further():
     answer = simulate(made, packets(100), packets=320)
     assert answer.rate_pps + answer.drops["card"] / answer.about["simulated_s"] == pytest.approx(1e8, rel=1e-2)
     assert answer.rate_pps <= 1e7
+
+
+@pytest.mark.parametrize("home", ["worker", None])
+def test_threads_that_live_elsewhere_share_all_engines(home):
+    """Eight threads with two engines to visit: thread k computes on engine k mod 2, not all on the first."""
+
+    def program(m, packet):
+        m.parser.compute(cycles=40)
+        m.worker.compute(cycles=10)
+
+    pool = Pool("p", 8, program, home=home, start=TOGETHER)
+    made = joined([pool], Processor("parser", 2, 1e9), Processor("worker", 8, 1e9))
+    found = simulate(made, LOAD, packets=2000)
+    assert found.rate_pps == pytest.approx(bounds(made, LOAD).rate_pps, rel=1e-3)  # 2 engines / 40 ns
+    with pytest.raises(RefusedError, match="threads of pool 'p' compute on 'parser', which is not their home"):
+        ctmc(made, LOAD, phases=1)

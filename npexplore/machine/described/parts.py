@@ -176,6 +176,10 @@ class Part(Resource):
         """Its own servers, and those of the resources inside."""
         return [*self._servers, *(server for one in self.inner for server in one.servers())]
 
+    def homes(self) -> list[str]:
+        """Those of the resources inside."""
+        return [name for one in self.inner for name in one.homes()]
+
     def act(self, m: VisitRecorder, visit: str, v: Operands) -> None:
         """Record the lines of the visit."""
         self.lines[visit].record(m, {"p": self.parameters, "v": v}, self.file)

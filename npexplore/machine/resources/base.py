@@ -112,6 +112,10 @@ class Resource(ABC):
         """Return the other resources that visits to this one visit in turn; none by default."""
         return []
 
+    def homes(self) -> list[str]:
+        """Return the servers of which a visit takes the member that its thread belongs to."""
+        return [name for other in self.visited() for name in other.homes()]
+
     def clocks(self, needed: bool = False) -> dict[str, float]:
         """Return the seconds of its clocks by name; `needed`: of those alone that must be whole ticks of a run."""
         return {}

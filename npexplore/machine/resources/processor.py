@@ -53,6 +53,10 @@ class Processor(Resource):
         """Its cycle; visits of many cycles are rounded once."""
         return {} if needed else {"cycle": self.cycle}
 
+    def homes(self) -> list[str]:
+        """Each thread computes on one engine, always the same."""
+        return [self.name]
+
     def servers(self) -> list[Server]:
         """One server a processor; with strict turns a gate for each thread."""
         if self.discipline == "ready_every_cycle":

@@ -15,6 +15,7 @@ import numpy as np
 
 from npexplore.errors import RefusedError
 from npexplore.machine.machine import Machine, Recorded
+from npexplore.machine.pools import guests
 from npexplore.machine.program import HOME
 from npexplore.machine.resources.base import Server
 from npexplore.machine.workload import Workload
@@ -173,6 +174,9 @@ def _members(servers: Mapping[str, Server]) -> list[tuple[str, int]]:
 def _program(code: Operations, machine: Machine, recorded: Recorded, number: int) -> dict[str, int]:
     """Append what a thread of a pool does for ever; returns the numbers of its packets' columns."""
     columns: dict[str, Variable] = dict(recorded.columns)
+    for name in guests(recorded.pool, recorded.body):
+        if code.servers[name].members > 1:
+            raise code.refuse(f"threads of pool {recorded.pool.name!r} compute on {name!r}, which is not their home")
     code.home, code.carried = recorded.pool.home, list(columns.values())
     begin = code.emit("get", number)
     code.body(recorded.body)
