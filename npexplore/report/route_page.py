@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from npexplore.errors import shown
-from npexplore.golden.reasons import Reason
 from npexplore.plot import routes as figures
 from npexplore.plot.tables import table
 from npexplore.report.sections import Content, Section
@@ -72,7 +71,7 @@ def ways(run: Routed) -> Content | str:
     """Return the section with the picture of where packets went."""
     if not run.tally.packets:
         return "no packet came in"
-    clauses = {reason.name: f"{reason.text} ({reason.clause})" for reason in Reason}
+    clauses = {row["reason"]: f"{row['meaning']} ({row['clause']})" for row in run.tally.drops()}
     rows = pd.DataFrame(run.tally.ways())
     rows["kind"] = rows.pop("dropped").map({True: "dropped", False: "sent"})
     rows["from"] = _few(rows, rows["from"])

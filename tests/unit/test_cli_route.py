@@ -491,3 +491,18 @@ def test_a_report_alone_and_a_sample_by_name(tmp_path, capsys):
     assert "sample 'zeek_wiki' is unknown (nearest: zeek_wikipedia" in capsys.readouterr().err
     assert main(["route", "--config", "office", "--in", "office=sample:zeek_wikipedia"]) == 2
     assert "--out DIR, --compare DIR, --drops FILE.csv or --report FILE.html" in capsys.readouterr().err
+
+
+def test_a_report_tells_packets_that_a_policer_dropped(tmp_path, capsys):
+    shown = share("models", "routers", "office.toml").read_text()
+    routes = share("models", "routers", "office_routes.txt")
+    shown = shown.replace("office_routes.txt", str(routes)).replace('/30"', '/30"\nrate = "1Gb/s"', 1)
+    shown = shown.replace('mac = "00:13', 'rate = "1Gb/s"\nmac = "00:13', 1)
+    (tmp_path / "box.toml").write_text(f'{shown}\n[diffserv]\nrules = "rules.toml"\n')
+    (tmp_path / "rules.toml").write_text(
+        '[policer.slow]\nkind = "leaky_bucket"\nrate = "1pps"\nburst = 1\n[[rule]]\nclass = "EF"\npolicer = "slow"\n'
+    )
+    page = tmp_path / "r.html"
+    asked = ["route", "--config", str(tmp_path / "box.toml"), "--in", "office=sample:zeek_wikipedia"]
+    assert main([*asked, "--report", str(page)]) == 0
+    assert "its flow sent more than its policer allows" in page.read_text()
