@@ -40,6 +40,14 @@ def test_examples_obey_their_schema(kind, path):
     assert faults(kind, tomllib.loads(path.read_text())) == []
 
 
+def test_a_machine_of_the_documents_obeys_the_schema_whether_a_choice_is_a_number_or_a_word():
+    text = (Path(__file__).parents[2] / "docs/dpu.md").read_text(encoding="utf-8")
+    machine = tomllib.loads(text.split("```toml\n")[1].partition("```")[0])
+    for rate, right in ((100, True), ("100", True), (90, False)):
+        machine["resource"]["port"]["gbps"] = rate
+        assert (faults("machine", machine) == []) == right
+
+
 def test_every_kind_has_an_example():
     assert {kind for kind, _ in EXAMPLES} == set(SCHEMAS)
 

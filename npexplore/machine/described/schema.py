@@ -87,7 +87,8 @@ def _part(file: PartFile, name: str) -> dict[str, Any]:
     for key, one in file.parameters.items():
         own: dict[str, Any] = {"type": "integer" if one.whole else "number"}
         own |= {word: end for word, end in (("minimum", one.min), ("maximum", one.max)) if end is not None}
-        plain = [{"enum": one.choices}] if one.choices else [own, *([WITH_UNIT] if one.unit in UNITS else [])]
+        words = [*one.choices, *(float(word) for word in one.choices if word.isdecimal())]  # 100 stands for "100"
+        plain = [{"enum": words}] if words else [own, *([WITH_UNIT] if one.unit in UNITS else [])]
         found[key] = {"anyOf": [*plain, FORMULA], "description": one.about}
     required = [TYPE, *(key for key, one in file.parameters.items() if one.default is None)]
     return {"type": "object", "properties": found, "required": required, "additionalProperties": False}
