@@ -8,7 +8,7 @@ score}]}, starts[{values, score}], fit_seeds, evaluation_seeds`; errors are rela
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -18,7 +18,10 @@ from npexplore.cli.output import cell, emit, json_option, table
 from npexplore.errors import one_of
 
 if TYPE_CHECKING:
+    from npexplore.machine.parameters import Value
     from npexplore.study.checking.calibrate import Calibration
+
+MOST = 11  # values of a profile that are printed
 
 
 @click.command("calibrate")
@@ -83,6 +86,15 @@ def command(
     emit({"design": of, "units": units, **found.to_dict()}, lambda: text(found, units), as_json=as_json)
 
 
+def _few(line: Sequence[tuple[Value, float]]) -> list[tuple[Value, float]]:
+    """Return a profile, or of a long one its ends, its best, and eight spread over the rest; JSON has them all."""
+    if len(line) <= MOST:
+        return list(line)
+    best = min(range(len(line)), key=lambda place: line[place][1])
+    shown = {best, *(round(k * (len(line) - 1) / (MOST - 2)) for k in range(MOST - 1))}
+    return [line[place] for place in sorted(shown)]
+
+
 def text(found: Calibration, units: Mapping[str, str]) -> str:
     """Return a calibration as text: the fitted values, how well they meet the rows, what other values would fit."""
     admissible = found.admissible
@@ -101,6 +113,6 @@ def text(found: Calibration, units: Mapping[str, str]) -> str:
     )
     lines = [
         {"parameter": name, "value": value, "unit": units[name], "score %": 100 * reached}
-        for name, line in found.profile.items() for value, reached in line
+        for name, line in found.profile.items() for value, reached in _few(line)
     ]  # fmt: skip
     return "\n\n".join([table(values), table(rows), said, *([table(lines)] if lines else [])])

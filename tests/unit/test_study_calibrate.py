@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from npexplore.cli import main
+from npexplore.cli.calibrate import _few
 from npexplore.errors import InputError, UnknownNameError
 from npexplore.ledger import Ledger, load
 from npexplore.study.checking.calibrate import calibrate
@@ -150,3 +151,12 @@ def test_the_command(capsys):
     assert "--free needs knob=LOW..HIGH or knob=V1,V2, got 'hash_ns'" in capsys.readouterr().err
     assert main(["calibrate", "ixp2400", "--free", "hash_ns=a..b"]) == 2
     assert "span of knob hash_ns must be LOW..HIGH or LOW..HIGH:log, got 'a..b'" in capsys.readouterr().err
+
+
+def test_a_long_profile_is_printed_at_its_ends_its_best_and_between():
+    line = [(k, abs(k - 37) / 100) for k in range(201)]
+    shown = _few(line)
+    assert (shown[0], shown[-1], min(shown, key=lambda pair: pair[1])) == (line[0], line[-1], (37, 0.0))
+    assert len(shown) <= 11
+    assert shown == sorted(shown)
+    assert _few(line[:11]) == line[:11]
