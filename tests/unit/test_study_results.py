@@ -103,6 +103,14 @@ def test_a_fault_is_told_by_line_and_column(tmp_path, text, message):
     assert message in str(caught.value)
 
 
+def test_a_row_without_packets_is_named(tmp_path):
+    path = file(tmp_path, "design,quantity,value,unit\nsmartnic,throughput,9.5,Gb/s\n")
+    with pytest.raises(
+        InputError, match=r"line2: smartnic brings no packets of its own: give its mix, a name, or a len"
+    ):
+        check(["smartnic"], results=read_results(path))
+
+
 def test_a_file_that_is_not_there_is_told_once(tmp_path):
     with pytest.raises(InputError) as caught:
         read_results(tmp_path / "none.csv")

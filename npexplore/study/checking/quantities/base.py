@@ -12,7 +12,7 @@ from statistics import fmean
 from typing import TypeAlias
 
 from npexplore.designs import design
-from npexplore.errors import one_of, told_at
+from npexplore.errors import InputError, one_of, told_at
 from npexplore.ledger import Row
 from npexplore.ledger.rules import Rule
 from npexplore.machine.parameters import Value
@@ -80,7 +80,10 @@ class Conditions:
         mix = row.conditions.get("mix")
         name = None if mix is None else str(mix)
         mixes: tuple[str | None, ...] = self.mixes[name].value if name is not None and name in self.mixes else (name,)
-        if name is None and self.usual_mix is not None and design(row.design).own is None:
+        if name is None and design(row.design).own is None:
+            if self.usual_mix is None:
+                told = "a name, or a length such as mix=64 bytes"
+                raise InputError(f"row {row.key}: {row.design} brings no packets of its own: give its mix, {told}")
             mixes = (self.usual_mix.value,)
         return [Point.of(row.design, one, knobs_of(row)) for one in mixes]
 
