@@ -71,7 +71,7 @@ def program() -> click.Group:
     trace = LazyGroup(
         "trace",
         TRACE_COMMANDS,
-        help="Inspect captures: pcap, pcapng or ERF, plain or compressed by gzip or zstd; - is standard input.",
+        help="Inspect captures: pcap, pcapng, ERF, also compressed.",
     )
     group = LazyGroup(
         "npexplore",

@@ -73,7 +73,7 @@ def test_commands_run(line, elsewhere, capsys):
 def test_the_readme_shows_what_the_command_says(capsys):
     """All but the numbers, which follow the models."""
     shown = blocks(ROOT / "README.md", "text")[0].splitlines()
-    assert main(["explain", "ixp2400", "--trace", "sample:zeek_wikipedia", "--no-sensitivity"]) == 0
+    assert main(["explain", "ixp2400", "--trace", "sample:zeek_wikipedia"]) == 0
     said = capsys.readouterr().out.splitlines()
     number = re.compile(r"\d[\d,.]*\d|\d")
     assert [number.sub("0", line) for line in shown] == [number.sub("0", line) for line in said[: len(shown)]]

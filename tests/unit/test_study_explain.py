@@ -244,12 +244,12 @@ def test_the_words_tell_a_full_limit_from_the_server_behind_it():
     text = str(explain(DESIGN, npexplore.workload(mix="amp"), elasticities=False))
     assert "What binds is dram.bus" in text
     assert "dram.slots is taken 100 % of the time, " in text
-    assert "by requests that wait themselves" in text
+    assert "by holders that wait for something else" in text
 
 
 def test_the_words_name_many_full_servers_alike_in_one_sentence():
     text = str(explain(npexplore.design("ixp1200").with_(rules=100), elasticities=False))
-    assert text.count("by requests that wait themselves") <= 2
+    assert text.count("by holders that wait for something else") <= 2
     assert "from threads.rx0 to threads.rx_gbe are taken 100 % of the time, " in text
 
 

@@ -70,8 +70,9 @@ def _advice(e: Explanation) -> Iterator[str]:
         )
     elif gains:
         c = gains[0]
+        bind = "bind" if c.bottleneck == "threads" else "binds"
         to = f"Set {c.knob} to {value_text(c.value)} {c.unit}".strip()
-        yield f"{to} ({value_text(c.present)} now): {gain_text(c)} throughput, then {c.bottleneck} binds."
+        yield f"{to} ({value_text(c.present)} now): {gain_text(c)} throughput, then {c.bottleneck} {bind}."
     elif e.what_if is not None:
         yield f"Leave single parameters as they are: none that was tried gains more than the noise; {name} binds."
     elif name.startswith("threads"):
@@ -148,7 +149,7 @@ def _binding(e: Explanation) -> Iterator[str]:
                 alike.setdefault((share(taken), share(waiting)), []).append(other)
         for (taken_text, waiting_text), names in alike.items():
             what = f"{names[0]} is" if len(names) == 1 else f"{_listed(names)} are"
-            yield f"{what} taken {taken_text} of the time, {waiting_text} by requests that wait themselves."
+            yield f"{what} taken {taken_text} of the time, {waiting_text} by holders that wait for something else."
     lost, done = sum(best.drops.values()), best.about.get("packets", 0)
     if lost and isinstance(done, int):
         yield f"Of {lost + done:,} packets {lost:,} are dropped ({share(lost / (lost + done))})."
