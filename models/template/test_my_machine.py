@@ -35,9 +35,8 @@ def test_packets_wait_for_one_channel_of_memory_when_the_rest_is_fast(part):
     load = npx.workload(packet_bytes=1024)
     answers = machine.bounds(load), machine.queueing(load), machine.simulate(load, packets=5000)
     assert answers[0].bottleneck.startswith("buffer.")
-    assert (
-        0.8 * answers[0].rate_pps < answers[2].rate_pps <= 1.001 * answers[0].rate_pps
-    )  # writes and reads turn the bus
+    # Not quite the roofline: the bus turns around between writes and reads.
+    assert 0.8 * answers[0].rate_pps < answers[2].rate_pps <= 1.001 * answers[0].rate_pps
     assert answers[1].rate_pps <= 1.001 * answers[0].rate_pps
 
 

@@ -59,8 +59,8 @@ def _begin_ledger(name: str, of: str, folder: Path, as_json: bool) -> None:
     mix = "" if made.own is not None else "64 bytes"
     bound = made.bounds(workload(mix=mix) if mix else None).throughput_bps / 1e6
     lines = [
-        "design,mix,quantity,value,unit,lo,hi,role",
-        f"{made.name},{mix},throughput,{bound:.4g},Mb/s,{0.8 * bound:.4g},{bound:.4g},check",
+        "design,mix,quantity,value,unit,lo,hi,role,where",
+        f"{made.name},{mix},throughput,{bound:.4g},Mb/s,{0.8 * bound:.4g},{bound:.4g},check,bound",
     ]
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -329,6 +329,8 @@ GIVEN = {
     },
 }  # fmt: skip
 
+assert GIVEN.keys() == {*PARTS}, f"in GIVEN of this file or in PARTS alone: {GIVEN.keys() ^ {*PARTS}}"
+
 
 def of_shelf(kind):
     """Draws a part of the shelf."""
