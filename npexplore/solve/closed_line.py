@@ -8,7 +8,8 @@ event graph is its largest cycle mean; Baccelli, Cohen, Olsder and Quadrat, Sync
 X_g is mean value analysis by residual times with services of any length, where packets wait at servers other than the
 slowest g times as long as behind packets at random (in_line.py, at the load that X_g makes). c is the largest standard
 deviation of what packets need of a server, in parts of the mean at the slowest: to the maximum of times that are nearly
-even, spread adds in proportion to itself, not to its square (Clark, Operations Research 9, 1961). Of N threads G are on
+even, spread adds in proportion to itself, not to its square (Clark, Operations Research 9, 1961); of two kinds of
+packets that come by turns it counts half, between a fixed order (nothing) and chance. Of N threads G are on
 their way where B is carried (Little), all others in line at the slowest, which starves the less the more they are;
 that this counts by G / (N - G) is no law. Whoever visits a server twice is met out of step there, which costs time
 where threads are what allows the least: then X is X_g.
@@ -28,6 +29,7 @@ from npexplore.solve.stations import Floats
 ROUNDS, NEAR = 12, 1e-6
 START = 0.9  # of the least ceiling
 ONCE, TINY = 1e-6, 1e-9
+TURN = 2  # kinds of packets that come by turns
 
 
 def with_mains(batch: Batch) -> Batch:
@@ -69,7 +71,9 @@ def variation(batch: Batch) -> float:
         if comes > 0 and one.seconds > 0:
             squares = float(shares @ times**2 / (shares @ times) ** 2) / comes + one.variance / one.seconds**2
             deviations.append(each * max(squares - 1.0, 0.0) ** 0.5)
-    return max(deviations) / slowest if slowest else 0.0
+    load = batch.like.workload
+    by_turns = load.ordered and len(load.packet_bytes) == TURN
+    return max(deviations) / slowest / (TURN if by_turns else 1) if slowest else 0.0
 
 
 def _meets_itself(batch: Batch, ceilings: Mapping[str, Floats], most: Floats) -> bool:

@@ -24,8 +24,22 @@ def test_large_writes_fill_the_link_up_to_a_moment_between_two(host, payload, ev
 
 
 def test_a_byte_more_than_a_payload_costs_a_packet():
-    one, two = (npx.design("pcie").with_(op="write").bounds(size(n)).rate_pps for n in (256, 257))
-    assert 1e9 / two - 1e9 / one == pytest.approx(14.4)
+    """Four lines of 7.77 ns behind 8.6 ns, and 15.3 ns for the last byte's packet; with reads the link is as full."""
+    found = {op: npx.design("pcie").with_(op=op).bounds(size(257)) for op in ("write", "both")}
+    assert (found["write"].bottleneck, 1e9 / found["write"].rate_pps) == (
+        "writer",
+        pytest.approx(8.6 + 4 * 7.77 + 15.3, rel=3e-3),
+    )
+    up = 257 + 2 * 24 + 24 + 5 * 12  # data and headers, the read's request, what five completions bring upwards
+    assert found["both"].utilization["link.up"].busy == pytest.approx(
+        found["both"].rate_pps / 2 * (up * BYTE_NS + 1.9) * 1e-9
+    )
+
+
+@pytest.mark.parametrize(("n", "pieces"), [(64, 1), (257, 5), (1024, 16), (1025, 5), (2048, 8)])
+def test_completions_are_joined_in_long_reads_beside_writes(n, pieces):
+    found = npx.design("pcie").with_(op="both").bounds(size(n))
+    assert found.utilization["link.down"].busy == pytest.approx(found.rate_pps / 2 * (n + 20 * pieces) * BYTE_NS * 1e-9)
 
 
 def test_a_far_socket_slows_small_reads_and_no_large_ones():
@@ -39,7 +53,7 @@ def test_what_fits_hits():
     p = npx.design("pcie").parameters
     fits, doubled = p.with_(window_bytes=15 * 2**20), p.with_(window_bytes=30 * 2**20)
     assert (misses(fits), misses(doubled), misses(p.with_(cache="cold"))) == (0.0, 0.5, 1.0)
-    pages = p.with_(window_bytes=4 * 112 * 4096)
+    pages = p.with_(window_bytes=4 * 118 * 4096)
     assert [walks(pages.with_(iommu=kind)) for kind in ("off", "large", "small")] == [0.0, 0.0, 0.75]
 
 
@@ -48,7 +62,8 @@ def test_what_fits_hits():
 def test_no_solver_is_above_the_roofline_and_queueing_is_near_the_simulation(op, n):
     design = npx.design("pcie").with_(op=op, host="bdw2630", iommu="small", window_bytes=2**20)
     limit, queued, seen = (solve(size(n)).rate_pps for solve in (design.bounds, design.queueing, design.simulate))
-    assert max(queued, seen) <= limit * 1.002
+    assert queued <= limit * (1 + 1e-9)
+    assert seen <= limit * 1.015  # the share of walks is drawn
     assert queued == pytest.approx(seen, rel=0.08)
 
 

@@ -1,7 +1,8 @@
 """A device's reads and writes of a host's memory over PCI Express, one after the other by each worker (pcie-bench).
 
 A read: descriptor, a place among the reads in flight, request up, memory of the host (its cache, another socket, the
-page tables), completions down, and the device moves the data. A write: the device moves the data, packets go up.
+page tables), completions down, and the device moves the data. A write: the device moves the data and makes packets of
+it, one write after the other, and the packets go up.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from npexplore.machine.resources import Delay, FifoServer, Processor
 from npexplore.machine.resources.base import Resource
 from npexplore.machine.resources.ingress import Ingress
 from npexplore.machine.workload import Workload
-from npexplore.rows.expressions import Expression, Operand, ceildiv, minimum
+from npexplore.rows.expressions import Expression, Operand, ceildiv, maximum, minimum
 from npexplore.solve.in_step import in_step
 
 NS, PS = 1e-9, 1e-12
@@ -89,11 +90,20 @@ def completions(p: Parameters, size: Operand) -> Expression:
     """Return in how many completions a host answers a read."""
     p.assume("completions")
     lines = ceildiv(size, p.line_bytes)
-    if p.op == "both":
-        return lines
     whole = ceildiv(size, payload(p))
-    longer = minimum(size // (payload(p) + int(p.line_bytes) + 1), 1)
-    return longer * whole + (1 - longer) * (1 + ceildiv(lines - 1, 2))
+    short = lines if p.op == "both" else 1 + ceildiv(lines - 1, 2)
+    longest = 4 * payload(p) if p.op == "both" else payload(p) + int(p.line_bytes)
+    longer = minimum(size // (longest + 1), 1)
+    return longer * whole + (1 - longer) * short
+
+
+def sending(p: Parameters, size: Operand) -> Expression:
+    """Return the picoseconds in which the device moves a write's data and makes packets of it."""
+    further = ceildiv(size, payload(p)) - 1
+    byte, piece = ps(float(p.move_ns_a_line) / int(p.line_bytes)), ps(float(p.piece_ns))
+    last = (size - further * payload(p)) * byte
+    short = minimum(further, 1) * maximum(piece - last, 0)  # of a last packet; full ones take longer than any least
+    return maximum(size * byte + ps(float(p.start_ns)), ps(float(p.write_ns))) + short
 
 
 def ps(ns: float) -> int:
@@ -109,7 +119,7 @@ def resources(p: Parameters) -> list[Resource]:
         Delay("host"),
         FifoServer("reads", 0.0, units=int(p.reads_in_flight)),
         FifoServer("walker", float(p.walk_ns) * NS, units=int(p.walkers)),
-        FifoServer("writer", float(p.write_ns) * NS),
+        Processor("writer", 1, 1 / PS),
         Processor("taker", 1, 1 / PS),
     ]
 
@@ -124,6 +134,7 @@ def build(p: Parameters) -> Machine:
     def translate(m: Recorder) -> None:
         if walked:
             with m.branch(walked, "page"):
+                m.host.wait(seconds=float(p.find_ns) * NS)
                 m.walker.serve()
 
     def read(m: Recorder, size: Expression) -> None:
@@ -142,9 +153,8 @@ def build(p: Parameters) -> Machine:
 
     def write(m: Recorder, size: Expression) -> None:
         m.device.wait(seconds=float(p.post_ns) * NS)
-        m.device.wait(seconds=ceildiv(size, p.line_bytes) * (float(p.move_ns_a_line) * NS))
-        m.writer.serve()
-        m.link.post(bytes=size, least_s=float(p.piece_ns) * NS, between_s=float(p.between_ns) * NS)
+        m.writer.compute(cycles=sending(p, size))
+        m.link.post(bytes=size, between_s=float(p.between_ns) * NS)
         translate(m)
 
     def transfer(m: Recorder, packet: Packet) -> None:
