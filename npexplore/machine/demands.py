@@ -77,6 +77,7 @@ class Demands:
     aside: dict[str, float] = field(default_factory=dict)
     handed: dict[str, list[tuple[Values, dict[str, Values | None]]]] = field(default_factory=dict)
     freed: float = 0.0  # bytes that leave the receive buffer (nan: depends on chance)
+    early: dict[tuple[Chain, str], float] = field(default_factory=dict)  # of `spent`, what comes before they leave it
     clock: Values = field(default_factory=lambda: np.zeros(0))  # of each distinct packet: its latency x its share
     way: dict[str, float] = field(default_factory=dict)  # what `latency` is made of, by server or resource
     apart: dict[str, Values] = field(default_factory=dict)  # of each distinct packet: its seconds by server x its share
@@ -123,6 +124,8 @@ def _demands(
     for name, section in result.sections.items():
         result.servers.setdefault(name, Demand()).merge(section.demand)
     result.spent = without(found.spent, result.untied)
+    if result.freed > 0:
+        result.early = {place: seconds / result.freed for place, seconds in without(walk.early, result.untied).items()}
     result.overlap = {chain: s for (chain, _), s in without(_apart(found.overlap), result.untied).items()}
     result.aside = {name: seconds for name, seconds in found.aside.items() if name and name not in result.untied}
     return result
@@ -141,6 +144,7 @@ class _Walk:
         self.sections = Sections()
         self.held: dict[Holding, Open] = {}
         self.way: dict[str, float] = {}
+        self.early: dict[tuple[Chain, str], float] = {}  # seconds spent before bytes leave the receive buffer x bytes
         self.places = 0  # of visits so far
 
     def body(self, body: Body, known: Known, path: Progress, base: int | None = None) -> None:
@@ -207,7 +211,11 @@ class _Walk:
             for variable, values in known.items()
         }
         side_by_side[step.index] = np.repeat(index, len(path.clock))
+        freed, before = self.result.freed, dict(self.sections.spent)
         self.body(step.body, side_by_side, inside)
+        if path.turns == 1 and self.result.freed > freed:  # in the mean behind half of the turns
+            middle = {place: (before.get(place, 0.0) + s) / 2 for place, s in self.sections.spent.items()}
+            self.leaves(self.result.freed - freed, middle)
         path.after(inside, begun)
 
     def fork(self, step: Fork, known: Known, path: Progress) -> None:
@@ -294,6 +302,8 @@ class _Walk:
         path.clock = path.clock + path.weights * each(uses.latency)
         if uses.frees is not None:
             self.result.freed += _sum(path, uses.frees)
+            if path.turns == 1:
+                self.leaves(_sum(path, uses.frees), self.sections.spent)
         if uses.hands_on:
             if path.turns > 1:
                 raise TurnsDifferError
@@ -310,6 +320,11 @@ class _Walk:
             sections.end(path, ended, base, sizes[one.server].members, place)
         if step.result is not None:
             known[step.result] = each(uses.result)
+
+    def leaves(self, number: float, spent: Mapping[tuple[Chain, str], float]) -> None:
+        """Note that so many bytes leave the receive buffer behind what was spent."""
+        for place, seconds in spent.items():
+            self.early[place] = self.early.get(place, 0.0) + number * seconds
 
     def occupied(self, uses: Uses, sizes: dict[str, Server], path: Progress, place: str) -> None:
         """Add the times that servers are occupied, and what is held inside the visit."""

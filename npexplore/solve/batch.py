@@ -33,7 +33,8 @@ class Batch:
     Per packet of the workload, arrays (P,) unless it is said otherwise. By server: seconds, visits, squared coefficient
     of variation of a visit's time (`scv`), seconds `largest` at the most loaded member and at each of its `members`
     (P, members), those of work `aside`; by server and "threads": the `spread` of a packet's time, squared coefficients
-    of variation. spent: by (servers held, server or "" for none), overlap: by servers held (machine/sections.py).
+    of variation. spent: by (servers held, server or "" for none), early: those of it before the receive buffer is
+    left, overlap: by servers held (machine/sections.py).
     residence: by pool. parts: what each of several pools asks for. offered: packets a second, or infinite. mains: by
     server, the visits at its main place where packets arrive by themselves (P, ..; `UnderLoad.main`).
     """
@@ -45,6 +46,7 @@ class Batch:
     largest: Mapping[str, Floats]
     members: Mapping[str, Floats]
     spent: Mapping[tuple[Chain, str], Floats]
+    early: Mapping[tuple[Chain, str], Floats]
     overlap: Mapping[Chain, Floats]
     aside: Mapping[str, Floats]
     residence: Mapping[str, Floats]
@@ -77,7 +79,8 @@ class Batch:
 
         return replace(
             self, seconds=each(self.seconds), visits=each(self.visits), scv=each(self.scv), largest=each(self.largest),
-            members=each(self.members), spent=each(self.spent), overlap=each(self.overlap), aside=each(self.aside),
+            members=each(self.members), spent=each(self.spent), early=each(self.early),
+            overlap=each(self.overlap), aside=each(self.aside),
             residence=each(self.residence), counts=each(self.counts), latency=self.latency[rows],
             spread=each(self.spread), finished=self.finished[rows], counted_bits=self.counted_bits[rows],
             parts={name: part.taken(rows) for name, part in self.parts.items()}, mains=each(self.mains),
@@ -122,6 +125,7 @@ class Batch:
                 for name, table in self.members.items()
             },
             spent={place: wide(values + extra.get(place, 0.0)) for place, values in self.spent.items()},
+            early={place: wide(v * rows.get(place[1], 1.0)) for place, v in self.early.items()},
             overlap={chain: wide(values) for chain, values in self.overlap.items()},
             aside={name: wide(values) for name, values in self.aside.items()},
             scv={name: wide(values) for name, values in self.scv.items()},
@@ -214,6 +218,7 @@ def _columns(points: Sequence[UnderLoad]) -> Batch:
         largest={k: column([d.largest(k, servers[k].members) for d in demands]) for k in names},
         members={k: members(k) for k in names},
         spent={k: column([d.spent[k] for d in demands]) for k in like.demands.spent},
+        early={k: column([d.early.get(k, 0.0) for d in demands]) for k in like.demands.spent},
         overlap={k: column([d.overlap[k] for d in demands]) for k in like.demands.overlap},
         aside={k: column([d.aside[k] for d in demands]) for k in like.demands.aside},
         residence={k: column([point.residence[k] for point in points]) for k in like.residence},

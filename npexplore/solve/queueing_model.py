@@ -25,7 +25,7 @@ from npexplore.rows.distributions import Batch as ByBatch
 from npexplore.rows.distributions import OnOff
 from npexplore.solve.batch import Answers, Batch, bottlenecks
 from npexplore.solve.closed_line import carried, with_mains
-from npexplore.solve.in_line import wait_in_line
+from npexplore.solve.in_line import FEW, wait_in_line
 from npexplore.solve.levels import Levels
 from npexplore.solve.pools_in_turn import LEAST, Found, Stay, dispersion, in_turn
 from npexplore.solve.prediction import Latency, Prediction
@@ -33,6 +33,7 @@ from npexplore.solve.queueing.bursty_queue import batch_queues, in_a_row, on_off
 from npexplore.solve.queueing.finite_queue import finite_queues
 from npexplore.solve.queueing.residual import Residual
 from npexplore.solve.queueing.tails import found_quantiles
+from npexplore.solve.receive_buffer import Answer, Rows, in_room, room
 from npexplore.solve.residence import under_contention
 from npexplore.solve.stations import LoadDependent
 from npexplore.solve.time_stamps import calm, stamped
@@ -66,7 +67,8 @@ def _tails(batch: Batch, found: Found, latency: Latency) -> Latency:
     assert latency.mean is not None
     p = stay._replace(longer=np.ones(1)).chances()
     scv, chance = max(2.0 * float(stay.longer[0]) - 1.0, 0.0), max(float(batch.spread["threads"][0]) - d.scv, 0.0)
-    times = found_quantiles(SHARES, p, stay.curve[0], latency.mean, scv, d.times, chance)
+    again = any(float(batch.visits[name][0]) > FEW for name in batch.ceilings() if name in batch.visits)
+    times = found_quantiles(SHARES, p, stay.curve[0], latency.mean, scv, d.times, chance, again)
     return Latency(latency.mean, *(float(one) for one in times))
 
 
@@ -121,6 +123,7 @@ def _one_pool(batch: Batch, ceilings: Mapping[str, Floats], places: int | None, 
     threads = machine.threads
     levels = Levels(batch, threads, machine.pools[0].home)
     stations, solved, rate = beside(levels, ceilings)
+    most = np.ones(len(batch)) if places is None else room(levels, stations, solved, places)
     if line:
 
         def random(at: Floats) -> Floats:
@@ -139,15 +142,15 @@ def _one_pool(batch: Batch, ceilings: Mapping[str, Floats], places: int | None, 
         return Found(rate, threads / rate, np.zeros_like(rate), [levels], slower, [stay])
     if batch.like.workload.arrivals == "timestamps":
         usual = calm(batch, ceilings)
-        at_random = _open(levels, usual, ceilings, places, rate)
-        answer = stamped(batch, ceilings, usual, at_random.latency, threads + places)
+        at_random = _open(levels, usual, ceilings, most, rate)
+        answer = stamped(batch, ceilings, usual, at_random.latency, int(most[0]))
         stay = at_random.stays[0]._replace(seconds=answer[1])
         return Found(*answer, [levels], slower, [stay])
-    return _open(levels, batch, ceilings, places, rate)
+    return _open(levels, batch, ceilings, most, rate)
 
 
-def _open(levels: Levels, batch: Batch, ceilings: Mapping[str, Floats], places: int, rate: Floats) -> Found:
-    """Solve a machine of one pool that carries a rate (P,) at most, behind packets that come at random."""
+def _open(levels: Levels, batch: Batch, ceilings: Mapping[str, Floats], most: Floats, rate: Floats) -> Found:
+    """Solve a machine of one pool that carries a rate and holds `most` packets (P,), behind packets at random."""
     threads = levels.customers
     levels.open_load = True
     if levels.in_line is not None:
@@ -164,8 +167,8 @@ def _open(levels: Levels, batch: Batch, ceilings: Mapping[str, Floats], places: 
             curve = _exponential(levels, rate)
         else:
             curve[:, :-1] = np.minimum(levels.curve(threads)[:, :-1], curve[:, -1:])
-    answer = _behind_arrivals(batch, ceilings, curve, threads + places, scv, variability)
-    stay = Stay("threads", levels, answer[1], places, batch.offered, curve, variability)
+    answer = _behind_arrivals(batch, ceilings, curve, most, scv, variability)
+    stay = Stay("threads", levels, answer[1], int(most[0]) - threads, batch.offered, curve, variability)
     return Found(*answer, [levels], stays=[stay])
 
 
@@ -186,17 +189,24 @@ def _exponential(levels: Levels, most: Floats) -> Floats:
 
 
 def _behind_arrivals(
-    batch: Batch, ceilings: Mapping[str, Floats], curve: Floats, places: int, scv: Floats, variability: Floats
-) -> tuple[Floats, Floats, Floats]:
+    batch: Batch, ceilings: Mapping[str, Floats], curve: Floats, most: Floats, scv: Floats, variability: Floats
+) -> Answer:
     """Return throughput, mean time and share lost (P,) of the machine as one server behind the workload's arrivals."""
-    process = batch.like.workload.process()
-    if isinstance(process, OnOff):
-        return on_off_queues(batch.offered, curve, places, process.on, process.off, scv)
-    if isinstance(process, ByBatch) and process.size > 1:
-        geometric = process.sizes == "geometric"
-        row = in_a_row(_stations(batch, ceilings), process.size, geometric)
-        return batch_queues(batch.offered, curve, places, process.size, geometric, scv, row)
-    return finite_queues(batch.offered, curve, places, variability, 1 / curve[:, 0])
+    process, offered = batch.like.workload.process(), batch.offered
+    stations = _stations(batch, ceilings)
+
+    def solve(rows: Rows, places: int) -> Answer:
+        came, worked = offered[rows], curve[rows]
+        if isinstance(process, OnOff):
+            return on_off_queues(came, worked, places, process.on, process.off, scv[rows])
+        if isinstance(process, ByBatch) and process.size > 1:
+            geometric = process.sizes == "geometric"
+            row = in_a_row([(n[rows], seconds[rows]) for n, seconds in stations], process.size, geometric)
+            return batch_queues(came, worked, places, process.size, geometric, scv[rows], row)
+        return finite_queues(came, worked, places, variability[rows], 1 / worked[:, 0])
+
+    bursts = isinstance(process, OnOff) or (isinstance(process, ByBatch) and process.size > 1)
+    return in_room(np.floor(most) if bursts else most, solve)
 
 
 def _stations(batch: Batch, ceilings: Mapping[str, Floats]) -> list[tuple[Floats, Floats]]:

@@ -8,7 +8,7 @@ from reference.small_machines import NS, machine, packets
 from scipy.linalg import expm
 from scipy.optimize import brentq
 
-from npexplore.machine.resources import FifoServer
+from npexplore.machine.resources import FifoServer, LineCard
 from npexplore.rows.distributions import Erlang, Exponential, Hyperexponential
 from npexplore.rows.phases import plain_phases
 from npexplore.solve.queueing import mmc_quantiles, mmck_quantiles
@@ -75,3 +75,23 @@ def test_one_server_of_any_service_is_near_its_law(load):
 
 def test_other_arrivals_have_a_mean_and_no_tail():
     assert told(Exponential(mean=S), 0.5, arrivals="batch:2") == [None] * 4
+
+
+@pytest.mark.parametrize("load", [0.3, 0.6, 0.8])
+def test_long_packets_wait_no_longer_than_short_ones_that_come_once(load):
+    """M/G/1 of two lengths, of which one in four is 23 times as long, by Lindley's recursion over half a million.
+
+    Waits in proportion to the own length made p95 46 to 87 % too long.
+    """
+    random, sizes = np.random.default_rng(4), np.array([64, 64, 64, 1472])
+    made = machine(
+        [LineCard("line", 1e9)], lambda m, p: (m.receive.free(bytes=p.packet_bytes), m.line.send(bytes=p.packet_bytes)),
+        threads=64, capacity_bytes=1 << 20,
+    )  # fmt: skip
+    rate = load / sizes.mean() / NS
+    service = random.choice(sizes, 500_000) * NS
+    steps = np.concatenate([[0.0], np.cumsum(service[:-1] - random.exponential(1 / rate, len(service) - 1))])
+    stays = steps - np.minimum.accumulate(steps) + service
+    found = queueing(made, packets(*sizes).with_arrivals("poisson", rate)).latency_s
+    assert found.mean == pytest.approx(stays.mean(), rel=0.03)
+    assert [found.p95, found.p99] == pytest.approx(np.quantile(stays, [0.95, 0.99]), rel=0.22)

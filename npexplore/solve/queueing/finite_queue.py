@@ -4,6 +4,7 @@
 
 s = (c_a^2 + c_s^2) / 2 is how many times more wait than if all were exponential (Allen and Cunneen 1978); the last
 place takes what finds it full as behind Poisson arrivals (Keilson 1965). Exact for s = 1, and for the mean of M/G/1.
+Where there are no more places than rates, nobody waits outside, and all who wait do so inside (`_few`).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import numpy as np
 from npexplore.solve.queueing.inputs import Floats
 
 AT_ONCE = 100_000  # chances of some points: more would fill memory, and leave the cache
+NEAR = 1e-9
 
 
 def finite_queue(
@@ -36,6 +38,8 @@ def finite_queues(
     """
     inside, points = min(curve.shape[1], places), len(curve)
     longer = np.ones(points) if variability is None else variability
+    if alone is not None and places <= curve.shape[1]:
+        return _few(arrival_rate, curve[:, :places], curve[:, -1], longer, alone)
     mean, loss = np.empty(points), np.empty(points)
     width = max(1, AT_ONCE // places)
     for some in (slice(start, start + width) for start in range(0, points, width)):
@@ -64,3 +68,29 @@ def chances(arrival_rate: Floats, curve: Floats, places: int, longer: Floats) ->
     p: Floats = np.exp(logs - logs.max(axis=1, keepdims=True))
     p /= p.sum(axis=1, keepdims=True)
     return p
+
+
+def _few(
+    arrival_rate: Floats, curve: Floats, most: Floats, longer: Floats, alone: Floats
+) -> tuple[Floats, Floats, Floats]:
+    """Return throughput, mean time, share lost (P,) where all places (P, places) are inside; most: what more would do.
+
+    Who waits beyond the asymptote max(alone, n / most) waits s times as long, which changes how many there are only
+    where it is less; with more inside than `alone` x most, one more is waited for as outside.
+    """
+    points, places = curve.shape
+    number = np.arange(1.0, places + 1)
+    least = np.maximum(alone[:, None], number / most[:, None])
+    s, beyond = longer[:, None], np.maximum(number / curve - least, 0.0)
+    ratio = arrival_rate[:, None] / number * (least + np.minimum(s, 1.0) * beyond)
+    below, above = np.minimum(ratio, 1.0), np.maximum(ratio, 1.0)
+    first = 1 / (1 - below + below * s)
+    waits = number > np.maximum(np.floor(most * alone + NEAR), 1.0)[:, None]
+    steps = np.where(waits, below * s * first * (1 + (above - 1) / s), ratio)
+    logs = np.concatenate([np.zeros((points, 1)), np.cumsum(np.log(steps), axis=1)], axis=1)
+    logs[:, 1:-1] += np.where(waits[:, 1:], np.log(first[:, :-1]), 0.0)
+    p = np.exp(logs - logs.max(axis=1, keepdims=True))
+    p /= p.sum(axis=1, keepdims=True)
+    throughput = arrival_rate * (1.0 - p[:, -1])
+    late = np.where(waits, 0.0, np.maximum(s - 1.0, 0.0) * curve * beyond)
+    return throughput, (p @ np.arange(places + 1.0) + (p[:, 1:] * late).sum(axis=1)) / throughput, p[:, -1]

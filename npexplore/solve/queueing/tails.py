@@ -27,13 +27,14 @@ NEVER = 1e-17  # chance of a number inside that is left out
 
 def found_quantiles(
     shares: Sequence[float], chances: Floats, curve: Floats, mean: float, scv: float, kinds: tuple[Floats, Floats],
-    spread: float,
+    spread: float, again: bool = True,
 ) -> Floats:  # fmt: skip
     """Return the times in seconds that these shares of the admitted packets stay at most.
 
     chances (K + 1,): of 0..K inside if services were exponential. curve: rates with 1.. inside, the last one beyond.
     mean: of all stays. scv: of a service at the full rate. kinds: seconds without contention and their shares; spread:
-    what chance adds to each, a squared coefficient of variation. Waits inside are longer for longer kinds.
+    what chance adds to each, a squared coefficient of variation. again: whether packets come to servers again and
+    again, so that longer kinds wait more often inside; who comes once waits behind others, whatever it brings itself.
     """
     from scipy.special import gammaincc
 
@@ -43,7 +44,7 @@ def found_quantiles(
     n = 1 + np.flatnonzero(p > NEVER)
     p = p[n - 1]
     inside = np.maximum(np.minimum(n, len(curve)) / curve[np.minimum(n, len(curve)) - 1] - alone, 0.0) / one
-    mine = seconds[:, None] / alone  # of a wait inside, by kind
+    mine = seconds[:, None] / alone if again else np.ones((len(seconds), 1))  # of a wait inside, by kind
     ahead = inside * mine + np.maximum(n - len(curve), 0)
     rest, square = (1 + scv) / 2, (1 + scv) * (1 + 2 * scv) / 3
     whole, part = np.floor(ahead), ahead - np.floor(ahead)
