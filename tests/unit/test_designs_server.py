@@ -13,7 +13,7 @@ from npexplore.errors import ModelError, NpexploreError
 from npexplore.ledger import load
 from npexplore.machine.steering import hashed, taken
 from npexplore.study.checking.quantities.base import knobs_of
-from npexplore.study.checking.quantities.server import offered
+from npexplore.study.checking.quantities.server import QUANTITIES, offered
 
 FRAMES = npx.workload(packet_bytes=64)
 SERVER = npx.design("server")
@@ -67,6 +67,16 @@ def test_a_lookup_of_ones_own_costs_its_lines():
     found = [cycles(own.with_(flows=n)) for n in (1, 2000, 20_000)]
     assert found[0] == 300
     assert found[0] < found[1] < found[2] < 300 + 2 * 300
+
+
+@pytest.mark.parametrize(("key", "rate"), [
+    ("xdp.ddos.bare.m1", 1 / (0.5 + 0.5 / (1 - 1 / 2.8698)) * 34016),
+    ("xdp.ddos.filter.m10", 1 / (1 / 34524.68 + 10 * 32 / 20.654**2 * 1e-6)),
+])  # fmt: skip
+def test_an_attack_stretches_the_part_of_a_transaction_that_its_core_serves(key, rate):
+    """Half of it where the server shares the core; elsewhere a packet waits for half a poll's others."""
+    row = load()[key]
+    assert QUANTITIES["transaction rate"].value(row, None) == pytest.approx(rate, rel=1e-3)
 
 
 @pytest.mark.parametrize(
@@ -136,10 +146,20 @@ def test_linux_shares_lines_and_the_driver_does_not():
 
 def test_flows_lie_between_one_and_twenty_thousand():
     p = SERVER.parameters.with_(program="route", table="full", ring=512, striding="on")
-    found = [cycles(p.with_(flows=n)) for n in (1, 10, 200, 1000, 20_000)]
+    found = [cycles(p.with_(flows=n)) for n in (1, 2, 10, 200, 1000, 20_000)]
     assert found == sorted(found)
-    assert found[0] == found[1] == p["cycles_xdp_route_r512_full_few"]
+    assert found[0] == pytest.approx(p["cycles_xdp_route_r512_full_few"])
+    assert found[1] - found[0] == pytest.approx(p.branch_cycles / 2, abs=2)  # one branch, wrong every other time
     assert found[-1] == pytest.approx(p["cycles_xdp_route_r512_full_many"])
+    assert cycles(p.with_(flows=10_000_000)) == found[-1]  # there is no more to lose
+
+
+def test_lines_that_pass_leave_flows_less_room():
+    """A line stays T packets, 14 x 100 (1 - exp(-T/100)) + 40 T = 4096 lines (Che): T = 82.8, and exp(-T/100) miss."""
+    made = caches(SERVER.parameters.with_(replacement="lru"))
+    alone, beside = (lookup_miss(100, 14, 91857 * 1024, made, n) for n in (0, 40))
+    assert alone[1] == pytest.approx(0.0, abs=0.01)
+    assert beside[1] == pytest.approx(0.437, abs=0.03)
 
 
 @pytest.mark.parametrize(

@@ -127,7 +127,11 @@ def test_every_mechanism_of_a_file_is_read_by_its_design():
 
 KNOBS = {
     "soclib": [{"processors": 4}, {"processors": 4, "lock": "spin", "memory": "distributed"}],
-    "server": [{"program": "drop_read"}, {"steering": "hash"}],
+    "server": [
+        {"program": "drop_read"},
+        {"steering": "hash"},
+        {"program": "route", "table": "full", "striding": "on", "ring": 512, "flows": 10},
+    ],
 }
 # areas; packets of the base file; how a share is read off a run
 NOT_IN_RUNS = {"gorilla": {"engine_area"}, "ixp2400_dram": {"padded_cells"}, "ixp1200": {"active_banks"}}

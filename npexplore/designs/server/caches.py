@@ -17,6 +17,7 @@ from npexplore.machine.touching import Touched, columns
 
 KB, MB = 2**10, 2**20
 LOOKUPS = 8192  # that are counted, behind those that fill the caches
+PASSES = 16  # second caches full of passing lines, before one comes again
 
 
 def caches(p: Parameters) -> Caches:
@@ -38,17 +39,21 @@ def ring_miss(p: Parameters) -> float:
 
 
 @lru_cache(maxsize=256)
-def lookup_miss(flows: int, lines: int, table_bytes: int, made: Caches) -> tuple[float, float]:
+def lookup_miss(flows: int, lines: int, table_bytes: int, made: Caches, passing: int = 0) -> tuple[float, float]:
     """Return the shares of a flow's lines that the first, and that the second cache does not have.
 
-    Each of the flows, drawn at random packet by packet, touches so many lines at random places of its table.
+    Each of the flows, drawn at random packet by packet, touches so many lines at random places of its table. Each
+    packet brings `passing` others, which neither cache has: those that the card wrote.
     """
     rng = np.random.default_rng(1)
     where = rng.integers(0, table_bytes // made.line_bytes, (flows, lines)) * made.line_bytes
     flow = rng.integers(0, flows, LOOKUPS + 3 * flows)
-    packet = np.repeat(np.arange(len(flow)), lines)
-    level = made.found(Touches.of(packet, where[flow].reshape(-1)))[-LOOKUPS * lines :]
-    return float((level > 0).mean()), float((level > 1).mean())
+    passed = np.arange(len(flow) * passing) % (PASSES * made.levels[1].size_bytes // made.line_bytes)
+    others = table_bytes + passed.reshape(len(flow), passing) * made.line_bytes
+    packet = np.repeat(np.arange(len(flow)), lines + passing)
+    level = made.found(Touches.of(packet, np.hstack([where[flow], others]).reshape(-1)))
+    mine = level.reshape(len(flow), -1)[-LOOKUPS:, :lines]
+    return float((mine > 0).mean()), float((mine > 1).mean())
 
 
 def lookup_cycles(p: Parameters) -> float:

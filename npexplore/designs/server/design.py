@@ -6,6 +6,8 @@ cycles are calibrated for each program; a program of one's own gives its own.
 
 from __future__ import annotations
 
+from math import log2
+
 from npexplore.designs.base import Design
 from npexplore.designs.server.caches import KB, caches, lookup_cycles, lookup_miss, ring_miss
 from npexplore.errors import ModelError
@@ -64,13 +66,18 @@ def cycles(p: Parameters) -> float:
 
 
 def _many_flows(p: Parameters, few: float, many: float) -> float:
-    """Return what this number of flows adds to one flow's cycles: branches, first and second cache."""
-    flows, known, made = int(p.flows), int(p.known_branches) / int(p.flow_branches), caches(p)
-    branches = float(p.extra_branch_misses) * float(p.branch_cycles)
-    rest, first = many - few - branches, float(p.first_share)
-    near, most = (lookup_miss(n, int(p.flow_lines), int(p.fib_kb) * KB, made) for n in (flows, MANY))
-    added = branches * max(0.0, 1 - known / flows) / (1 - known / MANY)
-    return added + rest * (first * near[0] / most[0] + (1 - first) * near[1] / most[1])
+    """Return what this number of flows adds to one flow's cycles: branches, first and second cache.
+
+    A branch that tells flows apart halves them at best, and is then wrong every other time: log2(flows) / 2 of them.
+    """
+    p.assume("unforeseen")
+    flows, made, extra = min(int(p.flows), MANY), caches(p), float(p.extra_branch_misses)
+    rest, first = many - few - extra * float(p.branch_cycles), float(p.first_share)
+    one, near, most = (
+        lookup_miss(n, int(p.flow_lines), int(p.fib_kb) * KB, made, int(p.passing_lines)) for n in (1, flows, MANY)
+    )
+    missed = [(at - least) / (all_ - least) for least, at, all_ in zip(one, near, most, strict=True)]
+    return min(extra, log2(flows) / 2) * float(p.branch_cycles) + rest * (first * missed[0] + (1 - first) * missed[1])
 
 
 def packet_miss(p: Parameters) -> float:

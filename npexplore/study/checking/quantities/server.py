@@ -18,7 +18,7 @@ from npexplore.study.checking.quantities.base import Get, MissingError, Quantity
 from npexplore.study.sweeping.points import Point
 
 SHARE, PACKET = rule("server.share"), rule("server.packet_bytes")
-ROUND_TRIP_LOST_S = rule("server.retransmission_s")
+ROUND_TRIP_LOST_S, SERVED_SHARE = rule("server.retransmission_s"), rule("server.served_share")
 MHZ, US = units.factor("MHz"), units.factor("us")
 
 
@@ -92,7 +92,8 @@ def _transactions(row: Row) -> float:
     capacity, attack = _capacity(p), float(row.conditions["attack_mpps"]) * MHZ
     share = attack / capacity
     if share < 1:
-        return 1 / (alone + share * int(p.poll_packets) / 2 / capacity) if on else (1 - share) / alone
+        polled, served = share * int(p.poll_packets) / 2 / capacity, float(SERVED_SHARE.value)
+        return 1 / (alone + polled if on else alone * (1 - served + served / (1 - share)))
     lost = 1 - 1 / share
     return 1 / (alone + int(p.ring) / capacity + lost / (1 - lost) * float(ROUND_TRIP_LOST_S.value))
 
