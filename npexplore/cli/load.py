@@ -87,8 +87,8 @@ def command(
     if html is not None:
         from npexplore.report.load_page import load_page
 
-        write_page(html, load_page(curve, said(curve), rows(curve), html if shared_library else None))
-    emit(curve.to_dict(), lambda: f"{said(curve)}\n\n{rows(curve)}", as_json=as_json)
+        write_page(html, load_page(curve, said(curve), records(curve), html if shared_library else None))
+    emit(curve.to_dict(), lambda: f"{said(curve)}\n\n{table(records(curve))}", as_json=as_json)
     return ending(load)
 
 
@@ -180,13 +180,13 @@ def said(curve: LoadCurve) -> str:
     return " ".join(parts)
 
 
-def rows(curve: LoadCurve) -> str:
+def records(curve: LoadCurve) -> list[dict[str, Any]]:
     """Return the table of a curve: a load a row, both solvers side by side."""
     by_load: dict[float, dict[str, Any]] = {}
     for point in curve.points:
         row = by_load.setdefault(round(point.offered_pps, 3), {"offered Mpps": point.offered_pps / 1e6})
         row |= _row(point, "" if point.solver == "simulation" else "queueing ")
-    return table([by_load[load] for load in sorted(by_load)])
+    return [by_load[load] for load in sorted(by_load)]
 
 
 def _row(point: LoadPoint, head: str) -> dict[str, Any]:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from npexplore.report.shell import draw, environment, library
 
+SAID = 3  # sentences above the figure: what helps, how fast, what binds
+
 if TYPE_CHECKING:
     from npexplore.study.explaining.explain import Explanation
 
@@ -24,6 +26,6 @@ def explanation_page(e: Explanation, command: str | None = None, beside: Path | 
     return template.render(
         name=e.design, load=e.workload.name, body=e._repr_html_(), figure=draw(e.plot()),
         times=draw(breakdown(broken)) if broken else "", knobs=dict(e.knobs), command=command, seed=e.seed,
-        advice=str(e).partition("\n")[0], made=time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
+        said=str(e).split("\n")[:SAID], made=time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
         **library(beside),
     )  # fmt: skip

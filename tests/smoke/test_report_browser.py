@@ -13,12 +13,17 @@ from plotly.subplots import make_subplots
 from reference.first_layer import first_layer, run_of, shown
 from reference.page_reader import LONG_MS, WIDE, becomes, chromium, width, within
 
+import npexplore as npx
 from npexplore.designs import design
+from npexplore.plot.curves import finished
+from npexplore.report.explanation_page import explanation_page
 from npexplore.report.index import index_page
+from npexplore.report.load_page import load_page
 from npexplore.report.pages import page
 from npexplore.report.playground import Playground
 from npexplore.report.search import search_js
 from npexplore.report.shell import library
+from npexplore.study.loading.curve import load_curve
 from npexplore.study.sweeping.landscape import landscape
 
 pytestmark = pytest.mark.slow
@@ -29,8 +34,6 @@ KNOBS = {"cores": [1, 2, 4, 6], "ring": [512, 1024], "program": ["drop", "tx"]}
 
 @pytest.fixture(scope="module")
 def played():
-    import npexplore as npx
-
     start = {"cores": 2, "ring": 512, "program": "drop"}
     found = landscape(design("server"), npx.workload(packet_bytes=64), KNOBS, between=["cores"])
     return Playground("Server", found, start)
@@ -270,6 +273,48 @@ def test_legends_and_panels_have_room_on_a_phone(visit, folder):
     assert becomes(one, lambda: [end > PHONE["width"] for _, end, _ in one.evaluate(found)] == [False, True, True])
     assert becomes(one, lambda: one.evaluate(found)[0][2] <= 0)  # its title is no higher than the plot
     assert becomes(one, lambda: width(one) <= PHONE["width"])
+
+
+@pytest.mark.parametrize("viewport", [WIDE, PHONE], ids=["wide", "phone"])
+def test_no_label_lies_on_another_or_is_left_out_and_legends_stay_whole(visit, folder, viewport):
+    named = go.Figure([go.Scatter(y=[1, 3, 2], name=f"the curve of a very long name, number {k}") for k in range(12)])
+    crowded = go.Figure(go.Bar(x=list(range(9000, 9040)), y=[1] * 40))
+    rows = [f"a.published.row.number.{k}" for k in range(40)]
+    dots = go.Figure(go.Scatter(x=list(range(40)), y=rows, mode="markers"))
+    cells = [shown(finished(one, "A title", high)) for one, high in ((named, 440), (crowded, 440), (dots, 700))]
+    crowded.update_xaxes(nticks=60, tickangle=0, tickformat=",.2f")
+    cells[1] = shown(crowded)
+    (folder / "20_labels.html").write_text(page(run_of(nb.new_markdown_cell("# Labels"), *cells)))
+    one = visit("20_labels", viewport)
+    for k in range(3):
+        one.locator("[data-figure]").nth(k).scroll_into_view_if_needed()
+        one.locator("[data-figure]").nth(k).locator(".main-svg .trace").first.wait_for(state="attached")
+    box = "document.querySelectorAll('[data-figure]')"
+    legend = f"""(() => {{ let whole = {box}[0].getBoundingClientRect();
+        return [...{box}[0].querySelectorAll('.legendtext')].filter(t => {{ let r = t.getBoundingClientRect();
+            return r.right > whole.right + 1 || r.bottom > whole.bottom + 1; }}).length; }})()"""
+    assert becomes(one, lambda: one.evaluate(legend) == 0)
+    ends = f"[...{box}[1].querySelectorAll('.xtick text')].map(t => t.getBoundingClientRect().toJSON())"
+
+    def apart():
+        found = sorted(one.evaluate(ends), key=lambda end: end["left"])
+        return len(found) >= 2 and all(a["right"] <= b["left"] for a, b in pairwise(found))
+
+    assert becomes(one, apart)
+    assert becomes(one, lambda: one.evaluate(f"{box}[2].querySelectorAll('.ytick text').length") == 40)
+
+
+def test_pages_of_commands_never_scroll_sideways_with_their_folds_open(visit, folder):
+    explained = design("server").explain(npx.workload(packet_bytes=64), elasticities=False, changes=False)
+    (folder / "explained.html").write_text(explanation_page(explained, beside=folder / "explained.html"))
+    curve = load_curve(design("server"), npx.workload(packet_bytes=64), rates=[1e6, 2e6], packets=200)
+    rows = [{f"a long name of a column {k}": 1.5 for k in range(9)}] * 2
+    (folder / "loaded.html").write_text(load_page(curve, "What it says.", rows, folder / "loaded.html"))
+    for name in ("explained", "loaded"):
+        one = visit(name, PHONE)
+        one.evaluate("document.querySelectorAll('details').forEach(part => { part.open = true; })")
+        assert becomes(one, lambda one=one: width(one) <= PHONE["width"])
+        assert one.locator(".table th .sort").count() > 0
 
 
 @pytest.mark.parametrize("name", ["10_thing", "index"])

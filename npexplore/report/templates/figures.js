@@ -7,7 +7,7 @@
     "#e5e7eb": "#30363d", "#0072b2": "#3d8fe8", "#56b4e9": "#a5d8ff", "#d55e00": "#f0883e", "#009e73": "#2fbf93",
     "rgba(255,255,255,0.8)": "rgba(22,27,34,.8)", "rgba(255,255,255,0.85)": "rgba(22,27,34,.85)"
   };
-  var ROOM = 150, WIDEST = 1200;  // pixels, on a phone: the least width of a panel, the largest of a figure
+  var ROOM = 150, WIDEST = 1200, WORDS = 40;  // pixels, on a phone: the least width of a panel, the largest of a figure; letters in a line of a legend
   var shared = window.NPEXPLORE_FIGURES, narrow = matchMedia("(max-width: 40rem)");
   function recoloured(part, key) {
     if (typeof part === "string") return DARK[part.toLowerCase().replace(/\s/g, "")] || part;
@@ -59,14 +59,17 @@
     var domain = axis.domain || [0, 1], more = 40 * names.length / (domain[1] - domain[0]) + edge.t + edge.b;
     return (found.layout.height = Math.max(whole, more));
   }
-  function below(found, whole) {  // a legend beside the plot comes below it, a row a line; the new height
-    var all = found.layout, legend = all.legend || {}, colours = all.coloraxis || found.data.some(function (one) { return one.colorbar || one.domain; });
-    if (all.showlegend === false || legend.orientation === "h" || legend.x <= 1 || legend.yref || colours) return whole;
-    var names = new Set(found.data.filter(function (one) { return one.showlegend !== false && one.name; }).map(function (one) { return one.name; }));
+  function below(found, whole) {  // the legend comes below the plot, a name a row, long names in lines; the new height
+    var all = found.layout, legend = all.legend || {}, flat = legend.orientation === "h", count = 0;
+    var colours = all.coloraxis || found.data.some(function (one) { return one.colorbar || one.domain; });
+    if (all.showlegend === false || legend.x > 0 && legend.x <= 1 || !flat && (legend.x <= 1 || legend.yref || colours)) return whole;
+    var named = found.data.filter(function (one) { return one.showlegend !== false && one.name; }), names = new Set(named.map(function (one) { return one.name; }));
     if (names.size < 2) return whole;
-    var edge = Object.assign({b: 60}, all.margin), more = 22 * (names.size + (legend.title && legend.title.text ? 1 : 0));
-    all.legend = Object.assign({}, legend, {orientation: "v", yref: "container", y: 0.01, yanchor: "bottom", x: 0, xanchor: "left"});
-    all.margin = Object.assign({}, all.margin, {b: edge.b + more + 12});
+    named.forEach(function (one) { one.name = lines(one.name, WORDS, one.name.length); });
+    new Set(named.map(function (one) { return one.name; })).forEach(function (name) { count += name.split("<br>").length; });
+    var edge = Object.assign({b: 60}, all.margin), more = Math.max(0, 22 * (count + (legend.title && legend.title.text ? 1 : 0)) + 72 - (flat ? edge.b : Math.min(edge.b, 60)));
+    all.legend = Object.assign({}, legend, {orientation: "v", yref: "container", y: 0.01, yanchor: "bottom", x: 0, xanchor: "left", tracegroupgap: 0, font: {size: 12}});
+    all.margin = Object.assign({}, all.margin, {b: edge.b + more});
     return (all.height = whole + more);
   }
   function widened(box) {  // a figure whose names leave a panel no room, or that says its least width, scrolls in its box on a phone
@@ -146,7 +149,36 @@
     if (beside && (seen = beside.getBoundingClientRect()).height > room && box.layout.yaxis.title.text.indexOf("<br>") < 0) {
       made["yaxis.title.text"] = lines(box.layout.yaxis.title.text, room, seen.height);
     }
-    return Object.keys(made).length && whole.width ? Plotly.relayout(box, made) : box;
+    var all = box._fullLayout, key = narrow.matches && all.legend;
+    if (key && key.orientation === "v" && key.yref === "container") made["legend.x"] = Math.max(-2, (8 - all._size.l) / all._size.w);  // from the edge, not from the axis
+    Object.assign(made, told_apart(box));
+    if (!whole.width || !Object.keys(made).length) return box;
+    return Plotly.relayout(box, made).then(function () {
+      var more = told_apart(box);
+      return Object.keys(more).length ? Plotly.relayout(box, more) : box;
+    });
+  }
+  function told_apart(box) {  // labels of ticks that would lie on one another become fewer, or slanted; no name of a bar is left out
+    var all = box._fullLayout, made = {};
+    Object.keys(all).forEach(function (name) {
+      var axis = all[name];
+      if (!/^[xy]axis\d*$/.test(name) || !axis) return;
+      var texts = box.querySelectorAll("." + axis._id + "tick text");
+      var upright = name[0] === "y", many = axis._categories && axis._categories.length, each = axis._length / many;
+      if (upright && axis.type === "category" && axis.tickmode !== "array" && texts.length && texts.length < many && each > 10) {
+        made[name + ".dtick"] = 1;
+        if (each < 17) made[name + ".tickfont.size"] = Math.floor(each / 1.25);
+      }
+      var ends = Array.from(texts, function (text) { return text.getBoundingClientRect(); }).filter(function (one) { return one.width; });
+      ends.sort(function (a, b) { return a.left - b.left; });
+      var close = ends.some(function (one, k) { return k && one.left < ends[k - 1].right + 2 && Math.abs(one.top - ends[k - 1].top) < 4; });
+      if (upright || !close || axis.tickangle !== "auto" && axis.tickangle) return;
+      var listed = axis.tickmode === "array" || axis.type === "category";
+      if (axis.type === "log" && !listed && axis.dtick !== "D2") made[name + ".dtick"] = "D2";
+      else if (listed && !/rotate\(-?[1-9]/.test(texts[0].getAttribute("transform"))) made[name + ".tickangle"] = -45;
+      else if (!listed) made[name + ".nticks"] = Math.max(2, Math.floor(ends.length / 2));
+    });
+    return made;
   }
   function told(values) {  // single precision has seven digits; what follows them is nobody's
     return values instanceof Float32Array ? Array.from(values, function (value) { return Number(value.toPrecision(7)); }) : values;

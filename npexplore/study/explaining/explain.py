@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 LATENCIES = ("mean", "p50", "p95", "p99")  # of the document
 SOLVERS = ("bounds", "queueing", "simulated")
+HIGHEST = 420  # pixels of a shown table, beyond which it scrolls
 CHAIN, RTL = "chain", "rtl"  # of small machines, and of those with hardware, where they are asked for
 
 
@@ -295,4 +296,7 @@ def _html(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     def line(cells: Sequence[str], tag: str) -> str:
         return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
 
-    return f"<table>{line(head, 'th')}{''.join(line(row, 'td') for row in rows)}</table>" if rows else ""
+    body = "".join(line(row, "td") for row in rows)
+    box = f"max-height:{HIGHEST}px;overflow:auto"  # some machines have hundreds of resources
+    table = f"<table><thead>{line(head, 'th')}</thead><tbody>{body}</tbody></table>"
+    return f'<div class="table" style="{box}">{table}</div>' if rows else ""
