@@ -9,7 +9,8 @@
     )
 
 Units say how hardware has accelerators: `Outside` behind a port, with the shape of the reply; `Inline` as part of the
-step. What those behind ports answer, Python says; the test bench plays it back.
+step. What those behind ports answer, Python says, and the test bench plays it back; one with a template answers itself:
+`Outside(Whole(0, 0xFFFF), template="integrity")` is the Internet checksum of a field.
 """
 
 from __future__ import annotations
@@ -21,14 +22,16 @@ from typing import Any
 
 import numpy as np
 
-from npexplore.errors import ModelError, UnknownNameError
+from npexplore.errors import ModelError, UnknownNameError, one_of
+from npexplore.golden.checksum import internet_checksum
 from npexplore.hardware.lowering import lower_program
-from npexplore.hardware.programs import Inline, LoweredProgram, Outside, Unit
+from npexplore.hardware.programs import INTEGRITY, Inline, LoweredProgram, Outside, Unit
 from npexplore.hardware.shapes import BYTE, Fixed, Octets, Parts, Shape, Whole
 from npexplore.machine.step_programs import Answer, Compiled, Trace, execute
 from npexplore.machine.step_programs.execution import Accelerator
 
 Case = Mapping[str, Any]
+TEMPLATES: Mapping[str, Accelerator] = {INTEGRITY: lambda data: Answer(internet_checksum(data))}
 
 
 @dataclass(frozen=True)
@@ -47,10 +50,20 @@ class StepHardware:
 
     def __post_init__(self) -> None:
         for name, unit in self.units.items():
-            if isinstance(unit, Outside) and name not in self.accelerators:
+            if isinstance(unit, Outside) and unit.template:
+                one_of(f"template of {name}", unit.template, TEMPLATES)
+                if unit.reply != Whole(0, 0xFFFF):
+                    raise ModelError(f"{name}: {unit.template} answers Whole(0, 65535), got {unit.reply}")
+            elif isinstance(unit, Outside) and name not in self.accelerators:
                 raise UnknownNameError("accelerator, for what it answers,", name, self.accelerators)
         if not self.results:
             raise ModelError(f"program {self.compiled.program.name!r}: hardware needs the names of results, got none")
+
+    @property
+    def answering(self) -> dict[str, Accelerator]:
+        """What accelerators behind ports answer: as Python says, or by the plain model of their template."""
+        units = ((name, unit) for name, unit in self.units.items() if isinstance(unit, Outside) and unit.template)
+        return {**self.accelerators, **{name: TEMPLATES[unit.template] for name, unit in units}}
 
     @cached_property
     def lowered(self) -> LoweredProgram:
@@ -62,7 +75,7 @@ class StepHardware:
         inline = {
             name: _answering(unit.run) for name, unit in self.units.items() if isinstance(unit, Inline)
         }  # fmt: skip
-        return execute(self.compiled, {**inline, **self.accelerators, **(accelerators or {})}, **case)
+        return execute(self.compiled, {**inline, **self.answering, **(accelerators or {})}, **case)
 
     def tried(self, count: int, seed: int = 1) -> list[dict[str, Any]]:
         """Return so many packets: its own first, then drawn ones, the same for a seed.

@@ -60,7 +60,7 @@ class Calls:
         widths: bits of both.
         """
         found: dict[str, list[int]] = {port: [] for port in widths}
-        for (port, ask), answer in sorted(self.answers.items()):
+        for (port, ask), answer in sorted(row for row in self.answers.items() if row[0][0] in widths):
             found[port].append(ask << widths[port][1] | answer)
         for port, rows in found.items():
             if len(rows) > MOST_ROWS:
@@ -88,12 +88,12 @@ class Calls:
     def _noted(self, port: str) -> Accelerator:
         """Return the accelerator behind a port, whose calls are written down."""
         name = self.ports.accelerator[port]
-        own, unit, packed = self.hardware.accelerators[name], self.hardware.units[name], self.ports.replies[port]
+        own, unit, packed = self.hardware.answering[name], self.hardware.units[name], self.ports.replies[port]
         assert isinstance(unit, Outside)
 
         def answer(*given: Any) -> Answer:
             found, ask, low = own(*given), 0, 0
-            flat = [part for one in given for part in (one if isinstance(one, tuple) else (one,))]
+            flat = [part for one in given for part in (one if isinstance(one, tuple | bytes) else (one,))]
             for part, bits in zip(flat, self.ports.widths[port], strict=True):
                 ask |= (part & (1 << bits) - 1) << low
                 low += bits
@@ -110,8 +110,11 @@ class Calls:
         return answer
 
     def differences(self, ports: Sequence[str], text: str) -> tuple[int, str]:
-        """Return how many different calls were made more or less often, and one in words; text: lines `port call`."""
-        found, asked = Counter[Call](), self.asked
+        """Return how many different calls were made more or less often, and one in words; text: lines `port call`.
+
+        ports: those that come out of the design.
+        """
+        found, asked = Counter[Call](), Counter({call: n for call, n in self.asked.items() if call[0] in ports})
         for line in text.splitlines():
             unit, ask = line.split()
             known = not set(ask.lower()) & set("xz")

@@ -20,16 +20,20 @@ from npexplore.hardware.described import Case, StepHardware
 from npexplore.hardware.engine import SCHEDULERS, STORES, engine_text, store
 from npexplore.hardware.packing import filled, taken
 from npexplore.hardware.playback import MOST_STALLS, STALLS, Calls, Found, played_back
+from npexplore.hardware.programs import INTEGRITY, Outside
 from npexplore.hardware.shapes import Octets, leaves
 from npexplore.hardware.simulators import build_bench, run_built, simulator
 from npexplore.hardware.templates.bench import Kind, Unit, bench_text
+from npexplore.hardware.templates.frames import integrity_text
 from npexplore.hardware.templates.group import Face, Group, at, group_text
+from npexplore.hardware.templates.inside import summed_face, summed_text
 from npexplore.hardware.templates.pipeline import pipeline_text
 from npexplore.hardware.templates.streams import VALVE, streams_text
 from npexplore.hardware.verilog import Packed, ports_of
 
 DESIGN, VALVES, BENCH, README = "design.v", "valve.v", "bench.v", "README.md"
 TEMPLATES = ("engine", "pipeline")
+BYTE_BITS = 8
 TAG = 16  # bits of a packet's number
 
 
@@ -92,7 +96,20 @@ class ProgramFiles:
         tag, who = TAG + self.group.ticket if made.engines > 1 else TAG, 1 if self.pipeline else at(made.threads)
         parameters = "" if self.pipeline else f"#(.THREADS({made.threads}), .WHO({who}), .TAG({tag})) "
         self.member = Face(made.template, tag, self.begins.bits, self.results.bits, who, ports, parameters)
-        self.top = self.group.face(self.member, TAG) if made.engines > 1 else self.member
+        self.inner = self.group.face(self.member, TAG) if made.engines > 1 else self.member
+        self.summed = self._summed()
+        self.top = summed_face(self.inner, self.summed) if self.summed else self.inner
+
+    def _summed(self) -> dict[str, tuple[int, ...]]:
+        """Return the ports that integrity units answer, with the bits of each byte that they are asked."""
+        found = dict[str, tuple[int, ...]]()
+        for port, name in self.ports.accelerator.items():
+            unit = self.hardware.units[name]
+            if isinstance(unit, Outside) and unit.template == INTEGRITY:
+                found[port] = tuple(self.ports.widths[port])
+                if max(found[port]) > BYTE_BITS:
+                    raise InputError(f"{name}: an integrity unit takes a field of bytes, got {max(found[port])} bits")
+        return found
 
     def design(self) -> str:
         """Return the engine or pipeline with its steps, and what is around it."""
@@ -103,11 +120,14 @@ class ProgramFiles:
         else:
             pieces = {name: len(self.hardware.compiled.pieces[name]) for name in self.program.steps}
             text = engine_text(self.program, pieces, registers, ports, *ends, made.scheduler, made.lut_structures)
-        if made.engines == 1 and not self.pipeline:
-            return text
-        around = streams_text(store(made.lut_structures), valve=False)
-        cluster = [group_text(self.group, self.member, TAG)] if made.engines > 1 else []
-        return "\n".join([text, around, *cluster])
+        texts = [text]
+        if made.engines > 1 or self.pipeline:
+            texts.append(streams_text(store(made.lut_structures), valve=False))
+        if made.engines > 1:
+            texts.append(group_text(self.group, self.member, TAG))
+        if self.summed:
+            texts += [integrity_text(), summed_text(self.inner, self.summed, 800_000)]
+        return "\n".join(texts)
 
     def bench(self) -> str:
         """Return the test bench, whose units answer as the files say that it reads."""
@@ -140,7 +160,8 @@ class ProgramFiles:
         return "\n".join([
             f"# {name}: {many}", "",
             f"`{DESIGN}`: the design (Verilog 2005), top module `{self.top.name}`"
-            + (f", to be read with `{VALVES}`." if made.engines > 1 else "."),
+            + (f", to be read with `{VALVES}`." if made.engines > 1 or self.summed else "."),
+            *(f"Inside: `{port}_*`, answered by an integrity unit." for port in self.summed),
             f"`{BENCH}`: a test bench with valves that stall at random: `+stalls=S` of 16 cycles, `+packets=N`.", "",
             "Streams are ready/valid: data is taken on a rising edge of `clk` where both are 1; `rst` is synchronous.",
             "", "| stream | what |", "|---|---|",

@@ -10,6 +10,7 @@ from npexplore.hardware.graph import Graph
 from npexplore.hardware.shapes import Leaf, Shape
 
 ENDS = "(end)"
+INTEGRITY = "integrity"  # the Internet checksum of a field, of whole bytes
 
 
 @dataclass(frozen=True)
@@ -23,11 +24,13 @@ class Inline:
 class Outside:
     """An accelerator behind a port: the shape of what it answers.
 
-    table: what an answered number stands for, where the engine itself has that as constants.
+    table: what an answered number stands for, where the engine itself has that as constants. template: of hardware
+    that answers, inside the design (`INTEGRITY`); else whatever is around it does.
     """
 
     reply: Shape
     table: Sequence[Any] | None = None
+    template: str = ""
 
 
 Unit = Inline | Outside

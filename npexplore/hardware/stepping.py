@@ -16,7 +16,7 @@ from npexplore.hardware.graph import Graph
 from npexplore.hardware.interpreter import Interpreter
 from npexplore.hardware.programs import ENDS, Inline, LoweredStep, Request, Unit
 from npexplore.hardware.shapes import Shape, Spans, decoded, encoded, join, leaves, shape_of, spans
-from npexplore.hardware.values import UNBOUND, Choice, RefusedError, bytes_of
+from npexplore.hardware.values import UNBOUND, Bytes, Choice, RefusedError, bytes_of
 from npexplore.machine.step_programs.compiler import Compiled
 from npexplore.machine.step_programs.language import Call, Step
 
@@ -101,7 +101,7 @@ class SteppedOver:
             when = values.node(values.truth(run.attribute(run.context, call.when)))
         if isinstance(unit, Inline):
             return values.merge(when, run.run(unit.run, *arguments), None)
-        flat = [part for one in arguments for part in (one if isinstance(one, tuple) else (one,))]
+        flat = [part for one in arguments for part in _parts(one)]
         nodes = tuple(values.node(one) for one in flat)
         name = f"reply.{call.reply}"
         self.requests.append(Request(call.reply, call.accelerator, when, nodes, tuple(leaves(unit.reply, name))))
@@ -143,3 +143,12 @@ class SteppedOver:
             if value is not UNBOUND and value is not self.began.get(name, UNBOUND):
                 writes |= dict(encoded(values, self.shapes[name], value, name))
         return LoweredStep(self.step.name, self.graph, tuple(self.requests), writes, at, tuple(goes))
+
+
+def _parts(argument: Any) -> tuple[Any, ...]:
+    """Return the numbers that an argument of a call is asked as, those of bytes one by one."""
+    if isinstance(argument, Bytes):
+        if argument.length != len(argument.data):
+            raise RefusedError("a call takes bytes of a length that is known only in hardware")
+        return argument.data
+    return argument if isinstance(argument, tuple) else (argument,)

@@ -5,11 +5,13 @@ import re
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
 from npexplore.cli.hardware import _hardware_of, command
 from npexplore.errors import InputError, ModelError, UnknownNameError
+from npexplore.golden.checksum import internet_checksum
 from npexplore.hardware.described import StepHardware
 from npexplore.hardware.program_files import BENCH, DESIGN, Knobs, ProgramFiles, knobs_of
 from npexplore.hardware.programs import Inline, Outside
@@ -160,6 +162,22 @@ def test_every_end_is_come_by():
     assert max(len(case["packet"]) for case in cases()) > 16 > min(len(case["packet"]) for case in cases())
 
 
+def no_fault_passes(hardware, knobs, faults, cases, folder):
+    """Fail for a fault that nobody sees, or that does not compile: that would prove nothing."""
+    made = ProgramFiles(hardware, knobs)
+    made.write(folder)
+    text = made.design()
+    assert made.verify(folder, cases, "iverilog").differences == 0
+    for what, instead in faults.items():
+        assert what in text, what
+        (folder / DESIGN).write_text(text.replace(what, instead))
+        try:
+            seen = made.verify(folder, cases, "iverilog").differences > 0
+        except InputError as fault:
+            seen = "iverilog failed" not in str(fault)
+        assert seen, what
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("knobs", "faults"),
@@ -167,17 +185,7 @@ def test_every_end_is_come_by():
     ids=["cluster", "pipeline"],
 )
 def test_planted_faults_are_seen(knobs, faults, tmp_path):
-    made = ProgramFiles(FILTER, knobs)
-    made.write(tmp_path)
-    text = made.design()
-    for what, instead in faults.items():
-        assert what in text, what
-        (tmp_path / DESIGN).write_text(text.replace(what, instead))
-        try:
-            seen = made.verify(tmp_path, cases(120), "iverilog").differences > 0
-        except InputError as fault:
-            seen = "iverilog failed" not in str(fault)  # a text that does not compile proves nothing
-        assert seen, what
+    no_fault_passes(FILTER, knobs, faults, cases(120), tmp_path)
 
 
 @pytest.mark.slow
@@ -235,3 +243,94 @@ def test_an_accelerator_with_a_state_is_refused(tmp_path):
     assert (tmp_path / BENCH).exists()
     with pytest.raises(InputError, match="'rules' answers one call in two ways"):
         made.verify(tmp_path, [cases()[k] for k in range(200)] * 2, "iverilog")
+
+
+headers = StepProgram(
+    "headers", "arrive", [Field("header", 160, region="packet"), Field("behind", 24, region="packet", first_byte=20)]
+)
+
+
+@headers.step(
+    ["header", "behind"], [Call("sum", "integrity", ["header"]), Call("more", "integrity", ["behind"])], goes=["look"]
+)
+def arrive(c):
+    c.way = c.packet[16] << 8 | c.packet[17]
+    return "look"
+
+
+@headers.step(calls=[Call("port", "lookup", ["way"])])
+def look(c):
+    c.out = None if c.sum else c.port
+    c.rest = c.sum + c.more
+
+
+def summed_cases(count):
+    """Return frames with right checksums, with a changed bit, of zeros, of ones, and such whose carries carry again."""
+    rng, found = np.random.default_rng(3), []
+    odd = [bytes(20), b"\xff" * 20, b"\xff\xff\xff\xff\0\1" + bytes(14)]
+    for k in range(count):
+        head = bytearray(rng.bytes(int(rng.integers(23, LONGEST))))
+        head[10:12] = b"\0\0"
+        head[10:12] = internet_checksum(bytes(head[:20])).to_bytes(2, "big")
+        if k % 3 == 0:
+            head[int(rng.integers(20))] ^= 1 << int(rng.integers(8))
+        if k % 7 == 0:
+            head[:20] = odd[k // 7 % 3]
+        found.append({"packet": bytes(head)})
+    return found
+
+
+SUMMED = StepHardware(
+    compile_steps(headers, width_bits=256, ports={"integrity": 2}),
+    begins={"packet": Octets(32, (32, 32), (23, LONGEST), True)},
+    results=["out", "rest"],
+    units={"integrity": Outside(Whole(0, 0xFFFF), template="integrity"), "lookup": Outside(maybe(7))},
+    accelerators={"lookup": lambda way: Answer(way % 9 if way % 9 < 8 else None)},
+    cases=summed_cases,
+)
+SUMMED_FAULTS = {  # text of the design -> what it is made
+    "told <= who;": "told <= ~who;",  # the other thread's answer
+    "word <= last ? 0 : word + 1'b1;": "word <= 0;",  # the first word again and again
+    "last ? BYTES - 16 * (WORDS - 1) : 16": "16",  # bytes behind a header
+    "assign in_ready = ~busy | (last & room);": "assign in_ready = 1'b1;",  # a call over another
+    "127 - 8*(k%16) -: 8": "8*(k%16) +: 8",  # bytes of a word the other way round
+    "sum <= in_data[133] ? 16'd0 : next;": "sum <= next;",  # a sum that goes on into the next header
+    "wire [15:0] next = folded[15:0] + folded[16];": "wire [15:0] next = folded[15:0];",  # a carry lost
+    ".out_ready(s0_br)": ".out_ready(1'b1)",  # an answer that nobody takes
+    "s1_ask[7:0]": "s0_ask[7:0]",  # a byte of another call
+}
+
+
+@pytest.mark.parametrize(
+    "knobs", [Knobs(threads=2, engines=2, reorder_places=8), Knobs(template="pipeline", threads=4)],
+    ids=["cluster", "pipeline"],
+)  # fmt: skip
+def test_integrity_units_answer_behind_ports(knobs, tmp_path):
+    """Inside the design: their ports do not come out, and what the step program makes of a checksum, hardware makes."""
+    found = verified(knobs, tmp_path, SUMMED, count=60)
+    assert (found.differences, found.first) == (0, "")
+    assert set(ProgramFiles(SUMMED, knobs).top.ports) == {"lookup_0"}
+    ends = [SUMMED.run(case).context for case in SUMMED.tried(60)]
+    assert {one.out is None for one in ends} == {True, False}
+    assert {one.sum == 0 for one in ends} == {True, False}
+
+
+@pytest.mark.slow
+def test_planted_faults_of_integrity_units_are_seen(tmp_path):
+    no_fault_passes(SUMMED, Knobs(threads=4), SUMMED_FAULTS, SUMMED.tried(120), tmp_path)
+
+
+def test_what_an_integrity_unit_cannot_take_is_refused():
+    def hardware(most=0xFFFF, shortest=23, template="integrity", **other):
+        begins = {"packet": Octets(32, (32, 32), (shortest, LONGEST), True)}
+        units = {**SUMMED.units, "integrity": Outside(Whole(0, most), template=template), **other}
+        return StepHardware(SUMMED.compiled, begins, ["out", "rest"], units, SUMMED.accelerators)
+
+    with pytest.raises(UnknownNameError, match="template of integrity"):
+        hardware(template="integrety")
+    with pytest.raises(ModelError, match=r"integrity answers Whole\(0, 65535\)"):
+        hardware(most=255)
+    with pytest.raises(ModelError, match=r"step 'arrive': .*bytes of a length that is known only in hardware"):
+        ProgramFiles(hardware(shortest=22))
+    with pytest.raises(InputError, match="lookup: an integrity unit takes a field of bytes, got 16 bits"):
+        ProgramFiles(hardware(lookup=Outside(Whole(0, 0xFFFF), template="integrity")))

@@ -7,6 +7,7 @@ split       the first HEAD words of a frame go out as one record, {words, whole,
 together    records in the order of their frames, {drop, words, whole, bytes, data}: the words of each, then those of
             the body; of a frame that is dropped nothing
 integrity   the Internet checksum of each frame (RFC 1071), 0 for a header that has the right one in it
+sums        the same behind a port: calls of BYTES bytes, the first one lowest, become words; answers in order
 """
 
 from __future__ import annotations
@@ -108,6 +109,47 @@ endmodule
 """
 
 
+SUMS = """module sums #(parameter BYTES = 20, parameter WORDS = 2, parameter AT = 1, parameter WHO = 2) (
+  input clk, input rst, input in_valid, output in_ready, input [WHO+8*BYTES-1:0] in_data,
+  output out_valid, input out_ready, output [WHO+15:0] out_data
+);
+  reg busy;
+  reg [AT-1:0] word;
+  reg [WHO-1:0] who, told;
+  reg [WORDS*128-1:0] data;
+  wire room;
+  wire [15:0] sum;
+  wire last = word == WORDS - 1;
+  wire [4:0] bytes = last ? BYTES - 16 * (WORDS - 1) : 16;
+  integer k;
+  assign in_ready = ~busy | (last & room);
+  assign out_data = {told, sum};
+  integrity of_words (.clk(clk), .rst(rst), .in_valid(busy), .in_ready(room),
+    .in_data({last, bytes, data[word*128 +: 128]}), .out_valid(out_valid), .out_ready(out_ready), .out_data(sum));
+  always @(posedge clk)
+    if (rst) begin
+      busy <= 1'b0; word <= 0;
+    end else begin
+      if (busy & room) begin
+        word <= last ? 0 : word + 1'b1;
+        if (last) begin
+          busy <= 1'b0; told <= who;
+        end
+      end
+      if (in_valid & in_ready) begin
+        busy <= 1'b1; who <= in_data[WHO+8*BYTES-1:8*BYTES];
+        for (k = 0; k < BYTES; k = k + 1) data[(k/16)*128 + 127 - 8*(k%16) -: 8] <= in_data[8*k +: 8];
+      end
+    end
+endmodule
+"""
+
+
+def integrity_text() -> str:
+    """Return the integrity unit behind a port."""
+    return "\n".join([INTEGRITY, SUMS])
+
+
 def frames_text() -> str:
-    """Return the three modules."""
+    """Return the modules that take frames."""
     return "\n".join([SPLIT, TOGETHER, INTEGRITY])

@@ -1,6 +1,7 @@
 """Accelerators between a module's ports and what is around it, as Verilog: label tables in clusters, flow counters.
 
     labelled   a cluster with its label table: the table's port is inside, the port of its misses comes out
+    summed     an engine, pipeline or cluster with its integrity units: checksums behind ports that do not come out
     counted    all lanes with the counters: calls that count stay inside, the others of a port go out; answers meet in
                a fair arbiter. Each counting port has counters of its own, in a memory of its own: a flow's numbers are
                the sums over them
@@ -11,16 +12,17 @@ streams as everywhere, with valves before and behind what is inside (Gorilla, Se
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from npexplore.errors import ModelError
 from npexplore.golden.flow_counters import COUNTER_BITS
 from npexplore.hardware.templates.group import Face, at, valve
 
-LABELLED, COUNTED = "labelled", "counted"
+LABELLED, COUNTED, SUMMED = "labelled", "counted", "summed"
 ENDS = ("valid", "ready", "who", "ask", "done", "take", "for", "reply")
 PLACE, MORE = 2, 1  # bits: which of a flow's three counters; what a call adds to the second and third, which is 0
+WORD = 16  # bytes that an integrity unit takes at once
 PINS = ("read", "read_at", "read_data", "write", "write_at", "write_data")
 
 
@@ -59,6 +61,46 @@ def labelled_text(inner: Face, port: str, out: str, sets: int, bins: int, seed: 
             ("l_done", "l_take", "{l_for, l_reply}"),
         ),
     ]  # fmt: skip
+    return "\n".join([*lines, "endmodule", ""])
+
+
+def summed_face(inner: Face, ports: Collection[str]) -> Face:
+    """Return what is seen of a module whose ports of these names are answered inside."""
+    left = {name: bits for name, bits in inner.ports.items() if name not in ports}
+    return Face(SUMMED, inner.tag, inner.begins, inner.results, inner.who, left)
+
+
+def summed_text(inner: Face, ports: Mapping[str, Sequence[int]], seed: int) -> str:
+    """Return the module of `summed_face`; it needs `sums` and `integrity`. ports: with the bits of each byte asked."""
+    face, who = summed_face(inner, ports), inner.who
+    lines, links = [face.head()], _linked()
+    for number, (name, (ask, reply)) in enumerate(inner.ports.items()):
+        if name not in ports:
+            links += [f".{name}_{end}({name}_{end})" for end in ENDS]
+            continue
+        widths, low, parts, p = ports[name], 0, list[str](), f"s{number}"
+        for bits in widths:
+            parts.insert(0, f"{f'{8 - bits}{chr(39)}d0, ' if bits < 8 else ''}{p}_ask[{low + bits - 1}:{low}]")
+            low += bits
+        width, words = who + 8 * len(widths), -(-len(widths) // WORD)
+        links += [f".{name}_{end}({p}_{end})" for end in ENDS]
+        lines += [
+            f"  wire {p}_valid, {p}_ready, {p}_done, {p}_take, {p}_av, {p}_ar, {p}_bv, {p}_br;",
+            f"  wire [{who - 1}:0] {p}_who, {p}_for;\n  wire [{ask - 1}:0] {p}_ask;\n  wire [{reply - 1}:0] {p}_reply;",
+            f"  wire [{width - 1}:0] {p}_ad;\n  wire [{who + reply - 1}:0] {p}_bd;",
+            valve(
+                f"ask_{p}", seed + 2 * number, width, (f"{p}_valid", f"{p}_ready", f"{{{p}_who, {', '.join(parts)}}}"),
+                (f"{p}_av", f"{p}_ar", f"{p}_ad"),
+            ),
+            f"  sums #(.BYTES({len(widths)}), .WORDS({words}), .AT({at(words)}), .WHO({who})) of_{name} (.clk(clk), "
+            f".rst(rst), .in_valid({p}_av), .in_ready({p}_ar), .in_data({p}_ad), .out_valid({p}_bv), "
+            f".out_ready({p}_br), .out_data({p}_bd));",
+            valve(
+                f"answer_{p}", seed + 2 * number + 1, who + reply, (f"{p}_bv", f"{p}_br", f"{p}_bd"),
+                (f"{p}_done", f"{p}_take", f"{{{p}_for, {p}_reply}}"),
+            ),
+        ]  # fmt: skip
+    lines.append(f"  {inner.name} {inner.parameters}inner ({', '.join(links)});")
     return "\n".join([*lines, "endmodule", ""])
 
 
