@@ -24,11 +24,12 @@ from npexplore.machine.workload import Workload
 from npexplore.rows.distributions import Batch as ByBatch
 from npexplore.rows.distributions import OnOff
 from npexplore.solve.batch import Answers, Batch, bottlenecks
+from npexplore.solve.bursts_in_line import burst_in_line
 from npexplore.solve.closed_line import carried, with_mains
 from npexplore.solve.in_line import FEW, wait_in_line
 from npexplore.solve.levels import Levels
 from npexplore.solve.pools_in_turn import LEAST, Found, Stay, dispersion, in_turn
-from npexplore.solve.prediction import Latency, Prediction
+from npexplore.solve.prediction import NEARLY_FULL, Latency, Prediction
 from npexplore.solve.queueing.bursty_queue import batch_queues, in_a_row, on_off_queues
 from npexplore.solve.queueing.finite_queue import finite_queues
 from npexplore.solve.queueing.residual import Residual
@@ -42,6 +43,7 @@ Floats = npt.NDArray[np.float64]
 ROUNDS = 40  # of bisection for an open load
 MANY = 16  # times as many customers as threads
 SLACK = 1e-9  # what rounding may do
+LESS = 0.01  # than servers, of what threads carry
 SHARES = (0.5, 0.95, 0.99, 0.999)
 
 
@@ -113,7 +115,7 @@ def _solved(batch: Batch, line: bool = False) -> tuple[Answers, Found]:
     if workload.arrivals != "saturated":
         keeps_up = (number_of == names.index("threads")) & (rate > 0.99 * batch.offered)
         names, number_of = (*names, "arrivals"), np.where(keeps_up, len(names), number_of)
-    told = _approximation(d, found.levels)
+    told = _approximation(d, found.levels) + (_uncertain(batch, ceilings, found) if line else "")
     return Answers("queueing", batch, rate, names, number_of, utilization, found.latency, told, about), found
 
 
@@ -168,6 +170,9 @@ def _open(levels: Levels, batch: Batch, ceilings: Mapping[str, Floats], most: Fl
         else:
             curve[:, :-1] = np.minimum(levels.curve(threads)[:, :-1], curve[:, -1:])
     answer = _behind_arrivals(batch, ceilings, curve, most, scv, variability)
+    if levels.in_line is not None:
+        mean = burst_in_line(batch, ceilings, float(curve[0, -1]), int(most[0]))
+        answer = answer if mean is None else (answer[0], np.array([mean]), answer[2])
     stay = Stay("threads", levels, answer[1], int(most[0]) - threads, batch.offered, curve, variability)
     return Found(*answer, [levels], stays=[stay])
 
@@ -249,6 +254,17 @@ def refuse_above(rate: Floats, ceilings: Mapping[str, Floats], name: str) -> Non
                 "law", f"{name}: queueing gives {rate[above][0]:.9g} packets a second, above the "
                 f"{ceiling[above][0]:.9g} that {resource} alone allows",
             )  # fmt: skip
+
+
+def _uncertain(batch: Batch, ceilings: Mapping[str, Floats], found: Found) -> str:
+    """Say that a latency is uncertain where packets come nearly as fast as threads, and not servers, let them pass."""
+    curve = found.stays[0].curve
+    if curve is None:
+        return ""
+    most, servers = float(curve[0, -1]), [float(ceilings[name][0]) for name in ceilings if name in batch.seconds]
+    if batch.offered[0] < NEARLY_FULL * most or most > min(servers) * (1 - LESS):
+        return ""
+    return f"; uncertain: {batch.offered[0] / most:.0%} of what the threads carry, which is known to a tenth"
 
 
 def _approximation(d: UnderLoad, levels: Sequence[Levels]) -> str:

@@ -97,3 +97,28 @@ def test_latency_behind_bursts_at_half_the_load(design, arrivals, within):
     seen = design.simulate(load, packets=60_000, breakdown=False)
     queued = design.queueing(load.with_arrivals(arrivals, seen.rate_pps))
     assert queued.latency_s.mean == pytest.approx(seen.latency_s.mean, rel=within)
+
+
+@pytest.mark.parametrize(("design", "lengths", "arrivals"), [
+    (DEVICE.with_(op="write_then_read"), {"packet_bytes": 1500}, "batch:8"),  # -46 % where no batch meets itself
+    (DEVICE.with_(op="write_then_read"), {"packet_bytes": 1200}, "on_off:2us:2us"),  # -32
+    (DEVICE.with_(op="write"), {"mix": "imix"}, "batch:8"),  # +17 where long and short ones come at once
+    (SERVER.with_(**BACK, ring=1024, cores=3), {"mix": "imix"}, "batch:5"),  # -14
+    (DEVICE.with_(op="both"), {"packet_bytes": 1500}, "poisson"),  # +18 where reads and writes come by chance
+], ids=str)  # fmt: skip
+def test_latency_behind_bursts_that_come_apart_or_meet_themselves(design, lengths, arrivals):
+    load = npx.workload(**lengths)
+    load = load.with_arrivals(arrivals, 0.6 * design.bounds(load).rate_pps)
+    seen = design.simulate(load, packets=60_000, breakdown=False)
+    queued = design.queueing(load.with_arrivals(arrivals, seen.rate_pps))
+    assert queued.latency_s.mean == pytest.approx(seen.latency_s.mean, rel=0.1)
+    assert sum(part.total_s for part in queued.breakdown.parts) == pytest.approx(queued.latency_s.mean)
+
+
+def test_latency_near_what_threads_carry_is_said_to_be_uncertain():
+    """Queueing says that 16 workers read up to 12 % more of a mix than they do: 0.97 of it may be all."""
+    design, load = DEVICE.with_(op="read", workers=16), npx.workload(mix="imix")
+    most = design.queueing(load).rate_pps
+    assert most < 0.97 * design.bounds(load).rate_pps
+    assert "uncertain" in design.queueing(load.with_arrivals("batch:8", 0.97 * most)).approximation
+    assert "uncertain" not in design.queueing(load.with_arrivals("batch:8", 0.6 * most)).approximation

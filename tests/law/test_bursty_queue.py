@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq
 
 from npexplore.rows.distributions import OnOff
-from npexplore.solve.queueing.bursty_queue import batch_queues, in_a_row, on_off_queues
+from npexplore.solve.queueing.bursty_queue import batch_queues, in_a_row, on_off_queues, on_off_wait
 from npexplore.solve.queueing.finite_queue import finite_queues
 
 ROOM = 3000  # places that nobody misses
@@ -129,3 +129,20 @@ def test_several_points_are_answered_as_each_alone():
         for k in range(2):
             one = solve(rate[k : k + 1], curve[k : k + 1], 200, *more, scv[k : k + 1])
             assert [part[k] for part in both] == pytest.approx([part[0] for part in one], rel=1e-6, abs=1e-12)
+
+
+@pytest.mark.parametrize(("on", "off", "load"), [(3.0, 5.0, 0.6), (0.5, 40.0, 0.3), (20.0, 1.0, 0.9)])
+def test_exact_wait_behind_spans_is_that_of_the_chain_for_exponential_services(on, off, load):
+    """Many lengths stand for exponential ones."""
+    shares = np.full(4000, 1 / 4000)
+    times = -np.log((np.arange(4000) + 0.5) / 4000)
+    found = on_off_wait(OnOff(rate=load, on=on, off=off), shares, times)
+    assert found == pytest.approx(on_off_queues(load * ONE, ONE[None, :], ROOM, on, off, ONE)[1][0] - 1, rel=4e-3)
+
+
+@pytest.mark.parametrize(("on", "off", "load"), [(1e-4, 1e-4, 0.3), (1e5, 1e5, 0.6)])
+def test_exact_wait_behind_very_short_or_very_long_spans_is_pollaczek_and_khinchines(on, off, load):
+    shares, times = np.array([0.75, 0.25]), np.array([0.5, 2.5])
+    found = on_off_wait(OnOff(rate=0.3, on=on, off=off), shares, times)
+    assert found == pytest.approx(load * (shares @ times**2) / 2 / (1 - load), rel=1e-3)
+    assert on_off_wait(OnOff(rate=1.01, on=on, off=off), shares, times) == np.inf

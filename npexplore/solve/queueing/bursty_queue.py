@@ -21,6 +21,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from npexplore.rows.distributions import OnOff
 from npexplore.solve.queueing.finite_queue import finite_queues
 from npexplore.solve.queueing.inputs import Floats
 
@@ -28,6 +29,7 @@ BEYOND = 1e-14  # of all: levels that hold less are left out
 LONG = 30  # means: no geometric batch is longer
 HUGE = 1e200  # unnormalised chances are scaled down beyond
 LEAST = 1 / 16  # of a packet: the smallest grain
+HALVES = 52  # of an interval with a root
 Answer = tuple[Floats, Floats, Floats]
 
 
@@ -98,6 +100,32 @@ def on_off_queues(arrival_rate: Floats, curve: Floats, places: int, on: float, o
     shorter = (fine * server[:, 0] - grain) / np.maximum(coarse, BEYOND)
     alone = 1.0 / curve[:, 0]
     return throughput, alone + (mean - alone) * np.clip(shorter, LEAST, np.maximum(grain, 1.0)), loss
+
+
+def on_off_wait(process: OnOff, shares: Floats, times: Floats) -> float:
+    """Return the mean wait for one server behind on-off spans, for services of some lengths (n,) with their shares.
+
+    Exact: intervals are hyperexponential, A(s) = (a b + c s) / ((a + s) (b + s)), so that the wait's transform has one
+    root d > 0 of (a - s) (b - s) = (a b - c s) E(e^(-s S)) (Cohen, The Single Server Queue, 1982, II.5.10). Infinite
+    for a load of 1 or more.
+    """
+    gap = process.interval()
+    (a, b), c = (1 / mean for mean in gap.means), process.rate * (process.on + process.off) / process.on
+    first, second = float(shares @ times), float(shares @ times**2)
+    left = a + b - c - a * b * first
+    if left <= 0:
+        return float("inf")
+
+    def over(s: float) -> float:
+        return (a - s) * (b - s) - (a * b - c * s) * float(shares @ np.exp(-s * times))
+
+    low = high = a + b + c
+    while over(low) >= 0:
+        low, high = low / 2, low
+    for _ in range(HALVES):
+        middle = (low + high) / 2
+        low, high = (middle, high) if over(middle) < 0 else (low, middle)
+    return max(1 / high + (a * b * second / 2 + c * first - 1) / left, 0.0)
 
 
 def _exponential(arrival_rate: Floats, curve: Floats, places: int, on: float, off: float) -> Answer:
