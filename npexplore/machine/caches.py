@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -74,8 +75,16 @@ class Caches:
                 f"caches must have a level, a core and lines of a byte, got {len(self.levels)}, {self.cores} "
                 f"and {self.line_bytes}"
             )
+        if self.line_bytes & (self.line_bytes - 1):
+            raise ModelError(f"caches must have lines of a power of two bytes, got {self.line_bytes}")
         for level in self.levels:
             level.sets(self.line_bytes)
+        for near, far in pairwise(self.levels):
+            if self.inclusive and near.size_bytes > far.size_bytes:
+                raise ModelError(
+                    f"{near.name}: its bytes must be at most the {far.size_bytes} of {far.name}, which holds all its "
+                    f"lines, got {near.size_bytes}"
+                )
         last = self.levels[-1]
         if self.cores > 1 and not last.shared:
             raise ModelError(f"{last.name}: the last level must be shared by the {self.cores} cores")

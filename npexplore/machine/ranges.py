@@ -34,5 +34,5 @@ def checked(
     if (low is not None and number < low) or (high is not None and number > high):
         least = -float("inf") if low is None else low
         span = f"at least {least:g}" if high is None else f"in {least:g}..{high:g}"
-        raise InputError(f"{subject} must be {span}{' ' + unit if unit else ''}, got {value!r}")
+        raise InputError(f"{subject} must be {span}{'' if unit in ('', '1') else ' ' + unit}, got {value!r}")
     return int(number) if whole else number

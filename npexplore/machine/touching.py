@@ -84,6 +84,10 @@ def _of_routes(table: Touched, flows: int, first: int) -> tuple[Touches, Layout]
 
 def _of_buckets(table: Touched, flows: int, first: int) -> tuple[Touches, Layout]:
     made = FlowTable(table.entries)
+    least = -(-flows // made.entries)
+    if table.entries < least:
+        asked = f"{least}, buckets of {made.entries} for {flows} flows"
+        raise InputError(f"{table.what}: entries must be at least {asked}, got {table.entries}")
     for flow in range(flows):
         made.insert(flow, flow)
     layout = Layout.of({FLOWS: (table.entries, table.entry_bytes or 64)}, first)

@@ -82,6 +82,9 @@ def test_sockets_that_nobody_measured_are_refused():
     ({"window_bytes": 1024}, 2048, "window_bytes must hold a transfer of 2048, got 1024"),
     ({"line_bytes": 512}, 64, "knob line_bytes must be in 64..128 bytes, got 512"),
     ({"payload_hsw2620": 8192}, 64, "parameter 'payload_bytes' must be in 128..4096 bytes, got 8192"),
+    ({"line_bytes": 96}, 64, "line_bytes must be a read completion boundary, 64 or 128 bytes, got 96"),
+    ({"queue_ns": 600.0}, 64, "read_ns_hsw2620_00 must be at least 626.25 ns, what the device (queue_ns, arrive_ns, "),
+    ({"walkers": 0}, 64, "knob walkers must be at least 1, got 0"),
     ({"reads_in_flight": 0}, 64, "knob reads_in_flight must be at least 1, got 0"),
 ])  # fmt: skip
 def test_links_and_hosts_that_cannot_be_are_refused(knobs, length, rule):

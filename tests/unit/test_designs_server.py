@@ -38,9 +38,14 @@ def test_flows_that_are_all_alike_miss_what_does_not_fit(flows):
     ({"l1_ways": 1000}, "l1: ways must be 1 to its 512 lines of 64 bytes, got 1000"),
     ({"device_ways": 21}, "l3: ways of devices must be 0 to its 20 ways, got 21"),
     ({"l3_ways": 7}, "l3: 245760 lines must be whole sets of 7 ways"),
+    ({"l1_kb": 512}, "l1: its bytes must be at most the 262144 of l2, which holds all its lines, got 524288"),
+    ({"line_bytes": 48}, "caches must have lines of a power of two bytes, got 48"),
+    ({"kernel": 4.185}, "kernel must be one that was measured, 4.18 or 4.19, got 4.185"),
+    ({"program": "own", "own_lookup": "flow_table", "own_entries": 10},
+     "flow_table: entries must be at least 1000, buckets of 4 for 4000 flows, got 10"),
 ])  # fmt: skip
 def test_caches_that_cannot_be_are_refused(ways, rule):
-    with pytest.raises(ModelError, match=rule):
+    with pytest.raises(NpexploreError, match=rule):
         SERVER.with_(**ways).machine()  # whether or not this program fills rings or looks anything up
 
 

@@ -95,6 +95,27 @@ def test_a_packet_that_its_credits_never_hold_is_refused():
         part("pcie_link", "link", generation=3, lanes=8, payload_bytes=4096, data_credits=256, credit_bytes=4)
 
 
+@pytest.mark.parametrize(("kind", "given", "rule"), [
+    ("pcie_wires", {"lanes": 33}, "parameter 'lanes' must be in 1..32, got 33"),
+    ("pcie_wires", {"generation": 7}, "parameter 'generation' must be in 1..6, got 7"),
+    ("pcie_wires", {"ack_every": 16}, "parameter 'ack_every' must be at least 32 bytes, got 16"),
+    ("pcie_link", {"write_header_bytes": 20}, "parameter 'write_header_bytes' must be in 12..16 bytes, got 20"),
+    ("pcie_link", {"framing_bytes": 99}, "parameter 'framing_bytes' must be in 0..16 bytes, got 99"),
+    ("pcie_link", {"header_credits": 0}, "parameter 'header_credits' must be in 1..128, got 0"),
+    ("pcie_link", {"tags": 0}, "parameter 'tags' must be in 1..1024, got 0"),
+    ("cpu_caches", {"l3_ways": 7}, "p.l3_kb * 1024 % (p.l3_ways * p.line_bytes) must be at most 0, got 256: a"),
+    ("cpu_caches", {"l1_kb": 512}, "p.l1_kb must be at most p.l2_kb, which is 256, got 512: a nearer cache is"),
+    ("cpu_caches", {"page_bytes": 100}, "p.page_bytes % p.line_bytes must be at most 0, got 36: a page holds whole"),
+    ("cpu_caches", {"device_ways": 21}, "p.device_ways must be at most p.l3_ways, which is 20, got 21: devices take"),
+    ("cpu_caches", {"translations": -1}, "parameter 'translations' must be at least 0, got -1"),
+])  # fmt: skip
+def test_links_and_caches_that_cannot_be_are_refused(kind, given, rule):
+    known = {} if kind == "cpu_caches" else {"generation": 3, "lanes": 8}
+    with pytest.raises(InputError) as caught:
+        part(kind, "mine", **{**known, **given})
+    assert str(caught.value).startswith(f"{kind}.toml: {rule}")
+
+
 def test_a_ring_of_zero_is_refused():
     with pytest.raises(InputError, match=r"knob ring must be in 1\.\.65536, got 0"):
         npx.design("server").with_(ring=0)

@@ -28,6 +28,7 @@ from npexplore.solve.in_step import in_step
 NS, PS = 1e-9, 1e-12
 MB, PAGE, LARGE_PAGE = 2**20, 2**12, 2**21  # bytes
 SHORT_PAYLOAD = 128
+BOUNDARIES = (64, 128)  # that the specification has for completions of reads
 ROOM = 2**22  # bytes of transfers that may wait for a worker
 
 
@@ -68,7 +69,13 @@ def host_s(p: Parameters) -> float:
         sockets = f"memory_socket={p.memory_socket} and control_socket={p.control_socket}"
         raise ModelError(f"host {p.host} was not measured with {sockets}")
     wires = _wires(payload(p), *_acks(p, "read"), int(p.line_bytes))
-    return (float(p[name]) - float(p.queue_ns) - float(p.arrive_ns) - float(p.move_ns_a_line)) * NS - wires
+    device = float(p.queue_ns) + float(p.arrive_ns) + float(p.move_ns_a_line)
+    if (read := float(p[name])) < device + wires / NS:
+        raise ModelError(
+            f"{name} must be at least {device + wires / NS:.5g} ns, what the device (queue_ns, arrive_ns, "
+            f"move_ns_a_line) and the link take of it, got {read:g}"
+        )
+    return (read - device) * NS - wires
 
 
 def misses(p: Parameters) -> float:
@@ -126,6 +133,8 @@ def resources(p: Parameters) -> list[Resource]:
 
 def build(p: Parameters) -> Machine:
     """Return the device, its link and its host; raises ModelError for a socket without a measurement."""
+    if int(p.line_bytes) not in BOUNDARIES:
+        raise ModelError(f"line_bytes must be a read completion boundary, 64 or 128 bytes, got {p.line_bytes}")
     p.assume("one_after_another")
     p.assume("random_units")
     far, missed, walked = host_s(p), misses(p), walks(p)

@@ -27,6 +27,7 @@ from npexplore.solve.in_step import in_step
 PS = 1e-12  # processors compute in picoseconds
 UNDER_WAY = 8  # packets of a core that the simulation has under way at most: enough to keep all busy
 KERNEL_419 = 4.19
+KERNELS = (4.18, KERNEL_419)
 MANY = 20_000  # flows of the calibration row with most
 UNREAD = ("drop",)  # programs that never look at a packet
 
@@ -101,6 +102,8 @@ def _possible(p: Parameters) -> None:
     fresh = p.with_()  # what is only checked counts as read by nobody
     with aside():
         caches(fresh)
+        if fresh.kernel not in KERNELS:
+            raise ModelError(f"kernel must be one that was measured, 4.18 or 4.19, got {fresh.kernel}")
         if int(fresh.mini_bytes) > int(fresh.cqe_bytes):
             raise ModelError(f"mini_bytes must be at most cqe_bytes = {fresh.cqe_bytes}, got {fresh.mini_bytes}")
 

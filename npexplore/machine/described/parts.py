@@ -118,7 +118,8 @@ class Part(Resource):
             low, high = (number(f"= {text}", f"rule {text!r}") for text in rule.at_most)
             if low > high:
                 small, large = rule.at_most
-                raise InputError(f"{small} must be at most {large}, which is {high:.10g}, got {low:.10g}: {rule.about}")
+                bound = large if large == f"{high:.10g}" else f"{large}, which is {high:.10g}"
+                raise InputError(f"{small} must be at most {bound}, got {low:.10g}: {rule.about}")
         self._servers = [
             Server(
                 f"{self.name}.{key}",
