@@ -8,6 +8,7 @@ from npexplore.ledger import facts, load
 from npexplore.paths import share
 from npexplore.study.checking import sets as recorded
 from npexplore.study.checking.check import check
+from npexplore.study.checking.fitted_rows import Judge
 from npexplore.study.checking.sets import designs_with_sets, load_sets
 from npexplore.study.papers.raw import sets as raw_sets
 
@@ -15,7 +16,7 @@ GAIN = facts()[raw_sets.GAIN]
 
 
 def test_sets_are_of_listed_designs():
-    assert set(designs_with_sets()) == {"ixp2400", "raw", "soclib"}
+    assert set(designs_with_sets()) == {"ixp2400", "pcie", "raw", "server", "soclib"}
     assert set(designs_with_sets()) <= set(DESIGNS)
 
 
@@ -25,6 +26,13 @@ def test_sets_were_fitted_to_calibration_rows_alone_and_differ(name):
     roles = {row.key: row.role for row in load()}
     assert {roles[key] for one in found for key in one.fitted_to} == {"calibration"}
     assert len({repr((sorted(one.set.items()), one.mix)) for one in found}) == len(found) >= 8
+
+
+@pytest.mark.parametrize(("name", "k"), [(name, k) for name in ("pcie", "server") for k in range(len(load_sets(name)))])
+def test_a_set_of_measured_machines_keeps_its_rows_in_their_intervals(name, k):
+    one = load_sets(name)[k]
+    judge = Judge.of(one.fitted_to)
+    assert set(judge.outside(judge.predict(one.set, solver="bounds")).values()) == {0.0}
 
 
 def test_the_file_of_raw_is_what_would_be_written():
