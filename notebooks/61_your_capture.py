@@ -23,7 +23,6 @@ import pandas as pd
 import plotly.express as px
 
 import npexplore as npx
-from npexplore.designs import design_names
 from npexplore.golden import forward_captures, load_router
 from npexplore.packets.statistics import count_capture, flow_table, tables
 from npexplore.paths import share
@@ -31,25 +30,16 @@ from npexplore.plot import captures as figures
 from npexplore.plot import theme
 from npexplore.plot.explorer import Explorer
 from npexplore.report import first_screen, headline
-from npexplore.study.explaining.compare import compare
+from npexplore.study.explaining.on_capture import in_packets, on_machines, unclocked
 
 theme.use()
 pd.set_option("display.max_colwidth", None)  # whole sources and reasons
 CAPTURE = share("data", "captures") / "zeek_wikipedia.pcap"
-PARTS = ("ixp2400_dram", "pcie")  # a packet buffer and a bus: they move packets and forward none
 
 # %%
 capture, load = npx.read_capture(CAPTURE), npx.workload(trace=CAPTURE)
-sides = compare(load, [name for name in design_names() if name not in PARTS])
-unclocked = [name for name in sides.machine if any(
-    "clock" in knob and one.kind == "assumption" and one.unit in ("MHz", "GHz")
-    for knob, one in npx.design(name).parameters.file.parameter.items())]  # fmt: skip
-solved = ["bounds_bps", "queueing_bps", "simulated_bps"]
-sides = sides[sides.rate_pps.notna() & ~sides.machine.isin(unclocked)]
-a_packet = sides.simulated_bps.fillna(sides.queueing_bps).fillna(sides.bounds_bps).astype(float) / sides.rate_pps
-in_packets = sides[solved].astype(float).div(a_packet / 1e-6, axis=0).assign(machine=sides.machine)
-answers = in_packets.melt("machine", solved, "solver", "mpps").dropna()
-answers["solver"] = answers.solver.str.removesuffix("_bps")
+sides = on_machines(load).dropna(subset="rate_pps")
+left_out = unclocked()
 fastest, slowest = (sides.loc[sides.rate_pps.astype(float).agg(end)] for end in ("idxmax", "idxmin"))
 first_screen(
     {
@@ -57,10 +47,11 @@ first_screen(
         "How fast would machines carry it?": f"From {slowest.rate_pps / 1e6:.3g} million packets a second "
         f"({slowest.machine}) to {fastest.rate_pps / 1e6:.3g} million ({fastest.machine}).",
         "What binds there?": f"The {slowest.bottleneck} of the slowest, the {fastest.bottleneck} of the fastest. "
-        f"{len(unclocked)} machines are not shown, since nobody states their clocks ({', '.join(unclocked)}).",
+        f"{len(left_out)} machines are not shown, since nobody states their clocks ({', '.join(left_out)}).",
     },
     px.scatter(
-        answers, x="mpps", y="machine", color="solver", symbol="solver", log_x=True, color_discrete_map=theme.ORIGIN,
+        in_packets(sides), x="mpps", y="machine", color="solver", symbol="solver", log_x=True,
+        color_discrete_map=theme.ORIGIN,
         title="One capture on every machine", labels={"mpps": "million packets a second", "machine": ""},
     ).update_traces(marker={"size": 11}),
     tries={"what is in it": "#What-is-in-it", "where its packets would go": "#Where-its-packets-would-go",

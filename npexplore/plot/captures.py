@@ -47,7 +47,9 @@ def rates(table: pd.DataFrame) -> go.Figure:
         figure.add_trace(trace.update(fill="tozeroy", line={"color": colour, "width": 1.2}), row, 1)
         figure.update_yaxes(title_text=name, rangemode="tozero", exponentformat="SI", row=row, col=1)
     figure.update_xaxes(title_text="time (s)", row=2, col=1)
-    return finished(figure, f"Rate over time, bins of {seconds(bin_s)}", 520).update_layout(showlegend=False)
+    return finished(figure, f"Rate over time, bins of {seconds(bin_s)}", 496, legend_rows=0).update_layout(
+        showlegend=False
+    )
 
 
 def gaps(table: pd.DataFrame) -> go.Figure:
@@ -103,7 +105,9 @@ def flows(sizes: Mapping[str, pd.DataFrame], carried: pd.DataFrame) -> go.Figure
     figure.add_trace(trace, **at)
     figure.update_xaxes(title_text="largest flows", tickformat="~%", **_log(carried["flows"]), **at)
     figure.update_yaxes(title_text="bytes they carry", tickformat=".0%", range=[0, 1.05], **at)
-    return finished(figure, "Sizes of flows, and who carries the bytes", 760).update_layout(showlegend=False)
+    return finished(figure, "Sizes of flows, and who carries the bytes", 736, legend_rows=0).update_layout(
+        showlegend=False
+    )
 
 
 def hit_ratios(table: pd.DataFrame) -> go.Figure:
@@ -132,7 +136,7 @@ def trains(table: pd.DataFrame) -> go.Figure:
 
 def talkers(ends: Mapping[str, pd.DataFrame]) -> go.Figure:
     """Return the addresses with the most bytes, senders and receivers side by side (`talkers`)."""
-    figure = make_subplots(1, len(ends), subplot_titles=[name.capitalize() for name in ends], horizontal_spacing=0.16)
+    figure = make_subplots(1, len(ends), subplot_titles=[name.capitalize() for name in ends], horizontal_spacing=0.22)
     for column, (name, part) in enumerate(ends.items(), start=1):
         figure.add_trace(
             go.Bar(
@@ -145,7 +149,9 @@ def talkers(ends: Mapping[str, pd.DataFrame]) -> go.Figure:
     figure.update_yaxes(type="category", autorange="reversed")
     figure.update_xaxes(tickformat="~%", rangemode="tozero", title_text="share of IP bytes")
     longest = max(len(part) for part in ends.values())
-    return finished(figure, "Addresses with the most bytes", 190 + 26 * longest).update_layout(showlegend=False)
+    return finished(figure, "Addresses with the most bytes", 166 + 26 * longest, legend_rows=0).update_layout(
+        showlegend=False
+    )
 
 
 def shares(table: pd.DataFrame) -> go.Figure:
@@ -168,7 +174,7 @@ def shares(table: pd.DataFrame) -> go.Figure:
     figure.update_yaxes(categoryorder="array", categoryarray=kinds, showline=False, ticks="")
     figure.update_xaxes(tickformat=".0%", range=[0, 1.001])
     figure.update_layout(barmode="stack", bargap=0.35)
-    return finished(figure, "Shares of packets", 150 + 55 * len(kinds)).update_layout(showlegend=False)
+    return finished(figure, "Shares of packets", 126 + 55 * len(kinds), legend_rows=0).update_layout(showlegend=False)
 
 
 def narrow_shares(table: pd.DataFrame) -> go.Figure:
@@ -181,18 +187,18 @@ def narrow_shares(table: pd.DataFrame) -> go.Figure:
 
 
 def machines(table: pd.DataFrame) -> go.Figure:
-    """Return throughput of every machine by every solver (`npexplore.study.explaining.on_capture`)."""
+    """Return the rate of every machine by every solver (`npexplore.study.explaining.on_capture.in_packets`)."""
     figure = go.Figure()
-    for solver in ("bounds", "queueing", "simulated"):
+    for solver, part in table.groupby("solver"):
         figure.add_trace(
             go.Bar(
-                orientation="h", x=table[f"{solver}_bps"], y=table["machine"], name=solver,
-                marker_color=theme.ORIGIN[solver], hovertemplate=f"%{{y}}, {solver}: %{{x:.4~s}}b/s<extra></extra>",
+                orientation="h", x=part["mpps"], y=part["machine"], name=str(solver),
+                marker_color=theme.ORIGIN[str(solver)], hovertemplate=f"%{{y}}, {solver}: %{{x:.3g}}<extra></extra>",
             )
         )  # fmt: skip
-    figure.update_xaxes(title_text="throughput (bit/s)", exponentformat="SI", rangemode="tozero")
+    figure.update_xaxes(title_text="million packets a second", rangemode="tozero")
     figure.update_yaxes(autorange="reversed", type="category")
-    return finished(figure, "Throughput, packets always waiting", 190 + 80 * len(table))
+    return finished(figure, "Packets a second, one always waiting", 190 + 80 * table["machine"].nunique())
 
 
 def seconds(value: float) -> str:

@@ -9,7 +9,7 @@ from npexplore.plot.tables import Table, number
 from npexplore.report.capture_subject import Subject
 from npexplore.report.sections import Content
 from npexplore.report.shell import draw, si
-from npexplore.study.explaining.on_capture import on_machines
+from npexplore.study.explaining.on_capture import in_packets, on_machines, unclocked
 
 
 def machines(subject: Subject) -> Content:
@@ -33,18 +33,20 @@ def machines(subject: Subject) -> Content:
                 "bottleneck": number(row["bottleneck"]),
                 "mean latency": si(row["latency_s"], "s") if _known(row["latency_s"]) else "&ndash;",
                 "times this capture's rate": number(rate_pps / own, 3) if own and rate_pps else "&ndash;",
-                "counts": number(row["counted"]),
-                "note": number(row["refused"]) if row["refused"] else "",
+                "bits of": number(row["counted"]),
+                "note": number("; ".join(told for told in (row["note"], row["refused"]) if told)),
             }
         )
     cells = pd.DataFrame(lines)
     about = (
         f"{subject.of_the_first}The {len(subject.workload.packet_bytes):,} IP packets in their order, always one "
         "waiting, through each machine with its parameters as listed: the roofline, the queueing model and the "
-        "simulation. Mpps, bottleneck and latency are those of the best of the three."
+        "simulation. Mpps, bottleneck and latency are those of the simulation, or of what answers in its place. "
+        "Machines count the bits of different things; their packets can be compared. Left out, since nobody states "
+        f"their clocks: {', '.join(unclocked()) or 'none'}."
     )
-    shown = Table(found, cells, left=("machine", "bottleneck", "counts"))
-    return Content(about, parts=(shown._repr_html_(), draw(figures.machines(found))))
+    shown = Table(found, cells, left=("machine", "bottleneck", "bits of"))
+    return Content(about, parts=(shown._repr_html_(), draw(figures.machines(in_packets(found)))))
 
 
 def _gigabits(bps: float | None) -> str:

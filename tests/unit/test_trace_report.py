@@ -5,6 +5,7 @@ import re
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 from reference import capture_files as make
 from reference.browser import screenshot, share_of_colour
@@ -75,9 +76,20 @@ def test_page_tells_the_facts_of_trace_stats(page):
 
 
 def test_every_machine_that_takes_a_workload_has_a_row(page):
-    for name in on_capture.machines_for_workloads():
+    for name in on_capture.machines_for_captures():
         assert f">{name}</td>" in page
-    assert "ixp2400_dram</td>" not in page
+    for name in (*on_capture.PARTS, *on_capture.unclocked()):
+        assert f">{name}</td>" not in page
+    assert {"soclib", "smartnic"} == set(on_capture.unclocked())
+
+
+def test_machines_are_compared_by_packets_whatever_bits_they_count():
+    table = pd.DataFrame({"machine": ["a", "b"], "bounds_bps": [8e9, 6e9], "queueing_bps": [6e9, None],
+                          "simulated_bps": [4e9, None], "rate_pps": [1e6, 3e6]})  # fmt: skip
+    found = on_capture.in_packets(table).set_index(["machine", "solver"])["mpps"].to_dict()
+    assert found == pytest.approx(
+        {("a", "bounds"): 2, ("a", "queueing"): 1.5, ("a", "simulated"): 1, ("b", "bounds"): 3}
+    )
 
 
 def test_damaged_capture_is_status_3_with_a_banner(tmp_path, capsys):
@@ -159,7 +171,7 @@ def test_a_machine_that_cannot_is_a_row_that_says_why(monkeypatch):
         raise InputError("cannot be built")
 
     monkeypatch.setitem(DESIGNS, "broken", broken)
-    monkeypatch.setattr(on_capture, "machines_for_workloads", lambda: ["ixp2400", "broken"])
+    monkeypatch.setattr(on_capture, "machines_for_captures", lambda: ["ixp2400", "broken"])
     rows = on_capture.on_machines(read(WIKIPEDIA).workload).set_index("machine")
     assert rows.loc["broken", "refused"] == "cannot be built"
     found = rows.loc["ixp2400"]
