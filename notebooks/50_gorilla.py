@@ -653,9 +653,10 @@ tables.table(pd.DataFrame(rows, columns=["what", "Mb"]), digits=3)
 # ## Is the paper consistent with itself?
 
 # %%
-findings = pd.DataFrame([{name: getattr(x, name) for name in x.__struct_fields__} for x in audit(["gorilla"])])
-tables.table(findings["verdict"].value_counts().rename("identities").reset_index())
+found = audit(["gorilla"])
+headline(
+    "identities between printed numbers that fail", f"{sum(f.verdict == 'inconsistent' for f in found)} of {len(found)}"
+)
 
 # %%
-shown = ["id", "formula", "printed", "recomputed", "unit", "reading", "explanation"]
-tables.table(findings.query("verdict == 'inconsistent'")[shown], digits=4)
+tables.identities(found)

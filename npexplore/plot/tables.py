@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pandas as pd
 
+    from npexplore.ledger.audit import Finding
+
 # Colours of a page, which has a dark theme too; elsewhere those of JupyterLab, or of white paper.
 BAD, SOFT = "var(--bad, #b42318)", "var(--soft, #57606a)"
 PAPER = "var(--paper, var(--jp-layout-color0, #fff))"
@@ -92,6 +94,22 @@ def framed(data: pd.DataFrame) -> Table:
         [" ".join(map(str, one)) if isinstance(one, tuple) else str(one) for one in whole.columns], axis=1
     )
     return table(flat, digits=4, height=FRAMED if len(flat) > MANY else None)
+
+
+def identities(found: Sequence[Finding], *, height: int | None = 720) -> Table:
+    """Return identities between printed numbers (`ledger.audit`), those that do not hold first.
+
+    What an identity that does not hold assumes, and why it fails, stand below it.
+    """
+    import pandas as pd
+
+    ranked = sorted(found, key=lambda one: one.verdict != "inconsistent")
+    frame = pd.DataFrame(
+        {name: [getattr(one, name) for one in ranked] for name in ("id", "formula", "printed", "recomputed", "unit")}
+        | {"verdict": [one.verdict for one in ranked]}
+        | {"note": ["" if one.verdict == "consistent" else f"{one.reading} {one.explanation or ''}" for one in ranked]}
+    ).astype(object)
+    return Table(frame, frame.map(number), left=("id", "formula", "unit", "verdict"), height=height)
 
 
 def cross_check(frame: pd.DataFrame, where: Mapping[str, str], *, height: int | None = 720) -> Table:

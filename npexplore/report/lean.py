@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-CELL = re.compile(r'<(td|th|small|b) style="([^"]*)">')
+CELL = re.compile(r'<(td|th|small|b)( colspan="\d+")? style="([^"]*)">')
 PLAIN_SPAN = re.compile(r"<span>([^<]*)</span>")  # of a number that has no colour
 PLAIN_CODE = re.compile(r'<span class="(?:n|p|w|o)">([^<]*)</span>')
 OFTEN = 4  # cells with the same style, from which it is said once
@@ -21,15 +21,16 @@ def lean(body: str) -> tuple[str, str]:
     What most cells of our tables look like needs no class either.
     """
     found_styles = CELL.findall(body)
-    counts = Counter(style for _, style in found_styles)
+    counts = Counter(style for *_, style in found_styles)
     names = {style: f"c{k}" for k, (style, count) in enumerate(counts.most_common()) if count >= OFTEN}
-    usual = next((style for style, _ in Counter(s for tag, s in found_styles if tag == "td").most_common(1)), None)
+    usual = next((style for style, _ in Counter(s for tag, _, s in found_styles if tag == "td").most_common(1)), None)
 
     def cell(found: re.Match[str]) -> str:
-        if found[1] == "td" and found[2] == usual:
-            return "<td>"
-        name = names.get(found[2])
-        return f"<{found[1]} class={name}>" if name else found[0]
+        tag = found[1] + (found[2] or "")
+        if found[1] == "td" and found[3] == usual:
+            return f"<{tag}>"
+        name = names.get(found[3])
+        return f"<{tag} class={name}>" if name else found[0]
 
     rules = {f".{name}.{name}.{name}": style for style, name in names.items()}  # before the page's own
     if usual is not None:

@@ -5,6 +5,7 @@ import re
 import pandas as pd
 import pytest
 
+from npexplore.ledger.audit import Finding
 from npexplore.plot import tables
 
 
@@ -131,3 +132,14 @@ def test_rows_with_two_nameless_names_have_a_column_each():
     assert shown.count("ddr4") >= 2
     assert "runs" in shown
     assert "2.5" in shown
+
+
+def test_identities_that_fail_come_first_with_what_they_assume_and_why_below():
+    common = {"paper": "p", "formula": "a < b", "keys": (), "printed": 2.0, "recomputed": 3.0, "low": 3.0, "high": 3.0,
+              "unit": "Gb/s", "reading": "Bits are counted."}  # fmt: skip
+    holds = Finding(**common, id="holds", verdict="consistent", explanation=None)
+    fails = Finding(**common, id="fails", verdict="inconsistent", explanation="A slip.")
+    lines = text(tables.identities([holds, fails]))
+    assert [line.split()[0] for line in lines] == ["id", "fails", "Bits", "holds"]
+    assert "a &lt; b" in lines[1]
+    assert lines[2].split() == ["Bits", "are", "counted.", "A", "slip."]

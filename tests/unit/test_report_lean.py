@@ -24,6 +24,12 @@ def test_styles_of_many_cells_are_said_once_and_those_of_few_stay():
     assert ".c1.c1.c1 { color:blue }" in css
 
 
+def test_cells_over_several_columns_keep_their_columns():
+    body, css = lean('<td colspan="7" style="padding:0">a</td>' * 4 + '<td style="margin:0">b</td>' * 5)
+    assert body.startswith('<td colspan="7" class=c1>a</td>')
+    assert "{ padding:0 }" in css
+
+
 def test_a_span_that_says_nothing_goes():
     assert (
         lean('<td><span>+0.3 %</span> <span style="x">1</span></td>')[0] == '<td>+0.3 % <span style="x">1</span></td>'
