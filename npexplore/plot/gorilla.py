@@ -152,8 +152,8 @@ def rates(table: pd.DataFrame, *, title: str, source: float, names: Mapping[str,
             1, column,
         )  # fmt: skip
     figure.update_yaxes(autorange="reversed", type="category")
-    figure.update_xaxes(tickangle=-35)
-    return finished(figure, title, 430)
+    figure.update_xaxes(tickangle=-35, dtick=1)
+    return finished(figure, title, 430).update_layout(meta={"least_width": 800})
 
 
 def groups(table: pd.DataFrame, *, title: str) -> go.Figure:

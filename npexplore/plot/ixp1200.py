@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from npexplore.plot import theme
-from npexplore.plot.curves import finished
+from npexplore.plot.curves import finished, legend_once
 from npexplore.plot.drawing import Drawing
 
 if TYPE_CHECKING:
@@ -158,6 +158,7 @@ def bottlenecks(table: pd.DataFrame, *, title: str) -> go.Figure:
         )
     )  # fmt: skip
     figure.update_xaxes(ticktext=[label.replace(", ", "<br>") for label in columns], tickvals=columns, tickangle=0)
+    figure.update_layout(meta={"least_width": 800})
     return finished(figure, title, 150 + 84 * len(rules), legend_rows=0)
 
 
@@ -177,7 +178,6 @@ def remedies(table: pd.DataFrame, *, title: str) -> go.Figure:
             figure.add_trace(
                 go.Bar(
                     x=part["throughput_mbps"], y=part["remedy"], orientation="h", name=name,
-                    legendgroup=name, showlegend=column == 1 and name in set(table["binds"]),
                     text=[f"{gain:+.0%}" for gain in part["gain"]], textposition="outside", cliponaxis=False,
                     marker_color=SHADES[shade], hovertemplate="%{y}: %{x:.0f} Mb/s<extra></extra>",
                 ),
@@ -187,4 +187,4 @@ def remedies(table: pd.DataFrame, *, title: str) -> go.Figure:
                             nticks=5, row=1, col=column)  # fmt: skip
     figure.update_yaxes(categoryorder="array", categoryarray=ranked)
     figure.update_layout(barmode="overlay", legend_title_text="what binds then: ")
-    return finished(figure, title, 190 + 34 * len(ranked), legend_rows=1)
+    return finished(legend_once(figure), title, 190 + 34 * len(ranked), legend_rows=1)

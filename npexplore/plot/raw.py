@@ -112,7 +112,7 @@ def _framed(figure: go.Figure, layout: Layout, title: str) -> go.Figure:
         title=title, height=int(min(95.0, 560 / columns) * (rows + 2)) + 150,
         xaxis={**hidden, "range": [-1.6, columns + 0.6]},
         yaxis={**hidden, "range": [-1.5, rows + 0.5], "scaleanchor": "x"}, showlegend=True,
-        legend={"orientation": "h", "y": -0.02},
+        legend={"orientation": "h", "y": -0.02}, meta={"least_width": 100 * (columns + 2)},
     )  # fmt: skip
     return figure
 
@@ -176,4 +176,4 @@ def contention(
     for number in range(len(loads)):
         axis = "x" if number == 0 else f"x{number + 1}"
         figure.update_yaxes(scaleanchor=axis, row=number // across + 1, col=number % across + 1)
-    return figure.update_layout(title=title, height=140 + 320 * down)
+    return figure.update_layout(title=title, height=140 + 320 * down, meta={"least_width": 400 * across})

@@ -197,6 +197,17 @@ def test_dark_is_another_picture_from_the_start(visit):
     assert visit(scheme="dark").evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(13, 17, 23)"
 
 
+def test_dark_pages_print_on_white_paper(visit):
+    one = visit(scheme="dark")
+    one.wait_for_selector(".first .main-svg .trace")
+    one.evaluate("dispatchEvent(new Event('beforeprint'))")
+    ground = "getComputedStyle(document.querySelector('main')).backgroundColor"
+    assert one.evaluate(ground) == "rgb(255, 255, 255)"
+    assert becomes(one, lambda: one.evaluate("document.querySelector('[data-figure]').dataset.theme") == "light")
+    one.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert one.evaluate("document.documentElement.dataset.theme") == "dark"
+
+
 def test_tables_sort_and_filter_by_click_and_key(visit):
     one = visit()
     one.locator("#open").click()

@@ -30,7 +30,7 @@
     if (name && target) { unfold(target); target.scrollIntoView(); }
   }
   function boxes() {
-    document.querySelectorAll(".table, .output, .output pre, .highlight, .scroll").forEach(function (box) {
+    document.querySelectorAll(".table, .output, .output pre, .highlight, .picture, .slide").forEach(function (box) {
       var wide = box.scrollWidth > box.clientWidth + 1 || box.scrollHeight > box.clientHeight + 1;
       if (!wide || getComputedStyle(box).overflowX === "visible") return;
       box.tabIndex = 0;
@@ -98,7 +98,10 @@
     });
     addEventListener("hashchange", follow);
     addEventListener("resize", boxes);
+    var shown = null;  // paper is white
+    addEventListener("afterprint", function () { if (shown) theme(shown); shown = null; });
     addEventListener("beforeprint", function () {
+      if (root.dataset.theme === "dark") { shown = "dark"; theme("light"); }
       document.querySelectorAll("details.chapter").forEach(function (part) { part.open = true; });
       document.dispatchEvent(new CustomEvent("npx-print"));
     });

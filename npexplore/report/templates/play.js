@@ -60,7 +60,8 @@
   }
   function start(box) {
     var play = JSON.parse(document.getElementById(box.id + "-play").textContent), point = {}, along = null;
-    var controls = element("div", null, "knobs"), told = element("p", null, "verdict"), picture = made("svg", {viewBox: "0 0 860 300", role: "img"});
+    var controls = element("div", null, "knobs"), told = element("p", null, "verdict"), picture = made("svg", {viewBox: "0 0 860 300", role: "img"}), slide = element("div", null, "slide");
+    slide.append(picture);
     told.setAttribute("role", "status");
     var interpolated = play.knobs.filter(function (knob) { return knob.between; }).map(function (knob) { return knob.name; }).join(", ");
     play.knobs.forEach(function (knob) {
@@ -149,7 +150,7 @@
         picture.append(made("text", {x: 606 + 220 * share, y: top + 15}, Math.round(100 * share) + " %"));
       });
     }
-    box.append(controls, told, picture, element("p", "Grid: " + play.knobs.map(function (knob) {
+    box.append(controls, told, slide, element("p", "Grid: " + play.knobs.map(function (knob) {
       return knob.name + " " + knob.values.join(", ");
     }).join("; ") + ": " + play.nodes + " machines solved when the page was made" + (interpolated ? "; between them " + interpolated + " is interpolated, and at " + play.points + " random points the bound was off by at most " + (100 * play.missed.bounds).toFixed(1) + " %, queueing by " + (100 * play.missed.queueing).toFixed(1) + " %." : "; sliders stand at these alone."), "grid-told"));
     draw();
