@@ -23,6 +23,7 @@ from itertools import pairwise
 
 import pandas as pd
 import plotly.express as px
+from IPython.display import Markdown
 
 import npexplore as npx
 from npexplore.plot import theme
@@ -128,7 +129,7 @@ told.rename(columns={"memory_kb": "memory on chip, KB", "gbps": "Gb/s"}).head(12
 # Which buffer is worth its memory? The figure on top has the best machine for each memory, pins, banks and threads.
 
 # %%
-best.recommended()[1]
+Markdown(best.recommended()[1])
 
 # %%
 figure = px.scatter(

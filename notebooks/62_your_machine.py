@@ -237,7 +237,7 @@ npx.explain(nic.with_(buffer="memory"), capture)
 # %%
 sheet = qdr_peaks()
 worst = (sheet.simulated_gbps / sheet.sheet_gbps - 1).abs().max()
-headline("largest gap of the simulated QDR SRAM to its sheet", 100 * worst, "%")
+headline("largest gap of the simulated QDR SRAM to its sheet", f"{100 * worst:.2f} %")
 
 # %%
 peaks(

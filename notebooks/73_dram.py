@@ -70,7 +70,8 @@ first_screen(
 # ## What a channel gives: in GB/s, in Gb/s, and what binds
 #
 # Pins tell a peak. Row hits come near it, less refresh. Accesses at random do not: each opens a row, and rows may not
-# be opened too often (four in a window), nor too soon again in a bank.
+# be opened too often (four in a window), nor too soon again in a bank. *What binds* is the data bus where it has data
+# for more than half of the time, else what it waits for most.
 
 # %%
 pd.DataFrame(
