@@ -48,7 +48,7 @@ first_screen(
     {
         "How fast can it get?": f"{top.gbps:.1f} Gb/s: {top.threads} threads, {top.banks} banks, a bus of "
         f"{top.bus_bits} bits, {top.memory_kb:.1f} KB on the chip.",
-        "What binds?": f"The {top.bottleneck}, even there; four fifths of it need {small.memory_kb:.1f} KB "
+        "What binds?": f"Still the {top.bottleneck}; four fifths of that rate need {small.memory_kb:.1f} KB "
         f"({small.scheme}, {small.threads} threads, {small.banks} banks, {small.bus_bits} bits).",
         "How many machines were asked?": f"{best.counts['points']:,}; {best.counts['simulated']:,} of them were "
         "simulated, the others cannot beat a cheaper one even at their bounds.",

@@ -46,7 +46,8 @@ first_screen(
         "What is in it?": f"{len(capture):,} packets, {load.packet_bytes.mean():.0f} bytes of IP on the mean.",
         "How fast would machines carry it?": f"From {slowest.rate_pps / 1e6:.3g} million packets a second "
         f"({slowest.machine}) to {fastest.rate_pps / 1e6:.3g} million ({fastest.machine}).",
-        "What binds there?": f"The {slowest.bottleneck} of the slowest, the {fastest.bottleneck} of the fastest. "
+        "What binds there?": f"In {slowest.machine} the {slowest.bottleneck}, in {fastest.machine} the "
+        f"{fastest.bottleneck}. "
         f"{len(left_out)} machines are not shown, since nobody states their clocks ({', '.join(left_out)}).",
     },
     px.scatter(

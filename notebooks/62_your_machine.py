@@ -122,10 +122,11 @@ print(text[text.index("[resource.core]") :])
 # ## Three limits that fit on an envelope
 #
 # With packets of $\ell$ bytes no more can come than the line brings, the cores work off, or the link to the host takes
-# ($\ell' = \max(\ell+18, 64)$, and $t$ what acknowledgements, flow control and clock compensation take of the link):
+# (frames of $f = \max(\ell+18, 64)$ bytes; $t$ is what acknowledgements, flow control and clock compensation take of
+# the link):
 #
-# $$ r \le \min\left( \frac{100\cdot10^9/8}{\ell'+20},\quad \frac{8\cdot 2.5\cdot10^9}{200},\quad
-# \frac{16\cdot 16\cdot10^9\cdot\frac{128}{130}\,(1-t)/8}{\ell'-4+16+24\,(1+\lceil (\ell'-4)/256\rceil)} \right) $$
+# $$ r \le \min\left( \frac{100\cdot10^9/8}{f+20},\quad \frac{8\cdot 2.5\cdot10^9}{200},\quad
+# \frac{16\cdot 16\cdot10^9\cdot\frac{128}{130}\,(1-t)/8}{f-4+16+24\,(1+\lceil (f-4)/256\rceil)} \right) $$
 #
 # These are the same formulas as the machine's, so agreement with them would prove nothing. What can be held against
 # measurements is the link: a 100-Gbit card of the third generation, whose six cores do nothing but drop, stops at what
