@@ -26,6 +26,9 @@ RETURNED = (  # what the functions of npexplore return, and users hold
     "npexplore.study.checking.check.Check",
 )
 
+ORPHAN = "---\norphan: true\n---\n\n"
+BACK = "[All Python names](index.md)\n\n"
+
 
 def tree(pages: dict[str, str]) -> str:
     """Return the hidden list that hangs the pages of one folder below its index."""
@@ -48,7 +51,11 @@ def used_on_pages() -> list[str]:
 
 
 def api_pages() -> dict[str, str]:
-    """Return a page a public name, and one that lists them all by package."""
+    """Return a page a public name, and one that lists them all by package.
+
+    The names hang in no tree: the theme works the whole tree out again for each page, more than half of a build's time
+    with them in it.
+    """
     pages, lists = {}, []
     for package in PACKAGES:
         module = importlib.import_module(package)
@@ -59,7 +66,7 @@ def api_pages() -> dict[str, str]:
             kind = "class" if isinstance(item, type) else "function" if callable(item) else "data"
             first = (item.__doc__ or "").strip().partition("\n")[0].replace("|", "\\|")
             lists[-1] += f"\n| [`{name}`]({page}.md) | {first} |"
-            pages[f"api/{page}.md"] = f"# {page}\n\n```{{eval-rst}}\n.. auto{kind}:: {page}\n```\n"
+            pages[f"api/{page}.md"] = f"{ORPHAN}# {page}\n\n{BACK}```{{eval-rst}}\n.. auto{kind}:: {page}\n```\n"
     lists.append(
         "## What they return\n\nObjects that functions of `npexplore` return.\n\n| class | what it is |\n|---|---|"
     )
@@ -68,7 +75,7 @@ def api_pages() -> dict[str, str]:
         item = getattr(importlib.import_module(module_name), name)
         first = item.__doc__.strip().partition("\n")[0].replace("|", "\\|")
         lists[-1] += f"\n| [`{name}`]({path}.md) | {first} |"
-        pages[f"api/{path}.md"] = f"# {name}\n\n```{{eval-rst}}\n.. autoclass:: {path}\n```\n"
+        pages[f"api/{path}.md"] = f"{ORPHAN}# {name}\n\n{BACK}```{{eval-rst}}\n.. autoclass:: {path}\n```\n"
     lists.append("## What the examples use beside these\n\n| name | what it does |\n|---|---|")
     for path in used_on_pages():
         module_name, _, name = path.rpartition(".")
@@ -76,9 +83,9 @@ def api_pages() -> dict[str, str]:
         first = (item.__doc__ or "").strip().partition("\n")[0].replace("|", "\\|")
         lists[-1] += f"\n| [`{path.removeprefix('npexplore.')}`]({path}.md) | {first} |"
         kind = "class" if isinstance(item, type) else "function"
-        pages[f"api/{path}.md"] = f"# {name}\n\n```{{eval-rst}}\n.. auto{kind}:: {path}\n```\n"
+        pages[f"api/{path}.md"] = f"{ORPHAN}# {name}\n\n{BACK}```{{eval-rst}}\n.. auto{kind}:: {path}\n```\n"
     listed = "\n\n".join(lists)
-    pages["api/index.md"] = f"# Python names\n\n{listed}\n\n{tree(pages)}"
+    pages["api/index.md"] = f"# Python names\n\n{listed}\n"
     return pages
 
 
