@@ -103,17 +103,16 @@ def command(
         p = apply_settings(design_of("gorilla"), settings).parameters
         clock_mhz, counting = float(p.core_mhz), p.flow_counting == "on"
         both = p.source_lookup == "always" or (p.source_lookup == "with_counting" and counting)
+        tables = box("deep", both, pipes=True)
         if alone:
             threads, cycles = int(p.threads), round(p.lookup_cycles)
-            made = EngineFiles(
-                box("deep", both), protocols, counting, threads, cycles, str(p.scheduler), str(p.lut_structures)
-            )
+            made = EngineFiles(tables, protocols, counting, threads, cycles, str(p.scheduler), str(p.lut_structures))
         else:
             inside, clusters = INSIDE if accelerators == "inside" else (), None if "clusters" in given else 1
             if frames:
-                made = FrameFiles(p, box("deep", both), protocols, clusters, lookups)
+                made = FrameFiles(p, tables, protocols, clusters, lookups)
             else:
-                made = SystemFiles(p, box("deep", both), protocols, clusters, lookups, inside)
+                made = SystemFiles(p, tables, protocols, clusters, lookups, inside)
         files = made.write(out)
     document: dict[str, Any] = {"files": [str(file) for file in files]}
     if verify:

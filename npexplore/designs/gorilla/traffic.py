@@ -24,6 +24,7 @@ from npexplore.golden.ipv4.addresses import prefix_text
 from npexplore.golden.ipv4.header import write_packet
 from npexplore.golden.ipv6 import addresses as addresses6
 from npexplore.golden.ipv6 import header as header6
+from npexplore.golden.mpls.impose import TtlModel
 from npexplore.golden.mpls.switch import HERE
 from npexplore.golden.router.configuration import resolve
 from npexplore.golden.router.forward import Forwarder
@@ -53,11 +54,12 @@ def _mac(port: int) -> bytes:
     return bytes([2, 0, 0, 0, 0, port])
 
 
-def box(addresses: str = "deep", source_lookup: bool = False, labels: str = "warm") -> Box:
+def box(addresses: str = "deep", source_lookup: bool = False, labels: str = "warm", pipes: bool = False) -> Box:
     """Return the tables of a router with four ports.
 
     addresses: routes as long as the tries are deep (every lookup reads all levels), or of mixed lengths. labels: a
-    cluster's table has them from the beginning (warm), or has a single set and misses most (cold).
+    cluster's table has them from the beginning (warm), or has a single set and misses most (cold). pipes: with two
+    labels more that keep their time to live to themselves (RFC 3443), so that one may end below them.
     """
     rng, deep = np.random.default_rng(1), addresses == "deep"
     ports = [
@@ -75,7 +77,7 @@ def box(addresses: str = "deep", source_lookup: bool = False, labels: str = "war
         length = 64 if deep else int(rng.choice([29, 32, 40, 48, 48]))
         wide = (FAR6 << 112 | int(rng.integers(0, 1 << 48)) << 64) >> (128 - length) << (128 - length)
         routes.append(RouteRecord(prefix=addresses6.prefix_text(wide, length), via=f"2001:db8:{k % PORTS}::2"))
-    record = RouterFile(port=ports, route=routes, label=_labels(rng))
+    record = RouterFile(port=ports, route=routes, label=_labels(rng, pipes))
     made = Box(Forwarder(resolve(record), lookup="trie20_4_8"), source_lookup, 64 if labels == "warm" else 1)
     assert made.labels is not None
     for label in made.labels.number if labels == "warm" else ():
@@ -83,14 +85,18 @@ def box(addresses: str = "deep", source_lookup: bool = False, labels: str = "war
     return made
 
 
-def _labels(rng: np.random.Generator) -> list[LabelRecord]:
-    """Return labels that are popped and looked below (even ones) and labels that are swapped."""
-    chosen = rng.choice(np.arange(16, 1 << 20), LABELS, replace=False).tolist()
+def _labels(rng: np.random.Generator, pipes: bool) -> list[LabelRecord]:
+    """Return labels that are popped and looked below (even ones) and labels that are swapped; of pipes one of each."""
+    free = np.arange(16, 1 << 20)
+    chosen = rng.choice(free, LABELS, replace=False).tolist()
+    models: list[tuple[int, TtlModel]] = [(label, "uniform") for label in chosen]
+    if pipes:
+        models += [(label, "pipe") for label in rng.choice(np.setdiff1d(free, chosen), 2, replace=False).tolist()]
     return [
-        LabelRecord(label=label, labels=[1000 + k], via=f"10.{k // 2 % PORTS}.0.2")
+        LabelRecord(label=label, labels=[1000 + k], via=f"10.{k // 2 % PORTS}.0.2", ttl=ttl)
         if k % 2
-        else LabelRecord(label=label)
-        for k, label in enumerate(chosen)
+        else LabelRecord(label=label, ttl=ttl)
+        for k, (label, ttl) in enumerate(models)
     ]
 
 
