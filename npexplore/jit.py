@@ -19,13 +19,16 @@ F = TypeVar("F", bound=Callable[..., Any])
 def kernel(signature: Any = None, **options: Any) -> Callable[[F], F]:
     """Compile a function with numba: nogil, and cached on disk where a folder is writable.
 
-    Give `signature` to compile at import and to refuse any other argument types. An installation without a writable
+    Give `signature` to compile at import and to refuse any other argument types. A kernel with `forceinline` is for
+    other kernels alone: Python cannot call it. An installation without a writable
     place for the cache compiles again in each process instead of failing.
     """
 
     def decorate(function: F) -> F:
         njit: Any = numba.njit  # its overloads do not take settings by the dictionary
-        made = njit(nogil=True, error_model="numpy", **options)(function)
+        # Doors for C are never used, doors for Python only of what is more than a part of its callers.
+        doors = {"no_cfunc_wrapper": True, "no_cpython_wrapper": options.get("forceinline", False)}
+        made = njit(nogil=True, error_model="numpy", **doors, **options)(function)
         if made is function:  # NUMBA_DISABLE_JIT: kernels run as they are written
             return function
         try:

@@ -32,13 +32,17 @@ def command(pages: bool) -> None:
 
 
 def _done(jobs: Sequence[str]) -> Iterator[str]:
-    """Yield each job when it is done: side by side on the cores there are, begun in their order."""
+    """Yield each job when it is done: side by side on the cores there are, begun in their order.
+
+    Python's collector of cycles rests there: the compiler's many small objects would be gone through again and again.
+    """
+    import gc
     from concurrent.futures import ProcessPoolExecutor, as_completed
     from multiprocessing import get_context
 
     from npexplore.study.sweeping.executors import usable_cores
 
-    with ProcessPoolExecutor(min(usable_cores(), len(jobs)), get_context("spawn")) as pool:
+    with ProcessPoolExecutor(min(usable_cores(), len(jobs)), get_context("spawn"), gc.disable) as pool:
         for future in as_completed([pool.submit(_warm, job) for job in jobs]):
             yield future.result()
 
