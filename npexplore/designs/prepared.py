@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from npexplore.designs.varied import Arriving, ByPackets
 from npexplore.machine.machine import Machine
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from npexplore.solve.prediction import Prediction
 
 MOST = 16  # machines that are kept, the latest
+DEMANDS = 128  # demands that are kept, the latest: small beside a machine's rows
+FEW = 20_000  # packets of a workload whose demands are kept
 LARGEST = 100_000  # packets of a workload whose machine is kept
 PACKAGE = __name__.partition(".")[0]
 
@@ -49,6 +51,13 @@ def uncollected() -> Iterator[None]:
             gc.enable()
 
 
+class Asked(NamedTuple):
+    """What demands hang on, and the file of the parameters, kept so that no other one has its number."""
+
+    key: Hashable
+    file: object
+
+
 @dataclass
 class Programs:
     """A machine's programs for some packets, at whatever rate these arrive: demands, and rows of the engine."""
@@ -58,6 +67,7 @@ class Programs:
     workload: Workload
     reads: Reads = field(default_factory=dict)  # made for the machine
     hangs_on: dict[str, Value] | None = None  # None until the rows are there: more may be read
+    asked: Asked | None = None  # what its demands hang on (None: more than is known)
     _under_load: UnderLoad | None = None
     _under_load_reads: Reads = field(default_factory=dict)
     _compiler: MachineCompiler | None = None
@@ -67,9 +77,11 @@ class Programs:
     def under_load(self, workload: Workload) -> UnderLoad:
         """Return the demands; raises RefusedError or ModelError where there are none."""
         with self._making:
+            self._remembered()
             if self._under_load is None:
                 with reading() as self._under_load_reads, uncollected():
                     self._under_load = under_load(self.machine, self.workload)
+                keep_demands(self.asked, self._under_load, self.reads | self._under_load_reads)
             note_all(self._under_load_reads)
             return replace(self._under_load, workload=workload)
 
@@ -82,14 +94,21 @@ class Programs:
                 with uncollected():
                     with reading() as self._compiler_reads:
                         self._compiler = MachineCompiler(self.machine, self.workload)
+                    self._remembered()
                     if self._under_load is None:  # of the same programs: nothing else is read
                         self._under_load, self._under_load_reads = self._compiler.under_load(), self._compiler_reads
+                        keep_demands(self.asked, self._under_load, self.reads | self._compiler_reads)
                 changed, known = self.parameters.changed(), self.parameters.file.parameter
                 self.hangs_on = {k: changed.get(k, known[k].value) for k in sorted(self.parameters.read)}
             note_all(self._compiler_reads)
             found = None if self._under_load is None else replace(self._under_load, workload=workload)
             with uncollected():
                 return self._compiler.model(workload, found)
+
+    def _remembered(self) -> None:
+        """Take up the demands if another machine with the same values and packets left them."""
+        if self._under_load is None and (found := kept_demands(self.asked)):
+            self._under_load, self._under_load_reads = found
 
     def serves(self, design: Design, workload: Workload) -> bool:
         """Return whether a design would get the same programs for its packets."""
@@ -156,7 +175,37 @@ class Prepared:
 
 
 _kept: OrderedDict[Hashable, Prepared] = OrderedDict()
+_demands: OrderedDict[Hashable, tuple[UnderLoad, Reads, object]] = OrderedDict()
 _keeping = Lock()
+
+
+def demands_key(design: Design, given: Workload | None) -> Asked | None:
+    """Return what a design's demands hang on, whatever the rate of its packets; None: more than is known here."""
+    key = _key(design, given)
+    if key is None:
+        return None
+    if given is not None and design.dress is None and design.own is None:
+        key = (*key[:-1], given.arrivals, given.bursts, given.ordered, given.packets_key)
+    return Asked(key, design.parameters.file)
+
+
+def kept_demands(asked: Asked | None) -> tuple[UnderLoad, Reads] | None:
+    """Return kept demands with what was read for them and for their machine (None: there are none)."""
+    with _keeping:
+        if asked is None or asked.key not in _demands:
+            return None
+        _demands.move_to_end(asked.key)
+        return _demands[asked.key][:2]
+
+
+def keep_demands(asked: Asked | None, made: UnderLoad | None, reads: Reads) -> None:
+    """Keep demands for who asks for the same again: another solver, or the same one after many other machines."""
+    if asked is None or made is None or made.workload.arrivals == "timestamps" or len(made.workload.packet_bytes) > FEW:
+        return
+    with _keeping:
+        _demands[asked.key] = made, reads, asked.file
+        while len(_demands) > DEMANDS:
+            _demands.popitem(last=False)
 
 
 def prepared(design: Design, given: Workload | None) -> Prepared:
@@ -169,9 +218,10 @@ def prepared(design: Design, given: Workload | None) -> Prepared:
     if found is not None:
         note_all(found.programs.reads | found.reads)
         return found
+    asked = design
     with reading() as reads:
         workload, design = design.workload(given), design.fitted(given)
-    made = _made(design, workload, key is not None, reads)
+    made = _made(design, workload, demands_key(asked, given), key is not None, reads)
     note_all(made.programs.reads)
     if key is not None and len(made.workload.packet_bytes) <= LARGEST:
         with _keeping:
@@ -181,10 +231,10 @@ def prepared(design: Design, given: Workload | None) -> Prepared:
     return made
 
 
-def _made(design: Design, workload: Workload, shared: bool, reads: Reads) -> Prepared:
+def _made(design: Design, workload: Workload, asked: Asked | None, shared: bool, reads: Reads) -> Prepared:
     """Return a design with its packets; the programs are those of a kept one that differs in nothing they read.
 
-    reads: made for the packets.
+    asked: what its demands hang on. reads: made for the packets.
     """
     if shared and len(workload.packet_bytes) <= LARGEST:
         with _keeping:
@@ -195,10 +245,11 @@ def _made(design: Design, workload: Workload, shared: bool, reads: Reads) -> Pre
     fresh = replace(design, parameters=design.parameters.with_())
     with reading() as of_machine:
         machine = fresh.machine()
-    return Prepared(Programs(fresh.parameters, machine, workload, of_machine), workload, design.build, reads)
+    programs = Programs(fresh.parameters, machine, workload, of_machine, asked=asked)
+    return Prepared(programs, workload, design.build, reads)
 
 
-def _key(design: Design, given: Workload | None) -> Hashable:
+def _key(design: Design, given: Workload | None) -> tuple[Hashable, ...] | None:
     """Return what a machine and its packets depend on; None: more than is known here."""
     functions = design.build, design.own, design.dress
     if not all(function is None or _of_the_package(function) for function in functions):

@@ -1,5 +1,7 @@
 """Machines are made ready once: answers are those of a machine made anew; what differs is another machine."""
 
+from collections import OrderedDict
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields
 from functools import partial
 
@@ -10,12 +12,16 @@ from npexplore.designs import DESIGNS, design
 from npexplore.designs import prepared as module
 from npexplore.designs.base import Design
 from npexplore.designs.prepared import LARGEST, MOST, prepared
+from npexplore.engine import model as engine_model
 from npexplore.engine.model import build
+from npexplore.machine.under_load import under_load
 from npexplore.machine.workload import Workload, workload
 from npexplore.solve.bounds import bounds
 from npexplore.solve.simulate import simulate
+from npexplore.study.sweeping import answers
 from npexplore.study.sweeping.answers import predict
 from npexplore.study.sweeping.grid import SweepPoint
+from npexplore.study.sweeping.points import Point, Predictions
 
 SHORT = workload(packet_bytes=64)
 
@@ -145,3 +151,42 @@ def test_seeds_that_change_nothing_are_run_once(monkeypatch, order, runs):
     assert (first.rate_pps == second.rate_pps) == (runs == 1)
     assert first.reads == second.reads
     assert run(at, None, 2).rate_pps == second.rate_pps
+
+
+@pytest.mark.parametrize("name", ["ixp2400", "pcie", "soclib"])
+def test_demands_are_taken_once_for_all_solvers(name, monkeypatch):
+    point = Point.of(name, None if design(name).own else "64 bytes", {})
+    taken = []
+
+    def counting(*given):
+        taken.append(given)
+        return under_load(*given)
+
+    for place in (module, answers, engine_model):
+        monkeypatch.setattr(place, "under_load", counting)
+    found = []
+    for _ in range(2):  # the second time by what is kept, though the machine is not
+        monkeypatch.setattr(module, "_kept", OrderedDict())
+        if not found:
+            monkeypatch.setattr(module, "_demands", OrderedDict())
+        one = Predictions(seeds=(1,), packets=200)
+        with ThreadPoolExecutor(1) as one_at_a_time:  # two would take them side by side
+            one.fetch([point], one_at_a_time)
+        found.append(one.found)
+    assert len(taken) == 1
+    monkeypatch.setattr(module, "_demands", OrderedDict())
+    monkeypatch.setattr(module, "_kept", OrderedDict())
+    monkeypatch.setattr(module, "DEMANDS", 0)
+    anew = Predictions(seeds=(1,), packets=200)
+    with ThreadPoolExecutor(1) as one_at_a_time:
+        anew.fetch([point], one_at_a_time)
+    assert len(taken) > 1
+    assert found[0] == found[1] == anew.found
+
+
+def test_demands_of_many_packets_are_not_kept(monkeypatch):
+    monkeypatch.setattr(module, "_demands", OrderedDict())
+    monkeypatch.setattr(module, "FEW", 3)
+    design("ixp2400").bounds(Workload("some", {"packet_bytes": np.array([64, 64, 65])}))
+    design("ixp2400").bounds(Workload("more", {"packet_bytes": np.array([64, 64, 65, 66])}))
+    assert len(module._demands) == 1

@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import partial
 from typing import NamedTuple, TypeVar
 
-from npexplore.designs.prepared import prepared
+from npexplore.designs.prepared import demands_key, keep_demands, kept_demands, prepared
 from npexplore.errors import NpexploreError, one_of
 from npexplore.machine.under_load import UnderLoad, under_load
 from npexplore.reads import Reads, note_all, reading
@@ -134,11 +134,17 @@ def _under_load(point: SweepPoint, known: dict[Hashable, tuple[UnderLoad, Reads]
         assert workload is not None
         note_all(before[1])
         return replace(before[0], workload=workload)
+    asked = demands_key(design, workload)
     with reading() as seen:
-        machine, load = design.machine(workload), design.workload(workload)
+        load = design.workload(workload)
+        kept = kept_demands(asked)
+        machine = design.machine(workload) if kept is None else kept[0].machine
         if point.solver == "queueing":
             check_describable(machine, load)
-        made = under_load(machine, load)
+        made = under_load(machine, load) if kept is None else replace(kept[0], workload=load)
+        note_all({} if kept is None else kept[1])
+    if kept is None:
+        keep_demands(asked, made, seen)
     known[machine_and_packets] = made, seen
     return made
 

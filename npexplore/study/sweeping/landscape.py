@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from npexplore.designs import Design
+from npexplore.designs.prepared import DEMANDS
 from npexplore.errors import InputError
 from npexplore.machine.parameters import Value
 from npexplore.machine.workload import Workload
@@ -101,9 +102,15 @@ def landscape(
         asked = question(point)
         return _told(asked, answer(asked))
 
-    questions = [question(dict(zip(grid, values, strict=True))) for values in product(*grid.values())]
-    waiting = answer_all(questions, PACKETS)  # together: few calls of the queueing model for the whole grid
-    answers = [_told(asked, found) for asked, found in zip(questions, waiting, strict=True)]
+    nodes = [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
+    if design.loops is not None:  # queueing answers one after the other, and each has just taken the demands
+        answers = [solve(node) for node in nodes]
+    else:  # together: few calls of the queueing model for many nodes
+        answers = []
+        for first in range(0, len(nodes), DEMANDS):
+            questions = [question(node) for node in nodes[first : first + DEMANDS]]
+            waiting = answer_all(questions, PACKETS)
+            answers += [_told(asked, found) for asked, found in zip(questions, waiting, strict=True)]
     shape = tuple(len(values) for values in grid.values())
     names = dict.fromkeys(name for ceilings, *_ in answers for name in ceilings)
     lowest = np.array([min(ceilings.values()) for ceilings, *_ in answers])
