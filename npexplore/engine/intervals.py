@@ -63,6 +63,19 @@ def interval(values: Floats) -> tuple[float, float]:
     return mean - half, mean + half
 
 
+def growth(values: Floats) -> float:
+    """Return by how much the mean of the second half is above that of the first quarter: 0 for little, or noise.
+
+    Little is below 5 %; noise below four standard errors by the spread of the second half, the more settled one.
+    """
+    first, last = values[: len(values) // 4], values[len(values) // 2 :]
+    if len(first) < 2:
+        return 0.0
+    more = float(last.mean() - first.mean())
+    error = float(np.std(last, ddof=1)) * (1 / len(first) + 1 / len(last)) ** 0.5
+    return more / float(first.mean()) if more > max(0.05 * float(first.mean()), 4 * error) else 0.0
+
+
 def ratio_interval(amounts: Floats, seconds: Floats) -> tuple[float, float]:
     """Return the 95 % interval of a rate, sum of amounts over sum of times, from batches that may differ in length.
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from npexplore._kernels import engine
 from npexplore.engine import laws
-from npexplore.engine.intervals import interval, quantiles, ratio_interval
+from npexplore.engine.intervals import growth, interval, quantiles, ratio_interval
 from npexplore.engine.model import EngineModel, build, threads_of
 from npexplore.engine.run import FOREVER, Run, run
 from npexplore.engine.state import Snapshot
@@ -32,6 +32,7 @@ PACKETS = SEQUENCE  # once through a mix: the mean length is then the mix's own,
 WARM_UP = 2  # batches cut
 BATCHES = 16  # batches kept
 OFFERED = "offered.packets"
+GREW = "latency grew by {:.0f} % while it was measured, for queues were filling: take more packets"
 FOREVER_S = float(FOREVER)  # longer than any run: within a window nothing needs to be finished
 NEARLY_ALL = 0.95  # of a pool's threads have a packet
 
@@ -110,7 +111,7 @@ def measure(machine: Machine, workload: Workload, result: Run, cut: int) -> Pred
     counted = engine.D_PADDED if machine.padded else engine.D_BYTES
     utilization, busiest = _utilization(model, first, last)
     counts = dict(zip(model.counters, (last.counters - first.counters).tolist(), strict=True))
-    ci95 = {}
+    ci95, grown = {}, 0.0
     if len(parts) > 1:
         times = np.array([part.seconds for part in parts])
         ci95["throughput_bps"] = ratio_interval(np.array([8.0 * part.of(counted) for part in parts]), times)
@@ -118,6 +119,8 @@ def measure(machine: Machine, workload: Workload, result: Run, cut: int) -> Pred
         means = np.array([mean for part in parts if (mean := part.latency_s(tick)) is not None])
         if len(means) > 1:
             ci95["latency_s"] = interval(means)
+        if workload.arrivals != "timestamps" and len(means) >= BATCHES:
+            grown = growth(means)  # queues between pools, say, that were still filling
     offered = None
     if workload.arrivals != "saturated":
         offered = offered_rate(workload) if workload.arrivals == "timestamps" else workload.rate_pps
@@ -157,13 +160,14 @@ def measure(machine: Machine, workload: Workload, result: Run, cut: int) -> Pred
             name: n / total.seconds for name, n in counts.items() if not name.startswith("drop.") and name != OFFERED
         },
         ci95=ci95,
-        approximation="simulation; batch means with Student's t",
+        approximation="simulation; batch means with Student's t" + (f"; {GREW.format(100 * grown)}" if grown else ""),
         seed=result.seed,
         about={
             "packets": packets,
             "warm_up_batches": cut,
             "batches": len(parts),
             "simulated_s": total.seconds,
+            **({"latency_grew": grown} if grown else {}),
             "events": last.events,
             "packet_bytes": total.of(engine.D_BYTES),
             "padded_cells": total.of(engine.D_PADDED) // machine.cell_bytes,

@@ -615,3 +615,12 @@ def test_threads_that_live_elsewhere_share_all_engines(home):
     assert found.rate_pps == pytest.approx(bounds(made, LOAD).rate_pps, rel=1e-3)  # 2 engines / 40 ns
     with pytest.raises(RefusedError, match="threads of pool 'p' compute on 'parser', which is not their home"):
         ctmc(made, LOAD, phases=1)
+
+
+def test_a_latency_that_still_grows_is_told_and_one_that_has_settled_is_not():
+    """The second pool takes 60 ns where the first takes 50: its queue of 500 is full after 3,000 packets."""
+    grows, settled = (simulate(line(50, 60, capacity=500), LOAD, packets=packets) for packets in (1600, 64_000))
+    assert grows.about["latency_grew"] > 1
+    assert grows.approximation.endswith("% while it was measured, for queues were filling: take more packets")
+    assert "latency_grew" not in settled.about
+    assert "latency_grew" not in simulate(line(60, 50, capacity=500), LOAD, packets=1600).about

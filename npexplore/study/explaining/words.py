@@ -108,7 +108,9 @@ def time_text(broken: Breakdown) -> str:
 def _time(e: Explanation) -> Iterator[str]:
     if e.best.breakdown is not None:
         alone = "" if e.best.solver != "bounds" else ", meeting nobody"
-        yield f"A packet takes {time_text(e.best.breakdown)}{alone}."
+        grown = e.best.about.get("latency_grew")
+        filling = f" It grew by {share(float(grown))} while it was measured: take more --packets." if grown else ""
+        yield f"A packet takes {time_text(e.best.breakdown)}{alone}.{filling}"
 
 
 def _tail(e: Explanation) -> Iterator[str]:
