@@ -35,6 +35,7 @@ from npexplore.solve.stations import Floats
 
 ONE, FULL = np.ones(1), 0.98
 LONG = 256  # packets of a span and a gap: longer ones fill and empty the machine as a fluid
+LOST = 1e-3  # of the packets: behind spans, a line without an end is no likeness where more find no room
 
 
 class Again(NamedTuple):
@@ -44,16 +45,17 @@ class Again(NamedTuple):
     before: float
 
 
-def burst_in_line(batch: Batch, ceilings: Mapping[str, Floats], rate: float, places: int) -> float | None:
+def burst_in_line(batch: Batch, ceilings: Mapping[str, Floats], rate: float, places: int, lost: float) -> float | None:
     """Return the mean time of a packet of one point behind bursts, or single packets that come by turns.
 
-    rate: what threads carry. None where a packet's way is not known, for other arrivals, and for spans that are long.
+    rate: what threads carry; lost: share of the packets that find no room. None where a packet's way is not known, for
+    other arrivals, and for spans that are long or find no room.
     """
     way, process = itinerary(batch.like.machine, batch.like.workload), batch.like.workload.process()
     if way is None:
         return None
     if isinstance(process, OnOff):
-        return _spans(batch, ceilings, rate, process, way)
+        return _spans(batch, ceilings, rate, process, way) if lost <= LOST else None
     if isinstance(process, Poisson) and way.turns is not None:
         process = ByBatch(rate=process.rate, size=1)
     if isinstance(process, ByBatch) and (process.size > 1 or way.turns is not None):

@@ -171,7 +171,7 @@ def _open(levels: Levels, batch: Batch, ceilings: Mapping[str, Floats], most: Fl
             curve[:, :-1] = np.minimum(levels.curve(threads)[:, :-1], curve[:, -1:])
     answer = _behind_arrivals(batch, ceilings, curve, most, scv, variability)
     if levels.in_line is not None:
-        mean = burst_in_line(batch, ceilings, float(curve[0, -1]), int(most[0]))
+        mean = burst_in_line(batch, ceilings, float(curve[0, -1]), int(most[0]), float(answer[2][0]))
         answer = answer if mean is None else (answer[0], np.array([mean]), answer[2])
     stay = Stay("threads", levels, answer[1], int(most[0]) - threads, batch.offered, curve, variability)
     return Found(*answer, [levels], stays=[stay])

@@ -100,10 +100,10 @@ def test_latency_behind_bursts_at_half_the_load(design, arrivals, within):
 
 
 @pytest.mark.parametrize(("design", "lengths", "arrivals"), [
-    (DEVICE.with_(op="write_then_read"), {"packet_bytes": 1500}, "batch:8"),  # -46 % where no batch meets itself
+    (DEVICE.with_(op="write_then_read"), {"packet_bytes": 1500}, "batch:8"),  # -46 % where no batch meets itself, -18 by light load alone
     (DEVICE.with_(op="write_then_read"), {"packet_bytes": 1200}, "on_off:2us:2us"),  # -32
     (DEVICE.with_(op="write"), {"mix": "imix"}, "batch:8"),  # +17 where long and short ones come at once
-    (SERVER.with_(**BACK, ring=1024, cores=3), {"mix": "imix"}, "batch:5"),  # -14
+    (SERVER.with_(**BACK, ring=1024, cores=6), {"packet_bytes": 257}, "batch:8"),  # -16
     (DEVICE.with_(op="both"), {"packet_bytes": 1500}, "poisson"),  # +18 where reads and writes come by chance
 ], ids=str)  # fmt: skip
 def test_latency_behind_bursts_that_come_apart_or_meet_themselves(design, lengths, arrivals):
@@ -111,8 +111,17 @@ def test_latency_behind_bursts_that_come_apart_or_meet_themselves(design, length
     load = load.with_arrivals(arrivals, 0.6 * design.bounds(load).rate_pps)
     seen = design.simulate(load, packets=60_000, breakdown=False)
     queued = design.queueing(load.with_arrivals(arrivals, seen.rate_pps))
-    assert queued.latency_s.mean == pytest.approx(seen.latency_s.mean, rel=0.1)
+    assert queued.latency_s.mean == pytest.approx(seen.latency_s.mean, rel=0.12)
     assert sum(part.total_s for part in queued.breakdown.parts) == pytest.approx(queued.latency_s.mean)
+
+
+def test_latency_behind_spans_that_find_no_room_is_that_of_what_fits():
+    """One core loses 4 % of what it redirects: packets that could all wait would take twice as long."""
+    design, load = SERVER.with_(program="redirect", ring=1024, egress="other_port"), npx.workload(packet_bytes=64)
+    load = load.with_arrivals("on_off:5us:15us", 0.9 * design.bounds(load).rate_pps)
+    seen, queued = design.simulate(load, packets=600_000, breakdown=False), design.queueing(load)
+    assert queued.loss == pytest.approx(seen.loss, rel=0.2)
+    assert queued.latency_s.mean == pytest.approx(seen.latency_s.mean, rel=0.15)
 
 
 def test_latency_near_what_threads_carry_is_said_to_be_uncertain():
