@@ -100,7 +100,7 @@ def test_latency_behind_bursts_at_half_the_load(design, arrivals, within):
 
 
 @pytest.mark.parametrize(("design", "lengths", "arrivals"), [
-    (DEVICE.with_(op="write_then_read"), {"packet_bytes": 1500}, "batch:8"),  # -46 % where no batch meets itself, -18 by light load alone
+    (DEVICE.with_(op="write_then_read"), {"packet_bytes": 1500}, "batch:8"),  # -46 % where none meets itself
     (DEVICE.with_(op="write_then_read"), {"packet_bytes": 1200}, "on_off:2us:2us"),  # -32
     (DEVICE.with_(op="write"), {"mix": "imix"}, "batch:8"),  # +17 where long and short ones come at once
     (SERVER.with_(**BACK, ring=1024, cores=6), {"packet_bytes": 257}, "batch:8"),  # -16
