@@ -35,7 +35,7 @@ BACK, ON = {"program": "tx", "egress": "same_port"}, {"program": "redirect", "eg
 @pytest.mark.parametrize(("design", "mix"), [
     (DEVICE.with_(op="write", workers=4), "imix"), (DEVICE.with_(op="read", workers=4), "amp"),
     (DEVICE.with_(op="write_then_read", workers=4), "amp"), (DEVICE.with_(op="both", workers=4), "amp"),
-    (DEVICE.with_(op="read", workers=16), "imix"), (SERVER.with_(**BACK, ring=1024), "amp"),
+    (DEVICE.with_(op="read", workers=16), "imix"),
 ], ids=str)  # fmt: skip
 def test_few_threads_with_packets_that_differ(design, mix):
     """A fixed share of what mean value analysis lacks to the bounds was 9 to 13 % off."""
@@ -43,6 +43,14 @@ def test_few_threads_with_packets_that_differ(design, mix):
     queued, seen = design.queueing(load), design.simulate(load, packets=40_000, breakdown=False)
     assert queued.rate_pps == pytest.approx(seen.rate_pps, rel=0.095)
     assert queued.rate_pps < design.bounds(load).rate_pps * 0.97
+
+
+def test_one_core_has_enough_packets_under_way_to_send_back_all_lengths():
+    """Eight under way, all of them long or short for a while, carried 87 % of the bounds: rings were full at 0.9."""
+    design, load = SERVER.with_(**BACK, ring=1024), npx.workload(mix="amp")
+    most = design.bounds(load).rate_pps
+    assert design.simulate(load, packets=40_000, breakdown=False).rate_pps == pytest.approx(most, rel=0.01)
+    assert design.queueing(load).rate_pps == pytest.approx(most, rel=0.01)
 
 
 @pytest.mark.parametrize("size", [64, 257, 1500])
@@ -58,7 +66,7 @@ def test_packets_that_are_alike_let_threads_attain_the_bounds(design, size):
 
 @pytest.mark.parametrize(("design", "lengths", "within"), [
     (SERVER.with_(**ON, ring=1024), {"packet_bytes": 1500}, 0.02), (DEVICE, {"mix": "imix"}, 0.13),
-    (DEVICE.with_(op="both"), {"mix": "amp"}, 0.09),
+    (DEVICE.with_(op="both"), {"mix": "amp"}, 0.09), (SERVER.with_(**BACK, ring=1024), {"mix": "amp"}, 0.16),
 ], ids=str)  # fmt: skip
 def test_latency_near_what_threads_carry(design, lengths, within):
     """Waits of packets at random at each server made it 18, 72 and 32 % too long; now 0, 12 and 7 % too short."""

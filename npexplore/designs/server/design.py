@@ -25,7 +25,7 @@ from npexplore.rows.expressions import maximum
 from npexplore.solve.in_step import in_step
 
 PS = 1e-12  # processors compute in picoseconds
-UNDER_WAY = 8  # packets of a core that the simulation has under way at most: enough to keep all busy
+UNDER_WAY, LEAST = 8, 32  # packets under way at most, of a core and of all: enough to keep all busy with any mix
 KERNEL_419 = 4.19
 KERNELS = (4.18, KERNEL_419)
 MANY = 20_000  # flows of the calibration row with most
@@ -148,7 +148,7 @@ def build(p: Parameters) -> Machine:
             sent(bytes=data, posted=int(p.send_wqe_bytes) * batch, share=1 / batch, told=cqe, reports=1 / batch)
 
     return Machine(
-        p.file.name, Pool("packet", cores * UNDER_WAY, handle),
+        p.file.name, Pool("packet", max(cores * UNDER_WAY, LEAST), handle),
         Ingress("receive", cores * int(p.ring) * int(p.buffer_bytes), int(p.buffer_bytes)),
         {one.name: one for one in resources}, counted="frame bytes", facts=p,
     )  # fmt: skip
