@@ -21,7 +21,7 @@ from npexplore.machine.machine import Machine
 from npexplore.machine.parameters import Parameters, Value
 from npexplore.machine.under_load import UnderLoad, under_load
 from npexplore.machine.workload import Workload
-from npexplore.reads import Reads, note_all, reading
+from npexplore.reads import Reads, aside, note_all, reading
 
 if TYPE_CHECKING:
     from npexplore.designs.base import Design
@@ -241,6 +241,8 @@ def _made(design: Design, workload: Workload, asked: Asked | None, shared: bool,
             kept = [one.programs for one in _kept.values() if one.build == design.build]
         for programs in reversed(kept):
             if programs.serves(design, workload):
+                with aside():  # values that no program reads may still be such as cannot be
+                    replace(design, parameters=design.parameters.with_()).machine()
                 return Prepared(programs, workload, design.build, reads)
     fresh = replace(design, parameters=design.parameters.with_())
     with reading() as of_machine:
