@@ -65,7 +65,7 @@ first_screen(
         "counterpart in the hardware.",
         "How large?": f"{ours.mean:,.0f} LUTs for IPv4 alone (printed for all protocols: "
         f"{synthesised.printed(synthesised.FOUR) / 100 * float(p.luts_v6hx380t) / 32:,.0f}): each thread "
-        f"keeps {made.registers.bits:,} bits, the header in four places.",
+        f"keeps {made.context.bits:,} bits, the header once.",
         "How close to the paper?": f"Unfitted, {factors.min():.1f} to {factors.max():.1f} times the printed share of "
         f"LUTs; with one scale typically {off('scaled'):.0f} % off, where the nearest known cell is "
         f"{off('nearest'):.0f} %.",
@@ -237,8 +237,9 @@ pd.Series(moved.to_dict()["counts"], name="rows").to_frame().T
 # %% [markdown]
 # ## LUTs, and what moves them
 #
-# Engines of one to eight threads, synthesised for Xilinx' six-input LUTs; a bar is the spread of tools. The dashed line
-# is what Fig. 12's calibration cells say of an engine *for all protocols*: its threads cost some hundreds of LUTs each.
+# Engines of one to four threads, synthesised for Xilinx' six-input LUTs by one tool; another makes a third more LUTs of
+# the engine of four threads (`docs/hardware.md`). The dashed line is what Fig. 12's calibration cells say of an engine
+# *for all protocols*: its threads cost some hundreds of LUTs each.
 
 # %%
 both = sorted({one.threads for one in syntheses() if one.program == "ipv4"})
@@ -261,14 +262,14 @@ pd.DataFrame(
 
 # %% [markdown]
 # Contexts in LUT RAM hold up to 32 threads at one price, so threads are almost free; in flip-flops each thread needs
-# its own way out, a multiplexer bit by bit. The paper's slope lies between the two for contexts as wide as these. A
-# context here is wide since the header is kept where it came in, without its Ethernet header, as the frame that is
-# made, and as what is sent: registers by what they begin with.
+# its own way out, a multiplexer bit by bit. What steps keep is the header several times over: as it came, without its
+# Ethernet header, as the frame that is made, and as what is sent. Registers that are never needed at once, or that are
+# copies of each other, share places of a context, so that it stands there once.
 
 # %%
-kept = pd.Series({name: bits for name, (_, bits) in made.registers.at.items()})
+kept = pd.Series({name: len(bits) for name, bits in made.context.at.items()})
 kept = kept.groupby(kept.index.str.split(".").str[0]).sum().sort_values(ascending=False)
-kept.rename("bits of a context").to_frame().head(8)
+pd.concat([kept.head(8), pd.Series({"all": kept.sum(), "a context": made.context.bits})]).rename("bits").to_frame()
 
 # %% [markdown]
 # ## Every printed share beside what comes out

@@ -6,6 +6,7 @@ merging, operations    how two ways meet; what is done with such values
 sources, frames, interpreter, expressions, operators, known_functions     runs the text of Python functions on them
 shapes, programs   what steps keep as registers; a program as graphs, as plain data
 stepping, reaching, lowering    one step as a graph; what steps begin with; a whole program
+places, bit_sources, allocation    registers that share places of a context
 outcomes           the numbers that a program may leave in a register
 execution          runs the graphs of a program on a packet
 verilog, engine    graphs as modules; threads and their scheduler

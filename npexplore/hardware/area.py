@@ -68,7 +68,7 @@ class Luts:
 
 def table_of(file: Path) -> tuple[Synthesis, ...]:
     """Return the syntheses of a table; lines that begin with # say where they come from."""
-    with file.open(newline="") as lines:
+    with file.open(newline="", encoding="utf-8") as lines:
         rows = csv.DictReader(line for line in lines if not line.startswith("#"))
         return tuple(
             Synthesis(
@@ -87,7 +87,7 @@ def syntheses() -> tuple[Synthesis, ...]:
 
 def parts_of(file: Path) -> tuple[PartSynthesis, ...]:
     """Return the parts of a table; lines that begin with # say where they come from."""
-    with file.open(newline="") as lines:
+    with file.open(newline="", encoding="utf-8") as lines:
         rows = csv.DictReader(line for line in lines if not line.startswith("#"))
         return tuple(
             PartSynthesis(

@@ -21,6 +21,7 @@ from collections.abc import Mapping
 
 from npexplore.errors import one_of
 from npexplore.hardware.lowering import LoweredProgram
+from npexplore.hardware.places import Places
 from npexplore.hardware.verilog import Packed, Ports, step_module
 
 STRICT = {"round_robin": "asks | ends", "packet_end": "ends"}  # scheduler -> when the turn goes on
@@ -34,26 +35,28 @@ def store(stores: str) -> str:
 
 
 def engine_text(
-    program: LoweredProgram, pieces: Mapping[str, int], registers: Packed, ports: Ports, begins: Packed,
+    program: LoweredProgram, pieces: Mapping[str, int], context: Places, ports: Ports, begins: Packed,
     results: Packed, scheduler: str = "ready", stores: str = "registers", apart: bool = False,
 ) -> str:  # fmt: skip
-    """Return the engine and its steps. pieces: request cycles of each step; begins, results: registers in and out.
+    """Return the engine and its steps. pieces: request cycles of each step; context: where registers stand;
+
+    begins, results: those that come in and go out.
 
     apart: Verilator compiles the engine once for all that are alike.
 
     Raises UnknownNameError for a scheduler or a store that is none of `SCHEDULERS` and `STORES`.
     """
-    steps = [step_module(program, step, registers, ports) for step in program.steps.values()]
+    steps = [step_module(program, step, context, ports) for step in program.steps.values()]
     one_of("scheduler", scheduler, SCHEDULERS)
-    made = _engine(program, pieces, registers, ports, begins, results, scheduler, store(stores))
+    made = _engine(program, pieces, context, ports, begins, results, scheduler, store(stores))
     return "\n".join([*steps, made.replace("\n);\n", "\n);\n  /*verilator hier_block*/\n", 1) if apart else made])
 
 
 def _engine(
-    program: LoweredProgram, pieces: Mapping[str, int], registers: Packed, ports: Ports, begins: Packed,
+    program: LoweredProgram, pieces: Mapping[str, int], context: Places, ports: Ports, begins: Packed,
     results: Packed, scheduler: str, made_of: str,
 ) -> str:  # fmt: skip
-    names, wide = list(program.steps), registers.bits
+    names, wide = list(program.steps), context.bits
     width, count = len(program.steps).bit_length(), max(1, max(pieces[name] for name in program.steps).bit_length())
     many = max(1, len(ports.asks))
     heads = [
@@ -117,7 +120,9 @@ def _engine(
         "  wire [WHO-1:0] beside = (chosen == THREADS - 1) ? 0 : chosen + 1'b1;",
         f"  wire [WHO-1:0] next_turn = (found & ({STRICT[scheduler]})) ? beside : chosen;",
     ] if strict else ["  wire [WHO-1:0] next_turn = chosen;"]  # fmt: skip
-    out = [f"        out_packet{results.slice(name)} <= leaving_context{registers.slice(name)};" for name in results.at]
+    out = [
+        f"        out_packet{results.slice(name)} <= {context.read(name, 'leaving_context')};" for name in results.at
+    ]
     lines = [
         f"module engine #(parameter THREADS = 4, parameter WHO = 2, parameter TAG = 16) (\n{_joined(heads)}\n);",
         f"  {made_of} reg [{wide - 1}:0] contexts [0:THREADS-1];", f"  reg [{width - 1}:0] at [0:THREADS-1];",
@@ -132,7 +137,7 @@ def _engine(
         f"    asking = {asking};\n  endfunction",
         "  assign in_ready = some_free & ~editing;", "  wire entering = in_valid & in_ready;",
         "  wire [WHO-1:0] written = editing ? chosen : free;",
-        f"  wire [{wide - 1}:0] entered;", *entered(registers, begins), *turn,
+        f"  wire [{wide - 1}:0] entered;", *entered(context, begins), *turn,
         "  always @* begin", "    chosen = turn; found = 1'b0;",
         "    for (k = THREADS - 1; k >= 0; k = k - 1) begin",
         f"      index = ({{{{(32-WHO){{1'b0}}}}, turn}} + {offset}k) % THREADS;",
@@ -169,21 +174,15 @@ def _engine(
     return "\n".join(lines) + "\n"
 
 
-def entered(registers: Packed, begins: Packed) -> list[str]:
+def entered(context: Places, begins: Packed) -> list[str]:
     """Return a context as a packet begins it, what it brings and zeros, as assignments; neighbours together."""
-    runs: list[list[int]] = []  # lowest bit, bits, lowest bit in the packet or -1 for zeros
-    for name, (low, bits) in registers.at.items():
-        source = begins.at[name][0] if name in begins.at else -1
-        last = runs[-1] if runs else [0, 0, -2]
-        if (source == last[2] + last[1] and last[2] >= 0) or (source == last[2] == -1):
-            last[1] += bits
-        else:
-            runs.append([low, bits, source])
-    return [
-        f"  assign entered[{low + bits - 1}:{low}] = "
-        f"{f'in_packet[{source + bits - 1}:{source}]' if source >= 0 else f'{bits}{chr(39)}d0'};"
-        for low, bits, source in runs
-    ]
+    lines = []
+    brought = {place: bit for place, bit in context.enters.items() if bit[0] in begins.at}
+    for low, count, bit in context.put(brought):
+        first = begins.at[bit[0]][0] + bit[1] if bit is not None else 0
+        value = f"{count}'d0" if bit is None else f"in_packet[{first + count - 1}:{first}]"
+        lines.append(f"  assign entered[{low + count - 1}:{low}] = {value};")
+    return lines
 
 
 def _joined(heads: list[str]) -> str:

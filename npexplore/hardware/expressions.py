@@ -64,7 +64,7 @@ class Expressions(Operators):
     def _of_joinedstr(self, node: ast.JoinedStr, frame: Frame) -> Any:
         parts = [self.value(one.value if isinstance(one, ast.FormattedValue) else one, frame) for one in node.values]
         if not known(parts) or any(getattr(one, "format_spec", None) for one in node.values):
-            raise RefusedError("a text of what is known only in hardware, or with a format")
+            raise RefusedError("text is made of a value known only in hardware, or with a format")
         return "".join(map(str, parts))
 
     def _of_name(self, node: ast.Name, frame: Frame) -> Any:
@@ -95,7 +95,7 @@ class Expressions(Operators):
         """Return an attribute of a value, of what a step keeps, or a method."""
         if self.is_context(of):
             if self.kept.get(name, UNBOUND) is UNBOUND:
-                raise RefusedError(f"{name!r} is taken, but no step before has kept it")
+                raise RefusedError(f"{name!r} is used, but no earlier step has kept it")
             return self.values.pruned(self.kept[name])
         if isinstance(of, Choice):
             there = tuple(entry for entry in of.entries if entry[1] is not None)
@@ -129,7 +129,7 @@ class Expressions(Operators):
         return self.call(function, given, named)
 
     def call_other(self, function: Any, given: list[Any], named: dict[str, Any]) -> Any:
-        """Call what is no function of Python's text: classes, methods of values, Python's own functions."""
+        """Call what is not written as a Python function: classes, methods of values, built-in functions."""
         if isinstance(function, Method):
             return self._method(function, given, named)
         if isinstance(function, type) and issubclass(function, enum.Enum):
@@ -143,7 +143,7 @@ class Expressions(Operators):
             return self._number_of(*given, **named)
         if function in self.known.of:
             return self.known.of[function](*given, **named)
-        raise RefusedError(f"{getattr(function, '__name__', function)!r} is called with what is known only in hardware")
+        raise RefusedError(f"{getattr(function, '__name__', function)!r} is called with a value known only in hardware")
 
     def _method(self, method: Method, given: list[Any], named: dict[str, Any]) -> Any:
         if isinstance(method.of, Choice):
@@ -251,4 +251,4 @@ class Expressions(Operators):
 
     def store(self, target: ast.expr, value: Any, frame: Frame) -> None:
         """Give a value to a name."""
-        raise RefusedError("a name is given a value")
+        raise RefusedError("a name is assigned inside an expression")

@@ -260,7 +260,7 @@ def _parts(value: Any, targets: Sequence[ast.expr]) -> list[Any]:
     if not fits and value == ():
         raise IndexError("nothing is taken apart")  # nobody comes this way of a choice
     if not fits:
-        raise RefusedError("what is taken apart has not as many parts in any case")
+        raise RefusedError("a value is unpacked into more or fewer names than it has parts")
     if not several:
         return list(value)
     k, more = several[0], len(value) - least

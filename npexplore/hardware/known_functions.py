@@ -44,7 +44,7 @@ class Builtins:
         if isinstance(value, Choice):
             return self.values.spread(value, self.length)
         if isinstance(value, Some):
-            raise RefusedError("the length of a list that is known only in hardware")
+            raise RefusedError("the length of a list is known only in hardware")
         return len(value)
 
     def whole(self, value: Any = 0) -> Any:
@@ -90,18 +90,18 @@ class Builtins:
         first, end, by = (0, *given, 1) if len(given) == 1 else (*given, 1)[:3]
         if not isinstance(end, Num):
             if not known((first, by)):
-                raise RefusedError("a loop begins at, or goes by, a number that is known only in hardware")
+                raise RefusedError("the start or step of a loop is a number known only in hardware")
             return range(first, end, by)
         least, most = self.values.range(end)
         if not isinstance(first, int) or not isinstance(by, int) or by < 1 or (most - first) // by > MOST_TURNS:
-            raise RefusedError(f"a loop without bound: it may take {most} turns, and {MOST_TURNS} are the most")
+            raise RefusedError(f"a loop without bound: it may take {most} turns, at most {MOST_TURNS} are allowed")
         numbers = range(first, most, by)
         return Some(tuple((self.values.node(1 if k < least else self.values.less(k, end)), k) for k in numbers))
 
     def enumerate(self, items: Any, start: int = 0) -> Any:
         """Return items with their numbers."""
         if isinstance(items, Some):
-            raise RefusedError("items of a list that is known only in hardware are counted")
+            raise RefusedError("the items of a list known only in hardware are numbered")
         return list(enumerate([one for _, one in self.items(items)], start))
 
     def zip(self, *lists: Any, strict: bool = False) -> Any:
@@ -113,19 +113,19 @@ class Builtins:
         if isinstance(value, Bytes):
             return value
         if is_number(value):
-            raise RefusedError("zeros, as many as is known only in hardware")
+            raise RefusedError("as many zeros as a number known only in hardware says")
         data = [one for _, one in self.items(value)]
         for one in data:
             lo, hi = self.values.range(one)
             if lo < 0 or hi > 255:
-                raise RefusedError(f"a byte may be {lo} to {hi}")
+                raise RefusedError(f"a byte must be 0 to 255, may be {lo} to {hi}")
         return Bytes(tuple(data), len(data), len(data))
 
     def text(self, value: Any) -> Any:
         """Return a text as it is."""
         if isinstance(value, Choice) and all(isinstance(one, str) for _, one in value.entries):
             return value
-        raise RefusedError(f"{told(value)} becomes a text")
+        raise RefusedError(f"{told(value)} is turned into text")
 
     def tuple(self, items: Any = ()) -> Any:
         """Return items as a tuple."""
@@ -134,6 +134,6 @@ class Builtins:
     def divmod(self, a: Any, b: Any) -> Any:
         """Return quotient and remainder by a power of two."""
         if not isinstance(b, int) or b < 1 or b & (b - 1):
-            raise RefusedError("a division by what is no known power of two")
+            raise RefusedError("a division by something other than a known power of two")
         graph, at = self.values.graph, self.values.node(a)
         return self.values.num(graph.shift("shr", at, b.bit_length() - 1)), self.values.num(graph.modulo(at, b))

@@ -12,9 +12,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from npexplore.errors import ModelError
+from npexplore.hardware.graph import Graph
+from npexplore.hardware.operations import Values
 from npexplore.hardware.programs import ENDS, Inline, LoweredProgram, LoweredStep, Outside, Request, Unit
 from npexplore.hardware.reaching import reached
-from npexplore.hardware.shapes import Leaf, Shape, Whole, leaves
+from npexplore.hardware.shapes import Leaf, Shape, Whole, decoded, encoded, leaves
 from npexplore.machine.step_programs.compiler import Compiled
 
 __all__ = ["ENDS", "Inline", "LoweredProgram", "LoweredStep", "Outside", "Request", "Unit", "lower_program"]
@@ -23,14 +25,23 @@ __all__ = ["ENDS", "Inline", "LoweredProgram", "LoweredStep", "Outside", "Reques
 def lower_program(
     compiled: Compiled, units: Mapping[str, Unit], begins: Mapping[str, Shape], results: Sequence[str]
 ) -> LoweredProgram:
-    """Return a program as graphs. begins: shapes of what a packet begins with; results: kept values, its answer.
+    """Return a program as graphs.
+
+    Args:
+        compiled: the step program.
+        units: its accelerators by name, as hardware has them.
+        begins: name -> shape of what a packet begins with.
+        results: the kept values that are the program's answer, by name.
 
     Raises ModelError with step, line and reason for a program that hardware cannot have, and for a kept value that is
-    wider than it is declared; UnknownNameError for an accelerator that is not there.
+    wider than declared; UnknownNameError for an unknown accelerator.
     """
     steps, shapes = reached(compiled, units, begins)
     _check_widths(compiled, shapes)
-    return _trimmed(compiled.program.name, compiled.program.start, steps, shapes, results)
+    values, first = Values(Graph()), set[str]()
+    for name, shape in begins.items():
+        first |= dict(encoded(values, shapes[name], decoded(values, shape, name), name)).keys()
+    return _trimmed(compiled.program.name, compiled.program.start, steps, shapes, first, results)
 
 
 def _check_widths(compiled: Compiled, shapes: Mapping[str, Shape]) -> None:
@@ -50,11 +61,13 @@ def _check_widths(compiled: Compiled, shapes: Mapping[str, Shape]) -> None:
 
 
 def _trimmed(
-    name: str, start: str, steps: Mapping[str, LoweredStep], shapes: Mapping[str, Shape], results: Sequence[str]
-) -> LoweredProgram:
+    name: str, start: str, steps: Mapping[str, LoweredStep], shapes: Mapping[str, Shape], first: set[str],
+    results: Sequence[str],
+) -> LoweredProgram:  # fmt: skip
     """Return a program without the registers that nothing looks at."""
     every = {leaf[0]: leaf for kept, shape in shapes.items() for leaf in leaves(shape, kept)}
-    needed = {leaf[0] for one in results for leaf in leaves(shapes[one], one)}
+    answer = tuple(leaf[0] for one in results for leaf in leaves(shapes[one], one))
+    needed = set(answer)
     while True:
         before = len(needed)
         for step in steps.values():
@@ -67,7 +80,8 @@ def _trimmed(
         key: replace(step, writes={leaf: at for leaf, at in step.writes.items() if leaf in needed})
         for key, step in steps.items()
     }
-    return LoweredProgram(name, start, cut, tuple(every[one] for one in sorted(needed, key=_place(every))), shapes)
+    registers = tuple(every[one] for one in sorted(needed, key=_place(every)))
+    return LoweredProgram(name, start, cut, registers, shapes, frozenset(first & needed), answer)
 
 
 def _place(every: Mapping[str, Leaf]) -> Callable[[str], int]:

@@ -41,7 +41,7 @@ class Values(Merging):
         if isinstance(value, Blend):
             return 1
         if isinstance(value, Some):
-            raise RefusedError("a list whose length is known only in hardware is tested")
+            raise RefusedError("a list is tested whose length is known only in hardware")
         return int(bool(value)) if value is not UNBOUND else 0
 
     def same(self, a: Any, b: Any) -> Number:
@@ -102,14 +102,14 @@ class Values(Merging):
                 return of.data[at]
             if not of.tail and at >= window:
                 return 0  # nobody comes this way: Python would raise IndexError
-            raise RefusedError(f"byte {at} is looked at; the first {window} are in the window that hardware keeps")
+            raise RefusedError(f"byte {at} is read, but hardware keeps only the first {window} bytes of a header")
         return of.data[at]
 
     def item_of(self, of: Bytes, at: Num) -> Number:
         """Return a byte at one of a few places that are all in the window; raises RefusedError for others."""
         lo, hi = self.range(at)
         if lo < 0 or hi - lo >= MOST_PLACES or hi >= self.range(of.count)[0]:
-            raise RefusedError("a byte at a place that is known only in hardware (an unknown length as an index)")
+            raise RefusedError("a byte is read at a place known only in hardware (an unknown length as an index)")
         out: Any = UNBOUND
         for k in range(hi, lo - 1, -1):
             out = self.merge(self.graph.binary("eq", at.at, self.graph.const(k)), of.data[k], out)
@@ -146,7 +146,7 @@ class Values(Merging):
         """Return bytes behind others, of which the length must be known."""
         size = a.length
         if not isinstance(size, int) or size > len(a.data):
-            raise RefusedError("bytes are put behind others of a length that is known only in hardware")
+            raise RefusedError("bytes are appended to others whose length is known only in hardware")
         return Bytes((*a.data[:size], *b.data), self.binary("add", b.count, size), self._sum(b.length, size), b.tail)
 
     def _sum(self, a: Number, b: Number) -> Number:

@@ -35,7 +35,7 @@ class Operators:
     def _bytes_of(self, value: Num, size: Any) -> Bytes:
         lo, hi = self.values.range(value)
         if not isinstance(size, int) or lo < 0 or hi >> 8 * size:
-            raise RefusedError(f"a number of {lo} to {hi} becomes {size} bytes")
+            raise RefusedError(f"a number of {lo} to {hi} is turned into {size} bytes")
         data = []
         for k in reversed(range(size)):
             low = self.graph.shift("shr", value.at, 8 * k)
@@ -45,7 +45,7 @@ class Operators:
     def _number_of(self, data: Any, order: str = "big") -> Any:
         data = bytes_of(data)
         if not isinstance(data.length, int) or order != "big":
-            raise RefusedError("bytes of unknown length become a number")
+            raise RefusedError("bytes of unknown length are turned into a number")
         out: Any = 0
         for k in range(data.length):
             above = self.values.num(self.graph.shift("shl", self.values.node(out), 8))

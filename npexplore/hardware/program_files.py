@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from npexplore.errors import InputError, one_of
+from npexplore.hardware.allocation import places_of
 from npexplore.hardware.bench import MOST_PACKETS
 from npexplore.hardware.described import Case, StepHardware
 from npexplore.hardware.engine import SCHEDULERS, STORES, engine_text, store
@@ -61,11 +62,11 @@ class Knobs:
         one_of("scheduler", self.scheduler, SCHEDULERS)
         one_of("lut_structures", self.lut_structures, STORES)
         if self.reorder_places and self.engines == 1:
-            raise InputError("reorder_places are of a cluster: engines must be 2 or more")
+            raise InputError("reorder_places needs a cluster: engines must be at least 2")
 
 
 def knobs_of(texts: Mapping[str, str]) -> Knobs:
-    """Return knobs given as texts; raises InputError for an unknown one, or a text that is no whole number."""
+    """Return knobs given as text; raises InputError for an unknown knob, or text that is not a whole number."""
     values = dict[str, Any]()
     known = {one.name: one.default for one in dataclasses.fields(Knobs)}
     for name, text in texts.items():
@@ -84,8 +85,8 @@ class ProgramFiles:
     def __init__(self, hardware: StepHardware, knobs: Knobs | None = None) -> None:
         self.hardware, self.knobs = hardware, knobs or Knobs()
         self.program = program = hardware.lowered
-        self.registers, self.ports = Packed.of(program.registers), ports_of(program)
-        names, first = set(self.registers.at), set(hardware.begins)
+        self.context, self.ports = places_of(program), ports_of(program)
+        names, first = set(self.context.at), set(hardware.begins)
         self.begins = Packed.of(leaf for leaf in program.registers if leaf[0].split(".")[0] in first)
         last = [leaf for one in hardware.results for leaf in leaves(program.shapes[one], one)]
         self.results = Packed.of(leaf for leaf in last if leaf[0] in names)
@@ -114,12 +115,12 @@ class ProgramFiles:
     def design(self) -> str:
         """Return the engine or pipeline with its steps, and what is around it."""
         made = self.knobs
-        registers, ports, ends = self.registers, self.ports, (self.begins, self.results)
+        context, ports, ends = self.context, self.ports, (self.begins, self.results)
         if self.pipeline:
-            text = pipeline_text(self.program, registers, ports, *ends, self.member, made.threads)
+            text = pipeline_text(self.program, context, ports, *ends, self.member, made.threads)
         else:
             pieces = {name: len(self.hardware.compiled.pieces[name]) for name in self.program.steps}
-            text = engine_text(self.program, pieces, registers, ports, *ends, made.scheduler, made.lut_structures)
+            text = engine_text(self.program, pieces, context, ports, *ends, made.scheduler, made.lut_structures)
         texts = [text]
         if made.engines > 1 or self.pipeline:
             texts.append(streams_text(store(made.lut_structures), valve=False))
@@ -178,7 +179,7 @@ class ProgramFiles:
         texts = {DESIGN: self.design(), VALVES: VALVE, BENCH: self.bench(), README: self.readme()}
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in texts.items():
-            (folder / name).write_text(text)
+            (folder / name).write_text(text, encoding="utf-8")
         return [folder / name for name in texts]
 
     def verify(self, folder: Path, cases: Sequence[Case], simulator_name: str = "") -> Found:
@@ -194,17 +195,18 @@ class ProgramFiles:
         rows = calls.rows(self.top.ports)
         for port, found in rows.items():
             width = -(-sum(self.top.ports[port]) // 4)
-            (folder / f"{port}.hex").write_text("".join(f"{row:0{width}x}\n" for row in sorted(found)) or "0\n")
+            text = "".join(f"{row:0{width}x}\n" for row in sorted(found)) or "0\n"
+            (folder / f"{port}.hex").write_text(text, encoding="utf-8")
         width = -(-self.begins.bits // 4)
         lines = [f"{self._number(case):0{width}x}\n" for case in cases]
-        (folder / "packets.hex").write_text("".join(lines))
+        (folder / "packets.hex").write_text("".join(lines), encoding="utf-8")
         command = build_bench(folder, [DESIGN, BENCH], simulator_name or simulator(len(cases)))
         wrong, first, overtaken, cycles = 0, "", 0, 0
         sizes = {f"rows_{port}": len(found) for port, found in rows.items()}
         for stalls in (STALLS, MOST_STALLS, 0):
             left, cycles = run_built(folder, command, packets=len(cases), stalls=stalls, **sizes)
             more, told, overtaken = self._differences(cases, expected, left)
-            also, call = calls.differences(list(self.top.ports), (folder / "asked.txt").read_text())
+            also, call = calls.differences(list(self.top.ports), (folder / "asked.txt").read_text(encoding="utf-8"))
             wrong, first = wrong + more + also, first or told or call
             if self.in_order and overtaken:
                 wrong, first = wrong + overtaken, first or f"{overtaken} packets were overtaken"

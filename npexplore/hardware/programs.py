@@ -69,10 +69,15 @@ class LoweredStep:
 
 @dataclass(frozen=True)
 class LoweredProgram:
-    """A program as graphs by step, the registers of a thread, and the shapes of what steps keep."""
+    """A program as graphs by step, the registers of a thread, and the shapes of what steps keep.
+
+    begins, results: the registers that have a value before the first step, and those that are the program's answer.
+    """
 
     name: str
     start: str
     steps: Mapping[str, LoweredStep]
     registers: tuple[Leaf, ...]
     shapes: Mapping[str, Shape]
+    begins: frozenset[str]
+    results: tuple[str, ...]

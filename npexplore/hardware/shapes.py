@@ -1,7 +1,7 @@
 """What a kept value can be, and the registers ("leaves") that hold it.
 
 Whole     a number of a range                          one leaf
-Octets    bytes with a window                          a leaf a byte, .length, and .count where the window moves
+Octets    bytes with a window                          one leaf per byte, .length, and .count where the window moves
 Parts     a tuple, named or not                        the leaves of each part
 Fixed     what is known while lowering                 no leaf
 OneOf     one of several shapes                        .kind and the leaves of each

@@ -58,7 +58,7 @@ def build_bench(folder: Path, files: Sequence[str], name: str, apart: bool = Fal
     if name == "iverilog":
         _run(["iverilog", "-g2005", "-Wall", "-o", "bench.vvp", "-s", "bench", *files], folder)
         return ["vvp", "-n", "bench.vvp"]
-    (folder / MAIN).write_text(MAIN_TEXT)
+    (folder / MAIN).write_text(MAIN_TEXT, encoding="utf-8")
     options = ["--cc", "--exe", "--build", "--timing", "-O3", "-Wno-fatal", "-j", "2"]
     options += ["--hierarchical"] if apart else []
     _run(["verilator", *options, "--top-module", "bench", "-Mdir", "built", *files, MAIN], folder)
@@ -69,7 +69,7 @@ def run_built(folder: Path, command: Sequence[str], **settings: int) -> tuple[li
     """Return what `run_bench` does, of a bench that is built; settings: what it takes behind `+`."""
     (folder / "results.txt").unlink(missing_ok=True)
     _run([*command, *(f"+{name}={value}" for name, value in settings.items())], folder)
-    lines = (folder / "results.txt").read_text().splitlines()
+    lines = (folder / "results.txt").read_text(encoding="utf-8").splitlines()
     if not lines or not lines[-1].startswith("cycles "):
         raise InputError(f"the bench in {folder} wrote no count of cycles to results.txt")
     return lines[:-1], int(lines[-1].split()[1])

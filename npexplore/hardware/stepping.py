@@ -149,6 +149,6 @@ def _parts(argument: Any) -> tuple[Any, ...]:
     """Return the numbers that an argument of a call is asked as, those of bytes one by one."""
     if isinstance(argument, Bytes):
         if argument.length != len(argument.data):
-            raise RefusedError("a call takes bytes of a length that is known only in hardware")
+            raise RefusedError("a call takes bytes whose length is known only in hardware")
         return argument.data
     return argument if isinstance(argument, tuple) else (argument,)

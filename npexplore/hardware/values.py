@@ -35,7 +35,7 @@ class Num:
 
     def __bool__(self) -> bool:
         """Refuse to be tested by what does not know of graphs."""
-        raise RefusedError("a value that is known only in hardware decides something that is decided while lowering")
+        raise RefusedError("a choice that lowering must make depends on a value known only in hardware")
 
 
 Number = int | Num
@@ -115,6 +115,6 @@ def bytes_of(value: bytes | Bytes) -> Bytes:
 
 
 def told(value: Any) -> str:
-    """Return what a value is, for a message."""
+    """Describe a value, for an error message."""
     names = {Num: "a number known only in hardware", Bytes: "bytes known only in hardware"}
     return names.get(type(value), repr(value)[:60])

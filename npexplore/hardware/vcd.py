@@ -25,7 +25,7 @@ def read_vcd(file: Path, clock: str = "clk") -> dict[str, list[int]]:
     names: dict[str, str] = {}
     now: dict[str, int] = {}
     found: dict[str, list[int]] = {}
-    lines = file.read_text().splitlines()
+    lines = file.read_text(encoding="utf-8").splitlines()
     head = next((k for k, line in enumerate(lines) if line.startswith("$enddefinitions")), len(lines))
     for line in lines[:head]:
         words = line.split()

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from npexplore.hardware.graph import Graph, Node
-from npexplore.hardware.lowering import LoweredProgram, LoweredStep
+from npexplore.hardware.places import Places
+from npexplore.hardware.programs import LoweredProgram, LoweredStep
 from npexplore.hardware.shapes import Leaf
 
 SIGNS = {"add": "+", "sub": "-", "mul": "*", "and": "&", "or": "|", "xor": "^"}
@@ -63,6 +64,18 @@ class Text:
         if node.op == "const":
             return f"{bits}'h{node.value & (1 << bits) - 1:x}"
         return _wider(f"n{at}", node.bits, bits, node.lo < 0)
+
+    def cut(self, at: int, low: int, bits: int) -> str:
+        """Return so many bits of a node from one on, with zeros or its sign behind the last."""
+        node = self.graph.nodes[at]
+        if node.op == "const":
+            return f"{bits}'h{node.value >> low & (1 << bits) - 1:x}"
+        inside = min(bits, max(0, node.bits - low))
+        fill = f"n{at}[{node.bits - 1}]" if node.lo < 0 else "1'b0"
+        parts = [f"{{{bits - inside}{{{fill}}}}}"] if inside < bits else []
+        if inside:
+            parts.append(f"n{at}[{low + inside - 1}:{low}]")
+        return parts[0] if len(parts) == 1 else f"{{{', '.join(parts)}}}"
 
     def node(self, at: int, source: Mapping[str, str]) -> None:
         """Declare a node's wire; source: inputs by name as expressions."""
@@ -178,25 +191,26 @@ def ports_of(program: LoweredProgram) -> Ports:
     return Ports(asks, replies, of, accelerator, widths)
 
 
-def step_module(program: LoweredProgram, step: LoweredStep, registers: Packed, ports: Ports) -> str:
+def step_module(program: LoweredProgram, step: LoweredStep, context: Places, ports: Ports) -> str:
     """Return a step as a combinational module.
 
-    held: a thread's registers; reply_PORT: answers; after: the registers behind the step; following: the number of
+    held: a thread's context; reply_PORT: answers; after: the context behind the step; following: the number of
     the next step, that of steps in the text's order, their count at the end; when_PORT and ask_PORT: its calls.
     """
     text, graph = Text(step.graph), step.graph
     names = list(program.steps)
     width = len(names).bit_length()
     asked = [at for one in step.requests for at in (one.when, *one.arguments)]
-    source = {name: f"held{registers.slice(name)}" for name in registers.at}
-    heads = [f"  input [{registers.bits - 1}:0] held", f"  output [{registers.bits - 1}:0] after"]
+    source = {name: context.read(name, "held") for name in context.at}
+    heads = [f"  input [{context.bits - 1}:0] held", f"  output [{context.bits - 1}:0] after"]
     heads.append(f"  output [{width - 1}:0] following")
     for one, port in zip(step.requests, ports.of[step.name], strict=True):
         packed = ports.replies[port]
         heads.append(f"  input [{packed.bits - 1}:0] reply_{port}")
         heads += [f"  output when_{port}", f"  output [{ports.asks[port] - 1}:0] ask_{port}"]
         source |= {f"reply.{one.name}{leaf}": f"reply_{port}{packed.slice(leaf)}" for leaf in packed.at}
-    for at in graph.under([step.next, *step.writes.values(), *asked]):
+    put = dict.fromkeys(name for name, _ in context.writes[step.name].values())
+    for at in graph.under([step.next, *(step.writes[name] for name in put), *asked]):
         text.node(at, source)
     text.lines.append(f"  assign following = {_following(text, step, names, width)};")
     for one, port in zip(step.requests, ports.of[step.name], strict=True):
@@ -204,25 +218,21 @@ def step_module(program: LoweredProgram, step: LoweredStep, registers: Packed, p
         parts = [text.extended(at, bits) for at, bits in reversed(list(sized))]
         joined = f"{{{', '.join(parts)}}}" if parts else "1'b0"
         text.lines += [f"  assign when_{port} = {text.extended(one.when, 1)};", f"  assign ask_{port} = {joined};"]
-    text.lines += _parts(text, step, registers)
+    text.lines += _parts(text, step, context)
     body = "\n".join(text.lines)
     return f"module step_{step.name} (\n" + ",\n".join(heads) + f"\n);\n{body}\nendmodule\n"
 
 
-def _parts(text: Text, step: LoweredStep, registers: Packed) -> list[str]:
-    """Return the registers behind a step as assignments; neighbours that stay as they are together.
+def _parts(text: Text, step: LoweredStep, context: Places) -> list[str]:
+    """Return the context behind a step as assignments; neighbours that stay as they are together.
 
     Each has its own, for one of all at once is slow in Verilator: it shifts the whole vector by each register.
     """
-    parts, low = list[str](), 0
-    for name, (at, bits) in registers.at.items():
-        if name in step.writes:
-            if low < at:
-                parts.append(f"  assign after[{at - 1}:{low}] = held[{at - 1}:{low}];")
-            parts.append(f"  assign after[{at + bits - 1}:{at}] = {text.extended(step.writes[name], bits)};")
-            low = at + bits
-    if low < registers.bits:
-        parts.append(f"  assign after[{registers.bits - 1}:{low}] = held[{registers.bits - 1}:{low}];")
+    parts = []
+    for low, count, bit in context.put(context.writes[step.name]):
+        place = f"[{low + count - 1}:{low}]"
+        value = f"held{place}" if bit is None else text.cut(step.writes[bit[0]], bit[1], count)
+        parts.append(f"  assign after{place} = {value};")
     return parts
 
 

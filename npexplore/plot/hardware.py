@@ -137,7 +137,7 @@ def luts(curves: Mapping[str, pd.DataFrame], *, title: str) -> go.Figure:
 
 
 def shares(records: Sequence[Mapping[str, Any]], names: Mapping[str, str], *, title: str) -> go.Figure:
-    """Return predicted shares of a device's LUTs in per cent of the printed ones, a line a row of the ledger.
+    """Return predicted shares of a device's LUTs in per cent of the printed ones, one line per row of the ledger.
 
     records: dicts with key, published, unfitted (low and high), scaled; names: labels by key, in the order drawn.
     """

@@ -151,7 +151,7 @@ def test_what_jumps_back_is_no_pipeline():
         c.out = 1
 
     made = StepHardware(compile_steps(again), {"left": Whole(0, 3), "out": Whole(0, 0)}, ["out"])
-    with pytest.raises(ModelError, match="'again' is no pipeline: step 'only' jumps back to 'only'"):
+    with pytest.raises(ModelError, match="'again' is not a pipeline: step 'only' jumps back to 'only'"):
         ProgramFiles(made, Knobs(template="pipeline")).design()
 
 
@@ -330,7 +330,7 @@ def test_what_an_integrity_unit_cannot_take_is_refused():
         hardware(template="integrety")
     with pytest.raises(ModelError, match=r"integrity answers Whole\(0, 65535\)"):
         hardware(most=255)
-    with pytest.raises(ModelError, match=r"step 'arrive': .*bytes of a length that is known only in hardware"):
+    with pytest.raises(ModelError, match=r"step 'arrive': .*bytes whose length is known only in hardware"):
         ProgramFiles(hardware(shortest=22))
     with pytest.raises(InputError, match="lookup: an integrity unit takes a field of bytes, got 16 bits"):
         ProgramFiles(hardware(lookup=Outside(Whole(0, 0xFFFF), template="integrity")))

@@ -102,17 +102,17 @@ def opened(c):
     ("body", "why"),
     [
         (over_all_bytes, "a loop without bound: it goes over all bytes of a packet"),
-        (byte_at_its_length, r"a byte at a place .* \(an unknown length as an index\)"),
+        (byte_at_its_length, r"a byte is read at a place .* \(an unknown length as an index\)"),
         (cut_at_its_length, r"bytes are cut .* \(an unknown length as an index\)"),
-        (beyond_the_window, "byte 16 is looked at; the first 16 are in the window"),
+        (beyond_the_window, "byte 16 is read, but hardware keeps only the first 16 bytes"),
         (table_in_memory, "a table in memory is read outside a call"),
         (long_table, "a table of 5000 entries is read outside a call; at most 1024"),
         (long_dictionary, "a table of 2000 entries is read outside a call; at most 1024"),
         (within_a_long_set, "a table of 2000 entries is read outside a call; at most 1024"),
-        (text_of_a_number, "a text of what is known only in hardware"),
+        (text_of_a_number, "text is made of a value known only in hardware"),
         (to_nowhere, "it does not declare that it goes to"),
-        (too_large_for_a_byte, "a byte may be 254 to 257"),
-        (nobody_kept, "'something' is taken, but no step before has kept it"),
+        (too_large_for_a_byte, "a byte must be 0 to 255, may be 254 to 257"),
+        (nobody_kept, "'something' is used, but no earlier step has kept it"),
         (opened, "hardware has no form for 'with'"),
     ],
 )
@@ -191,7 +191,7 @@ def test_a_window_that_moves_turn_by_turn_needs_a_bound(bounded):
 
     begins = {**BEGINS, "left": Whole(0, 2)}
     if not bounded:
-        with pytest.raises(ModelError, match=r"step 'again': .*: byte 0 is looked at; the first 0 are in the window"):
+        with pytest.raises(ModelError, match=r"step 'again': .*: byte 0 is read, but hardware keeps only the"):
             lower_program(compile_steps(program), {}, begins, ["out"])
         return
     made = lower_program(compile_steps(program), {}, begins, ["out"])

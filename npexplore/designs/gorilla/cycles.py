@@ -58,7 +58,7 @@ class Cycles:
 
 def trials_of(file: Path) -> tuple[Trial, ...]:
     """Return the trials of a table; lines that begin with # say where they come from."""
-    with file.open(newline="") as lines:
+    with file.open(newline="", encoding="utf-8") as lines:
         rows = csv.DictReader(line for line in lines if not line.startswith("#"))
         return tuple(
             Trial(row["kind"], row["program"], row["counting"] == "on", row["where"], int(row["threads"]),

@@ -16,6 +16,7 @@ from npexplore.designs.gorilla.steps.router import Box, engine_program, forward
 from npexplore.designs.gorilla.steps.router import accelerators as accelerators_of
 from npexplore.errors import InputError
 from npexplore.golden.lookup import Lpm
+from npexplore.hardware.allocation import places_of
 from npexplore.hardware.bench import MOST_PACKETS, Routes, bench_text
 from npexplore.hardware.engine import engine_text
 from npexplore.hardware.playback import STALLS, Found
@@ -42,9 +43,9 @@ class EngineFiles:
         self.threads, self.delay, self.scheduler, self.stores = threads, delay, scheduler, stores
         self.compiled = engine_program(box, protocols, counting)
         self.program = lowered_router(box, protocols, counting)
-        self.registers = Packed.of(self.program.registers)
+        self.context = places_of(self.program)
         self.ports = ports_of(self.program)
-        names = set(self.registers.at)
+        names = set(self.context.at)
         first = [leaf for leaf in self.program.registers if leaf[0].split(".")[0] in ("port", "frame")]
         last = [leaf for one in RESULTS for leaf in leaves(self.program.shapes[one], one)]
         self.begins = Packed.of(first)
@@ -56,7 +57,7 @@ class EngineFiles:
         return engine_text(
             self.program,
             pieces,
-            self.registers,
+            self.context,
             self.ports,
             self.begins,
             self.results,
@@ -107,7 +108,7 @@ class EngineFiles:
         folder.mkdir(parents=True, exist_ok=True)
         texts = {ENGINE: self.engine(), BENCH: self.bench(), README: self.readme()}
         for name, text in texts.items():
-            (folder / name).write_text(text)
+            (folder / name).write_text(text, encoding="utf-8")
         return [folder / name for name in texts]
 
     def verify(
@@ -142,7 +143,7 @@ class EngineFiles:
         """Write the packets that a bench reads."""
         width = -(-self.begins.bits // 4)
         lines = [f"{self._number(port, frame):0{width}x}" for port, frame in cases]
-        (folder / "packets.hex").write_text("\n".join(lines) + "\n")
+        (folder / "packets.hex").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
     def _number(self, port: int, frame: bytes) -> int:
         values, whole = registers_of(self.program, port, frame), 0
@@ -156,7 +157,8 @@ class EngineFiles:
         for port, name in self.ports.accelerator.items():
             if name == COUNTS:
                 widths = self.ports.widths[port]
-                found.update(cut(int(line, 16), widths) for line in (folder / f"{port}.txt").read_text().split())
+                words = (folder / f"{port}.txt").read_text(encoding="utf-8").split()
+                found.update(cut(int(line, 16), widths) for line in words)
         return found
 
     def _differences(

@@ -53,7 +53,7 @@ def units(box: Box) -> Mapping[str, Unit]:
 
 
 def window_of(protocols: Sequence[str]) -> int:
-    """Return the bytes of a frame that hardware has in sight, in whole words: link, labels, the longest header."""
+    """Return the bytes of a frame that hardware sees, in whole words: link, labels, the longest header."""
     labels = ENTRY * DEEPEST if {"mpls", LABELS} & set(protocols) else 0
     return -(-(ETHERNET + labels + HEADER) // WORD) * WORD
 

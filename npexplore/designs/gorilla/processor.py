@@ -1,7 +1,7 @@
 """Gorilla's clusters and lanes as Verilog: engines behind load balancers, arbiters, reorder queues (Secs. 4.1, 4.5.2).
 
 One cluster is a group of engines whose ports go out. Several are lanes of clusters over the channels of one memory: a
-lane takes a packet a cycle, as the model's pre-processor has `lanes`.
+lane takes one packet per cycle, as the model's pre-processor has `lanes`.
 """
 
 from __future__ import annotations
@@ -232,7 +232,7 @@ class ProcessorFiles(EngineFiles):
             texts |= {ACCELERATORS: self.accelerators(), SYNCHRONISERS: SYNCHRONISER}
             texts |= {f"{name}.hex": walk.memory() for name, walk in self.walks.items()}
         for name, text in texts.items():
-            (folder / name).write_text(text)
+            (folder / name).write_text(text, encoding="utf-8")
         return [folder / name for name in texts]
 
     def verify(
@@ -262,7 +262,7 @@ class ProcessorFiles(EngineFiles):
         """Return how often the bench's units were asked to count each flow; (-1,): a call that is undefined."""
         found, ports = Counter[Flow](), [unit.port for unit in self._units()]
         port_of = {name: port for port, name in self.accelerator.items()}
-        for line in (folder / "asked.txt").read_text().splitlines():
+        for line in (folder / "asked.txt").read_text(encoding="utf-8").splitlines():
             unit, ask = line.split()
             if set(ask.lower()) & set("xz"):
                 found[(-1,)] += 1

@@ -52,10 +52,10 @@ class Rig:
             self.made = ProcessorFiles(p, box(str(p.addresses), both), self.spoken)
         except InputError as error:
             raise RefusedError(f"rtl: {error}") from error
-        before = [(folder / name).read_text() for name in FILES if (folder / name).exists()]
+        before = [(folder / name).read_text(encoding="utf-8") for name in FILES if (folder / name).exists()]
         self.made.write(folder)
         built = folder / BUILT
-        if not built.exists() or before != [(folder / name).read_text() for name in FILES]:
+        if not built.exists() or before != [(folder / name).read_text(encoding="utf-8") for name in FILES]:
             self.made.build(folder, SIMULATOR)
         self.command = [str(BUILT)]
 

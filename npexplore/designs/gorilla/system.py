@@ -152,7 +152,7 @@ class SystemFiles(ProcessorFiles):
         found, half = super()._counted(folder), self.box.counters.class_bits
         for k in range(len(counts.ports)):
             words, times = dict[int, int](), Counter[int]()
-            for line in (folder / f"counters_{k}.txt").read_text().splitlines():
+            for line in (folder / f"counters_{k}.txt").read_text(encoding="utf-8").splitlines():
                 if set(line.lower()) & set("xz"):
                     found[UNDEFINED] += 1
                     continue

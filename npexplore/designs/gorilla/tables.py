@@ -71,7 +71,7 @@ class RouteCaches:
         self.kept = [{} for _ in range(self.clusters)]
 
     def holds(self, address: object) -> bool:
-        """Say whether the cluster's cache has an address, which it has from now on."""
+        """Say whether the cluster's cache has an address, and put it there."""
         near = self.kept[self.cluster]
         hit = near.pop(address, 0) is None
         near[address] = None

@@ -90,7 +90,7 @@ class Walk:
         files, member = self.files, self.files.member
         face = Face(f"levels_{self.name}", self.who, member.begins, member.results, member.who, member.ports)
         steps = pipeline_text(
-            files.program, files.registers, files.ports, files.begins, files.results, face, PLACES
+            files.program, files.context, files.ports, files.begins, files.results, face, PLACES
         ).replace("step_", f"step_{self.name}_")
         return "\n".join([steps, self._around(face)])
 

@@ -174,7 +174,9 @@ class FrameFiles(SystemFiles):
             words = [word for port, frame in cases[k::lanes] for word in words_of(port, frame)]
             if len(words) > MOST_WORDS:
                 raise InputError(f"frames of a lane may have {MOST_WORDS} words in the bench, got {len(words)}")
-            (folder / f"words{k}.hex").write_text("".join(f"{word:0{width}x}\n" for word in words) or "0\n")
+            (folder / f"words{k}.hex").write_text(
+                "".join(f"{word:0{width}x}\n" for word in words) or "0\n", encoding="utf-8"
+            )
             sizes[f"words{k}"] = len(words)
         return sizes
 

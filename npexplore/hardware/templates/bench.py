@@ -110,7 +110,7 @@ def answer_text(kind: Kind, bits: int) -> str:
 
 
 def unit_text(unit: Unit, name: str, reads_a_cycle: int) -> str:
-    """Return a unit: it takes a call a cycle, or fewer where its reads are more than a memory gives (0: any number)."""
+    """Return a unit that takes one call per cycle, or fewer where a memory gives fewer reads (0: any number)."""
     kinds, width = unit.kinds, unit.who + unit.ask
     digits = at(len(kinds)) if len(kinds) > 1 else 0
     costs = " : ".join(f"(kind == {j}) ? 16'd{one.reads}" for j, one in enumerate(kinds))

@@ -3,7 +3,7 @@
     port of a cluster -> spread over channels, in turn -> global arbiter of a channel -> channel
     answer of a channel -> to whom it is -> merge of all channels -> port of the cluster
 
-A stream takes one packet a cycle, so that a processor of more than one a cycle has several lanes: packet n goes to lane
+A stream takes one packet per cycle, so that a processor for more of them has several lanes: packet n goes to lane
 n mod L, and leaves it in order where the lanes have reorder queues. What a channel is asked carries the number of the
 cluster's port, and the kind of accelerator.
 """

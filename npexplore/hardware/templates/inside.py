@@ -35,7 +35,7 @@ def labelled_face(inner: Face, port: str, out: str) -> Face:
 def labelled_text(inner: Face, port: str, out: str, sets: int, bins: int, seed: int) -> str:
     """Return the module of `labelled_face`; it needs `label_table`.
 
-    Raises ModelError for sets and bins that are no powers of two, or a single one.
+    Raises ModelError for sets and bins that are not powers of two from 2 on.
     """
     for name, count in (("sets", sets), ("bins", bins)):
         if count & (count - 1) or count < 2:

@@ -3,7 +3,7 @@
     registers -> ask (calls go out) -> queue of those that wait -> answers join, context edit and jump -> next stage
 
 A packet passes all stages; those of steps that it does not come to leave it as it is, so that packets stay in order.
-A stage takes a packet a cycle as long as its queue has room: that hides a delay of the accelerators of up to as many
+A stage takes a packet per cycle as long as its queue has room: that hides a delay of the accelerators of up to as many
 cycles as there are places. Answers of a port must come in the order of its calls. The ports are those of an engine, so
 that a pipeline stands wherever an engine does.
 """
@@ -13,39 +13,41 @@ from __future__ import annotations
 from npexplore.errors import ModelError
 from npexplore.hardware.engine import entered
 from npexplore.hardware.lowering import ENDS, LoweredProgram
+from npexplore.hardware.places import Places
 from npexplore.hardware.templates.group import Face, at
 from npexplore.hardware.verilog import Packed, Ports, step_module
 
 
 def pipeline_text(
-    program: LoweredProgram, registers: Packed, ports: Ports, begins: Packed, results: Packed, face: Face, places: int
+    program: LoweredProgram, context: Places, ports: Ports, begins: Packed, results: Packed, face: Face, places: int
 ) -> str:
-    """Return the pipeline and its steps. begins, results: registers in and out; places: packets that wait in a stage.
+    """Return the pipeline and its steps. context: where registers stand; begins, results: registers in and out.
 
+    places: packets that wait in a stage.
     Needs the queue of `streams_text`. Raises ModelError for a step that jumps back, or for a port of two steps.
     """
     names = list(program.steps)
     for name, step in program.steps.items():
         for to in step.goes:
             if to != ENDS and names.index(to) <= names.index(name):
-                raise ModelError(f"program {program.name!r} is no pipeline: step {name!r} jumps back to {to!r}")
+                raise ModelError(f"program {program.name!r} is not a pipeline: step {name!r} jumps back to {to!r}")
     shared = [port for port in ports.asks if sum(port in of for of in ports.of.values()) > 1]
     if shared:
-        raise ModelError(f"program {program.name!r} is no pipeline: several steps call by port {shared[0]!r}")
-    width, wide = len(names).bit_length(), registers.bits
+        raise ModelError(f"program {program.name!r} is not a pipeline: several steps call by port {shared[0]!r}")
+    width, wide = len(names).bit_length(), context.bits
     whole = width + face.tag + wide
     lines = [
-        face.head(), f"  wire [{wide - 1}:0] entered;", *entered(registers, begins),
+        face.head(), f"  wire [{wide - 1}:0] entered;", *entered(context, begins),
         f"  wire [{len(names)}:0] valid, ready;", f"  wire [{whole - 1}:0] word0 = "
         f"{{{width}'d{names.index(program.start)}, in_tag, entered}};", "  assign valid[0] = in_valid;",
         "  assign in_ready = ready[0];",
         *(line for k in range(len(names)) for line in _stage(program, names, k, ports, face, wide, places)),
         f"  assign out_valid = valid[{len(names)}];", f"  assign ready[{len(names)}] = out_ready;",
         f"  assign out_tag = word{len(names)}[{wide + face.tag - 1}:{wide}];",
-        *(f"  assign out_packet{results.slice(one)} = word{len(names)}{registers.slice(one)};" for one in results.at),
+        *(f"  assign out_packet{results.slice(one)} = {context.read(one, f'word{len(names)}')};" for one in results.at),
         "endmodule", "",
     ]  # fmt: skip
-    return "\n".join([*(step_module(program, step, registers, ports) for step in program.steps.values()), *lines])
+    return "\n".join([*(step_module(program, step, context, ports) for step in program.steps.values()), *lines])
 
 
 def _stage(

@@ -59,10 +59,13 @@ class Compiled:
 
 
 def compile_steps(program: StepProgram, width_bits: int = 128, ports: Mapping[str, int] | None = None) -> Compiled:
-    """Return a program with hazards resolved; ports: calls that an accelerator takes at once (1 where none is given).
+    """Return a program with its hazards resolved.
 
-    Raises ModelError for calls that take each other's replies and accelerators without a port, UnknownNameError for a
-    step that is not there.
+    program: as it was written. width_bits: width of the scratchpad, in bits. ports: accelerator -> calls that it takes
+    from one step (1 where not given).
+
+    Raises ModelError for calls that need each other's replies and for accelerators without a port; UnknownNameError for
+    a next step that does not exist.
     """
     if width_bits < 1:
         raise ModelError(f"program {program.name!r}: the scratchpad must be at least 1 bit wide, got {width_bits}")
@@ -123,9 +126,13 @@ class Pipeline:
 def pipeline(
     compiled: Compiled, delays: Mapping[str, int | None], request_cycles: int = 1, edit_cycles: int = 1
 ) -> Pipeline:
-    """Return the pipeline form; delays: by accelerator, the cycles it answers after (None: not constant).
+    """Return a compiled program as a straight pipeline.
 
-    Raises ModelError for a jump back or a delay that is not constant, UnknownNameError for one that is not given.
+    compiled: the program. delays: accelerator -> cycles after which it answers (None: not constant). request_cycles,
+    edit_cycles: cycles in which a step makes its calls, and computes.
+
+    Raises ModelError for a jump back or a delay that is not constant, UnknownNameError for an accelerator without a
+    delay.
     """
     back = compiled.backward()
     if back:

@@ -100,7 +100,7 @@ def check_declared(
     vain = sorted(set(known) - {one.key for one in found})
     if vain:
         step, kind, name = vain[0]
-        raise ModelError(f"program {program.name!r}, step {step!r}: {name!r} is known as {kind}, but did not show")
+        raise ModelError(f"program {program.name!r}, step {step!r}: {name!r} is listed as {kind}, but is not")
     for step in program.steps:
         for table in sorted(uses[step].tables ^ set((tables or {}).get(step, ()))):
             what = "looks into {!r} without a call" if table in uses[step].tables else "never looks into {!r}"

@@ -82,9 +82,12 @@ class Trace:
 
 
 def execute(compiled: Compiled, accelerators: Mapping[str, Accelerator], **kept: Any) -> Trace:
-    """Run a program; `kept` is what the context begins with (`packet`, arguments). Returns the trace.
+    """Run a compiled program for one packet, and return the trace.
 
-    Raises ModelError for a jump that is not declared, no end after MOST_STEPS steps, or a name that nothing gave.
+    compiled: the program. accelerators: name -> function that answers a call. kept: what the context begins with
+    (`packet`, arguments).
+
+    Raises ModelError for a jump that is not declared, no end after MOST_STEPS steps, or a name that has no value yet.
     """
     return execute_in(Context(**kept), compiled, accelerators)
 

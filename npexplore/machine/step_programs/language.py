@@ -148,7 +148,7 @@ class StepProgram:
         return joined
 
     def check(self) -> None:
-        """Raise UnknownNameError for a next step that is not there, ModelError for steps that nothing leads to."""
+        """Raise UnknownNameError for a next step that does not exist, ModelError for steps that nothing leads to."""
         if self.start not in self.steps:
             raise UnknownNameError(f"first step of program {self.name!r}", self.start, self.steps)
         for step in self.steps.values():

@@ -21,7 +21,7 @@ class Watcher(Protocol):
         """Bits are looked at."""
 
     def measured(self, region: str) -> None:
-        """A length is asked for."""
+        """Record that a length was asked for."""
 
     def taken(self, name: str, value: Any) -> Any:
         """A kept value is taken; returns what is given for it."""

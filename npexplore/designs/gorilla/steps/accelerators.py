@@ -1,6 +1,6 @@
 """Accelerators of the Gorilla router: what they answer for a packet, and how many memory accesses that takes.
 
-lookup          a trie walk, itself a step program: one step a level, each reads the memory once (Secs. 4.1, 4.2)
+lookup          a trie walk, itself a step program: one step per level, each reads the memory once (Secs. 4.1, 4.2)
 label_table     a hashed table of several bins in each cluster, in front of one direct-mapped table in memory (Sec. 4.2)
 flow_counter    216 bits a flow as three counters of 72: three reads and three writes (Sec. 4.3)
 integrity       checks a header as it is read, without a memory
@@ -36,7 +36,7 @@ ENTRY_BITS = 32  # of a word of a trie in memory, at most
 
 
 def trie_program(trie: MultibitTrie) -> Compiled:
-    """Return the walk through a trie as a step program: a step a level, jumps only forward.
+    """Return the walk through a trie as a step program: one step per level, jumps only forward.
 
     Raises ModelError where it is compiled for a memory narrower than an index.
     """

@@ -95,9 +95,14 @@ class Box:
 
 
 def router_program(box: Box, protocols: Sequence[str] = PROTOCOLS, counting: bool = False) -> StepProgram:
-    """Return the program of a router of some protocols (mpls brings the IPv4 below the labels, `labels` does not).
+    """Return the step program of a router.
 
-    Raises UnknownNameError for a protocol, ModelError without one.
+    Args:
+        box: what its steps look up: the golden router's tables, label cache and counters.
+        protocols: of PROTOCOLS; `mpls` brings the IPv4 below the labels, `labels` does not.
+        counting: whether a step counts the packets of each flow.
+
+    Raises UnknownNameError for an unknown protocol, ModelError if there is none.
     """
     chosen = [one_of("protocol", name, (*PROTOCOLS, LABELS)) for name in protocols]
     if not chosen:
@@ -169,7 +174,10 @@ def router_program(box: Box, protocols: Sequence[str] = PROTOCOLS, counting: boo
 def engine_program(
     box: Box, protocols: Sequence[str] = PROTOCOLS, counting: bool = False, width_bits: int = WIDTH_BITS
 ) -> Compiled:
-    """Return the compiled program of an engine."""
+    """Return the compiled program of an engine.
+
+    box, protocols, counting: as in `router_program`. width_bits: width of the scratchpad, in bits.
+    """
     return compile_steps(router_program(box, protocols, counting), width_bits, PORTS)
 
 
@@ -197,9 +205,16 @@ def frame_fault(router: Forwarder, c: Any) -> Reason:
 
 
 def forward(compiled: Compiled, units: Mapping[str, Callable[..., Answer]], port: int, frame: bytes) -> Trace:
-    """Run a frame that came in by a port through the program; the context tells what became of it.
+    """Run a frame through the program; the context of the trace says what became of it.
 
-    sent: (port, frame) or None; reason: why it was dropped; left_to_control: whether the processor decides.
+    Args:
+        compiled: the program of an engine.
+        units: the accelerators that it calls, by name.
+        port: the number of the port by which the frame came in.
+        frame: its bytes, from the Ethernet header on.
+
+    In the context, `sent` is (port, frame) or None, `reason` why the frame was dropped, and `left_to_control` whether
+    it is left to the control processor.
     """
     return execute(
         compiled, units, port=port, frame=frame, sent=None, reason=Reason.NONE, left_to_control=False,

@@ -55,7 +55,7 @@ def rates() -> tuple[Rate, ...]:
 
 def rates_of(file: Path) -> tuple[Rate, ...]:
     """Return the rates of a table; lines that begin with # say where they come from."""
-    with file.open(newline="") as lines:
+    with file.open(newline="", encoding="utf-8") as lines:
         rows = csv.DictReader(line for line in lines if not line.startswith("#"))
         return tuple(
             Rate(row["name"], *(float(row[name]) for name in ("offered", "mpps", "low", "high", "latency")))
