@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 import tomllib
 from copy import deepcopy
 from difflib import get_close_matches
@@ -15,6 +16,7 @@ from npexplore.errors import Faults, InputError, UnknownNameError
 
 MOST = 20  # faults of a file that are told at once
 STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)")  # of a place such as port[0].mtu
+ONE_AT_A_TIME = threading.Lock()  # two threads that need the same record for the first time crash msgspec 0.22
 
 
 # what keys say that a file is, and who takes it
@@ -58,7 +60,8 @@ def convert(data: dict[str, Any], kind: type[Any], path: Path) -> Any:
     faults, left, gone = Faults(), data, _Gone()
     while len(faults.found) < MOST:
         try:
-            made = msgspec.convert(left, kind)
+            with ONE_AT_A_TIME:
+                made = msgspec.convert(left, kind)
         except msgspec.ValidationError as error:
             left = deepcopy(data) if left is data else left
             rule, _, place = str(error).partition(" - at `$.")

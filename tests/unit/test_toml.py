@@ -1,5 +1,7 @@
 """Faults of TOML files: place, rule, value got, and the nearest keys of other tables than the faulty one."""
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -8,6 +10,7 @@ import pytest
 
 from npexplore.cli import main
 from npexplore.errors import FaultsError, InputError
+from npexplore.paths import share
 from npexplore.toml import Record, decode
 
 
@@ -125,3 +128,25 @@ def test_a_sweep_takes_solvers_with_commas_and_says_what_it_writes(tmp_path, cap
     said = capsys.readouterr()
     assert "4 points in" in said.out
     assert "points.csv is written as Parquet, whatever its ending says" in said.err
+
+
+AT_ONCE = """
+import sys, threading
+from pathlib import Path
+from npexplore.machine.parameters import MachineFile
+from npexplore.toml import convert, parsed
+file = Path(sys.argv[1])
+tables = parsed(file.read_bytes(), file)
+sys.setswitchinterval(1e-6)
+all_here = threading.Barrier(8)
+threads = [threading.Thread(target=lambda: (all_here.wait(), convert(tables, MachineFile, file))) for _ in range(8)]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+"""
+
+
+def test_threads_that_read_their_first_machine_at_once():
+    """Without a lock the process ended by a segmentation fault, one time in three."""
+    file = share("models", "machines", "raw.toml")
+    for _ in range(6):
+        subprocess.run([sys.executable, "-c", AT_ONCE, str(file)], check=True)
