@@ -16,7 +16,7 @@ from npexplore.errors import RefusedError
 from npexplore.machine.demands import Demands, demands
 from npexplore.machine.machine import Machine, Recorded
 from npexplore.machine.pools import visits
-from npexplore.machine.sections import Demand
+from npexplore.machine.sections import SMALL, Demand
 from npexplore.rows.expressions import Values
 
 NUMBER = "number of the distinct packet"  # a column that all pools hand on
@@ -29,6 +29,7 @@ class Flows:
     """Demands of all pools per packet of the workload; by pool the seconds that its threads spend on a packet,
     and its own demands.
 
+    kept: unit-seconds per packet of what one pool takes and another gives, without contention, by server.
     finished: (shares of packets, packet_bytes) that each pool finishes, shape (n,) each. clock: of each distinct packet
     of the workload its seconds without contention, over all pools that it passes, x its share (shape n).
     """
@@ -36,6 +37,7 @@ class Flows:
     demands: Demands = field(default_factory=Demands)
     residence: dict[str, float] = field(default_factory=dict)
     by_pool: dict[str, Demands] = field(default_factory=dict)
+    kept: dict[str, float] = field(default_factory=dict)
     finished: list[tuple[Values, Values]] = field(default_factory=list)
     clock: Values = field(default_factory=lambda: np.zeros(0))
 
@@ -50,7 +52,7 @@ def flows(
     packet are kept, for machines of one pool.
     Raises RefusedError where shares depend on who comes first (two pools at one source) or packets go round.
     """
-    result = Flows(clock=np.zeros(len(weights)))
+    result, between = Flows(clock=np.zeros(len(weights))), _Between(np.asarray(weights, dtype=np.float64))
     numbered = {**columns, NUMBER: np.arange(len(weights), dtype=np.float64)}
     arrived: dict[str | None, Arrived] = {None: (np.asarray(weights, dtype=np.float64), dict(numbered))}
     for recorded in _in_order(machine.record_pools(columns) if pools is None else pools):
@@ -60,9 +62,11 @@ def flows(
         asked = {variable: known[name] for name, variable in recorded.columns.items()}
         own = demands(recorded.body, asked, shares, apart=apart and len(machine.pools) == 1)
         result.residence[pool.name], result.by_pool[pool.name] = own.latency, own
-        number = known[NUMBER]
-        assert number is not None
-        np.add.at(result.clock, number.astype(np.int64), own.clock)
+        numbered_as = known[NUMBER]
+        assert numbered_as is not None
+        number = numbered_as.astype(np.int64)
+        between.add(own, number, shares, result.clock)
+        np.add.at(result.clock, number, own.clock)
         left = shares - sum((put for puts in own.handed.values() for put, _ in puts), np.zeros_like(shares))
         sizes = known["packet_bytes"]
         if sizes is None:
@@ -71,7 +75,39 @@ def flows(
         for name, puts in own.handed.items():
             arrived[name] = _join(arrived.get(name), puts, {column: known[column] for column in numbered})
         result.demands = own if len(machine.pools) == 1 else _sum(result.demands, own)
+    result.kept = between.kept()
     return result
+
+
+class _Between:
+    """What one pool takes and another gives, along a line of pools that every packet passes.
+
+    Per packet, sum over gives of units x time less that over takes, times from the packet's first step on: those that
+    pools tell, and for the units that they keep or give too many of, the time when they began.
+    """
+
+    def __init__(self, weights: Values) -> None:
+        self.weights = weights
+        self.seconds: dict[str, float] = {}
+        self.left: dict[str, Values] = {}  # of each distinct packet: units taken and not given yet x its share
+        self.all_pass = True
+
+    def add(self, own: Demands, number: npt.NDArray[np.int64], shares: Values, clock: Values) -> None:
+        """Add a pool; number, shares: of its packets; clock: of each distinct one, what pools before it took."""
+        self.all_pass &= bool(np.allclose(np.bincount(number, shares, len(self.weights)), self.weights, rtol=SMALL))
+        begun = clock[number] / self.weights[number]
+        for name, (seconds, units) in own.loose.items():
+            self.seconds[name] = self.seconds.get(name, 0.0) + seconds - float(units @ begun)
+            left = np.bincount(number, units, len(self.weights))
+            self.left[name] = self.left.get(name, np.zeros_like(self.weights)) + left
+
+    def kept(self) -> dict[str, float]:
+        """Return the unit-seconds of what is given as it is taken, by server."""
+        return {
+            name: seconds
+            for name, seconds in self.seconds.items()
+            if self.all_pass and seconds > 0 and not (np.abs(self.left[name]) > SMALL).any()
+        }
 
 
 def _in_order(pools: list[Recorded]) -> list[Recorded]:

@@ -68,7 +68,7 @@ class Holdings:
         block: Sequence[object],
         place: str,
     ) -> Holding:
-        """Return a new holding; raises ModelError for what no packet could ever be granted."""
+        """Return a new holding; raises ModelError for more than any packet could ever be granted."""
         known = self.servers
         server = known[one_of("server", name, known)]
         if member is None and server.members > 1:

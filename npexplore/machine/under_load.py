@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 import numpy as np
@@ -38,6 +38,7 @@ class UnderLoad:
     finished: float = 1.0  # packets per packet of the workload
     longest: float = 0.0  # seconds without contention of the packet that takes the longest, over all its pools
     scv: float = 0.0  # of the seconds without contention, from packet to packet
+    kept: Mapping[str, float] = field(default_factory=dict)  # by server, unit-seconds between two pools (flows.py)
     times: tuple[Floats, Floats] = (np.zeros(0), np.zeros(0))  # those seconds, at most KINDS of them, and their shares
 
     @property
@@ -47,9 +48,17 @@ class UnderLoad:
 
     def ceilings(self) -> dict[str, float]:
         """Return the packets a second that each server alone, and the threads alone, would allow."""
-        servers = self.demands.servers
-        largest = {name: demand.largest(self.servers[name].members) for name, demand in servers.items()}
-        return ceilings(self.machine, self.servers, largest, self.residence)
+        return ceilings(self.machine, self.servers, self.largest(), self.residence)
+
+    def largest(self) -> dict[str, float]:
+        """Return the seconds per packet at the most loaded member of each server.
+
+        What is kept from one pool to another counts as spread evenly: at least so much is there.
+        """
+        found = {name: demand.largest(self.servers[name].members) for name, demand in self.demands.servers.items()}
+        for name, seconds in self.kept.items():
+            found[name] = found.get(name, 0.0) + seconds / self.servers[name].members
+        return found
 
     def spread(self, name: str) -> float:
         """Return the squared coefficient of variation of a packet's time at a server, or as a whole ("threads").
@@ -131,7 +140,7 @@ def under_load(machine: Machine, workload: Workload, pools: list[Recorded] | Non
         machine, workload, machine.servers(), flow.demands, counted_bits=bits(machine.counted_bytes),
         packet_bits=bits(lambda sizes: sizes), residence=flow.residence, by_pool=flow.by_pool, finished=finished,
         longest=float(np.max(seconds)), scv=max(float(weights @ seconds**2) / mean**2 - 1.0, 0.0) if mean else 0.0,
-        times=_kinds(seconds, weights),
+        kept=flow.kept, times=_kinds(seconds, weights),
     )  # fmt: skip
 
 

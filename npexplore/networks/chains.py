@@ -137,7 +137,7 @@ def _shares(members: Ints, each: dict[int, Floats], leave: Floats, names: list[s
 
 
 def mixture(times: list[AnyTime], weights: Floats) -> tuple[float, float]:
-    """Return mean and scv of one of several times, each as often as its weight."""
+    """Return mean and scv of a mixture of times with these weights."""
     share = weights / weights.sum()
     moments = np.array([time.moments() for time in times])
     mean = float(share @ moments[:, 0])

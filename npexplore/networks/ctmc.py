@@ -111,7 +111,7 @@ def find_states(tables: ChainTables, most_states: int, most_bytes: int | None) -
         if status == kernel.DONE:
             break
         if status == kernel.STUCK:
-            raise RefusedError(f"deadlock: nothing moves any more in {describe(tables, states[progress[3]])}")
+            raise RefusedError(f"deadlock: no customer can move any more in {describe(tables, states[progress[3]])}")
         if status == kernel.ENDLESS:
             raise RefusedError("customers go round for ever without any time passing")
         known = int(progress[0])

@@ -108,6 +108,6 @@ def _parts(said: Element) -> tuple[str, dict[str, str], dict[str, list[list[floa
 
 def _trace(path: Path, place: str) -> list[float]:
     try:
-        return [float(text) for text in path.read_text().split()]
+        return [float(text) for text in path.read_text(encoding="utf-8").split()]
     except (OSError, ValueError) as error:
         raise InputError(f"{place}: Replayer {path}: {error}") from None

@@ -1,4 +1,4 @@
-"""A network file as a program of the event engine: one token a customer, one resource a station.
+"""A network file as a program of the event engine: one token per customer, one resource per station.
 
 A station is SERVE (fifo, priority), SHARE (ps; preemptive; any that has rates) or SERVE at unlimited units (delay); a
 polling server is a token (`polling.py`). A capacity is a semaphore `.room`: TRY where a full station drops, TAKE where

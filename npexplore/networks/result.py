@@ -1,4 +1,4 @@
-"""What `npexplore solve` answers: one record a solver, numbers in seconds and per second, None where there is none."""
+"""What `npexplore solve` answers: one record per solver, in seconds and per second, None for a number it has not."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ def in_turn(asm: Assembler, shares: list[float], labels: list[Label]) -> None:
 def shortest(
     asm: Assembler, stations: Mapping[str, Station], targets: list[str], labels: list[Label], tie: str
 ) -> None:
-    """Go to the label of the station where the fewest are; of several such to each with the same chance.
+    """Go to the label of the station where the fewest are; of several, to each with equal probability.
 
     tie: the name of the source of random numbers.
     """

@@ -24,7 +24,7 @@ def solve_network(
     progress: Callable[[int], None] | None = None,
     most_states: int = MOST_STATES,
 ) -> list[NetworkResult]:
-    """Return one answer a method, in the order asked for.
+    """Return one answer per method, in the order asked for.
 
     customers: passes that each seed's simulation measures; `progress` is called with each seed that is done.
     Raises UnknownNameError for a method, InputError for an unstable network or one that customers cannot leave.

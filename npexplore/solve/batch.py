@@ -31,7 +31,8 @@ class Batch:
     """Demands of P points of one structure, of which `like` is one: names, sizes, roles and holds hold for all.
 
     Per packet of the workload, arrays (P,) unless it is said otherwise. By server: seconds, visits, squared coefficient
-    of variation of a visit's time (`scv`), seconds `largest` at the most loaded member and at each of its `members`
+    of variation of a visit's time (`scv`), seconds `largest` at the most loaded member (also of what is kept from one
+    pool to another) and at each of its `members`
     (P, members), those of work `aside`; by server and "threads": the `spread` of a packet's time, squared coefficients
     of variation. spent: by (servers held, server or "" for none), early: those of it before the receive buffer is
     left, overlap: by servers held (machine/sections.py).
@@ -164,10 +165,11 @@ class Batch:
     def utilization(self, rate_pps: Floats) -> dict[str, Floats]:
         """Return the utilization law's shares (P,) at packet rates, mean over members."""
         servers = self.like.servers
-        return {
+        found = {
             name: rate_pps * seconds / (servers[name].members * max(servers[name].units, 1))
             for name, seconds in self.seconds.items()
         }
+        return self.busiest(rate_pps) | found  # what is kept from one pool to another is spread evenly
 
 
 def grouped(points: Sequence[UnderLoad], most: int = MOST) -> list[tuple[list[int], Batch]]:
@@ -209,13 +211,13 @@ def _columns(points: Sequence[UnderLoad]) -> Batch:
                 row[member] += seconds
         return out
 
-    names = list(like.demands.servers)
+    names, largest = list(like.demands.servers), [point.largest() for point in points]
     return Batch(
         like,
         seconds={k: column([d.servers[k].seconds for d in demands]) for k in names},
         visits={k: column([d.servers[k].visits for d in demands]) for k in names},
         scv={k: column([d.servers[k].scv for d in demands]) for k in names},
-        largest={k: column([d.largest(k, servers[k].members) for d in demands]) for k in names},
+        largest={k: column([one[k] for one in largest]) for k in largest[0]},
         members={k: members(k) for k in names},
         spent={k: column([d.spent[k] for d in demands]) for k in like.demands.spent},
         early={k: column([d.early.get(k, 0.0) for d in demands]) for k in like.demands.spent},
@@ -229,7 +231,7 @@ def _columns(points: Sequence[UnderLoad]) -> Batch:
         counted_bits=column([point.counted_bits for point in points]),
         offered=np.empty(0),
         parts={
-            pool.name: _columns([replace(p, demands=p.by_pool[pool.name], by_pool={}) for p in points])
+            pool.name: _columns([replace(p, demands=p.by_pool[pool.name], by_pool={}, kept={}) for p in points])
             for pool in like.machine.pools if len(like.by_pool) > 1
         },
         mains={k: np.stack([point.main(k) for point in points]) for k in names} if like.rated else {},

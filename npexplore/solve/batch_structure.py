@@ -34,7 +34,7 @@ def structure(point: UnderLoad) -> Hashable:
             s.outlives,
             s.least,
             s.most,
-            s.takes,
+            tuple(sorted(s.takes.items())),
             s.at_a_time,
             s.in_all,
             frozenset(s.crossed),
@@ -52,7 +52,7 @@ def structure(point: UnderLoad) -> Hashable:
               for k, d in demands.servers.items()),
         tuple((place, seconds > 0) for place, seconds in demands.spent.items()),
         tuple(demands.overlap), tuple(demands.aside),
-        tuple(demands.counts),
+        tuple(demands.counts), tuple(point.kept),
     )  # fmt: skip
 
 

@@ -8,6 +8,9 @@ load from the second on: under heavy load all wait at the slowest (between both:
 31, 1983). On-off spans are as dense at any load: of these, B and b are the waits for those of their own span and of the
 one before, and D is 0. Packets that come by turns are as long as a round of them is, in the mean, to the slowest.
 
+Packets wait at the slowest of the servers that they come to themselves: g (..) is a mean over these. Where packets that
+differ let threads carry a little less than the slowest server would, it is as slow as they carry.
+
 g is 1 but where packets come to the slowest server again. Who waits there has done a part of the work, so that they are
 more for the same work left: first come first served, as many wait for each visit (Reiman, Advances in Applied
 Probability 20, 1988).
@@ -35,6 +38,7 @@ from npexplore.solve.stations import Floats
 
 ONE, FULL = np.ones(1), 0.98
 LONG = 256  # packets of a span and a gap: longer ones fill and empty the machine as a fluid
+FEW = 1e-2  # of the packets: too few to be looked at
 LOST = 1e-3  # of the packets: behind spans, a line without an end is no likeness where more find no room
 
 
@@ -73,10 +77,13 @@ def _batches(
         return max(float(found[1][0]) - seconds, 0.0)
 
     servers = _servers(batch, ceilings, rate, way.turns is not None)
-    waits = [alone(seconds, scv) for _, seconds, scv in servers]
-    name, seconds, _ = servers[int(np.argmax(waits))]
-    light = light_batches(way, process.size, geometric, _own(way, name, seconds))
-    return _time(batch, way, name, light, max(waits), lambda before: alone(before, 0.0))
+    waits = {name: alone(seconds, scv) for name, seconds, scv in servers}
+
+    def light(name: str) -> LightLoad:
+        times = _own(way, name, ceilings, {one: seconds for one, seconds, _ in servers}[name])
+        return light_batches(way, process.size, geometric, times)
+
+    return _time(batch, way, light, waits, lambda before: alone(before, 0.0))
 
 
 def _spans(batch: Batch, ceilings: Mapping[str, Floats], rate: float, process: OnOff, way: Itinerary) -> float | None:
@@ -86,43 +93,66 @@ def _spans(batch: Batch, ceilings: Mapping[str, Floats], rate: float, process: O
     servers = _servers(batch, ceilings, rate, way.turns is not None)
     if max(load * seconds for _, seconds, _ in servers) >= FULL:
         return None
-    waits = [on_off_wait(process, way.shares, _own(way, name, seconds)) for name, seconds, _ in servers]
-    name, seconds, _ = servers[int(np.argmax(waits))]
-    light = light_spans(way, process, _own(way, name, seconds))
-    return _time(batch, way, name, light, max(waits), lambda before: on_off_wait(process, ONE, before * ONE))
+    own = {name: _own(way, name, ceilings, seconds) for name, seconds, _ in servers}
+    waits = {name: on_off_wait(process, way.shares, times) for name, times in own.items()}
+    return _time(
+        batch, way, lambda name: light_spans(way, process, own[name]), waits,
+        lambda before: on_off_wait(process, ONE, before * ONE),
+    )  # fmt: skip
 
 
 def _time(
-    batch: Batch, way: Itinerary, name: str, light: LightLoad, wait: float, alone: Callable[[float], float]
-) -> float:
-    """Return the mean time where a server of this name is the slowest.
+    batch: Batch, way: Itinerary, light: Callable[[str], LightLoad], waits: Mapping[str, float],
+    alone: Callable[[float], float],
+) -> float:  # fmt: skip
+    """Return the mean time of a packet.
 
-    wait: what packets wait there if it stands alone; alone: at another one, by its seconds.
+    light, waits: of each server what packets wait under light load, and whenever it stands alone; alone: at another
+    one, by its seconds.
     """
-    load, again = float(batch.offered[0]), _again(way, name)
-    before = alone(again.before) if again.before and again.more > 1 else 0.0
-    rest = wait - light.alone_wait - light.alone_slope * load
-    longer = _longer(again, wait, before, load, way.threads)
-    return float(batch.latency[0]) + max(light.wait + light.slope * load + longer * rest, 0.0)
+    load, rest = float(batch.offered[0]), 0.0
+    for name, share in _shares(way, waits).items():
+        again, wait, found = _again(way, name), waits[name], light(name)
+        before = alone(again.before) if again.before and again.more > 1 else 0.0
+        longer = _longer(again, wait, before, load, way.threads)
+        rest += share * longer * (wait - found.alone_wait - found.alone_slope * load)
+    return float(batch.latency[0]) + max(found.wait + found.slope * load + rest, 0.0)
 
 
-def _own(way: Itinerary, name: str, seconds: float) -> Floats:
-    """Return the seconds of each kind of packet at a server, over its units; all alike at threads and at members."""
+def _own(way: Itinerary, name: str, ceilings: Mapping[str, Floats], seconds: float) -> Floats:
+    """Return the seconds of each kind of packet at a server, over its units; all alike at threads and at members.
+
+    seconds: in the mean, more than the server needs where threads keep it waiting.
+    """
     found = np.zeros(len(way.shares))
     for place in way.places:
         if place.what == SERVED and place.name == name:
             found += place.amount * place.there * _chance(place.draw) / place.units
-    apart = way.turns is None and np.isclose(way.shares @ found, seconds)
-    return found if apart else np.full_like(found, seconds)
+    mean = float(way.shares @ found)
+    apart = way.turns is None and np.isclose(mean * float(ceilings[name][0]), 1.0)
+    return found * seconds / mean if apart else np.full_like(found, seconds)
+
+
+def _shares(way: Itinerary, waits: Mapping[str, float]) -> dict[str, float]:
+    """Return by server the share of packets to which it is the slowest of those that they come to."""
+    left, found = way.shares.copy(), dict[str, float]()
+    for name in sorted(waits, key=lambda name: -waits[name]):
+        own = [place for place in way.places if place.what == SERVED and place.name == name]
+        there = [place.there * (place.amount > 0) * _chance(place.draw) for place in own]
+        come = left * (np.max(there, axis=0) if there else 1.0)
+        if come.sum() > FEW:
+            found[name] = float(come.sum())
+            left = left - come
+    return found
 
 
 def _servers(
     batch: Batch, ceilings: Mapping[str, Floats], rate: float, by_turns: bool
 ) -> list[tuple[str, float, float]]:
-    """Return names, seconds of a packet over units, and c^2, of servers, and of the threads as they carry packets."""
+    """Return names, seconds of a packet over units, and c^2, of servers and threads: the slowest as threads carry."""
     found = {name: 1 / float(most[0]) for name, most in ceilings.items()}
-    if rate < 1 / max(found.values()):
-        found["threads"] = 1 / rate
+    slowest = max(found, key=lambda name: found[name])
+    found[slowest] = max(found[slowest], 1 / rate)
     return [(name, one, 0.0 if by_turns else float(batch.spread[name][0])) for name, one in found.items()]
 
 

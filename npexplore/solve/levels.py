@@ -19,6 +19,7 @@ from npexplore.machine.sections import Chain
 from npexplore.rows.server import Polls, Server
 from npexplore.solve.in_line import share_behind
 from npexplore.solve.nesting import Nesting
+from npexplore.solve.queueing.mixed_units import mean_holders
 from npexplore.solve.queueing.mva import flow_equivalent, mva
 from npexplore.solve.queueing.residual import Home, Population, Residual, residual
 from npexplore.solve.stations import ROUNDING, Floats, LoadDependent, Network
@@ -132,7 +133,7 @@ class Levels(Nesting):
         """Return how many of 0..most packets at a group of stations are inside (most + 1,)."""
         members, limit, there = self.servers[name].members, self._limit(name), np.arange(most + 1)
         if members == 1:
-            inside: Floats = np.minimum(there, np.float64(max(round(limit), 1)))
+            inside: Floats = np.minimum(there, np.float64(max(limit, 1.0)))
         else:
             inside = np.append(0.0, self._inside_members(members, limit))[np.minimum(there, self.customers)]
         return inside
@@ -191,15 +192,26 @@ class Levels(Nesting):
             if server.members > 1:
                 flow = self._members(server.members, limit, inside)
             else:
-                flow = self.curve(max(round(limit), 1), inside)
+                flow = self._flow(max(limit, 1.0), inside)
             found = [LoadDependent(name, 1.0 / flow[:, 0], flow / flow[:, :1])]
         return [self._handing_over(station, server, inside, limit) for station in found]
 
     def _limit(self, name: str) -> float:
         section, units = self.sections.get(name), self.servers[name].units
-        limit = section.holders(units) if section else float(units)
+        limit = float(units)
+        if section and section.least == section.most:
+            limit = float(units // section.most)
+        elif section:
+            limit = mean_holders(units, tuple(sorted(section.takes.items())))
         # what forked work keeps may be there more often than there are packets
         return min(limit, max(self.customers, MOST_KEPT) if section and section.outlives else self.customers)
+
+    def _flow(self, limit: float, inside: Chain) -> Floats:
+        """Return the throughput (P, n) of what is held with 1.. inside; part of one more adds that part of its gain."""
+        flow = self.curve(math.ceil(limit), inside)
+        if flow.shape[1] > limit:
+            flow[:, -1] -= (flow[:, -1] - flow[:, -2]) * (flow.shape[1] - limit)
+        return flow
 
     def _inside_members(self, members: int, limit: float) -> Floats:
         """Return how many of 1..customers are inside (customers,)."""

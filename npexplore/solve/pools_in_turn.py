@@ -88,7 +88,8 @@ def in_turn(batch: Batch, ceilings: Mapping[str, Floats], places: int | None) ->
     most = np.min([*ceilings.values()], axis=0)
     curves, shared = _curves(levels, batch, ceilings, most * 0.0)
     if shared:
-        low, high = np.zeros_like(most), np.minimum(most, np.min([curve[:, -1] for curve in curves.values()], axis=0))
+        full = np.minimum(most, np.min([curve[:, -1] for curve in curves.values()], axis=0))
+        low, high = np.zeros_like(most), np.minimum(full, batch.offered)  # nobody is slowed by work that does not come
         for _ in range(ROUNDS):
             middle = (low + high) / 2
             curves, _ = _curves(levels, batch, ceilings, middle)

@@ -29,7 +29,7 @@ from npexplore.solve.closed_line import carried, with_mains
 from npexplore.solve.in_line import FEW, wait_in_line
 from npexplore.solve.levels import Levels
 from npexplore.solve.pools_in_turn import LEAST, Found, Stay, dispersion, in_turn
-from npexplore.solve.prediction import NEARLY_FULL, Latency, Prediction
+from npexplore.solve.prediction import Latency, Prediction
 from npexplore.solve.queueing.bursty_queue import batch_queues, in_a_row, on_off_queues
 from npexplore.solve.queueing.finite_queue import finite_queues
 from npexplore.solve.queueing.residual import Residual
@@ -38,12 +38,12 @@ from npexplore.solve.receive_buffer import Answer, Rows, in_room, room
 from npexplore.solve.residence import under_contention
 from npexplore.solve.stations import LoadDependent
 from npexplore.solve.time_stamps import calm, stamped
+from npexplore.solve.uncertain import left_out, uncertain
 
 Floats = npt.NDArray[np.float64]
 ROUNDS = 40  # of bisection for an open load
 MANY = 16  # times as many customers as threads
 SLACK = 1e-9  # what rounding may do
-LESS = 0.01  # than servers, of what threads carry
 SHARES = (0.5, 0.95, 0.99, 0.999)
 
 
@@ -115,7 +115,7 @@ def _solved(batch: Batch, line: bool = False) -> tuple[Answers, Found]:
     if workload.arrivals != "saturated":
         keeps_up = (number_of == names.index("threads")) & (rate > 0.99 * batch.offered)
         names, number_of = (*names, "arrivals"), np.where(keeps_up, len(names), number_of)
-    told = _approximation(d, found.levels) + (_uncertain(batch, ceilings, found) if line else "")
+    told = _approximation(d, found.levels) + (uncertain(batch, ceilings, found, line) if points == 1 else "")
     return Answers("queueing", batch, rate, names, number_of, utilization, found.latency, told, about), found
 
 
@@ -160,7 +160,7 @@ def _open(levels: Levels, batch: Batch, ceilings: Mapping[str, Floats], most: Fl
     # (c_a^2 + c_s^2) / 2, of arrivals and of packets' times at what allows the least
     scv = batch.scv_at_slowest(ceilings)
     met = dispersion(batch, rate, scv)
-    scv = 2 * wait_in_line(batch, levels.outermost(), ceilings, (1 + scv) / 2) - 1
+    scv = 2 * wait_in_line(_while_on(batch), levels.outermost(), ceilings, (1 + scv) / 2) - 1
     variability = np.maximum((met + scv) / 2, LEAST)
     curve = np.minimum(levels.curve(threads), rate[:, None])
     if np.any(variability != 1):  # who waits inside waits as if all were exponential, times the variability
@@ -175,6 +175,13 @@ def _open(levels: Levels, batch: Batch, ceilings: Mapping[str, Floats], most: Fl
         answer = answer if mean is None else (answer[0], np.array([mean]), answer[2])
     stay = Stay("threads", levels, answer[1], int(most[0]) - threads, batch.offered, curve, variability)
     return Found(*answer, [levels], stays=[stay])
+
+
+def _while_on(batch: Batch) -> Batch:
+    """Return the points at the packets a second that each of them meets: behind on-off spans, those while on."""
+    process = batch.like.workload.process()
+    dense = (process.on + process.off) / process.on if isinstance(process, OnOff) else 1.0
+    return batch.offering(batch.offered * dense)
 
 
 def _exponential(levels: Levels, most: Floats) -> Floats:
@@ -256,17 +263,6 @@ def refuse_above(rate: Floats, ceilings: Mapping[str, Floats], name: str) -> Non
             )  # fmt: skip
 
 
-def _uncertain(batch: Batch, ceilings: Mapping[str, Floats], found: Found) -> str:
-    """Say that a latency is uncertain where packets come nearly as fast as threads, and not servers, let them pass."""
-    curve = found.stays[0].curve
-    if curve is None:
-        return ""
-    most, servers = float(curve[0, -1]), [float(ceilings[name][0]) for name in ceilings if name in batch.seconds]
-    if batch.offered[0] < NEARLY_FULL * most or most > min(servers) * (1 - LESS):
-        return ""
-    return f"; uncertain: {batch.offered[0] / most:.0%} of what the threads carry, which is known to a tenth"
-
-
 def _approximation(d: UnderLoad, levels: Sequence[Levels]) -> str:
     """Name what was assumed."""
     named = "residual-time MVA" if any(one.residual for one in levels) else "product form (exponential service)"
@@ -294,11 +290,7 @@ def _approximation(d: UnderLoad, levels: Sequence[Levels]) -> str:
         named += ", time that overlaps as a surrogate delay"
     if aside := ", ".join(dict.fromkeys(name for one in levels for name in one.batch.aside)):
         named += f", open load of forked work at {aside}"
-    own = {server.name for server in d.machine.ingress.servers()}
-    seen = {*own, *d.demands.servers}
-    unseen = [s.name for s in d.servers.values() if s.role == "hidden" and s.name not in seen]
-    unseen += sorted({*d.demands.untied, *(name for own in d.by_pool.values() for name in own.untied)})
-    if unseen:
+    if unseen := left_out(d):
         named += f", no waiting for {', '.join(unseen)}"
     assumed = {(s.approximation, s.name.partition(".")[0]) for s in d.servers.values() if s.name in d.demands.servers}
     named += "".join(f", {what} ({resource})" for what, resource in sorted(pair for pair in assumed if pair[0]))

@@ -26,7 +26,7 @@ BUSY = 0.9  # of the least ceiling: what single packets at random are asked at, 
 def calm(batch: Batch, ceilings: Mapping[str, Floats]) -> Batch:
     """Return the same packets at a rate that a machine keeps up with; raises RefusedError for a single instant."""
     if not np.all(np.isfinite(batch.offered)):
-        raise RefusedError(f"queueing: {batch.like.workload.name} has one time stamp for all packets, which is no rate")
+        raise RefusedError(f"queueing: {batch.like.workload.name} has one time stamp for all packets, so no rate")
     return batch.offering(np.minimum(batch.offered, BUSY * np.min([*ceilings.values()], axis=0)))
 
 

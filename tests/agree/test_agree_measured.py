@@ -4,7 +4,11 @@ import numpy as np
 import pytest
 
 from npexplore.designs import design
+from npexplore.designs.pcie import design as device
 from npexplore.ledger import load
+from npexplore.machine.workload import workload
+from npexplore.rows.expressions import ceildiv, minimum
+from npexplore.solve.bounds import bounds
 from npexplore.study.checking.left_out import groups_of, left_out
 
 TOLD = {  # groups that other rows tell: the least median error that is a failure (docs/server.md has what was found)
@@ -41,3 +45,34 @@ def test_a_row_is_in_no_group_if_its_host_is_known_by_it():
     held = {key for keys in groups_of("pcie").values() for key in keys}
     assert "pcie.hsw2620.lat.rd.b64" not in held
     assert "pcie.hsw2620.lat.rd.b128" in held
+
+
+def joined(n, longest):
+    """Completions of a read: its first line, then pairs of lines; a longer one in whole payloads of 256 bytes."""
+    longer = minimum(n // (longest + 1), 1)
+    return longer * ceildiv(n, 256) + (1 - longer) * (1 + ceildiv(ceildiv(n, 64) - 1, 2))
+
+
+VARIANTS = {  # docs/server.md: completions of a read of n bytes, what the device moves, largest request; worst at which
+    "as it is": (lambda n: joined(n, 320), ceildiv, 4096, -0.186, "257"),
+    "a request of at most 256 bytes": (lambda n: joined(n, 320), ceildiv, 256, -0.186, "257"),
+    "whole payloads from 257 bytes on": (lambda n: joined(n, 256), ceildiv, 4096, -0.118, "257"),
+    "one completion more": (lambda n: joined(n, 320) + n // 257, ceildiv, 4096, -0.244, "257"),
+    "split at 128 bytes": (lambda n: ceildiv(n, 128), ceildiv, 4096, 0.222, "65"),
+    "bytes moved": (lambda n: joined(n, 320), lambda n, line: n * (1 / line), 4096, 0.470, "65"),
+    "both of these": (lambda n: joined(n, 256), lambda n, line: n * (1 / line), 4096, 0.470, "65"),
+}
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_no_way_of_joining_lines_tells_all_reads_up_to_257_bytes(name, monkeypatch):
+    pieces, moved, request, worst, size = VARIANTS[name]
+    monkeypatch.setattr(device, "completions", lambda p, n: pieces(n))
+    monkeypatch.setattr(device, "ceildiv", moved)
+    p = design("pcie").parameters.with_(host="bdw2630", request_bdw2630=request)
+    errors = {}
+    for n in (65, 128, 256, 257):
+        rate = bounds(device.build(p), workload(packet_bytes=n)).throughput_bps / 1e9
+        errors[str(n)] = rate / load()[f"pcie.bdw2630.s0s0.rd.b{n}"].point - 1
+    assert max(errors, key=lambda n: abs(errors[n])) == size
+    assert errors[size] == pytest.approx(worst, abs=2e-3)

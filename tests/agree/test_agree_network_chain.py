@@ -155,7 +155,7 @@ def test_deadlocks_name_who_waits_for_what():
     network = ring({"a": limits, "b": limits}, {"a": exponential(1.0), "b": exponential(1.0)}, population=2)
     network["class"]["c"]["route"]["b"] = {"a": 0.5, "out": 0.5}
     answer = solve_ctmc(network_of(network))
-    assert answer.refused.startswith("deadlock: nothing moves any more in ")
+    assert answer.refused.startswith("deadlock: no customer can move any more in ")
     assert "waits for room at 'b'" in answer.refused
 
 

@@ -63,7 +63,7 @@ def test_measures_are_checked_before_anything_runs():
         "rate(u)": "net: measure.x: transition 'u' is unknown (known: t)",
         "busy(B)": "needs a place with tokens at first",
         "age(t)": "needs a transition that ends tokens with data", "speed(t)": "measure 'speed' is unknown",
-        "rate(t, size)": "field 'size' is unknown", "rate(t": "is no formula",
+        "rate(t, size)": "field 'size' is unknown", "rate(t": "is not a formula",
     }  # fmt: skip
     for text, message in faults.items():
         with pytest.raises(InputError) as caught:

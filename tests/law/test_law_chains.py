@@ -147,5 +147,5 @@ def test_chains_that_end_are_told():
         chain(2, [0], [1], [-1.0])
     with pytest.raises(InputError, match=r"target must be a state in 0\.\.1, got 2"):
         chain(2, [0], [2], [1.0])
-    with pytest.raises(InputError, match="one a state"):
+    with pytest.raises(InputError, match="one per state"):
         stationary(absorbing, [1.0])

@@ -42,6 +42,8 @@ def test_formulas_give_the_ceilings_and_the_latency_with_knobs_at_random(name):
             low, high = (-np.inf if p.min is None else p.min), (np.inf if p.max is None else p.max)
             value = min(max(value, low), high)
             point[knob] = max(round(value), 1) if isinstance(p.value, int) else value
+            if sizes := [one for one in p.choices if not isinstance(one, str)]:
+                point[knob] = int(rng.choice(sizes))
         asked_at = {}  # each formula speaks of its own knobs, with all others as they are
         for resource, formula in [*found.ceilings.items(), ("latency", found.latency)]:
             own = {k: v for k, v in point.items() if k in map(str, formula.expression.free_symbols)}

@@ -307,7 +307,7 @@ def test_queueing_refuses_arrivals_it_cannot_describe():
     with pytest.raises(RefusedError, match="queueing: time stamps are not a random process, which pools "):
         several.queueing(load)
     at_once = Workload("t", {"packet_bytes": np.array([64, 64])}, "timestamps", None, np.array([7, 7]))
-    with pytest.raises(RefusedError, match="queueing: t has one time stamp for all packets, which is no rate"):
+    with pytest.raises(RefusedError, match="queueing: t has one time stamp for all packets, so no rate"):
         queueing(serving(), at_once)
 
 

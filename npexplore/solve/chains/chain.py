@@ -77,10 +77,13 @@ class Chain:
 
 
 def chain(states: int, source: ArrayLike, target: ArrayLike, rate: ArrayLike) -> Chain:
-    """Return the chain of `states` states with arcs source -> target at rates a second (arcs alike add up).
+    """Return a Markov chain in continuous time from its arcs.
 
-    Arcs from a state to itself and rates of 0 are left out. Raises InputError for a state that there is none of and a
-    rate that is negative or no number.
+    states: how many there are, numbered from 0. source, target: states that each arc leads from and to, shape (a,).
+    rate: of each arc, per second, shape (a,); arcs between the same states add up.
+
+    Arcs from a state to itself and rates of 0 are left out. Raises InputError for a state outside 0..states - 1, and
+    for a rate that is negative or not finite.
     """
     begins, ends, rates = np.asarray(source), np.asarray(target), np.asarray(rate, dtype=np.float64)
     for subject, numbers in (("source", begins), ("target", ends)):

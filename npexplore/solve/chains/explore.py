@@ -42,11 +42,13 @@ def refuse_memory(states: int, needs: int, most_bytes: int) -> None:
 def explore(
     start: ArrayLike, successors: Successors, most_states: int = 10_000_000, most_bytes: int | None = None
 ) -> tuple[Array, Chain]:
-    """Return all states (n, width) that can be reached from `start` (one or more rows), and their chain.
+    """Return all states (n, width) that can be reached, 32-bit integers, `start` first; and their chain.
 
-    successors(states (m, width)) gives (origin (a,), following (a, width), rate (a,)): arcs from rows of its argument
-    to other states, each a second. States are 32-bit integers; the first are those of `start`.
-    Raises RefusedError for more states than `most_states` or more memory than `most_bytes` (half of what is free).
+    start: one or more states, shape (width,) or (k, width). successors: takes states (m, width), and returns (origin
+    (a,), following (a, width), rate (a,)): arcs from rows of its argument to other states, with rates per second.
+    most_states, most_bytes: how many states, and how much memory in bytes, may be used (None: half of what is free).
+
+    Raises RefusedError before it would use more.
     """
     first = np.atleast_2d(np.asarray(start))
     if first.ndim != 2 or first.shape[1] == 0 or not np.issubdtype(first.dtype, np.integer):

@@ -47,16 +47,19 @@ class Stationary(NamedTuple):
 
 
 def stationary(chain: Chain, rewards: ArrayLike, tolerance: float = 1e-9, most_sweeps: int = MOST_SWEEPS) -> Stationary:
-    """Return the steady state of a chain with the means of rewards (n,) or (n, K).
+    """Return the steady state of a chain, and certified means of some rewards.
 
-    Sweeps go on until every bracket is narrower than `tolerance` times its mean (of means next to none: times the
-    largest reward) or no sweep helps any more; then it is as wide as it says. Raises InputError for rewards of another
-    length; RefusedError for several sets of states that are never left.
+    chain: as `chain` or `explore` made it. rewards: of each state, shape (n,) or (n, K). tolerance: the largest width
+    of a mean's bracket, relative to the mean (to the largest reward, where the mean is next to nothing). most_sweeps:
+    after which it stops; also where sweeps help no more. Each bracket says then how wide it is.
+
+    Raises InputError for rewards of another length; RefusedError for a chain with several sets of states that are never
+    left.
     """
     table = np.asarray(rewards, dtype=np.float64)
     table = np.ascontiguousarray(table[:, None] if table.ndim == 1 else table)
     if len(table) != chain.states:
-        raise InputError(f"chain: rewards must be one a state ({chain.states}), got {len(table)}")
+        raise InputError(f"chain: rewards must be one per state ({chain.states}), got {len(table)}")
     keep = chain.recurrent()
     inner, reward = chain.part(keep), np.ascontiguousarray(table[keep])
     whole = np.zeros(chain.states)

@@ -61,9 +61,14 @@ def machine_chain(
 ) -> MachineChain:  # fmt: skip
     """Return the Markov chain of a machine under a workload, from the records that all solvers read.
 
-    phases: of the Erlang time that a constant time is taken for (1: exponential; None: constant times are refused).
-    Packets of several kinds come in no order, by their shares. Raises RefusedError, naming what has no states, and for
-    more states than `most_states` or more memory than `most_bytes` (half of what is free), before it is taken.
+    Args:
+        machine: what is asked about; small, for the states multiply.
+        workload: its packets; those of several kinds come in no order, by their shares.
+        phases: of the Erlang time that replaces a constant time (1: exponential; None: constant times are refused).
+        most_states: the largest number of states.
+        most_bytes: the most memory to use, in bytes (None: half of what is free).
+
+    Raises RefusedError, naming what has no states, and for more states or memory than allowed, before they are used.
     """
     tokens, start = _compiled(machine, workload, phases)
     room = memory_left() if most_bytes is None else most_bytes
@@ -110,7 +115,10 @@ def ctmc(
     machine: Machine, workload: Workload, phases: int | None = None, most_states: int = MOST_STATES,
     most_bytes: int | None = None, tolerance: float = 1e-9,
 ) -> Prediction:  # fmt: skip
-    """Return a machine's answer by its Markov chain; arguments and what is raised are those of `machine_chain`.
+    """Return a machine's answer by its Markov chain; raises what `machine_chain` raises.
+
+    machine, workload, phases, most_states, most_bytes: as in `machine_chain`. tolerance: the largest relative width of
+    a mean's bracket.
 
     `about` says how many states there are, and within which relative error every mean is certified.
     """

@@ -61,10 +61,16 @@ def solve_chain(
     tolerance: float = 1e-9,
     only: Iterable[str] | None = None,
 ) -> NetChain:
-    """Answer by the net's Markov chain; refused for times that are not exponential and more states than allowed.
+    """Solve a net by its Markov chain; refused for times that are not exponential and for more states than allowed.
 
-    only: names of places and transitions, of large nets (each mean takes time; None: all). Of nets with durations those
-    free of conflict are answered. Raises InputError for a loop in which no time passes, UnknownNameError.
+    Args:
+        net: the net; one with durations must be free of conflict.
+        most_states: the largest number of markings.
+        most_bytes: the most memory to use, in bytes (None: half of what is free).
+        tolerance: the largest relative width of a mean's bracket.
+        only: names of the places and transitions to answer for (None: all); each mean of a large net takes time.
+
+    Raises InputError for a loop in which no time passes, UnknownNameError for a name in `only`.
     """
     try:
         return _solved(net, most_states, most_bytes, tolerance, only)

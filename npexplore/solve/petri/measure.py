@@ -34,10 +34,11 @@ def predict(
 ) -> Prediction:  # fmt: skip
     """Return what a net's measures say of a simulation; other keys of the table come as `rates`.
 
-    packets: about how often what rate_pps (or else throughput_bps) counts shall happen in each seed, in place of
-    `firings` of everything.
+    net: one with measures. seeds: a run for each. firings: how many are measured in a run. progress: called with 1
+    after each batch. packets: about how often what rate_pps (or else throughput_bps) counts shall happen in each run,
+    in place of `firings` of everything.
 
-    Raises InputError for a measure at fault, RefusedError for a net that has none or that comes to an end.
+    Raises InputError for a wrong measure, RefusedError for a net that has none or that comes to an end.
     """
     check_measures(net)
     if packets is not None:

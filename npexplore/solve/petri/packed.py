@@ -241,7 +241,7 @@ class _Search:
         self.fit(room, places)
 
     def fit(self, states: int, arcs: int) -> None:
-        """Give the arrays room for so many."""
+        """Make room in the arrays for this many markings and arcs."""
         self.words.resize((states, self.layout.words), refcheck=False)
         self.begin.resize(states + 1, refcheck=False)
         self.target.resize(arcs, refcheck=False)

@@ -59,7 +59,10 @@ class Log:
 
 
 def record(net: Net, firings: int = 1000, seed: int = 1) -> Log:
-    """Return the log of a run's first firings: its beginnings and ends, `firings` of both together."""
+    """Return the log of a run's first firings.
+
+    net: the net to run. firings: beginnings and ends of firings to record, together. seed: of its random numbers.
+    """
     run = Run.of(net, seed, logged=firings)
     run.advance(firings=firings)
     return Log(net, run.program.ticks, run.firings.copy())

@@ -149,9 +149,13 @@ def batches_of(net: Net, seeds: Sequence[int], firings: int, progress: Callable[
 def simulate_net(
     net: Net, seeds: Sequence[int] = (1,), firings: int = FIRINGS, progress: Callable[[int], None] | None = None
 ) -> NetSimulation:
-    """Answer by simulation: about `firings` measured in each seed, behind a warm-up; progress is called after a batch.
+    """Simulate a net, and return its means with 95 % intervals.
 
-    Raises InputError for formulas that give no sense, SimulationError for a loop without end in no time.
+    net: the net. seeds: a run for each. firings: about how many are measured in each run, behind a warm-up. progress:
+    called with 1 after each batch.
+
+    Raises InputError for formulas without a sensible value, SimulationError for a loop without end in which no time
+    passes.
     """
     chosen = list(seeds)
     try:

@@ -46,11 +46,12 @@ def solve_transient(
     most_bytes: int | None = None,
     only: Iterable[str] | None = None,
 ) -> NetTransient:
-    """Answer what is expected at times after the beginning, by the net's Markov chain; refused as `solve_chain` is.
+    """Answer what is expected at times after the start, by the net's Markov chain; refused as `solve_chain` is.
 
-    The throughput of a transition is how often a unit of time it fires at that instant. only: names of places and
-    transitions (None: all). Raises InputError for times that are negative or no numbers, and for a loop in which no
-    time passes; UnknownNameError.
+    net: the net. times: in its unit of time, shape (T,). most_states, most_bytes, only: as in `solve_chain`.
+
+    The throughput of a transition is how often per unit of time it fires at that instant. Raises InputError for times
+    that are negative or not finite, and for a loop in which no time passes; UnknownNameError.
     """
     instants = tuple(float(one) for one in times)
     if not instants or not all(math.isfinite(one) and one >= 0 for one in instants):

@@ -34,15 +34,24 @@ def approximate_mva(
     delay: ArrayLike | None = None,
     names: Sequence[str] | None = None,
 ) -> MultiMva:
-    """Solve P closed multi-class networks approximately; the cost does not grow with the population.
+    """Solve P closed networks of several classes approximately; the cost does not grow with the population.
 
-    demands (P, K, R) or (K, R), population, think_time, delay as in `multiclass_mva`. servers: one number or (K,).
-    fifo (K,) flags the stations where customers wait for each other's service times demand / visits and for residual
-    service with squared coefficient of variation scv; visits and scv, (K, R), (P, K, R) or one number, matter there.
-    `approximation` of the result lists all that was approximated.
+    Args:
+        demands: (P, K, R) or (K, R): seconds that a customer asks of each station per cycle.
+        population: (R,) or (P, R): customers of each class.
+        think_time: (R,) or (P, R): seconds away from all stations.
+        method: "Linearizer" or "Schweitzer".
+        servers: of each station, (K,) or one number.
+        rates: load-dependent rates as in `mva`; refused here.
+        fifo: (K,) flags of the stations where customers wait for each other's service times (demand / visits), and for
+            the rest of the service that they meet, with variation `scv`.
+        visits: (P, K, R), (K, R) or one number: visits per cycle; matters at the stations of `fifo`.
+        scv: the same shapes: squared coefficient of variation of service; matters at the stations of `fifo`.
+        delay: (K,) flags of stations without queueing.
+        names: of the stations, for errors.
 
-    Raises InputError, UnknownNameError; RefusedError for load-dependent `rates`, for FIFO stations of several servers,
-    and for a fixed point that is not found.
+    `approximation` of the result lists all that was approximated. Raises InputError, UnknownNameError; RefusedError for
+    load-dependent `rates`, for `fifo` stations of several servers, and where no fixed point is found.
     """
     one_of("approximate method", method, METHODS)
     model = ClosedModel.read(demands, population, think_time, rates, delay, names)

@@ -22,7 +22,9 @@ State = tuple[int, ...]
 
 
 def bank_bandwidth(requesters: int, banks: int, model: str = "exact") -> float:
-    """Return the mean number of busy banks by one of BANK_MODELS.
+    """Return the mean number of busy banks.
+
+    requesters: n, each with one request at a time. banks: m. model: one of BANK_MODELS.
 
     exact: constant service of one cycle, blocked requests wait at their bank. Approximations of the same: Strecker,
     m (1 - (1 - 1/m)^n), which forgets where blocked requests wait (up to 12 % too high); Baskett-Smith,

@@ -50,10 +50,13 @@ class Transient:
 
 
 def transient(birth: ArrayLike, death: ArrayLike, initial: ArrayLike, times: ArrayLike) -> Transient:
-    """Return a chain of birth (n,) and death (n,) rates at `times` (T,), started at 0.
+    """Return how a birth-death chain of states 0..n develops.
 
-    initial is a state number or a distribution (n + 1,). With n servers busy for a finite window this is the start-up
-    that a steady-state model leaves out. Raises InputError; RefusedError above MAX_TRANSIENT_STATES states.
+    birth, death: (n,): rates per second, up from states 0..n - 1 and down from 1..n. initial: the state at time 0, or a
+    distribution (n + 1,). times: (T,), in seconds.
+
+    With n servers busy for a finite window this is the start-up that a steady-state model leaves out. Raises
+    InputError; RefusedError above MAX_TRANSIENT_STATES states.
     """
     from scipy.linalg import expm  # as long to import as all that a machine's queueing model needs
 

@@ -34,9 +34,12 @@ class Hits(NamedTuple):
 
 
 def hit_chances(popularity: ArrayLike, places: int, replace: str = "lru") -> Hits:
-    """Return the hit chances of n items with shares `popularity` of all requests in a cache of `places` items.
+    """Return the chances that each of n items is found in a cache.
 
-    Raises InputError for shares that are not above 0 or as many places as items, UnknownNameError for the policy.
+    popularity: (n,): share of all requests that ask for each item. places: items that the cache holds. replace: the
+    replacement policy, one of REPLACE.
+
+    Raises InputError for shares that are not above 0 and for as many places as items, UnknownNameError for the policy.
     """
     one_of("replacement", replace, REPLACE)
     (share,) = numbers(positive=True, popularity=popularity)

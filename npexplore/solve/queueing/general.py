@@ -22,9 +22,10 @@ GG_APPROXIMATIONS = ("Allen-Cunneen", "Kraemer-Langenbach-Belz")
 
 
 def mg1(arrival_rate: ArrayLike, service_time: ArrayLike, scv: ArrayLike) -> QueueMeans:
-    """Return the means of M/G/1 with FIFO; scv is the squared coefficient of variation of service.
+    """Return the means of M/G/1 with FIFO; raises InputError.
 
-    Raises InputError.
+    arrival_rate: per second. service_time: mean, in seconds. scv: squared coefficient of variation of service. All have
+    one shape, or shapes that broadcast.
     """
     rate, service, variation = numbers(arrival_rate=arrival_rate, service_time=service_time, scv=scv)
     load = np.asarray(rate * service)
@@ -50,9 +51,11 @@ def mg1_priority(
 ) -> QueueMeans:
     """Return the means (..., R) of the classes of an M/G/1 with priorities; class 0 goes first.
 
-    With `preemptive` it interrupts the others' service, which goes on later where it was; mean_wait is then all time
-    without service. Each argument is (..., R); scvs may be one number. Raises InputError if all classes together are
-    unstable.
+    arrival_rates: (..., R), per second. service_times: (..., R), means in seconds. scvs: (..., R) or one number:
+    squared coefficients of variation of service. preemptive: whether a class interrupts the service of later ones,
+    which goes on where it was; mean_wait is then all time without service.
+
+    Raises InputError if all classes together are unstable.
     """
     rate, service, variation = numbers(arrival_rates=arrival_rates, service_times=service_times, scvs=scvs)
     if rate.ndim == 0:
@@ -75,7 +78,11 @@ def ggc(
     servers: ArrayLike = 1,
     approximation: str = "Allen-Cunneen",
 ) -> QueueMeans:
-    """Return the approximate means of GI/G/c with FIFO by one of GG_APPROXIMATIONS.
+    """Return the approximate means of GI/G/c with FIFO.
+
+    arrival_rate: per second. service_time: mean, in seconds. arrival_scv, service_scv: squared coefficients of
+    variation of the times between arrivals and of service. servers: c. All these have one shape, or shapes that
+    broadcast. approximation: one of GG_APPROXIMATIONS.
 
     Exact, and then not named an approximation, where all arrivals are Poisson (scv 1 taken as that) and service is
     exponential or there is one server. Raises InputError, UnknownNameError.

@@ -18,7 +18,7 @@ SHORTEST = 1e-250  # seconds: a cycle through a network takes longer, or rates l
 
 
 def as_floats(subject: str, values: ArrayLike) -> Floats:
-    """Return `values` as float64, C-contiguous; raises InputError if they are no numbers."""
+    """Return `values` as float64, C-contiguous; raises InputError if they are not numbers."""
     try:
         return np.ascontiguousarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -71,7 +71,7 @@ def demand_table(values: ArrayLike, names: Sequence[str] | None = None) -> Float
     if table.ndim != 2:
         raise InputError(f"demands must have the axes (points, stations), got shape {table.shape}")
     if names is not None and len(names) != table.shape[1]:
-        raise InputError(f"names must be one a station ({table.shape[1]}), got {len(names)}")
+        raise InputError(f"names must be one per station ({table.shape[1]}), got {len(names)}")
     return nonnegative("demand", table, names)
 
 
@@ -79,7 +79,7 @@ def per_point(subject: str, values: ArrayLike, points: int) -> Floats:
     """Return a nonnegative number for every point (P,), given one for all or one each. Raises InputError."""
     row = as_floats(subject, values)
     if row.shape not in ((), (1,), (points,)):
-        raise InputError(f"{subject} must be one number or one a point ({points}), got shape {row.shape}")
+        raise InputError(f"{subject} must be one number or one per point ({points}), got shape {row.shape}")
     return nonnegative(subject, np.ascontiguousarray(np.broadcast_to(row, (points,))), axes=("point",))
 
 
@@ -96,7 +96,7 @@ def delay_flags(delay: ArrayLike | None, stations: int) -> Booleans:
     """Return which stations (K,) are delays, none by default. Raises InputError."""
     mask = np.zeros(stations, bool) if delay is None else np.asarray(delay, dtype=bool)
     if mask.shape != (stations,):
-        raise InputError(f"delay must be one flag a station ({stations}), got shape {mask.shape}")
+        raise InputError(f"delay must be one flag per station ({stations}), got shape {mask.shape}")
     return mask
 
 

@@ -45,9 +45,11 @@ def asymptotic_bounds(
     *,
     names: Sequence[str] | None = None,
 ) -> JobBounds:
-    """Bound P closed single-class networks; demands (P, K), servers one number or (K,), the rest as in `mva`.
+    """Bound P closed single-class networks by their demands alone; raises InputError.
 
-    Raises InputError.
+    demands: (P, K): seconds that a customer asks of each station per cycle. population: (P,) or one number of
+    customers. think_time: (P,) or one number of seconds. servers: of each station, (K,) or one number. names: of the
+    stations, for errors.
     """
     table = demand_table(demands, names)
     N, Z = population_row(population, len(table)), per_point("think time", think_time, len(table))
@@ -67,7 +69,9 @@ def balanced_job_bounds(
     *,
     names: Sequence[str] | None = None,
 ) -> JobBounds:
-    """Bound P closed single-class product-form networks of single servers more tightly; arguments as above.
+    """Bound P closed single-class product-form networks of single servers more tightly.
+
+    demands, population, think_time, servers, names: as in `asymptotic_bounds`.
 
     Raises InputError; RefusedError for stations of several servers.
     """
@@ -90,9 +94,13 @@ def multiclass_asymptotic_bounds(
     *,
     names: Sequence[str] | None = None,
 ) -> JobBounds:
-    """Bound each class of P closed networks; demands (P, K, R), population and think_time (R,) or (P, R).
+    """Bound each class of P closed networks by their demands alone; raises InputError.
 
-    The lower bound lets each customer of a class find all others before it at its worst station. Raises InputError.
+    demands: (P, K, R): seconds that a customer asks of each station per cycle. population: (R,) or (P, R) customers.
+    think_time: (R,) or (P, R) seconds. servers: of each station, (K,) or one number. names: of the stations, for
+    errors.
+
+    The lower bound lets each customer of a class find all others before it at its worst station.
     """
     model = ClosedModel.read(demands, population, think_time, None, None, names)
     N, Z, total = model.population, model.think_time, model.demands.sum(axis=1)
@@ -113,7 +121,9 @@ def multiclass_balanced_bounds(
     *,
     names: Sequence[str] | None = None,
 ) -> JobBounds:
-    """Bound each class of P closed product-form networks of single servers; arguments and errors as above.
+    """Bound each class of P closed product-form networks of single servers more tightly.
+
+    demands, population, think_time, names: as in `multiclass_asymptotic_bounds`, and so are the errors.
 
     The upper bound counts the customers that must be queueing because no class thinks more than its share.
     """

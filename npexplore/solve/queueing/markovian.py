@@ -57,7 +57,10 @@ def mm1(arrival_rate: ArrayLike, service_time: ArrayLike) -> QueueMeans:
 
 
 def mmc(arrival_rate: ArrayLike, service_time: ArrayLike, servers: ArrayLike) -> QueueMeans:
-    """Return the means of M/M/c with FIFO; raises InputError if it is unstable."""
+    """Return the means of M/M/c with FIFO; raises InputError if it is unstable.
+
+    arrival_rate: per second. service_time: mean, in seconds. servers: c. All have one shape, or shapes that broadcast.
+    """
     rate, service = numbers(arrival_rate=arrival_rate, service_time=service_time)
     rate, service, c = np.broadcast_arrays(rate, service, *whole(servers=servers))
     share = np.asarray(rate * service / c)
@@ -68,9 +71,10 @@ def mmc(arrival_rate: ArrayLike, service_time: ArrayLike, servers: ArrayLike) ->
 
 
 def mmck(arrival_rate: ArrayLike, service_time: ArrayLike, servers: ArrayLike, capacity: ArrayLike) -> QueueMeans:
-    """Return the means of M/M/c/K; capacity K counts the customers in service too; mean_wait is of those admitted.
+    """Return the means of M/M/c/K; mean_wait is of those admitted. Raises InputError.
 
-    With K below c the servers beyond K are idle for ever. Raises InputError.
+    arrival_rate, service_time, servers: as in `mmc`. capacity: K, which counts the customers in service too; with K
+    below c the servers beyond K are never used.
     """
     rate, service = numbers(positive=True, arrival_rate=arrival_rate, service_time=service_time)
     rate, service, c, room = np.broadcast_arrays(rate, service, *whole(servers=servers), *whole(capacity=capacity))
@@ -82,9 +86,13 @@ def mmck(arrival_rate: ArrayLike, service_time: ArrayLike, servers: ArrayLike, c
 def machine_repairman(
     machines: ArrayLike, time_to_failure: ArrayLike, service_time: ArrayLike, servers: ArrayLike = 1
 ) -> QueueMeans:
-    """Return the repair queue of `machines` that each run for an exponential time and then wait for a repairer.
+    """Return the means of a repair queue (exact); raises InputError.
 
-    The same as threads that compute for `time_to_failure` seconds and then visit a memory. Raises InputError.
+    machines: how many there are. time_to_failure: for which each of them runs, exponential, mean in seconds.
+    service_time: of a repair, exponential, mean in seconds. servers: repairers. All have one shape, or shapes that
+    broadcast.
+
+    The same as threads that compute for `time_to_failure` seconds and then visit a memory.
     """
     away, service = numbers(positive=True, time_to_failure=time_to_failure, service_time=service_time)
     away, service, n, c = np.broadcast_arrays(away, service, *whole(machines=machines), *whole(servers=servers))

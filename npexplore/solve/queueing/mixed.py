@@ -32,8 +32,9 @@ def open_network(
 ) -> MultiMva:
     """Solve P open networks of K stations and R classes with Poisson arrivals exactly (Jackson, BCMP).
 
-    demands (P, K, R) or (K, R); arrival_rates (R,) or (P, R) per second; rates (min(j, c) for c servers) and delay as
-    in `mva`. Raises InputError naming the station that is offered more than its capacity.
+    demands: (P, K, R) or (K, R): seconds that a customer asks of each station. arrival_rates: (R,) or (P, R), per
+    second. rates: as in `mva`; min(j, c) for c servers. delay, names: as in `mva`. Raises InputError naming the station
+    that is offered more than its capacity.
     """
     return mixed_network(demands, arrival_rates, 0, rates=rates, delay=delay, names=names)
 
@@ -50,8 +51,9 @@ def mixed_network(
 ) -> MultiMva:
     """Solve P networks in which some classes are open and the others closed, exactly.
 
-    arrival_rates (R,) or (P, R): per second, 0 for a closed class; population: 0 for an open class; the rest as in
-    `multiclass_mva`. Raises InputError for a class that is both or an unstable station; RefusedError as that does.
+    arrival_rates: (R,) or (P, R), per second, 0 for a closed class. population: (R,) or (P, R), 0 for an open class.
+    demands, think_time, rates, delay, names: as in `multiclass_mva`.
+    Raises InputError for a class that is both or an unstable station; RefusedError as `multiclass_mva` does.
     """
     model = ClosedModel.read(demands, population, think_time, rates, delay, names, empty=True)
     P, _, R = model.demands.shape

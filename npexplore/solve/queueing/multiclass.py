@@ -28,7 +28,7 @@ from npexplore.solve.queueing.inputs import (
     refuse_first,
 )
 
-MAX_STATES = 20_000_000  # population vectors of one point; each holds one number a station or level
+MAX_STATES = 20_000_000  # population vectors of one point; each holds one number per station or level
 
 
 @dataclass(frozen=True)
@@ -117,10 +117,10 @@ class ClosedModel:
 
 
 def class_row(subject: str, values: ArrayLike, points: int, classes: int) -> Floats:
-    """Return a nonnegative number for every point and class (P, R), given one for all, one a class, or all."""
+    """Return a nonnegative number for every point and class (P, R), given one for all, one per class, or all."""
     row = as_floats(subject, values)
     if row.shape not in ((), (1,), (classes,), (1, classes), (points, classes)):
-        raise InputError(f"{subject} must be one a class ({classes}) or (P, R), got shape {row.shape}")
+        raise InputError(f"{subject} must be one per class ({classes}) or (P, R), got shape {row.shape}")
     return nonnegative(subject, np.ascontiguousarray(np.broadcast_to(row, (points, classes))), None, ("point", "class"))
 
 
@@ -133,12 +133,13 @@ def multiclass_mva(
     delay: ArrayLike | None = None,
     names: Sequence[str] | None = None,
 ) -> MultiMva:
-    """Solve P closed multi-class networks exactly.
+    """Solve P closed networks of several classes exactly.
 
-    demands (P, K, R) or (K, R) in seconds; population, think_time (R,) or (P, R); rates and delay as in `mva`. Cost and
-    memory grow with the product of (population + 1) over classes: `approximate_mva` is for large ones.
+    demands: (P, K, R) or (K, R): seconds that a customer asks of each station per cycle. population: (R,) or (P, R)
+    customers. think_time: (R,) or (P, R) seconds. rates, delay, names: as in `mva`.
 
-    Raises InputError for an empty network and for negative or NaN values (naming station and value); RefusedError for
+    Cost and memory grow with the product of (population + 1) over classes: `approximate_mva` is for large ones. Raises
+    InputError for an empty network and for negative or NaN values (naming station and value); RefusedError for
     too many population vectors and for load-dependent networks beyond double precision.
     """
     model = ClosedModel.read(demands, population, think_time, rates, delay, names)

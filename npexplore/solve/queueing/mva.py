@@ -123,13 +123,17 @@ def mva(
 ) -> Mva:
     """Solve P closed single-class networks by mean value analysis.
 
-    demands (P, K) or (K,): seconds a customer asks of each station per cycle. population (P,) or one number.
-    think_time (P,) or one number: seconds away from all stations. rates (K, M) or (P, K, M): capacity with
-    j = 1..M customers in units of one server; the last holds beyond M; all ones is a single server, min(j, c) are c
-    servers (`multiserver_rates`), a measured throughput curve is a flow-equivalent station. delay (K,): flags of
-    stations without queueing (infinite servers). scv (K,) or (P, K): squared coefficient of variation of FIFO service;
-    anything but 1 makes the result the approximation "residual-time MVA" (Reiser 1979): who is met in service stays
-    for s (1 + scv) / 2.
+    Args:
+        demands: (P, K) or (K,): seconds that a customer asks of each station per cycle.
+        population: (P,) or one number of customers.
+        think_time: (P,) or one number: seconds away from all stations.
+        rates: (K, M) or (P, K, M): capacity with j = 1..M customers, in units of one server; the last holds beyond M.
+            All ones is a single server, min(j, c) are c servers (`multiserver_rates`), a measured throughput curve is a
+            flow-equivalent station.
+        delay: (K,): flags of stations without queueing (infinite servers).
+        scv: (K,) or (P, K): squared coefficient of variation of FIFO service. Anything but 1 makes the result the
+            approximation "residual-time MVA" (Reiser 1979): who is met in service stays for s (1 + scv) / 2.
+        names: of the stations, for errors.
 
     Raises InputError for a zero population, a negative or NaN demand (naming station and value), demands that are all
     zero; RefusedError for scv together with load-dependent rates and for rates spread beyond double precision.
@@ -185,11 +189,13 @@ def flow_equivalent(
     delay: ArrayLike | None = None,
     names: Sequence[str] | None = None,
 ) -> Floats:
-    """Return the throughput (P, N) of the short-circuited sub-network with 1..N = population_max customers inside.
+    """Return the throughput (P, N) of the short-circuited sub-network with 1..N customers inside.
+
+    demands, rates, think_time, delay, names: as in `mva`, and so are the errors. population_max: N.
 
     A group of stations held together is replaced by one station of demand 1 and these capacities: pass them in `rates`
     of `mva`. Exact where the whole is product form, an approximation elsewhere. A simulated throughput curve is passed
-    in the same way. Other arguments and errors as in `mva`.
+    in the same way.
     """
     table = demand_table(demands, names)
     limit = int(population_row(population_max, 1)[0])

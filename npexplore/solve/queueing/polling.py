@@ -38,10 +38,14 @@ def polling(
     switch_over_scv: ArrayLike = 0.0,
     visits: str = EXHAUSTIVE,
 ) -> Polling:
-    """Return the mean waits of N classes, (N,) each, that one server visits in turn; `switch_over`: behind each.
+    """Return the mean waits (N,) of N classes whose lines one server visits in turn.
 
-    visits: 'exhaustive', 'gated' or 'limited' (to one customer). Raises InputError for an unstable server, and where
-    limited visits come too seldom for a class: rho + lambda_i S < 1 is needed, S the switch-over times of a cycle.
+    arrival_rate: (N,), per second. service_time: (N,), means in seconds. service_scv: (N,) or one number: squared
+    coefficients of variation. switch_over: (N,): mean seconds from a line to the next one. switch_over_scv: (N,) or one
+    number. visits: "exhaustive", "gated" or "limited" (to one customer).
+
+    Raises InputError for an unstable server, and where limited visits come too seldom for a class:
+    rho + lambda_i S < 1 is needed, S the switch-over times of a cycle.
     """
     if visits not in VISITS:
         raise InputError(f"visits: must be one of {', '.join(VISITS)}, got {visits!r}")

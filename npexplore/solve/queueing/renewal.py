@@ -22,9 +22,10 @@ Transform = Callable[[float], float]
 
 
 def gm1_root(transform: Transform, arrival_rate: float, drain: float) -> float:
-    """Return sigma, the root in (0, 1) of A*(drain (1 - sigma)) = sigma; drain is the rate of all servers together.
+    """Return sigma, the root in (0, 1) of A*(drain (1 - sigma)) = sigma.
 
-    transform(s) = E exp(-s T), T the time between arrivals, of mean 1 / arrival_rate. Raises InputError if unstable.
+    transform: s -> E exp(-s T), T the time between arrivals in seconds. arrival_rate: per second, 1 / E T. drain: the
+    rate of all servers together, per second. Raises InputError if the queue is unstable.
     """
     from scipy.optimize import brentq
 
@@ -42,7 +43,10 @@ def gm1_root(transform: Transform, arrival_rate: float, drain: float) -> float:
 
 
 def gm1(transform: Transform, arrival_rate: float, service_time: float) -> QueueMeans:
-    """Return the means of GI/M/1 with FIFO, exact for every distribution of the time between arrivals."""
+    """Return the means of GI/M/1 with FIFO, exact for every distribution of the time between arrivals.
+
+    transform, arrival_rate: as in `gm1_root`. service_time: mean, in seconds.
+    """
     rate, service = numbers(positive=True, arrival_rate=arrival_rate, service_time=service_time)
     sigma = gm1_root(transform, float(rate), 1 / float(service))
     return without_loss(rate, service, np.asarray(service * sigma / (1 - sigma)))
@@ -50,6 +54,8 @@ def gm1(transform: Transform, arrival_rate: float, service_time: float) -> Queue
 
 def gmc(transform: Transform, arrival_rate: float, service_time: float, servers: int) -> tuple[QueueMeans, float]:
     """Return the means of GI/M/c with FIFO and the chance to wait, exact.
+
+    transform, arrival_rate: as in `gm1_root`. service_time: mean, in seconds. servers: c.
 
     The numbers met on arrival below c come from Takacs' sum (Introduction to the Theory of Queues, 1962, 2.3):
     W = D / (c mu (1 - sigma)^2), D the chance factor; here through the embedded chain's recursion downwards.
@@ -81,9 +87,10 @@ def _binomial(n: int, j: int) -> float:
 def mxm1(
     arrival_rate: ArrayLike, service_time: ArrayLike, batch_mean: ArrayLike, batch_square: ArrayLike
 ) -> QueueMeans:
-    """Return the means of M^X/M/1: batches of a size X with E X and E X^2; arrival_rate counts customers.
+    """Return the means of M^X/M/1, batches of X customers; raises InputError if it is unstable.
 
-    Raises InputError if it is unstable.
+    arrival_rate: customers, not batches, per second. service_time: mean, in seconds. batch_mean, batch_square: E X and
+    E X^2. All have one shape, or shapes that broadcast.
     """
     rate, service, mean, square = numbers(
         arrival_rate=arrival_rate, service_time=service_time, batch_mean=batch_mean, batch_square=batch_square
@@ -94,7 +101,10 @@ def mxm1(
 def mxg1(
     arrival_rate: ArrayLike, service_time: ArrayLike, scv: ArrayLike, batch_mean: ArrayLike, batch_square: ArrayLike
 ) -> QueueMeans:
-    """Return the means of M^X/G/1 with FIFO (Burke, Operations Research 23, 1975); arrival_rate counts customers.
+    """Return the means of M^X/G/1 with FIFO (Burke, Operations Research 23, 1975).
+
+    arrival_rate, service_time, batch_mean, batch_square: as in `mxm1`. scv: squared coefficient of variation of
+    service.
 
     W = rho s (1 + scv) / (2 (1 - rho)) + s (E X^2 / E X - 1) / (2 (1 - rho)): others', and one's own batch.
     """
@@ -108,7 +118,10 @@ def mxg1(
 
 
 def mgcc(arrival_rate: ArrayLike, service_time: ArrayLike, servers: ArrayLike) -> QueueMeans:
-    """Return the means of M/G/c/c, servers without a line: insensitive to the distribution of service."""
+    """Return the means of M/G/c/c, servers without a waiting line: the same for every distribution of service.
+
+    arrival_rate: per second. service_time: mean, in seconds. servers: c. All have one shape, or shapes that broadcast.
+    """
     rate, service = numbers(positive=True, arrival_rate=arrival_rate, service_time=service_time)
     rate, service, c = np.broadcast_arrays(rate, service, *whole(servers=servers))
     loss = erlang_b(rate * service, c)
@@ -118,7 +131,10 @@ def mgcc(arrival_rate: ArrayLike, service_time: ArrayLike, servers: ArrayLike) -
 
 
 def chance_to_wait(arrival_rate: ArrayLike, service_time: ArrayLike, servers: ArrayLike) -> Floats:
-    """Return the probability that an arrival of M/M/c waits (Erlang's C). Raises InputError if it is unstable."""
+    """Return the probability that an arrival of M/M/c waits (Erlang's C). Raises InputError if it is unstable.
+
+    arrival_rate: per second. service_time: mean, in seconds. servers: c. All have one shape, or shapes that broadcast.
+    """
     rate, service = numbers(arrival_rate=arrival_rate, service_time=service_time)
     rate, service, c = np.broadcast_arrays(rate, service, *whole(servers=servers))
     share = np.asarray(rate * service / c)
@@ -129,6 +145,8 @@ def chance_to_wait(arrival_rate: ArrayLike, service_time: ArrayLike, servers: Ar
 
 def deterministic_cycle(demands: Sequence[float], population: int, servers: Sequence[int] | None = None) -> float:
     """Return the customers a second of a closed cycle of constant services: min(N / sum s, min c / s).
+
+    demands: (K,): the seconds s at each station. population: N. servers: (K,): c of each station (None: one each).
 
     Nobody waits once the bottleneck has spread them: the cycle reaches its asymptotic bound (Muntz and Wong, 1974).
     """

@@ -22,9 +22,10 @@ HALVINGS = 50  # of the shortest power of two times the scale that is too long: 
 
 
 def mmc_quantiles(shares: Sequence[float], arrival_rate: float, service_time: float, servers: int = 1) -> Floats:
-    """Return the times in seconds that these shares of the customers of M/M/c stay at most.
+    """Return quantiles of the time in M/M/c, in seconds, shape (n,).
 
-    Raises InputError for a share that is not between 0 and 1 and for an unstable queue.
+    shares: (n,): of the customers that stay no longer, each between 0 and 1. arrival_rate: per second. service_time:
+    mean, in seconds. servers: c. Raises InputError for a share that is not between 0 and 1 and for an unstable queue.
     """
     rate, mean = numbers(positive=True, arrival_rate=arrival_rate, service_time=service_time)
     (c,) = whole(servers=servers)
@@ -47,8 +48,9 @@ def mmc_quantiles(shares: Sequence[float], arrival_rate: float, service_time: fl
 def mmck_quantiles(
     shares: Sequence[float], arrival_rate: float, service_time: float, servers: int, capacity: int
 ) -> Floats:
-    """Return the times in seconds that these shares of the admitted customers of M/M/c/K stay at most.
+    """Return quantiles of the time that admitted customers spend in M/M/c/K, in seconds, shape (n,).
 
+    shares, arrival_rate, service_time, servers: as in `mmc_quantiles`. capacity: K, with those in service.
     Raises InputError for a share that is not between 0 and 1.
     """
     from scipy.special import gammainc, gammaincc

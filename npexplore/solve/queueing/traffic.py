@@ -39,14 +39,15 @@ def _reachable(routing: Floats, start: Booleans) -> Booleans:
 def open_rates(routing: ArrayLike, arrivals: ArrayLike, names: Sequence[str] | None = None) -> Floats:
     """Return the customers per second (K,) through each station of an open network.
 
-    routing (K, K): rows add up to 1 or less, the rest leaves. arrivals (K,): customers per second from outside.
+    routing: (K, K): share of the customers of a row's station that go to each next one; what a row lacks to 1 leaves.
+    arrivals: (K,): customers per second from outside. names: of the stations, for errors.
     Raises InputError where customers that arrive can never leave.
     """
     table = _routing(routing, names)
     K = len(table)
     outside = nonnegative("arrival rate", arrivals, names, ("station",))
     if outside.shape != (K,):
-        raise InputError(f"arrivals must be one a station ({K}), got shape {outside.shape}")
+        raise InputError(f"arrivals must be one per station ({K}), got shape {outside.shape}")
     reached = _reachable(table, outside > 0)
     leaves = 1 - table.sum(axis=1) > _DUST
     exits = _reachable(table.T, leaves)
@@ -59,9 +60,11 @@ def open_rates(routing: ArrayLike, arrivals: ArrayLike, names: Sequence[str] | N
 
 
 def closed_visits(routing: ArrayLike, reference: int = 0, names: Sequence[str] | None = None) -> Floats:
-    """Return the visits (K,) to each station per visit to `reference`; every row of routing (K, K) adds up to 1.
+    """Return the visits (K,) to each station per visit to a reference station.
 
-    Raises InputError where a row does not, or where the way back to `reference` is missing.
+    routing: (K, K): share of the customers of a row's station that go to each next one; each row adds up to 1.
+    reference: the number of the reference station. names: of the stations, for errors. Raises InputError where a row
+    does not add up to 1, or where the way back to `reference` is missing.
     """
     table = _routing(routing, names)
     K = len(table)
