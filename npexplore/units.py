@@ -159,7 +159,7 @@ def doubt(subject: str, value: float, unit: str, credible: tuple[float, float, f
 def parse_rate(text: str) -> tuple[float, str]:
     """Parse an offered rate such as `2.5Mpps` or `4Gb/s` into (value in base units, "packets/s" or "bit/s").
 
-    Raises InputError if the text is no positive number with a packet or bit rate unit.
+    Raises InputError unless the text is a positive number with a packet or bit rate unit.
     """
     found = split(text)
     if found is None:
@@ -174,7 +174,7 @@ def parse_rate(text: str) -> tuple[float, str]:
 
 
 def parse_time(subject: str, text: str) -> float:
-    """Parse a time such as `2ms` into seconds; raises InputError naming the subject if it is no time above 0."""
+    """Parse a time such as `2ms` into seconds; raises InputError naming the subject unless it is a time above 0."""
     found = split(text)
     seconds = quantity(subject, text, "s") if found and UNITS[found[1]][0] == "time" else 0.0
     if not 0 < seconds < float("inf"):

@@ -180,7 +180,7 @@ _keeping = Lock()
 
 
 def demands_key(design: Design, given: Workload | None) -> Asked | None:
-    """Return what a design's demands hang on, whatever the rate of its packets; None: more than is known here."""
+    """Return what a design's demands depend on, apart from the rate of its packets; None if that is not known."""
     key = _key(design, given)
     if key is None:
         return None
@@ -199,7 +199,7 @@ def kept_demands(asked: Asked | None) -> tuple[UnderLoad, Reads] | None:
 
 
 def keep_demands(asked: Asked | None, made: UnderLoad | None, reads: Reads) -> None:
-    """Keep demands for who asks for the same again: another solver, or the same one after many other machines."""
+    """Keep demands for when the same are asked for again: by another solver, or after many other machines."""
     if asked is None or made is None or made.workload.arrivals == "timestamps" or len(made.workload.packet_bytes) > FEW:
         return
     with _keeping:

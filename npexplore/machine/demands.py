@@ -63,6 +63,7 @@ class Demands:
     sections: servers held over other visits or times. spent, overlap, aside: as in machine/sections.py. way: time at a
     server, or while it is held and nothing else is visited; at none, that of the resource that is visited. Of parallel
     parts, what the longest does; of parts that are the longest for some packets, their share.
+    loose: and beside that the units that each distinct packet still has at the end (less than 0: gave), x its share.
     handed: by queue, for each put the shares of packets and the operands.
     """
 
@@ -72,6 +73,7 @@ class Demands:
     side_by_side: bool = False  # whether the program forks or runs parts in parallel
     sections: dict[str, Section] = field(default_factory=dict)
     untied: set[str] = field(default_factory=set)  # servers whose units are not given as they are taken: no demand
+    loose: dict[str, tuple[float, Values]] = field(default_factory=dict)  # of these: gives less takes, units x seconds
     spent: dict[tuple[Chain, str], float] = field(default_factory=dict)
     overlap: dict[Chain, float] = field(default_factory=dict)
     aside: dict[str, float] = field(default_factory=dict)
@@ -121,6 +123,11 @@ def _demands(
     result.way = {name: seconds for name, seconds in walk.way.items() if seconds > 0}
     result.sections = {name: section for name, section in found.by_server.items() if not section.untied}
     result.untied = found.by_server.keys() - result.sections.keys()
+    result.loose = {
+        name: (found.by_server[name].demand.seconds, path.units.get(name, np.zeros_like(shares)))
+        for name in result.untied
+        if not found.by_server[name].lent
+    }
     for name, section in result.sections.items():
         result.servers.setdefault(name, Demand()).merge(section.demand)
     result.spent = without(found.spent, result.untied)

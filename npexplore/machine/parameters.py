@@ -25,7 +25,7 @@ from npexplore.machine.described.records import (
     WindowTable,
 )
 from npexplore.machine.ranges import Value as Value
-from npexplore.machine.ranges import checked
+from npexplore.machine.ranges import checked, words
 from npexplore.paths import share
 from npexplore.reads import Read, note, trace
 from npexplore.toml import convert, parsed
@@ -36,7 +36,11 @@ ASKED = frozenset({"kind", "about", "source"})  # what only a new parameter must
 
 
 class Parameter(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One number or choice of a machine. In a file the value may be a text with its unit; read, it is in `unit`."""
+    """One number or choice of a machine. In a file the value may be a text with its unit; read, it is in `unit`.
+
+    advised: whether another value is something to advise; false if it says what is done, which packets come or how a
+    source is read; a list of the choices that do the same work, if others do not.
+    """
 
     kind: Kind
     value: Value
@@ -45,7 +49,8 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     unit: str = ""
     min: float | None = None
     max: float | None = None
-    choices: list[str] = []
+    choices: list[str | int] = []
+    advised: bool | list[str] = True
     row: str | None = None
     fitted_to: list[str] = []
     chosen_after: list[str] = []
@@ -56,9 +61,14 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         unit = self.unit or unit_of(name) or ""
         return checked(f"knob {name}", value, whole, self.min, self.max, self.choices, unit)
 
+    def allows(self, number: float) -> bool:
+        """Return whether a number is in this parameter's range, or one of its choices."""
+        least, most = (own if own is not None else number for own in (self.min, self.max))
+        return number in self.choices if self.choices else least <= number <= most
+
     def in_numbers(self, name: str) -> Parameter:
         """Return the parameter with a value such as `2.5 GHz` as a number in its unit, which name or text may tell."""
-        told = split(self.value) if isinstance(self.value, str) and not self.choices else None
+        told = split(self.value) if isinstance(self.value, str) and not words(self.choices) else None
         if told is None:
             return self
         unit = self.unit or unit_of(name) or told[1]
@@ -337,7 +347,9 @@ def _checked(machine: MachineFile, file: Path, faults: Faults) -> MachineFile:
     for name, parameter in machine.parameter.items():
         with faults.one():
             told[name] = parameter.in_numbers(name)
-            told[name].check(name, told[name].value)
+            advised = parameter.advised if isinstance(parameter.advised, list) else []
+            for value in (told[name].value, *advised):
+                told[name].check(name, value)
     machine = msgspec.structs.replace(machine, parameter=told)
     for alternative in machine.alternative if not faults.found else ():
         with faults.one():

@@ -123,7 +123,7 @@ class Recorder:
             self._holdings.finish(resource.name, self.body)
         for other in resource.visited():
             if self.resources.get(other.name) is not other:
-                raise ModelError(f"{resource.name} visits {other.name!r}, which is no resource of this machine")
+                raise ModelError(f"{resource.name} visits {other.name!r}, which is not a resource of this machine")
         self.body.append(step)
         return step.result
 
@@ -262,7 +262,15 @@ def record(
     facts: Any = None,
     priority: int = PRIORITY,
 ) -> Body:
-    """Run a program function once and return the steps it recorded; `priority` is that of its threads' next packet."""
+    """Run a program function once, and return the steps that it recorded.
+
+    Args:
+        function: what a packet does: called with a recorder and the packet.
+        resources: name -> resource; the recorder has them as attributes.
+        columns: name -> variable; what differs between packets, as attributes of the packet.
+        facts: what the program reads of the machine's parameters, as `m.facts`.
+        priority: that of the threads' next packet; a smaller number goes first.
+    """
     recorder = Recorder(resources, facts)
     function(recorder, Packet(columns))
     recorder._holdings.leave(recorder.body)

@@ -1,4 +1,4 @@
-"""Values that users may set: a number in its range, whole or not, or one word of a list."""
+"""Values that users may set: a number in its range or of a list, whole or not, or one word of a list."""
 
 from __future__ import annotations
 
@@ -8,18 +8,25 @@ from npexplore.errors import InputError
 from npexplore.units import quantity, split
 
 Value = str | int | float
+LEAST, MOST = 1e-18, 1e18  # of numbers, whatever their unit: products of several are finite
+Choices = Sequence[str | int]  # words, or numbers
+
+
+def words(choices: Choices) -> list[str]:
+    """Return choices that are words; none where they are numbers."""
+    return [one for one in choices if isinstance(one, str)]
 
 
 def checked(
-    subject: str, value: Value, whole: bool, low: float | None, high: float | None, choices: Sequence[str], unit: str
+    subject: str, value: Value, whole: bool, low: float | None, high: float | None, choices: Choices, unit: str
 ) -> Value:
-    """Return a value as what it must be: text of `choices`, or a finite (whole) number in low..high; or InputError.
+    """Return a value as what it must be: one of `choices`, or a finite (whole) number in low..high; or InputError.
 
     A number may be a text with a unit of its own (`312.5 ps`), which becomes a number in `unit`.
     """
-    if choices:
-        if str(value) not in choices:
-            raise InputError(f"{subject} must be one of {', '.join(choices)}, got {value!r}")
+    if said := words(choices):
+        if str(value) not in said:
+            raise InputError(f"{subject} must be one of {', '.join(said)}, got {value!r}")
         return str(value)
     try:
         number = float(value)
@@ -29,10 +36,15 @@ def checked(
         number = quantity(subject, str(value), unit)
     if number != number or abs(number) == float("inf"):
         raise InputError(f"{subject} must be finite, got {value!r}")
+    if number and not LEAST <= abs(number) <= MOST:
+        raise InputError(f"{subject} must be 0 or of a size in {LEAST:g}..{MOST:g}, got {value!r}")
     if whole and number != int(number):
         raise InputError(f"{subject} must be a whole number, got {value!r}")
+    behind = "" if unit in ("", "1") else f" {unit}"
+    if choices and number not in choices:
+        raise InputError(f"{subject} must be one of {', '.join(map(str, choices))}{behind}, got {value!r}")
     if (low is not None and number < low) or (high is not None and number > high):
         least = -float("inf") if low is None else low
         span = f"at least {least:g}" if high is None else f"in {least:g}..{high:g}"
-        raise InputError(f"{subject} must be {span}{'' if unit in ('', '1') else ' ' + unit}, got {value!r}")
+        raise InputError(f"{subject} must be {span}{behind}, got {value!r}")
     return int(number) if whole else number

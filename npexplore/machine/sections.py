@@ -61,7 +61,7 @@ class Demand:
     main: Main | None = None
 
     def add(self, seconds: Values, member: Values | None, live: Flags, members: int, place: str) -> float:
-        """Add weighted seconds (shape n) at a member and return their sum; raises ModelError for one not there."""
+        """Add weighted seconds (shape n) at a member and return their sum; raises ModelError for an unknown member."""
         total = float(seconds.sum())
         self.seconds += total
         if member is None:
@@ -121,30 +121,22 @@ class Section:
     demand: Demand = field(default_factory=Demand)
     least: float = float("inf")  # units taken at once
     most: float = 0.0
-    takes: tuple[float, float, float] = (0.0, 0.0, 0.0)  # per packet, how many, their units, the squares of these
+    takes: dict[float, float] = field(default_factory=dict)  # by units, how many per packet
     at_a_time: float = 0.0  # units that a packet has at one time, at most
     in_all: float = 0.0  # units that a packet takes in all, at most
     crossed: set[str] = field(default_factory=set)  # held over an overlapping time, neither inside the other
     scattered: bool = False  # taken and given in different blocks, or by some packets only
     outlives: bool = False  # taken or given by forked work, so that one thread may have several
     untied: bool = False  # what is taken is not what is given: the time between is not known
+    lent: bool = False  # and forked work has taken what it does not give
     in_visits: bool = True  # held inside visits only, never by a program
 
     def count(self, path: Progress, units: Values) -> None:
         """Count takes of so many units (shape n)."""
-        takes, taken, squares = self.takes
-        weights = path.weights
-        self.takes = takes + path.total, taken + float(weights @ units), squares + float(weights @ units**2)
-
-    def holders(self, units: int) -> float:
-        """Return how many can hold at once: of mixed sizes in the mean, while whoever is next lacks half a take.
-
-        What lies idle then is half of what the next one lacks beyond one unit, who is met in proportion to the size.
-        """
-        if self.least == self.most:
-            return float(units // self.most)
-        takes, taken, squares = self.takes
-        return max((units - (squares / taken - 1.0) / 2.0) * takes / taken, 1.0)
+        sizes, which = np.unique(units, return_inverse=True)
+        for size, share in zip(sizes.tolist(), np.bincount(which, path.weights).tolist(), strict=True):
+            if share > 0:
+                self.takes[size] = self.takes.get(size, 0.0) + share
 
 
 @dataclass(eq=False)
@@ -183,7 +175,7 @@ class Progress:
 
     @property
     def chain(self) -> Chain:
-        """What is held."""
+        """The servers held here, in the order in which they were taken."""
         return tuple(section.server for section in self.open)
 
     def where(self, share: Values) -> Progress:
@@ -341,6 +333,7 @@ class Sections:
         for name, held in strand.units.items():
             gained = held - path.units.get(name, 0.0)
             self.by_server[name].untied |= bool(np.any(gained > SMALL))
+            self.by_server[name].lent |= bool(np.any(gained > SMALL))
             self.by_server[name].outlives |= bool(np.any(np.abs(gained) > SMALL)) and not parallel
         path.units = strand.units
 

@@ -253,7 +253,11 @@ Step: TypeAlias = (
 
 
 def visit(resource: Resource, method: str, **operands: Operand) -> Visit:
-    """Return a visit of a resource; raises UnknownNameError or ModelError for a wrong method or operand."""
+    """Return a visit of a resource.
+
+    resource: the visited one. method: one of its VISITS. operands: the numbers or expressions that this visit needs.
+    Raises UnknownNameError or ModelError for a wrong method or operand.
+    """
     if method not in resource.VISITS:
         raise UnknownNameError(f"visit of resource {resource.name!r}", method, resource.VISITS)
     names = resource.VISITS[method]

@@ -248,7 +248,7 @@ def offered_rate(workload: Workload) -> float:
 def parse_arrivals(text: str) -> tuple[str, Batch | OnOff | None]:
     """Return the kind of arrivals and, for `batch:SIZE`, `batch:SIZE:geometric`, `on_off:ON:OFF`, how they come.
 
-    Raises InputError for sizes below 1, spans that are no times, or a kind that does not exist.
+    Raises InputError for sizes below 1, spans that are not times, or an unknown kind.
     """
     kind, *parts = text.split(":")
     one_of("arrivals", kind, ARRIVALS)

@@ -80,9 +80,10 @@ def test_sockets_that_nobody_measured_are_refused():
 
 @pytest.mark.parametrize(("knobs", "length", "rule"), [
     ({"window_bytes": 1024}, 2048, "window_bytes must hold a transfer of 2048, got 1024"),
-    ({"line_bytes": 512}, 64, "knob line_bytes must be in 64..128 bytes, got 512"),
-    ({"payload_hsw2620": 8192}, 64, "parameter 'payload_bytes' must be in 128..4096 bytes, got 8192"),
-    ({"line_bytes": 96}, 64, "line_bytes must be a read completion boundary, 64 or 128 bytes, got 96"),
+    ({"line_bytes": 512}, 64, "knob line_bytes must be one of 64, 128 bytes, got 512"),
+    ({"payload_hsw2620": 300}, 64, "payload_hsw2620 must be one of 128, 256, 512, 1024, 2048, 4096 bytes, got 300"),
+    ({"lanes": 3}, 64, "knob lanes must be one of 1, 2, 4, 8, 12, 16, 32, got 3"),
+    ({"lanes": 12, "generation": 6}, 64, "is 5, got 6: links of 12 and of 32 lanes went with the sixth generation"),
     ({"queue_ns": 600.0}, 64, "read_ns_hsw2620_00 must be at least 626.25 ns, what the device (queue_ns, arrive_ns, "),
     ({"walkers": 0}, 64, "knob walkers must be at least 1, got 0"),
     ({"reads_in_flight": 0}, 64, "knob reads_in_flight must be at least 1, got 0"),

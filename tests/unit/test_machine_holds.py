@@ -646,7 +646,7 @@ def test_impossible_locks_are_refused(make, message):
 def test_what_a_lock_visits_must_be_in_the_machine():
     lock, program = locked("spin", gap_cycles=5, memory=visit(FifoServer("ram", NS), "serve"))
     for others in ([], [FifoServer("ram", NS)]):  # none, or another of that name
-        with pytest.raises(ModelError, match="lock visits 'ram', which is no resource of this machine"):
+        with pytest.raises(ModelError, match="lock visits 'ram', which is not a resource of this machine"):
             bounds(machine([lock, Delay("work"), *others], program), LOAD)
 
 
@@ -750,13 +750,16 @@ def test_holds_over_what_others_visit_too(program, threads):
     assert answer.rate_pps == pytest.approx(simulate(made, LOAD, packets=8000).rate_pps, rel=0.015)
 
 
-@pytest.mark.parametrize("threads", [2, 4, 16])
-def test_units_taken_in_different_numbers_count_as_their_mean(threads):
-    """Of 1 and 2 of the units: who wants two waits at the head of the line although one is free."""
+@pytest.mark.parametrize(("threads", "near"), [(2, 0.15), (4, 0.12), (16, 0.12)])
+def test_units_taken_in_different_numbers_count_as_their_mean(threads, near):
+    """Of 1 and 2 of the units by turns: who wants two waits at the head of the line although one is free.
+
+    Queueing takes numbers for chance. Two threads fall in step instead, one with 1 while the other has 2: 14 % more.
+    """
     made = machine([*servers(), Exponential("disk", 30 * NS), Delay("work")], different_units, threads=threads)
     found, answer = queueing(made, LOAD), simulate(made, LOAD, packets=8000)
     assert "units of slots as their mean" in found.approximation
-    assert found.rate_pps == pytest.approx(answer.rate_pps, rel=0.12)
+    assert found.rate_pps == pytest.approx(answer.rate_pps, rel=near)
 
 
 def test_queueing_refuses_a_lock_that_scans_its_waiters():

@@ -376,7 +376,7 @@ FAULTS = [
      'buffer_bytes = 64\nwhen_full = "drop"\n[visits.sent]\nprogram = "m.ram.send(bytes=64)"',
      "link.toml: visit 'sent': link.ram.send may end the packet, and cannot be inside a part"),
     ("[inner.ram]", "[inner.key]", "link.toml: resource inside 'key' has a name that stands in servers too"),
-    ("[visits.send]", '[visits."send it"]', "link.toml: 'send it' is no name: letters, digits and _, a letter first"),
+    ("[visits.send]", '[visits."send it"]', "link.toml: 'send it' is not a name (letters, digits, _; a letter first)"),
     ("whole = true", "hole = true", "link.toml: key 'hole' is unknown (nearest: whole"),
     ('role = "limit"', 'role = "limits"', "link.toml: role 'limits' is unknown (nearest: limit"),
     ('chance = ["channel"]', 'chance = ["chanel"]', "operand of visit 'send' 'chanel' is unknown (nearest: channel"),

@@ -91,16 +91,19 @@ def test_a_packet_that_its_credits_never_hold_is_refused():
     """9,014 bytes and 16 take 565 credits; a link's credits for data hold one payload at least."""
     with pytest.raises(ModelError, match=r"565.*96|96.*565"):
         npx.design("smartnic").with_(credits=96).bounds(npx.workload(packet_bytes=9000))
-    with pytest.raises(InputError, match=r"data_credits \* p.credit_bytes, which is 1024, got 4096: a packet waits"):
-        part("pcie_link", "link", generation=3, lanes=8, payload_bytes=4096, data_credits=256, credit_bytes=4)
+    with pytest.raises(InputError, match=r"data_credits \* p.credit_bytes, which is 3200, got 4096: a packet waits"):
+        part("pcie_link", "link", generation=3, lanes=8, payload_bytes=4096, data_credits=200)
 
 
 @pytest.mark.parametrize(("kind", "given", "rule"), [
-    ("pcie_wires", {"lanes": 33}, "parameter 'lanes' must be in 1..32, got 33"),
+    ("pcie_wires", {"lanes": 33}, "parameter 'lanes' must be one of 1, 2, 4, 8, 12, 16, 32, got 33"),
+    ("pcie_wires", {"request_bytes": 300}, "parameter 'request_bytes' must be one of 128, 256, 512, 1024, 2048, 4096"),
+    ("pcie_wires", {"completion_header_bytes": 13}, "parameter 'completion_header_bytes' must be one of 12, 16 bytes"),
+    ("pcie_wires", {"doorbell_bytes": 512}, "p.doorbell_bytes must be at most p.payload_bytes, which is 256, got 512"),
     ("pcie_wires", {"generation": 7}, "parameter 'generation' must be in 1..6, got 7"),
     ("pcie_wires", {"ack_every": 16}, "parameter 'ack_every' must be at least 32 bytes, got 16"),
-    ("pcie_link", {"write_header_bytes": 20}, "parameter 'write_header_bytes' must be in 12..16 bytes, got 20"),
-    ("pcie_link", {"framing_bytes": 99}, "parameter 'framing_bytes' must be in 0..16 bytes, got 99"),
+    ("pcie_link", {"write_header_bytes": 20}, "parameter 'write_header_bytes' must be one of 12, 16 bytes, got 20"),
+    ("pcie_link", {"framing_bytes": 99}, "parameter 'framing_bytes' must be one of 8, 12 bytes, got 99"),
     ("pcie_link", {"header_credits": 0}, "parameter 'header_credits' must be in 1..128, got 0"),
     ("pcie_link", {"tags": 0}, "parameter 'tags' must be in 1..1024, got 0"),
     ("cpu_caches", {"l3_ways": 7}, "p.l3_kb * 1024 % (p.l3_ways * p.line_bytes) must be at most 0, got 256: a"),

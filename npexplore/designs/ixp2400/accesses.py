@@ -37,7 +37,7 @@ def read(p: Parameters, path: Path) -> Workload:
 def read_accesses(path: str | Path) -> Workload:
     """Return the accesses of a CSV or Parquet file, in order of their time or number; other columns are left alone.
 
-    Raises InputError for a file that cannot be read, a missing column, and values that are no accesses.
+    Raises InputError for a file that cannot be read, a missing column, and values that describe no access.
     """
     path = Path(path)
     table = _table(path)
@@ -69,7 +69,7 @@ def accesses_of_capture(path: str | Path, p: Parameters, router: Router | None =
 
     router: whose routes and rules decide, and the port that packets come in by (None: models/routers/through.toml,
     which sends everything on). Packets have buffers of `buffer_bytes`, in the order that `allocation` says.
-    Raises InputError for a file that is no capture, or has no IP packet.
+    Raises InputError for a file that is not a capture, or has no IP packet.
     """
     steps = Replay(load_router("through") if router is None else router, {port: path}, any_station=True)
     rows: list[Integers] = []
@@ -139,7 +139,7 @@ def on_banks(p: Parameters, load: Workload) -> Workload:
     """Return accesses with the bank that the address mapping gives them (trace_sizes fixed: all of access_bytes).
 
     Each of plain packets is one access of its length; `read_share` and `pattern` say which way and to which bank.
-    Raises InputError for a bank that is not there, and for accesses that lack a column.
+    Raises InputError for a bank that does not exist, and for accesses that lack a column.
     """
     if set(load.columns) == {"packet_bytes"}:
         return replace(load, note="each packet is one access of its length")

@@ -28,7 +28,6 @@ from npexplore.solve.in_step import in_step
 NS, PS = 1e-9, 1e-12
 MB, PAGE, LARGE_PAGE = 2**20, 2**12, 2**21  # bytes
 SHORT_PAYLOAD = 128
-BOUNDARIES = (64, 128)  # that the specification has for completions of reads
 ROOM = 2**22  # bytes of transfers that may wait for a worker
 
 
@@ -133,8 +132,6 @@ def resources(p: Parameters) -> list[Resource]:
 
 def build(p: Parameters) -> Machine:
     """Return the device, its link and its host; raises ModelError for a socket without a measurement."""
-    if int(p.line_bytes) not in BOUNDARIES:
-        raise ModelError(f"line_bytes must be a read completion boundary, 64 or 128 bytes, got {p.line_bytes}")
     p.assume("one_after_another")
     p.assume("random_units")
     far, missed, walked = host_s(p), misses(p), walks(p)

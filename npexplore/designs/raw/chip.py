@@ -200,7 +200,7 @@ class Chip:
 
     @property
     def bus_cycles(self) -> float:
-        """Cycles of a line's words at the core: a word a cycle, or one in each direction where both go on at once."""
+        """Cycles of a line's words at the core: one word per cycle, in each direction where both go on at once."""
         return self.line_words / (2 if self.version.full_duplex else 1)
 
     @property

@@ -102,7 +102,7 @@ def put(chip: Chip, m: Recorder, buffer: int) -> None:
 
 
 def stream(chip: Chip, m: Recorder, lines: Variable, pipeline: int, member: Operand) -> None:
-    """Record that a payload goes into its bank in one transaction: the row is opened once and kept, a word a cycle."""
+    """Record that a payload goes into its bank in one transaction: the row is opened once, then one word per cycle."""
     name, path = chip.payload_path(pipeline)
     buffer, words = chip.buffers[pipeline], chip.line_words
 

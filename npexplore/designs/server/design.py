@@ -63,6 +63,10 @@ def cycles(p: Parameters) -> float:
     if name.endswith("_few"):
         own += _many_flows(p, own, float(p[name.removesuffix("few") + "many"]))
     own -= (10 - int(p.calls)) * float(p.call_ns) * float(p.clock_mhz) * 1e-3
+    if own <= 0:
+        raise ModelError(
+            f"call_ns must leave cycles of {name} where {10 - int(p.calls)} calls are spared, got {p.call_ns}"
+        )
     return own * (1 + float(p.shared_share) * (int(p.cores) - 1)) if p.stack == "linux" else own
 
 
@@ -74,6 +78,11 @@ def _many_flows(p: Parameters, few: float, many: float) -> float:
     p.assume("unforeseen")
     flows, made, extra = min(int(p.flows), MANY), caches(p), float(p.extra_branch_misses)
     rest, first = many - few - extra * float(p.branch_cycles), float(p.first_share)
+    if rest < 0:
+        raise ModelError(
+            f"extra_branch_misses x branch_cycles must be at most {series(p)} from few to many flows, which is "
+            f"{many - few:g}, got {extra:g} x {p.branch_cycles}"
+        )
     one, near, most = (
         lookup_miss(n, int(p.flow_lines), int(p.fib_kb) * KB, made, int(p.passing_lines)) for n in (1, flows, MANY)
     )

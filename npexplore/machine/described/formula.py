@@ -33,11 +33,11 @@ class Formulas:
         self.open_names = open_names
 
     def text(self, text: str) -> Any:
-        """Return the value of a formula; raises InputError for what is none."""
+        """Return the value of a formula; raises InputError for text that is not a formula."""
         try:
             return plain(self.value(syntax.expression(text)))
         except (SyntaxError, ValueError) as error:
-            raise InputError(f"{text.strip()!r} is no formula: {getattr(error, 'msg', error)}") from None
+            raise InputError(f"{text.strip()!r} is not a formula: {getattr(error, 'msg', error)}") from None
         except (TypeError, ZeroDivisionError, OverflowError) as error:
             raise InputError(f"formula {text.strip()!r}: {error}") from None
 
@@ -86,9 +86,9 @@ class Formulas:
 
 def _applied(op: ast.operator, left: Any, right: Any) -> Any:
     if isinstance(left, str) or isinstance(right, str):
-        raise InputError(f"a text cannot be computed with, got {left!r} and {right!r}")
+        raise InputError(f"text cannot be part of a calculation, got {left!r} and {right!r}")
     if isinstance(op, ast.Div) and (isinstance(left, Expression) or isinstance(right, Expression)):
-        raise ModelError("what differs between packets is divided by // or ceildiv, or multiplied by (1 / number)")
+        raise ModelError("what differs between packets cannot be divided by /; use //, ceildiv or * (1 / number)")
     return OPERATORS[type(op)](left, right)
 
 

@@ -82,9 +82,9 @@ def _server(server: Server, name: str) -> str:
 
 def write(page: Path) -> None:
     """Write the table between the marks of a page."""
-    before, _, rest = page.read_text().partition(BEGIN)
+    before, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
     _, _, after = rest.partition(END)
-    page.write_text(f"{before}{BEGIN}\n{table()}\n{END}{after}")
+    page.write_text(f"{before}{BEGIN}\n{table()}\n{END}{after}", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ def shelf_part(name: str) -> PartFile:
 def parts_beside(tables: Resources, folder: Path) -> Iterator[tuple[str, Path, int]]:
     """Yield type, path and time of change of each part in a folder that tables of resources name, also inside parts.
 
-    Raises UnknownNameError for one that is not there.
+    Raises UnknownNameError for a part that does not exist.
     """
     asked, seen = [str(table.get("type")) for table in tables.values()], set[str]()
     while asked:

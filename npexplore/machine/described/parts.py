@@ -191,7 +191,7 @@ def _check_names(file: PartFile) -> None:
     operands = {name for one in file.visits.values() for name in (*one.operands, *one.optional)}
     for name in (*file.parameters, *file.values, *file.servers, *file.inner, *file.visits, *operands):
         if not name.isidentifier() or name.startswith("_") or iskeyword(name):
-            raise InputError(f"{name!r} is no name: letters, digits and _, a letter first")
+            raise InputError(f"{name!r} is not a name (letters, digits, _; a letter first)")
     for what, one, other in (("value", file.values, "parameters"), ("resource inside", file.inner, "servers")):
         for name in one:
             if name in getattr(file, other):

@@ -144,7 +144,7 @@ class _Recording(Formulas):
         """Let as many names stand for as many values."""
         for part, one in zip(parts, values, strict=True):
             if not isinstance(part, ast.Name):
-                raise InputError(f"{ast.unparse(part)!r} is no name")
+                raise InputError(f"{ast.unparse(part)!r} is not a name")
             self.name(part.id, one)
 
     def enter(self, stack: ExitStack, item: ast.withitem) -> None:
@@ -161,7 +161,7 @@ class _Recording(Formulas):
             case ast.Tuple(elts=parts) if isinstance(given, list):
                 self.several(parts, given)
             case ast.expr() as other:
-                raise InputError(f"{ast.unparse(other)!r} is no name")
+                raise InputError(f"{ast.unparse(other)!r} is not a name")
 
     def call(self, node: ast.Call) -> Any:
         """Record a word of the recorder or a visit, or return what a function gives."""

@@ -95,7 +95,7 @@ class OperandTable(Record, frozen=True):
     whole: bool = False
     min: float | None = None
     max: float | None = None
-    choices: list[str] = field(default_factory=list)
+    choices: list[str | int] = field(default_factory=list)
 
 
 class ServerTable(Record, frozen=True):

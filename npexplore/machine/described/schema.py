@@ -14,6 +14,7 @@ from npexplore.machine.described.parts import ACROSS
 from npexplore.machine.described.records import PartFile
 from npexplore.machine.described.resources import TYPE, operands
 from npexplore.machine.parameters import MachineFile
+from npexplore.machine.ranges import words
 from npexplore.machine.resources import KINDS, DramTiming, Processor
 from npexplore.machine.resources.dram_device import DramDevice, dram_devices
 from npexplore.machine.resources.dram_timing import dram_parts, dram_parts_schema
@@ -87,8 +88,11 @@ def _part(file: PartFile, name: str) -> dict[str, Any]:
     for key, one in file.parameters.items():
         own: dict[str, Any] = {"type": "integer" if one.whole else "number"}
         own |= {word: end for word, end in (("minimum", one.min), ("maximum", one.max)) if end is not None}
-        words = [*one.choices, *(float(word) for word in one.choices if word.isdecimal())]  # 100 stands for "100"
-        plain = [{"enum": words}] if words else [own, *([WITH_UNIT] if one.unit in UNITS else [])]
+        if one.choices:
+            own = {
+                "enum": [*one.choices, *(float(word) for word in words(one.choices) if word.isdecimal())]
+            }  # "100", 100
+        plain = [own, *([WITH_UNIT] if one.unit in UNITS and not words(one.choices) else [])]
         found[key] = {"anyOf": [*plain, FORMULA], "description": one.about}
     required = [TYPE, *(key for key, one in file.parameters.items() if one.default is None)]
     return {"type": "object", "properties": found, "required": required, "additionalProperties": False}

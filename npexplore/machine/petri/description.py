@@ -26,9 +26,10 @@ from npexplore.toml import convert, decode
 def load_net(
     path: str | Path, constants: Mapping[str, float] | None = None, parameters: Parameters | None = None
 ) -> Net:
-    """Return a net by name (models/nets) or path (TOML or PNML), some of its constants set anew.
+    """Return a net from a file.
 
-    parameters: in place of those of the machine that it names.
+    path: a name of models/nets, or a file in TOML or PNML. constants: new values for some of its constants, by name.
+    parameters: used instead of those of the machine that the net names.
     Raises InputError with file, place, rule and value.
     """
     file = Path(path)
@@ -77,7 +78,23 @@ def net(
     feed: Mapping[str, float | str] | None = None,
     part: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Net:
-    """Return a net of the tables that a file has, with the same strings; raises InputError as `load_net` does."""
+    """Return a net from the tables of a TOML file, given as mappings with the same keys and strings (docs/petri.md).
+
+    Args:
+        timing: "duration" or "race", for all transitions.
+        place: name -> tokens at the start, a formula of them, or the table of a place.
+        transition: name -> its line, `take -> give` with its time and conditions.
+        name: what errors call the net.
+        constant: name -> number, or a formula of other constants.
+        index: name -> how many values it has, or another index of the same colour.
+        token: type of tokens that carry data -> its fields, each an index, a number of values, or "number".
+        measure: what to report: key -> formula of throughputs and tokens.
+        utilization: resource -> formula of its busy share.
+        feed: column of a workload -> its value as long as there is no workload.
+        part: name -> the net that it stands for, with its constants and joined places.
+
+    Raises InputError as `load_net` does.
+    """
     tables = {
         "timing": timing, "place": dict(place), "transition": dict(transition), "name": name,
         "constant": dict(constant or {}), "index": dict(index or {}),

@@ -1,4 +1,4 @@
-"""One line a transition: `2 A + B[i] -> C[i + 1], using Bus, unless D, while E, if i < 2, rate 0.5, priority 1`.
+"""One line per transition: `2 A + B[i] -> C[i + 1], using Bus, unless D, while E, if i < 2, rate 0.5, priority 1`.
 
 The line is taken apart here; what the words name is looked up when the net is unfolded.
 """
@@ -46,7 +46,7 @@ class Line:
 
 
 def read_line(text: str) -> Line:
-    """Return a transition's line taken apart; raises InputError for what is none."""
+    """Return a transition's line taken apart; raises InputError for text that is not such a line."""
     arcs, *clauses = split(text, ",")
     if arcs.count("->") != 1:
         raise InputError(f"a transition needs one arrow, such as 'A -> B', got {arcs.strip()!r}")

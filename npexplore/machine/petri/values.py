@@ -20,7 +20,7 @@ OPEN = frozenset({"p", "t"})  # of a machine: its parameters, its DRAM's times i
 
 
 def names_in(text: str) -> list[str]:
-    """Return the names in a formula, none where it is no formula."""
+    """Return the names in a formula; none if the text is not a formula."""
     try:
         return [node.id for node in ast.walk(syntax.expression(text)) if isinstance(node, ast.Name)]
     except (SyntaxError, ValueError):
@@ -36,7 +36,7 @@ def number(said: float | str, names: Mapping[str, float]) -> float:
 
 
 def whole(subject: str, value: float, least: int = 0) -> int:
-    """Return a whole number from `least` on; raises InputError for what is none."""
+    """Return a whole number of at least `least`; raises InputError for anything else."""
     if not float(value).is_integer() or not least <= value <= MOST_TOKENS:
         raise InputError(f"{subject} must be a whole number in {least}..{MOST_TOKENS}, got {value:g}")
     return int(value)

@@ -1,4 +1,4 @@
-"""The resource kinds, one file a kind; what is listed here is tested by the common tests."""
+"""The resource kinds, one file per kind; what is listed here is tested by the common tests."""
 
 from npexplore.machine.resources.accelerator import Accelerator
 from npexplore.machine.resources.address_map import AddressMap

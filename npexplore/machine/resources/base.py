@@ -13,6 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from math import isfinite
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
@@ -190,7 +191,7 @@ def known(resource: Resource, method: str, operand: str, values: Mapping[str, Va
 
 def count_of(subject: str, value: int, least: int = 1) -> int:
     """Return `value` if it is an integer of at least `least`, else raise ModelError."""
-    if value != int(value) or value < least:
+    if not isfinite(value) or value != int(value) or value < least:
         raise ModelError(f"{subject} must be an integer of at least {least}, got {value!r}")
     return int(value)
 

@@ -50,7 +50,7 @@ class Access:
         if self.ddr.whole_clocks and abs(seconds / clock - round(seconds / clock)) < CLOCKS:
             return round(seconds / clock) * round(clock / self.asm.tick)  # edges stay edges, however a clock is rounded
         if abs(ticks - round(ticks)) > 1e-6 and self.asm.tick > FINEST_S:
-            raise ModelError(f"{self.ddr.name}: {seconds!r} s is no whole number of ticks of {self.asm.tick!r} s")
+            raise ModelError(f"{self.ddr.name}: {seconds!r} s is not a whole number of ticks of {self.asm.tick!r} s")
         return round(ticks)
 
     def _server(self, name: str) -> str:

@@ -69,7 +69,7 @@ class Dram(Resource):
         self.overhead = time_of(f"{name}: bus overhead", overhead_bytes * self.byte)
         self.slots = count_of(f"{name}: slots", slots)
         self.quantum = count_of(f"{name}: access quantum", quantum_bytes)
-        self.wide = wide_bytes
+        self.wide = count_of(f"{name}: bytes of a wide command", wide_bytes, 0)
         self.options = options or DramOptions()
         self.queue_limit = None if queue_limit is None else count_of(f"{name}: queue limit", queue_limit)
         self.queue_resume = None if queue_resume is None else count_of(f"{name}: queue resume", queue_resume, least=0)

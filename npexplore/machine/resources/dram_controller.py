@@ -174,7 +174,7 @@ class DramController(OwnFaces):
             asm.count(f"{self.name}.bytes", bursts * d.burst_bytes)
 
     def controllers(self, asm: Assembler) -> list[Controller]:
-        """Return a controller a channel, with the places of its block that servers and counters are read from."""
+        """Return one controller per channel, with the places of its block that servers and counters are read from."""
         d = self.device
         made: Callable[[int, int], Integers] = partial(block, d, self.policy, asm.tick)
         D = made(0, 0)

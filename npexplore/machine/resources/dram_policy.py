@@ -80,7 +80,7 @@ class DramPolicy:
 def ticks_of(device: DramDevice, tick: float) -> tuple[int, int]:
     """Return clock edge and clock in ticks; where commands begin at half clocks these are rounded down to ticks.
 
-    Raises ModelError where a clock is no whole number of ticks, or half a clock less than one.
+    Raises ModelError where a clock is not a whole number of ticks, or half a clock is less than one tick.
     """
     clock = device.t_ck * 1e-9 / tick
     if device.close_clocks % 1 or device.row_clocks % 1:

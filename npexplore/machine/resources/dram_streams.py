@@ -1,7 +1,7 @@
 """Streams of accesses to one channel of DRAM: at random, row hits, runs of accesses to a row, groups in turn.
 
 random     every access to any bank, any row of 2^14
-hits       one row a bank: nothing but row hits once they are open, banks at random
+hits       one row per bank: nothing but row hits once they are open, banks at random
 runs       a bank and a row at random, then accesses to it until a coin of 1/4 says otherwise
 turn       row hits, the groups of banks in turn
 """

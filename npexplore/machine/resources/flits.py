@@ -3,7 +3,7 @@
 A FIFO is two semaphores, `items` and `space`. Who moves words waits for one word and one place in every FIFO ahead,
 then takes n = min(words there, places there, words left) and needs n cycles. The n words are announced ahead, and the n
 places behind, when the first of them moves: whoever uses them uses at most one a cycle too, so that none is used before
-its time. All times are those of moving word by word; where FIFOs are as deep as a message, it is one burst a link.
+its time. All times are those of moving word by word; where FIFOs are as deep as a message, it is one burst per link.
 """
 
 from __future__ import annotations

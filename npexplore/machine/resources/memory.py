@@ -45,7 +45,7 @@ class WordMemory(Resource):
         return f"{self.name}.{method}" if self.split_ports else self.name
 
     def servers(self) -> list[Server]:
-        """One server a channel, or one per channel and direction."""
+        """One server per channel, or one per channel and direction."""
         if self.split_ports:
             return [Server(self._port(method), members=self.channels) for method in self.VISITS]
         return [Server(self.name, members=self.channels)]

@@ -1,4 +1,4 @@
-"""A mesh of tiles with dimension-ordered wormhole routing (Dally and Seitz 1986): x first, then y, a flit a cycle.
+"""A mesh of tiles with dimension-ordered wormhole routing (Dally and Seitz 1986): x first, then y, one flit per cycle.
 
     path:     entry of the source terminal -> links between neighbours -> exit of the target terminal
     head:     waits to be first in its input FIFO, then for its output link; it keeps both until the tail has passed
@@ -73,7 +73,7 @@ class Mesh(OwnFaces):
         return {} if needed else {"cycle": self.cycle}
 
     def servers(self) -> list[Server]:
-        """A server a link; per FIFO the place of the first message, the flits and the free places."""
+        """One server per link; per FIFO the place of the first message, the flits and the free places."""
         return self._servers
 
     # ---- what a visit occupies

@@ -1,4 +1,4 @@
-"""Leaky buckets, one a flow: a packet that finds tokens is admitted and takes one, another is to be dropped.
+"""Leaky buckets, one per flow: a packet that finds tokens is admitted and takes one, another is to be dropped.
 
     token = min(depth, token + rate x time since the packet before)        admitted: token >= 1
 

@@ -26,7 +26,7 @@ class FifoServer(Resource):
         self.members = count_of(f"{name}: members", members)
 
     def servers(self) -> list[Server]:
-        """One server a member."""
+        """One server per member."""
         return [Server(self.name, self.members, self.units)]
 
     def act(self, m: VisitRecorder, visit: str, v: Operands) -> None:

@@ -1,4 +1,4 @@
-"""Static streams: paths over tiles that are set up beforehand, one word a cycle, several targets a path (multicast).
+"""Static streams: paths over tiles that are set up beforehand, one word per cycle, to one or several targets.
 
     path:    a tree of neighbouring tiles; a word enters at its source and leaves at each of its targets
     switch:  moves a word when it is there and every output of the switch has a place for it (all operands needed)
@@ -116,7 +116,7 @@ class StaticStreams(OwnFaces):
         return {} if needed else {"cycle": self.cycle}
 
     def servers(self) -> list[Server]:
-        """A server a link; per FIFO the order of those that read it, the words and the free places."""
+        """One server per link; per FIFO the order of those that read it, the words and the free places."""
         return self._servers
 
     # ---- what a visit occupies

@@ -1,4 +1,4 @@
-"""A wormhole message as engine operations: a token a link, started by the one before when the head arrives.
+"""A wormhole message as engine operations: one token per link, started by the one before when the head arrives.
 
     caller:   entry -> bursts into the FIFO of its router; with the first burst the head's token starts -> give it back
     token:    first in its FIFO -> next link of the route -> bursts over it; with the first burst the next token starts
