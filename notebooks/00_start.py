@@ -45,7 +45,7 @@ lengths = capture.length_cdf()
 first_screen(
     {
         "What is in it?": f"{len(capture):,} packets of {len(lengths.length_bytes)} lengths; "
-        f"{lengths.share[lengths.length_bytes <= 100].max():.0%} have at most 100 bytes.",
+        f"{100 * lengths.share[lengths.length_bytes <= 100].max():.0f} % have at most 100 bytes.",
         "How fast would a machine carry it, and what binds?": f"An IXP2400 carries "
         f"{answers[-1].throughput_bps / 1e9:.2f} Gb/s of such packets when it is simulated, and "
         f"{answers[0].throughput_bps / 1e9:.2f} at most; {answers[0].bottleneck} binds.",

@@ -55,9 +55,10 @@ off = (table["net"] / table["printed (Fig. 9)"] - 1).abs()
 markings = find_markings(load_net("philosophers"))
 first_screen(
     {
-        "Does the net say what the engine says?": f"Over six mixes of accesses they are at most {apart:.2%} apart.",
+        "Does the net say what the engine says?": "Over six mixes of accesses they are at most "
+        f"{100 * apart:.2f} % apart.",
         "What is printed?": f"Fig. 9 has {len(printed)} of these rates, of which {fitted} were fitted to; "
-        f"the net comes within {off.max():.1%} of each.",
+        f"the net comes within {100 * off.max():.1f} % of each.",
         "What else can be known for certain?": f"Five philosophers stand still after {len(markings.deadlock.firings)} "
         f"firings, found among all {markings.states:,} markings that can be reached.",
     },
@@ -98,7 +99,7 @@ stepping(record(dram, 60), title="The first sixty firings")
 table.round(3)
 
 # %%
-headline("net and engine apart at most", f"{apart:.2%}")
+headline("net and engine apart at most", f"{100 * apart:.2f} %")
 
 # %% [markdown]
 # ## The forwarding net, with Fig. 4 in it
@@ -123,7 +124,7 @@ found = {
 rows = [
     {
         "row": a["key"].removeprefix("ixp2400.fig15."), "printed": a["point"], "net": a["simulated"],
-        "engine": b["simulated"], "low": b["ci95"][0], "high": b["ci95"][1], "label": a["label"],
+        "engine": b["simulated"], "low": b["ci95"][0], "high": b["ci95"][1], "label": a["label"].replace("_", " "),
         "verdict": a["verdict"],
     }
     for a, b in zip(found["ixp2400_net"], found["ixp2400"], strict=True)
@@ -137,11 +138,12 @@ for scheme in ("base", "hb", "fcb", "fcb_tb"):
     for name, about in (("ixp2400_net", "net"), ("ixp2400", "engine")):
         made = npx.design(name).with_(scheme=scheme).simulate(npx.workload(mix="amp"), packets=2_000)
         mixed.setdefault(about, {})[scheme] = made.throughput_bps / 1e6
-fig11 = pd.DataFrame(mixed)
+fig11 = pd.DataFrame(mixed).rename_axis("Mb/s of the AMP mix, by scheme")
 fig11.round(0)
 
 # %%
-headline("forwarding net and engine apart at most (AMP)", f"{(fig11['net'] / fig11['engine'] - 1).abs().max():.1%}")
+most = (fig11["net"] / fig11["engine"] - 1).abs().max()
+headline("forwarding net and engine apart at most (AMP)", f"{100 * most:.1f} %")
 
 # %% [markdown]
 # ## What becomes of the structural fits

@@ -170,8 +170,9 @@ tables.cross_check(visible, {row.key: place(row) for row in visible.itertuples()
 # %% [markdown]
 # ## Red, with reasons
 #
-# - **A read of 257 bytes** is 19 % slow at `bdw2630`: there the host joins all lines of one request of up to 4,096
-#   bytes, at the calibrated host it does not. No specification says how a root complex joins lines.
+# - **A read of 257 bytes** is 19 % slow at `bdw2630`. Seven ways of splitting, joining and moving lines were tried:
+#   what makes it right makes one of 65 bytes 47 % too fast at the same host (documentation, "Out of reach"). No
+#   specification says how a root complex joins lines.
 # - **Reads and writes by turns of 2,048 bytes** come out 11 to 15 % slow: completions are taken line by line while
 #   writes share the link, which every shorter transfer confirms.
 # - **A read of 1,024 bytes** at the calibrated host is 11 % slower than both its neighbours; no mechanism here

@@ -53,9 +53,9 @@ first_screen(
     {
         "What would memory of today give the IXP2400?": f"Its packet buffer of 2007 moves {then.gbps:.1f} Gb/s; one "
         f"channel of {best.memory} moves {best.gbps:.0f} Gb/s of the same accesses, {best.times:.0f} times as much.",
-        "What binds?": f"With row hits the pins: {hits.min():.0%} to {hits.max():.0%} of them are used. At random rows "
-        f"must be opened: {random.min():.0%} are left of {random.idxmin()} "
-        f"({found[random.idxmin(), PATTERNS['random']].binds}), {random.max():.0%} of {random.idxmax()}.",
+        "What binds?": f"With row hits the pins: {100 * hits.min():.0f} to {100 * hits.max():.0f} % of them are used. "
+        f"At random rows must be opened: {100 * random.min():.0f} % are left of {random.idxmin()} "
+        f"({found[random.idxmin(), PATTERNS['random']].binds}), {100 * random.max():.0f} % of {random.idxmax()}.",
         "What does it ask for in return?": "Accesses as wide as a burst, "
         f"{' or '.join(f'{size}' for size in sorted({d.burst_bytes for d in DEVICES.values()}))} bytes; who needs 8 of "
         "them pays for all.",

@@ -1,4 +1,4 @@
-"""Reading data/published/*.csv and data/measured/*.csv into the ledger: a file a paper or set, and frozen.csv.
+"""Reading data/published/*.csv and data/measured/*.csv into the ledger: one file per paper or set, and frozen.csv.
 
 Measured files have no columns kind, point and same_as: every value there is a number. A fault is one line that names
 file, line, column, rule and value.

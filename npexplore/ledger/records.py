@@ -50,7 +50,7 @@ class Frozen(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
-    """A row of data/published/*.csv; `point`, `lo` and `hi` are in `unit`, None where the row prints none."""
+    """A row of a file in data/published; `point`, `lo` and `hi` are in `unit`, None where the row prints none."""
 
     key: str
     where: str
@@ -109,7 +109,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
         return lo <= x <= hi or any(math.isclose(x, end, rel_tol=1e-9) for end in (self.lo, self.hi) if end is not None)
 
     def relative_error(self, x: float) -> float | None:
-        """Return (x - point) / |point|; None for withheld, one-sided, banded and non-numeric rows and a point of 0."""
+        """Return (x - point) / abs(point); None for withheld, one-sided, banded and non-numeric rows and for 0."""
         if self.kind != "number" or not self.point:
             return None
         return (x - self.point) / abs(self.point)

@@ -67,7 +67,7 @@ class Ledger:
         quantity: str | None = None,
         distinct: bool = False,
     ) -> list[Row]:
-        """Return the rows that match; with `distinct`, one row a measurement (the one the others name in same_as)."""
+        """Return the rows that match; with `distinct`, one row per measurement (the one the others name in same_as)."""
         wanted = [one_of("role", role, ROLES) for role in roles]
         name = self.paper(paper) if paper is not None else None
         return [

@@ -125,7 +125,7 @@ def span(*lines: Line) -> Cell:
     told = []
     for one in lines:
         if one and known(one["low"]):
-            of = f" of {one['scored']} claims" if one["claims"] else f" {one['unit']}"
+            of = f" of {one['low_of']} claims" if one["claims"] else f" {one['unit']}"
             low, high = (f"{one[end]:.0f}" if one["claims"] else f"{one[end]:.1f}" for end in ("low", "high"))
             told.append(f"{low} to {high}{of}")
     return ", ".join(dict.fromkeys(told)) or NONE, False

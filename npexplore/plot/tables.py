@@ -113,7 +113,7 @@ def identities(found: Sequence[Finding], *, height: int | None = 720) -> Table:
 
 
 def cross_check(frame: pd.DataFrame, where: Mapping[str, str], *, height: int | None = 720) -> Table:
-    """Return the cross-check: one line a published number, three solvers, error, label, verdict, spread, reason.
+    """Return the cross-check: one line per published number, three solvers, error, label, verdict, spread, reason.
 
     frame: `Check.frame()`. where: place in the paper by key. The spread is that over alternative structures. A column
     that would be empty (a solver that does not apply, alternatives not asked for, frozen predictions) is left out.

@@ -34,7 +34,7 @@ class Report:
 
 
 def build(notebooks: Sequence[Notebook], out: Path, *, single_file: bool = False, force: bool = False) -> Report:
-    """Write one page a notebook and `index.html` into `out`, with a progress bar over the cells to run.
+    """Write one page per notebook and `index.html` into `out`, with a progress bar over the cells to run.
 
     A notebook whose fingerprint has not changed is not run again unless `force`, and a page that is up to date is not
     written again. Notebooks that took longest are run first. The page of a failing notebook ends at the failing cell,

@@ -24,8 +24,16 @@ if TYPE_CHECKING:
 MIME = "application/vnd.npexplore.first-screen+json"
 SENTENCES = 3
 LINES = 10  # of printed numbers beside predicted ones that the figure has room for
-FIGURE = 430  # pixels: what the first screen leaves of 900
+FIGURE = 420  # pixels: what the first screen leaves of 900
 HOLDS, SCORED = ("inside", "close"), ("predicted", "post_hoc")
+ROWS = "rows by label"
+LABELS = {  # of rows, and what they say of each
+    "predicted": "nothing was chosen after seeing it",
+    "post hoc": "something was chosen after seeing it",
+    "blind": "predicted before it was known here",
+    "calibrated": "parameters (the free ones) were fitted to it",
+    "arithmetic": "it follows without a model",
+}
 
 
 @dataclass(frozen=True)
@@ -55,7 +63,7 @@ class Foot:
         links = " · ".join(
             f'<a href="{escape(to, quote=True)}">{escape(what)}</a>' for what, to in self.words.tries.items()
         )
-        score = f'<dl class="score">{facts}</dl>' if facts else ""
+        score = f'<dl class="score">{facts}</dl>{words_for(self.words.score.get(ROWS, ""))}' if facts else ""
         plain = "; ".join(f"{of}: {what}" for of, what in self.words.score.items())
         return {"text/html": f'{score}<p class="next"><b>Try next:</b> {links}</p>', "text/plain": plain}
 
@@ -80,10 +88,10 @@ def first_screen(
 ) -> FirstScreen:  # fmt: skip
     """Return the first screen, to be the last expression of a cell.
 
-    answers: question -> its answer, three sentences with numbers. tries: what a reader may try -> the link to it
-    (`#Section` with dashes for blanks, or `NN_page.html`). check: the cross-check that is scored; scored: a score line
-    of the page's own, name -> words, if no cross-check has its numbers.
-    Raises InputError unless there are three answers, each with a number.
+    answers: question -> its answer, three sentences with numbers. figure: the one that answers the first question.
+    tries: what a reader may try -> the link to it (`#Section` with dashes for blanks, or `NN_page.html`). check: the
+    cross-check that is scored; scored: a score line of the page's own, name -> words, if no cross-check has its
+    numbers. Raises InputError unless there are three answers, each with a number.
     """
     if len(answers) != SENTENCES:
         raise InputError(f"a first screen has {SENTENCES} answers, got {len(answers)}")
@@ -101,10 +109,11 @@ def paper_screen(
 ) -> FirstScreen:  # fmt: skip
     """Return the first screen of a page on a published study; the third answer and the figure are made here.
 
-    answers: the first two; the third says how close the predictions are. rows: the printed numbers in the figure, key
-    -> name, in order; or a prefix of keys: then an even selection of the rows not used for a fit is shown, named by the
-    rest of their keys. who: the beginning of the figure's title ("What the paper printed, ..."). source: paper or
-    measurements, as the third question calls it. play: a machine of the page with sliders.
+    check: the cross-check of the study. answers: the first two; the third says how close the predictions are. rows: the
+    printed numbers in the figure, key -> name, in order; or a prefix of keys: then an even selection of the rows not
+    used for a fit is shown, named by the rest of their keys. tries: as in `first_screen`. who: the beginning of the
+    figure's title ("What the paper printed, ..."). source: paper or measurements, as the third question calls it. play:
+    a machine of the page with sliders.
     """
     names = rows if isinstance(rows, Mapping) else {key: key.removeprefix(rows) for key in _spread(check)}
     return first_screen(
@@ -133,9 +142,9 @@ def score_line(lines: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     numbers = next((one for one in mine if one["group"] == "all" and not one["claims"]), {})
     claims = next((one for one in mine if one["group"] == "all" and one["claims"]), {})
     row = papers(mine)[0]
-    labels = [f"{row[of][0]} {of}" for of in ("predicted", "post hoc", "blind", "calibrated", "arithmetic")]
+    labels = [f"{row[of][0]} {of}" for of in LABELS]
     found = {
-        "rows by label": ", ".join(one for one in labels if not one.startswith("0 ")) or "none",
+        ROWS: ", ".join(one for one in labels if not one.startswith("0 ")) or "none",
         "typical error (rms)": error(numbers.get("rms"))[0],
         "of a reader without a model": reader(numbers)[0],
         "skill (1 is perfect, 0 the reader's)": skill(numbers)[0],
@@ -143,6 +152,16 @@ def score_line(lines: Sequence[Mapping[str, Any]]) -> dict[str, str]:
         "free parameters": row["free parameters"][0],
     }
     return {of: what for of, what in found.items() if what != NONE}
+
+
+def words_for(labels: str) -> str:
+    """Return what the words of a score line mean (HTML), of labels those that are named; nothing for none."""
+    told = "; ".join(f"<b>{label}</b>: {what}" for label, what in LABELS.items() if label in labels)
+    return told and (
+        f'<p class="words">A row is a printed number, or a claim: a statement in words. {told}. The <b>reader '
+        "without a model</b> reads between the paper's other numbers or takes one for all; <b>skill</b> is 1 &minus; "
+        "error / the reader's error.</p>"
+    )
 
 
 def told_of(check: Check) -> Callable[[str], str]:
@@ -153,7 +172,7 @@ def told_of(check: Check) -> Callable[[str], str]:
         row = rows[key]
         value = row[row["best"]]
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise InputError(f"row {key!r} must be predicted as a number to be told, got {value!r}")
+            raise InputError(f"row {key!r} must have a predicted number to be shown, got {value!r}")
         unit = "" if row["unit"] in (None, "1") else f" {row['unit']}"
         value = int(value) if float(value).is_integer() else value
         return f"{number(value, 3)}{unit} (printed: {row['published']})"

@@ -1,10 +1,11 @@
-"""The report's first page: the scoreboard of all papers, then a card a notebook with its picture and its answers."""
+"""The report's first page: the scoreboard of all papers, then one card per notebook with its picture and answers."""
 
 from collections.abc import Sequence
 from typing import Any
 
 from npexplore.plot.scoreboard import by_paper, in_short
 from npexplore.report.execute import Run
+from npexplore.report.first_screens import LABELS, words_for
 from npexplore.report.first_screens import MIME as FIRST_SCREEN
 from npexplore.report.pages import FIGURE, headlines, shown, templates
 from npexplore.report.search import search_js
@@ -28,6 +29,7 @@ def index_page(runs: Sequence[Run], *, single_file: bool = False) -> str:
         .render(
             cards=[_card(run) for run in runs],
             in_short=in_short(lines, pages, titles)._repr_html_() if lines else None,
+            words=words_for(", ".join(LABELS)),
             scoreboard=by_paper(lines, pages)._repr_html_() if lines else None,
             **search,
         )

@@ -94,7 +94,7 @@ class Experiment:
 def experiments() -> list[Experiment]:
     """Return the recorded experiments, in order of the file."""
     found = []
-    with share("data", "dram", "simulators.csv").open() as file:
+    with share("data", "dram", "simulators.csv").open(encoding="utf-8") as file:
         for row in csv.DictReader(line for line in file if not line.startswith("#")):
             among = (int(row["groups"]), int(row["banks_each"])) if row["groups"] else None
             found.append(Experiment(

@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import pkgutil
 import re
 import subprocess
 import sys
@@ -33,8 +34,22 @@ def test_every_public_name_and_command_has_a_page(site):
     assert {page for page in wanted if not (site / "made" / f"{page}.html").exists()} == set()
     shown = (site / "made/api/npexplore.golden.Dir24_8.html").read_text()
     assert 'id="npexplore.golden.Dir24_8.lookup"' in shown  # methods too, not the bare name
-    used = (site / "made/api/npexplore.machine.resources.processor.Processor.html").read_text()
+    used = (site / "made/api/npexplore.machine.resources.Processor.html").read_text()
     assert "switch_cycles" in used  # what examples import from anywhere has a page too
+
+
+def test_every_name_of_every_room_that_users_enter_has_a_page(site):
+    pages = {page.stem.rpartition(".")[2] for page in (site / "made" / "api").glob("*.html")}
+    rooms = [
+        found.name for room in ("golden", "packets", "machine", "solve", "ledger")
+        for found in pkgutil.walk_packages([str(ROOT / "npexplore" / room)], f"npexplore.{room}.") if found.ispkg
+    ]  # fmt: skip
+    names = {}
+    for room in (*rooms, "npexplore.packets", "npexplore.ledger"):
+        module = importlib.import_module(room)
+        names |= {name: room for name in getattr(module, "__all__", ()) if callable(getattr(module, name))}
+    assert {f"{room}.{name}" for name, room in names.items() if name not in pages} == set()
+    assert len(names) > 200
 
 
 def test_the_search_finds_every_glossary_word_and_first_uses_lead_there(site):

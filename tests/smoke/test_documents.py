@@ -7,9 +7,10 @@ import shutil
 import sys
 from pathlib import Path
 
+import click
 import pytest
 
-from npexplore.cli import main
+from npexplore.cli import main, program
 from npexplore.designs import design_names
 
 ROOT = Path(__file__).parents[2]
@@ -36,22 +37,34 @@ def elsewhere(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", [p for p in DOCUMENTS if blocks(p, "python")], ids=lambda p: p.name)
-def test_examples_run(path, elsewhere, capsys):
-    space = {}
+def test_examples_run(path, elsewhere, tmp_path, capsys):
+    """As a module's text, and its tests as pytest would call them."""
+    space = {"__name__": path.stem}
     for block in blocks(path, "toml"):
         if named := re.match(r"# (\w+\.toml)\n", block):  # a file that the examples read
             Path(named[1]).write_text(block)
-    for block in blocks(path, "python"):
+    for number, block in enumerate(blocks(path, "python")):
         for name in re.findall(r'"([\w.]+\.pcap[\w.]*)"', block):  # stands for a capture of the reader's
             shutil.copy(ROOT / "data" / "captures" / "zeek_wikipedia.pcap", name)
-        exec(compile(block, str(path), "exec"), space)
+        source = tmp_path / f"{path.stem}_{number}.py"  # a file: hypothesis reads the text of what it draws for
+        source.write_text(block)
+        before = set(space)
+        exec(compile(block, str(source), "exec"), space)
+        for name in sorted(set(space) - before):
+            if name.startswith("test_"):
+                space[name]()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("line", commands())
 def test_commands_run(line, elsewhere, capsys):
-    for name in re.findall(r"(?<=[ =])my\.pcap\b", line):  # stands for a capture of the reader's
+    captures = re.findall(r"(?<=[ =])(?:my|trace)\.pcap[.\w]*", line)  # stand for captures of the reader's
+    captures += [f"{folder}one.pcap.gz" for folder in re.findall(r"\b(?:monday|tuesday)/", line)]
+    for name in captures:
+        Path(name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / "data" / "captures" / "zeek_wikipedia.pcap", name)
+    if "key.bin" in line:
+        Path("key.bin").write_bytes(bytes(range(32)))
     for block in (block for path in DOCUMENTS for kind in ("toml", "python") for block in blocks(path, kind)):
         if named := re.match(r"# (\w+\.(toml|py))\n", block):  # a file that a page shows
             Path(named[1]).write_text(block)
@@ -65,8 +78,39 @@ def test_commands_run(line, elsewhere, capsys):
         run = f'{sys.executable} -c "{code}" "$@"'
         Path("my_router").write_text(f'#!/bin/sh\ncase "$*" in *--in=*) exec {run};; esac\n')
         Path("my_router").chmod(0o755)
-    only = ["--design", "start"] if line.startswith("npexplore report") else []  # each other page has a test of its own
-    assert main([*shlex.split(line)[1:], *only]) == 0, capsys.readouterr().err
+    shorter = []
+    if line.startswith("npexplore report"):
+        shorter = ["--design", "start"]  # each other page has a test of its own
+    if line.startswith("npexplore explain smartnic --trace"):
+        shorter = ["--no-sensitivity"]  # 50 s each; explain ixp2400 --trace has it
+    assert main([*shlex.split(line)[1:], *shorter]) == 0, capsys.readouterr().err
+
+
+def spans(path, first):
+    """What a page's sentences name in backquotes that begins with a word."""
+    text = re.sub(r"^```.*?^```", "", path.read_text(), flags=re.MULTILINE | re.DOTALL)
+    return re.findall(rf"`({first} [^`]+)`", text)
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda p: p.relative_to(ROOT).as_posix())
+def test_commands_in_sentences_are_known(path):
+    """With their options and files; whole commands stand in blocks of shell, which are run."""
+    for line in spans(path, "npexplore"):
+        command, words = program(), shlex.split(line)[1:]
+        while isinstance(command, click.Group):
+            command = command.get_command(click.Context(command), name := words.pop(0))
+            assert command is not None, f"{line}: {name}"
+        known = {option for one in command.params for option in (*one.opts, *one.secondary_opts)}
+        assert {word.partition("=")[0] for word in words if word.startswith("--")} - known == set(), line
+    for line in spans(path, "python") + spans(path, "pytest"):
+        named = [word for word in shlex.split(line) if re.match(r"(tests|benchmarks|docs)/", word)]
+        assert [name for name in named if not (ROOT / name).exists()] == [], line
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda p: p.relative_to(ROOT).as_posix())
+def test_commands_stand_in_blocks_that_are_run(path):
+    others = re.findall(r"^```(?!sh\n)\w*\n.*?^```", path.read_text(), re.MULTILINE | re.DOTALL)
+    assert [line for block in others for line in block.splitlines() if line.startswith("npexplore ")] == []
 
 
 @pytest.mark.slow

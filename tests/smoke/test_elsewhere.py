@@ -1,31 +1,23 @@
 """The package does its work without what only Linux has: fork, process groups, file locks, /proc, some signals.
 
-Another process takes them away before it imports anything of the package. What stays is what Windows has too, as far as
-that can be had on this machine: paths, line ends and terminals are not tried, and libraries still see Linux.
+Another process takes them away before it imports anything of the package (`tests/reference/elsewhere.py`).
 """
 
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-WITHOUT = """
-import os, signal, sys
-for name in ("fcntl", "resource", "pwd", "grp", "termios", "syslog"):
-    sys.modules[name] = None
-for name in ("fork", "forkpty", "killpg", "setsid", "sysconf", "sched_getaffinity", "setns", "unshare"):
-    if hasattr(os, name):
-        delattr(os, name)
-for name in ("SIGKILL", "SIGXFSZ", "SIGHUP", "SIGALRM", "SIGUSR1", "SIGCHLD", "alarm", "setitimer", "pthread_kill"):
-    delattr(signal, name)
+TESTS = Path(__file__).parents[1]
+TOUCHES_THE_SYSTEM = (
+    "captures_several", "cli_files", "cli_output", "cli_setup", "file_names", "packets_output", "packets_source",
+    "packets_writing", "report_kept", "study_sweep", "trace_convert", "trace_stats",
+)  # fmt: skip
+LOCKED = "tests/unit/test_study_sweep.py::test_two_sweeps_do_not_write_to_one_file"  # no locks, no refusal
 
-def refuse(event, arguments):
-    if event == "open" and str(arguments[0]).startswith(("/proc", "/sys")):
-        raise FileNotFoundError(2, "No such file or directory", arguments[0])
-
-sys.addaudithook(refuse)
-"""
-
+FIRST = "import reference.elsewhere"
 WORK = """
 from npexplore.cli import main
 sample = "sample:zeek_wikipedia"
@@ -70,21 +62,32 @@ print(len(names) > 600)
 """
 
 
-def run(program, folder):
+def run(*arguments, folder):
+    """The last line that a Python without those features writes."""
     done = subprocess.run(
-        [sys.executable, "-c", WITHOUT + program], cwd=folder, capture_output=True, text=True, timeout=900, check=False
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
+        [sys.executable, *arguments], cwd=folder, capture_output=True, text=True,
+        timeout=900, check=False, env=os.environ | {"PYTHONPATH": f"{TESTS}{os.pathsep}{TESTS.parent}"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     return done.stdout.splitlines()[-1]
 
 
 @pytest.mark.slow
 def test_commands_work_without_what_only_linux_has(tmp_path):
-    assert run(WORK, tmp_path) == "done"
+    assert run("-c", FIRST + WORK, folder=tmp_path) == "done"
     made = {path.name for path in tmp_path.iterdir()}
     assert made >= {"kept", "a.parquet", "a.pcapng", "a.html", "routed", "routed.html", "points.parquet", "made"}
 
 
 @pytest.mark.slow
 def test_every_module_is_imported_without_what_only_linux_has(tmp_path):
-    assert run(IMPORT, tmp_path) == "True"
+    assert run("-c", FIRST + IMPORT, folder=tmp_path) == "True"
+
+
+@pytest.mark.slow
+def test_quick_tests_pass_without_what_only_linux_has():
+    """Those of files, captures, commands and sweeps: the others compute."""
+    files = [f"tests/unit/test_{name}.py" for name in TOUCHES_THE_SYSTEM]
+    plain = ("-q", "-m", "not slow", "-p", "no:cacheprovider", "--deselect", LOCKED)
+    last = run("-m", "pytest", "-p", "reference.elsewhere", *plain, *files, folder=TESTS.parent)
+    assert int(last.partition(" passed")[0]) > 250

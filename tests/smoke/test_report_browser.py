@@ -7,6 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import nbformat.v4 as nb
+import pandas as pd
 import plotly.graph_objects as go
 import pytest
 from plotly.subplots import make_subplots
@@ -15,6 +16,7 @@ from reference.page_reader import LONG_MS, WIDE, becomes, chromium, width, withi
 
 import npexplore as npx
 from npexplore.designs import design
+from npexplore.plot import tables
 from npexplore.plot.curves import finished
 from npexplore.report.explanation_page import explanation_page
 from npexplore.report.index import index_page
@@ -171,6 +173,7 @@ def test_every_figure_is_drawn_in_the_theme_and_can_be_taken_away(visit, tmp_pat
     light = one.evaluate("getComputedStyle(document.body).backgroundColor")
     assert one.evaluate(paper) == "white"
     one.locator(".theme").click()
+    one.locator("[data-figure]").first.scroll_into_view_if_needed()  # those out of sight wait until they are seen
     one.wait_for_function(f"{paper} == '#161b22'")
     assert one.evaluate("getComputedStyle(document.body).backgroundColor") != light
     one.reload()
@@ -181,6 +184,25 @@ def test_every_figure_is_drawn_in_the_theme_and_can_be_taken_away(visit, tmp_pat
         waiting.value.save_as(tmp_path / form)
         assert (tmp_path / form).read_bytes().startswith(begins)
     assert ",0,1,," in (tmp_path / "CSV").read_text()
+
+
+def test_a_figure_out_of_sight_takes_the_theme_when_it_is_seen_or_printed(visit, folder):
+    long = nb.new_markdown_cell("\n\n".join(f"Line {k}." for k in range(60)))
+    bars = [shown(go.Figure(go.Bar(y=[3, 1, 2]), layout={"template": "npexplore", "title": name})) for name in "AB"]
+    (folder / "20_far.html").write_text(page(run_of(nb.new_markdown_cell("# Far"), bars[0], long, bars[1])))
+    one = visit("20_far")
+    near, far = one.locator("[data-figure]").nth(0), one.locator("[data-figure]").nth(1)
+    far.scroll_into_view_if_needed()
+    far.locator(".main-svg .trace").first.wait_for(state="attached")
+    one.evaluate("scrollTo(0, 0)")
+    one.locator(".theme").click()
+    assert becomes(one, lambda: near.get_attribute("data-theme") == "dark")
+    assert far.get_attribute("data-theme") == "light"
+    far.scroll_into_view_if_needed()
+    assert becomes(one, lambda: far.get_attribute("data-theme") == "dark")
+    one.evaluate("scrollTo(0, 0)")
+    one.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert becomes(one, lambda: far.get_attribute("data-theme") == "light")
 
 
 def test_a_page_of_sliders_opens_with_them(visit, folder, played):
@@ -226,6 +248,24 @@ def test_tables_sort_and_filter_by_click_and_key(visit):
     one.evaluate("document.querySelector('.table').scrollTop = 300")
     top = one.locator(".table").first.bounding_box()["y"]
     assert one.locator("thead th").first.bounding_box()["y"] == pytest.approx(top, abs=2)
+
+
+@pytest.mark.parametrize(("rows", "whole", "button"), [(22, True, False), (80, False, True), (9, False, False)])
+def test_no_row_is_cut_where_a_table_is_little_longer_than_its_box(visit, folder, rows, whole, button):
+    table = tables.table(pd.DataFrame({"row": range(rows), "twice": range(0, 2 * rows, 2)}), height=720)
+    (folder / "20_rows.html").write_text(
+        page(run_of(nb.new_markdown_cell("# Rows"), nb.new_markdown_cell("## Folded"), shown(table)))
+    )
+    one = visit("20_rows")
+    one.locator("#open").click()
+    every = one.locator(".rows button")
+    assert becomes(one, lambda: every.is_visible() == button, tries=10)
+    assert one.evaluate("document.querySelector('.table').classList.contains('whole')") == whole
+    cut = "(box => box.scrollHeight - box.clientHeight)(document.querySelector('.table'))"
+    assert (one.evaluate(cut) > 1) == button
+    if button:
+        every.click()
+        assert one.evaluate(cut) <= 1
 
 
 @pytest.mark.parametrize("name", ["10_thing", "index"])

@@ -4,7 +4,7 @@ import re
 
 import pytest
 from reference.page_reader import read_as_a_reader
-from reference.pages import QUESTIONS, answers, page_of
+from reference.pages import OPEN, QUESTIONS, answers, page_of, rows
 
 pytestmark = pytest.mark.slow
 
@@ -36,6 +36,15 @@ def test_misses_stand_in_the_table_with_their_reasons(html):
     assert html.count(">off</b>") >= 5
     assert "a third of the four channels" in html
     assert "inconsistent" in html
+
+
+def test_the_map_counts_the_claims_that_the_table_counts(html):
+    (rates,) = (row for row in rows(html, "rows") if row["rows"].startswith("rates of configurations"))
+    low, high, of = map(int, re.match(r"(\d+) to (\d+) of (\d+) claims$", rates[OPEN]).groups())
+    assert low <= high < of < int(rates["scored"])  # the others are claims on several configurations
+    assert f"Claims that hold, of {of}" in html
+    wrong, _ = rates["reader"].split(" % wrong")
+    assert re.search(rf"{100 - int(wrong)} %</b><br/?>(<span>)?of the claims on rates hold as well", html)
 
 
 def test_a_minute_is_enough(html):

@@ -1,10 +1,11 @@
 """The pages that are no paper's: each runs, answers on its first screen with numbers, and a reader can use it."""
 
 import re
+from html import unescape
 
 import pytest
 from reference.page_reader import read_as_a_reader
-from reference.pages import page_of
+from reference.pages import page_of, scored
 
 pytestmark = pytest.mark.slow
 
@@ -28,14 +29,37 @@ FEWER = {  # the same questions with fewer packets, at fewer points
     "73_dram": {"n=20_000": "n=4_000"},
 }
 ANSWERED = set(FEWER) - {"64_play"}  # sliders are an answer of their own
+CLOSE = r"\d+ of \d+ printed numbers .*; numbers are typically off by \d+ %"
+FACTS = {  # what a reader learns in a minute, by question
+    "71_pcie": {
+        "How fast?": ["64 bytes get at most 32.7 Gb/s of a wire of 63", "2,048 bytes 55.3"],
+        "What binds?": [r"reads are in flight \(reads\)", r"2,048 the wire, .*\(link.down\)"],
+        "How close to the measurements?": [CLOSE],
+    },
+    "72_server": {
+        "How many cores?": ["One core drops 25 million packets of 64", "more than 4 help no more: 4 reach 84 million"],
+        "What binds?": ["core itself with fewer than 4 cores", r"link to the host \(rx.up\)"],
+        "How close to the measurements?": [CLOSE],
+    },
+    "73_dram": {
+        "What would memory of today give the IXP2400?": ["2007 moves 10.1 Gb/s", "hbm3_6400 moves 16[0-9] Gb/s"],
+        "What binds?": [r"row hits the pins: 9\d to 9\d %", r"At random .* opened: 2\d % are left of hbm3_6400"],
+        "What does it ask for in return?": ["as wide as a burst, 32 or 64 bytes", "who needs 8 of them pays for all"],
+    },
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", FEWER)
 def test_a_page_answers_and_a_reader_in_a_browser_finds_nothing_amiss(name, tmp_path):
     page = page_of(name, tmp_path, FEWER[name])
     first = page.read_text().split('<details class="chapter">')[0]
-    answers = re.findall(r"<dt>([^<]+\?)</dt><dd>([^<]+)</dd>", first)
+    answers = dict(re.findall(r"<dt>([^<]+\?)</dt><dd>([^<]+)</dd>", first))
     assert len(answers) == 3 * (name in ANSWERED)
-    assert all(re.search(r"\d", told) for _, told in answers)
+    assert all(re.search(r"\d", told) for told in answers.values())
+    for question, facts in FACTS.get(name, {}).items():
+        for fact in facts:
+            assert re.search(fact, unescape(answers[question])), fact
+    if name in ("71_pcie", "72_server"):
+        scored(page.read_text())
     assert first.count("data-figure=") >= (name in ANSWERED)
     read_as_a_reader(page)

@@ -9,7 +9,7 @@ from npexplore.plot.tables import BAD
 
 EMPTY = dict.fromkeys(
     ("rms", "worst", "worst_key", "rms_predicted", "rms_post_hoc", "today", "held", "error", "baseline",
-     "baseline_error", "skill", "compared", "nearer", "low", "high", "aim_rms", "aim_worst")
+     "baseline_error", "skill", "compared", "nearer", "low", "high", "low_of", "aim_rms", "aim_worst")
 )  # fmt: skip
 
 
@@ -28,7 +28,7 @@ NUMBERS = line(
 )  # fmt: skip
 CLAIMS = line(
     claims=True, predicted=1, post_hoc=1, scored=2, held=1, baseline="never loses", baseline_error=0.5,
-    skill=0.0, compared=2, nearer=0, low=0, high=2, free_parameters=3,
+    skill=0.0, compared=2, nearer=0, low=0, high=2, low_of=2, free_parameters=3,
 )  # fmt: skip
 UNSEEN = line(
     group="blind rows, frozen", blind=6, scored=6, rms=1.2, compared=6, nearer=4, baseline_error=3.0, skill=0.5

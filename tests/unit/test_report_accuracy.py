@@ -1,5 +1,8 @@
 """The accuracy page: scoreboard, groups, rules, every modelled row, reasons of misses, withheld values kept back."""
 
+import re
+from pathlib import Path
+
 import pytest
 
 from npexplore.ledger import load
@@ -45,6 +48,22 @@ def test_misses_give_their_reason(page):
 def test_free_parameters_are_counted(page):
     found, text = page
     assert f"`ixp2400_dram`: {len(found.free_parameters['ixp2400_dram'])} (" in text
+
+
+def test_the_page_that_is_kept_counts_alike_in_all_its_parts():
+    text = (Path(__file__).parents[2] / "reports/accuracy.md").read_text()
+    listed = {name: (int(count), len(names.split(", "))) for name, count, names in
+              re.findall(r"^- `(\w+)`: (\d+) \((.*)\)$", text, re.MULTILINE)}  # fmt: skip
+    assert all(count == names for count, names in listed.values())
+    rows = [[cell.strip(" *") for cell in line.strip("|").split(" | ")] for line in text.splitlines()
+            if re.match(r"\| \w+ \| ", line)]  # fmt: skip
+    papers, groups = ([row for row in rows if len(row) == length] for length in (18, 14))
+    assert [row[0] for row in papers[1:]] == list(dict.fromkeys(row[0] for row in groups[1:]))
+    designs = {"xdp": ["server"], "ixp2400": ["ixp2400", "ixp2400_dram"]}
+    for name, *_, free, _ in papers[1:]:
+        assert int(free) == sum(listed[one][0] for one in designs.get(name, [name])), name
+    for paper, group, scored, post_hoc, *_ in groups[1:]:
+        assert int(post_hoc) <= int(scored), (paper, group)
 
 
 def test_the_page_begins_with_the_scoreboard_and_tells_what_rules_change(page):

@@ -20,7 +20,7 @@ from npexplore.plot.beside import beside
 from npexplore.plot.scoreboard import papers
 from npexplore.report.changed_page import changed_page, said
 from npexplore.report.chapters import split_cells
-from npexplore.report.first_screens import LINES, first_screen, how_close, paper_screen, score_line
+from npexplore.report.first_screens import LINES, first_screen, how_close, paper_screen, score_line, words_for
 from npexplore.report.index import index_page
 from npexplore.report.pages import page
 from npexplore.report.search import search_js
@@ -127,6 +127,10 @@ def test_totals_of_a_card_are_those_of_the_scoreboard():
     assert score["free parameters"] == row["free parameters"][0] == "4"
     assert score["skill (1 is perfect, 0 the reader's)"] == row["skill"][0] == "0.25"
     assert score["rows by label"] == f"{row['predicted'][0]} predicted, {row['post hoc'][0]} post hoc"
+    words = words_for(score["rows by label"])
+    assert "<b>post hoc</b>: " in words
+    assert "<b>blind</b>" not in words  # no row of this page is
+    assert words_for("") == ""
     html = index_page([run])
     for told in score.values():
         assert f"<dd>{told}</dd>" in html

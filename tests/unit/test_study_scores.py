@@ -61,11 +61,12 @@ def test_only_what_was_not_fitted_to_counts_and_each_measurement_once(found):
     assert (line["worst"], line["worst_key"]) == (pytest.approx(-4.0), "ixp2400.fig15.throughput.w64_b4")
 
 
-def test_a_calibration_row_is_counted_and_not_scored_whatever_its_label():
-    found = lines_of(entry("ixp2400.fig15.throughput.w128_b4", 0.5, "predicted"))
+@pytest.mark.parametrize(("label", "count"), [("predicted", 0), ("post_hoc", 0), ("calibrated", 1)])
+def test_a_calibration_row_is_not_scored_and_counts_as_what_it_was_fitted_to_alone(label, count):
+    found = lines_of(entry("ixp2400.fig15.throughput.w128_b4", 0.5, label))
     assert list(found) == [("ixp2400", ALL, False)]
     line = found["ixp2400", ALL, False]
-    assert (line["predicted"], line["scored"], line["rms"]) == (1, 0, None)
+    assert (line["rows"], line[label], line["scored"], line["rms"]) == (1, count, 0, None)
 
 
 def test_resources_are_told_apart_by_their_conditions(found):
@@ -128,7 +129,7 @@ def test_a_score_is_a_range_over_the_sets_that_calibration_admits():
 def test_claims_of_gorilla_are_met_by_whatever_calibration_leaves_open():
     rows = [entry(row.key, None, "post_hoc", "inside") for row in LEDGER if row.key.startswith("gorilla.perf.ipv4.")]
     line = lines_of(*rows)["gorilla", "rates of configurations, Fig. 10", True]
-    assert (line["low"], line["high"]) == (17, 22)
+    assert (line["low"], line["high"], line["low_of"]) == (16, 21, 22)
     assert (line["baseline"], line["held"]) == ("never loses", 9)
     assert line["baseline_error"] == pytest.approx(5 / 9)
 

@@ -1,6 +1,7 @@
 """What if: single changes with known gains, ranked with their noise; knees of curves whose bend is known."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -8,15 +9,15 @@ import pytest
 import npexplore
 from npexplore.cli import main
 from npexplore.designs import DESIGNS, design
+from npexplore.errors import InputError
 from npexplore.machine.workload import Workload
 from npexplore.study.explaining.explain import explain
 from npexplore.study.explaining.paired import packets_for
 from npexplore.study.explaining.whatif import (
-    ARRIVING,
     FIRST,
     Change,
     WhatIf,
-    changeable,
+    changes_to_try,
     knee,
     what_if,
     what_if_in_stages,
@@ -83,11 +84,56 @@ def test_impossible_changes_tell_why():
     assert "scratch_bytes=512" in found.impossible
 
 
-def test_packets_that_come_are_no_change_of_the_machine():
-    assert set(changeable(design("ixp1200"))).isdisjoint(ARRIVING)
-    assert "rules" in changeable(design("ixp1200"))
-    kinds = design("ixp2400").parameters.file.parameter
-    assert {kinds[name].kind for name in changeable(design("ixp2400"), LOAD)} == {"knob", "fact"}
+OTHER_WORK = {  # knob -> settings under which a machine does another job than it did, or gets other packets
+    "ixp2400": {"refresh": ["off"], "header_bytes": [12]},
+    "ixp2400_dram": {"read_share": [0.25], "pattern": ["in_turn"]},
+    "ixp1200": {"service": ["ip_forwarding"], "rules": [22], "packet_bytes": [1500], "discipline": ["drr"]},
+    "raw": {"version": ["null"], "prefix": ["short"], "cache": ["hit"]},
+    "soclib": {"packet_bytes": [1500], "remote_share": [0.375], "window_cycles": [1_000_000]},
+    "gorilla": {"flow_counting": ["off", "on"], "reorder": ["off"], "proto": ["ipv6"], "protocols": ["ipv4"]},
+    "smartnic": {"flow_miss": [0.1], "check_bytes": [2]},
+    "server": {"program": ["tx"], "egress": ["none"], "table": ["single"], "own_lookup": ["none"]},
+    "pcie": {"op": ["write"], "cache": ["cold"], "window_bytes": [4096]},
+}
+OF_TRAFFIC = re.compile(r"^share of|\boffered\b|\btraffic\b|what is done|^length of every packet|how packets arrive")
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_nothing_is_advised_under_which_a_machine_does_another_job(name):
+    made = design(name)
+    advised = changes_to_try(made, LOAD if made.own is None else None)
+    assert advised
+    for knob, values in OTHER_WORK[name].items():
+        assert knob in made.parameters  # a knob that is renamed is renamed here
+        assert not {value for one, value in advised if one == knob} & set(values), knob
+    parameters = made.parameters.file.parameter
+    about = {knob: parameters[knob].about for knob, _ in advised}
+    assert {knob for knob, told in about.items() if OF_TRAFFIC.search(told)} <= {"receivers", "steering"}
+    assert {parameters[knob].kind for knob in about} <= {"knob", "fact"}
+
+
+def test_knobs_of_one_name_are_advised_in_all_machines_or_in_none():
+    told = {}
+    for name in DESIGNS:
+        for knob, parameter in design(name).parameters.file.parameter.items():
+            if parameter.kind in ("knob", "fact"):
+                told.setdefault(knob, {})[name] = bool(parameter.advised)
+    unlike = {knob: by for knob, by in told.items() if len(set(by.values())) > 1}
+    assert set(unlike) == {"header_bytes"}  # the IP header, and what of a packet enters RAW's pipeline
+
+
+def test_a_version_that_only_moves_packets_is_no_advice():
+    made = design("raw")
+    first = next(iter(what_if_in_stages(made, LOAD)))
+    assert {change.value for change in first.changes if change.knob == "version"} <= {"v1", "v2", "v3d", "v4", "v5"}
+    assert made.with_(version="null").bounds(LOAD).rate_pps > 1.1 * made.bounds(LOAD).rate_pps  # what it would gain
+
+
+def test_advised_choices_are_choices(tmp_path):
+    file = tmp_path / "mine.toml"
+    file.write_text('extends = "raw"\n[parameter.version]\nadvised = ["v3", "v6"]\n')
+    with pytest.raises(InputError, match=r"knob version must be one of .* got 'v6'"):
+        design(file)
 
 
 def test_a_long_capture_is_answered_by_bounds(monkeypatch):

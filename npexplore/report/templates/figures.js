@@ -116,6 +116,7 @@
   }
   function draw(box) {
     var found = spec(box);
+    box.npxLate = false;
     box.dataset.theme = document.documentElement.dataset.theme;
     var config = narrow.matches ? Object.assign({}, shared.config, {displayModeBar: false}) : shared.config;
     box.style.minWidth = "";
@@ -217,7 +218,7 @@
       button.textContent = form;
       button.setAttribute("aria-label", "Save as " + form + ": " + title);
       button.addEventListener("click", function () {
-        Promise.resolve(box._fullData || draw(box)).then(function () {
+        Promise.resolve(box._fullData && !box.npxLate || draw(box)).then(function () {
           if (form === "CSV") save(box.id + ".csv", series(box));
           else Plotly.downloadImage(box, {format: form.toLowerCase(), filename: box.id, width: box.clientWidth, height: box.clientHeight});
         });
@@ -235,11 +236,13 @@
       });
     }, {rootMargin: "300px"});
     all.forEach(function (box) { tools(box); watch.observe(box); });
-    function again() { all.forEach(function (box) { if (box._fullData) draw(box); }); }
+    function again() {  // what is out of sight waits until it is seen, or printed
+      all.forEach(function (box) { if (box._fullData) { box.npxLate = true; watch.observe(box); } });
+    }
     document.addEventListener("npx-theme", again);
     narrow.addEventListener("change", again);
     document.addEventListener("npx-print", function () {
-      all.forEach(function (box) { if (!box._fullData) draw(box); });
+      all.forEach(function (box) { if (!box._fullData || box.npxLate) draw(box); });
     });
     document.addEventListener("toggle", function (event) {
       event.target.querySelectorAll("[data-figure]").forEach(function (box) { if (box._fullData) Plotly.Plots.resize(box); });

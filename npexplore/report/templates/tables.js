@@ -1,7 +1,7 @@
 // Tables sort by their heads (click or key) and keep the rows that hold the words of a filter.
 (function () {
   "use strict";
-  var FEW = 7, TALL = 640;
+  var FEW = 7;
   function value(row, column) {
     var text = (row.cells[column] ? row.cells[column].textContent : "").trim();
     var found = text.replace(/,/g, "").replace(/\u2212/g, "-").match(/^[^\d\w]*?([-+]?\d*\.?\d+(?:e[-+]?\d+)?)/i);
@@ -68,7 +68,15 @@
       whole.addEventListener("click", function () {
         whole.setAttribute("aria-pressed", box.classList.toggle("whole"));
       });
-      if (box !== table && box.style.maxHeight || table.rows.length > TALL / 32) bar.append(whole);
+      whole.hidden = true;
+      bar.append(whole);
+      var fits = function () {  // a table that is little longer than its box stands whole; folded ones are measured when they open
+        var more = box.scrollHeight - box.clientHeight;
+        if (more > 0 && more < box.clientHeight / 4) box.classList.add("whole");
+        else if (more > 0) whole.hidden = false;
+      };
+      fits();
+      document.addEventListener("toggle", fits, true);
     }
   }
   document.addEventListener("DOMContentLoaded", function () {

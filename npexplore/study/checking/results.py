@@ -201,7 +201,7 @@ def _mixes_of(of: str, ledger: Ledger) -> set[str]:
 def _conditions(place: str, of: str, given: Mapping[str, str], ledger: Ledger) -> dict[str, str | float]:
     """Return the conditions of a number that nobody published; raises InputError for what a design cannot have."""
     if of not in known_designs():
-        raise InputError(f"{place}: no published row of {of} has these conditions, and there is no model of it")
+        raise InputError(f"{place}: no published row of {of} has these conditions, and no model predicts it")
     parameters = design(of).parameters.file.parameter
     found: dict[str, str | float] = {}
     for column, cell in given.items():

@@ -47,8 +47,9 @@ def lines(check: Check, ledger: Ledger, groups: Mapping[str, Sequence[Group]] = 
     arithmetic, blind; scored (rows that were judged: predicted or post hoc, of role check or blind); unit, rms, worst,
     worst_key, rms_predicted, rms_post_hoc, today (root mean square of today's predictions of blind rows); held
     (claims); error, baseline, baseline_error, skill, compared, nearer (how often the reader is nearer, or right where
-    we are wrong); low, high (rms, or claims held, over the parameter sets that calibration admits); free_parameters;
-    off (keys of rows that are off); aim_rms, aim_worst. None: does not apply.
+    we are wrong); low, high (rms, or claims held, over the parameter sets that calibration admits); low_of (of how many
+    claims, as not all can be asked of each set); free_parameters; off (keys of rows that are off); aim_rms, aim_worst.
+    None: does not apply.
     """
     tally = _Tally(check, ledger, Reader(ledger))
     found = []
@@ -108,11 +109,11 @@ class _Tally:
         best = max(readers, key=lambda how: sum(readers[how])) if compared else None
         theirs, ours = (readers[best], [right[key] for key in compared]) if best else ([], [])
         held = [sum(self._holds(key, one[key]) for key in right) for one in self._sets(paper, right)]
-        low, high = group.spread() if group.spread and not held else _span(held)
+        low, high, of = group.spread() if group.spread and not held else (*_span(held), len(chosen))
         return self._line(paper, group, mine) | {
             "claims": True, "scored": len(chosen), "unit": "claims", "held": sum(right.values()),
             **_skill(_wrong(ours), _wrong(theirs)),
-            "baseline": best, "compared": len(compared), "low": low, "high": high,
+            "baseline": best, "compared": len(compared), "low": low, "high": high, "low_of": of,
             "nearer": sum(x and not y for x, y in zip(theirs, ours, strict=True)),
         }  # fmt: skip
 
@@ -120,11 +121,11 @@ class _Tally:
         traces = [read for r in rows for read in self.check.traces.get(r["key"], {}).values()]
         empty = dict.fromkeys(
             ("unit", "rms", "worst", "worst_key", "rms_predicted", "rms_post_hoc", "today", "held", "error", "baseline",
-             "baseline_error", "skill", "compared", "nearer", "low", "high")
+             "baseline_error", "skill", "compared", "nearer", "low", "high", "low_of")
         )  # fmt: skip
         return {
             "paper": paper, "group": group.name, "claims": False, "rows": len(rows),
-            **{label: sum(r["label"] == label for r in rows) for label in LABELS},
+            **{label: sum(r["label"] == label and _counted(r) for r in rows) for label in LABELS},
             "blind": sum(r["role"] == "blind" for r in rows), "scored": 0, **empty,
             "free_parameters": len(free(traces)),
             "off": [r["key"] for r in rows if r["verdict"] == "off"],
@@ -151,6 +152,11 @@ class _Tally:
     def _holds(self, key: str, value: float) -> bool:
         row = self.ledger[key]
         return row.verdict(value if row.numeric else bool(value)) in HOLDS
+
+
+def _counted(entry: Entry) -> bool:
+    """Whether a row counts for its label: one of calibration without a fit is neither judged nor fitted."""
+    return entry["label"] not in SCORED or entry["role"] != "calibration"
 
 
 def _judged(entry: Entry) -> float:

@@ -56,7 +56,7 @@ def corners(base: Design) -> Iterator[tuple[str, dict[str, Value]]]:
             continue
         value = one.value
         others: list[Value] = [*one.choices]
-        if not one.choices and isinstance(value, int | float):
+        if isinstance(value, int | float):
             low, high = (one.min if one.min is not None else 0), (one.max if one.max is not None else np.inf)
             others = [type(value)(min(max(other, low), high)) for other in (value / 2, value * 2 or 0.5)]
         yield from ((f"{name}={other}", {name: other}) for other in dict.fromkeys(others) if other != value)

@@ -5,8 +5,9 @@
     knee      of a knob's curve over LADDER times its value: the point farthest from the chord, ln value and rate
               scaled to 0..1 (Satopaa et al., "Finding a Kneedle in a Haystack", ICDCS Workshops 2011)
 
-Only what one can change is tried: knobs and facts of the machine, no assumptions and no packets that come. The FIRST
-changes that gain most by queueing are simulated before the others, so that what to do is known soon.
+Only what one can change while the machine does the same work is tried: knobs and facts that may be `advised`
+(machine/parameters.py), no assumptions. The FIRST changes that gain most by queueing are simulated before the others,
+so that what to do is known soon.
 """
 
 from __future__ import annotations
@@ -31,10 +32,6 @@ from npexplore.study.sweeping.asked import asked
 from npexplore.study.sweeping.grid import SweepPoint
 
 KINDS: tuple[Kind, ...] = ("knob", "fact")
-ARRIVING = (  # by these names designs take what comes
-    "packet_bytes", "load", "gbe_load", "offered_gbps", "rate_mpps", "frames", "proto", "addresses", "exceptions",
-    "controls", "arrivals", "narrow_share", "narrow_bytes", "access_bytes", "read_share",
-)  # fmt: skip
 LADDER = (1 / 4, 1 / 2, 1.0, 2.0, 4.0, 8.0)
 FIRST = 6  # changes
 WORTH = 0.01  # smaller gains and losses are no effect
@@ -111,10 +108,9 @@ def what_if_in_stages(
     solver = solvers_for(design.workload(workload))[-1]
     packets = packets_for(design, workload) if solver == "simulation" else MOST
     tried: dict[Tried, Design] = {}
-    for name in changeable(design, workload):
-        for value in _values(design, name):
-            with suppress(InputError):  # out of its range
-                tried[name, value] = design.with_(**{name: value})
+    for name, value in changes_to_try(design, workload):
+        with suppress(InputError):  # out of its range
+            tried[name, value] = design.with_(**{name: value})
     told = 0
 
     def ask(changes: Iterable[Tried], solver: str) -> list[tuple[Forwarded | None, Answer]]:
@@ -176,10 +172,11 @@ def _ranked(
     return WhatIf(tuple(changes), tuple(sorted({name for name, _ in order} - told)), impossible)
 
 
-def changeable(design: Design, workload: Workload | None = None) -> list[str]:
-    """Return the knobs and facts that the machine reads, without those that define the workload."""
-    read = design.depends_on(workload) - set(ARRIVING)
-    return [name for name, p in design.parameters.file.parameter.items() if name in read and p.kind in KINDS]
+def changes_to_try(design: Design, workload: Workload | None = None) -> list[Tried]:
+    """Return knobs and facts that the machine reads and whose change may be advised, each with each value to try."""
+    read, parameters = design.depends_on(workload), design.parameters.file.parameter
+    names = [name for name, p in parameters.items() if name in read and p.kind in KINDS and p.advised]
+    return [(name, value) for name in names for value in _values(design, name)]
 
 
 def _single(design: Design, name: str, value: Value) -> bool:
@@ -191,7 +188,8 @@ def _values(design: Design, name: str) -> list[Value]:
     """Return the values that are tried in a parameter's place."""
     parameter, present = design.parameters.file.parameter[name], design.parameters[name]
     if isinstance(present, str):
-        return [choice for choice in parameter.choices if choice != present]
+        choices = parameter.advised if isinstance(parameter.advised, list) else parameter.choices
+        return [choice for choice in choices if choice != present]
     if not present > 0:
         return []
     return _steps(design, name, LADDER if parameter.kind == "knob" else (0.5, 2.0))
@@ -208,7 +206,7 @@ def _steps(design: Design, name: str, factors: Sequence[float]) -> list[Value]:
         value: float = min(max(present * factor, low), high)
         if isinstance(present, int):
             value = int(value) if value != present else value
-        if value > 0 and value != present:
+        if value > 0 and value != present and parameter.allows(value):
             found.append(value)
     return list(dict.fromkeys(found))
 

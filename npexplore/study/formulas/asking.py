@@ -30,10 +30,11 @@ Want = tuple[str, Mapping[str, float]]  # a number, and the knobs that are chang
 def numbers(u: UnderLoad) -> Numbers:
     """Return the numbers to find formulas for: rational functions of the knobs, each of only a few."""
     found: Numbers = {}
+    largest = u.largest()
     for name in u.ceilings():
         if name in u.servers:
             found[f"units {name}"] = float(u.servers[name].units)
-            found[f"seconds {name}"] = float(u.demands.servers[name].largest(u.servers[name].members))
+            found[f"seconds {name}"] = float(largest[name])
     for resource, seconds in u.demands.way.items():
         name = f"way {place_of(u.servers[resource]) if resource in u.servers else resource}"
         found[name] = found.get(name, 0.0) + float(seconds)
@@ -117,12 +118,10 @@ class Asked:
     def values(self, knob: str) -> Iterator[float]:
         """Yield values of a knob, other than its own, that its bounds allow."""
         p, here = self.parameters[knob], self.at[knob]
-        tried = [here * factor for factor in FACTORS]
-        if isinstance(p.value, int):  # no multiples: what goes in steps would look smooth
+        tried = [float(one) for one in p.choices] or [here * factor for factor in FACTORS]
+        if isinstance(p.value, int) and not p.choices:  # no multiples: what goes in steps would look smooth
             tried = [float(floor(value) + 1) for value in tried] + [here + 1, here + 2, here - 1, here - 2]
-        for value in dict.fromkeys(tried):
-            if (p.min is None or value >= p.min) and (p.max is None or value <= p.max) and value > 0 and value != here:
-                yield value
+        yield from (value for value in dict.fromkeys(tried) if p.allows(value) and value > 0 and value != here)
 
     def ask(self, changes: Mapping[str, float]) -> tuple[Numbers, Numbers] | None:
         """Return numbers, and what packets ask for, with some knobs changed; None where no such machine can be."""

@@ -251,7 +251,7 @@ class _Search:
             p, (least, most) = self.asked.parameters[name], SPAN
             low = least * here if p.min is None else max(least * here, p.min)
             high = most * here if p.max is None else min(most * here, p.max)
-            value = float(rng.uniform(low, high))
+            value = float(rng.choice(p.choices) if p.choices else rng.uniform(low, high))
             point[name] = max(float(round(value)), 1.0) if isinstance(p.value, int) else value
         return {knob: value for knob, value in point.items() if value != self.at[knob]}
 

@@ -37,7 +37,7 @@ ARRIVALS = SECONDS + "arrivals"
 
 @dataclass
 class Space:
-    """The possible points of a grid, each array one element a point. numbers: of the points in the whole grid.
+    """The possible points of a grid, each array one element per point. numbers: of the points in the whole grid.
 
     throughput (bit/s of packets) and latency (s) are bounds; smooth: throughput by the norm of demands; delay: latency
     with queueing, estimated; bits: of a packet; built: machines that were made for all this; reason: why a machine is

@@ -13,6 +13,7 @@ import numpy as np
 from npexplore.designs import Design
 from npexplore.ledger import Row
 from npexplore.machine.parameters import Value
+from npexplore.machine.ranges import words
 from npexplore.machine.workload import Workload
 from npexplore.study.explaining.explain import assumptions
 from npexplore.study.sweeping.grid import SweepPoint
@@ -110,7 +111,7 @@ def unstated(design: Design, workload: Workload | None = None) -> pd.DataFrame:
     for found in assumptions(design, workload):
         parameter = known.get(found.name)
         fitted = len(parameter.fitted_to) if parameter is not None else 0
-        others = [choice for choice in (parameter.choices if parameter is not None else []) if choice != found.value]
+        others = [word for word in words(parameter.choices if parameter is not None else ()) if word != found.value]
         rows_of = f"fitted to {fitted} row{'s'[: fitted > 1]}"
         told = [f"or {', '.join(others)}"] * bool(others) + [rows_of] * bool(fitted)
         value = "" if found.value is None else f"{found.value} {found.unit}".strip()

@@ -50,7 +50,11 @@ Ended = list[tuple[int, Answer]]  # number of the point, answer
 
 
 def predict(point: SweepPoint, packets: int = PACKETS, warm_up: int | None = None) -> Prediction:
-    """Return one point's prediction and what was read for it; raises NpexploreError if there is no prediction."""
+    """Return one point's prediction and what was read for it; raises NpexploreError if there is no prediction.
+
+    point: design, workload, solver, seed. packets: that a simulation measures. warm_up: packets before them (None: as
+    Design.simulate chooses).
+    """
     design, workload, solver, seed = point
     with reading() as reads:
         if one_of("solver", solver, ASKABLE) == "bounds":
@@ -72,7 +76,10 @@ def predict(point: SweepPoint, packets: int = PACKETS, warm_up: int | None = Non
 
 
 def answer(point: SweepPoint, packets: int = PACKETS, warm_up: int | None = None) -> Answer:
-    """Return one point's prediction, or why there is none."""
+    """Return one point's prediction, or why there is none.
+
+    point, packets, warm_up: as in `predict`.
+    """
     try:
         return predict(point, packets, warm_up)
     except NpexploreError as error:
@@ -80,7 +87,10 @@ def answer(point: SweepPoint, packets: int = PACKETS, warm_up: int | None = None
 
 
 def answer_all(points: Sequence[SweepPoint], packets: int, warm_up: int | None = None) -> list[Answer]:
-    """Return the answers of one task (a function of the module, so that other processes find it)."""
+    """Return the answers of one task (a function of the module, so that other processes find it).
+
+    points: of the task. packets, warm_up: as in `predict`.
+    """
     reads: dict[int, Reads] = {}
     found, batches = solved(points, packets, reads, warm_up)
     for numbers, answers_ in batches:
@@ -158,10 +168,13 @@ def answer_points(
     packets: int = PACKETS,
     warm_up: int | None = None,
 ) -> None:
-    """Answer all points and hand them to `ended` task by task, as they finish.
+    """Answer all points, and hand the answers to a function task by task, as they finish.
 
-    packets, warm_up: of each simulation, as Design.simulate takes them.
-    Raises BrokenExecutor if a worker died, KeyboardInterrupt after Ctrl-C; what was finished then was handed over.
+    points: what is asked. ended: called with the numbers of a task's points and their answers. executor: a
+    concurrent.futures executor or its name (None: threads). workers: how many at once (None: as many as cores).
+    packets, warm_up: as in `predict`.
+
+    Raises BrokenExecutor if a worker died, KeyboardInterrupt after Ctrl-C; what was finished by then was handed over.
     """
 
     def keep(numbers: list[int], found: list[Answer]) -> None:
@@ -180,10 +193,11 @@ def run_tasks(
     workers: int | None = None,
     packets: int = PACKETS,
 ) -> None:
-    """Run a task over all points, some at a time, and hand the numbers of its points and what it gave to `ended`.
+    """Run a task over all points, some at a time, and hand over its results as they finish.
 
-    task: points, packets -> what is wanted of them (a function of a module, so that other processes find it). Raises
-    as `answer_points` does.
+    points: what is asked. task: takes points and packets, and returns what is wanted of them; a function of a module,
+    so that other processes find it. ended: called with the numbers of a task's points and its result. executor,
+    workers, packets: as in `answer_points`, and so are the errors.
     """
     with pool(executor, workers) as running, closing(tasks(points, task, running, packets)) as made:
         for numbers, found in made:

@@ -90,7 +90,7 @@ def check_sendable(executor: Executor, things: Any) -> None:
 
 
 def lost() -> tuple[type[BaseException], ...]:
-    """Return what a task raises that did not fail itself: its worker died, or its cluster is gone."""
+    """Return the errors of a task that did not fail by itself: its worker died, or its cluster is gone."""
     found: tuple[type[BaseException], ...] = (BrokenExecutor, CancelledError)
     if "distributed" in modules:
         dask: Any = modules["distributed"]

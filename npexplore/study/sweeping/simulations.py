@@ -39,7 +39,7 @@ class Simulations:
         return made
 
     def __call__(self, designs: Iterable[Design]) -> list[Prediction]:
-        """Return one answer a design, in their order; raises NpexploreError where there is none."""
+        """Return one answer per design, in their order; raises NpexploreError where there is none."""
         wanted = list(designs)
         keys = [key_of(design) for design in wanted]
         missing = {key: design for key, design in zip(keys, wanted, strict=True) if key not in self.found}

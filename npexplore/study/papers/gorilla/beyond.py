@@ -3,7 +3,7 @@
     counters    a small counter a flow inside the device; each b-th packet the largest one goes to memory
                 after it none exceeds ln(b N) / ln(b / (b - 1))    (Shah, Iyer, Prabhakar, McKeown, IEEE Micro 22(1),
                 2002); a packet may come on top
-    first level one bit an entry that says whether it differs from the one before, one entry a run of alike ones, and
+    first level one bit per entry that says whether it differs from the one before, one entry per run of alike ones, and
                 a count of runs for each 64 bits                    (Degermark, Brodnik, Carlsson, Pink, SIGCOMM 1997)
 
 Nothing here is held against the paper. An update of counters then takes 3 / b reads, a lookup one read less; that is

@@ -4,8 +4,8 @@
     issue = overhead + steps x cycles per step;   residence = issue + waits;   the memory taken as wide enough
 
 Overhead follows from the one rate below what is offered (195.7 Mpps); cycles per step and the lookup's delay are free.
-Claims are the rows of the ledger that say whether a configuration keeps up. "Never loses" is the model that says yes
-to everything; its share of right answers is the base rate.
+Claims are the rows of the ledger that say whether one configuration keeps up and that nothing was fitted to: scores
+(study/checking/groups.py) and the map of the page count the same ones.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 REACHES = rule("gorilla.reaches")
 NUMBER = "gorilla.perf.mpls4.16-6-4.fc"
-KNOWN = ("calibration", "check", "blind")  # roles of claims whose truth is known
+JUDGED = ("check", "blind")  # roles of claims whose truth is known and that nothing was fitted to
 
 
 @dataclass(frozen=True)
@@ -54,11 +54,11 @@ class Claim:
 
 
 def claims(ledger: Ledger | None = None) -> list[Claim]:
-    """Return the claims on rates of single configurations, each measurement once."""
+    """Return the judged claims on rates of single configurations, each measurement once."""
     found = []
     for row in ledger or load():
         c = row.conditions
-        if row.paper != "gorilla" or row.quantity != "forwarding rate" or row.role not in KNOWN:
+        if row.paper != "gorilla" or row.quantity != "forwarding rate" or row.role not in JUDGED:
             continue
         if "clusters" not in c or row.kind != "ordinal" or row.same_as:
             continue
@@ -122,9 +122,3 @@ def admissible(
             "right": len(asked) - len(wrong), "claims": len(asked), "wrong": "; ".join(wrong),
         })  # fmt: skip
     return pd.DataFrame(rows)
-
-
-def base_rate(given: Sequence[Claim] | None = None) -> float:
-    """Return the share of claims for which "never loses a packet" is right."""
-    asked = claims() if given is None else list(given)
-    return sum(claim.keeps_up for claim in asked) / len(asked)

@@ -52,7 +52,7 @@ SHARES = (("ls", "me0"), ("ls", "me2"), ("ls", "sram"), ("ls", "sdram"), ("rm", 
 def simulated(
     points: Sequence[tuple[Mapping[str, object], Design]], simulations: Simulations | None = None
 ) -> pd.DataFrame:
-    """Return a row a point: the point's own columns, rate_kpps, throughput_mbps, bottleneck, and shares by the law.
+    """Return one row per point: the point's own columns, rate_kpps, throughput_mbps, bottleneck, and shares by the law.
 
     Columns engines and sram: shares of the busiest receiver engine and of the SRAM (or of the tables' copies).
     """
@@ -184,7 +184,7 @@ def intervals(matcher: RangeMatcher, field: str = "source") -> pd.DataFrame:
 
 
 def matching(matcher: RangeMatcher, header: FiveTuple[int] | Sequence[object]) -> pd.DataFrame:
-    """Return how a header is matched: a row a field with its interval, rows probed, vector, and the AND so far."""
+    """Return how a header is matched: one row per field with its interval, rows probed, vector, and the AND so far."""
     import pandas as pd
 
     both, rows = (1 << len(matcher)) - 1, []

@@ -37,7 +37,7 @@ READINGS: Mapping[str, dict[str, Value]] = {  # of what the text leaves open; le
 
 
 def bus_accounts() -> pd.DataFrame:
-    """Return what the printed rows say of a packet of each trace at the bus, a row a trace.
+    """Return what the printed rows say of a packet of each trace at the bus, one row per trace.
 
     Columns: trace; base_ns, fcb_tb_ns: bus time of a packet; overhead_bytes: of an access; extra_accesses: of the base
     scheme beyond a write and a read of each cell (the program makes two); hb_least_ns, hb_most_ns: bus time that header
@@ -100,7 +100,7 @@ def gains(
 
 
 def beside_printed(table: pd.DataFrame) -> pd.DataFrame:
-    """Return by reading and step how far gains are from the printed ones, in percentage points: a column a trace."""
+    """Return how far gains are from the printed ones, by reading and step, in percentage points; a column per trace."""
     rows = load()
     step = {("hb", "base"): "hb", ("fcb", "hb"): "fcb", ("fcb_tb", "fcb"): "fcb_tb", ("fcb_tb", "base"): "total"}
     named = [step[one] for one in zip(table["scheme"], table["baseline"], strict=True)]

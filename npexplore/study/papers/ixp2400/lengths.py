@@ -89,7 +89,7 @@ def written(found: Sequence[ParameterSet]) -> str:
 
 
 def search() -> list[ParameterSet]:
-    """Return a set a shape and structure; the means are fitted anew with each shape (minutes)."""
+    """Return one set per shape and structure; the means are fitted anew with each shape (minutes)."""
     shaped = [ParameterSet(fitted_to=list(ROWS), mix=[rebuilt(trace, shape) for trace in TRACES]) for shape in SHAPES]
     full = [ParameterSet(fitted_to=list(ROWS), set={"full_tail": "dram"}, mix=one.mix) for one in shaped[:1]]
     return [*shaped, *full, *(ParameterSet(fitted_to=list(FITTED), set=one) for one in STRUCTURES.values())]

@@ -1,8 +1,8 @@
 """File-driven line cards of the RAW router: captures in, captures out, compared with the golden router (Sec. 2).
 
-    in:     a file a card; a capture is split by source address, each source behind a random card
+    in:     one file per card; a capture is split by source address, each source behind a random card
     tiles:  golden functions: 1 DIR-24-8, 2 checks of RFC 1812 section 5.2.2, 3 TTL and the RFC 1141 update
-    out:    a file a card in the machine's order: the header as stage 3 left it, the payload as it was stored
+    out:    one file per card in the machine's order: the header as stage 3 left it, the payload as it was stored
     check:  the golden router forwards the same files: same port, same bytes, same reasons; and between two cards the
             order of the files is kept
 
@@ -89,7 +89,7 @@ class Input:
 
 
 def read_input(capture: str | Path, folder: Path, seed: int = 1) -> tuple[Input, list[Path]]:
-    """Split a capture of Ethernet frames into a file a card; raises InputError if it has no IPv4 packets."""
+    """Split a capture of Ethernet frames into one file per card; raises InputError if it has no IPv4 packets."""
     found: list[bytes] = []
     scan = CaptureScan(capture)
     for part in merged([scan]):
@@ -150,7 +150,7 @@ def tiles(given: Input, table: Dir24_8) -> tuple[Integers, Integers, list[bytes]
 
 
 def play(made: Design, capture: str | Path, folder: str | Path, seed: int = 1) -> tuple[Played, Input]:
-    """Send a capture through the machine as fast as it takes it, and write what leaves, a file a card.
+    """Send a capture through the machine as fast as it takes it, and write what leaves, one file per card.
 
     Raises InputError for a capture without IPv4 packets in Ethernet frames, SimulationError for a run that stalls.
     """
@@ -242,8 +242,8 @@ def _golden(played: Played, given: Input, folder: Path) -> tuple[dict[int, tuple
              f'peer_mac = "02:00:00:00:01:{k:02x}"\nmtu = 65535\n' for k in range(CARDS)]  # fmt: skip
     text = [f"{'.'.join(str(int(address) >> s & 255) for s in (24, 16, 8, 0))}/24 card{card}"
             for address, card in zip(*given.routes, strict=True)]  # fmt: skip
-    (folder / "routes.txt").write_text("\n".join(text) + "\n")
-    (folder / "router.toml").write_text("\n".join(lines) + '\n[routes]\nfile = "routes.txt"\n')
+    (folder / "routes.txt").write_text("\n".join(text) + "\n", encoding="utf-8")
+    (folder / "router.toml").write_text("\n".join(lines) + '\n[routes]\nfile = "routes.txt"\n', encoding="utf-8")
     numbers = [np.flatnonzero(given.card == k) for k in range(CARDS)]
     inputs: dict[str, Any] = {f"card{k}": played.inputs[k] for k in range(CARDS)}
     found: dict[int, tuple[int, bytes]] = {}

@@ -208,7 +208,7 @@ def last_growing(
 
 
 def predictions(sets: Sequence[ParameterSet], seed: int = 1) -> pd.DataFrame:
-    """Return what each set predicts: one row a set, a run for each number of processors.
+    """Return what each set predicts: one row per set, a run for each number of processors.
 
     Columns: set, fitted (all, spin left out, none), knee and one_bank_peak, mutex_peak, mutex_at_27, left (at three
     processors beyond the mutex's peak, of its throughput), conflicts_at_28 (million cycles), spin_over_mutex (largest
