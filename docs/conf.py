@@ -31,7 +31,7 @@ napoleon_numpy_docstring = False
 autodoc_typehints = "signature"
 autodoc_member_order = "bysource"
 # What a class has from others of this project is its own; what tuples and exceptions have is not listed.
-foreign = "object, tuple, dict, Struct, Exception, BaseException"
+foreign = "object, int, tuple, dict, Struct, Exception, BaseException"
 autodoc_default_options = {"members": True, "inherited-members": foreign}
 
 html_theme = "furo"

@@ -14,6 +14,13 @@ from npexplore.cli.explain import list_knobs
 from npexplore.cli.schema import kinds, schema
 
 PACKAGES = ("npexplore", "npexplore.golden", "npexplore.testing")
+ROOMS = (  # whose names beside those have pages of their own, too
+    *(f"npexplore.golden.{room}" for room in ("lookup", "classify", "police", "schedule", "diffserv", "elements")),
+    *(f"npexplore.packets{room}" for room in ("", ".statistics", ".synthetic")),
+    *(f"npexplore.machine.{room}" for room in ("resources", "step_programs", "petri")),
+    *(f"npexplore.solve.{room}" for room in ("queueing", "chains", "petri", "machine_chain")),
+    "npexplore.ledger",
+)
 RETURNED = (  # what the functions of npexplore return, and users hold
     "npexplore.designs.base.Design",
     "npexplore.solve.prediction.Prediction",
@@ -45,9 +52,11 @@ def used_on_pages() -> list[str]:
                 if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("npexplore."):
                     found |= {(str(node.module), one.name) for one in node.names if node.module not in PACKAGES}
     items = [getattr(importlib.import_module(module), name, None) for module, name in sorted(found)]  # None: a module
-    own = [(item.__module__, item.__name__) for item in items if isinstance(item, type) or callable(item)]
+    rooms = [importlib.import_module(room) for room in ROOMS]
+    public = [getattr(room, name) for room in rooms for name in room.__all__]
+    items = [item for item in items if callable(item) and not any(item is other for other in public)]
     twice = {name for package in PACKAGES for name in importlib.import_module(package).__all__}  # there is one Bench
-    return sorted({f"{module}.{name}" for module, name in own if name not in twice} - {*RETURNED})
+    return sorted({f"{item.__module__}.{item.__name__}" for item in items if item.__name__ not in twice} - {*RETURNED})
 
 
 def api_pages() -> dict[str, str]:
@@ -57,9 +66,12 @@ def api_pages() -> dict[str, str]:
     with them in it.
     """
     pages, lists = {}, []
-    for package in PACKAGES:
+    shown = {getattr(importlib.import_module(path.rpartition(".")[0]), path.rpartition(".")[2]) for path in RETURNED}
+    for package in (*PACKAGES, *ROOMS):
         module = importlib.import_module(package)
-        names = sorted(module.__all__)
+        names = [name for name in sorted(module.__all__) if package in PACKAGES or callable(getattr(module, name))]
+        names = [name for name in names if getattr(module, name) not in shown]
+        shown |= {item for item in (getattr(module, name) for name in names) if callable(item)}
         lists.append(f"## {package}\n\n{module.__doc__.partition(chr(10))[0]}\n\n| name | what it does |\n|---|---|")
         for name in names:
             item, page = getattr(module, name), f"{package}.{name}"

@@ -193,7 +193,7 @@ def _mine(results: list[dict[str, Any]]) -> str:
 
 
 def _scoreboard(lines: list[dict[str, Any]]) -> str:
-    """Return one line a paper; what has no skill is marked."""
+    """Return one line per paper; what has no skill is marked."""
     from npexplore.plot.scoreboard import NONE, papers
 
     rows = [

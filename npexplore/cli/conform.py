@@ -123,7 +123,7 @@ def _loaded(text: str) -> Callable[[int, bytes], Any]:
         raise InputError(f"a function must be FILE.py:FUNCTION of a file that exists, got {text!r}")
     spec = spec_from_file_location(path.stem, path)
     if spec is None or spec.loader is None:
-        raise InputError(f"{path} is no Python file")
+        raise InputError(f"{path} is not a Python file")
     module = module_from_spec(spec)
     try:
         spec.loader.exec_module(module)

@@ -152,7 +152,7 @@ def _formulas(design: Design, load: Workload | None) -> Formulas:
 
 
 def text(e: Explanation, told: str) -> str:
-    """Return what follows an explanation's first lines, told before: those that are new, then the numbers."""
+    """Return what follows the lines that were printed early: the other lines of an explanation, then the numbers."""
     from npexplore.study.explaining.words import gain_text, value_text
 
     best = e.best
@@ -265,7 +265,7 @@ def list_knobs(design: Design) -> list[dict[str, Any]]:
     for name, p in design.parameters.file.parameter.items():
         low, high = ("" if end is None else f"{end:g}" for end in (p.min, p.max))
         kind = "choice" if p.choices else "integer" if isinstance(p.value, int) else "number"
-        span = ", ".join(p.choices) if p.choices else f"{low}..{high}" if low or high else ""
+        span = ", ".join(map(str, p.choices)) if p.choices else f"{low}..{high}" if low or high else ""
         rows.append({
             "knob": name, "kind": p.kind, "type": kind, "value": design.parameters[name], "default": p.value,
             "unit": p.unit, "range": span, "min": p.min, "max": p.max, "choices": p.choices or None,

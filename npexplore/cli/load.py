@@ -200,7 +200,7 @@ def _row(point: LoadPoint, head: str) -> dict[str, Any]:
 
 
 def told(found: LoadSearch) -> str:
-    """Return what a search found, a line a goal, and the trials behind it."""
+    """Return what a search found, one line per goal, and the trials behind it."""
     full, packets = found.saturation, found.found[0].goal.final
     trials = table([{"offered Mpps": p.offered_pps / 1e6, **_row(p, "")} for p in found.points])
     return (

@@ -64,7 +64,7 @@ def _begin_ledger(name: str, of: str, folder: Path, as_json: bool) -> None:
     ]
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        path.write_text("\n".join(lines) + "\n")
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     except OSError as error:
         raise InputError(f"{folder} cannot be written: {error.strerror}") from None
     check = f"npexplore check --design {of} --results {path}"
@@ -84,7 +84,7 @@ def write(name: str, folder: Path, *, in_python: bool = False) -> list[Path]:
     template = share("models", "template")
     kind = "python" if in_python else "toml"
     sources = [*sorted((template / kind).glob(f"{PLACEHOLDER}.*")), template / f"test_{PLACEHOLDER}.py"]
-    texts = {folder / source.name.replace(PLACEHOLDER, name): source.read_text() for source in sources}
+    texts = {folder / source.name.replace(PLACEHOLDER, name): source.read_text(encoding="utf-8") for source in sources}
     if in_python:
         test = folder / f"test_{name}.py"
         texts[test] = texts[test].replace(f"{PLACEHOLDER}.toml", f"{PLACEHOLDER}.py")
@@ -94,7 +94,7 @@ def write(name: str, folder: Path, *, in_python: bool = False) -> list[Path]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for path, text in texts.items():
-            path.write_text(text.replace(PLACEHOLDER, name))
+            path.write_text(text.replace(PLACEHOLDER, name), encoding="utf-8")
     except OSError as error:
         raise InputError(f"{folder} cannot be written: {error.strerror}") from None
     return list(texts)

@@ -172,7 +172,7 @@ def _broken(texts: Sequence[str], columns: list[_Column], widths: list[int]) -> 
 
 
 def facts(values: Mapping[str, Any]) -> str:
-    """Return named values, one a line, the values in one column."""
+    """Return named values, one per line, the values in one column."""
     width = max(map(len, values), default=0)
     return "\n".join(f"{name.ljust(width)}  {cell(value)}".rstrip() for name, value in values.items())
 

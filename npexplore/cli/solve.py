@@ -43,7 +43,7 @@ ALL = "all"
 @click.option(
     "--customers",
     type=click.IntRange(min=100),
-    help="Passes through the network, or firings of a net, measured a seed.",
+    help="Passes through the network, or firings of a net, measured per seed.",
 )
 @click.option(
     "--set", "constants", multiple=True, metavar="NAME=VALUE", help="Set a constant of a Petri net; repeatable."

@@ -47,7 +47,7 @@ def command(
     solvers: tuple[str, ...], seeds: int, packets: int | None, sample: str | None, sample_seed: int,
     workers: int | None, processes: bool, cluster: str | None, out: Path, resume: bool, as_json: bool,
 ) -> int:  # fmt: skip
-    """Answer every combination of knob values of DESIGN: one row a point in a Parquet file."""
+    """Answer every combination of knob values of DESIGN: one row per point in a Parquet file."""
     import pyarrow.parquet as pq
     from tqdm import tqdm
 

@@ -44,7 +44,7 @@ class Token:
 
 @dataclass(frozen=True)
 class Census:
-    """How the packets in the system are counted: one a thread, or (open) those waiting and those of busy threads."""
+    """How the packets in the system are counted: one per thread, or (open) those waiting and those of busy threads."""
 
     threads: int
     waiting: int | None = None  # the resource that counts waiting packets, in whose line idle threads are

@@ -16,7 +16,7 @@ _SHORTEST = 4  # bytes of a word
 
 @dataclass(frozen=True)
 class Packets:
-    """buffer: uint8; offset (of the IP header's first byte), length (to the end of the frame): int64, one a packet."""
+    """buffer: uint8; offset (of the IP header's first byte), length (to the end of the frame): int64, shape (n,)."""
 
     buffer: NDArray[np.uint8]
     offset: NDArray[np.int64]

@@ -57,7 +57,7 @@ class FlowTable:
         held[key] = value
 
     def lookup(self, key: int) -> int | None:
-        """Return a flow's value, None for one that is not there."""
+        """Return a flow's value, None for a flow that the table does not have."""
         return self._walk(key)[0]
 
     def reads_many(self, keys: "NDArray[np.integer]") -> MemoryReads:

@@ -12,7 +12,7 @@ def pair_of(
 ) -> tuple[int, int]:  # fmt: skip
     """Return (value, length) of a prefix of addresses of `bits`; text without a length is one address.
 
-    number, text: an address read and written. Raises InputError for what is no prefix, or has bits below its length.
+    number, text: an address read and written. Raises InputError for no prefix, or bits below its length.
     """
     if isinstance(prefix, network):
         return int(prefix.network_address), prefix.prefixlen

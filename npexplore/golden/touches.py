@@ -46,7 +46,7 @@ class Layout:
 class Touches:
     """Accesses to memory: for which packet, by which core (DEVICE: none), from which address, whether it writes.
 
-    All arrays have one row an access, in the order in which accesses happen. when: the packet in whose turn each
+    All arrays have one row per access, in the order in which accesses happen. when: the packet in whose turn each
     happens; a device writes a packet's buffer a ring before a core reads it.
     """
 
@@ -131,7 +131,7 @@ def turns_of(queue: Integers) -> Integers:
 def ring(
     queue: Integers, slots: int, slot_bytes: int, moved_bytes: int, start: int = 0, line_bytes: int = 64
 ) -> tuple[Touches, Touches]:
-    """Return what a device writes into full rings, a ring a queue, and what core `queue` reads there of its packets.
+    """Return what a device writes into full rings, one per queue, and what core `queue` reads there of its packets.
 
     A slot is written anew in the turn in which it was read (behind all else of that turn: put what is written last),
     `slots` packets of its queue before it is read again; each time the lines that `moved_bytes` take. Raises InputError

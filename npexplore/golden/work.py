@@ -81,7 +81,7 @@ class Work:
 
 
 class Meter:
-    """What a function tells while it runs; `work` is the sum so far."""
+    """Takes the work that a function reports while it runs; `work` is the sum so far."""
 
     def __init__(self) -> None:
         self._accesses: list[Access] = []

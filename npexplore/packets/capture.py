@@ -45,7 +45,7 @@ class LengthCdf:
 class Capture:
     """All packets of one capture file, as columns.
 
-    columns: mapping of column names to numpy arrays, one element a packet (npexplore.packets.columns lists them);
+    columns: mapping of column names to numpy arrays, one element per packet (npexplore.packets.columns lists them);
     format: `pcap`, `pcap-ns`, `pcap-modified`, `pcapng`, `erf`, with `+gzip` or `+zstd`; damage: None, or where and why
     reading ended early: the packets before it are all here.
     """
@@ -61,7 +61,7 @@ class Capture:
 
     @property
     def packets(self) -> "pd.DataFrame":
-        """The stored columns and the commonest derived ones as a data frame, one row a packet."""
+        """The stored columns and the commonest derived ones as a data frame, one row per packet."""
         import pandas as pd
 
         derived = ("ipv4", "ipv6", "arp", "dscp", "vlan_id", "mpls_label", "link_type")

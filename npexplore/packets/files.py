@@ -53,7 +53,7 @@ def find_captures(names: Files) -> list[str]:
 
 
 class CaptureSeries:
-    """Iterate over the packets of several captures, one PacketTable a chunk, as a CaptureScan does over one.
+    """Iterate over the packets of several captures, one PacketTable per chunk, as a CaptureScan does over one.
 
     Equal interfaces of several files count as one. A file that is not a capture, is missing or is cut short is reported
     in `troubles`, one line each, and the others are still read; `damage` is the first one found. Raises InputError if

@@ -1,4 +1,4 @@
-"""A capture as a Parquet table that pandas, DuckDB and Dask read as it is: one row a packet, zstd, row groups by time.
+"""A capture as a Parquet table for pandas, DuckDB and Dask: one row per packet, zstd, row groups by time.
 
 Columns are the packet table's, with `time` as a nanosecond time stamp beside the exact integer `t_ns` (null where a
 packet has none), IPv6 addresses as 16 bytes, the flow label, and VLAN id and MPLS label of the outermost tag.

@@ -43,7 +43,7 @@ class Damage:
 
 
 class CaptureScan:
-    """Iterate over a capture's packets, one PacketTable a chunk; memory does not grow with the file.
+    """Iterate over a capture's packets, one PacketTable per chunk; memory does not grow with the file.
 
     path: a pcap, pcapng or ERF file, plain, gzip or zstd, `-` for standard input, or a binary file object. Raises
     InputError if there is no such file or it is not a capture. `damage` is None until the end, and stays None for an

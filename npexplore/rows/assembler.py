@@ -276,7 +276,7 @@ class Assembler(Rows):
         return self.named_tables[name]
 
     def load(self, table: int, row: Operand, names: Sequence[str]) -> list[Variable]:
-        """Keep a row of a table in variables, one a column."""
+        """Keep a row of a table in variables, one per column."""
         with self.scope():
             at = self.operand(row)
         variables = self.block(names)

@@ -83,7 +83,7 @@ class Queues:
 
     @property
     def backlog(self) -> Word:
-        """How many packets wait at a port, of all classes: one number a port."""
+        """How many packets wait at a port, of all classes: one number per port."""
         return self.words("backlog", [0])
 
     def first(self, k: Operand) -> Variable:

@@ -9,6 +9,7 @@ from npexplore.errors import ModelError, one_of
 
 Role = Literal["queue", "limit", "pool", "hidden"]
 Order = Literal["fifo", "keyed", "cyclic", "shared"]
+MOST_MEMBERS = 2**20  # each has a place in arrays
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,8 @@ class Server:
         for what, number, low in (("members", self.members, 1), ("units", self.units, 0)):  # semaphores may have none
             if number < low:
                 raise ModelError(f"server {self.name}: {what} must be at least {low}, got {number}")
+        if self.members > MOST_MEMBERS:
+            raise ModelError(f"server {self.name}: members must be at most {MOST_MEMBERS}, got {self.members}")
 
 
 def place_of(server: Server) -> str:

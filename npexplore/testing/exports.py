@@ -66,4 +66,4 @@ def write_tests(found: Conformance, path: str | Path, forward: str) -> None:
         )
         outcome = f"Outcome(Reason.{one.outcome.reason.name}, ({sent}))"
         cases.append(f"    {f'{number}. {cluster.title}'!r}: ({one.port}, {one.frame.hex()!r}, {outcome}),\n")
-    Path(path).write_text(HEAD.format(module=module, name=name, cases="".join(cases)))
+    Path(path).write_text(HEAD.format(module=module, name=name, cases="".join(cases)), encoding="utf-8")

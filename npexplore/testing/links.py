@@ -129,7 +129,7 @@ class LinkRouter(Between):
                 self._exchange(port, [])
 
     def _listening(self) -> int:
-        lines = inside(self._namespaces[0], lambda: Path("/proc/thread-self/net/packet").read_text()).splitlines()[1:]
+        lines = inside(self._namespaces[0], lambda: Path("/proc/thread-self/net/packet").read_bytes()).splitlines()[1:]
         return len({line.split()[4] for line in lines})  # their interfaces
 
     def _must_run(self) -> None:

@@ -123,7 +123,7 @@ def write_settings(family: str, settings: dict[str, int]) -> None:
     for name, value in settings.items():
         path = Path(f"/proc/sys/net/{family}/{name}")
         if path.exists():
-            path.write_text(str(value))
+            path.write_text(str(value), encoding="utf-8")
 
 
 def open_link(name: str) -> socket.socket:

@@ -99,7 +99,7 @@ def _run(words: list[str], timeout_s: float, most: int, said: Path) -> None:
     if status in FLOODED or any(path.stat().st_size >= most for path in said.parent.rglob("*")):
         raise InputError(f"{running(words)} must not flood: it wrote {most} bytes or more into one file")
     if status:
-        lines = said.read_text(errors="replace").strip().splitlines()
+        lines = said.read_text(encoding="utf-8", errors="replace").strip().splitlines()
         raise InputError(f"{running(words)} must return 0, got {status}: {lines[-1] if lines else 'no message'}")
 
 

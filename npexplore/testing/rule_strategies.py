@@ -54,7 +54,10 @@ def rule_sets(*, min_size: int = 1, max_size: int = 20) -> st.SearchStrategy[Rul
 
 @st.composite
 def headers_near(draw: Any, rule_set: Rules, *, max_size: int = 20) -> "list[FiveTuple[int]]":
-    """Draw headers whose fields lie at the borders of the rules' ranges, just beside them, inside, or anywhere."""
+    """Draw headers whose fields lie at the borders of the rules' ranges, just beside them, inside, or anywhere.
+
+    rule_set: the rules. max_size: the most headers to draw.
+    """
     fields = []
     for k, (values, bits) in enumerate(zip(_values(), BITS, strict=True)):
         last = (1 << bits) - 1

@@ -73,7 +73,7 @@ def test_a_program_over_captures_that_fails_is_told_with_its_frame(folder, capsy
         (["--as", "capture", "x"], "--as: kind of router 'capture' is unknown (nearest: captures"),
         (["--as", "function", "{}/mine.py:rigth"], "function 'rigth' is unknown (nearest: right"),
         (["--as", "function", "{}/other.py:right"], "must be FILE.py:FUNCTION of a file that exists"),
-        (["--as", "function", "{}/router.toml:right"], "is no Python file"),
+        (["--as", "function", "{}/router.toml:right"], "is not a Python file"),
         (["--again", "x"], "--again is for --as links, got --as captures"),
         (["--as", "kernel", "x"], "conform --as kernel takes no command, got x"),
         (["--profile", "bsd", "--as", "function", "{}/mine.py:right"], "'bsd'"),

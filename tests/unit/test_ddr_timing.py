@@ -414,7 +414,7 @@ def one_read(m, packet):
 
 def test_a_tick_that_is_given_and_does_not_divide_a_clock_is_refused():
     odd = DdrController("ddr", part(t_cl=20.3), 4, 8, 8, whole_clocks=False)
-    with pytest.raises(ModelError, match="no whole number of ticks"):
+    with pytest.raises(ModelError, match="is not a whole number of ticks"):
         simulate(machine([odd], one_read, tick=1e-9), packets(64))
 
 

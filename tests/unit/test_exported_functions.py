@@ -3,25 +3,45 @@
 import importlib
 import inspect
 import pkgutil
+import re
+from pathlib import Path
 
 import pytest
 
-PACKAGES = ("npexplore", "npexplore.golden", "npexplore.testing", "npexplore.packets.statistics")
+import npexplore
+
+HERE = Path(npexplore.__file__).parent
+FILES = [path for path in sorted(HERE.rglob("*.py")) if re.search("^__all__ = ", path.read_text(), re.MULTILINE)]
+MODULES = [".".join(path.relative_to(HERE.parent).with_suffix("").parts).removesuffix(".__init__") for path in FILES]
+PACKAGES = [name for name, path in zip(MODULES, FILES, strict=True) if path.name == "__init__.py"]
 
 
 def functions():
-    named = {f"{package}.{name}" for package in PACKAGES for name in importlib.import_module(package).__all__}
-    for name in sorted(named):
-        module, _, last = name.rpartition(".")
-        found = getattr(importlib.import_module(module), last)
-        if inspect.isfunction(found) and len(inspect.signature(found).parameters) > 2:
-            yield pytest.param(found, id=name)
+    named = {}
+    for module in map(importlib.import_module, MODULES):
+        for name in module.__all__:
+            found = getattr(module, name)
+            if inspect.isfunction(found) and len(inspect.signature(found).parameters) > 2:
+                named[f"{found.__module__}.{name}"] = found
+    return [pytest.param(named[name], id=name.removeprefix("npexplore.")) for name in sorted(named)]
 
 
-@pytest.mark.parametrize("function", list(functions()))
+def listed(told):
+    """The names that a docstring lists, alone or several at once: `servers: (K,)`, `birth, death: (n,)`."""
+    return {name for names in re.findall(r"\b((?:\w+, )*\w+):", " ".join(told.split())) for name in names.split(", ")}
+
+
+@pytest.mark.parametrize("function", functions())
 def test_every_argument_is_explained(function):
-    told = inspect.getdoc(function)
-    assert {name for name in inspect.signature(function).parameters if f"{name}:" not in told} == set()
+    told, given = inspect.getdoc(function), inspect.signature(function).parameters
+    assert set(given) - listed(told) == set()
+    arrays = [name for name, one in given.items() if re.search("ArrayLike|NDArray", str(one.annotation))]
+    assert not arrays or re.search(r"shape|as in `|\((\w+,|\.\.\.,)", told), f"no shape of {arrays}"
+
+
+def test_all_modules_with_public_names_are_looked_at():
+    assert len(functions()) > 90
+    assert set(PACKAGES) >= {"npexplore", "npexplore.golden", "npexplore.testing", "npexplore.solve.queueing"}
 
 
 @pytest.mark.parametrize("package", PACKAGES)

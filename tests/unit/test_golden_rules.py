@@ -167,9 +167,9 @@ def test_a_wrong_line_of_classbench_is_named(tmp_path, line, message):
 
 
 def test_one_rule_too_many_is_named(tmp_path):
-    with pytest.raises(InputError, match=r"rules.toml: rule\[16384\]: there may be up to 16384 rules"):
+    with pytest.raises(InputError, match=r"rules.toml: rule\[16384\]: at most 16384 rules are allowed"):
         load(tmp_path, "[[rule]]\n" * (MAX_RULES + 1))
-    with pytest.raises(InputError, match=r"acl.rules:16385: rule\[16384\]: there may be up to 16384 rules"):
+    with pytest.raises(InputError, match=r"acl.rules:16385: rule\[16384\]: at most 16384 rules are allowed"):
         load(tmp_path, "@0.0.0.0/0 0.0.0.0/0 0 : 1 0 : 1 0/0\n" * (MAX_RULES + 1), "acl.rules")
     with pytest.raises(
         InputError, match=r"rules: rule: there must be 1 to 16384 rules, got 16385, rule\[16384\] is one too"

@@ -60,7 +60,7 @@ FAULTS = [
     ("if b != 1, unless Other[0]", "if b != k, unless Other[k]", "must compare indexes of one colour, got 'b != k'"),
     ("if b != 1", "if b != 4", "index of colour 'b' is in 0..3, got 'b != 4'"),
     ("if b != 1", "if d != 1", "name 'd' is unknown (known: Bank, Bus"),
-    ("if b != 1", "if b !!= 1", "is no formula"),
+    ("if b != 1", "if b !!= 1", "is not a formula"),
     ("rate 2", "rate 2, rate 3", "clause 'rate' must appear only once, got it twice"),
     ("rate 2", "rate 2, for 3", "a transition has a delay ('for') or a rate, got both"),
     ("rate 2", "rate 0", "rate must be greater than 0"),

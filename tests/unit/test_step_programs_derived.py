@@ -118,7 +118,7 @@ def test_a_wrong_declaration_of_what_is_read_is_caught():
     narrow.fields["key_field"] = replace(narrow.fields["key_field"], bits=8, of=lambda c: c.packet[2:4])
     refused(traced(narrow), r"step 'first': reads 'packet' \(bits 24-31 of 'packet'\)")
     refused(traced(narrow), r"its calls look at bits 24-31", known=[("first", "undeclared", "packet")])
-    refused(traced(program()), "'life' is known as idle, but did not show", known=[("modify", "idle", "life")])
+    refused(traced(program()), "'life' is listed as idle, but is not", known=[("modify", "idle", "life")])
 
 
 def test_a_table_without_a_call_is_caught():

@@ -115,13 +115,13 @@ class EdgeRun:
         return int(times[0]), max(int(times[-1]), int(self.outcome.departure_ns.max())) + 1
 
     def classes(self) -> pd.DataFrame:
-        """Return a row a port and class that had packets: offered, by fate, rates, delays."""
+        """Return one row per port and class that had packets: offered, by fate, rates, delays."""
         table = self.outcome.by_port(*self._span()).reset_index()
         table["port"] = [self.router.ports[number].name for number in table["port"]]
         return table[table["offered"] > 0].reset_index(drop=True)
 
     def rules(self) -> pd.DataFrame:
-        """Return a row a rule, -1 for packets without one: the counters of its flow."""
+        """Return one row per rule, -1 for packets without one: the counters of its flow."""
         return self.outcome.by_rule(*self._span()).reset_index()
 
     def document(self) -> dict[str, Any]:

@@ -97,7 +97,8 @@ class DropTable:
 
     def __enter__(self) -> Self:
         part = self._open.enter_context(replacing("-", self.path))
-        self._writer = csv.writer(self._open.enter_context(part.open("w", newline="")), lineterminator="\n")
+        file = self._open.enter_context(part.open("w", newline="", encoding="utf-8"))
+        self._writer = csv.writer(file, lineterminator="\n")
         self._writer.writerow(DROP_COLUMNS)
         return self
 

@@ -42,7 +42,7 @@ class Routed:
         return self.replay.forwarder.reference.profile.name
 
     def inputs(self) -> list[dict[str, Any]]:
-        """Return a row an input: port, file, format, packets, damage (None, or offset and message)."""
+        """Return one row per input: port, file, format, packets, damage (None, or offset and message)."""
         frames = {row["port"]: row["in"] for row in self.tally.ports()}
         return [
             {

@@ -66,7 +66,7 @@ class Tally:
         return int(self.sent.sum())
 
     def ports(self) -> list[dict[str, Any]]:
-        """Return a row a port: frames and bytes in, out (pieces counted each), and ICMP messages of the router."""
+        """Return one row per port: frames and bytes in, out (pieces counted each), and ICMP messages of the router."""
         columns = ("in", "out", "icmp")
         return [
             {"port": port.name}
@@ -76,7 +76,7 @@ class Tally:
         ]
 
     def drops(self) -> list[dict[str, Any]]:
-        """Return a row a reason that dropped something, most packets first."""
+        """Return one row per reason that dropped something, most packets first."""
         found = [
             {"reason": reason.name, "packets": int(packets), "meaning": reason.text, "clause": reason.clause}
             for reason, packets in zip(Reason, self.dropped.sum(axis=0).tolist(), strict=True)

@@ -146,7 +146,7 @@ def rules_toml(rules: Iterable[Rule], about: str = "") -> str:
 
 def _room(count: int, origin: str) -> None:
     if count > MAX_RULES:
-        raise InputError(f"{origin}: rule[{MAX_RULES}]: there may be up to {MAX_RULES} rules, this is one more")
+        raise InputError(f"{origin}: rule[{MAX_RULES}]: at most {MAX_RULES} rules are allowed, this is one more")
 
 
 def _rule(place: str, record: RuleRecord, policers: Collection[str] | None) -> Rule:

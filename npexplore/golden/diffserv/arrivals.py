@@ -14,7 +14,7 @@ from npexplore.golden.police.batch import column, ordered_times
 
 @dataclass(frozen=True, eq=False)
 class Arrivals:
-    """One row a packet, int64: time, length, rule (-1: none matches), output port, input port, colour, receiver time.
+    """One row per packet, int64: time, length, rule (-1: none matches), output port, input port, colour, receiver time.
 
     length_bytes: what policers, quanta and queues count, from the frame's first byte to its check sequence.
     service_ns: how long a receiver takes for it; -1: as the receiver says.

@@ -74,7 +74,7 @@ class Bench:
         return OutputPort(rate, queues, self.scheduler, self.overhead_bytes, 0, None, self.packet_bytes)
 
     def receivers(self, inputs: int) -> tuple[Receiver, ...] | None:
-        """Return one receiver an input."""
+        """Return one receiver per input."""
         return None if self.receiver is None else (self.receiver,) * inputs
 
     def limit(self, rate_pps: float) -> LeakyBucket:
@@ -93,7 +93,7 @@ class Bench:
 def shared_link(
     bench: Bench, load: float, flows: Sequence[str], limits_pps: dict[str, float], seed: int = 0
 ) -> Outcome:  # fmt: skip
-    """Return what becomes of flows that share one output link, one a class and input. limits_pps: policers by class."""
+    """Return what becomes of flows that share an output link, one per class and input. limits_pps: by class."""
     order = [name for name in flows if name in limits_pps]
     policers = tuple(bench.limit(limits_pps[name]) for name in order)
     treatments = tuple(Treatment(name, order.index(name) if name in order else None) for name in flows)
@@ -110,7 +110,7 @@ def shared_link(
 def load_sweep(
     bench: Bench, loads: Sequence[float], flows: Sequence[str], limits_pps: dict[str, float], seed: int = 0
 ) -> pd.DataFrame:  # fmt: skip
-    """Return a row a load and class: columns of `Outcome.by_class` with `load` (share of an input's line rate)."""
+    """Return one row per load and class: columns of `Outcome.by_class` with `load` (share of an input's line rate)."""
     import pandas as pd
 
     parts = []
@@ -140,7 +140,7 @@ def many_flows(
 
 
 def rates_of_flows(bench: Bench, loads: Sequence[float], flows: int, limit_pps: float, seed: int = 0) -> pd.DataFrame:
-    """Return a row a load and flow: columns of `Outcome.by_rule` with `load` and `flow` (from 1)."""
+    """Return one row per load and flow: columns of `Outcome.by_rule` with `load` and `flow` (from 1)."""
     import pandas as pd
 
     parts = []

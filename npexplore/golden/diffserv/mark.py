@@ -30,7 +30,7 @@ def mark_dscp(packet: bytes, dscp: int) -> bytes:
 def mark_dscps(packets: Packets, dscp: ArrayLike, *, in_place: bool = False) -> Packets:
     """Return the packets with their code points (-1: unchanged), a copy unless `in_place` allows to write.
 
-    Raises InputError for code points that are none, and for `in_place` on a buffer that cannot be written to.
+    Raises InputError for numbers that are not code points, and for `in_place` on a buffer that cannot be written to.
     """
     codes = np.ascontiguousarray(dscp, np.int16)
     if codes.shape != packets.offset.shape or (len(codes) and not -1 <= int(codes.min()) <= int(codes.max()) <= MOST):

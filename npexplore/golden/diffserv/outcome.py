@@ -46,7 +46,7 @@ class Fate(IntEnum):
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """One row a packet, in the order of arrivals.
+    """One row per packet, in the order of arrivals.
 
     ready_ns: when it was received (-1: lost). departure_ns: when its last bit left (-1: dropped). fate: of Fate.
     colour: after policing. dscp: what it was marked with (-1: it stays as it came).
@@ -85,7 +85,7 @@ class Outcome:
         return np.array(of_rule, np.int64)[self.arrivals.rule]
 
     def by_class(self, since_ns: int | None = None, until_ns: int | None = None) -> pd.DataFrame:
-        """Return a row a class: packets offered and by fate, rates, delays (NaN where nothing was sent).
+        """Return one row per class: packets offered and by fate, rates, delays (NaN where nothing was sent).
 
         Packets that arrived from `since_ns` to before `until_ns` are told by fate; sent rates count departures in that
         time, delays those of the packets that departed in it. Default: from the first arrival to just behind the last.
@@ -96,14 +96,14 @@ class Outcome:
         ).set_index("class")  # fmt: skip
 
     def by_port(self, since_ns: int | None = None, until_ns: int | None = None) -> pd.DataFrame:
-        """Return a row a port and class, as `by_class`."""
+        """Return one row per port and class, as `by_class`."""
         ports, classes = len(self.router.ports), len(self.router.classes)
         table = self._table(self.arrivals.port * classes + self.class_number, ports * classes, since_ns, until_ns)
         numbers = np.repeat(np.arange(ports), classes)
         return table.assign(port=numbers, **{"class": self.router.classes * ports}).set_index(["port", "class"])
 
     def by_rule(self, since_ns: int | None = None, until_ns: int | None = None) -> pd.DataFrame:
-        """Return a row a rule with its flow's counters, as `by_class`; the last row, -1, is for packets without one."""
+        """Return one row per rule with its flow's counters, as `by_class`; the last row, -1: packets without a rule."""
         rules = len(self.router.treatments)
         table = self._table(self.arrivals.rule % (rules + 1), rules + 1, since_ns, until_ns)
         return table.assign(rule=[*range(rules), -1]).set_index("rule")

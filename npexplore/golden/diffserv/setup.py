@@ -57,7 +57,7 @@ class Shaping:
 
 @dataclass(frozen=True)
 class OutputPort:
-    """A link with its scheduler and one queue a class, the highest first.
+    """A link with its scheduler and one queue per class, the highest first.
 
     rate: of the link. preamble_bytes, gap_bytes: time on the link before and behind each packet, as bytes.
     largest_bytes: longer packets are refused.

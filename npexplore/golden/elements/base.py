@@ -54,7 +54,7 @@ Out = Sequence[tuple[int, Pack]]
 class Element:
     """One element of a graph; subclasses declare and say what they do.
 
-    INPUTS, OUTPUTS: fewest and most ports. PROCESSING: inputs/outputs, one letter a port (h push, l pull, a agnostic),
+    INPUTS, OUTPUTS: fewest and most ports. PROCESSING: inputs/outputs, a letter per port (h push, l pull, a agnostic),
     the last for all further ones. ARGUMENTS: fewest and most. EXIT: the kind of exit where the graph ends here.
     STORES: packets may rest here, so that a cycle may pass. TIMED: name of its row in a table of cycles.
     """

@@ -205,7 +205,7 @@ class IPClassifier(Element):
     OUTPUTS, PROCESSING, ARGUMENTS, TIMED = (1, ANY), "h/h", (1, ANY), "classifier"
 
     def configure(self, *arguments: str) -> None:
-        """The expressions, one an output."""
+        """The expressions, one per output."""
         self.tests = [(k, expression(text)) for k, text in enumerate(arguments)]
 
     def take(self, pack: Pack, port: int) -> Out:

@@ -53,7 +53,7 @@ class Graph:
         """Read and check a `.click` file; raises InputError with file and line."""
         file = Path(path)
         try:
-            text = file.read_text()
+            text = file.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise InputError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
         return cls.read(text, file.name)

@@ -200,7 +200,7 @@ class Classifier(Element):
     OUTPUTS, PROCESSING, ARGUMENTS, TIMED = (1, ANY), "h/h", (1, ANY), "classifier"
 
     def configure(self, *arguments: str) -> None:
-        """The patterns, one an output."""
+        """The patterns, one per output."""
         self.patterns = [[] if text == "-" else [_clause(word) for word in text.split()] for text in arguments]
 
     def take(self, pack: Pack, port: int) -> Out:

@@ -28,7 +28,7 @@ class Destination(IntEnum):
 
 @dataclass(frozen=True)
 class Links:
-    """The router's addresses as numbers with the prefix lengths of the networks there: a row a port, then further ones.
+    """The router's addresses as numbers with the prefix lengths of their networks: one row per port, then further ones.
 
     port: of each row; empty: there is none but the first row of each port.
     """

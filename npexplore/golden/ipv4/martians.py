@@ -46,7 +46,7 @@ class Martians:
 @cache
 def martian_list(profile: str = "rfc1812") -> Martians:
     """Return the list of a profile; raises UnknownNameError."""
-    rows = tomllib.loads(share("data", "martians.toml").read_text())["prefix"]
+    rows = tomllib.loads(share("data", "martians.toml").read_text(encoding="utf-8"))["prefix"]
     one_of("profile", profile, {name for row in rows for name in row["profiles"]})
     prefixes = [
         MartianPrefix(*prefix_pair(row["prefix"]), row["source"], row["destination"], row["clause"])

@@ -79,7 +79,7 @@ def hop_limit(side: Side6, walk: Walk6) -> Reason:
 
 
 def scope(side: Side6, walk: Walk6) -> Reason:
-    """Let no link-local source leave its link; back onto it the packet may go."""
+    """Drop packets whose link-local source would leave its link; they may go back onto it."""
     assert walk.hop is not None
     leaves = walk.hop.port != walk.port
     return Reason.BEYOND_SCOPE if leaves and address_kind(walk.header.source) is Kind.LINK_LOCAL else Reason.NONE

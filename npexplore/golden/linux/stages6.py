@@ -45,7 +45,7 @@ def whole(side: Side6, walk: Walk6) -> Reason:
 
 
 def martians(side: Side6, walk: Walk6) -> Reason:
-    """Refuse addresses that cannot be; the unspecified address may yet pass."""
+    """Drop packets with an impossible address; the unspecified address may yet pass."""
     source, destination = walk.header.source, walk.header.destination
     if address_kind(source) in (Kind.LOOPBACK, Kind.MULTICAST):
         return R.MARTIAN_SOURCE6
@@ -87,7 +87,7 @@ def route(side: Side6, walk: Walk6) -> Reason:
 
 
 def scope(side: Side6, walk: Walk6) -> Reason:
-    """Redirect who sent a packet that goes back by its port; let no other one leave its scope."""
+    """Redirect the sender of a packet that goes back by its port; drop others that would leave their scope."""
     assert walk.hop is not None
     if walk.hop.port == walk.port:
         send_redirect(side, walk)

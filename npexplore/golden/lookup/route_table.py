@@ -38,7 +38,7 @@ class RouteTable:
         self._count += int(kernels.put(self._value, self._length, self._hop, value, length, hop) < 0)
 
     def take(self, value: int, length: int) -> int:
-        """Remove a route; return its hop, -1 if it is not there."""
+        """Remove a route; return its hop, -1 if the table does not have it."""
         hop = int(kernels.take(self._value, self._length, self._hop, value, length))
         self._count -= hop >= 0
         return hop
@@ -91,7 +91,7 @@ class RouteDict:
         self._hop[value, length] = hop
 
     def take(self, value: int, length: int) -> int:
-        """Remove a route; return its hop, -1 if it is not there."""
+        """Remove a route; return its hop, -1 if the table does not have it."""
         return self._hop.pop((value, length), -1)
 
     def cover(self, value: int, length: int) -> tuple[int, int]:

@@ -22,7 +22,7 @@ TABLES = ("label_cache", "label_table")
 
 
 class LabelTable:
-    """The second level: numbers of entries, one word a label."""
+    """The second level: numbers of entries, one word per label."""
 
     def __init__(self) -> None:
         self.number = np.full(LABELS, -1, np.int32)

@@ -44,7 +44,7 @@ def police_many(
 
 
 def policer_table(policers: Sequence[Policer]) -> NDArray[np.int64]:
-    """Return the kernel's table, one row a policer."""
+    """Return the kernel's table, one row per policer."""
     return np.array([policer.row() for policer in policers], np.int64).reshape(-1, kernels.POLICER_COLUMNS)
 
 

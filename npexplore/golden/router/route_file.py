@@ -1,4 +1,4 @@
-"""The file of routes beside a ROUTER.toml: a line a route, gzip by its name, # begins a comment.
+"""The file of routes beside a ROUTER.toml: one line per route, gzip by its name, # begins a comment.
 
 Lines are `PREFIX via ADDRESS`, `PREFIX PORT` or `PREFIX KIND`; behind `via ADDRESS` may stand `push LABEL/LABEL`, the
 outermost first.

@@ -52,7 +52,7 @@ Rules6 = Rules[Side6, Header6[int]]
 
 
 class Profile(NamedTuple):
-    """Whose rules, of both families. switches: what Policy leaves open may be set."""
+    """The rules that a router follows, for both families. switches: whether Policy may be set."""
 
     name: str
     ipv4: Rules4

@@ -23,7 +23,7 @@ class QueuedPacket(NamedTuple):
 
 
 class Scheduler(ABC):
-    """One port's scheduler. weights: one a class; what they mean is said by each scheduler (`WEIGHT`).
+    """One port's scheduler. weights: one per class; what they mean is said by each scheduler (`WEIGHT`).
 
     bytes_per_ns, overhead_bytes: of the link, read by those that follow an ideal server. Raises InputError for weights
     below 1.

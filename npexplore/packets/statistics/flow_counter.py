@@ -45,7 +45,7 @@ class FlowCounter:
             self._merge()
 
     def flows(self) -> "pd.DataFrame":
-        """Return one row a flow, in order of first packets."""
+        """Return one row per flow, in order of first packets."""
         self._merge()
         return self._parts[0]
 

@@ -77,7 +77,7 @@ class SeveralCounts:
         self.files += later.files
 
     def document(self, name: str) -> dict[str, Any]:
-        """Return the fields of `npexplore trace stats --json`, and `files` with a row a file."""
+        """Return the fields of `npexplore trace stats --json`, and `files` with one row per file."""
         damage = next((file.damage for file in self.files if file.damage), None)
         formats = ", ".join(dict.fromkeys(file.format for file in self.files if file.format))
         return {**self.counts.document(name, formats, damage), "files": [file.row() for file in self.files]}
@@ -192,7 +192,7 @@ def _kept(paths: Sequence[str], executor: Executor, ahead: int, kept: KeptCounts
     failed: list[BaseException] = []
 
     def put_away(done: Future[FileCounts]) -> None:
-        """Keep counts as soon as they are there, whoever's turn it is."""
+        """Keep counts as soon as a task has them, in any order."""
         try:
             if not done.cancelled() and done.exception() is None:
                 kept.keep(done.result())

@@ -19,15 +19,21 @@ def periodic(count: int, rate_pps: float) -> Times:
 
 
 def poisson(count: int, rate_pps: float, rng: np.random.Generator) -> Times:
-    """Return the times of a Poisson process."""
+    """Return the arrival times of a Poisson process, int64 nanoseconds, shape (count,).
+
+    count: packets. rate_pps: packets a second. rng: the random numbers to use.
+    """
     return np.cumsum(rng.exponential(1e9 / positive("rate", rate_pps), count)).astype(np.int64)
 
 
 def trains(count: int, rate_pps: float, mean_packets: float, gap_s: float, rng: np.random.Generator) -> Times:
-    """Return times of trains: geometric numbers of packets with mean `mean_packets`, `gap_s` apart within a train.
+    """Return the arrival times of packet trains, int64 nanoseconds, shape (count,).
 
-    The times between trains are exponential, so that the mean rate is kept. Raises InputError where the gaps within the
-    trains alone take longer than the rate allows.
+    count: packets. rate_pps: mean packets a second. mean_packets: mean length of a train, which is geometric. gap_s:
+    seconds between the packets of a train. rng: the random numbers to use.
+
+    The times between trains are exponential, with the mean that keeps the rate. Raises InputError where the gaps within
+    the trains alone take longer than the rate allows.
     """
     positive("rate", rate_pps)
     positive("gap within a train", gap_s, zero=True)
@@ -54,10 +60,17 @@ def on_off(
     active: float = 10.0,
     burst_packets: float = 10.0,
 ) -> Times:
-    """Return the merged times of many on-off sources whose counts have the given Hurst parameter over long times.
+    """Return the arrival times of many on-off sources together, int64 nanoseconds, shape (count,).
 
-    On average `active` sources are on at a time, each for a Pareto time in which it sends `burst_packets` on average at
-    equal distances. Scales far above such a burst show the Hurst parameter (above 0.5 and below 1); the nearer it is to
+    Args:
+        count: packets.
+        rate_pps: mean packets a second, of all sources together.
+        hurst: the Hurst parameter of the counts over long times, above 0.5 and below 1.
+        rng: the random numbers to use.
+        active: sources that are on at a time, on average.
+        burst_packets: packets that a source sends while it is on, on average, at equal distances.
+
+    A source is on for a Pareto time. The Hurst parameter shows at time scales far above a burst; the nearer it is to
     0.5, the longer they must be.
     """
     positive("rate", rate_pps)

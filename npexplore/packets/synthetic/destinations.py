@@ -13,9 +13,12 @@ from npexplore.errors import InputError, positive
 def zipf_destinations(
     value: NDArray[np.uint32], length: NDArray[np.uint8], count: int, exponent: float, rng: np.random.Generator
 ) -> NDArray[np.uint32]:
-    """Return `count` IPv4 addresses in prefixes (value, length in bits) whose popularity is Zipf with `exponent`.
+    """Return IPv4 addresses in the prefixes of a table, whose popularity follows Zipf's law; uint32, shape (count,).
 
-    Prefixes are ranked at random; exponent 0 makes them equally popular. Raises InputError if there is no prefix.
+    value, length: the prefixes, their lengths in bits, shape (n,) each. count: addresses. exponent: of the law; 0 makes
+    all prefixes equally popular. rng: the random numbers to use.
+
+    Prefixes are ranked at random. Raises InputError if there is no prefix.
     """
     positive("Zipf exponent", exponent, zero=True)
     if not len(value):

@@ -72,11 +72,16 @@ def flat(low: int, high: int) -> LengthMix:
 def fit_lengths(
     components: Sequence[LengthMix], *, mean: float | None = None, shares: Mapping[int, float] | None = None
 ) -> LengthMix:
-    """Return the mixture of components that comes nearest to a mean length and to shares of packets up to some lengths.
+    """Return the mixture of components that comes nearest to published facts about packet lengths.
 
-    A bimodal mix is `fit_lengths([fixed(40), fixed(1500), flat(41, 1499)], mean=500, shares={40: 0.4})`. Where the
-    facts leave the weights open, the solution is one of them; `residual` says how well the facts are met. Raises
-    InputError for facts that no distribution can have.
+    Args:
+        components: the distributions to mix, such as `fixed(40)` and `flat(41, 1499)`.
+        mean: the mean length in bytes (None: not known).
+        shares: length in bytes -> share of the packets up to that length, 0 to 1.
+
+    A bimodal mix is `fit_lengths([fixed(40), fixed(1500), flat(41, 1499)], mean=500, shares={40: 0.4})`. Where several
+    weights meet the facts, the result is one of them; `residual` says how well the facts are met. Raises InputError for
+    facts that no distribution can have.
     """
     from scipy.optimize import nnls
 
