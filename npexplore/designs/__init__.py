@@ -17,7 +17,8 @@ from npexplore.designs.base import Design
 from npexplore.errors import Faults, InputError, NpexploreError, UnknownNameError
 from npexplore.machine.described.build import build, touched
 from npexplore.machine.machine import Machine
-from npexplore.machine.parameters import MachineFile, Parameters, load_machine
+from npexplore.machine.machine_files import load_machine
+from npexplore.machine.parameters import MachineFile, Parameters
 from npexplore.machine.petri.tables import extended, is_net_file
 from npexplore.reads import forget
 

@@ -16,7 +16,8 @@ from npexplore.designs.prepared import prepared
 from npexplore.designs.varied import Arriving, ByPackets
 from npexplore.errors import InputError, RefusedError
 from npexplore.machine.machine import Machine
-from npexplore.machine.parameters import Parameters, Value, load_machine
+from npexplore.machine.machine_files import load_machine
+from npexplore.machine.parameters import Parameters, Value
 from npexplore.machine.under_load import UnderLoad, under_load
 from npexplore.machine.workload import Workload
 from npexplore.solve.bounds import bounds

@@ -18,7 +18,8 @@ import numpy as np
 from npexplore.designs.base import Design
 from npexplore.errors import InputError, RefusedError
 from npexplore.machine.machine import Machine, Pool
-from npexplore.machine.parameters import MachineFile, Parameter, Parameters, load_machine
+from npexplore.machine.machine_files import load_machine
+from npexplore.machine.parameters import MachineFile, Parameter, Parameters
 from npexplore.machine.petri import Net, load_net
 from npexplore.machine.petri.description import read_net_file
 from npexplore.machine.program import Packet, Recorder

@@ -6,16 +6,14 @@ parameter behind it was fitted to it, post hoc if one was chosen after it was se
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from hashlib import blake2b
-from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
 
-from npexplore.errors import Faults, InputError, UnknownNameError, told_at
-from npexplore.machine.described.part_files import parts_beside, read_parts
+from npexplore.errors import UnknownNameError
 from npexplore.machine.described.records import (
     CountedTable,
     PoolTable,
@@ -26,13 +24,10 @@ from npexplore.machine.described.records import (
 )
 from npexplore.machine.ranges import Value as Value
 from npexplore.machine.ranges import checked, words
-from npexplore.paths import share
 from npexplore.reads import Read, note, trace
-from npexplore.toml import convert, parsed
 from npexplore.units import quantity, split, unit_of
 
 Kind = Literal["knob", "fact", "fitted", "assumption"]
-ASKED = frozenset({"kind", "about", "source"})  # what only a new parameter must say
 
 
 class Parameter(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -192,27 +187,27 @@ class Parameters(Mapping[str, Value]):
         return dict(self._changed)
 
 
-class _File:
+class Itself:
     """A machine file as a key, told from others by being itself."""
 
     def __init__(self, file: MachineFile) -> None:
         self.file = file
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _File) and self.file is other.file
+        return isinstance(other, Itself) and self.file is other.file
 
     def __hash__(self) -> int:
         return id(self.file)
 
 
 @lru_cache(maxsize=64)
-def _described(held: _File) -> bytes:
+def _described(held: Itself) -> bytes:
     return blake2b(msgspec.json.encode(held.file, order="deterministic"), digest_size=16).digest()
 
 
 def described(file: MachineFile) -> bytes:
     """Return the hash of all that a machine file says."""
-    return _described(_File(file))
+    return _described(Itself(file))
 
 
 _came: dict[bytes, MachineFile] = {}  # from other processes, by what they say
@@ -220,156 +215,3 @@ _came: dict[bytes, MachineFile] = {}  # from other processes, by what they say
 
 def _received(identity: bytes, file: MachineFile, values: dict[str, Value]) -> Parameters:
     return Parameters(_came.setdefault(identity, file), values)
-
-
-Behind = Callable[[str], MachineFile | None]
-
-
-def load_machine(path: str | Path, within: tuple[str, ...] = (), behind: Behind | None = None) -> MachineFile:
-    """Return a machine file by name (models/machines) or path; raises InputError. `within`: files that extend it.
-
-    behind: gives the machine file of what is none and may be extended all the same.
-    """
-    file = Path(path)
-    if file.suffix != ".toml":
-        folder = share("models", "machines")
-        file = folder / f"{path}.toml"
-        if not file.exists():
-            raise UnknownNameError("machine", str(path), [p.stem for p in folder.glob("*.toml")])
-    try:
-        machine = _read(file, file.stat().st_mtime_ns, within, behind)
-        lacking = {name: table for name, table in machine.resource.items() if table.get("type") not in machine.part}
-        with told_at(file.name):
-            beside = tuple(parts_beside(lacking, file.parent))
-        return _with_parts(_File(machine), beside) if beside else machine
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}") from None
-
-
-@lru_cache(maxsize=64)
-def _with_parts(held: _File, beside: tuple[tuple[str, Path, int], ...]) -> MachineFile:
-    """Join a machine file with the parts beside it, once for each time that one was changed."""
-    return msgspec.structs.replace(held.file, part={**held.file.part, **read_parts(beside)})
-
-
-@lru_cache(maxsize=64)
-def _read(file: Path, changed_ns: int, within: tuple[str, ...], behind: Behind | None) -> MachineFile:
-    """Read a machine file once for each time it was changed; `within`: the files that extend it."""
-    data, base, faults = parsed(file.read_bytes(), file), None, Faults()
-    if isinstance(data.get("extends"), str):
-        base = _base(data, file, within, faults, behind)
-    told_before = len(faults.found)
-    with faults.one():
-        machine: MachineFile = _with_seen(convert(data, MachineFile, file))
-        if machine.part:
-            known = set(MachineFile.__struct_fields__) - {"part"}
-            raise UnknownNameError("key", "part", known)
-    if len(faults.found) > told_before:
-        faults.tell(file.name)
-    if base is not None:
-        machine = msgspec.structs.replace(
-            machine,
-            parameter={**base.parameter, **machine.parameter},
-            mechanism={**base.mechanism, **machine.mechanism},
-            alternative=[*base.alternative, *machine.alternative],
-            reason={**base.reason, **machine.reason},
-            resource={**base.resource, **machine.resource},
-            receive=machine.receive or base.receive,
-            pool=machine.pool or base.pool,
-            counted=machine.counted or base.counted,
-            window=machine.window or base.window,
-            part=base.part,
-        )
-    return _checked(machine, file, faults)
-
-
-def _base(
-    data: dict[str, Any], file: Path, within: tuple[str, ...], faults: Faults, behind: Behind | None
-) -> MachineFile:
-    """Read the file that another extends, and fill up what that one leaves out: names, and all but values.
-
-    What changes a parameter that is not there is a fault, and is left out of `data`.
-    """
-    name = data.setdefault("name", file.stem)
-    asked, beside = data["extends"], data["extends"].endswith(".toml")
-    wanted = str((file.parent / asked).resolve()) if beside else asked
-    through = (*within, name, str(file.resolve()))
-    if wanted in through:
-        raise InputError(f"{file.name}: extends must not be circular, got {asked!r}")
-    other = behind(wanted) if behind else None
-    base = other or load_machine(wanted, through, behind)
-    if beside or other:
-        data["extends"] = (base.extends if beside else None) or base.name
-    data.setdefault("title", f"{base.title}, changed in {file.name}")
-    data.setdefault("paper", base.paper)
-    given, tables = data.get("set", {}), data.setdefault("parameter", {})
-    if not isinstance(given, dict) or not isinstance(tables, dict):
-        return base  # told when it is converted
-    for knob in list(given):
-        with faults.one(), told_at("set"):
-            if knob not in base.parameter:
-                raise UnknownNameError(f"knob of {base.name}", knob, base.parameter)
-            tables[knob] = {**tables.get(knob, {}), "value": given[knob]}
-    for knob, table in list(tables.items()):
-        if knob in base.parameter and isinstance(table, dict):
-            tables[knob] = _filled(base.parameter[knob], table, file)
-        elif isinstance(table, dict) and not ASKED.intersection(table):  # changes alone: meant for one that is there
-            del tables[knob]
-            with faults.one():
-                raise UnknownNameError(f"parameter of {base.name}", knob, base.parameter)
-    for name, table in data.get("resource", {}).items():
-        if name in base.resource and isinstance(table, dict) and "type" not in table:
-            data["resource"][name] = {**base.resource[name], **table}
-    return base
-
-
-def _filled(parameter: Parameter, table: dict[str, Any], file: Path) -> dict[str, Any]:
-    """Return a parameter's table with all that it leaves out; a value that was changed has no source but the file."""
-    known: dict[str, Any] = msgspec.to_builtins(parameter)
-    known = {key: one for key, one in known.items() if one is not None}
-    if table.get("value", parameter.value) != parameter.value and "source" not in table:
-        known |= {"source": f"set in {file.name}", "fitted_to": [], "chosen_after": []}
-        known |= {} if parameter.kind == "knob" else {"kind": "assumption"}
-        known.pop("row", None)
-    return {**known, **table}
-
-
-def _checked(machine: MachineFile, file: Path, faults: Faults) -> MachineFile:
-    """Return a machine file with its values as numbers; raises InputError for it and for faults found before."""
-    for what, records in (("parameter", machine.parameter), ("mechanism", machine.mechanism)):
-        for name, record in records.items():
-            with faults.one():
-                if not record.source.strip():
-                    raise InputError(f"{what} {name!r} has no source")
-                if what == "mechanism" and name in machine.parameter:
-                    raise InputError(f"mechanism {name!r} must not have the name of a parameter")
-    told = {}
-    for name, parameter in machine.parameter.items():
-        with faults.one():
-            told[name] = parameter.in_numbers(name)
-            advised = parameter.advised if isinstance(parameter.advised, list) else []
-            for value in (told[name].value, *advised):
-                told[name].check(name, value)
-    machine = msgspec.structs.replace(machine, parameter=told)
-    for alternative in machine.alternative if not faults.found else ():
-        with faults.one():
-            Parameters(machine, alternative.set)
-    with faults.one():
-        if machine.set and machine.extends is None:
-            raise InputError(f"set needs extends, the file whose values it changes, got {machine.set} alone")
-        if not machine.pool and (machine.resource or machine.receive):
-            raise InputError("a machine with resources needs a [[pool]] of threads, got none")
-    faults.tell(file.name)
-    return machine
-
-
-def _with_seen(file: MachineFile) -> MachineFile:
-    """Return a file whose `chosen_after` names ledger keys alone."""
-
-    def keys(chosen: list[str]) -> list[str]:
-        return list(dict.fromkeys(key for name in chosen for key in file.seen.get(name, [name])))
-
-    def told(kept: dict[str, Any]) -> dict[str, Any]:
-        return {k: msgspec.structs.replace(one, chosen_after=keys(one.chosen_after)) for k, one in kept.items()}
-
-    return msgspec.structs.replace(file, parameter=told(file.parameter), mechanism=told(file.mechanism))

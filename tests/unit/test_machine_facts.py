@@ -13,8 +13,9 @@ from npexplore.errors import InputError, ModelError, UnknownNameError
 from npexplore.ledger import facts, load
 from npexplore.ledger.rules import rules
 from npexplore.ledger.ties import keys_of
+from npexplore.machine.machine_files import load_machine
 from npexplore.machine.mixes import Component, MixFile, Target, load_mix, mix_names, solve
-from npexplore.machine.parameters import Parameters, load_machine
+from npexplore.machine.parameters import Parameters
 from npexplore.machine.resources.dram_timing import dram_parts
 from npexplore.paths import share
 from npexplore.study.checking.mix_fit import fitted_mean

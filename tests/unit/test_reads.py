@@ -10,8 +10,8 @@ from npexplore.designs import prepared as kept
 from npexplore.errors import InputError, UnknownNameError
 from npexplore.ledger import facts
 from npexplore.ledger.rules import replaced, rule, rules
+from npexplore.machine.machine_files import load_machine
 from npexplore.machine.mixes import load_mix
-from npexplore.machine.parameters import load_machine
 from npexplore.reads import SOLVER, Read, names, note, note_all, reading, remembered
 from npexplore.study.sweeping.points import Point, Predictions
 

@@ -11,7 +11,8 @@ from typing import Any
 import msgspec
 
 from npexplore.errors import FaultsError, InputError, UnknownNameError, told_at
-from npexplore.machine.parameters import Parameters, load_machine
+from npexplore.machine.machine_files import load_machine
+from npexplore.machine.parameters import Parameters
 from npexplore.machine.petri.parts import with_parts
 from npexplore.machine.petri.places import PlaceTable
 from npexplore.machine.petri.pnml import read_pnml
