@@ -8,7 +8,7 @@ import tomllib
 from copy import deepcopy
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin
+from typing import Any, Literal, TypeVar, get_args, get_origin
 
 import msgspec
 
@@ -17,7 +17,7 @@ from npexplore.errors import Faults, InputError, UnknownNameError
 MOST = 20  # faults of a file that are told at once
 STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)")  # of a place such as port[0].mtu
 ONE_AT_A_TIME = threading.Lock()  # two threads that need the same record for the first time crash msgspec 0.22
-
+T = TypeVar("T")
 
 # what keys say that a file is, and who takes it
 OTHERS = {
@@ -47,6 +47,12 @@ def parsed(text: bytes, path: Path) -> dict[str, Any]:
         raise InputError(f"{path.name}: not valid TOML: {error}") from None
 
 
+def typed(value: Any, kind: type[T]) -> T:
+    """Return a value as what it must be; raises msgspec.ValidationError for another. Safe for threads."""
+    with ONE_AT_A_TIME:
+        return msgspec.convert(value, kind)
+
+
 def convert(data: dict[str, Any], kind: type[Any], path: Path) -> Any:
     """Return tables as a record of a schema; raises InputError, or FaultsError for several.
 
@@ -60,8 +66,7 @@ def convert(data: dict[str, Any], kind: type[Any], path: Path) -> Any:
     faults, left, gone = Faults(), data, _Gone()
     while len(faults.found) < MOST:
         try:
-            with ONE_AT_A_TIME:
-                made = msgspec.convert(left, kind)
+            made = typed(left, kind)
         except msgspec.ValidationError as error:
             left = deepcopy(data) if left is data else left
             rule, _, place = str(error).partition(" - at `$.")
@@ -145,7 +150,7 @@ def _named(place: str, data: Any, kind: Any) -> str:
     if place.startswith("[...]") and get_origin(kind) is dict:
         for name, entry in data.items():
             try:
-                msgspec.convert(entry, get_args(kind)[1])
+                typed(entry, get_args(kind)[1])
             except msgspec.ValidationError:
                 return f".{name}{_named(place[5:], entry, get_args(kind)[1])}"
     for schema in _structs(kind, deep=False):

@@ -15,6 +15,7 @@ import msgspec
 from npexplore.errors import InputError
 from npexplore.networks.checks import check_network
 from npexplore.networks.records import AS, HIT, IN, MISS, OUT, Network
+from npexplore.toml import typed
 
 Way = tuple[str, str, float]  # node, class there, probability
 LONGEST_WAY = 50  # nodes without any time, one after the other
@@ -81,7 +82,7 @@ class Graph:
             for key in {"weights", "switch_over"} & set(station):
                 station[key] = {_plain(c): w for c, w in station[key].items() if _plain(c) in found["class"]}
         try:
-            network = msgspec.convert(found, Network)
+            network = typed(found, Network)
         except msgspec.ValidationError as error:
             raise InputError(f"{self.name}: {error}") from None
         check_network(network)

@@ -11,13 +11,12 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-import msgspec
-
 from npexplore.errors import InputError
 from npexplore.networks.checks import check_network
 from npexplore.networks.graph import Graph, Kind, Node
 from npexplore.networks.jmt_times import arrivals_of, service_of, values_of
 from npexplore.networks.records import IN, OUT, Network
+from npexplore.toml import typed
 
 Element = ElementTree.Element
 
@@ -319,7 +318,7 @@ def read_jmva(path: Path) -> Network:
             raise InputError(f"{name}: class {c!r} visits no station")
         customers["service"] = {s: {"distribution": "exponential", "mean": times[s, c]} for s in there}
         customers["route"] = _in_a_row(there)
-    network = msgspec.convert({"name": path.stem, "station": stations, "class": classes}, Network)
+    network = typed({"name": path.stem, "station": stations, "class": classes}, Network)
     try:
         check_network(network)
     except InputError as error:

@@ -11,10 +11,9 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
-import msgspec
-
 from npexplore.errors import InputError
 from npexplore.golden.router.records import KINDS, RouteRecord
+from npexplore.toml import typed
 
 
 def route_lines(path: Path) -> Iterator[tuple[str, RouteRecord]]:
@@ -33,7 +32,7 @@ def route_lines(path: Path) -> Iterator[tuple[str, RouteRecord]]:
             yield place, RouteRecord(prefix=words[0], via=words[2], push=_labels(place, words[4]))
         elif len(words) == 2:
             to = {"kind": words[1]} if words[1] in KINDS[1:] else {"port": words[1]}
-            yield place, msgspec.convert({"prefix": words[0], **to}, RouteRecord)
+            yield place, typed({"prefix": words[0], **to}, RouteRecord)
         elif words:
             raise InputError(f"{place}: a route is PREFIX via ADDRESS or PREFIX PORT, got {text.strip()!r}")
 

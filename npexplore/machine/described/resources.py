@@ -25,6 +25,7 @@ from npexplore.machine.resources.base import Resource
 from npexplore.machine.resources.dram_device import DramDevice, dram_devices
 from npexplore.machine.resources.dram_timing import NANOSECOND, dram_parts
 from npexplore.machine.tree import Visit, visit
+from npexplore.toml import typed
 from npexplore.units import SPOKEN, UNITS, converted, doubt, in_unit, unit_of
 
 if TYPE_CHECKING:
@@ -157,7 +158,7 @@ class ResourceTables:
                     raise InputError(f"{place} must be a table of {', '.join(operands(part))}, got {value!r}")
                 return self._built(part, _in_seconds(value, place) if part is DramTiming else value, place)
         try:
-            return msgspec.convert(value, hint)
+            return typed(value, hint)
         except msgspec.ValidationError as error:
             raise InputError(f"{place}: {str(error)[0].lower()}{str(error)[1:]}, got {value!r}") from None
 

@@ -20,6 +20,7 @@ from npexplore.rows.distributions import (
     Hyperexponential,
     Uniform,
 )
+from npexplore.toml import typed
 
 DELAYS: dict[str, type[Distribution]] = {
     "deterministic": Deterministic, "erlang": Erlang, "exponential": Exponential,
@@ -45,7 +46,7 @@ def read_delay(text: str, names: Mapping[str, float], *, zero: bool = False) -> 
     if len(unnamed) > len(fields):
         raise InputError(f"{node.func.id} has {', '.join(fields)}, got {text!r}")
     try:
-        made = msgspec.convert({**dict(zip(fields, unnamed, strict=False)), **named}, _untagged(kind))
+        made = typed({**dict(zip(fields, unnamed, strict=False)), **named}, _untagged(kind))
     except msgspec.ValidationError as error:
         raise InputError(f"{text!r}: {str(error).lower()}") from None
     delay = kind(**{field: getattr(made, field) for field in fields})
