@@ -200,7 +200,7 @@ SLEEPS = (
     [
         (
             SLEEPS,
-            r"must end within 3 s, it is still running; it got, (on its own|after \d+ others), by port [ab]: 0200",
+            r"must end within 1 s, it is still running; it got, (on its own|after \d+ others), by port [ab]: 0200",
         ),
         (
             "import sys; sys.exit(len(sys.argv) > 2 and 'no such rule')",
@@ -218,7 +218,7 @@ SLEEPS = (
 def test_a_program_that_goes_wrong_is_told_in_one_line(program, message):
     words = [sys.executable, "-c", program, "{out}", "{file}"]
     with pytest.raises(InputError, match=message) as caught:
-        check_captures(words, ROUTER, count=20, timeout_s=3 if program == SLEEPS else 120)
+        check_captures(words, ROUTER, count=20, timeout_s=1 if program == SLEEPS else 120)
     assert "\n" not in str(caught.value)
 
 
