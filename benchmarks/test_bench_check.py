@@ -50,7 +50,7 @@ def test_check(benchmark, monkeypatch, designs):
 
     def both():
         wall, used = time.perf_counter(), time.process_time()
-        check(designs)
+        check(designs or (["ixp2400_dram"] if benchmark.disabled else None))
         wall, used = time.perf_counter() - wall, time.process_time() - used
         share = (counted[0] * each + labelling[0]) / used
         record(benchmark, wall_seconds=wall, processor_seconds=used, share_of_traces_and_labels=share)

@@ -264,7 +264,7 @@ def test_first_result_of_a_new_process(benchmark, tmp_path):
     first_result(**written)
 
     def run():
-        elapsed, processor = min(first_result(**written) for _ in range(5))
+        elapsed, processor = min(first_result(**written) for _ in range(1 if benchmark.disabled else 5))
         record(benchmark, first_result_s=elapsed, of_processor_s=processor, goal_s=1.0)
 
     benchmark.pedantic(run, rounds=1, iterations=1)
@@ -272,9 +272,10 @@ def test_first_result_of_a_new_process(benchmark, tmp_path):
 
 def test_cold_compilation(benchmark, tmp_path):
     def run():
-        cold, _ = first_result(NUMBA_CACHE_DIR=str(tmp_path))
-        warm, _ = first_result(NUMBA_CACHE_DIR=str(tmp_path))
-        assert list(Path(tmp_path).rglob("engine.advance*"))
+        elsewhere = {} if benchmark.disabled else {"NUMBA_CACHE_DIR": str(tmp_path)}
+        cold, _ = first_result(**elsewhere)
+        warm, _ = first_result(**elsewhere)
+        assert benchmark.disabled or list(Path(tmp_path).rglob("engine.advance*"))
         record(benchmark, cold_s=cold, warm_s=warm, compilation_s=cold - warm, goal_s=30.0)
 
     benchmark.pedantic(run, rounds=1, iterations=1)

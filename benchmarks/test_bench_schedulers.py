@@ -1,5 +1,7 @@
 """Policers and the functional DiffServ router against plain references; disciplines in the event engine, in one run."""
 
+import os
+
 import numpy as np
 import pytest
 from reference.timing import fastest, seconds
@@ -27,7 +29,7 @@ from npexplore.machine.workload import Workload
 from npexplore.rows.disciplines import DISCIPLINES
 from npexplore.solve.simulate import simulate as run_machine
 
-PACKETS = 1 << 20
+PACKETS = int(os.environ.get("NPEXPLORE_BENCH_PACKETS", "1_000_000"))
 SOME = 10_000
 RULES = 500
 PORTS = 4
