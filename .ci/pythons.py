@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -73,6 +74,22 @@ def install(python: str, wheel: Path, pins: Path, folder: Path) -> Path:
     return programs
 
 
+def trial(version: str, wheel: Path, pins: Path, folder: Path, commands: list[tuple[list[str], bool]]) -> str:
+    """Run the tour with a Python of this version, and return what to say of it; SystemExit if a command fails."""
+    python = interpreter(version)
+    if python is None:
+        return f"Python {version}: not on this machine, left out"
+    begin = time.monotonic()
+    (folder / "tour").mkdir(parents=True)
+    programs = install(python, wheel, pins, folder)
+    ready = time.monotonic()
+    for (program, *words), plain in commands:
+        disabled = {"NUMBA_DISABLE_JIT": "1"} if plain else {}
+        run([str(programs / program), *words], folder / "tour", NUMBA_CACHE_DIR=str(folder / "cache"), **disabled)
+    spent = f"{ready - begin:.0f} s to install, {time.monotonic() - ready:.0f} s for {len(commands)} commands"
+    return f"Python {version}: the wheel's tour runs ({python}; {spent})"
+
+
 def main() -> None:
     """Try them all."""
     commands = tour()
@@ -82,20 +99,10 @@ def main() -> None:
         wheel, pins = next(folder.glob("*.whl")), folder / "pins.txt"
         locked = (ROOT / "requirements.lock").read_text()
         pins.write_text("".join(f"{line}\n" for line in re.findall(r"^[\w.-]+==[^\\\n]+", locked, re.MULTILINE)))
-        for version in supported():
-            python = interpreter(version)
-            if python is None:
-                print(f"Python {version}: not on this machine, left out")
-                continue
-            begin, place = time.monotonic(), folder / version
-            (place / "tour").mkdir(parents=True)
-            programs = install(python, wheel, pins, place)
-            ready = time.monotonic()
-            for (program, *words), plain in commands:
-                disabled = {"NUMBA_DISABLE_JIT": "1"} if plain else {}
-                run([str(programs / program), *words], place / "tour", NUMBA_CACHE_DIR=str(place / "cache"), **disabled)
-            spent = f"{ready - begin:.0f} s to install, {time.monotonic() - ready:.0f} s for {len(commands)} commands"
-            print(f"Python {version}: the wheel's tour runs ({python}; {spent})", flush=True)
+        with ThreadPoolExecutor(2) as both:  # pip and compilers use one core each
+            tried = both.map(lambda version: trial(version, wheel, pins, folder / version, commands), supported())
+            for told in tried:
+                print(told, flush=True)
 
 
 if __name__ == "__main__":
