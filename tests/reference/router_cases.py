@@ -6,6 +6,7 @@ Each case has a source address of its own: the kernel counts some ICMP errors by
 
 import struct
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from npexplore.golden.ipv4.addresses import address_number, address_text
@@ -249,10 +250,10 @@ def edge_identifications(c):
         }.items()
     ):
         src = address_text(address_number("172.16.0.1") + len(c.rows) + k)
-        for identification in range(1 << 16):
-            if packet(src, "20.200.0.1", identification=identification, payload=body(8))[10:12] == struct.pack(
-                ">H", goal
-            ):
+        ours = partial(packet, src, "20.200.0.1", payload=body(8))
+        need = (int.from_bytes(ours(identification=0)[10:12]) - goal) % 0xFFFF  # in ones' complement 0xffff is 0
+        for identification in (need, need + 0xFFFF):
+            if identification < 1 << 16 and int.from_bytes(ours(identification=identification)[10:12]) == goal:
                 found[name] = identification
                 break
     return found
