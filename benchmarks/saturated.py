@@ -1,6 +1,6 @@
 """Saturated rates of queueing beside simulation on `server` and `pcie`, and what the bounds alone would say.
 
-python benchmarks/saturated.py              # the 220 points of docs/queueing.md, half a minute of one core
+python benchmarks/saturated.py              # the 220 points of docs/queueing_machines.md, half a minute of one core
 python benchmarks/saturated.py "pcie both"  # machines whose title has these words, point by point
 """
 

@@ -1,4 +1,4 @@
-"""DiffServ against the Linux kernel: rules, marks, policers and priorities, 100,000 packets each; docs/diffserv.md."""
+"""DiffServ against the Linux kernel: rules, marks, policers, priorities, 100,000 packets each; docs/diffserv_checks.md."""
 
 from collections import Counter
 from dataclasses import replace
@@ -257,7 +257,7 @@ def charged_after(lengths, quantum, deficit):
 
 
 def test_classes_of_one_priority_are_charged_after(kernel):
-    """Not deficit round robin: the case of docs/diffserv.md."""
+    """Not deficit round robin: the case of docs/diffserv_checks.md."""
     in_some_run(charged_as_told)
 
 

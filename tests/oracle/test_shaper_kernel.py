@@ -1,4 +1,4 @@
-"""The kernel's token bucket filter against `Shaper`: when each of 100,000 packets left; docs/diffserv.md."""
+"""The kernel's token bucket filter against `Shaper`: when each of 100,000 packets left; docs/diffserv_checks.md."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""A DRAM controller clock edge by clock edge, in plain Python, written from docs/engine.md ("DRAM controllers").
+"""A DRAM controller clock edge by clock edge, in plain Python, written from docs/engine_dram.md.
 
 It keeps what every command was and when, and asks of each possible next command whether all rules allow it: no times
 are kept ahead, nothing is skipped. Rules are in edges of the device (half clocks where a command takes half a clock).

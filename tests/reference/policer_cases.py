@@ -1,7 +1,7 @@
 """Worked numbers for the markers of RFC 2697, 2698 and 4115: a clause, packets, and the colours it gives them by hand.
 
 Committed rate 8 Mb/s, a byte a microsecond; peak and excess rate 16 Mb/s, two. This file run as a program
-writes the tables of docs/diffserv.md.
+writes the tables of docs/diffserv_checks.md.
 """
 
 import sys
@@ -14,7 +14,7 @@ from reference.golden_tables import rows
 from npexplore.golden.police import DifferentiatedTwoRate, SingleRate, TwoRate
 from npexplore.golden.token_rate import TokenRate
 
-DOCUMENT = Path(__file__).parents[2] / "docs" / "diffserv.md"
+DOCUMENT = Path(__file__).parents[2] / "docs" / "diffserv_checks.md"
 END = "\n<!-- end of table -->"
 CIR, PIR = TokenRate.of("8Mb/s"), TokenRate.of("16Mb/s")
 ONE = {aware: SingleRate(CIR, 3000, 1500, aware=aware) for aware in (False, True)}  # CBS, EBS

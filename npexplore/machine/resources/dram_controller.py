@@ -3,7 +3,7 @@
     read:   entry of the queue -> (PRE) -> (ACT) -> RD -> tCL -> data -> leave
     write:  entry of the write buffer -> leave; the controller writes when it drains the buffer
 
-Which command goes when is decided in the engine (docs/engine.md, DRAM controllers), by the rules of a DramDevice and a
+Which command goes when is decided in the engine (docs/engine_dram.md), by the rules of a DramDevice and a
 DramPolicy. Bank n lies in bank group n mod groups.
 """
 
