@@ -238,8 +238,8 @@ pd.Series(moved.to_dict()["counts"], name="rows").to_frame().T
 # ## LUTs, and what moves them
 #
 # Engines of one to four threads, synthesised for Xilinx' six-input LUTs by one tool; another makes a third more LUTs of
-# the engine of four threads (`docs/hardware_rates.md`). The dashed line is what Fig. 12's calibration cells say of an engine
-# *for all protocols*: its threads cost some hundreds of LUTs each.
+# the engine of four threads (`docs/hardware_rates.md`). The dashed line is what Fig. 12's calibration cells say of an
+# engine *for all protocols*: its threads cost some hundreds of LUTs each.
 
 # %%
 both = sorted({one.threads for one in syntheses() if one.program == "ipv4"})

@@ -1,4 +1,4 @@
-"""DiffServ against the Linux kernel: rules, marks, policers, priorities, 100,000 packets each; docs/diffserv_checks.md."""
+"""DiffServ against the Linux kernel: rules, marks, policers, priorities (docs/diffserv_checks.md)."""
 
 from collections import Counter
 from dataclasses import replace
