@@ -202,7 +202,7 @@ class Design:
         )  # fmt: skip
 
     def rtl(self, workload: Workload | None = None, packets: int | None = None) -> Prediction:
-        """Return the rate and latency of the design's generated hardware, simulated cycle by cycle (docs/hardware_rates.md).
+        """Return the rate and latency of the design's generated hardware, cycle by cycle (docs/hardware_rates.md).
 
         Args:
             workload: None; the hardware is fed the design's own packets.
