@@ -89,7 +89,7 @@ FAULTS = {  # text of the design -> what it is made
 
 @pytest.fixture
 def documented(tmp_path):
-    """The file that the page on hardware shows: the step program of docs/machines.md."""
+    """The file that the page on hardware shows: the step program of docs/step_programs.md."""
     file = tmp_path / "my_steps.py"
     file.write_text(re.search(r"^```python\n(# my_steps\.py\n.*?)^```", DOCUMENT.read_text(), re.M | re.S)[1])
     return file
