@@ -3,6 +3,8 @@
 import re
 from html import unescape
 
+from reference.once import once
+
 from npexplore.paths import share
 from npexplore.report.build import build
 from npexplore.report.notebooks import find_notebooks
@@ -17,6 +19,11 @@ def page_of(name, folder, fewer=None):
     (folder / f"{name}.py").write_text(source)
     build(find_notebooks(folder), folder).raise_for_errors()
     return folder / f"{name}.html"
+
+
+def shared_page(factory, name, fewer=None):
+    """Return the path of a notebook's page as `page_of` makes it, made once for all workers of a run."""
+    return once(factory, name, lambda folder: page_of(name, folder, fewer)) / f"{name}.html"
 
 
 QUESTIONS = ["How fast?", "What binds?", "How close to the paper?"]

@@ -10,6 +10,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from reference.once import once
 
 from npexplore.cli import COMMANDS, TRACE_COMMANDS
 
@@ -19,11 +20,13 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("site")
+    return once(tmp_path_factory, "site", make)
+
+
+def make(folder):
     command = [sys.executable, "-m", "sphinx", "--quiet", "--fail-on-warning", "-b", "html"]
     run = subprocess.run([*command, ROOT / "docs", folder], capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
-    return folder
 
 
 def test_every_public_name_and_command_has_a_page(site):

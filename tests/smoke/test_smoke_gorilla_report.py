@@ -4,7 +4,7 @@ import re
 
 import pytest
 from reference.page_reader import read_as_a_reader
-from reference.pages import OPEN, QUESTIONS, answers, page_of, rows
+from reference.pages import OPEN, QUESTIONS, answers, rows, shared_page
 
 pytestmark = pytest.mark.slow
 
@@ -17,7 +17,7 @@ FEWER = {  # the same questions, shorter
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
-    return page_of("50_gorilla", tmp_path_factory.mktemp("gorilla"), FEWER)
+    return shared_page(tmp_path_factory, "50_gorilla", FEWER)
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ import re
 
 import pytest
 from reference.page_reader import read_as_a_reader
-from reference.pages import QUESTIONS, answers, page_of
+from reference.pages import QUESTIONS, answers, shared_page
 
 from npexplore.designs import design
 
@@ -20,7 +20,7 @@ FEWER = {  # the same questions at fewer points
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
-    return page_of("30_ixp1200", tmp_path_factory.mktemp("ixp1200"), FEWER)
+    return shared_page(tmp_path_factory, "30_ixp1200", FEWER)
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ import re
 import pytest
 from reference.browser import screenshot, share_of_colour
 from reference.page_reader import read_as_a_reader
-from reference.pages import QUESTIONS, answers, page_of
+from reference.pages import QUESTIONS, answers, shared_page
 
 from npexplore.plot import theme
 
@@ -16,7 +16,7 @@ FEWER = {"seeds=3, packets=8192, alternatives=True": "seeds=2, packets=400, alte
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
-    return page_of("10_ixp2400", tmp_path_factory.mktemp("ixp2400"), FEWER)
+    return shared_page(tmp_path_factory, "10_ixp2400", FEWER)
 
 
 def test_every_figure_of_the_study_is_on_the_page(page):

@@ -4,7 +4,7 @@ import re
 
 import pytest
 from reference.page_reader import read_as_a_reader
-from reference.pages import QUESTIONS, answers, page_of
+from reference.pages import QUESTIONS, answers, shared_page
 
 from npexplore.designs import design
 
@@ -25,7 +25,7 @@ FEWER = {  # the same questions with fewer packets
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
-    return page_of("20_raw", tmp_path_factory.mktemp("raw"), FEWER)
+    return shared_page(tmp_path_factory, "20_raw", FEWER)
 
 
 @pytest.fixture(scope="module")

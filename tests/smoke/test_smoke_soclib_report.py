@@ -4,7 +4,7 @@ import re
 
 import pytest
 from reference.page_reader import read_as_a_reader
-from reference.pages import QUESTIONS, answers, page_of
+from reference.pages import QUESTIONS, answers, shared_page
 
 pytestmark = pytest.mark.slow
 
@@ -28,7 +28,7 @@ FEWER = {  # the same questions at fewer points
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
-    return page_of("40_soclib", tmp_path_factory.mktemp("soclib"), FEWER)
+    return shared_page(tmp_path_factory, "40_soclib", FEWER)
 
 
 @pytest.fixture(scope="module")
