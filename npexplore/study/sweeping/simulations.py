@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from npexplore.designs import Design
 from npexplore.machine.parameters import Value
 from npexplore.solve.prediction import Prediction
+from npexplore.solve.simulate import PACKETS
 from npexplore.study.sweeping.answers import Ended, answer_points
 from npexplore.study.sweeping.executors import Wanted
 from npexplore.study.sweeping.grid import SweepPoint
@@ -21,16 +22,19 @@ def key_of(design: Design) -> Key:
 
 
 class Simulations:
-    """Answers of designs that bring their own workload, with one seed; earlier answers are remembered."""
+    """Answers of designs that bring their own workload, with one seed; earlier answers are remembered.
 
-    def __init__(self, seed: int = 1, executor: Wanted = None) -> None:
-        self.seed, self.executor = seed, executor
+    packets: how many each new simulation measures.
+    """
+
+    def __init__(self, seed: int = 1, executor: Wanted = None, packets: int = PACKETS) -> None:
+        self.seed, self.executor, self.packets = seed, executor, packets
         self.found: dict[Key, Prediction] = {}
 
     @staticmethod
-    def of(predictions: Predictions | None) -> Simulations:
-        """Return what a check has simulated already, with its first seed."""
-        made = Simulations()
+    def of(predictions: Predictions | None, packets: int = PACKETS) -> Simulations:
+        """Return what a check has simulated already, with its first seed; packets: of those to come."""
+        made = Simulations(packets=packets)
         if predictions is not None:
             made.seed = predictions.seeds[0]
             for (point, solver, seed), found in predictions.found.items():
@@ -52,5 +56,5 @@ class Simulations:
                 assert prediction is not None
                 self.found[names[k]] = prediction
 
-        answer_points(asked, keep, executor=self.executor)
+        answer_points(asked, keep, executor=self.executor, packets=self.packets)
         return [self.found[key] for key in keys]
