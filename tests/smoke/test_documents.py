@@ -16,9 +16,8 @@ from npexplore.designs import design_names
 ROOT = Path(__file__).parents[2]
 PATTERNS = ("*.md", "docs/*.md", "docs/tutorials/*.md", "[!.]*/README.md")
 DOCUMENTS = sorted(path for pattern in PATTERNS for path in ROOT.glob(pattern))
-FEWER = {  # the same examples and commands with fewer sets, fewer packets at once
+FEWER = {  # the same examples with fewer sets
     "checking.md": {"sets.load_sets()": "sets.load_sets()[:2]", "sets.free(8, ": "sets.free(2, "},
-    "explain.md": {"--chain 4 ": "--chain 2 "},
 }
 
 
@@ -26,16 +25,16 @@ def blocks(path, language):
     return re.findall(rf"^```{language}\n(.*?)^```", path.read_text(), re.MULTILINE | re.DOTALL)
 
 
-def shorter_blocks(path, language):
-    """Blocks to be run, with fewer of what takes long."""
-    found = blocks(path, language)
+def shorter_examples(path):
+    """Examples to be run, with fewer of what takes long."""
+    found = blocks(path, "python")
     for usual, few in FEWER.get(path.name, {}).items():
         found = [block.replace(usual, few) for block in found]
     return found
 
 
 def commands():
-    joined = [block.replace("\\\n", " ") for path in DOCUMENTS for block in shorter_blocks(path, "sh")]
+    joined = [block.replace("\\\n", " ") for path in DOCUMENTS for block in blocks(path, "sh")]
     lines = [line for block in joined for line in block.splitlines()]
     return sorted({line.partition("#")[0].strip() for line in lines if line.startswith("npexplore ")})
 
@@ -55,7 +54,7 @@ def test_examples_run(path, elsewhere, tmp_path, capsys):
     for block in blocks(path, "toml"):
         if named := re.match(r"# (\w+\.toml)\n", block):  # a file that the examples read
             Path(named[1]).write_text(block)
-    for number, block in enumerate(shorter_blocks(path, "python")):
+    for number, block in enumerate(shorter_examples(path)):
         for name in re.findall(r'"([\w.]+\.pcap[\w.]*)"', block):  # stands for a capture of the reader's
             shutil.copy(ROOT / "data" / "captures" / "zeek_wikipedia.pcap", name)
         source = tmp_path / f"{path.stem}_{number}.py"  # a file: hypothesis reads the text of what it draws for
