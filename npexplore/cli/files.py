@@ -17,6 +17,12 @@ def write_page(path: Path, text: str) -> None:
         part.write_text(text, encoding="utf-8")
 
 
+def refuse_closed(path: Path) -> None:
+    """Raise InputError if the folder of a file to write is there and takes no files."""
+    if path.parent.is_dir() and not os.access(path.parent, os.W_OK):
+        raise InputError(f"{path}: cannot be written: folder {path.parent} is not writable")
+
+
 class OutputFile(click.Path):
     """The path of a file to write, in a folder that exists and is writable; converted to a Path."""
 
@@ -28,6 +34,5 @@ class OutputFile(click.Path):
         path: Path = super().convert(value, param, ctx)  # type: ignore[assignment]
         if not path.parent.is_dir():
             raise InputError(f"{path}: cannot be written: there is no folder {path.parent}")
-        if not os.access(path.parent, os.W_OK):
-            raise InputError(f"{path}: cannot be written: folder {path.parent} is not writable")
+        refuse_closed(path)
         return path

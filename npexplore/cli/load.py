@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from npexplore.cli.files import OutputFile, write_page
+from npexplore.cli.files import OutputFile, refuse_closed, write_page
 from npexplore.cli.options import (
     apply_settings,
     complete_design,
@@ -59,6 +59,8 @@ def command(
     shared_library: bool, as_json: bool,
 ) -> int:  # fmt: skip
     """Show latency and loss of DESIGN against the offered load, and where it saturates; or search for rates."""
+    if out is not None:
+        refuse_closed(out)  # before kernels are imported, which are compiled where nothing can be kept
     from npexplore.designs import design as design_of
 
     for option, given, reason in (

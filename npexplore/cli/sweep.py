@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from npexplore.cli.files import refuse_closed
 from npexplore.cli.options import (
     check_packets,
     complete_design,
@@ -48,6 +49,8 @@ def command(
     workers: int | None, processes: bool, cluster: str | None, out: Path, resume: bool, as_json: bool,
 ) -> int:  # fmt: skip
     """Answer every combination of knob values of DESIGN: one row per point in a Parquet file."""
+    refuse_closed(out)  # before kernels are imported, which are compiled where nothing can be kept
+
     import pyarrow.parquet as pq
     from tqdm import tqdm
 

@@ -38,9 +38,18 @@ COMMANDS = {
 @pytest.fixture(scope="module")
 def traffic(tmp_path_factory):
     """50,000 packets of many flows."""
+    return packets(50_000, tmp_path_factory.mktemp("traffic") / "traffic.pcap")
+
+
+@pytest.fixture(scope="module")
+def few(tmp_path_factory):
+    """As many as the sections of a page need."""
+    return packets(2_000, tmp_path_factory.mktemp("few") / "traffic.pcap")
+
+
+def packets(number, path):
     some = [ethernet(ipv4(udp(sport=k, payload=bytes(k % 700)), src=k << 8, dst=k % 97)) for k in range(1000)]
-    path = tmp_path_factory.mktemp("traffic") / "traffic.pcap"
-    path.write_bytes(pcap([(k // 100, k % 100, some[k * 7 % 1000], None) for k in range(50_000)]))
+    path.write_bytes(pcap([(k // 100, k % 100, some[k * 7 % 1000], None) for k in range(number)]))
     return path
 
 
@@ -85,9 +94,9 @@ def kill_after(arguments, seconds):
 
 
 @pytest.mark.parametrize("name", ["pcap", "parquet", "report", "route"])
-def test_killed_at_any_moment(name, traffic, tmp_path):
+def test_killed_at_any_moment(name, traffic, few, tmp_path):
     """Once in the middle, once near the end, where files are finished; the moments are drawn from the name."""
-    draw = Random(name)
+    draw, traffic = Random(name), few if name == "report" else traffic
     out, undisturbed = tmp_path / "out", tmp_path / "undisturbed"
     out.mkdir()
     undisturbed.mkdir()
