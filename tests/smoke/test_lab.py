@@ -70,57 +70,68 @@ def moves(page):
     assert told.inner_text() != number
 
 
-@pytest.mark.slow
-def test_a_slider_in_the_lab_redraws_the_figure(tmp_path):
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory):
+    """JupyterLab on a folder of notebooks, and a browser with its page."""
     playwright = pytest.importorskip("playwright.sync_api")
     chromium = shutil.which("chromium")
     if chromium is None:
         pytest.skip("needs the program chromium")
+    folder = tmp_path_factory.mktemp("lab")
     notebook = jupytext.reads(CELL, fmt="py:percent")
     notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    jupytext.write(notebook, Path(tmp_path / "sliders.ipynb"))
-    with lab(tmp_path) as address, playwright.sync_playwright() as drive:
+    jupytext.write(notebook, folder / "sliders.ipynb")
+    for name, fewer in FEWER.items():
+        text = (share("notebooks") / f"{name}.py").read_text()
+        for all_of_it, some in fewer.items():
+            assert all_of_it in text
+            text = text.replace(all_of_it, some)
+        (folder / f"{name}.py").write_text(text + '\n# %%\nprint("to the", "end")\n')
+    with lab(folder) as address, playwright.sync_playwright() as drive:
         browser = drive.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
-        page = browser.new_page()
-        page.set_default_timeout(WAIT_MS)
-        page.goto(f"{address}/lab/tree/sliders.ipynb")
-        page.get_by_text("| Idle").first.wait_for()  # the kernel has started
-        page.get_by_role("menuitem", name="Run", exact=True).click()
-        page.get_by_text("Run All Cells", exact=True).click()
-        page.locator(".widget-readout").wait_for()
-        page.wait_for_function(f"JSON.stringify({DRAWN}) == '[[1,2,4]]'")
-        page.locator(".noUi-handle").focus()
-        page.keyboard.press("ArrowRight")
-        page.wait_for_function(f"JSON.stringify({DRAWN}) == '[[2,4,8]]'")
-        assert page.locator(".widget-readout").inner_text() == "2"
+        yield browser.new_context(viewport={"width": 1400, "height": 900}), address
         browser.close()
+
+
+@pytest.fixture
+def page(desk):
+    """A page of the lab on which nothing is open; kernels end with it."""
+    context, address = desk
+    page = context.new_page()
+    page.set_default_timeout(WAIT_MS)
+    page.goto(f"{address}/lab?reset")
+    yield page
+    page.close()
+    for session in context.request.get(f"{address}/api/sessions").json():
+        context.request.delete(f"{address}/api/sessions/{session['id']}")
+
+
+def run_all(page, name):
+    """Open a notebook by double click, and run all of its cells."""
+    page.locator(".jp-DirListing-item", has_text=name).dblclick()
+    page.locator(".jp-Notebook").wait_for()
+    page.get_by_text("| Idle").first.wait_for()  # the kernel has started
+    page.get_by_role("menuitem", name="Run", exact=True).click()
+    page.get_by_text("Run All Cells", exact=True).click()
+
+
+@pytest.mark.slow
+def test_a_slider_in_the_lab_redraws_the_figure(page):
+    run_all(page, "sliders.ipynb")
+    page.locator(".widget-readout").wait_for()
+    page.wait_for_function(f"JSON.stringify({DRAWN}) == '[[1,2,4]]'")
+    page.locator(".noUi-handle").focus()
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function(f"JSON.stringify({DRAWN}) == '[[2,4,8]]'")
+    assert page.locator(".widget-readout").inner_text() == "2"
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FEWER)
-def test_a_notebook_opens_by_double_click_and_runs_to_its_end(name, tmp_path):
-    playwright = pytest.importorskip("playwright.sync_api")
-    chromium = shutil.which("chromium")
-    if chromium is None:
-        pytest.skip("needs the program chromium")
-    text = (share("notebooks") / f"{name}.py").read_text()
-    for all_of_it, some in FEWER[name].items():
-        assert all_of_it in text
-        text = text.replace(all_of_it, some)
-    (tmp_path / f"{name}.py").write_text(text + '\n# %%\nprint("to the", "end")\n')
-    with lab(tmp_path) as address, playwright.sync_playwright() as drive:
-        browser = drive.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
-        page = browser.new_page(viewport={"width": 1400, "height": 900})
-        page.set_default_timeout(WAIT_MS)
-        page.goto(f"{address}/lab")
-        page.locator(".jp-DirListing-item", has_text=f"{name}.py").dblclick()
-        page.locator(".jp-Notebook").wait_for()
-        page.get_by_text("| Idle").first.wait_for()
-        page.get_by_role("menuitem", name="Run", exact=True).click()
-        page.get_by_text("Run All Cells", exact=True).click()
-        page.get_by_text("to the end", exact=True).wait_for()
-        assert page.locator("[data-mime-type='application/vnd.jupyter.stderr']").count() == 0
-        assert page.evaluate(OUTPUTS) > 5
-        if name in SLIDERS:
-            moves(page)
-        browser.close()
+def test_a_notebook_opens_by_double_click_and_runs_to_its_end(name, page):
+    run_all(page, f"{name}.py")
+    page.get_by_text("to the end", exact=True).wait_for()
+    assert page.locator("[data-mime-type='application/vnd.jupyter.stderr']").count() == 0
+    assert page.evaluate(OUTPUTS) > 5
+    if name in SLIDERS:
+        moves(page)
