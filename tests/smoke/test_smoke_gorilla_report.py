@@ -9,6 +9,7 @@ from reference.pages import OPEN, QUESTIONS, answers, rows, shared_page
 pytestmark = pytest.mark.slow
 
 FEWER = {  # the same questions, shorter
+    'npx.check(["gorilla"], seeds=1)': 'npx.check(["gorilla"], seeds=1, packets=400)',
     "np_.with_(boot_us=20, window_us=40)": "np_.with_(boot_us=5, window_us=10)",
     'np_ = design("gorilla")': 'np_ = design("gorilla").with_(boot_us=5, window_us=10)',
     "performance.threads_and_delay(np_, (1, 2, 3, 4, 6, 8, 12, 16))": "performance.threads_and_delay(np_, (1, 4))",

@@ -10,7 +10,9 @@ from npexplore.designs import design
 
 pytestmark = pytest.mark.slow
 
-FEWER = {  # the same questions at fewer points
+FEWER = {  # the same questions at fewer points, with fewer packets
+    'npx.check(["ixp1200"], seeds=2)': 'npx.check(["ixp1200"], seeds=1, packets=400)',
+    "Simulations.of(check.predictions)": "Simulations.of(check.predictions, packets=400)",
     "edge.over_threads(router, simulations=simulations)": "edge.over_threads(router, (1, 512), simulations)",
     "loads = [0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]": "loads = [0.2, 1.0]",
     "diffserv.over_queues(router, (16, 64, 256))": "diffserv.over_queues(router, (64,))",

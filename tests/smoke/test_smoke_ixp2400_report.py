@@ -11,7 +11,13 @@ from npexplore.plot import theme
 
 pytestmark = pytest.mark.slow
 
-FEWER = {"seeds=3, packets=8192, alternatives=True": "seeds=2, packets=400, alternatives=True"}
+FEWER = {  # the same questions with fewer packets, at fewer points
+    "seeds=3, packets=8192, alternatives=True": "seeds=2, packets=400, alternatives=True",
+    "counts = (1, 2, 4, 8, 16, 32, 64)": "counts = (1, 8, 64)",
+    "counts = (8, 16, 32, 64)": "counts = (8, 64)",
+    "packets=2048": "packets=256",
+    "explain(best, amp), explain(machine, dos)": "explain(best, amp, packets=512), explain(machine, dos, packets=512)",
+}
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ pytestmark = pytest.mark.slow
 
 FEWER = {  # the same questions with fewer packets, at fewer points
     "00_start": {"(1, 2, 3, 4, 6, 8, 12, 16, 24, 32)": "(1, 8, 32)"},
-    "51_gorilla_hardware": {},
+    "51_gorilla_hardware": {"seeds=1, packets=1000": "seeds=1, packets=200"},
     "60_design_space": {"list(range(1, 33))": "[1, 8, 16, 32]"},
     "61_your_capture": {},
     "62_your_machine": {"packets=10_000": "packets=1_000", "packets=5_000": "packets=500"},
@@ -22,6 +22,11 @@ FEWER = {  # the same questions with fewer packets, at fewer points
         "packet_cycles=([100, 200, 400, 800], 200)": "packet_cycles=([100, 200], 200)",
         "cores=([1, 4, 8, 16], 8)": "cores=([1, 8], 8)",
         "ring=([128, 256, 512, 1024], 512)": "ring=([512, 1024], 512)",
+        "cores=([1, 2, 3, 4, 5, 6], 4)": "cores=([1, 4], 4)",
+        "packet_bytes=([64, 128, 256, 512, 1024, 2048], 64)": "packet_bytes=([64, 2048], 64)",
+        "lanes=([4, 8, 16], 8), generation=([2, 3, 4], 3)": "lanes=([8, 16], 8), generation=([2, 3], 3)",
+        "packet_bytes=([64, 128, 256, 1500], 64)": "packet_bytes=([64, 1500], 64)",
+        "engines=([2, 4, 6, 8], 6), threads=([1, 2, 4], 4)": "engines=([2, 6], 6), threads=([1, 4], 4)",
     },
     "70_petri": {"ACCESSES = 200_000": "ACCESSES = 10_000", "for cards in (1, 2, 3)": "for cards in (1, 2)"},
     "71_pcie": {"keys=keys, seeds=1": "keys=keys, seeds=1, packets=300"},
