@@ -10,6 +10,7 @@ import sysconfig
 from pathlib import Path
 
 import pytest
+from reference.once import once
 
 import npexplore
 
@@ -21,7 +22,11 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory):
     """A new environment with the wheel; the libraries are borrowed from this one, the package is not."""
-    folder = tmp_path_factory.mktemp("wheel")
+    folder = once(tmp_path_factory, "wheel", install)
+    return folder / "venv" / "bin", folder
+
+
+def install(folder):
     run(sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, ROOT)  # the wheel from the source archive
     run(sys.executable, "-m", "venv", "--without-pip", folder / "venv")
     python = folder / "venv" / "bin" / "python"
@@ -30,7 +35,6 @@ def installed(tmp_path_factory):
     site = Path(run(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))").strip())
     (site / "borrowed.pth").write_text(sysconfig.get_path("purelib") + "\n")
     borrow_kernels(site / "npexplore" / "_kernels")
-    return python.parent, folder
 
 
 def borrow_kernels(there):
