@@ -29,7 +29,10 @@ FEWER = {  # the same questions with fewer packets, at fewer points
         "engines=([2, 4, 6, 8], 6), threads=([1, 2, 4], 4)": "engines=([2, 6], 6), threads=([1, 4], 4)",
     },
     "70_petri": {"ACCESSES = 200_000": "ACCESSES = 10_000", "for cards in (1, 2, 3)": "for cards in (1, 2)"},
-    "71_pcie": {"keys=keys, seeds=1": "keys=keys, seeds=1, packets=300"},
+    "71_pcie": {
+        "keys=keys, seeds=1": "keys=keys, seeds=1, packets=300",
+        '("bdw2630", 0)': "()",  # withheld rows of one host
+    },
     "72_server": {'npx.check(["server"], seeds=1)': 'npx.check(["server"], seeds=1, packets=300)'},
     "73_dram": {"n=20_000": "n=4_000"},
 }
