@@ -167,4 +167,5 @@ def test_a_folder_that_takes_no_files_is_told_before_the_work(name, open_folder)
     (line,) = ended.stderr.splitlines()
     assert str(out) in line
     assert "internal error" not in line
+    assert name != "sweep" or "is not writable" in line  # before kernels are imported, which takes long here
     assert left(out) == {}
