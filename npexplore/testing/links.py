@@ -36,6 +36,7 @@ from npexplore.testing.namespaces import (
     inside,
     make_namespace,
     open_link,
+    pair,
     run_batch,
     write_settings,
 )
@@ -96,12 +97,9 @@ class LinkRouter(Between):
         for namespace in self._namespaces:  # the kernel itself says and forwards nothing
             inside(namespace, lambda: write_settings("ipv6", NO_IPV6))
             inside(namespace, lambda: write_settings("ipv4", {"ip_forward": 0}))
-        place = f"/proc/{os.getpid()}/fd/{far}"
         ports = self.router.ports
-        run_batch(near, [
-            f"link add name {port.name} address {port.mac.hex(':')} mtu {port.mtu} type veth "
-            f"peer name w{port.number} mtu 65535 netns {place}" for port in ports
-        ])  # fmt: skip
+        ends = [(f"{one.name} address {one.mac.hex(':')} mtu {one.mtu}", f"w{one.number} mtu 65535") for one in ports]
+        run_batch(near, [pair(k, *both, far) for k, both in enumerate(ends)])
         run_batch(near, [f"link set dev {port.name} arp off up" for port in ports])
         run_batch(far, [f"link set w{port.number} up" for port in ports])
         await_links(self._namespaces, len(ports))

@@ -37,6 +37,7 @@ from npexplore.testing.namespaces import (
     inside,
     make_namespace,
     open_link,
+    pair,
     run_batch,
     why_no_namespaces,
     write_settings,
@@ -119,10 +120,9 @@ class LinuxKernel(Between):
         # Frames are handled where they are sent: on one core, in the order in which they came.
         os.sched_setaffinity(0, {min(self._cores)})
         self._namespaces = router, ends = [make_namespace(), make_namespace()]
-        far = f"/proc/{os.getpid()}/fd/{ends}"
         ports = [(f"r{p.number} mtu {p.mtu} address {_text(p.mac)}", f"w{p.number}") for p in self.router.ports]
         links = [*ports, (f"mark address {_text(MARKER_MAC)}", "wmark")]
-        run_batch(router, [f"link add {near} type veth peer name {end} mtu 65535 netns {far}" for near, end in links])
+        run_batch(router, [pair(k, near, f"{end} mtu 65535", ends) for k, (near, end) in enumerate(links)])
         inside(router, self._configure)
         far_ends = [end for _, end in links]
         inside(ends, lambda: write_settings("ipv6", NO_IPV6))

@@ -27,6 +27,7 @@ ALL_PROTOCOLS = 3  # ETH_P_ALL of packet(7)
 IGNORE_OUTGOING = 23  # PACKET_IGNORE_OUTGOING of packet(7)
 PACKET_LEVEL = 263  # SOL_PACKET
 NO_IPV6 = {"conf/all/disable_ipv6": 1, "conf/default/disable_ipv6": 1}
+NEAR = 1001  # the number of the first near end of a link: more than a namespace has of its own
 PATIENCE_S = 60.0  # until links are up, on a machine that is busy with other things
 
 
@@ -107,6 +108,17 @@ def run_batch(namespace: int, commands: Iterable[str], program: str = "ip") -> s
     if done.returncode:
         raise InputError(f"the Linux kernel refuses the configuration: {done.stderr.strip().splitlines()[0]}")
     return done.stdout
+
+
+def pair(number: int, near: str, far: str, namespace: int) -> str:
+    """Return the command of `ip` that makes a link whose other end is in a namespace.
+
+    number: which link it is. near, far: name, MTU and what else `ip` is told of an end. Ends whose indices are the same
+    Linux takes for one device, of which it may be a second until it says that it is up (linkwatch_urgent_event of
+    net/core/link_watch.c).
+    """
+    place = f"/proc/{os.getpid()}/fd/{namespace}"
+    return f"link add index {NEAR + number} name {near} type veth peer name {far} netns {place}"
 
 
 def await_links(namespaces: Sequence[int], count: int) -> None:

@@ -18,6 +18,7 @@ from npexplore.testing.namespaces import (
     inside,
     make_namespace,
     open_link,
+    pair,
     run_batch,
     write_settings,
 )
@@ -40,8 +41,7 @@ class Pipe:
         self.namespaces = near, far = make_namespace(), make_namespace()
         for namespace in self.namespaces:
             inside(namespace, lambda: write_settings("ipv6", NO_IPV6))
-        there = f"/proc/{os.getpid()}/fd/{far}"
-        pairs = [f"link add name r{k} mtu {MTU} type veth peer name w{k} mtu {MTU} netns {there}" for k in (0, 1)]
+        pairs = [pair(k, f"r{k} mtu {MTU}", f"w{k} mtu {MTU}", far) for k in (0, 1)]
         run_batch(near, [*pairs, "link set r0 up", "link set r1 txqueuelen 100000 up"])
         run_batch(far, ["link set w0 up", "link set w1 up"])
         await_links(self.namespaces, 2)
