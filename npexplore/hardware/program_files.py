@@ -182,11 +182,11 @@ class ProgramFiles:
             (folder / name).write_text(text, encoding="utf-8")
         return [folder / name for name in texts]
 
-    def verify(self, folder: Path, cases: Sequence[Case], simulator_name: str = "") -> Found:
+    def verify(self, folder: Path, cases: Sequence[Case], simulator_name: str = "", brief: bool = False) -> Found:
         """Return what a simulator makes of packets, in the files that a folder has: with stalls, with many, without.
 
-        Raises InputError without a simulator, for more packets or calls than the bench holds, and for an accelerator
-        that answers one call in two ways.
+        brief: whether the first run that differs is the last. Raises InputError without a simulator, for more packets
+        or calls than the bench holds, and for an accelerator that answers one call in two ways.
         """
         if not 1 <= len(cases) < MOST_PACKETS:
             raise InputError(f"packets to verify must be 1 to {MOST_PACKETS - 1}, got {len(cases)}")
@@ -210,6 +210,8 @@ class ProgramFiles:
             wrong, first = wrong + more + also, first or told or call
             if self.in_order and overtaken:
                 wrong, first = wrong + overtaken, first or f"{overtaken} packets were overtaken"
+            if wrong and brief:
+                break
         return Found(3 * len(cases), wrong, first, overtaken, cycles / len(cases))
 
     def _number(self, case: Case) -> int:

@@ -41,19 +41,11 @@ def simulator(packets: int) -> str:
     )
 
 
-def run_bench(folder: Path, files: list[str], packets: int, stalls: int, chosen: str = "") -> tuple[list[str], int]:
-    """Return the lines that the bench in a folder writes, without the last, and the cycles that one tells.
-
-    Raises InputError where the simulator refuses the files or does not end.
-    """
-    command = build_bench(folder, files, chosen or simulator(packets))
-    return run_built(folder, command, packets=packets, stalls=stalls)
-
-
 def build_bench(folder: Path, files: Sequence[str], name: str, apart: bool = False) -> list[str]:
     """Return the command that runs the bench in a folder, built by a simulator of this name.
 
-    apart: Verilator compiles the modules that say so once for all that are alike. Raises InputError as `run_bench`.
+    apart: Verilator compiles the modules that say so once for all that are alike. Raises InputError where the simulator
+    refuses the files.
     """
     if name == "iverilog":
         _run(["iverilog", "-g2005", "-Wall", "-o", "bench.vvp", "-s", "bench", *files], folder)
@@ -66,7 +58,10 @@ def build_bench(folder: Path, files: Sequence[str], name: str, apart: bool = Fal
 
 
 def run_built(folder: Path, command: Sequence[str], **settings: int) -> tuple[list[str], int]:
-    """Return what `run_bench` does, of a bench that is built; settings: what it takes behind `+`."""
+    """Return the lines that a built bench writes, without the last, and the cycles that one tells.
+
+    settings: what it takes behind `+`. Raises InputError where it does not end.
+    """
     (folder / "results.txt").unlink(missing_ok=True)
     _run([*command, *(f"+{name}={value}" for name, value in settings.items())], folder)
     lines = (folder / "results.txt").read_text(encoding="utf-8").splitlines()

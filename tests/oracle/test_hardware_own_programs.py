@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from reference.hardware_faults import impatient
 
 from npexplore.cli.hardware import _hardware_of, command
 from npexplore.errors import InputError, ModelError, UnknownNameError
@@ -165,14 +166,14 @@ def test_every_end_is_come_by():
 def no_fault_passes(hardware, knobs, faults, cases, folder):
     """Fail for a fault that nobody sees, or that does not compile: that would prove nothing."""
     made = ProgramFiles(hardware, knobs)
-    made.write(folder)
-    text = made.design()
+    (folder / BENCH).write_text(impatient(made.bench()))
+    (folder / DESIGN).write_text(text := made.design())
     assert made.verify(folder, cases, "iverilog").differences == 0
     for what, instead in faults.items():
         assert what in text, what
         (folder / DESIGN).write_text(text.replace(what, instead))
         try:
-            seen = made.verify(folder, cases, "iverilog").differences > 0
+            seen = made.verify(folder, cases, "iverilog", brief=True).differences > 0
         except InputError as fault:
             seen = "iverilog failed" not in str(fault)
         assert seen, what

@@ -21,7 +21,7 @@ from npexplore.hardware.bench import MOST_PACKETS, Routes, bench_text
 from npexplore.hardware.engine import engine_text
 from npexplore.hardware.playback import STALLS, Found
 from npexplore.hardware.shapes import leaves
-from npexplore.hardware.simulators import run_bench
+from npexplore.hardware.simulators import build_bench, run_built, simulator
 from npexplore.hardware.verilog import Packed, ports_of
 from npexplore.machine.step_programs import Answer
 
@@ -112,32 +112,40 @@ class EngineFiles:
         return [folder / name for name in texts]
 
     def verify(
-        self, folder: Path, cases: Sequence[Case], rated: Sequence[Case] | None = None, simulator: str = ""
-    ) -> Found:
+        self, folder: Path, cases: Sequence[Case], rated: Sequence[Case] | None = None, simulator_name: str = "",
+        brief: bool = False,
+    ) -> Found:  # fmt: skip
         """Return what a simulator makes of packets, in the files that a folder has: with stalls, then without.
 
-        rated: the packets of the second run, which the cycles are of; the same where none are given. Raises InputError
-        without a simulator, and for more packets than the bench holds.
+        rated: the packets of the second run, which the cycles are of; the same where none are given. brief: whether
+        the first run that differs is the last. Raises InputError without a simulator, and for more packets than the
+        bench holds.
         """
         second = cases if rated is None else rated
         for one in (cases, second):
             if not 1 <= len(one) < MOST_PACKETS:
                 raise InputError(f"packets to verify must be 1 to {MOST_PACKETS - 1}, got {len(one)}")
-        stalled, _ = self._run(folder, cases, STALLS, simulator)
+        command = build_bench(folder, [ENGINE, BENCH], simulator_name or simulator(len(cases)))
+        stalled, cycles = self._run(folder, command, cases, STALLS)
         wrong, first = self._differences(cases, stalled, self._counted(folder))
-        plain, cycles = self._run(folder, second, 0, simulator)
+        if wrong and brief:
+            return Found(len(cases), wrong, first, 0, cycles / len(cases))
+        plain, cycles = self._run(folder, command, second, 0)
         more, other = self._differences(second, plain, self._counted(folder))
         order = [int(line.split()[0], 16) for line in plain]
         overtaken = sum(a > b for a, b in pairwise(order))
         return Found(len(cases) + len(second), wrong + more, first or other, overtaken, cycles / len(second))
 
-    def run_cycles(self, folder: Path, cases: Sequence[Case], simulator: str = "") -> int:
+    def run_cycles(self, folder: Path, cases: Sequence[Case], simulator_name: str = "") -> int:
         """Return the cycles of a run without stalls, from the first packet taken to the last one left."""
-        return self._run(folder, cases, 0, simulator)[1]
+        command = build_bench(folder, [ENGINE, BENCH], simulator_name or simulator(len(cases)))
+        return self._run(folder, command, cases, 0)[1]
 
-    def _run(self, folder: Path, cases: Sequence[Case], stalls: int, simulator: str) -> tuple[list[str], int]:
+    def _run(
+        self, folder: Path, command: Sequence[str], cases: Sequence[Case], stalls: int
+    ) -> tuple[list[str], int]:  # fmt: skip
         self.write_packets(folder, cases)
-        return run_bench(folder, [ENGINE, BENCH], len(cases), stalls, simulator)
+        return run_built(folder, command, packets=len(cases), stalls=stalls)
 
     def write_packets(self, folder: Path, cases: Sequence[Case]) -> None:
         """Write the packets that a bench reads."""

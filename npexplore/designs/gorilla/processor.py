@@ -236,8 +236,9 @@ class ProcessorFiles(EngineFiles):
         return [folder / name for name in texts]
 
     def verify(
-        self, folder: Path, cases: Sequence[Case], rated: Sequence[Case] | None = None, simulator_name: str = ""
-    ) -> Found:
+        self, folder: Path, cases: Sequence[Case], rated: Sequence[Case] | None = None, simulator_name: str = "",
+        brief: bool = False,
+    ) -> Found:  # fmt: skip
         """Return what a simulator makes of packets, as `EngineFiles.verify` does.
 
         The second packets go once with most cycles stalled too: all of them call, so that answers meet. overtaken:
@@ -253,6 +254,8 @@ class ProcessorFiles(EngineFiles):
             if self.in_order and overtaken:
                 more, told = more + overtaken, told or f"{overtaken} packets were overtaken"
             wrong, first = wrong + more, first or told
+            if wrong and brief:
+                break
         return Found(len(cases) + len(second), wrong, first, overtaken, cycles / len(second))
 
     def _held(self, cases: Sequence[Case], ran: Sequence[Ran], counted: Counter[Flow] | None) -> tuple[int, str]:

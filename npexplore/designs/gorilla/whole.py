@@ -145,8 +145,9 @@ class FrameFiles(SystemFiles):
         return frame_bench_text(FRAMES, lanes, self.framing, self._units(), self.reads, self.counting, self._beside())
 
     def verify(
-        self, folder: Path, cases: Sequence[Case], rated: Sequence[Case] | None = None, simulator_name: str = ""
-    ) -> Found:
+        self, folder: Path, cases: Sequence[Case], rated: Sequence[Case] | None = None, simulator_name: str = "",
+        brief: bool = False,
+    ) -> Found:  # fmt: skip
         """Return what a simulator makes of frames, as `ProcessorFiles.verify` does.
 
         Raises InputError for a frame that is longer than the body queue has words for.
@@ -164,6 +165,8 @@ class FrameFiles(SystemFiles):
             _, flows = self.expected(frames)
             also, flow = miscounted(flows, self._counted(folder) if self.counting else None)
             wrong, first = wrong + more + also, first or told or flow
+            if wrong and brief:
+                break
         return Found(len(cases) + len(second), wrong, first, 0, cycles / len(second))
 
     def write_frames(self, folder: Path, cases: Sequence[Case]) -> dict[str, int]:
