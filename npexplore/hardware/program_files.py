@@ -200,7 +200,8 @@ class ProgramFiles:
         width = -(-self.begins.bits // 4)
         lines = [f"{self._number(case):0{width}x}\n" for case in cases]
         (folder / "packets.hex").write_text("".join(lines), encoding="utf-8")
-        command = build_bench(folder, [DESIGN, BENCH], simulator_name or simulator(len(cases)))
+        name = simulator_name or simulator(len(cases))
+        command = build_bench(folder, [DESIGN, BENCH], name, packets=len(cases))
         wrong, first, overtaken, cycles = 0, "", 0, 0
         sizes = {f"rows_{port}": len(found) for port, found in rows.items()}
         for stalls in (STALLS, MOST_STALLS, 0):

@@ -125,7 +125,8 @@ class EngineFiles:
         for one in (cases, second):
             if not 1 <= len(one) < MOST_PACKETS:
                 raise InputError(f"packets to verify must be 1 to {MOST_PACKETS - 1}, got {len(one)}")
-        command = build_bench(folder, [ENGINE, BENCH], simulator_name or simulator(len(cases)))
+        most = max(len(cases), len(second))
+        command = build_bench(folder, [ENGINE, BENCH], simulator_name or simulator(len(cases)), packets=most)
         stalled, cycles = self._run(folder, command, cases, STALLS)
         wrong, first = self._differences(cases, stalled, self._counted(folder))
         if wrong and brief:
@@ -138,7 +139,8 @@ class EngineFiles:
 
     def run_cycles(self, folder: Path, cases: Sequence[Case], simulator_name: str = "") -> int:
         """Return the cycles of a run without stalls, from the first packet taken to the last one left."""
-        command = build_bench(folder, [ENGINE, BENCH], simulator_name or simulator(len(cases)))
+        name = simulator_name or simulator(len(cases))
+        command = build_bench(folder, [ENGINE, BENCH], name, packets=len(cases))
         return self._run(folder, command, cases, 0)[1]
 
     def _run(
