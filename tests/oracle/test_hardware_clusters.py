@@ -44,11 +44,14 @@ FULL_QUEUES = ("assign in_ready = held != PLACES;", "if (in_valid & in_ready) ta
 
 
 @cache
+def tables(source_lookup):
+    return Box(Forwarder(ROUTER, profile="rfc1812", lookup="trie20_4_8"), source_lookup)
+
+
+@cache
 def files(lookups="ideal", **knobs):
     p = design("gorilla").with_(scheduler="ready", **knobs).parameters
-    golden = Forwarder(ROUTER, profile="rfc1812", lookup="trie20_4_8")
-    counting = p.flow_counting == "on"
-    return ProcessorFiles(p, Box(golden, source_lookup=counting), lookups=lookups)
+    return ProcessorFiles(p, tables(p.flow_counting == "on"), lookups=lookups)
 
 
 def verified(made, folder, cases, rated=None):
@@ -68,7 +71,7 @@ def test_clusters_of_engines_and_threads(scheduler, engines, threads, tmp_path):
     """Packets of every kind with some cycles stalled, a quarter of them with most and with none."""
     knobs = {"clusters": 1, "engines": engines, "threads": threads, "reorder_places": 32, "scheduler": scheduler}
     p = design("gorilla").with_(local_arbiter="fair", lut_structures="lut_ram", **knobs).parameters
-    made = ProcessorFiles(p, Box(Forwarder(ROUTER, profile="rfc1812", lookup="trie20_4_8"), source_lookup=False))
+    made = ProcessorFiles(p, tables(False))
     found = verified(made, tmp_path, PACKETS, PACKETS[::4])
     assert (found.differences, found.first, found.overtaken) == (0, "", 0)
 
@@ -77,10 +80,9 @@ def test_clusters_of_engines_and_threads(scheduler, engines, threads, tmp_path):
 def test_a_packet_that_others_pass_for_thousands_of_cycles_is_not_lost(tmp_path):
     """Arbiters by priority and most cycles stalled: the last engine waits while packets enter, but none leaves."""
     p = design("gorilla").with_(clusters=1, engines=6, threads=4).parameters
-    tables = box("deep")
-    made, count = ProcessorFiles(p, tables), 1200
+    made, count = ProcessorFiles(p, box("deep")), 1200
     made.write(tmp_path)
-    ran, _ = made.run(tmp_path, made.build(tmp_path, "iverilog"), rated(tables, ["ipv4"], count), stalls=11)
+    ran, _ = made.run(tmp_path, made.build(tmp_path, "iverilog"), rated(made.box, ["ipv4"], count), stalls=11)
     assert [one.number for one in ran] == list(range(count))
     assert max(b.left - a.left for a, b in pairwise(ran)) > 3000
 
@@ -129,8 +131,8 @@ def test_flows_are_counted_behind_clusters_and_channels(knobs, tmp_path):
 @pytest.mark.parametrize("knobs", [{"clusters": 1, "engines": 2, "threads": 2, "reorder_places": 16}, SMALL])
 def test_source_lookups_of_two_threads_are_not_mixed_up(knobs, tmp_path):
     """An engine that gives a thread the other one's answer where both wait; sources of many routes, or nobody sees."""
-    p, tables = design("gorilla").with_(scheduler="ready", flow_counting="on", **knobs).parameters, box("deep", True)
-    made, cases = ProcessorFiles(p, tables), rated(tables, ["ipv4"], 24)
+    p, deep = design("gorilla").with_(scheduler="ready", flow_counting="on", **knobs).parameters, box("deep", True)
+    made, cases = ProcessorFiles(p, deep), rated(deep, ["ipv4"], 24)
     found = verified(made, tmp_path, cases)
     assert (found.differences, found.first) == (0, "")
     stored, other = "reply_lookup4_1[lookup4_1_for] <= ", "reply_lookup4_1[~lookup4_1_for]"

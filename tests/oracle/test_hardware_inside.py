@@ -43,11 +43,15 @@ SIDES = {  # the same where lookups and counts meet, for forwarded packets of IP
 
 
 @cache
-def files(protocols, counting="on", **knobs):
+def tables():
     golden = Forwarder(resolve(MIXED), profile="rfc1812", lookup="trie20_4_8")
-    tables = Box(golden, source_lookup=True, counters=FlowCounters(5))
+    return Box(golden, source_lookup=True, counters=FlowCounters(5))
+
+
+@cache
+def files(protocols, counting="on", **knobs):
     p = design("gorilla").with_(scheduler="ready", flow_counting=counting, **knobs).parameters
-    return SystemFiles(p, tables, protocols)
+    return SystemFiles(p, tables(), protocols)
 
 
 @pytest.mark.parametrize("knobs", [CLUSTER, SMALL])
