@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 
 from npexplore.designs.gorilla.steps.ipv4 import INTEGRITY
 from npexplore.designs.gorilla.steps.ipv6 import INTEGRITY as INTEGRITY6
@@ -27,7 +27,6 @@ from npexplore.machine.step_programs import Answer
 WORD, HEADER = 16, 60  # bytes: a word of the scratchpad, the longest header of IPv4
 LONGEST = (1 << 17) - 1  # of a frame: 65,535 bytes below any Ethernet header
 RESULTS = "sent", "reason", "left_to_control"
-KEPT = 4  # lowered programs: one takes up to four seconds, and is made into clusters of many kinds
 
 
 @dataclass(frozen=True)
@@ -69,15 +68,7 @@ def begins(box: Box, window: int) -> dict[str, Shape]:
 
 
 def lowered_router(box: Box, protocols: Sequence[str] = ("ipv4",), counting: bool = False) -> LoweredProgram:
-    """Return a router's program as graphs, the same ones again for one of the last few: a box's tables do not change.
-
-    Raises ModelError for what hardware cannot have.
-    """
-    return _lowered(box, tuple(protocols), counting)
-
-
-@lru_cache(maxsize=KEPT)
-def _lowered(box: Box, protocols: tuple[str, ...], counting: bool) -> LoweredProgram:
+    """Return a router's program as graphs; raises ModelError for what hardware cannot have."""
     made = engine_program(box, protocols, counting)
     return lower_program(made, units(box), begins(box, window_of(protocols)), RESULTS)
 

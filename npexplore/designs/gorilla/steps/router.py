@@ -49,7 +49,7 @@ WIDTH_BITS = 128
 PORTS = {"lookup4": 2, "lookup6": 2}  # lookupx and lookupy of Fig. 2
 
 
-@dataclass(eq=False)
+@dataclass
 class Box:
     """What a router's program needs of the world: the golden router with its tables, label cache, counters.
 
