@@ -1,5 +1,7 @@
 """How networks answer the models of LINE's gallery and examples, and how far LINE's own answers are from that."""
 
+import json
+from functools import cache
 from typing import NamedTuple
 
 from reference.line_models import graph_of
@@ -27,14 +29,11 @@ class Answer(NamedTuple):
     error: float | None
 
 
-def answer(one):
-    """Answer one recorded model."""
-    name, said = one["name"], one["model"]
-    if said is None:
-        return Answer(name, None, False, "LINE cannot write it down", False, None, None)
-    closed = all(c["type"] == "Closed" for c in said.get("classes", ()))
+@cache
+def solved(text):
+    """Return what answers a model, as JSON, or why nothing does; LINE builds some models under two names."""
     try:
-        network = graph_of(said).network()
+        network = graph_of(json.loads(text)).network()
         (found,) = solve_network(network, ["queueing"])
         if found.refused or not found.exact:
             (chain,) = solve_network(network, ["ctmc"], most_states=STATES)
@@ -44,9 +43,19 @@ def answer(one):
             (run,) = solve_network(network, ["simulation"], [1], 20_000)
             found = run if not run.refused else found
     except (NpexploreError, KeyError) as error:
-        return Answer(name, None, False, str(error), closed, None, None)
-    if found.refused:
-        return Answer(name, None, False, found.refused, closed, None, None)
+        return None, str(error)
+    return (None, found.refused) if found.refused else (found, "")
+
+
+def answer(one):
+    """Answer one recorded model."""
+    name, said = one["name"], one["model"]
+    if said is None:
+        return Answer(name, None, False, "LINE cannot write it down", False, None, None)
+    closed = all(c["type"] == "Closed" for c in said.get("classes", ()))
+    found, why_not = solved(json.dumps(said))
+    if found is None:
+        return Answer(name, None, False, why_not, closed, None, None)
     errors = {}
     kind = (
         "open" if not closed else "closed" if found.solver != "queueing" or not found.exact else "closed product form"
