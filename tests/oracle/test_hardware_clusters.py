@@ -93,10 +93,10 @@ def test_a_packet_that_others_pass_for_thousands_of_cycles_is_not_lost(tmp_path)
     [(k, *one) for k, one in enumerate(product(("on", "off"), ("in_turn", "ideal"), ("on", "off")))],
 )
 def test_lanes_of_clusters_over_channels(part, counting, balancing, reorder, tmp_path):
-    """Each way takes an eighth of the packets."""
+    """Each way takes a quarter of the packets: an eighth does not see every call that is lost."""
     knobs = {**SMALL, "clusters": 4, "lanes": 2, "threads": 1, "balancing": balancing, "reorder": reorder}
     made = files(**knobs, flow_counting=counting, global_arbiter="unfair")
-    found = verified(made, tmp_path, PACKETS[part::8])
+    found = verified(made, tmp_path, PACKETS[part % 4 :: 4])
     assert (found.differences, found.first) == (0, "")
     assert (found.overtaken == 0) == (reorder == "on")
 
