@@ -151,6 +151,20 @@ def test_links_lead_somewhere(path):
     assert missing == []
 
 
+def headings(path):
+    """The anchors of a document's headings, as GitHub and the site make them."""
+    titles = re.findall(r"^#{1,4} (.+)$", path.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).strip().replace(" ", "-") for title in titles}
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda p: p.relative_to(ROOT).as_posix())
+def test_links_within_documents_lead_to_a_heading(path):
+    links = re.findall(r"\]\(([^)#\s:]*)#([^)\s]+)\)", path.read_text())
+    lost = [f"{to}#{at}" for to, at in links if (to or path.name).endswith(".md")
+            and at not in headings(path.parent / to if to else path)]  # fmt: skip
+    assert lost == []
+
+
 def test_accuracy_is_made_of_every_listed_design():
     rule = (ROOT / "Makefile").read_text().partition("\naccuracy:")[2].partition("\n\n")[0]
     assert sorted(re.findall(r"--design (\w+)", rule)) == sorted(design_names())  # memory is told for all alone
