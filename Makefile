@@ -17,7 +17,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-com
 # compiles modules, which is half of an installation's time for modules that are mostly never imported. The first process
 # that imports one keeps its bytecode for all others, also where Python is told to keep none: there every one of them
 # would compile it again.
-HALVES = awk '/^[a-z0-9]/ {n++} {print > ".venv/half" n % 2 ".lock"}' $(1)
+HALVES = awk '/^[a-z0-9]/ {n++} {print > (".venv/half" n % 2 ".lock")}' $(1)
 HALF = $(PIP) --no-deps --require-hashes -r .venv/half$(1).lock
 INSTALL = $(if $(shell uv --version 2>/dev/null),uv pip install --quiet --python $(BIN)/python --require-hashes --no-deps -r $(1) || ) \
   { $(call HALVES,$(1)); $(call HALF,0) & first=$$!; $(call HALF,1) && wait $$first; }
