@@ -32,6 +32,7 @@ COMMANDS = {
     "stats": "trace stats {traffic} {capture} --keep {out}/kept --json",
     "route": "route --config office --in office={capture} --any-station --out {out} --drops {out}/drops.csv",
     "sweep": SWEEP,
+    "load": "load smartnic --packet-bytes 65 --out {out}/a.parquet",
 }
 
 
@@ -157,7 +158,7 @@ def open_folder():
         yield Path(name)
 
 
-@pytest.mark.parametrize("name", ["pcap", "report", "route", "sweep"])
+@pytest.mark.parametrize("name", ["pcap", "report", "route", "sweep", "load"])
 def test_a_folder_that_takes_no_files_is_told_before_the_work(name, open_folder):
     out = open_folder / "out"
     out.mkdir(mode=0o555)
@@ -167,5 +168,5 @@ def test_a_folder_that_takes_no_files_is_told_before_the_work(name, open_folder)
     (line,) = ended.stderr.splitlines()
     assert str(out) in line
     assert "internal error" not in line
-    assert name != "sweep" or "is not writable" in line  # before kernels are imported, which takes long here
+    assert name not in ("sweep", "load") or "is not writable" in line  # before kernels are imported, which takes long here
     assert left(out) == {}
