@@ -70,7 +70,7 @@ def _group(one: Line) -> dict[str, Cell]:
         "scored": (str(one["scored"]), False), "post hoc": (str(one["post_hoc"]), False),
         "rms": (error(one["rms"], one["unit"])[0], missed["rms"]),
         "worst": (error(one["worst"], one["unit"], "+")[0], missed["worst"]),
-        "worst row": (escape(one["worst_key"]).replace(".", ".<wbr>") if known(one["worst_key"]) else NONE, False),
+        "worst row": (str(one["worst_key"]) if known(one["worst_key"]) else NONE, False),
         "claims that hold": held(one), "reader": reader(one), "skill": skill(one), "reader is nearer": nearer(one),
         "over what is left open": span(one), "free": (str(one["free_parameters"]), False),
         "aim": (", ".join(aims) or NONE, False),
@@ -190,9 +190,16 @@ def in_short(lines: Sequence[Line], pages: Mapping[str, str], titles: Mapping[st
     return as_html(rows, pd.DataFrame(list(lines)), ("machine",))
 
 
+def _broken(text: str, of: str) -> str:
+    """Return a cell's text as HTML: keys may break behind a point, numbers stay with their units."""
+    if of == "worst row" and text != NONE:
+        return escape(text).replace(".", ".<wbr>")
+    return UNBROKEN.sub("&nbsp;", text)
+
+
 def by_group(lines: Sequence[Line]) -> Table:
     """Return the scores by group: one line for each group."""
     import pandas as pd
 
-    rows = [{of: (UNBROKEN.sub("&nbsp;", text), red) for of, (text, red) in row.items()} for row in groups(lines)]
+    rows = [{of: (_broken(text, of), red) for of, (text, red) in row.items()} for row in groups(lines)]
     return as_html(rows, pd.DataFrame(list(lines)), ("paper", "rows", "worst row", "reader", "aim"))

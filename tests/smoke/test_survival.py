@@ -168,5 +168,7 @@ def test_a_folder_that_takes_no_files_is_told_before_the_work(name, open_folder)
     (line,) = ended.stderr.splitlines()
     assert str(out) in line
     assert "internal error" not in line
-    assert name not in ("sweep", "load") or "is not writable" in line  # before kernels are imported, which takes long here
+    assert (
+        name not in ("sweep", "load") or "is not writable" in line
+    )  # before kernels are imported, which takes long here
     assert left(out) == {}

@@ -21,6 +21,16 @@ def test_every_row_stands_in_the_page(page):
     assert all(f"| `{row['key']}` |" in text for row in found.rows)
 
 
+def test_keys_can_be_copied_and_no_markup_stands_in_the_text(page):
+    """Of the page that is kept, too: rows of two makings stood in it, some with places where a line may break."""
+    found, text = page
+    kept = (Path(__file__).parents[2] / "reports/accuracy.md").read_text()
+    assert not re.search(r"</?(?!br>)[a-z]+>", text + kept)
+    worst = {line["worst_key"] for line in found.scores() if line["worst_key"]}
+    assert worst
+    assert all(f"| {key} |" in text for key in worst)
+
+
 def test_a_blind_row_shows_its_frozen_prediction_beside_todays(page):
     _, text = page
     line = next(line for line in text.splitlines() if line.startswith("| `ixp2400.fig9.bandwidth.n40` |"))
