@@ -51,6 +51,10 @@ COMMANDS = {
         "npexplore.cli.setup:command",
         "Compile the kernels, and list what is not installed and what would need it.",
     ),
+    "doctor": (
+        "npexplore.cli.doctor:command",
+        "Check the installation and stored results, and repair what is broken.",
+    ),
 }
 TRACE_COMMANDS = {
     "stats": ("npexplore.cli.trace_stats:command", "Count and measure the packets of a capture."),
