@@ -94,6 +94,38 @@ def to_unit(value: float, unit: str) -> float:
     return value / factor(unit)
 
 
+# units in which values are shown, by the base unit; the largest first
+SHOWN = {
+    "s": ("s", "ms", "us", "ns", "ps"),
+    "packets/s": ("Mpps", "kpps", "packets/s"),
+    "bit/s": ("Gb/s", "Mb/s", "kb/s", "bit/s"),
+    "Hz": ("GHz", "MHz", "kHz", "Hz"),
+    "bytes": ("GB", "MB", "KB", "bytes"),
+}
+DIGITS = 4  # significant ones of a shown value
+
+
+def readable(value: float | None, unit: str, half_width: float | None = None, digits: int = DIGITS) -> str:
+    """Return a value in an SI base unit as text in a unit of sensible size: 4.45e-7 s is `445 ns`; None is a dash.
+
+    half_width: of its interval, shown behind it in the same unit.
+    """
+    if value is None or value != value:
+        return "-"
+    sizes = [(name, UNITS[name][1]) for name in SHOWN.get(unit, (unit,))]
+    if abs(value) == float("inf"):
+        return f"{value} {unit}"
+    name, scale = next((one for one in sizes if abs(value) >= one[1] * (1 - 1e-9)), sizes[-1] if value else sizes[0])
+    plus = "" if not half_width else f" \u00b1 {_rounded(half_width / scale, 2)}"
+    return f"{_rounded(value / scale, digits)}{plus} {name}"
+
+
+def _rounded(number: float, digits: int) -> str:
+    """Return a number with at least so many significant digits, thousands apart, without an exponent if it can be."""
+    text = f"{number:,.0f}" if abs(number) >= 10 ** (digits - 1) else f"{number:.{digits}g}"
+    return text.replace("e-0", "e-")
+
+
 def split(text: str) -> tuple[float, str] | None:
     """Return the number and the known unit of a text such as `0.625 ns`; None for anything else."""
     match = _QUANTITY.fullmatch(text)

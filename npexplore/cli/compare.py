@@ -24,7 +24,7 @@ from npexplore.errors import InputError
 @click.option("--seed", default=1, show_default=True, type=click.IntRange(min=0), help="Seed of the simulations.")
 @json_option
 def command(
-    names: tuple[str, ...], trace: str | None, mix: str | None, packet_bytes: int | None, arrivals: str | None,
+    names: tuple[str, ...], trace: str | None, mix: str | None, packet_bytes: int | str | None, arrivals: str | None,
     rate: str | None, speed: float | None, clock_mhz: float | None, seed: int, as_json: bool,
 ) -> int:  # fmt: skip
     """Set machines side by side on the same packets: each DESIGN, or all that are listed."""

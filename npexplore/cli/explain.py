@@ -61,7 +61,7 @@ FEW_IDLE = 3  # named one by one
 @click.option("--mixes", is_flag=True, help="List the published mixes of packet lengths.")
 @json_option
 def command(
-    design: str | None, settings: tuple[str, ...], trace: str | None, mix: str | None, packet_bytes: int | None,
+    design: str | None, settings: tuple[str, ...], trace: str | None, mix: str | None, packet_bytes: int | str | None,
     arrivals: str | None, rate: str | None, speed: float | None, seed: int, seeds: int, packets: int | None,
     phases: int | None, rtl: bool, no_sensitivity: bool, html: Path | None, shared_library: bool,
     formula: bool, knobs: bool, mixes: bool, as_json: bool,

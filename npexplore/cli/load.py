@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 @library_option
 @json_option
 def command(
-    design: str, settings: tuple[str, ...], trace: str | None, mix: str | None, packet_bytes: int | None,
+    design: str, settings: tuple[str, ...], trace: str | None, mix: str | None, packet_bytes: int | str | None,
     arrivals: str | None, rate: str | None, speed: float | None, rates: str | None, searched: bool, loss: str | None,
     seeds: int | None, packets: int | None, workers: int | None, out: Path | None, resume: bool, html: Path | None,
     shared_library: bool, as_json: bool,

@@ -63,7 +63,7 @@ SHOWN = 40  # rows of the table for people
 @click.option("--workers", type=click.IntRange(min=1), help="Threads; default: one for each core.")
 @json_option
 def command(
-    design: str, settings: tuple[str, ...], trace: str | None, mix: str | None, packet_bytes: int | None,
+    design: str, settings: tuple[str, ...], trace: str | None, mix: str | None, packet_bytes: int | str | None,
     arrivals: str | None, rate: str | None, speed: float | None, price_files: tuple[str, ...],
     costs: tuple[str, ...], merits: tuple[str, ...], tolerance: float, queueing: int, simulations: int, packets: int,
     seed: int, workers: int | None, as_json: bool,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -12,6 +12,7 @@ from click.shell_completion import CompletionItem
 
 from npexplore.cli.output import note, warn
 from npexplore.errors import InputError, NpexploreError, positive
+from npexplore.units import split
 
 if TYPE_CHECKING:
     from npexplore.designs import Design
@@ -31,6 +32,20 @@ def complete_mix(ctx: click.Context, param: click.Parameter, begun: str) -> list
     from npexplore.machine.mixes import mix_names
 
     return [CompletionItem(name) for name in mix_names() if name.startswith(begun)]
+
+
+class PacketLength(click.ParamType):  # type: ignore[type-arg]  # older releases of click have no argument
+    """A whole number of bytes, alone or with its unit."""
+
+    name = "length"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | str:
+        """Return a text such as `64` as a number, one such as `64 B` as it is."""
+        with suppress(ValueError):
+            return int(value)
+        if split(str(value)) is None:
+            raise InputError(f"--packet-bytes must be a whole number, got {value!r} (bytes: 64, 64B)")
+        return str(value)
 
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -61,8 +76,8 @@ def _workload_options(function: F, several: bool) -> F:
             help=f"Packets of a published mix (explain --mixes lists them){listed}.", **more
         ),
         click.option(
-            "--packet-bytes", metavar="N", type=str if several else int,
-            help=f"Packets of one length, bytes of the network layer{listed}.", **more,
+            "--packet-bytes", metavar="N", type=None if several else PacketLength(),
+            help=f"Packets of one length, bytes of the network layer (64 or 64B){listed}.", **more,
         ),
         click.option(
             "--arrivals",
@@ -85,7 +100,7 @@ def set_option(several: bool) -> Callable[[F], F]:
 
 
 def read_workload(
-    design: Design, trace: str | None, mix: str | None, packet_bytes: int | None, arrivals: str | None,
+    design: Design, trace: str | None, mix: str | None, packet_bytes: int | str | None, arrivals: str | None,
     rate: str | None, speed: float | None = None,
 ) -> tuple[Design, Workload | None]:  # fmt: skip
     """Return the design with the workload that the options describe, telling what is odd about it.
@@ -105,7 +120,7 @@ def read_workload(
 
 
 def plain_workload(
-    trace: str | None, mix: str | None, packet_bytes: int | None, arrivals: str | None, rate: str | None,
+    trace: str | None, mix: str | None, packet_bytes: int | str | None, arrivals: str | None, rate: str | None,
     speed: float | None = None, design: Design | None = None,
 ) -> Workload:  # fmt: skip
     """Return the workload that the options describe, for a design that may read files of its own; raises InputError."""
@@ -116,7 +131,7 @@ def plain_workload(
     if trace is not None and mix is None and packet_bytes is None and design and design.reader and trace != "-":
         made = design.reader(design.parameters, Path(trace)).with_arrivals(how, rate)
     else:
-        made = workload(trace, mix=mix, packet_bytes=packet_bytes, arrivals=how, rate=rate)
+        made = workload(trace=trace, mix=mix, packet_bytes=packet_bytes, arrivals=how, rate=rate)
     if trace is not None and made.note:
         note(f"{trace}: {made.note}")
     return made if speed is None else made.at_speed(speed)
@@ -158,9 +173,7 @@ def read_workloads(
     sources: list[dict[str, Any]] = [{"trace": trace} for trace in traces]
     sources += [{"mix": mix} for mix in _listed(mixes)]
     for text in _listed(packet_bytes):
-        if not text.isdigit():
-            raise InputError(f"--packet-bytes must be a whole number, got {text!r}")
-        sources.append({"packet_bytes": int(text)})
+        sources.append({"packet_bytes": PacketLength().convert(text, None, None)})
     nothing = {"trace": None, "mix": None, "packet_bytes": None}
     first, more = next(iter(_listed(rates)), None), _listed(rates)[1:]
     found: list[tuple[Design, Workload | None]] = []

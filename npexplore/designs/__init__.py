@@ -122,7 +122,7 @@ def design(name_or_path: str | Path) -> Design:
         >>> import npexplore as npx
         >>> machine = npx.design("ixp2400").with_(banks=2)
         >>> print(machine.bounds(npx.workload(packet_bytes=64)))
-        bounds: 2133.3 Mb/s (padded cells), 4.1667 Mpps, bottleneck dram.bank
+        bounds: 2.133 Gb/s (padded cells), 4.167 Mpps, bottleneck dram.bank
     """
     path = Path(name_or_path)
     if path.suffix == ".py":

@@ -10,16 +10,17 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 from npexplore.designs.prepared import prepared
 from npexplore.designs.varied import Arriving, ByPackets
+from npexplore.display import html_table
 from npexplore.errors import InputError, RefusedError
 from npexplore.machine.machine import Machine
 from npexplore.machine.machine_files import load_machine
-from npexplore.machine.parameters import Parameters, Value
+from npexplore.machine.parameters import TABLE_HEAD, Parameters, Value, parameter_rows
 from npexplore.machine.under_load import UnderLoad, under_load
-from npexplore.machine.workload import Workload
+from npexplore.machine.workload import Workload, WorkloadLike, as_workload
 from npexplore.solve.bounds import bounds
 from npexplore.solve.prediction import Prediction
 
@@ -99,20 +100,32 @@ class Design:
         """Return the design with its simulations measured over a number of packets instead of a fixed time window."""
         return replace(self, build=ByPackets(self.build))
 
-    def fitted(self, given: Workload | None) -> Design:
+    def fitted(self, given: WorkloadLike | None) -> Design:
         """Return the design with its knob `packet_bytes`, if it has one, set to the longest packet of a workload."""
         known = self.parameters.file.parameter
         if given is None or self.own is None or LENGTH not in known:
             return self
-        longest = max(int(given.packet_bytes.max()), int(known[LENGTH].min or 0))
+        longest = max(int(self.packets(given).packet_bytes.max()), int(known[LENGTH].min or 0))
         now = self.parameters.changed().get(LENGTH, known[LENGTH].value)  # not counted as read
         return self if now == longest else self.with_(**{LENGTH: longest})
 
-    def machine(self, given: Workload | None = None) -> Machine:
+    @overload
+    def packets(self, given: WorkloadLike) -> Workload: ...
+    @overload
+    def packets(self, given: None) -> None: ...
+    def packets(self, given: WorkloadLike | None) -> Workload | None:
+        """Return what describes packets (`npexplore.workload`) as a workload, None for None; a file by its reader."""
+        if given is None:
+            return None
+        if self.reader is not None and isinstance(given, str | Path) and Path(given).is_file():
+            return self.reader(self.parameters, Path(given))
+        return as_workload(given)
+
+    def machine(self, given: WorkloadLike | None = None) -> Machine:
         """Build the machine, for a workload if one is given; raises ModelError if parameters contradict each other."""
         return self.build(self.fitted(given).parameters)
 
-    def workload(self, given: Workload | None = None) -> Workload:
+    def workload(self, given: WorkloadLike | None = None) -> Workload:
         """Return the workload given, or the design's own if None is given.
 
         Raises InputError if the design has none of its own either, or has its own and accepts no other.
@@ -123,36 +136,38 @@ class Design:
             return self.own(self.parameters)
         if self.own is not None and self.dress is None:
             raise InputError(f"design {self.name} brings its own workload; set its knobs instead of giving one")
-        return given if self.dress is None else self.dress(self.fitted(given).parameters, given)
+        packets = self.packets(given)
+        return packets if self.dress is None else self.dress(self.fitted(packets).parameters, packets)
 
-    def depends_on(self, workload: Workload | None = None) -> set[str]:
+    def depends_on(self, workload: WorkloadLike | None = None) -> set[str]:
         """Return the names of the parameters that the machine and its program read."""
+        workload = self.packets(workload)
         fresh = replace(self, parameters=self.fitted(workload).parameters.with_())
         with suppress(RefusedError):  # what cannot be told is refused after all was read
             under_load(fresh.machine(), fresh.workload(workload))
         return set(fresh.parameters.read)
 
-    def demands(self, workload: Workload | None = None) -> UnderLoad:
+    def demands(self, workload: WorkloadLike | None = None) -> UnderLoad:
         """Return the demands: seconds and visits of every server per packet, without contention."""
-        return prepared(self, workload).under_load()
+        return prepared(self, self.packets(workload)).under_load()
 
-    def bounds(self, workload: Workload | None = None) -> Prediction:
+    def bounds(self, workload: WorkloadLike | None = None) -> Prediction:
         """Return the roofline: the upper bound of throughput and the resource that sets it (workload None: its own)."""
-        ready = prepared(self, workload)
+        ready = prepared(self, self.packets(workload))
         return bounds(ready.machine, ready.workload, ready.under_load())
 
-    def queueing(self, workload: Workload | None = None) -> Prediction:
+    def queueing(self, workload: WorkloadLike | None = None) -> Prediction:
         """Return the queueing model's prediction; raises RefusedError if no model applies (the message says why)."""
         from npexplore.solve.queueing_model import check_describable, queueing
 
-        ready = prepared(self, workload)
+        ready = prepared(self, self.packets(workload))
         if self.loops is not None:
             return self.loops(self.parameters, ready.under_load())
         check_describable(ready.machine, ready.workload)
         return queueing(ready.machine, ready.workload, ready.under_load())
 
     def chain(
-        self, workload: Workload | None = None, phases: int | None = None, most_states: int | None = None
+        self, workload: WorkloadLike | None = None, phases: int | None = None, most_states: int | None = None
     ) -> Prediction:
         """Return the exact prediction of a small machine by its Markov chain, with a certified error.
 
@@ -167,11 +182,11 @@ class Design:
         """
         from npexplore.solve.machine_chain import MOST_STATES, ctmc
 
-        ready = prepared(self, workload)
+        ready = prepared(self, self.packets(workload))
         return ctmc(ready.machine, ready.workload, phases, most_states or MOST_STATES)
 
     def simulate(
-        self, workload: Workload | None = None, seed: int = 1, *, seeds: int | Sequence[int] = 1,
+        self, workload: WorkloadLike | None = None, seed: int = 1, *, seeds: int | Sequence[int] = 1,
         packets: int | None = None, warm_up: int | None = None, window_s: float | None = None,
         boot_s: float | None = None, breakdown: bool = True, progress: Callable[[int], None] | None = None,
     ) -> Prediction:  # fmt: skip
@@ -195,13 +210,13 @@ class Design:
 
         chosen = list(range(seed, seed + seeds)) if isinstance(seeds, int) else list(seeds)
         n = PACKETS if packets is None else packets
-        ready = prepared(self, workload)
+        ready = prepared(self, self.packets(workload))
         return replicate(
             ready.machine, ready.workload, chosen, packets=n, warm_up=warm_up, window_s=window_s, boot_s=boot_s,
             breakdown=breakdown, progress=progress, model=ready.model() if chosen else None,
         )  # fmt: skip
 
-    def rtl(self, workload: Workload | None = None, packets: int | None = None) -> Prediction:
+    def rtl(self, workload: WorkloadLike | None = None, packets: int | None = None) -> Prediction:
         """Return the rate and latency of the design's generated hardware, cycle by cycle (docs/hardware_rates.md).
 
         Args:
@@ -217,27 +232,23 @@ class Design:
             raise RefusedError(f"rtl: the hardware of {self.name} takes the design's own packets only")
         return self.hardware(self.parameters, packets or RTL_PACKETS)
 
-    def explain(self, workload: Workload | None = None, **options: Any) -> Explanation:
+    def explain(self, workload: WorkloadLike | None = None, **options: Any) -> Explanation:
         """Return the three predictions, the bottleneck, the headroom and what would help (see npexplore.explain)."""
         from npexplore.study.explaining.explain import explain  # declared in the import contract
 
-        return explain(self, workload, **options)
+        return explain(self, self.packets(workload), **options)
 
-    def formula(self, workload: Workload | None = None) -> Formulas:
+    def formula(self, workload: WorkloadLike | None = None) -> Formulas:
         """Return ceilings and light-load latency as formulas of the knobs and of the packet (SymPy, LaTeX, text)."""
         from npexplore.study.formulas.search import formulas  # declared in the import contract
 
-        return formulas(self, workload)
+        return formulas(self, self.packets(workload))
 
     def __repr__(self) -> str:
         changed = ", ".join(f"{name}={value}" for name, value in self.parameters.changed().items())
         return f"Design({self.name}{': ' + changed if changed else ''})"
 
     def _repr_html_(self) -> str:
-        head = "".join(f"<th>{h}</th>" for h in ("parameter", "value", "unit", "kind", "about", "source"))
-        rows = "".join(
-            f"<tr><td>{name}</td><td>{self.parameters[name]}</td><td>{p.unit}</td>"
-            f"<td>{p.kind}</td><td>{p.about}</td><td>{p.source}</td></tr>"
-            for name, p in self.parameters.file.parameter.items()
-        )
-        return f"<b>{self.parameters.file.title}</b><table><tr>{head}</tr>{rows}</table>"
+        known = self.parameters.file.parameter
+        rows = [(*row, known[str(row[0])].source) for row in parameter_rows(self.parameters)]
+        return html_table((*TABLE_HEAD, "source"), rows, self.parameters.file.title or self.name)

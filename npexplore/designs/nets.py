@@ -24,7 +24,7 @@ from npexplore.machine.petri import Net, load_net
 from npexplore.machine.petri.description import read_net_file
 from npexplore.machine.program import Packet, Recorder
 from npexplore.machine.resources.ingress import Ingress
-from npexplore.machine.workload import Workload
+from npexplore.machine.workload import Workload, WorkloadLike
 from npexplore.solve.petri import predict
 from npexplore.solve.petri.measure import check_measures
 from npexplore.solve.prediction import Prediction
@@ -57,7 +57,7 @@ class NetDesign(Design):
         constants = {name: float(self.parameters[name]) for name in self.constants}
         return load_net(self.net, constants, self.parameters)
 
-    def depends_on(self, workload: Workload | None = None) -> set[str]:
+    def depends_on(self, workload: WorkloadLike | None = None) -> set[str]:
         """Return the names of the parameters that the net reads, and those of the machine behind it."""
         fresh = replace(self, parameters=self.parameters.with_())
         with suppress(RefusedError):
@@ -65,7 +65,7 @@ class NetDesign(Design):
         return super().depends_on(workload) | fresh.parameters.read
 
     def simulate(
-        self, workload: Workload | None = None, seed: int = 1, *, seeds: int | Sequence[int] = 1,
+        self, workload: WorkloadLike | None = None, seed: int = 1, *, seeds: int | Sequence[int] = 1,
         packets: int | None = None, progress: Callable[[int], None] | None = None, **_: Any,
     ) -> Prediction:  # fmt: skip
         """Return the net's answer with 95 % intervals; packets: measured in each seed, about.

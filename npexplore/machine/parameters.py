@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from npexplore.display import html_table, text_table
 from npexplore.errors import UnknownNameError
 from npexplore.machine.described.records import (
     CountedTable,
@@ -28,6 +29,7 @@ from npexplore.reads import Read, note, trace
 from npexplore.units import quantity, split, unit_of
 
 Kind = Literal["knob", "fact", "fitted", "assumption"]
+TABLE_HEAD = ("parameter", "value", "unit", "kind", "about")
 
 
 class Parameter(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -166,6 +168,30 @@ class Parameters(Mapping[str, Value]):
     def __len__(self) -> int:
         return len(self._values)
 
+    def __eq__(self, other: object) -> bool:
+        """Whether the same file has the same values; what is compared does not count as read."""
+        if not isinstance(other, Parameters):
+            return self._values == other if isinstance(other, Mapping) else NotImplemented
+        same = self.file is other.file or described(self.file) == described(other.file)
+        return same and self._values == other._values
+
+    def __hash__(self) -> int:
+        return hash((described(self.file), tuple(self._values.items())))
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self._values]
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self._values)
+
+    def __repr__(self) -> str:
+        if not self._values:
+            return f"{self.file.name} has no parameters"
+        return text_table(TABLE_HEAD, parameter_rows(self))
+
+    def _repr_html_(self) -> str:
+        return html_table(TABLE_HEAD, parameter_rows(self), f"Parameters of {self.file.name}")
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or name in ("file", "read"):
             raise AttributeError(name)
@@ -185,6 +211,13 @@ class Parameters(Mapping[str, Value]):
             known = self.file.parameter
             self._changed = {name: value for name, value in self._values.items() if value != known[name].value}
         return dict(self._changed)
+
+
+def parameter_rows(parameters: Parameters) -> list[tuple[object, ...]]:
+    """Return name, value, unit, kind and meaning of each parameter; the values do not count as read."""
+    known = parameters.file.parameter
+    values = {**{name: p.value for name, p in known.items()}, **parameters.changed()}
+    return [(name, values[name], p.unit, p.kind, p.about) for name, p in known.items()]
 
 
 class Itself:

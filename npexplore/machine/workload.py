@@ -12,22 +12,25 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from npexplore.display import html_table
 from npexplore.errors import InputError, one_of, positive, shown
 from npexplore.rows.distributions import Arrivals, Batch, OnOff, Periodic, Poisson
 from npexplore.rows.expressions import Values
-from npexplore.units import parse_rate, parse_time
+from npexplore.units import parse_rate, parse_time, quantity, readable, split
 
 if TYPE_CHECKING:
     from npexplore.packets import Capture
     from npexplore.packets.synthetic import Traffic
 
 Integers = npt.NDArray[np.int64]
+Trace: TypeAlias = "str | Path | Sequence[str | Path] | Capture | Traffic"
+WorkloadLike: TypeAlias = "Workload | int | float | Trace"
 ARRIVALS = ("saturated", "timestamps", "poisson", "periodic", "batch", "on_off")
 RATED = ARRIVALS[2:]  # those that need a rate
 CLASS = "class"  # the column that tells classes apart in a simulation's statistics
@@ -227,15 +230,32 @@ class Workload:
         return self.scaled(1 / positive("speed", speed))
 
     def __repr__(self) -> str:
-        rate = f", {self.rate_pps:.4g} packets/s" if self.rate_pps else ""
+        facts = self.summary()
+        return f"Workload({facts.pop('workload')}: {', '.join(facts.values())})"
+
+    def summary(self) -> dict[str, str]:
+        """Return the most important facts: name -> text."""
+        rate = f" at {readable(self.rate_pps, 'packets/s')}" if self.rate_pps else ""
+        if self.arrivals == "timestamps":
+            rate = f" at {readable(offered_rate(self), 'packets/s')}"
         if isinstance(self.bursts, Batch):
             rate += f" in {self.bursts.sizes} batches of {self.bursts.size}"
         elif self.bursts is not None:
-            rate += f", {self.bursts.on:.4g} s on and {self.bursts.off:.4g} s off"
-        return (
-            f"Workload({self.name}: {len(self.packet_bytes)} packets, mean {self.mean_packet_bytes:.1f} bytes, "
-            f"{self.arrivals}{rate})"
-        )
+            rate += f", {readable(self.bursts.on, 's')} on and {readable(self.bursts.off, 's')} off"
+        packets = len(self.packet_bytes)
+        lengths = f"mean {self.mean_packet_bytes:.1f} bytes"
+        if self.packet_bytes.min() < self.packet_bytes.max():
+            lengths += f" ({self.packet_bytes.min()} to {self.packet_bytes.max()})"
+        return {
+            "workload": self.name,
+            "packets": "packets of one length" if packets == 1 else f"{packets:,} packets",
+            "lengths": lengths,
+            "arrivals": f"{self.arrivals}{rate}",
+        }
+
+    def _repr_html_(self) -> str:
+        more = {"note": self.note, "assumption": self.assumption, "damage": self.damage}
+        return html_table((), [*self.summary().items(), *((name, text) for name, text in more.items() if text)])
 
 
 def offered_rate(workload: Workload) -> float:
@@ -275,23 +295,26 @@ def _form(kind: str) -> str:
 
 
 def workload(
-    trace: str | Path | Sequence[str | Path] | Capture | Traffic | None = None,
+    source: WorkloadLike | None = None,
+    /,
     *,
+    trace: Trace | None = None,
     mix: str | None = None,
-    packet_bytes: int | None = None,
-    arrivals: str = "saturated",
+    packet_bytes: int | str | None = None,
+    arrivals: Literal["saturated", "timestamps", "poisson", "periodic"] | str = "saturated",
     rate: str | float | None = None,
 ) -> Workload:
-    """Return the workload of a capture, of a named mix, or of packets of one length: give exactly one of the three.
+    """Return the workload of a capture, of a named mix, or of packets of one length: give exactly one of them.
 
     The IP packets of a capture come in their order. Other orders and times are `workload(trace).shuffled()`,
     `workload(trace, arrivals="timestamps")`, and that `.scaled(0.5)`.
 
     Args:
+        source: one of the three without its name: a capture, the name of a mix, or a packet length.
         trace: a capture file, several as one (a list, a folder, a pattern), a capture already read, or synthetic
             traffic.
         mix: the name of a mix in models/mixes.
-        packet_bytes: the length of all packets, bytes.
+        packet_bytes: the length of all packets: bytes, or text with a unit such as "64 B".
         arrivals: "saturated" (a packet is always there), "poisson", or another process of docs/machine_files.md;
             "timestamps" for a capture's own times.
         rate: the offered load where arrivals are not saturated: packets a second, or text with a unit such as "4 Gb/s".
@@ -305,29 +328,71 @@ def workload(
         >>> load.rate_pps
         2000000.0
     """
-    given = [
-        name for name, value in (("trace", trace), ("mix", mix), ("packet_bytes", packet_bytes)) if value is not None
-    ]
-    if len(given) != 1:
-        raise InputError(f"a workload needs one of trace, mix, packet_bytes; got {' and '.join(given) or 'none'}")
-    if trace is not None:
-        return _of_trace(trace).with_arrivals(arrivals, rate)
-    if mix is not None:
-        from npexplore.machine.mixes import load_mix
-
-        made = load_mix(mix).workload()
+    sources = {"source": source, "trace": trace, "mix": mix, "packet_bytes": packet_bytes}
+    present = [name for name, value in sources.items() if value is not None]
+    if len(present) != 1:
+        raise InputError(f"a workload needs one of trace, mix, packet_bytes; got {' and '.join(present) or 'none'}")
+    if source is not None:
+        packets = as_workload(source)
+    elif trace is not None:
+        packets = _of_trace(trace)
+    elif mix is not None:
+        packets = _of_mix(mix)
     else:
-        assert packet_bytes is not None
-        if positive("packet_bytes", packet_bytes) > LONGEST_PACKET:
-            raise InputError(f"packet_bytes must be at most {LONGEST_PACKET}, got {packet_bytes!r}")
-        size = int(packet_bytes)
-        if size != packet_bytes:
-            raise InputError(f"packet_bytes must be a whole number, got {packet_bytes!r}")
-        made = Workload(f"{size} bytes", {"packet_bytes": np.full(1, size, dtype=np.int64)})
-    return made.with_arrivals(arrivals, rate)
+        packets = _of_length(packet_bytes)
+    return packets.with_arrivals(arrivals, rate)
 
 
-def _of_trace(trace: str | Path | Sequence[str | Path] | Capture | Traffic) -> Workload:
+def as_workload(source: WorkloadLike | Any) -> Workload:
+    """Return what describes packets as a workload, saturated unless it is one already.
+
+    source: a workload; a length in bytes, or as text with its unit ("64 B"); the name of a mix; a capture, read or as
+    the path of its file (or several); synthetic traffic. Raises InputError for anything else.
+    """
+    if isinstance(source, Workload):
+        return source
+    if isinstance(source, int | float | np.number) and source is not True:
+        return _of_length(source)
+    if isinstance(source, str):
+        from npexplore.machine.mixes import mix_names
+
+        if split(source) is not None:
+            return _of_length(source)
+        if source in mix_names():
+            return _of_mix(source)
+        if not _may_be_a_file(source):
+            accepted = f"a packet length (64, '64 B'), a capture file, or a mix ({', '.join(mix_names())})"
+            raise InputError(f"a workload must be {accepted}; got {source!r}")
+    try:
+        return _of_trace(source)  # type: ignore[arg-type]  # anything else is refused below
+    except (TypeError, AttributeError):
+        kinds = "a packet length, the name of a mix, a capture or the path of one, or a Workload"
+        raise InputError(f"a workload must be {kinds}; got {type(source).__name__} {source!r:.60}") from None
+
+
+def _may_be_a_file(text: str) -> bool:
+    """Return whether a text is meant as the place of a file: one that exists, a path, a pattern, or a sample's name."""
+    path, marks = Path(text), set("*?[:~")
+    return text == "-" or bool(path.suffix) or len(path.parts) > 1 or not marks.isdisjoint(text) or path.exists()
+
+
+def _of_mix(name: str) -> Workload:
+    from npexplore.machine.mixes import load_mix
+
+    return load_mix(name).workload()
+
+
+def _of_length(packet_bytes: Any) -> Workload:
+    length = quantity("packet_bytes", packet_bytes, "bytes") if isinstance(packet_bytes, str) else packet_bytes
+    if positive("packet_bytes", length) > LONGEST_PACKET:
+        raise InputError(f"packet_bytes must be at most {LONGEST_PACKET}, got {packet_bytes!r}")
+    size = int(length)
+    if size != length:
+        raise InputError(f"packet_bytes must be a whole number, got {packet_bytes!r}")
+    return Workload(f"{size} bytes", {"packet_bytes": np.full(1, size, dtype=np.int64)})
+
+
+def _of_trace(trace: Trace) -> Workload:
     from npexplore.packets import Capture, read_capture
     from npexplore.packets.synthetic import Traffic
 

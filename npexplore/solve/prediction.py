@@ -10,9 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from npexplore.display import html_table
 from npexplore.reads import Reads
+from npexplore.records import content_hash
 from npexplore.rows.server import Server
 from npexplore.solve.breakdown import Breakdown
+from npexplore.units import readable
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -35,6 +38,12 @@ class Latency(NamedTuple):
     p95: float | None = None
     p99: float | None = None
     p999: float | None = None
+
+    def __repr__(self) -> str:
+        return "Latency(" + ", ".join(f"{name} {readable(value, 's')}" for name, value in self._asdict().items()) + ")"
+
+    def _repr_html_(self) -> str:
+        return html_table(("latency", *self._fields[1:]), [[readable(value, "s") for value in self]])
 
 
 class Queue(NamedTuple):
@@ -102,13 +111,13 @@ class Prediction:
     batches: tuple[tuple[int, float], ...] = field(default=(), repr=False)
     reads: Reads = field(default_factory=dict, repr=False, compare=False)
 
+    __hash__ = content_hash
+
     def __repr__(self) -> str:
-        interval = self.ci95.get("throughput_bps")
-        plus = f" ± {(interval[1] - interval[0]) / 2e6:.1f}" if interval else ""
-        return (
-            f"{self.solver}: {self.throughput_bps / 1e6:.1f}{plus} Mb/s ({self.counted}), "
-            f"{self.rate_pps / 1e6:.4f} Mpps, bottleneck {self.bottleneck}"
-        )
+        low, high = self.ci95.get("throughput_bps", (0.0, 0.0))
+        throughput = readable(self.throughput_bps, "bit/s", (high - low) / 2)
+        rate = readable(self.rate_pps, "packets/s")
+        return f"{self.solver}: {throughput} ({self.counted}), {rate}, bottleneck {self.bottleneck}"
 
     def plot(self) -> go.Figure:
         """Return a figure: the ceilings of all resources for bounds, else how busy every resource is."""
@@ -117,12 +126,9 @@ class Prediction:
         return ceilings(self) if self.solver == "bounds" else utilizations(self)
 
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><td>{name}</td><td>{100 * u.busy:.1f} %</td><td>{100 * u.blocked:.1f} %</td></tr>"
-            for name, u in self.utilization.items()
-        )
-        head = "<tr><th style='text-align:left'>resource</th><th>busy</th><th>blocked</th></tr>"
-        return f"<b>{self!r}</b><table>{head}{rows}</table>"
+        rows = [(name, f"{100 * u.busy:.1f} %", f"{100 * u.blocked:.1f} %") for name, u in self.utilization.items()]
+        latency = "" if self.latency_s == Latency() else self.latency_s._repr_html_()
+        return html_table(("resource", "busy", "blocked"), rows, repr(self)) + latency
 
 
 def bottleneck(

@@ -10,6 +10,9 @@ from npexplore.packets import read_capture
 from npexplore.packets.synthetic import Traffic, fixed, periodic
 from npexplore.paths import share
 from npexplore.rows.distributions import Batch, OnOff
+from npexplore.study.sweeping.grid import grid
+from npexplore.study.sweeping.samples import sample
+from npexplore.units import readable
 
 CAPTURE = share("data", "captures", "zeek_wikipedia.pcap")
 
@@ -55,7 +58,7 @@ def test_distinct_packets_and_their_shares():
 def test_rates(rate, pps, arrivals):
     made = workload(packet_bytes=64, arrivals=arrivals, rate=rate)
     assert made.rate_pps == pytest.approx(pps)
-    assert "packets/s" in repr(made)
+    assert readable(pps, "packets/s") in repr(made)
 
 
 @pytest.mark.parametrize(
@@ -149,11 +152,11 @@ def test_scaling_a_rate():
 def test_bursts():
     load = workload(packet_bytes=64, arrivals="batch:8:geometric", rate="2Mpps")
     assert load.process() == Batch(rate=2e6, size=8, sizes="geometric")
-    assert "2e+06 packets/s in geometric batches of 8" in repr(load)
+    assert "at 2 Mpps in geometric batches of 8" in repr(load)
     spans = load.with_arrivals("on_off:2ms:6ms")
     assert spans.process() == OnOff(rate=2e6, on=0.002, off=0.006)
     assert spans.scaled(0.5).process() == OnOff(rate=4e6, on=0.001, off=0.003)
-    assert "0.002 s on and 0.006 s off" in repr(spans)
+    assert "2 ms on and 6 ms off" in repr(spans)
     others = ["batch:8", "batch:7:geometric", "on_off:2ms:6ms", "on_off:3ms:6ms", "poisson", "saturated"]
     assert len({load.key, *(load.with_arrivals(how).key for how in others)}) == 7
     assert load.with_arrivals("saturated").process() is None
@@ -199,3 +202,55 @@ def test_time_stamps_that_step_back_arrive_in_order_of_time():
     assert timed.t_ns.tolist() == [0, 1000, 2000, 2000]
     assert timed.packet_bytes.tolist() == [40, 60, 50, 70]
     assert made.with_arrivals("saturated").packet_bytes.tolist() == lengths.tolist()
+
+
+@pytest.mark.parametrize(
+    ("source", "name", "bytes_"),
+    [
+        (64, "64 bytes", 64),
+        (np.int64(64), "64 bytes", 64),
+        (64.0, "64 bytes", 64),
+        ("64 B", "64 bytes", 64),
+        ("1 KB", "1024 bytes", 1024),
+        ("amp", "amp", 740.2),
+        (CAPTURE, CAPTURE.name, 181.7),
+        (str(CAPTURE), CAPTURE.name, 181.7),
+        ("sample:zeek_wikipedia", "sample:zeek_wikipedia", 181.7),
+        ([CAPTURE], CAPTURE.name, 181.7),
+    ],
+)
+def test_what_describes_packets_is_a_workload_wherever_one_is_taken(source, name, bytes_):
+    made = workload(source)
+    assert (made.name, made.mean_packet_bytes) == (name, pytest.approx(bytes_, rel=1e-4))
+    machine = design("smartnic")
+    assert machine.bounds(source) == machine.bounds(made)
+    assert machine.workload(source) == made
+    assert machine.depends_on(source) == machine.depends_on(made)
+    points = [*grid("smartnic", source if not isinstance(source, list) else [source], solver="bounds"),
+              *sample("smartnic", [source], n=1, solver="bounds", cores=[2])]  # fmt: skip
+    assert [point.workload for point in points] == [made, made]
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("ampp", r"a workload must be a packet length \(64, '64 B'\), a capture file, or a mix \(amp, dos, "),
+        ("64", "a workload must be a packet length"),
+        ("3 Mpps", r"packet_bytes must be in bytes or another unit of bytes, got '3 Mpps' \(packet rate\)"),
+        ("none.pcap", "none.pcap: cannot be read"),
+        (True, "a workload must be a packet length, the name of a mix, .*; got bool True"),
+        ({}, "got dict"),
+        (object(), "got object"),
+        (1.5, "packet_bytes must be a whole number, got 1.5"),
+    ],
+)
+def test_what_describes_no_packets_is_refused_with_what_is_accepted(source, message):
+    for ask in (workload, design("smartnic").bounds, design("smartnic").explain):
+        with pytest.raises(InputError, match=message):
+            ask(source)
+
+
+def test_a_length_may_be_a_text_with_its_unit():
+    assert workload(packet_bytes="64 B") == workload(packet_bytes=64) == workload(packet_bytes="0.0625 KB")
+    with pytest.raises(InputError, match=r"packet_bytes must be a number in bytes, got '64'"):
+        workload(packet_bytes="64")

@@ -382,7 +382,7 @@ def test_progress_is_called_for_each_batch():
 
 def test_predictions_say_what_they_are():
     plain = Prediction("bounds", 1e9, 1e6, "packet bytes", "hash", {"hash": Utilization(0.5)})
-    assert repr(plain) == "bounds: 1000.0 Mb/s (packet bytes), 1.0000 Mpps, bottleneck hash"
+    assert repr(plain) == "bounds: 1 Gb/s (packet bytes), 1 Mpps, bottleneck hash"
 
 
 # ---- long runs

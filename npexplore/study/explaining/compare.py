@@ -16,7 +16,7 @@ from npexplore.errors import InputError, NpexploreError, one_of, positive
 from npexplore.machine.machine import Machine
 from npexplore.machine.parameters import Parameters
 from npexplore.machine.resources import Processor
-from npexplore.machine.workload import Workload
+from npexplore.machine.workload import Workload, WorkloadLike, as_workload
 from npexplore.study.explaining.explain import SOLVERS, explain
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ COLUMNS = (
 
 
 def compare(
-    load: Workload,
+    load: WorkloadLike,
     designs: Sequence[Design | str] | None = None,
     *,
     clock_mhz: float | None = None,
@@ -62,6 +62,7 @@ def compare(
     """
     import pandas as pd
 
+    load = as_workload(load)
     if clock_mhz is not None:
         positive("common clock", clock_mhz)
         if load.arrivals != "saturated":

@@ -5,16 +5,17 @@ npx.design("ixp2400").with_(scheme="fcb_tb").explain(npx.workload(mix="amp"))
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor
 from dataclasses import asdict, dataclass, replace
 from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from npexplore.designs import Design
+from npexplore.display import html_table
 from npexplore.errors import ModelError, RefusedError, SimulationError
 from npexplore.machine.parameters import Value
-from npexplore.machine.workload import Workload
+from npexplore.machine.workload import Workload, WorkloadLike
 from npexplore.solve.prediction import Prediction
 from npexplore.solve.simulate import PACKETS
 from npexplore.study.explaining.sensitivity import Sensitivity, sensitivity_in_stages
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
 LATENCIES = ("mean", "p50", "p95", "p99")  # of the document
 SOLVERS = ("bounds", "queueing", "simulated")
-HIGHEST = 420  # pixels of a shown table, beyond which it scrolls
 CHAIN, RTL = "chain", "rtl"  # of small machines, and of those with hardware, where they are asked for
 
 
@@ -170,18 +170,20 @@ class Explanation:
         lines = "".join(f"<p>{escape(line)}</p>" for line in in_words(self).split("\n"))
         return lines + "".join(
             (
-                _html(("solver", f"Mb/s ({self.best.counted})", "Mpps", "bottleneck"), solvers),
-                _html(("where the time goes", "service ns", "waiting ns", "held by others ns", "in all ns"), parts),
-                _html(("resource", "busy", "blocked"), shares),
-                _html(("parameter", "value", "elasticity: % throughput for 1 % more"), helps),
-                _html(("single change", "", "throughput", "what binds then"), gains),
+                html_table(("solver", f"Mb/s ({self.best.counted})", "Mpps", "bottleneck"), solvers),
+                html_table(
+                    ("where the time goes", "service ns", "waiting ns", "held by others ns", "in all ns"), parts
+                ),
+                html_table(("resource", "busy", "blocked"), shares),
+                html_table(("parameter", "value", "elasticity: % throughput for 1 % more"), helps),
+                html_table(("single change", "", "throughput", "what binds then"), gains),
             )
         )
 
 
 def explain(
     design: Design,
-    workload: Workload | None = None,
+    workload: WorkloadLike | None = None,
     *,
     seed: int = 1,
     seeds: int = 1,
@@ -199,7 +201,7 @@ def explain(
 
     Args:
         design: the machine, with its parameters.
-        workload: the packets (None: the design's own).
+        workload: the packets, as anything that `npexplore.workload` takes (None: the design's own).
         seed: seed of the first replication of the simulation.
         seeds: number of replications.
         packets: simulated packets for each replication.
@@ -223,6 +225,7 @@ def explain(
         >>> found.predictions["queueing"].bottleneck
         'hash'
     """
+    workload = design.packets(workload)
     load = design.workload(workload)
     machine = design.machine(workload)
     predictions: dict[str, Prediction] = {}
@@ -290,13 +293,3 @@ def _solver(p: Prediction) -> dict[str, Any]:
         "approximation": p.approximation,
         "about": dict(p.about),
     }
-
-
-def _html(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    def line(cells: Sequence[str], tag: str) -> str:
-        return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
-
-    body = "".join(line(row, "td") for row in rows)
-    box = f"max-height:{HIGHEST}px;overflow:auto"  # some machines have hundreds of resources
-    table = f"<table><thead>{line(head, 'th')}</thead><tbody>{body}</tbody></table>"
-    return f'<div class="table" style="{box}">{table}</div>' if rows else ""

@@ -17,7 +17,7 @@ from math import log
 from npexplore.designs import Design
 from npexplore.errors import InputError, positive
 from npexplore.machine.parameters import Kind
-from npexplore.machine.workload import Workload
+from npexplore.machine.workload import Workload, WorkloadLike
 from npexplore.study.explaining.paired import MOST, Forwarded, Ratio, forwarded, packets_for, ratio
 from npexplore.study.sweeping.asked import asked
 from npexplore.study.sweeping.grid import SOLVERS, SweepPoint
@@ -83,7 +83,7 @@ class Sensitivity:
 
 def sensitivity(
     design: Design,
-    workload: Workload | None = None,
+    workload: WorkloadLike | None = None,
     *,
     seed: int = 1,
     executor: Executor | None = None,
@@ -96,10 +96,11 @@ def sensitivity(
 
 
 def sensitivity_in_stages(
-    design: Design, workload: Workload | None = None, *, seed: int = 1, executor: Executor | None = None,
+    design: Design, workload: WorkloadLike | None = None, *, seed: int = 1, executor: Executor | None = None,
     workers: int | None = None, progress: Callable[[int, int], None] | None = None,
 ) -> Iterator[Sensitivity]:  # fmt: skip
     """Yield the elasticities of the parameters that are simulated first, then those of all."""
+    workload = design.packets(workload)
     solvers = solvers_for(design.workload(workload))
     packets = packets_for(design, workload) if "simulation" in solvers else MOST
     skipped: dict[str, str] = {}

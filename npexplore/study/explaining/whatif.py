@@ -23,7 +23,7 @@ import numpy as np
 from npexplore.designs import Design
 from npexplore.errors import InputError
 from npexplore.machine.parameters import Kind, Value
-from npexplore.machine.workload import Workload
+from npexplore.machine.workload import Workload, WorkloadLike
 from npexplore.solve.prediction import Prediction
 from npexplore.study.explaining.paired import MOST, Forwarded, forwarded, packets_for, ratio
 from npexplore.study.explaining.sensitivity import solvers_for
@@ -88,7 +88,7 @@ class WhatIf:
 
 def what_if(
     design: Design,
-    workload: Workload | None = None,
+    workload: WorkloadLike | None = None,
     *,
     seed: int = 1,
     executor: Executor | None = None,
@@ -101,10 +101,11 @@ def what_if(
 
 
 def what_if_in_stages(
-    design: Design, workload: Workload | None = None, *, seed: int = 1, executor: Executor | None = None,
+    design: Design, workload: WorkloadLike | None = None, *, seed: int = 1, executor: Executor | None = None,
     workers: int | None = None, progress: Callable[[int, int], None] | None = None,
 ) -> Iterator[WhatIf]:  # fmt: skip
     """Yield the changes that are simulated first, without knees, then all."""
+    workload = design.packets(workload)
     solver = solvers_for(design.workload(workload))[-1]
     packets = packets_for(design, workload) if solver == "simulation" else MOST
     tried: dict[Tried, Design] = {}

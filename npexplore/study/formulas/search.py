@@ -21,7 +21,7 @@ import numpy as np
 
 from npexplore.designs import Design
 from npexplore.machine.parameters import Value
-from npexplore.machine.workload import Workload
+from npexplore.machine.workload import WorkloadLike
 from npexplore.study.formulas.asking import Asked, Numbers, Together, Want
 from npexplore.study.formulas.expressions import EXACT, Formula, Formulas, evaluated
 
@@ -37,13 +37,13 @@ CLOSE = Fraction(1, 2 * 10**12)  # relative: what a coefficient may differ from 
 
 
 def formulas(
-    design: Design, workload: Workload | None = None, *, progress: Callable[[int], None] | None = None
+    design: Design, workload: WorkloadLike | None = None, *, progress: Callable[[int], None] | None = None
 ) -> Formulas:
     """Return the formulas of a machine under a workload; progress receives how often the machine was evaluated.
 
     Raises RefusedError where there are no demands.
     """
-    search = _Search(Asked(design, workload, progress))
+    search = _Search(Asked(design, design.packets(workload), progress))
     found = search.expressions(list(search.today))
     search.check(found)
     return search.told(found)

@@ -19,7 +19,7 @@ import numpy as np
 from npexplore.designs import Design
 from npexplore.engine.intervals import interval
 from npexplore.errors import InputError, NpexploreError, positive
-from npexplore.machine.workload import Workload, parse_arrivals
+from npexplore.machine.workload import Workload, WorkloadLike, parse_arrivals
 from npexplore.study.loading.lengths import PACKETS, packets_at
 from npexplore.study.sweeping.executors import Wanted
 from npexplore.study.sweeping.grid import SweepPoint
@@ -116,7 +116,7 @@ class LoadCurve:
 
 
 def load_curve(
-    design: Design, workload: Workload | None = None, *, arrivals: str = "poisson",
+    design: Design, workload: WorkloadLike | None = None, *, arrivals: str = "poisson",
     rates: Sequence[float] | None = None, seeds: int = 1, packets: int | None = None, executor: Wanted = None,
     workers: int | None = None, store: str | Path | None = None, resume: bool = True, progress: Progress | None = None,
 ) -> LoadCurve:  # fmt: skip
@@ -129,7 +129,7 @@ def load_curve(
     """
     import pandas as pd
 
-    asked = Offered.of(design, workload, arrivals)
+    asked = Offered.of(design, design.packets(workload), arrivals)
     loads = None if rates is None else [positive("rate of a load", float(rate)) for rate in rates]
     count = 2 + (POINTS if loads is None else len(loads)) * (1 + seeds)
 

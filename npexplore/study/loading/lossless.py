@@ -16,7 +16,7 @@ import pandas as pd
 
 from npexplore.designs import Design
 from npexplore.errors import InputError, NpexploreError
-from npexplore.machine.workload import Workload
+from npexplore.machine.workload import WorkloadLike
 from npexplore.study.loading.curve import LoadPoint, Offered, Saturation, of_rows
 from npexplore.study.loading.mlrsearch import Found, Goal, Search
 from npexplore.study.sweeping.sweep import sweep
@@ -60,9 +60,9 @@ def _rates(found: Found) -> dict[str, Any]:
 
 
 def search(
-    design: Design, workload: Workload | None = None, *, losses: Sequence[float] = LOSSES, arrivals: str = "periodic",
-    goal: Goal | None = None, seed: int = 1, store: str | Path | None = None, resume: bool = True,
-    progress: Progress | None = None,
+    design: Design, workload: WorkloadLike | None = None, *, losses: Sequence[float] = LOSSES,
+    arrivals: str = "periodic", goal: Goal | None = None, seed: int = 1, store: str | Path | None = None,
+    resume: bool = True, progress: Progress | None = None,
 ) -> LoadSearch:  # fmt: skip
     """Return the highest rates at which a design loses no more than each of `losses`.
 
@@ -70,7 +70,7 @@ def search(
     of trials (its loss ratio is not used). store: a Parquet file of the trials, from which a stopped search is resumed.
     Raises InputError for a loss ratio that no load achieves.
     """
-    asked, like = Offered.of(design, workload, arrivals), goal or Goal()
+    asked, like = Offered.of(design, design.packets(workload), arrivals), goal or Goal()
     goals = [Goal(loss, like.exceed_ratio, like.width, like.final, like.total, like.initial) for loss in losses]
     if not goals:
         raise InputError("a search needs at least one loss")

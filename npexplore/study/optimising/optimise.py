@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from npexplore.designs import Design
 from npexplore.errors import InputError, ModelError, one_of
-from npexplore.machine.workload import Workload
+from npexplore.machine.workload import Workload, WorkloadLike
 from npexplore.solve.prediction import Prediction
 from npexplore.study.optimising.costs import COSTS
 from npexplore.study.optimising.optimum import Best, Optimum
@@ -46,7 +46,7 @@ LEVELS = ("bounds", "queueing", "simulation")
 
 def optimise(
     design: Design,
-    workload: Workload | None = None,
+    workload: WorkloadLike | None = None,
     *,
     knobs: Mapping[str, Values],
     costs: Sequence[str] | None = None,
@@ -91,6 +91,7 @@ def optimise(
         >>> [best.knobs for best in found.front]
         [{'cores': 2}, {'cores': 1}]
     """
+    workload = design.packets(workload)
     wanted = tuple(one_of("merit", name, MERITS) for name in dict.fromkeys(merits))
     if not wanted:
         raise InputError(f"optimise needs a merit ({', '.join(MERITS)}), got none")

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from math import prod
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from npexplore.designs import Design, design
 from npexplore.errors import InputError, one_of
 from npexplore.machine.parameters import Value
-from npexplore.machine.workload import Workload
+from npexplore.machine.workload import Workload, WorkloadLike
 
 SOLVERS = ("bounds", "queueing", "simulation")
 ASKABLE = (*SOLVERS, "rtl")  # rtl: of designs with hardware, where it is asked for
@@ -34,6 +34,7 @@ class Span(NamedTuple):
     log: bool = False
 
 
+Workloads: TypeAlias = "WorkloadLike | Iterable[WorkloadLike | None] | None"
 Values = Value | Span | Iterable[Value]
 
 
@@ -48,7 +49,7 @@ class SweepPoint(NamedTuple):
 
 def grid(
     of: Design | str,
-    workload: Workload | Iterable[Workload | None] | None = None,
+    workload: Workloads = None,
     *,
     solver: str | Iterable[str] = "simulation",
     seeds: int | Sequence[int] = 1,
@@ -81,19 +82,21 @@ def grid(
 
 def combined(
     designs: Iterable[Design],
-    workload: Workload | Iterable[Workload | None] | None,
+    workload: Workloads,
     solver: str | Iterable[str],
     seeds: int | Sequence[int],
 ) -> list[SweepPoint]:
     """Return the designs with every workload, solver and seed; raises InputError if one of these lists is empty."""
-    workloads = [workload] if workload is None or isinstance(workload, Workload) else list(workload)
+    made = list(designs)
+    loads = list(workload) if isinstance(workload, Iterable) and not isinstance(workload, str) else [workload]
+    workloads = [made[0].packets(load) for load in loads] if made else []
     solvers = [one_of("solver", name, ASKABLE) for name in ([solver] if isinstance(solver, str) else solver)]
     numbers = list(range(1, seeds + 1)) if isinstance(seeds, int) else list(seeds)
     if not (workloads and solvers and numbers):
         raise InputError("a sweep needs at least one workload, one solver and one seed")
     return [
-        SweepPoint(made, load, name, seed)
-        for load, made, name in product(workloads, list(designs), solvers)
+        SweepPoint(machine, load, name, seed)
+        for load, machine, name in product(workloads, made, solvers)
         for seed in (numbers if name == "simulation" else [None])
     ]
 

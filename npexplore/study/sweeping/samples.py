@@ -16,8 +16,7 @@ import numpy.typing as npt
 from npexplore.designs import Design, design
 from npexplore.errors import InputError, one_of
 from npexplore.machine.parameters import Value
-from npexplore.machine.workload import Workload
-from npexplore.study.sweeping.grid import MOST_POINTS, Span, SweepPoint, Values, combined, ends, listed
+from npexplore.study.sweeping.grid import MOST_POINTS, Span, SweepPoint, Values, Workloads, combined, ends, listed
 
 Floats = npt.NDArray[np.float64]
 
@@ -47,7 +46,7 @@ METHODS: dict[str, Callable[[int, int, np.random.Generator], Floats]] = {
 
 def sample(
     of: Design | str,
-    workload: Workload | Iterable[Workload | None] | None = None,
+    workload: Workloads = None,
     *,
     n: int,
     method: str = "sobol",

@@ -1,0 +1,47 @@
+"""How results look when a notebook or a terminal shows them: tables as HTML and as text, numbers of a few digits."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from typing import Any
+
+MAX_HEIGHT_PX = 420  # of a shown table, beyond which it scrolls: some machines have hundreds of resources
+DIGITS = 5  # significant ones of a number in a table
+
+
+def cell(value: object) -> str:
+    """Return a value as the text of a cell: few digits, a dash for None."""
+    if value is None:
+        return "-"
+    if isinstance(value, float):
+        return f"{value:,.0f}" if 1e4 <= abs(value) < 1e15 else f"{value:.{DIGITS}g}"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {cell(one)}" for name, one in value.items()) or "-"
+    return str(value)
+
+
+def html_table(head: Sequence[str], rows: Iterable[Sequence[object]], title: str = "") -> str:
+    """Return rows under a heading as an HTML table that scrolls if it is high; no rows: the title alone."""
+
+    def line(cells: Iterable[object], tag: str) -> str:
+        return "<tr>" + "".join(f"<{tag}>{escape(cell(one))}</{tag}>" for one in cells) + "</tr>"
+
+    told = f"<b>{escape(title)}</b>" if title else ""
+    body = "".join(line(row, "td") for row in rows)
+    if not body:
+        return told
+    box = f"max-height:{MAX_HEIGHT_PX}px;overflow:auto"
+    header = f"<thead>{line(head, 'th')}</thead>" if head else ""
+    return f'{told}<div class="table" style="{box}"><table>{header}<tbody>{body}</tbody></table></div>'
+
+
+def html_records(records: Sequence[Mapping[str, Any]], title: str = "") -> str:
+    """Return records with the same keys as an HTML table; the keys are the heading."""
+    head = list(dict.fromkeys(key for record in records for key in record))
+    return html_table(head, [[record.get(key) for key in head] for record in records], title)
+
+
+def text_table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Return rows under a heading as lines of text in aligned columns."""
+    lines = [tuple(head), *(tuple(map(cell, row)) for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return "\n".join("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines)
