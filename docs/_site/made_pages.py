@@ -140,7 +140,7 @@ def machine_pages() -> dict[str, str]:
     for name in npexplore.design_names():
         design = npexplore.design(name)
         title = design.parameters.file.title
-        found = list_knobs(design)
+        found = list_knobs(design.parameters)
         rows += f"| [{name}]({name}.md) | {cell(title)} | {len(found)} |\n"
         columns = list(found[0])
         lines = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]

@@ -14,7 +14,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 import click
 
@@ -23,6 +23,7 @@ from npexplore.cli.lazy import LazyGroup
 from npexplore.cli.output import one_line, warn
 from npexplore.errors import DamagedInputError, FaultsError, NpexploreError
 from npexplore.imports import spare_iri_grammar
+from npexplore.progress import reporting
 
 COMMANDS = {
     "designs": ("npexplore.cli.designs:command", "List the machines that can be explored."),
@@ -93,7 +94,8 @@ def program() -> click.Group:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line and return its exit status; nothing but `--debug` shows a traceback."""
-    if argv is None:
+    own_process = argv is None
+    if own_process:
         _spare_the_collector()
         _print_anywhere()
         spare_iri_grammar()
@@ -104,8 +106,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         return shell_complete(program(), {}, "npexplore", COMPLETE, instruction)
     try:
-        with _warnings_in_one_line():
-            status = _run([argument for argument in arguments if argument != "--debug"])
+        words = [argument for argument in arguments if argument != "--debug"]
+        with _warnings_in_one_line(), reporting(_name(words)) if own_process else nullcontext():
+            status = _run(words)
             sys.stdout.flush()
             return status
     except click.exceptions.Exit as ending:
@@ -159,6 +162,11 @@ def _run(arguments: list[str]) -> int:
     with group.make_context("npexplore", arguments) as context:
         status = group.invoke(context)
     return status if isinstance(status, int) else 0
+
+
+def _name(words: list[str]) -> str:
+    """Return what a command line is called in lines of progress: `npexplore trace stats`."""
+    return " ".join(["npexplore", *words[: 2 if words[:1] == ["trace"] else 1]])
 
 
 def _describe(error: Exception) -> tuple[str, int]:

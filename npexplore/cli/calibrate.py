@@ -7,7 +7,6 @@ score}]}, starts[{values, score}], fit_seeds, evaluation_seeds`; errors are rela
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -16,6 +15,7 @@ import click
 from npexplore.cli.options import apply_settings, complete_design, set_option, split_settings, values_or_span
 from npexplore.cli.output import cell, emit, json_option, table
 from npexplore.errors import one_of
+from npexplore.progress import Task
 
 if TYPE_CHECKING:
     from npexplore.machine.parameters import Value
@@ -59,8 +59,6 @@ def command(
     no_profile: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Fit parameters of DESIGN to calibration rows of the ledger; rows of any other role are refused."""
-    from tqdm import tqdm
-
     import npexplore.designs as designs
     from npexplore.study.checking.calibrate import calibrate
     from npexplore.study.checking.results import read_results
@@ -72,14 +70,14 @@ def command(
     free = {name: values_or_span(name, values) for name, values in split_settings(free_settings, "--free").items()}
     with (
         designs.with_machines({of: made}),
-        tqdm(total=None, unit="point", disable=None, file=sys.stderr, leave=False) as bar,
+        Task("fit", unit="point") as task,
     ):
         own = [] if ledger is None else [row for row in read_results(ledger).own if row.role == "calibration"]
         found = calibrate(
             free, keys or ([] if own else None), of=of, own=own,
             starts=starts, fit_seeds=range(1, seeds + 1), packets=packets, solver=solver,
             evaluation_seeds=range(101, 101 + evaluation_seeds), profiles=not no_profile,
-            progress=lambda done: bar.update(done - bar.n) and None,
+            progress=task.reach,
         )  # fmt: skip
     parameters = made.parameters.file.parameter
     units = {name: parameters[name].unit for name in found.free}

@@ -7,7 +7,6 @@ refused}]`, null where a machine has no answer.
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import click
@@ -15,6 +14,7 @@ import click
 from npexplore.cli.options import ending, plain_workload, workload_options
 from npexplore.cli.output import emit, json_option, table
 from npexplore.errors import InputError
+from npexplore.progress import Task
 
 
 @click.command("compare")
@@ -28,8 +28,6 @@ def command(
     rate: str | None, speed: float | None, clock_mhz: float | None, seed: int, as_json: bool,
 ) -> int:  # fmt: skip
     """Set machines side by side on the same packets: each DESIGN, or all that are listed."""
-    from tqdm import tqdm
-
     from npexplore.designs import DESIGNS, design
     from npexplore.study.explaining.compare import compare
 
@@ -39,11 +37,12 @@ def command(
         got = " and ".join(option for option, value in given.items() if value is not None) or "none"
         raise InputError(f"compare needs one of --trace FILE, --mix NAME, --packet-bytes N; got {got}")
     load = plain_workload(trace, mix, packet_bytes, arrivals, rate, speed)
-    with tqdm(total=len(made), unit="machine", disable=None, file=sys.stderr, leave=False) as bar:
+    with Task(made[0].name, unit="machine", total=len(made)) as task:
 
         def progress(name: str) -> None:
-            bar.set_description(name)
-            bar.update(0 if bar.n == 0 and name == made[0].name else 1)
+            if (task.done, name) != (0, made[0].name):
+                task.advance()
+            task.describe(name)
 
         found = compare(load, made, clock_mhz=clock_mhz, seed=seed, progress=progress)
     document = {

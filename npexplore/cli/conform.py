@@ -17,6 +17,7 @@ import click
 from npexplore.cli.files import OutputFile, write_page
 from npexplore.cli.output import emit, json_option, note
 from npexplore.errors import InputError, one_of
+from npexplore.progress import Task
 
 if TYPE_CHECKING:
     from npexplore.golden.router.configuration import Router
@@ -74,7 +75,8 @@ def command(
     from npexplore.golden.router.configuration import load_router
 
     configuration = load_router(config)
-    found = examine(router, configuration, again, {"profile": profile, "failures": failures}, frames, seconds)
+    with Task("comparing the routers"):
+        found = examine(router, configuration, again, {"profile": profile, "failures": failures}, frames, seconds)
     name = " ".join(router) or kernel_name()
     if export is not None:
         from npexplore.testing import write_captures

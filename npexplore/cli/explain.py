@@ -6,7 +6,7 @@ Exit status 3 if the workload's capture is damaged: the packets that could be re
 from __future__ import annotations
 
 import shlex
-import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,9 +27,11 @@ from npexplore.cli.options import (
 )
 from npexplore.cli.output import emit, facts, json_option, library_option, say, table, warn
 from npexplore.errors import InputError, shown
+from npexplore.progress import Task
 
 if TYPE_CHECKING:
     from npexplore.designs import Design
+    from npexplore.machine.parameters import Parameters
     from npexplore.machine.workload import Workload
     from npexplore.solve.prediction import Prediction
     from npexplore.study.explaining.explain import Explanation
@@ -71,14 +73,19 @@ def command(
         rows = list_mixes()
         emit({"mixes": rows}, lambda: table(rows, MIX_COLUMNS), as_json=as_json)
         return 0
-    import npexplore.designs as designs
+    from npexplore.designs.listed import LISTED, parameters_of
 
     if design is None:
-        raise InputError(f"explain needs a DESIGN ({', '.join(designs.DESIGNS)}) or --mixes")
+        raise InputError(f"explain needs a DESIGN ({', '.join(LISTED)}) or --mixes")
+    parameters = parameters_of(design) if knobs else None
+    if parameters is not None:
+        _show_knobs(parameters.file.name, apply_settings(parameters, settings), as_json)
+        return 0
+    import npexplore.designs as designs
+
     made = apply_settings(designs.design(design), settings)
     if knobs:
-        rows = list_knobs(made)
-        emit({"design": made.name, "knobs": rows}, lambda: table(rows, KNOB_COLUMNS), as_json=as_json)
+        _show_knobs(made.name, made.parameters, as_json)
         return 0
     check_packets(made, packets)
     made, given = read_workload(made, trace, mix, packet_bytes, arrivals, rate, speed)
@@ -116,39 +123,45 @@ def _explain(
     design: Design, load: Workload | None, seed: int, seeds: int, packets: int | None, phases: int | None, rtl: bool,
     elasticities: bool, aloud: bool,
 ) -> tuple[Explanation, str]:  # fmt: skip
-    """Return an explanation, and its lines as they were printed as soon as they were known (aloud)."""
-    from tqdm import tqdm
-
+    """Return an explanation, and those of its lines that were printed as soon as they were known (aloud)."""
     from npexplore.solve.simulate import PACKETS
     from npexplore.study.explaining.explain import explain
+    from npexplore.study.explaining.words import answer_in_words
 
-    with tqdm(total=None, unit="point", desc="what would help", disable=None, file=sys.stderr, leave=False) as bar:
+    printed: list[str] = []
+
+    def print_new(text: str) -> None:
+        """Print the lines that were not printed yet."""
+        if aloud and (lines := [line for line in text.split("\n") if line not in printed]):
+            printed.extend(lines)
+            say("\n".join(lines))
+
+    with Task("solvers") as solving, ExitStack() as opened:
+        tasks: list[Task] = []
 
         def progress(done: int, total: int) -> None:
-            bar.total, bar.n = total, done
-            bar.update(0)
+            if not tasks:
+                tasks.append(opened.enter_context(Task("what would help", unit="point")))
+            tasks[0].reach(done, total)
 
-        lines: list[str] = []
+        def answered(e: Explanation) -> None:
+            text = answer_in_words(e)
+            if "simulated" in {*e.predictions, *e.refused}:
+                print_new(text)
+            solving.describe("other solvers" if printed else text.partition("\n")[0])
 
-        def first(e: Explanation) -> None:
-            lines.append(str(e))
-            bar.clear()
-            say(lines[0])
-
-        found = explain(
+        explanation = explain(
             design, load, seed=seed, seeds=seeds, packets=packets or PACKETS, chain_phases=phases, rtl=rtl,
-            elasticities=elasticities, progress=progress, first=first if aloud else None,
+            elasticities=elasticities, progress=progress, answered=answered, first=lambda e: print_new(str(e)),
         )  # fmt: skip
-    return found, "".join(lines)
+    return explanation, "\n".join(printed)
 
 
 def _formulas(design: Design, load: Workload | None) -> Formulas:
-    from tqdm import tqdm
-
     from npexplore.study.formulas.search import formulas
 
-    with tqdm(total=None, unit="point", desc="formulas", disable=None, file=sys.stderr, leave=False) as bar:
-        return formulas(design, load, progress=lambda done: bar.update(done - bar.n) and None)
+    with Task("formulas", unit="point") as task:
+        return formulas(design, load, progress=task.reach)
 
 
 def text(e: Explanation, told: str) -> str:
@@ -259,15 +272,20 @@ MIX_COLUMNS = {
 }  # fmt: skip
 
 
-def list_knobs(design: Design) -> list[dict[str, Any]]:
+def _show_knobs(name: str, parameters: Parameters, as_json: bool) -> None:
+    rows = list_knobs(parameters)
+    emit({"design": name, "knobs": rows}, lambda: table(rows, KNOB_COLUMNS), as_json=as_json)
+
+
+def list_knobs(parameters: Parameters) -> list[dict[str, Any]]:
     """Return what can be set on a design, the paper's knobs first."""
     rows = []
-    for name, p in design.parameters.file.parameter.items():
+    for name, p in parameters.file.parameter.items():
         low, high = ("" if end is None else f"{end:g}" for end in (p.min, p.max))
         kind = "choice" if p.choices else "integer" if isinstance(p.value, int) else "number"
         span = ", ".join(map(str, p.choices)) if p.choices else f"{low}..{high}" if low or high else ""
         rows.append({
-            "knob": name, "kind": p.kind, "type": kind, "value": design.parameters[name], "default": p.value,
+            "knob": name, "kind": p.kind, "type": kind, "value": parameters[name], "default": p.value,
             "unit": p.unit, "range": span, "min": p.min, "max": p.max, "choices": p.choices or None,
             "about": p.about, "source": p.source,
         })  # fmt: skip

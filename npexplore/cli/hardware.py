@@ -14,6 +14,7 @@ import click
 from npexplore.cli.options import apply_settings, set_option, split_settings
 from npexplore.cli.output import emit, json_option, table
 from npexplore.errors import InputError, NpexploreError, one_of
+from npexplore.progress import Task
 
 if TYPE_CHECKING:
     from npexplore.hardware.described import StepHardware
@@ -117,7 +118,8 @@ def command(
     document: dict[str, Any] = {"files": [str(file) for file in files]}
     if verify:
         rated, hostile = rated_and_hostile(made.box, protocols, verify)
-        found = made.verify(out, hostile, rated)
+        with Task("simulating the hardware"):
+            found = made.verify(out, hostile, rated)
         can = {reason.name for reason in reasons_of(made.program, protocols)}
         reached = ends(made.box, protocols, [*rated, *hostile], counting)
         document |= {
@@ -166,7 +168,8 @@ def _own(
     document: dict[str, Any] = {"files": [str(one) for one in made.write(out)]}
     if verify:
         cases = hardware.tried(verify)
-        found = made.verify(out, cases)
+        with Task("simulating the hardware"):
+            found = made.verify(out, cases)
         passed = Counter(one.name for case in cases for one in hardware.run(case).passed)
         never = [one.name for one in hardware.compiled.substeps() if one.name not in passed]
         document |= {**asdict(found), "passed": dict(passed), "unreached": never}

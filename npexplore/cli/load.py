@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +23,7 @@ from npexplore.cli.options import (
 )
 from npexplore.cli.output import cell, emit, json_option, library_option, table, warn
 from npexplore.errors import InputError
+from npexplore.progress import Task
 
 if TYPE_CHECKING:
     from npexplore.designs import Design
@@ -98,20 +98,13 @@ def _curve(
     made: Design, load: Workload | None, arrivals: str, rates: str | None, seeds: int, packets: int | None,
     workers: int | None, out: Path | None, resume: bool,
 ) -> LoadCurve:  # fmt: skip
-    from tqdm import tqdm
-
     from npexplore.study.loading.curve import load_curve
 
     loads = None if rates is None else _loads(rates, made.workload(load))
-    with tqdm(total=None, unit="point", desc=made.name, disable=None, file=sys.stderr, leave=False) as bar:
-
-        def progress(done: int, total: int) -> None:
-            bar.total = total
-            bar.update(done - bar.n)
-
+    with Task(made.name, unit="point") as task:
         return load_curve(
             made, load, arrivals=arrivals, rates=loads, seeds=seeds, packets=packets, workers=workers,
-            store=out, resume=resume, progress=progress,
+            store=out, resume=resume, progress=task.reach,
         )  # fmt: skip
 
 
@@ -134,8 +127,6 @@ def _searched(
     made: Design, load: Workload | None, arrivals: str, loss: str | None, packets: int | None, out: Path | None,
     resume: bool,
 ) -> LoadSearch:  # fmt: skip
-    from tqdm import tqdm
-
     from npexplore.study.loading.lossless import LOSSES, search
     from npexplore.study.loading.mlrsearch import Goal
 
@@ -143,11 +134,11 @@ def _searched(
     goal = Goal()
     if packets is not None:
         goal = Goal(final=packets, total=packets, initial=min(packets, goal.initial or packets))
-    with tqdm(total=None, unit="trial", desc=made.name, disable=None, file=sys.stderr, leave=False) as bar:
+    with Task(made.name, unit="trial") as task:
 
         def progress(rate_pps: float, length: int, trials: int) -> None:
-            bar.set_postfix_str(f"{rate_pps / 1e6:.5g} Mpps, {length:,} packets")
-            bar.update(trials - bar.n)
+            task.describe(f"{made.name} at {rate_pps / 1e6:.5g} Mpps, {length:,} packets")
+            task.reach(trials)
 
         return search(
             made, load, losses=losses, arrivals=arrivals, goal=goal, store=out, resume=resume, progress=progress

@@ -11,6 +11,7 @@ from npexplore.cli.output import emit, facts, table
 from npexplore.errors import InputError, SimulationError, one_of
 from npexplore.machine.petri.tables import is_net_file
 from npexplore.paths import share
+from npexplore.progress import Task
 
 if TYPE_CHECKING:
     from npexplore.machine.petri import Net
@@ -57,8 +58,12 @@ def solve_net(
         "ctmc": lambda one: solve_chain(one, most),
         "simulation": lambda one: simulate_net(one, range(1, seeds + 1), firings or FIRINGS),
     }
+    answers = {}
     try:
-        answers = {name: solvers[name](net) for name in methods}
+        with Task("solving") as task:
+            for name in methods:
+                task.describe(name)
+                answers[name] = solvers[name](net)
     except InputError as error:
         raise InputError(f"{model.name}: {error}") from None
     except SimulationError as error:

@@ -8,7 +8,6 @@ bottleneck, bounds_bps, queueing_bps}]`.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -24,6 +23,7 @@ from npexplore.cli.options import (
     workload_options,
 )  # fmt: skip
 from npexplore.cli.output import emit, json_option, table
+from npexplore.progress import Task
 
 if TYPE_CHECKING:
     from npexplore.study.optimising.optimise import Optimum
@@ -69,8 +69,6 @@ def command(
     seed: int, workers: int | None, as_json: bool,
 ) -> int:  # fmt: skip
     """Find the machines of DESIGN that are best for their cost; bounds prune, queueing ranks, simulation confirms."""
-    from tqdm import tqdm
-
     import npexplore.designs as designs
     from npexplore.study.optimising.costs import UNITS, sources
     from npexplore.study.optimising.optimise import optimise
@@ -82,11 +80,11 @@ def command(
     for name, values in knobs.items():
         listed(base, name, values)  # a wrong one before a long capture
     base, load = read_workload(base, trace, mix, packet_bytes, arrivals, rate, speed)
-    with tqdm(total=None, unit="point", disable=None, file=sys.stderr, leave=False) as bar:
+    with Task(base.name, unit="point") as task:
 
         def progress(level: str, done: int) -> None:
-            bar.n = done
-            bar.set_description(level)  # draws anew
+            task.describe(level)
+            task.reach(done)
 
         found = optimise(
             base, load, knobs=knobs, costs=costs or None, merits=merits or ("throughput",),

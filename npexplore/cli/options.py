@@ -11,20 +11,22 @@ import click
 from click.shell_completion import CompletionItem
 
 from npexplore.cli.output import note, warn
-from npexplore.errors import InputError, NpexploreError, positive
+from npexplore.errors import InputError, NpexploreError, positive, shown
+from npexplore.progress import Task
 from npexplore.units import split
 
 if TYPE_CHECKING:
     from npexplore.designs import Design
+    from npexplore.machine.parameters import Parameters
     from npexplore.machine.workload import Workload
     from npexplore.study.sweeping.grid import Span
 
 
 def complete_design(ctx: click.Context, param: click.Parameter, begun: str) -> list[CompletionItem]:
     """Offer a shell the listed designs, and the files of its folder."""
-    from npexplore.designs import DESIGNS
+    from npexplore.designs.listed import LISTED
 
-    return [CompletionItem(name) for name in DESIGNS if name.startswith(begun)] + [CompletionItem(begun, type="file")]
+    return [CompletionItem(name) for name in LISTED if name.startswith(begun)] + [CompletionItem(begun, type="file")]
 
 
 def complete_mix(ctx: click.Context, param: click.Parameter, begun: str) -> list[CompletionItem]:
@@ -49,6 +51,7 @@ class PacketLength(click.ParamType):  # type: ignore[type-arg]  # older releases
 
 
 F = TypeVar("F", bound=Callable[..., Any])
+Settable = TypeVar("Settable", "Design", "Parameters")
 DAMAGED = 3  # exit status: the input was damaged part-way
 
 
@@ -128,10 +131,11 @@ def plain_workload(
 
     check_speed(rate, speed)
     how = arrivals or ("saturated" if trace is None or speed is None else "timestamps")
-    if trace is not None and mix is None and packet_bytes is None and design and design.reader and trace != "-":
-        made = design.reader(design.parameters, Path(trace)).with_arrivals(how, rate)
-    else:
-        made = workload(trace=trace, mix=mix, packet_bytes=packet_bytes, arrivals=how, rate=rate)
+    with Task("packets" if trace is None else f"reading {shown(trace)}"):
+        if trace is not None and mix is None and packet_bytes is None and design and design.reader and trace != "-":
+            made = design.reader(design.parameters, Path(trace)).with_arrivals(how, rate)
+        else:
+            made = workload(trace=trace, mix=mix, packet_bytes=packet_bytes, arrivals=how, rate=rate)
     if trace is not None and made.note:
         note(f"{trace}: {made.note}")
     return made if speed is None else made.at_speed(speed)
@@ -247,8 +251,8 @@ def values_or_span(name: str, texts: list[str]) -> Span | list[str]:
         raise InputError(f"span of knob {name} must be LOW..HIGH or LOW..HIGH:log, got {texts[0]!r}") from None
 
 
-def apply_settings(design: Design, settings: Sequence[str]) -> Design:
-    """Return the design with `knob=value` texts applied; raises UnknownNameError, InputError."""
+def apply_settings(design: Settable, settings: Sequence[str]) -> Settable:
+    """Return a design, or its parameters, with `knob=value` texts applied; raises UnknownNameError, InputError."""
     found = split_settings(settings)
     for name, values in found.items():
         if len(values) > 1:

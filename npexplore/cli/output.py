@@ -7,13 +7,14 @@ import os
 import shutil
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from itertools import zip_longest
 from typing import Any, TypeVar
 
 import click
 
 from npexplore.errors import shown
+from npexplore.progress import Task, printing, written
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
@@ -35,7 +36,8 @@ def library_option(function: F) -> F:
 def emit(document: Any, text: str | Callable[[], str], *, as_json: bool) -> None:
     """Print `document` as JSON if `as_json`, else the text for people (a function is only called if it is needed)."""
     if as_json:
-        print(json.dumps(jsonable(document), indent=2, allow_nan=False))
+        with printing():
+            print(json.dumps(jsonable(document), indent=2, allow_nan=False))
     else:
         say(text() if callable(text) else text)
 
@@ -43,7 +45,8 @@ def emit(document: Any, text: str | Callable[[], str], *, as_json: bool) -> None
 def say(text: str) -> None:
     """Print text for people at once, as wide as a terminal."""
     said = shown(text)
-    print(wrapped(said, shutil.get_terminal_size().columns) if sys.stdout.isatty() else said, flush=True)
+    with printing():
+        print(wrapped(said, shutil.get_terminal_size().columns) if sys.stdout.isatty() else said, flush=True)
 
 
 def wrapped(text: str, width: int) -> str:
@@ -210,32 +213,38 @@ def one_line(text: str) -> str:
 
 def warn(text: str) -> None:
     """Print a warning on standard error: something that may surprise the user."""
-    print(f"npexplore: warning: {one_line(text)}", file=sys.stderr)
+    _print_aside(f"npexplore: warning: {one_line(text)}")
 
 
 def note(text: str) -> None:
     """Print a note on standard error: what is going on."""
-    print(shown(text), file=sys.stderr)
+    _print_aside(shown(text))
+
+
+def _print_aside(text: str) -> None:
+    with printing():
+        print(text, file=sys.stderr, flush=True)
+    written()
 
 
 def progress(
-    items: Iterable[T], *, total: int | None = None, unit: str = "point", label: str | None = None
-) -> Iterable[T]:
-    """Yield the items under a progress bar on standard error (no bar if that is not a terminal)."""
-    from tqdm import tqdm
-
-    return tqdm(items, total=total, unit=unit, desc=label, disable=None, file=sys.stderr)  # type: ignore[no-any-return]
+    items: Iterable[T], *, total: int | None = None, unit: str = "point", label: str = "working"
+) -> Iterator[T]:
+    """Yield the items, counting those that are done in a task."""
+    sized = len(items) if total is None and isinstance(items, Sized) else total
+    with Task(label, unit=unit, total=sized, keep_bar=True) as task:
+        for item in items:
+            yield item
+            task.advance()
 
 
 def bytes_read(scan: Any, label: str) -> Callable[[Iterable[T]], Iterator[T]]:
-    """Return a callback for a scan's progress in bytes, drawn as a bar (no bar if standard error is not a terminal)."""
-    from tqdm import tqdm
+    """Return a callback for a scan's progress, counted in bytes in a task."""
 
-    def told(tables: Iterable[T]) -> Iterator[T]:
-        total = scan.bytes_total or None
-        with tqdm(total=total, unit="B", unit_scale=True, desc=label, disable=None, file=sys.stderr) as bar:
+    def counted(tables: Iterable[T]) -> Iterator[T]:
+        with Task(label, unit="B", total=scan.bytes_total or None, keep_bar=True) as task:
             for table in tables:
-                bar.update(scan.bytes_read - bar.n)
+                task.reach(scan.bytes_read, task.total)
                 yield table
 
-    return told
+    return counted

@@ -15,6 +15,7 @@ import click
 from npexplore.cli.files import OutputFile, write_page
 from npexplore.cli.output import emit, facts, json_option, library_option, note, table, warn
 from npexplore.errors import InputError, shown
+from npexplore.progress import Task
 
 if TYPE_CHECKING:
     from npexplore.golden.captures.routed import Routed
@@ -74,9 +75,10 @@ def command(
     from npexplore.golden.captures.routed import forward_captures
 
     router, captures = load_router(config), split_inputs((*inputs, *more))
-    run = forward_captures(
-        router, captures, out=out, drops=drops, compare=compare, profile=profile, any_station=any_station
-    )
+    with Task("forwarding packets"):
+        run = forward_captures(
+            router, captures, out=out, drops=drops, compare=compare, profile=profile, any_station=any_station
+        )
     if report is not None:
         _write_report(run, shown(config.stem), report, shared_library)
     document = {"config": str(config), **run.document(), "compare": _compared(run, router, compare)}

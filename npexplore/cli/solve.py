@@ -6,7 +6,6 @@ Petri nets are answered by their structure, markings, Markov chain and simulatio
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +14,7 @@ import click
 
 from npexplore.cli.output import emit, json_option, table
 from npexplore.errors import InputError, one_of
+from npexplore.progress import Task
 
 if TYPE_CHECKING:
     from npexplore.networks.result import NetworkResult
@@ -61,8 +61,6 @@ def command(
     as_json: bool,
 ) -> None:
     """Solve your own network of stations or Petri net, MODEL.toml, or a worked example by its name, such as mm1."""
-    from tqdm import tqdm
-
     from npexplore.cli.nets import is_net, solve_net
     from npexplore.networks.ctmc import MOST_STATES
     from npexplore.networks.description import load_network, network_schema
@@ -82,10 +80,10 @@ def command(
     methods = METHODS[:3] if method == ALL else (one_of("method", method, (*METHODS, ALL)),)
     network = load_network(model)
     simulates = "simulation" in methods
-    with tqdm(total=seeds, unit="seed", disable=None if simulates else True, file=sys.stderr) as bar:
+    with Task(network.name, unit="seed" if simulates else "", total=seeds, keep_bar=True) as task:
         try:
             results = solve_network(
-                network, methods, range(1, seeds + 1), customers or CUSTOMERS, lambda _: bar.update(),
+                network, methods, range(1, seeds + 1), customers or CUSTOMERS, lambda _: task.advance(),
                 states or MOST_STATES,
             )  # fmt: skip
         except InputError as error:

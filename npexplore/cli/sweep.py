@@ -1,6 +1,6 @@
 """`npexplore sweep`: answer many points into a Parquet file that a stopped sweep goes on from (docs/sweeps.md)."""
 
-import sys
+from contextlib import ExitStack
 from pathlib import Path
 
 import click
@@ -20,6 +20,7 @@ from npexplore.cli.options import (
 )
 from npexplore.cli.output import emit, json_option, note, one_line, table, warn
 from npexplore.errors import InputError, one_of
+from npexplore.progress import Task
 
 SHOWN = 12  # rows of the table for people
 
@@ -52,7 +53,6 @@ def command(
     refuse_closed(out)  # before kernels are imported, which are compiled where nothing can be kept
 
     import pyarrow.parquet as pq
-    from tqdm import tqdm
 
     import npexplore.designs as designs
     from npexplore.solve.simulate import PACKETS
@@ -87,22 +87,20 @@ def command(
             )
         ]
     warn_of_idle_knobs(knobs, [(point.design, point.workload) for point in points])
-    bars: list[tqdm] = []
+    tasks: list[Task] = []
+    with ExitStack() as opened:
 
-    def progress(done: int, total: int) -> None:
-        if not bars:  # rows found in the file are no speed of ours
-            bars.append(tqdm(total=total, initial=done, unit="point", desc=base.name, disable=None, file=sys.stderr))
-        bars[0].update(done - bars[0].n)
+        def progress(done: int, total: int) -> None:
+            if not tasks:  # rows that the file holds already are no speed of ours
+                task = Task(base.name, unit="point", total=total, initial=done, keep_bar=True)
+                tasks.append(opened.enter_context(task))
+            tasks[0].reach(done, total)
 
-    try:
         with telling_what_is_kept(out):
             rows = sweep(
                 points, executor=cluster or ("processes" if processes else None), workers=workers, store=out,
                 resume=resume, packets=packets or PACKETS, progress=progress,
             )  # fmt: skip
-    finally:
-        for bar in bars:
-            bar.close()
     refused = rows["refused"].dropna()
     for reason, count in refused.value_counts().items():
         having = "points have" if len(rows) > 1 else "point has"

@@ -5,7 +5,6 @@ Exit status 0 for a whole capture, also an empty one; 3 for a damaged one, whose
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ import click
 
 from npexplore.cli.output import emit, facts, json_option, note, table, warn
 from npexplore.errors import InputError
+from npexplore.progress import Task
 
 if TYPE_CHECKING:
     from npexplore.packets.statistics import CaptureCounts
@@ -71,8 +71,6 @@ def command(
 
 def _count_several(paths: list[str], workers: int | None, cluster: str | None, keep: Path | None) -> SeveralCounts:
     """Count files side by side under a progress bar of their bytes."""
-    from tqdm import tqdm
-
     from npexplore.packets.statistics.kept import KeptCounts
     from npexplore.packets.statistics.several import count_captures
     from npexplore.study.sweeping.executors import lost, pool, slots
@@ -85,10 +83,10 @@ def _count_several(paths: list[str], workers: int | None, cluster: str | None, k
     try:
         with (
             pool(cluster, workers) as executor,
-            tqdm(total=total, unit="B", unit_scale=True, desc="stats", disable=None, file=sys.stderr) as bar,
+            Task("stats", unit="B", total=total, keep_bar=True) as task,
         ):
             return count_captures(
-                paths, executor, slots=slots(executor), progress=lambda path: bar.update(sizes[path]), kept=kept
+                paths, executor, slots=slots(executor), progress=lambda path: task.advance(sizes[path]), kept=kept
             )
     except lost() as error:
         raise InputError(f"a worker was lost before its file was counted: {type(error).__name__}") from None

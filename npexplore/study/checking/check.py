@@ -21,6 +21,7 @@ from npexplore.errors import InputError, one_of
 from npexplore.ledger import Ledger, Row, load
 from npexplore.machine.mixes import standing_in
 from npexplore.machine.parameters import Value
+from npexplore.progress import Task
 from npexplore.reads import SOLVER, Reads, names, reading
 from npexplore.solve.simulate import PACKETS
 from npexplore.study.checking.labels import Labels, free, hints
@@ -163,7 +164,12 @@ def _check(
     predictions = Predictions(seeds=tuple(range(1, seeds + 1)), packets=packets, may_fail=other)
     predictions.fetch(points, executor)
     judge = _Judge(published, predictions, frozen=not other, rtl=rtl)
-    out = Check([judge.entry(row) for row in rows], {}, predictions=predictions, traces=judge.traces)
+    with Task("comparing", unit="row", total=len(rows)) as task:
+        entries = []
+        for row in rows:
+            entries.append(judge.entry(row))
+            task.advance()
+    out = Check(entries, {}, predictions=predictions, traces=judge.traces)
     out.ledger = published
     out.free_parameters = _free(rows, judge.traces)
     if results is not None:

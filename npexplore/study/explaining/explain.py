@@ -195,6 +195,7 @@ def explain(
     executor: Executor | None = None,
     workers: int | None = None,
     progress: Callable[[int, int], None] | None = None,
+    answered: Callable[[Explanation], None] | None = None,
     first: Callable[[Explanation], None] | None = None,
 ) -> Explanation:
     """Ask bounds, queueing and simulation, and how throughput changes with every parameter that the machine reads.
@@ -213,6 +214,7 @@ def explain(
         executor: a `concurrent.futures` executor that runs the simulations (None: threads).
         workers: the number of threads (None: one for each usable core).
         progress: called with (points done, points in all).
+        answered: called with the explanation so far after each solver's answer, bounds first and simulation second.
         first: called with the explanation as soon as its first lines are known. Simulations that follow can still
             change those lines where bounds and queueing name the wrong largest elasticity.
 
@@ -232,32 +234,62 @@ def explain(
     refused: dict[str, str] = {}
     questions: dict[str, Callable[[], Prediction]] = {
         "bounds": lambda: design.bounds(workload),
-        "queueing": lambda: design.queueing(workload),
         "simulated": lambda: design.simulate(workload, seed, seeds=seeds, packets=packets),
+        "queueing": lambda: design.queueing(workload),
     }
     if chain_phases is not None:
         questions[CHAIN] = lambda: design.chain(workload, chain_phases)
     if rtl:
         questions[RTL] = lambda: design.rtl(workload)
+    shown = (*SOLVERS, *(name for name in questions if name not in SOLVERS))
+
+    def so_far() -> Explanation:
+        return Explanation(
+            design.name, design.parameters.changed(), load, machine.threads,
+            {name: predictions[name] for name in shown if name in predictions},
+            {name: refused[name] for name in shown if name in refused}, None, assumptions(design, workload), seed,
+        )  # fmt: skip
+
     for name, ask in questions.items():
         try:
             predictions[name] = ask()
         except (RefusedError, SimulationError) as error:
             refused[name] = str(error)
+        if answered is not None and predictions:
+            answered(so_far())
     if not predictions:
         raise ModelError(f"{design.name}: no solver has an answer: " + "; ".join(refused.values()))
-    told = Explanation(
-        design.name, design.parameters.changed(), load, machine.threads, predictions, refused, None,
-        assumptions(design, workload), seed,
-    )  # fmt: skip
+    told = so_far()
     changes = elasticities if changes is None else changes
-    asked: dict[str, Any] = {"seed": seed, "executor": executor, "workers": workers, "progress": progress}
-    found: Iterator[Sensitivity] = sensitivity_in_stages(design, workload, **asked) if elasticities else iter(())
-    tried: Iterator[WhatIf] = what_if_in_stages(design, workload, **asked) if changes else iter(())
+    asked: dict[str, Any] = {"seed": seed, "executor": executor, "workers": workers}
+    counts = _Counts(progress)
+    found: Iterator[Sensitivity] = iter(())
+    tried: Iterator[WhatIf] = iter(())
+    if elasticities:
+        found = sensitivity_in_stages(design, workload, **asked, progress=counts.of("elasticities"))
+    if changes:
+        tried = what_if_in_stages(design, workload, **asked, progress=counts.of("changes"))
     told = replace(told, sensitivity=next(found, None), what_if=next(tried, None))
     if first is not None:
         first(told)
     return replace(told, sensitivity=[told.sensitivity, *found][-1], what_if=[told.what_if, *tried][-1])
+
+
+class _Counts:
+    """Points done, and points in all, of several studies together."""
+
+    def __init__(self, progress: Callable[[int, int], None] | None) -> None:
+        self.progress, self.counts = progress, dict[str, tuple[int, int]]()
+
+    def of(self, study: str) -> Callable[[int, int], None]:
+        """Return the progress callback of one study."""
+
+        def count(done: int, total: int) -> None:
+            self.counts[study] = done, total
+            if self.progress is not None:
+                self.progress(*map(sum, zip(*self.counts.values(), strict=True)))
+
+        return count
 
 
 def assumptions(design: Design, workload: Workload | None = None) -> tuple[Assumption, ...]:

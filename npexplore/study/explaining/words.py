@@ -1,4 +1,4 @@
-"""An explanation in at most ten lines: what to do first, then what binds, where a packet's time goes, what matters."""
+"""An explanation in at most ten lines: the answer, what binds, what to do, where a packet's time goes, what matters."""
 
 from __future__ import annotations
 
@@ -20,12 +20,17 @@ CEILING = "ceiling_pps."
 
 
 def in_words(e: Explanation) -> str:
-    """Return the lines, at most ten; the first is what to do."""
+    """Return the lines, at most ten: the answer, what binds, what to do, then the rest."""
     lines = (
-        _advice(e), _answer(e), _binding(e), _time(e), _tail(e), _headroom(e), _help(e.sensitivity),
+        _answer(e), _binding(e), _advice(e), _time(e), _tail(e), _headroom(e), _help(e.sensitivity),
         _changes(e.what_if), _agreement(e), _basis(e),
     )  # fmt: skip
     return "\n".join(text for line in lines if (text := " ".join(line)))
+
+
+def answer_in_words(e: Explanation) -> str:
+    """Return the first two lines of `in_words`, which are known before any parameter is changed."""
+    return "\n".join(text for line in (_answer(e), _binding(e)) if (text := " ".join(line)))
 
 
 def rate(bps: float, half: float = 0.0) -> str:

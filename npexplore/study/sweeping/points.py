@@ -6,7 +6,6 @@ A point is a design, knob values and a mix; a solver and a seed make it a task.
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -14,6 +13,7 @@ from npexplore.designs import Design, design
 from npexplore.errors import NpexploreError
 from npexplore.machine.parameters import Value
 from npexplore.machine.workload import Workload, workload
+from npexplore.progress import Task
 from npexplore.reads import SOLVER, Read, Reads, note, note_all, reading
 from npexplore.solve.prediction import Prediction
 from npexplore.solve.simulate import BATCHES, PACKETS, WARM_UP
@@ -105,15 +105,12 @@ class Predictions:
 
         Raises NpexploreError if a point has no answer; a refusal by queueing counts as an answer (None).
         """
-        from tqdm.auto import tqdm
-
         by_packets: dict[int, list[tuple[Point, str, int]]] = {}
         for task in self.tasks(points):
             by_packets.setdefault(self.packets_of(task[0]), []).append(task)
-        silent = True if os.environ.get("TQDM_DISABLE") else None
-        with tqdm(total=sum(map(len, by_packets.values())), desc=label, unit="point", disable=silent) as bar:
+        with Task(label, unit="point", total=sum(map(len, by_packets.values()))) as fetching:
             for packets, tasks in sorted(by_packets.items()):
-                self._answer(tasks, packets, executor, bar.update)
+                self._answer(tasks, packets, executor, fetching.advance)
 
     def packets_of(self, point: Point) -> int:
         """Return the packets that a simulation of a point counts."""

@@ -1,0 +1,51 @@
+"""The listed designs: where each is made, and the parameters of one without building it.
+
+Only machine files are read; no resource kind, kernel or library of arrays is imported.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from npexplore.machine.machine_files import load_machine
+from npexplore.machine.parameters import Parameters
+
+
+class Listed(NamedTuple):
+    """A listed design. module: makes it, by a function of its name (None: its machine file is the whole design).
+
+    needs_workload: whether packets must be chosen; a design that does not need them brings its own.
+    """
+
+    module: str | None
+    needs_workload: bool = True
+
+
+LISTED: dict[str, Listed] = {
+    "ixp2400": Listed("npexplore.designs.ixp2400.design"),
+    "ixp2400_dram": Listed("npexplore.designs.ixp2400.dram", needs_workload=False),
+    "ixp1200": Listed("npexplore.designs.ixp1200.design", needs_workload=False),
+    "raw": Listed("npexplore.designs.raw.design"),
+    "soclib": Listed("npexplore.designs.soclib.design", needs_workload=False),
+    "gorilla": Listed("npexplore.designs.gorilla.design", needs_workload=False),
+    "smartnic": Listed(None),
+    "server": Listed("npexplore.designs.server.design"),
+    "pcie": Listed("npexplore.designs.pcie.design"),
+}
+
+
+def parameters_of(name_or_path: str | Path) -> Parameters | None:
+    """Return the parameters of a listed design, or of a TOML file that changes one; None for any other design.
+
+    Raises InputError for a file that is no machine file.
+    """
+    path = Path(name_or_path)
+    if path.suffix == ".toml":
+        from npexplore.machine.petri.tables import extended, is_net_file
+
+        if extended(path) not in LISTED or is_net_file(path):
+            return None
+        file = load_machine(path)
+        return None if file.pool else Parameters(file)
+    return Parameters(load_machine(str(name_or_path))) if str(name_or_path) in LISTED else None

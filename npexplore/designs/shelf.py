@@ -1,0 +1,221 @@
+"""The machines: DESIGNS lists them; a machine file or a Python file of the user's own works in a name's place."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import replace
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from types import MappingProxyType
+
+from npexplore.designs.base import Design
+from npexplore.designs.listed import LISTED
+from npexplore.errors import Faults, InputError, NpexploreError, UnknownNameError
+from npexplore.machine.described.build import build, touched
+from npexplore.machine.machine import Machine
+from npexplore.machine.machine_files import load_machine
+from npexplore.machine.parameters import MachineFile, Parameters
+from npexplore.machine.petri.tables import extended, is_net_file
+from npexplore.reads import forget
+
+
+def described(name: str | Path) -> Design:
+    """Return the design of a machine file (name in models/machines, or path) that has pools: the whole machine."""
+    file = load_machine(name)
+    dress = None if file.touching is None else touched
+    made, faults = Design(file.name, Parameters(file), build, dress=dress), Faults()
+    with faults.one():
+        made.machine()  # faults of the file show when it is loaded
+    faults.tell(Path(name).name)
+    return made
+
+
+def _made_by(module: str, name: str) -> Design:
+    """Return the design that a module makes by a function of the design's name; only then is it imported."""
+    made: Design = getattr(import_module(module), name)()
+    return made
+
+
+DESIGNS: dict[str, Callable[[], Design]] = {
+    name: partial(described, name) if one.module is None else partial(_made_by, one.module, name)
+    for name, one in LISTED.items()
+}
+
+# a listed design simulated by a Petri net of the paper's: an oracle for it, with the same file
+NETS: dict[str, Callable[[], Design]] = {
+    "ixp2400_net": partial(_made_by, "npexplore.designs.ixp2400.nets", "ixp2400_net"),
+    "ixp2400_dram_net": partial(_made_by, "npexplore.designs.ixp2400.nets", "ixp2400_dram_net"),
+}
+
+_standing_in: ContextVar[Mapping[str, Design]] = ContextVar("machines", default=MappingProxyType({}))
+
+
+def design_names() -> list[str]:
+    """Return the names of the listed designs.
+
+    Example:
+        >>> import npexplore as npx
+        >>> npx.design_names()[:3]
+        ['ixp2400', 'ixp2400_dram', 'ixp1200']
+    """
+    return list(DESIGNS)
+
+
+def known_designs() -> list[str]:
+    """Return the names that `design` knows: the listed designs, and those that stand in here."""
+    return list(dict.fromkeys([*DESIGNS, *NETS, *_standing_in.get()]))
+
+
+def own_names() -> dict[str, str]:
+    """Return the listed design that each machine with a name of its own stands in for here, by that name."""
+    found = {made.name: name for name, made in _standing_in.get().items() if made.name != name}
+    return {own: name for own, name in found.items() if own not in known_designs()}
+
+
+@contextmanager
+def with_machines(machines: Mapping[str, Design]) -> Iterator[None]:
+    """Inside the block let `design` return other machines for some names, listed or new: studies ask by name."""
+    before = _standing_in.set({**_standing_in.get(), **machines})
+    forget()
+    try:
+        yield
+    finally:
+        _standing_in.reset(before)
+        forget()
+
+
+def base_of(made: Design) -> str:
+    """Return the listed design that a machine changes; the machine's own name if there is none."""
+    file = made.parameters.file
+    return next((name for name in (file.name, file.extends) if name in DESIGNS), made.name)
+
+
+def design(name_or_path: str | Path) -> Design:
+    """Return a listed design by its name, or the design that a file describes.
+
+    Args:
+        name_or_path: a listed name (`design_names`), or the path of a TOML or Python file. A TOML file describes a
+            whole machine (docs/machine_files.md), or changes the listed design that it `extends`, or is a Petri net
+            with a table [measure] (docs/petri.md). A Python file defines `design`: a `Design`, a `Machine`, or a
+            function that returns one.
+
+    Raises:
+        UnknownNameError: neither a listed name nor a file.
+        InputError: a file that does not describe a machine.
+
+    Example:
+        >>> import npexplore as npx
+        >>> machine = npx.design("ixp2400").with_(banks=2)
+        >>> print(machine.bounds(npx.workload(packet_bytes=64)))
+        bounds: 2.133 Gb/s (padded cells), 4.167 Mpps, bottleneck dram.bank
+    """
+    path = Path(name_or_path)
+    if path.suffix == ".py":
+        return _of_python(path)
+    if path.suffix == ".toml":
+        return _of_toml(path)
+    if str(name_or_path) in _standing_in.get():
+        return _standing_in.get()[str(name_or_path)]
+    made = {**DESIGNS, **NETS}
+    if str(name_or_path) not in made:
+        if path.suffix or len(path.parts) > 1:  # likely a file's name
+            beside = [str(one) for one in (*path.parent.glob("*.toml"), *path.parent.glob("*.py"))]
+            raise UnknownNameError("design or TOML file", str(name_or_path), sorted(beside) or made)
+        raise UnknownNameError("design", str(name_or_path), made)
+    return made[str(name_or_path)]()
+
+
+def _of_toml(path: Path) -> Design:
+    if is_net_file(path):
+        from npexplore.designs.nets import net_design
+
+        return net_design(path)
+    file = load_machine(path, behind=_behind_a_net)
+    if file.pool:
+        return described(path)
+    net = _net_extended(path)
+    if net is not None:
+        return replace(net, name=file.name, parameters=Parameters(file))
+    base = file.extends or file.name
+    if base not in DESIGNS:
+        raise UnknownNameError(f"{path.name}: design", base, DESIGNS)
+    return replace(DESIGNS[base](), name=file.name, parameters=Parameters(file))
+
+
+def _net_extended(path: Path) -> Design | None:
+    """Return the design of the net that a file extends, straight away or by other files; None if it extends none."""
+    asked = extended(path)
+    if asked in NETS:
+        return NETS[asked]()
+    beside = path.parent / asked
+    if not asked.endswith(".toml"):
+        return None
+    return _of_toml(beside) if is_net_file(beside) else _net_extended(beside)
+
+
+def _behind_a_net(wanted: str) -> MachineFile | None:
+    """Return the machine file of a net by its name or path; None for what is no net."""
+    net = NETS[wanted]() if wanted in NETS else _of_toml(Path(wanted)) if is_net_file(Path(wanted)) else None
+    return None if net is None else net.parameters.file
+
+
+def _of_python(path: Path) -> Design:
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None or not path.exists():
+        raise InputError(f"{path}: no such Python file")
+    module = importlib.util.module_from_spec(spec)
+    with _first_looked_in(path.parent):
+        try:
+            spec.loader.exec_module(module)
+        except Exception as error:
+            raise InputError(f"{path}: {type(error).__name__}: {error}{_line(error, path)}") from error
+        found = getattr(module, "design", None)
+        if callable(found):
+            try:
+                found = found()
+            except NpexploreError:
+                raise
+            except Exception as error:
+                raise InputError(f"{path}: design(): {type(error).__name__}: {error}{_line(error, path)}") from error
+    if isinstance(found, Machine):
+        machine = found
+        return Design(machine.name, Parameters(MachineFile(name=machine.name, title=path.name)), lambda _: machine)
+    if not isinstance(found, Design):
+        got = "nothing of that name" if found is None else type(found).__name__
+        raise InputError(f"{path}: design must be a function that returns a Design or a Machine, got {got}")
+    return replace(found, build=partial(_built, found.build, path))
+
+
+def _built(build: Callable[[Parameters], Machine], path: Path, parameters: Parameters) -> Machine:
+    """Build a machine by a function of the user's own, telling where it failed."""
+    try:
+        return build(parameters)
+    except NpexploreError:
+        raise
+    except Exception as error:
+        raise InputError(f"{path}: {type(error).__name__}: {error}{_line(error, path)}") from error
+
+
+@contextmanager
+def _first_looked_in(folder: Path) -> Iterator[None]:
+    """Let a file import its neighbours."""
+    sys.path.insert(0, str(folder.resolve()))
+    try:
+        yield
+    finally:
+        sys.path.remove(str(folder.resolve()))
+
+
+def _line(error: BaseException, path: Path) -> str:
+    """Return where in a file an error came from."""
+    trace, line = error.__traceback__, None
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == str(path):
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    return f" (line {line})" if line else ""
