@@ -1,8 +1,9 @@
 """How results look when a notebook or a terminal shows them: tables as HTML and as text, numbers of a few digits."""
 
+import reprlib
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
-from typing import Any
+from typing import Any, Self
 
 MAX_HEIGHT_PX = 420  # of a shown table, beyond which it scrolls: some machines have hundreds of resources
 DIGITS = 5  # significant ones of a number in a table
@@ -45,3 +46,27 @@ def text_table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     lines = [tuple(head), *(tuple(map(cell, row)) for row in rows)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return "\n".join("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines)
+
+
+class ShownByArguments:
+    """Gives a class a `repr` that shows the arguments that an object was made with."""
+
+    _arguments: tuple[tuple[object, ...], dict[str, object]]
+
+    def __new__(cls, *args: object, **kwargs: object) -> Self:
+        """Return an object that remembers its arguments."""
+        made = super().__new__(cls)
+        object.__setattr__(made, "_arguments", (args, kwargs))
+        return made
+
+    def __repr__(self) -> str:
+        args, kwargs = self.__dict__.get("_arguments", ((), {}))
+        texts = [*map(_short, args), *(f"{name}={_short(value)}" for name, value in kwargs.items())]
+        return f"{type(self).__name__}({', '.join(texts)})"
+
+
+def _short(value: object) -> str:
+    name = getattr(value, "__qualname__", None)
+    if name is None and type(value).__repr__ is object.__repr__:
+        name = type(value).__name__
+    return str(name) if name is not None else " ".join(reprlib.repr(value).split())

@@ -273,8 +273,11 @@ MIX_COLUMNS = {
 
 
 def _show_knobs(name: str, parameters: Parameters, as_json: bool) -> None:
+    from npexplore.machine.parameters import HOW_TO_ADD
+
     rows = list_knobs(parameters)
-    emit({"design": name, "knobs": rows}, lambda: table(rows, KNOB_COLUMNS), as_json=as_json)
+    none = f"{name} has no parameters to change; to have some, {HOW_TO_ADD}"
+    emit({"design": name, "knobs": rows}, lambda: table(rows, KNOB_COLUMNS) if rows else none, as_json=as_json)
 
 
 def list_knobs(parameters: Parameters) -> list[dict[str, Any]]:

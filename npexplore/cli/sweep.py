@@ -19,7 +19,7 @@ from npexplore.cli.options import (
     warn_of_idle_knobs,
 )
 from npexplore.cli.output import emit, json_option, note, one_line, table, warn
-from npexplore.errors import InputError, one_of
+from npexplore.errors import InputError
 from npexplore.progress import Task
 
 SHOWN = 12  # rows of the table for people
@@ -72,7 +72,8 @@ def command(
     solvers = tuple(name for one in solvers for name in one.split(",")) or ("simulation",)
     method, n = _sample(sample)
     for name in knobs:
-        one_of(f"knob of {base.name}", name, base.parameters)  # a misspelt one before a long capture
+        if name not in base.parameters:
+            base.with_(**{name: 0})  # raises: a misspelt one is told before a long capture is read
     if "simulation" in solvers:
         check_packets(base, packets)
     loads = read_workloads(base, trace, mix, packet_bytes, arrivals, rate, speed)

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from npexplore.designs.base import Design as Design
     from npexplore.designs.shelf import DESIGNS as DESIGNS
     from npexplore.designs.shelf import NETS as NETS
+    from npexplore.designs.shelf import DesignLike as DesignLike
     from npexplore.designs.shelf import base_of as base_of
     from npexplore.designs.shelf import design as design
     from npexplore.designs.shelf import design_names as design_names
@@ -23,6 +24,7 @@ _HOMES = {
     "DESIGNS": "npexplore.designs.shelf",
     "NETS": "npexplore.designs.shelf",
     "Design": "npexplore.designs.base",
+    "DesignLike": "npexplore.designs.shelf",
     "base_of": "npexplore.designs.shelf",
     "design": "npexplore.designs.shelf",
     "design_names": "npexplore.designs.shelf",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -12,16 +10,19 @@ from functools import partial
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
+from typing import TypeAlias
 
 from npexplore.designs.base import Design
 from npexplore.designs.listed import LISTED
-from npexplore.errors import Faults, InputError, NpexploreError, UnknownNameError
+from npexplore.errors import Faults, UnknownNameError
 from npexplore.machine.described.build import build, touched
 from npexplore.machine.machine import Machine
 from npexplore.machine.machine_files import load_machine
 from npexplore.machine.parameters import MachineFile, Parameters
 from npexplore.machine.petri.tables import extended, is_net_file
 from npexplore.reads import forget
+
+DesignLike: TypeAlias = Design | Machine | str | Path | Callable[..., Machine | Design]
 
 
 def described(name: str | Path) -> Design:
@@ -95,12 +96,13 @@ def base_of(made: Design) -> str:
     return next((name for name in (file.name, file.extends) if name in DESIGNS), made.name)
 
 
-def design(name_or_path: str | Path) -> Design:
-    """Return a listed design by its name, or the design that a file describes.
+def design(name_or_path: DesignLike) -> Design:
+    """Return a listed design by its name, or the design that a file, a function or a machine describes.
 
     Args:
-        name_or_path: a listed name (`design_names`), or the path of a TOML or Python file. A TOML file describes a
-            whole machine (docs/machine_files.md), or changes the listed design that it `extends`, or is a Petri net
+        name_or_path: a listed name (`design_names`), the path of a TOML or Python file, a `Machine`, or a function
+            that returns one: its arguments with defaults become knobs (docs/machine_files.md). A TOML file describes
+            a whole machine (docs/machine_files.md), or changes the listed design that it `extends`, or is a Petri net
             with a table [measure] (docs/petri.md). A Python file defines `design`: a `Design`, a `Machine`, or a
             function that returns one.
 
@@ -114,9 +116,15 @@ def design(name_or_path: str | Path) -> Design:
         >>> print(machine.bounds(npx.workload(packet_bytes=64)))
         bounds: 2.133 Gb/s (padded cells), 4.167 Mpps, bottleneck dram.bank
     """
+    if not isinstance(name_or_path, str | Path):
+        from npexplore.designs.python_machines import of_object
+
+        return of_object(name_or_path, "design()")
     path = Path(name_or_path)
     if path.suffix == ".py":
-        return _of_python(path)
+        from npexplore.designs.python_machines import of_file
+
+        return of_file(path)
     if path.suffix == ".toml":
         return _of_toml(path)
     if str(name_or_path) in _standing_in.get():
@@ -162,60 +170,3 @@ def _behind_a_net(wanted: str) -> MachineFile | None:
     """Return the machine file of a net by its name or path; None for what is no net."""
     net = NETS[wanted]() if wanted in NETS else _of_toml(Path(wanted)) if is_net_file(Path(wanted)) else None
     return None if net is None else net.parameters.file
-
-
-def _of_python(path: Path) -> Design:
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    if spec is None or spec.loader is None or not path.exists():
-        raise InputError(f"{path}: no such Python file")
-    module = importlib.util.module_from_spec(spec)
-    with _first_looked_in(path.parent):
-        try:
-            spec.loader.exec_module(module)
-        except Exception as error:
-            raise InputError(f"{path}: {type(error).__name__}: {error}{_line(error, path)}") from error
-        found = getattr(module, "design", None)
-        if callable(found):
-            try:
-                found = found()
-            except NpexploreError:
-                raise
-            except Exception as error:
-                raise InputError(f"{path}: design(): {type(error).__name__}: {error}{_line(error, path)}") from error
-    if isinstance(found, Machine):
-        machine = found
-        return Design(machine.name, Parameters(MachineFile(name=machine.name, title=path.name)), lambda _: machine)
-    if not isinstance(found, Design):
-        got = "nothing of that name" if found is None else type(found).__name__
-        raise InputError(f"{path}: design must be a function that returns a Design or a Machine, got {got}")
-    return replace(found, build=partial(_built, found.build, path))
-
-
-def _built(build: Callable[[Parameters], Machine], path: Path, parameters: Parameters) -> Machine:
-    """Build a machine by a function of the user's own, telling where it failed."""
-    try:
-        return build(parameters)
-    except NpexploreError:
-        raise
-    except Exception as error:
-        raise InputError(f"{path}: {type(error).__name__}: {error}{_line(error, path)}") from error
-
-
-@contextmanager
-def _first_looked_in(folder: Path) -> Iterator[None]:
-    """Let a file import its neighbours."""
-    sys.path.insert(0, str(folder.resolve()))
-    try:
-        yield
-    finally:
-        sys.path.remove(str(folder.resolve()))
-
-
-def _line(error: BaseException, path: Path) -> str:
-    """Return where in a file an error came from."""
-    trace, line = error.__traceback__, None
-    while trace is not None:
-        if trace.tb_frame.f_code.co_filename == str(path):
-            line = trace.tb_lineno
-        trace = trace.tb_next
-    return f" (line {line})" if line else ""

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from npexplore._kernels import golden_flow_counters as kernels
+from npexplore.display import ShownByArguments
 from npexplore.errors import InputError
 from npexplore.golden.work import Access, Work, WorkColumns
 
@@ -19,7 +20,7 @@ COUNTERS, COUNTER_BITS, WORD_BITS, BURST = 3, 72, 36, 2
 TABLE = "flow_counters"
 
 
-class FlowCounters:
+class FlowCounters(ShownByArguments):
     """Three counters for each flow, a flow being a pair of classes of `class_bits` bits each.
 
     `count` counts one packet, `count_many` columns of packets.

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from npexplore import units
+from npexplore.display import ShownByArguments
 from npexplore.errors import InputError, UnknownNameError, one_of
 from npexplore.ledger.records import COLUMNS, READABLE, ROLES, Row
 from npexplore.reads import Read, note
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-class Ledger:
+class Ledger(ShownByArguments):
     """All rows in file order; `ledger[key]` finds one, `select` some, `facts()` the part that models may see."""
 
     def __init__(self, rows: Iterable[Row]) -> None:
@@ -127,7 +128,7 @@ class Ledger:
             )
 
 
-class Facts:
+class Facts(ShownByArguments):
     """The rows a model may read. It holds no other row's value, only the roles, so that it can say why it refuses."""
 
     def __init__(self, ledger: Ledger) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
+from npexplore.display import html_table
 from npexplore.errors import Faults, ModelError, NpexploreError, UnknownNameError, one_of, positive
 from npexplore.machine.lone import check_polls
 from npexplore.machine.pools import Pool, Start, visits
@@ -99,6 +100,13 @@ class Machine:
         for name in queues:
             if all(pool.gets != name for pool in self.pools):
                 raise ModelError(f"{self.name}: no pool gets from queue {name!r}")
+
+    def __repr__(self) -> str:
+        return f"Machine({self.name}: {self.threads} threads, {', '.join(self.resources)})"
+
+    def _repr_html_(self) -> str:
+        pools = [(f"pool {pool.name}", f"{pool.count} threads, {pool.program.__name__}()") for pool in self.pools]
+        return html_table((), [*pools, *((name, repr(one)) for name, one in self.resources.items())], self.name)
 
     @property
     def threads(self) -> int:

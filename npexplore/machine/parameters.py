@@ -14,7 +14,7 @@ from typing import Any, Literal
 import msgspec
 
 from npexplore.display import html_table, text_table
-from npexplore.errors import UnknownNameError
+from npexplore.errors import InputError, UnknownNameError
 from npexplore.machine.described.records import (
     CountedTable,
     PoolTable,
@@ -29,6 +29,7 @@ from npexplore.reads import Read, note, trace
 from npexplore.units import quantity, split, unit_of
 
 Kind = Literal["knob", "fact", "fitted", "assumption"]
+HOW_TO_ADD = "give its function design() arguments with defaults in Python, or [parameter.NAME] tables in TOML"
 TABLE_HEAD = ("parameter", "value", "unit", "kind", "about")
 
 
@@ -126,6 +127,8 @@ class Parameters(Mapping[str, Value]):
         self.read: set[str] = set()  # names that somebody asked for: what a machine depends on
         self._values: dict[str, Value] = {name: p.value for name, p in file.parameter.items()}
         for name, value in (values or {}).items():
+            if not file.parameter:
+                raise InputError(f"knob {name!r}: {file.name} has no parameters to change; to have some, {HOW_TO_ADD}")
             if name not in file.parameter:
                 raise UnknownNameError(f"knob of {file.name}", name, file.parameter)
             self._values[name] = file.parameter[name].check(name, value)

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from npexplore._kernels import capture_records as records
+from npexplore.display import ShownByArguments
 from npexplore.errors import InputError
 from npexplore.packets import erf, pcap, pcapng
 from npexplore.packets.columns import RECORD_COLUMNS, PacketTable
@@ -42,7 +43,7 @@ class Damage:
         return f"{self.message} at offset {self.offset}"
 
 
-class CaptureScan:
+class CaptureScan(ShownByArguments):
     """Iterate over a capture's packets, one PacketTable per chunk; memory does not grow with the file.
 
     path: a pcap, pcapng or ERF file, plain, gzip or zstd, `-` for standard input, or a binary file object. Raises

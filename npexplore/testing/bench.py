@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from npexplore.display import ShownByArguments
 from npexplore.golden.compare.difference import AHEAD, ICMP_HEADER, frame_difference
 from npexplore.golden.ethernet import ETHERNET
 from npexplore.golden.ipv4.header import SHORTEST
@@ -54,7 +55,7 @@ class _Awaited(NamedTuple):
     serial: int
 
 
-class Bench:
+class Bench(ShownByArguments):
     """The golden router beside a device in a test bench: give it each frame sent and received, and it compares.
 
     Args:

@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from npexplore.display import ShownByArguments
 from npexplore.errors import InputError
 from npexplore.golden.ethernet import IPV4_TYPE
 from npexplore.golden.ipv4.arp import REPLY, REQUEST, Arp, read_arp, write_arp
@@ -51,7 +52,7 @@ LONGEST_NAME = 15  # IFNAMSIZ of netdevice(7), less the end
 MOST = 256  # frames for one: a packet of 64 KiB has fewer pieces at an MTU of 576
 
 
-class LinkRouter(Between):
+class LinkRouter(ShownByArguments, Between):
     """Your router, a program between network interfaces; use it in a `with` block.
 
     A program that ends is started again for the next frame.

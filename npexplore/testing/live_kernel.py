@@ -15,6 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from npexplore.display import ShownByArguments
 from npexplore.errors import InputError
 from npexplore.golden.router.configuration import Router
 from npexplore.testing.drawing import Case, as_router
@@ -25,7 +26,7 @@ from npexplore.testing.linux_kernel import LINK_HEADER, LinuxKernel
 KERNELS = 60  # made one after the other, some tenths of a second each: what 1,000 drawn frames take, and some to shrink
 
 
-class LiveKernel:
+class LiveKernel(ShownByArguments):
     """The Linux kernel of this machine as a router, made anew where answers depend on earlier frames; use it in `with`.
 
     kernels: how many such routers (None: 60).

@@ -504,7 +504,7 @@ def test_a_python_file_may_define_a_machine(end, tmp_path):
     made = design(written(tmp_path, PYTHON.format(line="m.hash.serve()", design=end), "mine.py"))
     assert made.name == "mine"
     assert made.bounds(workload(packet_bytes=64)).rate_pps == pytest.approx(1e7)
-    with pytest.raises(InputError, match="knob of mine 'threads' is unknown"):
+    with pytest.raises(InputError, match="knob 'threads': mine has no parameters to change"):
         made.with_(threads=3)
 
 

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from npexplore._kernels import golden_forward as kernels
+from npexplore.display import ShownByArguments
 from npexplore.errors import InputError, UnknownNameError
 from npexplore.golden.columns import Packets
 from npexplore.golden.ethernet import ETHERNET, IPV4_TYPE, IPV6_TYPE
@@ -54,7 +55,7 @@ class Step:
         return np.flatnonzero(self.made.reason)
 
 
-class Replay:
+class Replay(ShownByArguments):
     """Iterate once over what the router does with captures; afterwards `scans` has their formats and damage.
 
     Args:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from npexplore.display import ShownByArguments
 from npexplore.errors import InputError
 from npexplore.golden.classify.rules import Rule, Rules
 from npexplore.golden.ipv4.addresses import Address
@@ -18,7 +19,7 @@ _ACTION_BITS = 16  # of a rule's record: code point and number of the policer
 RECORD_BITS = 2 * sum(BITS) + _ACTION_BITS
 
 
-class Classifier(ABC):
+class Classifier(ShownByArguments, ABC):
     """Rules that answer which of them matches first. word_bits: bits of a memory word, in which work is counted.
 
     The reference (`match`, `work`) is plain Python for one header; `match_many` and `work_many` are its batch forms.

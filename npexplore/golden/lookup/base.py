@@ -11,6 +11,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from npexplore.display import ShownByArguments
 from npexplore.errors import InputError
 from npexplore.golden.lookup.family import IPV4, AnyAddress, AnyPrefix, Family
 
@@ -54,7 +55,7 @@ class MemoryReads:
         return tuple(Read(table, word) for table, word in words if word != NO_READ)
 
 
-class Lpm(ABC):
+class Lpm(ShownByArguments, ABC):
     """A table of routes that answers by longest prefix match. Next hops are the caller's numbers, 0 to 2^31 - 1.
 
     An update that fails raises an error and changes nothing. Prefixes are text or `ipaddress` networks; addresses are

@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from npexplore.display import ShownByArguments
 from npexplore.errors import InputError
 from npexplore.golden.columns import Packets
 from npexplore.golden.ethernet import ETHERNET, IPV6_TYPE, MPLS_TYPE, UPSTREAM_TYPE
@@ -31,7 +32,7 @@ IPV6, MPLS, UPSTREAM = (int.from_bytes(kind, "big") for kind in (IPV6_TYPE, MPLS
 DECIDED = -1
 
 
-class BatchForwarder:
+class BatchForwarder(ShownByArguments):
     """The golden router for many frames at once: the same outcomes and counters as `Forwarder`, its `reference`.
 
     Args:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+from npexplore.display import ShownByArguments
 from npexplore.errors import InputError
 from npexplore.golden.ethernet import ETHERNET, IPV4_TYPE, IPV6_TYPE, MPLS_TYPE, UPSTREAM_TYPE
 from npexplore.golden.ipv4.icmp_limit import TokenBucket
@@ -26,7 +27,7 @@ from npexplore.golden.router.vlans import TAGGED, TAGS, tagged
 from npexplore.golden.router.walk import Outcome, Sent, Walk
 
 
-class Forwarder:
+class Forwarder(ShownByArguments):
     """The golden router: `forward` decides one frame and keeps counters, `decide` does not count.
 
     `ipv4` and `ipv6` (None without) are its sides.

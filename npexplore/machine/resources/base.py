@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
+from npexplore.display import ShownByArguments
 from npexplore.errors import ModelError, one_of
 from npexplore.rows.expressions import Expression, Operand, Values
 from npexplore.rows.server import Server as Server
@@ -81,7 +82,7 @@ class Uses:
     way: dict[str, Values] = field(default_factory=dict)  # what `latency` is made of, by server ("": none)
 
 
-class Resource(ABC):
+class Resource(ShownByArguments, ABC):
     """Base of the resource kinds; see machine/resources/__init__.py for the list."""
 
     VISITS: ClassVar[Mapping[str, tuple[str, ...]]] = {}  # operands of each visit
@@ -133,7 +134,7 @@ class Resource(ABC):
     def act(self, m: VisitRecorder, visit: str, v: Operands) -> Operand | None:
         """Record what happens in a visit with operands `v`; return its result, if it has one."""
 
-    def emit_idle(self, asm: Assembler) -> None:  # noqa: B027
+    def emit_idle(self, asm: Assembler) -> None:
         """Append what a thread does before it waits for a packet; nothing by default (asked of numbered ones)."""
 
 

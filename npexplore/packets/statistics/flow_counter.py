@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from npexplore.display import ShownByArguments
 from npexplore.packets.columns import PacketTable
 from npexplore.packets.statistics.endpoints import FIRST_IPV6, Endpoints, endpoints
 from npexplore.packets.statistics.flows import TUPLE, flow_table, numbered, ranked
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 MERGE_FLOWS = 1 << 20
 
 
-class FlowCounter:
+class FlowCounter(ShownByArguments):
     """The directed 5-tuples of all packets added, with the columns of `flow_table`; addresses are numbered for all.
 
     packets: how many packets had a whole IP header.

@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from npexplore._kernels.capture_records import NO_TIME
+from npexplore.display import ShownByArguments
 
 BINS = 64 * 59
 
 
-class GapCounter:
+class GapCounter(ShownByArguments):
     """Counts the times between consecutive packets of a capture; steps backwards are left out."""
 
     def __init__(self) -> None:

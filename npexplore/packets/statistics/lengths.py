@@ -4,10 +4,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from npexplore._kernels.capture_counts import LENGTHS
+from npexplore.display import ShownByArguments
 from npexplore.packets.capture import LengthCdf
 
 
-class LengthCounter:
+class LengthCounter(ShownByArguments):
     """Counts lengths in bytes; `short[length]` is for those below 64 KB, and kernels may count there themselves."""
 
     def __init__(self) -> None:

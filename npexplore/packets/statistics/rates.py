@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from npexplore._kernels.capture_counts import NO_TIME, count_bins, rebin, used_bins
+from npexplore.display import ShownByArguments
 from npexplore.errors import InputError, positive
 
 BINS = 1 << 16
@@ -85,7 +86,7 @@ def rate_over_time(t_ns: NDArray[np.int64], length: NDArray[np.uint32], bin_s: f
     return RateSeries(start, width, np.bincount(at, minlength=bins), octets)
 
 
-class RateCounter:
+class RateCounter(ShownByArguments):
     """Counts chunk after chunk; the bin width is the smallest power of two (>= 1024 ns) that the time span allows."""
 
     def __init__(self, bins: int = BINS) -> None:

@@ -9,9 +9,10 @@ packets that its own workload does not have is said in `note`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from npexplore.designs import DESIGNS, Design, design
+from npexplore.designs import DESIGNS, DesignLike, design
 from npexplore.errors import InputError, NpexploreError, one_of, positive
 from npexplore.machine.machine import Machine
 from npexplore.machine.parameters import Parameters
@@ -32,7 +33,7 @@ COLUMNS = (
 
 def compare(
     load: WorkloadLike,
-    designs: Sequence[Design | str] | None = None,
+    designs: Sequence[DesignLike] | None = None,
     *,
     clock_mhz: float | None = None,
     seed: int = 1,
@@ -76,17 +77,17 @@ def compare(
     rows = []
     for made in chosen:
         if progress:
-            progress(made if isinstance(made, str) else made.name)
+            progress(_name(made))
         row = one(made, load, seed)
         rows.append(row if clock_mhz is None else _scaled(row, clock_mhz))
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
-def one(of: Design | str, load: Workload, seed: int = 1) -> dict[str, Any]:
+def one(of: DesignLike, load: Workload, seed: int = 1) -> dict[str, Any]:
     """Return a machine's row."""
-    row: dict[str, Any] = dict.fromkeys(COLUMNS) | {"machine": of if isinstance(of, str) else of.name}
+    row: dict[str, Any] = dict.fromkeys(COLUMNS) | {"machine": _name(of)}
     try:
-        made = design(of) if isinstance(of, str) else of
+        made = design(of)
         row["machine"] = made.name
         told = made.workload(load).note
         row["note"] = told if told != load.note else None
@@ -101,6 +102,10 @@ def one(of: Design | str, load: Workload, seed: int = 1) -> dict[str, Any]:
     row |= {"counted": best.counted, "rate_pps": best.rate_pps, "bottleneck": best.bottleneck}
     row["packet_bps"] = best.rate_pps * 8 * found.workload.mean_packet_bytes
     return row | {"latency_s": best.latency_s.mean, "refused": "; ".join(found.refused.values()) or None}
+
+
+def _name(of: DesignLike) -> str:
+    return str(of) if isinstance(of, str | Path) else str(getattr(of, "name", getattr(of, "__name__", of)))
 
 
 def clock_of(machine: Machine, parameters: Parameters) -> float | None:

@@ -11,7 +11,8 @@ from dataclasses import asdict, dataclass, replace
 from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from npexplore.designs import Design
+from npexplore.designs import Design, DesignLike
+from npexplore.designs import design as design_of
 from npexplore.display import html_table
 from npexplore.errors import ModelError, RefusedError, SimulationError
 from npexplore.machine.parameters import Value
@@ -75,6 +76,7 @@ class Explanation:
     assumptions: tuple[Assumption, ...]
     seed: int
     what_if: WhatIf | None = None
+    no_parameters: bool = False
 
     @property
     def solvers(self) -> tuple[str, ...]:
@@ -182,7 +184,7 @@ class Explanation:
 
 
 def explain(
-    design: Design,
+    design: DesignLike,
     workload: WorkloadLike | None = None,
     *,
     seed: int = 1,
@@ -201,7 +203,7 @@ def explain(
     """Ask bounds, queueing and simulation, and how throughput changes with every parameter that the machine reads.
 
     Args:
-        design: the machine, with its parameters.
+        design: the machine, as anything that `npexplore.design` takes.
         workload: the packets, as anything that `npexplore.workload` takes (None: the design's own).
         seed: seed of the first replication of the simulation.
         seeds: number of replications.
@@ -227,6 +229,7 @@ def explain(
         >>> found.predictions["queueing"].bottleneck
         'hash'
     """
+    design = design_of(design)
     workload = design.packets(workload)
     load = design.workload(workload)
     machine = design.machine(workload)
@@ -248,6 +251,7 @@ def explain(
             design.name, design.parameters.changed(), load, machine.threads,
             {name: predictions[name] for name in shown if name in predictions},
             {name: refused[name] for name in shown if name in refused}, None, assumptions(design, workload), seed,
+            no_parameters=not len(design.parameters),
         )  # fmt: skip
 
     for name, ask in questions.items():

@@ -182,7 +182,8 @@ def changes_to_try(design: Design, workload: Workload | None = None) -> list[Tri
 
 def _single(design: Design, name: str, value: Value) -> bool:
     """Return whether a value is a change to be ranked: another choice, or a number halved or doubled."""
-    return isinstance(value, str) or value in _steps(design, name, (0.5, 2.0))
+    listed = design.parameters.file.parameter[name].choices
+    return isinstance(value, str) or value in (*_steps(design, name, (0.5, 2.0)), *(listed if listed == [0, 1] else ()))
 
 
 def _values(design: Design, name: str) -> list[Value]:
@@ -192,7 +193,7 @@ def _values(design: Design, name: str) -> list[Value]:
         choices = parameter.advised if isinstance(parameter.advised, list) else parameter.choices
         return [choice for choice in choices if choice != present]
     if not present > 0:
-        return []
+        return [choice for choice in parameter.choices if choice != present]
     return _steps(design, name, LADDER if parameter.kind == "knob" else (0.5, 2.0))
 
 

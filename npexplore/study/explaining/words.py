@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from npexplore.machine.parameters import HOW_TO_ADD
 from npexplore.solve.breakdown import Breakdown
 from npexplore.solve.prediction import Prediction
 from npexplore.study.explaining.sensitivity import Sensitivity
+from npexplore.study.explaining.whatif import WhatIf
 
 if TYPE_CHECKING:
     from npexplore.machine.parameters import Value
     from npexplore.study.explaining.explain import Explanation
-    from npexplore.study.explaining.whatif import Change, WhatIf
+    from npexplore.study.explaining.whatif import Change
 
 HELPFUL = 0.02  # gains below are not worth a word
 MOST_PARTS, SMALL_PART = 5, 0.01  # of a latency, told one by one
@@ -22,8 +24,8 @@ CEILING = "ceiling_pps."
 def in_words(e: Explanation) -> str:
     """Return the lines, at most ten: the answer, what binds, what to do, then the rest."""
     lines = (
-        _answer(e), _binding(e), _advice(e), _time(e), _tail(e), _headroom(e), _help(e.sensitivity),
-        _changes(e.what_if), _agreement(e), _basis(e),
+        _answer(e), _binding(e), _advice(e), _time(e), _tail(e), _headroom(e),
+        *(() if e.no_parameters else (_help(e.sensitivity), _changes(e.what_if))), _agreement(e), _basis(e),
     )  # fmt: skip
     return "\n".join(text for line in lines if (text := " ".join(line)))
 
@@ -78,6 +80,10 @@ def _advice(e: Explanation) -> Iterator[str]:
         bind = "bind" if c.bottleneck == "threads" else "binds"
         to = f"Set {c.knob} to {value_text(c.value)} {c.unit}".strip()
         yield f"{to} ({value_text(c.present)} now): {gain_text(c)} throughput, then {c.bottleneck} {bind}."
+    elif e.no_parameters:
+        yield f"This machine has no parameters to change; to have some, {HOW_TO_ADD}."
+    elif e.what_if is not None and e.what_if == WhatIf():
+        yield f"None of the machine's parameters was tried: none of those that it reads can be advised; {name} binds."
     elif e.what_if is not None:
         yield f"Leave single parameters as they are: none that was tried gains more than the noise; {name} binds."
     elif name.startswith("threads"):

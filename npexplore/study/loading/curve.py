@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from npexplore.designs import Design
+from npexplore.designs import Design, DesignLike
+from npexplore.designs import design as design_of
 from npexplore.engine.intervals import interval
 from npexplore.errors import InputError, NpexploreError, positive
 from npexplore.machine.workload import Workload, WorkloadLike, parse_arrivals
@@ -116,7 +117,7 @@ class LoadCurve:
 
 
 def load_curve(
-    design: Design, workload: WorkloadLike | None = None, *, arrivals: str = "poisson",
+    design: DesignLike, workload: WorkloadLike | None = None, *, arrivals: str = "poisson",
     rates: Sequence[float] | None = None, seeds: int = 1, packets: int | None = None, executor: Wanted = None,
     workers: int | None = None, store: str | Path | None = None, resume: bool = True, progress: Progress | None = None,
 ) -> LoadCurve:  # fmt: skip
@@ -129,6 +130,7 @@ def load_curve(
     """
     import pandas as pd
 
+    design = design_of(design)
     asked = Offered.of(design, design.packets(workload), arrivals)
     loads = None if rates is None else [positive("rate of a load", float(rate)) for rate in rates]
     count = 2 + (POINTS if loads is None else len(loads)) * (1 + seeds)

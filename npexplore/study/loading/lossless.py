@@ -14,7 +14,8 @@ from typing import Any
 
 import pandas as pd
 
-from npexplore.designs import Design
+from npexplore.designs import DesignLike
+from npexplore.designs import design as design_of
 from npexplore.errors import InputError, NpexploreError
 from npexplore.machine.workload import WorkloadLike
 from npexplore.study.loading.curve import LoadPoint, Offered, Saturation, of_rows
@@ -60,7 +61,7 @@ def _rates(found: Found) -> dict[str, Any]:
 
 
 def search(
-    design: Design, workload: WorkloadLike | None = None, *, losses: Sequence[float] = LOSSES,
+    design: DesignLike, workload: WorkloadLike | None = None, *, losses: Sequence[float] = LOSSES,
     arrivals: str = "periodic", goal: Goal | None = None, seed: int = 1, store: str | Path | None = None,
     resume: bool = True, progress: Progress | None = None,
 ) -> LoadSearch:  # fmt: skip
@@ -70,6 +71,7 @@ def search(
     of trials (its loss ratio is not used). store: a Parquet file of the trials, from which a stopped search is resumed.
     Raises InputError for a loss ratio that no load achieves.
     """
+    design = design_of(design)
     asked, like = Offered.of(design, design.packets(workload), arrivals), goal or Goal()
     goals = [Goal(loss, like.exceed_ratio, like.width, like.final, like.total, like.initial) for loss in losses]
     if not goals:

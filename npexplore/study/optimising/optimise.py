@@ -17,7 +17,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from npexplore.designs import Design
+from npexplore.designs import DesignLike
+from npexplore.designs import design as design_of
 from npexplore.errors import InputError, ModelError, one_of
 from npexplore.machine.workload import Workload, WorkloadLike
 from npexplore.solve.prediction import Prediction
@@ -45,7 +46,7 @@ LEVELS = ("bounds", "queueing", "simulation")
 
 
 def optimise(
-    design: Design,
+    design: DesignLike,
     workload: WorkloadLike | None = None,
     *,
     knobs: Mapping[str, Values],
@@ -91,6 +92,7 @@ def optimise(
         >>> [best.knobs for best in found.front]
         [{'cores': 2}, {'cores': 1}]
     """
+    design = design_of(design)
     workload = design.packets(workload)
     wanted = tuple(one_of("merit", name, MERITS) for name in dict.fromkeys(merits))
     if not wanted:

@@ -10,7 +10,7 @@ from itertools import product
 from math import prod
 from typing import NamedTuple, TypeAlias
 
-from npexplore.designs import Design, design
+from npexplore.designs import Design, DesignLike, design
 from npexplore.errors import InputError, one_of
 from npexplore.machine.parameters import Value
 from npexplore.machine.workload import Workload, WorkloadLike
@@ -48,7 +48,7 @@ class SweepPoint(NamedTuple):
 
 
 def grid(
-    of: Design | str,
+    of: DesignLike,
     workload: Workloads = None,
     *,
     solver: str | Iterable[str] = "simulation",
@@ -59,7 +59,7 @@ def grid(
     """Return every combination of knob values, workloads, solvers and seeds; the last knob varies fastest.
 
     Args:
-        of: a design, or the name of a listed one.
+        of: a design, or anything that `npexplore.design` takes.
         workload: one workload or several (None: the design's own).
         solver: "bounds", "queueing", "simulation", or several of them.
         seeds: the number of seeds, counted from 1, or the seeds themselves.
@@ -76,7 +76,7 @@ def grid(
         >>> [design.parameters.banks for design, *_ in points]
         [2, 4]
     """
-    base = design(of) if isinstance(of, str) else of
+    base = design(of)
     return combined(_designs(base, {**(knobs or {}), **more}), workload, solver, seeds)
 
 

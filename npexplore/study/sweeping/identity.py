@@ -24,6 +24,7 @@ from typing import Any
 
 from npexplore import __version__, syntax
 from npexplore.designs import Design
+from npexplore.designs.python_machines import BuiltBy
 from npexplore.designs.varied import Arriving, ByPackets
 from npexplore.machine.machine import Machine
 from npexplore.machine.parameters import described
@@ -92,7 +93,12 @@ def _parts(thing: Any, seen: set[int]) -> Iterator[Path | bytes]:
     elif isinstance(thing, Machine):
         yield from _parts([pool.program for pool in thing.pools], seen)
         yield from _parts([type(resource) for resource in thing.resources.values()], seen)
-    elif isinstance(thing, Arriving | ByPackets):
+        yield repr([(pool.name, pool.count) for pool in thing.pools]).encode()
+        for resource in thing.resources.values():
+            args, named = resource._arguments
+            texts = [repr(argument) for argument in (*args, *sorted(named.items()))]
+            yield "\0".join(text for text in texts if " at 0x" not in text).encode()
+    elif isinstance(thing, Arriving | ByPackets | BuiltBy):
         yield type(thing).__name__.encode()
         yield from _parts(thing.function, seen)
     elif isinstance(thing, FunctionType):

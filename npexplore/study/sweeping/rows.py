@@ -78,7 +78,8 @@ def questions(points: Sequence[SweepPoint], packets: int) -> list[dict[str, Any]
 
 def _asked(design: Design, shown: Sequence[str]) -> dict[str, Any]:
     """Return a design's name and parameters as columns."""
-    return {"design": design.name, **{RENAMED.get(name, name): design.parameters[name] for name in shown}}
+    known = design.parameters
+    return {"design": design.name, **{RENAMED.get(name, name): known[name] for name in shown if name in known}}
 
 
 def _offered(load: Workload) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from math import exp, floor, log
 import numpy as np
 import numpy.typing as npt
 
-from npexplore.designs import Design, design
+from npexplore.designs import Design, DesignLike, design
 from npexplore.errors import InputError, one_of
 from npexplore.machine.parameters import Value
 from npexplore.study.sweeping.grid import MOST_POINTS, Span, SweepPoint, Values, Workloads, combined, ends, listed
@@ -45,7 +45,7 @@ METHODS: dict[str, Callable[[int, int, np.random.Generator], Floats]] = {
 
 
 def sample(
-    of: Design | str,
+    of: DesignLike,
     workload: Workloads = None,
     *,
     n: int,
@@ -62,7 +62,7 @@ def sample(
     they cover the space best if n is a power of 2.
 
     Args:
-        of: a design, or the name of a listed one.
+        of: a design, or anything that `npexplore.design` takes.
         workload: one workload or several (None: the design's own).
         n: the number of samples.
         method: a name of `METHODS`.
@@ -82,7 +82,7 @@ def sample(
         >>> len(points)
         4
     """
-    base = design(of) if isinstance(of, str) else of
+    base = design(of)
     one_of("sampling method", method, METHODS)
     if n < 1 or n != int(n):
         raise InputError(f"a sample needs at least one point, got {n}")

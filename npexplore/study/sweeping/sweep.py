@@ -139,5 +139,5 @@ def _tell_of_other_versions(open_: set[Key], held: set[Key], store: str | Path |
 
 def _point(given: SweepPoint | tuple[Any, ...]) -> SweepPoint:
     point = SweepPoint(*given)
-    made = design(point.design) if isinstance(point.design, str) else point.design
+    made = design(point.design)
     return point._replace(design=made, workload=made.packets(point.workload))

@@ -1,0 +1,206 @@
+"""Designs of machines that Python builds: a Machine, or a function whose arguments with defaults become its knobs.
+
+    def design(engines: int = 16, clock_hz: float = 2e9, order: Literal["in", "out"] = "in") -> Machine:
+
+A knob's unit is told by the end of its name (`clock_hz`), by its annotation (`Annotated[float, "GHz"]`) or by the end
+of its line in the docstring ("clock: of a core, GHz"); its range or choices by `Annotated[int, range(1, 65)]`,
+`Annotated[float, (0.5, 4.0)]`, `Literal`.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import re
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+
+from npexplore.designs.base import Design
+from npexplore.errors import InputError, NpexploreError
+from npexplore.machine.machine import Machine
+from npexplore.machine.parameters import MachineFile, Parameter, Parameters
+from npexplore.units import SPOKEN, UNITS, unit_of
+
+ARGUMENT = re.compile(r"\s*(\w+)(?:\s*\([^)]*\))?\s*:\s+(\S.*)")  # a line of a docstring
+UNIT_AT_END = re.compile(r"(?:,\s*|\()([^\s,()]+)\)?\.?$")  # of such a line
+BY_POSITION = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+
+
+@dataclass(frozen=True)
+class BuiltBy:
+    """Builds a machine by calling a function with the values of its knobs, each in the type of its default."""
+
+    function: Callable[..., Any]
+    where: str
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Send another process the file: a function of a file that was not imported cannot be sent."""
+        path = Path(self.where)
+        return (_build_of, (path,)) if path.suffix == ".py" else (BuiltBy, (self.function, self.where))
+
+    def __call__(self, parameters: Parameters) -> Machine:
+        """Return the machine; raises InputError where the function fails or returns something else."""
+        defaults = {name: p.default for name, p in inspect.signature(self.function).parameters.items()}
+        values = {
+            name: bool(value) if isinstance(defaults[name], bool) else value for name, value in parameters.items()
+        }
+        with failing_at(self.where, f"{self.function.__name__}(): "):
+            machine = self.function(**values)
+        if not isinstance(machine, Machine):
+            got = type(machine).__name__
+            raise InputError(f"{self.where}: {self.function.__name__}() with knobs must return a Machine, got {got}")
+        return machine
+
+
+def of_machine(machine: Machine, title: str = "") -> Design:
+    """Return the design of a machine without knobs."""
+    return Design(machine.name, Parameters(MachineFile(name=machine.name, title=title)), lambda _: machine)
+
+
+def of_function(function: Callable[..., Any], where: str | None = None) -> Design:
+    """Return the design that a function describes: what it returns, or a machine whose knobs are its arguments.
+
+    where: the file, for messages. Raises InputError for arguments that cannot be knobs.
+    """
+    name = getattr(function, "__name__", type(function).__name__)
+    place = where or f"{name}()"
+    arguments = inspect.signature(function).parameters
+    if not arguments:
+        with failing_at(place, f"{name}(): "):
+            described = function()
+        return of_object(described, place)
+    title, lines = _document(function)
+    source = f"default of {name}()" + (f" in {Path(where).name}" if where else "")
+    hints: dict[str, Any] = {}
+    with suppress(Exception):  # an annotation that names what is not there says nothing
+        hints = get_type_hints(function, include_extras=True)
+    knobs = {
+        key: _knob(f"{place}: argument {key!r} of {name}()", argument, hints.get(key), lines.get(key, ""), source)
+        for key, argument in arguments.items()
+    }
+    build = BuiltBy(function, place)
+    machine = build(Parameters(MachineFile(name=name, title=title, parameter=knobs)))
+    return Design(machine.name, Parameters(MachineFile(name=machine.name, title=title, parameter=knobs)), build)
+
+
+def of_object(described: object, where: str) -> Design:
+    """Return the design of what a user's code describes: a Design, a Machine, or a function that returns one."""
+    if isinstance(described, Design):
+        return described
+    if isinstance(described, Machine):
+        return of_machine(described, Path(where).name)
+    if callable(described) and not isinstance(described, type):
+        return of_function(described, where)
+    raise InputError(f"{where}: design must be a Design, a Machine or a function that returns one, "
+                     f"got {type(described).__name__}")  # fmt: skip
+
+
+def of_file(path: Path) -> Design:
+    """Return the design that a Python file describes by its name `design`; raises InputError."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None or not path.exists():
+        raise InputError(f"{path}: no such Python file")
+    module = importlib.util.module_from_spec(spec)
+    with _imports_neighbours(path.parent), failing_at(str(path)):
+        spec.loader.exec_module(module)
+        if not hasattr(module, "design"):
+            machines = [name for name, value in vars(module).items() if isinstance(value, Machine | Design)]
+            machines += [name for name, value in vars(module).items() if _returns_machine(value)]
+            hint = f"; call {' or '.join(machines)} so" if machines else ""
+            raise InputError(f"{path}: design must be a function that returns a Design or a Machine, "
+                             f"got nothing of that name{hint}")  # fmt: skip
+        made = of_object(module.design, str(path))
+    return made if isinstance(made.build, BuiltBy) else replace(made, build=partial(_built, made.build, path))
+
+
+def _build_of(path: Path) -> Callable[[Parameters], Machine]:
+    return of_file(path).build
+
+
+def _returns_machine(value: object) -> bool:
+    hint = getattr(value, "__annotations__", {}).get("return")
+    return inspect.isfunction(value) and hint in (Machine, Design, "Machine", "Design")
+
+
+def _built(build: Callable[[Parameters], Machine], path: Path, parameters: Parameters) -> Machine:
+    """Build a machine by a function of the user's own, telling where it failed."""
+    with failing_at(str(path)):
+        return build(parameters)
+
+
+@contextmanager
+def failing_at(where: str, what: str = "") -> Iterator[None]:
+    """Turn an exception of a user's own code into an InputError that names the file, and the line if it is known."""
+    try:
+        yield
+    except NpexploreError:
+        raise
+    except Exception as error:
+        raise InputError(f"{where}: {what}{type(error).__name__}: {error}{_line(error, where)}") from error
+
+
+@contextmanager
+def _imports_neighbours(folder: Path) -> Iterator[None]:
+    """Let a file import its neighbours."""
+    sys.path.insert(0, str(folder.resolve()))
+    try:
+        yield
+    finally:
+        sys.path.remove(str(folder.resolve()))
+
+
+def _line(error: BaseException, path: str) -> str:
+    """Return where in a file an error came from."""
+    trace, line = error.__traceback__, None
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == path:
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    return f" (line {line})" if line else ""
+
+
+def _document(function: Callable[..., Any]) -> tuple[str, dict[str, str]]:
+    """Return the first line of a function's docstring, and what it says of each argument."""
+    lines = (inspect.getdoc(function) or "").splitlines()
+    found = [match for line in lines[1:] if (match := ARGUMENT.fullmatch(line))]
+    return (lines[0] if lines else ""), {match[1]: match[2] for match in found}
+
+
+def _knob(subject: str, argument: inspect.Parameter, hint: Any, about: str, source: str) -> Parameter:
+    """Return an argument as a knob; raises InputError for one that cannot be one."""
+    default = argument.default
+    if argument.kind in BY_POSITION:
+        raise InputError(f"{subject} cannot be a knob: give each knob an argument of its own, with a default")
+    if default is inspect.Parameter.empty:
+        raise InputError(f"{subject} has no default; every knob needs one, as in {argument.name}=16")
+    kind, notes = (get_args(hint)[0], get_args(hint)[1:]) if get_origin(hint) is Annotated else (hint, ())
+    choices = list(get_args(kind)) if get_origin(kind) is Literal else []
+    spans = [note for note in notes if isinstance(note, range | tuple)]
+    texts = [note for note in notes if isinstance(note, str)]
+    units = [unit for text in texts if (unit := SPOKEN.get(text, text)) in UNITS]
+    about = about or next((text for text in texts if SPOKEN.get(text, text) not in UNITS), "")
+    at_end = UNIT_AT_END.search(about)
+    if at_end and SPOKEN.get(at_end[1], at_end[1]) in UNITS:
+        units.append(SPOKEN.get(at_end[1], at_end[1]))
+    unit = next(iter(units), unit_of(argument.name) or "")
+    if isinstance(default, bool):
+        choices, default = [0, 1], int(default)
+    if not isinstance(default, int | float) and not (isinstance(default, str) and default in choices):
+        rule = "must be a number, or a text annotated with its choices: Literal['a', 'b']"
+        raise InputError(f"{subject}: its default {rule}; got {default!r}")
+    low = high = None
+    for span in spans:
+        low, high = float(span[0]), float(span[-1])
+        choices = list(span) if isinstance(span, range) and span.step != 1 else choices
+    value = float(default) if kind is float else default
+    knob = Parameter(
+        kind="knob", value=value, about=about or argument.name.replace("_", " "), source=source, unit=unit, min=low,
+        max=high, choices=choices,
+    )  # fmt: skip
+    knob.check(argument.name, value)
+    return knob
