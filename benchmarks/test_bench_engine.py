@@ -19,6 +19,7 @@ from reference.timing import best, record
 
 from npexplore._kernels import engine
 from npexplore.designs import design
+from npexplore.jit import files
 from npexplore.machine.machine import Machine, Pool
 from npexplore.machine.resources import FifoServer
 from npexplore.machine.resources.base import Hold, OwnFaces, Server, Uses
@@ -272,7 +273,7 @@ def test_first_result_of_a_new_process(benchmark, tmp_path):
 
 def test_cold_compilation(benchmark, tmp_path):
     def run():
-        elsewhere = {} if benchmark.disabled else {"NUMBA_CACHE_DIR": str(tmp_path)}
+        elsewhere = {} if benchmark.disabled else {files.ONLY: str(tmp_path)}
         cold, _ = first_result(**elsewhere)
         warm, _ = first_result(**elsewhere)
         assert benchmark.disabled or list(Path(tmp_path).rglob("engine.advance*"))

@@ -22,6 +22,7 @@ CLEAR_LINE = "\r\x1b[K"  # of a terminal
 _tasks: list[Task] = []  # open tasks; the last one is reported
 _lock = threading.RLock()
 _last_line_s = 0.0
+_reporting = 0  # blocks of `reporting` that are open
 _status_shown = False  # whether the terminal's last line is a status of ours
 
 
@@ -94,8 +95,10 @@ def reporting(command: str) -> Iterator[None]:
     if _switched_off():
         yield
         return
+    global _reporting
     ended, began_s = threading.Event(), monotonic()
     written(began_s)
+    _reporting += 1
     thread = threading.Thread(target=_report, args=(command, began_s, ended), name="progress", daemon=True)
     thread.start()
     try:
@@ -103,8 +106,14 @@ def reporting(command: str) -> Iterator[None]:
     finally:
         ended.set()
         thread.join()
+        _reporting -= 1
         with _lock:
             _clear_status()
+
+
+def is_reporting() -> bool:
+    """Say whether a thread reports what is being done."""
+    return _reporting > 0
 
 
 @contextmanager

@@ -7,10 +7,9 @@ generator. For any numbers h and any rewards r a second, min(r + Q h) <= pi r <=
 from typing import Any
 
 import numpy as np
-from numba import types
 from numpy.typing import NDArray
 
-from npexplore.jit import kernel
+from npexplore.jit import kernel, types
 
 Array = NDArray[Any]
 _ints = types.Array(types.int64, 1, "C", readonly=True)

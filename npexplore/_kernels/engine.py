@@ -456,9 +456,10 @@ def _close_account(account, clock, n):
 @kernel(forceinline=True, _nrt=False)
 def _charge_parts(account, n, child, now):
     """Put down to account n, whose token waited for its parts, what the last one did, if that is the time it took."""
-    passed = np.int64(-1)
+    passed = np.int64(0 if child >= 0 else -1)
     if child >= 0:
-        passed = account[child, C_FIRST:].sum()
+        for k in range(C_FIRST, account.shape[1]):
+            passed += account[child, k]
     if passed != now - account[n, C_SINCE]:
         _charge(account, n, ELSEWHERE, WAITED, now)
         return
@@ -1664,7 +1665,8 @@ def advance(
                     R[token, P[row, SLOT]] = value
                 if P[row, X] == BORN and T[token, T_ACCOUNT] >= 0:
                     n = T[token, T_ACCOUNT]
-                    account[n, C_FIRST:] = 0
+                    for k in range(C_FIRST, account.shape[1]):
+                        account[n, k] = 0
                     account[n, C_SINCE] = T[token, T_BIRTH]
                     _charge(account, n, ELSEWHERE, WAITED, now)
                 row += 1

@@ -8,10 +8,9 @@ firing adds one number to each word; a guard bit in the sum tells that a place h
 from typing import Any
 
 import numpy as np
-from numba import types
 from numpy.typing import NDArray
 
-from npexplore.jit import kernel
+from npexplore.jit import kernel, types
 
 Array = NDArray[Any]
 ALL, FULL, GROWN = range(3)  # why `explore` returns: all is found, it needs room, a place needs more bits

@@ -19,10 +19,9 @@ O(N^2). Points are taken LANES at a time, so that the innermost loop runs over p
 from typing import Any
 
 import numpy as np
-from numba import types
 from numpy.typing import NDArray
 
-from npexplore.jit import kernel
+from npexplore.jit import kernel, types
 
 Array = NDArray[Any]
 

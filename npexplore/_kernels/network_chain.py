@@ -11,10 +11,9 @@ of outcomes. `tests/reference/network_chain.py` says the same in plain Python.
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import types
 from numpy.typing import NDArray
 
-from npexplore.jit import kernel
+from npexplore.jit import kernel, types
 
 Array = NDArray[Any]
 FIFO, LCFS, RANDOM, PRIORITY, PREEMPTIVE, LAST_PREEMPTS, POLLING, SHARED, DELAY = range(9)  # disciplines

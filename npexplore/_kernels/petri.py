@@ -9,9 +9,8 @@ the highest priority does, one of it by weight at random. Streams of random numb
 import math
 
 import numpy as np
-from numba import types
 
-from npexplore.jit import kernel
+from npexplore.jit import kernel, types
 
 # ---- transitions: program
 (

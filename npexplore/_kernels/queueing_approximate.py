@@ -16,10 +16,9 @@ The fixed point is found by steps with squared extrapolation (Varadhan and Rolan
 from typing import Any
 
 import numpy as np
-from numba import types
 from numpy.typing import NDArray
 
-from npexplore.jit import kernel
+from npexplore.jit import kernel, types
 
 Array = NDArray[Any]
 

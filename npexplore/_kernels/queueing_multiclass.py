@@ -15,10 +15,9 @@ The caller scales demands and think times of each class so that X_r is about 1 a
 from typing import Any
 
 import numpy as np
-from numba import types
 from numpy.typing import NDArray
 
-from npexplore.jit import kernel
+from npexplore.jit import kernel, types
 
 Array = NDArray[Any]
 

@@ -16,7 +16,6 @@ from npexplore.engine.accounts import Tally
 from npexplore.engine.model import LAST_TICK, EngineModel
 from npexplore.engine.state import Integers, Snapshot, State
 from npexplore.errors import SimulationError
-from npexplore.jit import load_arrays
 
 FOREVER = np.int64(LAST_TICK)
 
@@ -68,7 +67,7 @@ def run(
     ...) naming the resources. accounts: note where packets' time goes, in the first `cut` batches and in all.
     `progress` is called per batch.
     """
-    load_arrays()  # the event loop uses some of them
+
     state = State(model, seed, log_rows, accounts)
     result = Run(model, seed)
     stall = min(round((model.patience_s if stall_s is None else stall_s) / model.tick), int(FOREVER))

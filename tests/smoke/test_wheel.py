@@ -3,7 +3,6 @@
 import json
 import os
 import shlex
-import shutil
 import subprocess
 import sys
 import sysconfig
@@ -34,18 +33,6 @@ def install(folder):
     run(sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-deps", "--no-index", wheel)
     site = Path(run(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))").strip())
     (site / "borrowed.pth").write_text(sysconfig.get_path("purelib") + "\n")
-    borrow_kernels(site / "npexplore" / "_kernels")
-
-
-def borrow_kernels(there):
-    """Take the checkout's compiled kernels where the source is the same, byte for byte: numba compares its time."""
-    here = Path(npexplore.__file__).parent / "_kernels"
-    for source in here.glob("*.py"):
-        assert (there / source.name).read_bytes() == source.read_bytes()
-        shutil.copystat(source, there / source.name)
-    (there / "__pycache__").mkdir(exist_ok=True)
-    for made in (*here.glob("__pycache__/*.nbi"), *here.glob("__pycache__/*.nbc")):
-        shutil.copy2(made, there / "__pycache__" / made.name)
 
 
 def run(*command, cwd=None, status=0):

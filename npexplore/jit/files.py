@@ -1,0 +1,149 @@
+"""Compiled kernels on disk: found by the content they were compiled from, whole or not at all, shared by processes.
+
+An entry's name holds the hash of its key, the text of all that its code depends on; so a file is never out of date, and
+copies of the package share a folder. It begins with a hash of key and code: what is torn, foreign or cannot be read
+counts as missing, is told in one line, and is written anew.
+"""
+
+import hashlib
+import os
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from threading import get_ident
+
+from npexplore.progress import printing
+
+KERNELS = Path(__file__).resolve().parents[1] / "_kernels"
+SHIPPED = KERNELS / "compiled"  # what a platform wheel carries, and what `make` builds in a checkout
+ONLY = "NPEXPLORE_KERNELS"  # names the one folder that is read and written; for building wheels, and for an empty cache
+SUFFIX = ".kernel"
+MAGIC = b"npexplore kernel 1\n"
+HASH_BYTES = 32
+
+
+def read(name: str, key: str) -> bytes | None:
+    """Return the code kept for a kernel's key, None where there is none that is whole."""
+    file = _file(name, key)
+    for folder in [*writable(), *([] if os.environ.get(ONLY) else [SHIPPED])]:
+        path = folder / file
+        try:
+            content = path.read_bytes()
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError as error:
+            _tell_damage(path, str(error.strerror or error))
+            continue
+        if fault := fault_of(content, key):
+            _tell_damage(path, fault)
+            continue
+        return content[len(MAGIC) + HASH_BYTES + 4 + len(key.encode()) :]
+    return None
+
+
+def write(name: str, key: str, code: bytes) -> None:
+    """Keep a kernel's code in the first folder that can be written; other processes see all of it or nothing."""
+    text = key.encode()
+    body = len(text).to_bytes(4, "big") + text + code
+    for folder in writable():
+        path = folder / _file(name, key)
+        part = path.with_suffix(f".{os.getpid()}.{get_ident()}.part")
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            part.write_bytes(MAGIC + hashlib.sha256(body).digest() + body)
+            part.replace(path)
+        except OSError:
+            with suppress(OSError):
+                part.unlink()
+            continue
+        return
+    where = "set NUMBA_CACHE_DIR to a folder that can be written"
+    _tell("nowhere", f"compiled kernels cannot be kept, so every process compiles them again; {where}")
+
+
+def fault_of(content: bytes, key: str | None = None) -> str | None:
+    """Say what is wrong with the content of an entry, None if nothing; with `key`, also whether it is that one's."""
+    start = len(MAGIC) + HASH_BYTES
+    if not content:
+        return "it is empty"
+    if not content.startswith(MAGIC):
+        return "it is no compiled kernel"
+    if hashlib.sha256(content[start:]).digest() != content[len(MAGIC) : start]:
+        return f"its {len(content)} bytes are cut off or changed"
+    if key is not None and key_of(content) != key:
+        return "it belongs to another kernel or version"
+    return None
+
+
+def key_of(content: bytes) -> str:
+    """Return the key in the content of a whole entry."""
+    start = len(MAGIC) + HASH_BYTES + 4
+    return content[start : start + int.from_bytes(content[start - 4 : start], "big")].decode()
+
+
+def writable() -> list[Path]:
+    """Return the folders for new entries; the first that lets itself be written takes one."""
+    if only := os.environ.get(ONLY):
+        return [Path(only)]
+    if own := os.environ.get("NUMBA_CACHE_DIR"):
+        return [Path(own) / "npexplore"]
+    return [*_user_folders(), KERNELS / "__pycache__"]
+
+
+def _user_folders() -> Iterator[Path]:
+    """Yield the folder for what programs keep of a user's, where there is one on this system."""
+    with suppress(RuntimeError):  # no home
+        home = {"win32": "~/AppData/Local", "darwin": "~/Library/Caches"}.get(sys.platform, "~/.cache")
+        root = os.environ.get("LOCALAPPDATA" if sys.platform == "win32" else "XDG_CACHE_HOME")
+        yield (Path(root) if root else Path(home).expanduser()) / "npexplore" / "kernels"
+
+
+def source_digest(file: str) -> str | None:
+    """Return a hash of a kernel file and of all kernel files that it imports; None where there is no file."""
+    try:
+        stamp = os.stat(file)
+    except OSError:
+        return None
+    return _digest(file, stamp.st_mtime_ns, stamp.st_size)
+
+
+@cache
+def _digest(file: str, _changed: int, _size: int) -> str:
+    """Hash the contents: a kernel file that imports another may call its kernels and use its constants."""
+    contents: dict[str, bytes] = {}
+    left = [Path(file)]
+    while left:
+        path = left.pop()
+        if path.stem not in contents:
+            contents[path.stem] = path.read_bytes()
+            left += [KERNELS / f"{name}.py" for name in imported(contents[path.stem].decode())]
+    return hashlib.sha256(repr(sorted(contents.items())).encode()).hexdigest()
+
+
+def imported(source: str) -> list[str]:
+    """Return the kernel files that a source imports, by name."""
+    lines = re.findall(r"^\s*(?:from|import) npexplore\._kernels[^\n(]*(?:\([^)]*\))?", source, re.MULTILINE)
+    words = {word for line in lines for word in re.findall(r"\w+", line)}
+    return sorted(word for word in words if (KERNELS / f"{word}.py").exists())
+
+
+def _file(name: str, key: str) -> str:
+    return f"{name}-{hashlib.sha256(key.encode()).hexdigest()[:24]}{SUFFIX}"
+
+
+def _tell_damage(path: Path, fault: str) -> None:
+    _tell("damage", f"the compiled kernel {path} is unusable: {fault}; such kernels are compiled again")
+
+
+_told: set[str] = set()
+
+
+def _tell(kind: str, text: str) -> None:
+    """Print a note on standard error, one of each kind in a process."""
+    if kind not in _told:
+        _told.add(kind)
+        with suppress(OSError, ValueError), printing():  # nobody reads standard error, or it is closed
+            print(f"npexplore: {text}", file=sys.stderr, flush=True)
