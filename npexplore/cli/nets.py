@@ -42,6 +42,7 @@ def solve_net(
     seeds: int,
     firings: int | None,
     as_json: bool,
+    left_out: Sequence[str] = (),
 ) -> None:
     """Print what is known of a net by the methods asked for; simulated `firings` are for each of the seeds 1, 2, ..."""
     from npexplore.machine.petri import load_net
@@ -50,7 +51,7 @@ def solve_net(
     from npexplore.solve.petri.simulation import FIRINGS
 
     methods = METHODS if method == "all" else (one_of("method of a Petri net", method, (*METHODS, "all")),)
-    net = load_net(model, dict(_constant(text) for text in constants))
+    net = load_net(model, dict(_constant(text) for text in constants), left_out=left_out)
     most = most_states or MOST_STATES
     solvers: dict[str, Callable[[Net], Any]] = {
         "structure": find_structure,
@@ -72,8 +73,13 @@ def solve_net(
         {"solver": name, **{field.name: getattr(answer, field.name) for field in fields(answer)}}
         for name, answer in answers.items()
     ]
-    document = {"model": net.name, "method": method, "timing": net.timing, "results": results}
-    emit(document, lambda: "\n\n".join(_text(name, answer) for name, answer in answers.items()), as_json=as_json)
+    document = {
+        "model": net.name, "method": method, "timing": net.timing, "ignored": list(left_out), "notes": list(net.notes),
+        "results": results,
+    }  # fmt: skip
+    said = [f"of the file without {', '.join(left_out)}"] if left_out else []
+    said += [f"note: {note}" for note in net.notes]
+    emit(document, lambda: "\n\n".join([*said, *(_text(name, one) for name, one in answers.items())]), as_json=as_json)
 
 
 def _constant(text: str) -> tuple[str, float]:

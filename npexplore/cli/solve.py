@@ -6,7 +6,8 @@ Petri nets are answered by their structure, markings, Markov chain and simulatio
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from collections.abc import Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -48,6 +49,13 @@ ALL = "all"
 @click.option(
     "--set", "constants", multiple=True, metavar="NAME=VALUE", help="Set a constant of a Petri net; repeatable."
 )
+@click.option(
+    "--ignore",
+    "left_out",
+    multiple=True,
+    metavar="ELEMENT",
+    help="Leave out what has this name in MODEL, knowingly; the answer names it and is never exact. Repeatable.",
+)
 @click.option("--schema", is_flag=True, help="Print the JSON Schema of MODEL.toml and do nothing else.")
 @json_option
 def command(
@@ -57,6 +65,7 @@ def command(
     states: int | None,
     customers: int | None,
     constants: tuple[str, ...],
+    left_out: tuple[str, ...],
     schema: bool,
     as_json: bool,
 ) -> None:
@@ -73,12 +82,12 @@ def command(
     if model is None:
         raise InputError("solve needs a network, MODEL.toml (or --schema)")
     if is_net(model):
-        solve_net(model, method, constants, states, seeds, customers, as_json)
+        solve_net(model, method, constants, states, seeds, customers, as_json, left_out)
         return
     if constants:
         raise InputError(f"--set is for constants of Petri nets, got {constants[0]!r} for a network")
     methods = METHODS[:3] if method == ALL else (one_of("method", method, (*METHODS, ALL)),)
-    network = load_network(model)
+    network = load_network(model, left_out)
     simulates = "simulation" in methods
     with Task(network.name, unit="seed" if simulates else "", total=seeds, keep_bar=True) as task:
         try:
@@ -88,8 +97,19 @@ def command(
             )  # fmt: skip
         except InputError as error:
             raise InputError(f"{model.name}: {error}") from None
-    document = {"model": network.name, "method": method, "results": [asdict(result) for result in results]}
+    if left_out:
+        results = [_without(result, left_out) for result in results]
+    document = {
+        "model": network.name, "method": method, "ignored": list(left_out),
+        "results": [asdict(result) for result in results],
+    }  # fmt: skip
     emit(document, lambda: "\n\n".join(_text(result) for result in results), as_json=as_json)
+
+
+def _without(result: NetworkResult, left_out: Sequence[str]) -> NetworkResult:
+    """Return an answer to a file of which parts were left out: it is not exact for the file."""
+    how = result.approximation or "exact"
+    return replace(result, exact=False, approximation=f"{how}, but of the file without {', '.join(left_out)}")
 
 
 def _text(result: NetworkResult) -> str:

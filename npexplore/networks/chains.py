@@ -47,10 +47,14 @@ def chains_of(network: Network) -> Chains:
     of = _connected(names, ways)
     chances = cache_chances(network)
     routing, first, leave = np.zeros((N, R, N, R)), np.zeros((R, N, R)), np.zeros((N, R, R))
+    at_once = np.zeros((R, R))  # passes that visit nothing: class before, class behind
     for r, routes in enumerate(ways):
         for start, route in routes.items():
             for target, other, chance in route:
                 into = names.index(other)
+                if target == OUT and start == IN:
+                    at_once[r, into] += chance
+                    continue
                 if target == OUT:
                     leave[nodes.index(start), r, into] += chance
                     continue
@@ -85,7 +89,7 @@ def chains_of(network: Network) -> Chains:
         if not any(populated) and not any(arriving):
             raise InputError(f"class.{names[members[0]]}: no customers come into this class")
         if closed[-1]:
-            portion = _shares(members, each, leave, names)
+            portion = _shares(members, each, leave, at_once, names)
         else:
             portion = np.array([one.arrivals.rate if one.arrivals else 0.0 for one in customers])
             portion = portion / portion.sum()
@@ -94,6 +98,7 @@ def chains_of(network: Network) -> Chains:
             if part:
                 visits[:, members] += part * each[r]
         ends[members] = np.einsum("nr,nrs->s", visits[:, members], leave[:, members][:, :, members])
+        ends[members] += begins[members] @ at_once[np.ix_(members, members)]
     return Chains(of, visits, begins, ends, tuple(closed))
 
 
@@ -117,13 +122,13 @@ def _connected(names: list[str], ways: list[dict[str, list[tuple[str, str, float
     return np.unique(of, return_inverse=True)[1]
 
 
-def _shares(members: Ints, each: dict[int, Floats], leave: Floats, names: list[str]) -> Floats:
+def _shares(members: Ints, each: dict[int, Floats], leave: Floats, at_once: Floats, names: list[str]) -> Floats:
     """Return the share of passes that begin in each class of a closed chain."""
     n = len(members)
     again = np.zeros((n, n))
     for r, visits in each.items():
         at = int(np.flatnonzero(members == r)[0])
-        again[at] = np.einsum("nr,nrs->s", visits, leave[:, members][:, :, members])
+        again[at] = np.einsum("nr,nrs->s", visits, leave[:, members][:, :, members]) + at_once[r, members]
     reached = again.sum(axis=0) > 0
     for k in np.flatnonzero(reached & (again.sum(axis=1) == 0)):
         raise InputError(f"class.{names[members[k]]}: a closed class that passes end in needs a route from {IN!r}")

@@ -141,7 +141,7 @@ def turn_of(shares: list[float]) -> list[int] | None:
 def _check_route(network: Network, customers: CustomerClass, node: str, route: Mapping[str, float], place: str) -> None:
     for text, probability in route.items():
         target, other = target_of(text, "")
-        if target not in (OUT, *network.places) or (node == IN and target == OUT):
+        if target not in (OUT, *network.places) or (node == IN and target == OUT and probability == 1):
             raise UnknownNameError(
                 f"{place}.route.{node}: station", target, network.places if node == IN else [OUT, *network.places]
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -12,19 +13,22 @@ from npexplore.networks.amounts import plain, spelled
 from npexplore.networks.checks import check_network
 from npexplore.networks.records import Network
 from npexplore.paths import share
+from npexplore.strict_input import ignore_keys
 from npexplore.toml import convert, parsed
 
 
-def load_network(path: str | Path) -> Network:
+def load_network(path: str | Path, left_out: Collection[str] = ()) -> Network:
     """Return a network by name (models/networks) or path; raises InputError with file, place, rule and value.
 
-    A path that ends in .jsimg, .jsim or .jmva is a model of JMT.
+    A path that ends in .jsimg, .jsim or .jmva is a model of JMT. left_out: names of parts of the file that are not read
+    because the user says so.
     """
     file = Path(path)
     if file.suffix in (".jsimg", ".jsim", ".jmva"):
-        from npexplore.networks.jmt import read_jmva, read_jsimg
+        from npexplore.networks.jmt import read_jsimg
+        from npexplore.networks.jmva import read_jmva
 
-        return read_jmva(file) if file.suffix == ".jmva" else read_jsimg(file)
+        return read_jmva(file, left_out) if file.suffix == ".jmva" else read_jsimg(file, left_out)
     if file.suffix != ".toml" and not file.is_file():
         folder = share("models", "networks")
         file = folder / f"{path}.toml"
@@ -34,7 +38,7 @@ def load_network(path: str | Path) -> Network:
         text = file.read_bytes()
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}") from None
-    network: Network = convert(plain(parsed(text, file), file.name), Network, file)
+    network: Network = convert(plain(ignore_keys(parsed(text, file), left_out, file.name), file.name), Network, file)
     try:
         check_network(network)
     except InputError as error:

@@ -2,112 +2,124 @@
 
 from __future__ import annotations
 
+from math import exp, expm1
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
-from npexplore.errors import InputError
+from npexplore.errors import one_of
+from npexplore.networks.jmt_file import kind_of, number_in, value_in
+from npexplore.strict_input import Entry
 
-Element = ElementTree.Element
-MATRICES = ("T", "D0", "D1")
-
-
-def values_of(element: Element) -> dict[str, str]:
-    """Return the named values directly inside an element."""
-    found = {}
-    for part in element.findall("subParameter"):
-        if (text := part.findtext("value")) is not None:
-            found[part.get("name", "")] = text.strip()
-    return found
+TIMES = (
+    "Exponential", "DeterministicDistr", "Erlang", "HyperExp", "CoxianDistr", "Uniform", "Pareto", "GammaDistr",
+    "Weibull", "WeibullDistr", "Lognormal", "LognormalDistr", "PhaseTypeDistr", "Replayer",
+)  # fmt: skip
+ARRIVALS = ("MAPDistr", "MMPP2Distr")
 
 
-def service_of(said: Element, place: str) -> dict[str, Any] | None:
-    """Return a service time of a ServiceTimeStrategy, None where no time passes; raises InputError naming the kind."""
-    strategy = said.get("classPath", "").rpartition(".")[2]
-    if strategy == "ZeroServiceTimeStrategy":
+def service_of(strategy: Entry) -> dict[str, Any] | None:
+    """Return a service time of a strategy, None where no time passes; raises InputError naming the kind."""
+    known = ("ServiceTimeStrategy", "ZeroServiceTimeStrategy")
+    if one_of(f"{strategy.place}: strategy", kind_of(strategy), known) == "ZeroServiceTimeStrategy":
         return None
-    if strategy != "ServiceTimeStrategy":
-        raise InputError(f"{place}: {strategy}")
-    kind, values, tables = _parts(said)
+    kind, values = _parts(strategy)
+    if values is None:
+        raise strategy.refused("a distribution is missing")
+    return _time(kind, values)
 
+
+def _time(kind: Entry, values: Entry) -> dict[str, Any] | None:
     def number(name: str) -> float:
-        return float(values[name])
+        return number_in(values.one(f"subParameter {name}"))
 
-    match kind:
+    def positive(name: str) -> float:
+        found = number(name)
+        if not 0 < found < float("inf"):
+            raise values.refused(f"{name} must be greater than 0 and finite, got {found}")
+        return found
+
+    match one_of(f"{kind.place}: distribution", kind_of(kind), TIMES):
         case "Exponential":
-            return {"distribution": "exponential", "mean": 1 / number("lambda")}
+            return {"distribution": "exponential", "mean": 1 / positive("lambda")}
         case "DeterministicDistr":
-            return {"distribution": "deterministic", "mean": number("t")} if number("t") else None
+            return {"distribution": "deterministic", "mean": positive("t")} if number("t") else None
         case "Erlang":
-            stages = round(number("r"))
-            return {"distribution": "erlang", "mean": stages / number("alpha"), "stages": stages}
+            stages = values.whole(value_in(values.one("subParameter r")), "r")
+            return {"distribution": "erlang", "mean": stages / positive("alpha"), "stages": stages}
         case "HyperExp":
-            means = [1 / number("lambda1"), 1 / number("lambda2")]
+            means = [1 / positive("lambda1"), 1 / positive("lambda2")]
             return {"distribution": "hyperexponential", "means": means, "probability": number("p")}
         case "CoxianDistr":
-            means = [1 / number("lambda0"), 1 / number("lambda1")]
+            means = [1 / positive("lambda0"), 1 / positive("lambda1")]
             return {"distribution": "coxian", "means": means, "go_on": [1 - number("phi0")]}
         case "Uniform":
             return {"distribution": "uniform", "low": number("min"), "high": number("max")}
         case "Pareto":
             return {"distribution": "pareto", "minimum": number("k"), "shape": number("alpha")}
         case "GammaDistr":
-            return {"distribution": "gamma", "mean": number("alpha") * number("beta"), "shape": number("alpha")}
-        case "WeibullDistr":
+            shape = number("alpha")
+            return {"distribution": "gamma", "mean": shape * number("beta"), "shape": shape}
+        case "Weibull" | "WeibullDistr":
             return {"distribution": "weibull", "scale": number("alpha"), "shape": number("r")}
-        case "LognormalDistr":
-            from math import exp, expm1
-
+        case "Lognormal" | "LognormalDistr":
             spread = number("sigma") ** 2
             return {"distribution": "lognormal", "mean": exp(number("mu") + spread / 2), "scv": expm1(spread)}
         case "PhaseTypeDistr":
-            return {"distribution": "phase_type", "first": tables["alpha"][0], "rates": tables["T"]}
-        case "Replayer":
-            return {"distribution": "trace", "values": _trace(Path(values["fileName"]), place)}
+            first, rates = _table(values, "alpha"), _table(values, "T")
+            return {"distribution": "phase_type", "first": first[0], "rates": rates}
         case _:
-            raise InputError(f"{place}: distribution {kind}")
+            return {"distribution": "trace", "values": _trace(values.one("subParameter fileName"))}
 
 
-def arrivals_of(said: Element, place: str) -> dict[str, Any] | None:
+def arrivals_of(strategy: Entry) -> dict[str, Any] | None:
     """Return the arrivals of a source's strategy, None if it has none; raises InputError naming the kind."""
-    if said.get("classPath", "").rpartition(".")[2] == "DisabledServiceTimeStrategy":
+    known = ("ServiceTimeStrategy", "DisabledServiceTimeStrategy")
+    if one_of(f"{strategy.place}: strategy", kind_of(strategy), known) == "DisabledServiceTimeStrategy":
         return None
-    kind, values, tables = _parts(said)
-    if not kind:  # a closed class at a source
+    kind, values = _parts(strategy)
+    if values is None:  # a class that does not arrive here
         return None
-    if kind == "Exponential":
-        return {"process": "poisson", "rate": float(values["lambda"])}
-    if kind == "MAPDistr":
-        return {"process": "markovian", "quiet": tables["D0"], "arrive": tables["D1"]}
-    if kind == "MMPP2Distr":
-        a, b, up, down = (float(values[key]) for key in ("lambda0", "lambda1", "sigma0", "sigma1"))
+    name = one_of(f"{kind.place}: distribution", kind_of(kind), (*TIMES, *ARRIVALS))
+    if name == "Exponential":
+        return {"process": "poisson", "rate": number_in(values.one("subParameter lambda"))}
+    if name == "MAPDistr":
+        return {"process": "markovian", "quiet": _table(values, "D0"), "arrive": _table(values, "D1")}
+    if name == "MMPP2Distr":
+        keys = ("lambda0", "lambda1", "sigma0", "sigma1")
+        a, b, up, down = (number_in(values.one(f"subParameter {key}")) for key in keys)
         return {"process": "markovian", "quiet": [[-a - up, up], [down, -b - down]], "arrive": [[a, 0.0], [0.0, b]]}
-    interval = service_of(said, place)
+    interval = _time(kind, values)
     if interval is None:
-        raise InputError(f"{place}: arrivals without any time between them")
+        raise strategy.refused("arrivals without any time between them")
     return {"process": "renewal", "interval": interval}
 
 
-def _parts(said: Element) -> tuple[str, dict[str, str], dict[str, list[list[float]]]]:
-    """Return the distribution's class, its values, and its tables of numbers."""
-    kind, values, tables = "", {}, {}
-    for part in said.findall("subParameter"):
-        if part.get("name") != "distrPar":
-            kind = part.get("classPath", "").rpartition(".")[2]
-            continue
-        values = values_of(part)
-        for table in part.findall("subParameter"):
-            rows = [
-                [float(entry.findtext("value") or 0) for entry in row.findall("subParameter")]
-                for row in table.findall("subParameter")
-            ]
-            if rows:
-                tables[table.get("name", "")] = rows
-    return kind, values, tables
+def _parts(strategy: Entry) -> tuple[Entry, Entry | None]:
+    """Return the distribution's element and the one of its parameters, None for `null`."""
+    parts = strategy.of_kind("subParameter")
+    values = [part for part in parts if part.key == "subParameter distrPar"]
+    kinds = [part for part in parts if part.key != "subParameter distrPar"]
+    if not parts:
+        if strategy.children and value_in(strategy) != "null":
+            raise strategy.refused(f"a distribution or 'null' is needed, got {value_in(strategy)!r}")
+        return strategy, None
+    if len(kinds) != 1 or len(values) != 1:
+        raise strategy.refused(f"one distribution and its distrPar are needed, got {len(kinds)} and {len(values)}")
+    return kinds[0], values[0]
 
 
-def _trace(path: Path, place: str) -> list[float]:
+def _table(values: Entry, name: str) -> list[list[float]]:
+    """Return rows of numbers."""
+    rows = values.one(f"subParameter {name}").of_kind("subParameter")
+    table = [[number_in(entry) for entry in row.of_kind("subParameter")] for row in rows]
+    if not table:
+        raise values.refused(f"{name} is empty")
+    return table
+
+
+def _trace(entry: Entry) -> list[float]:
+    path = Path(value_in(entry))
     try:
         return [float(text) for text in path.read_text(encoding="utf-8").split()]
     except (OSError, ValueError) as error:
-        raise InputError(f"{place}: Replayer {path}: {error}") from None
+        raise entry.refused(f"Replayer {path}: {error}") from None

@@ -335,7 +335,7 @@ def test_json_has_every_key(capsys, method):
     path = share("models", "networks", "blocking_tandem.toml")
     assert main(["solve", str(path), "--method", method, "--seeds", "2", "--customers", "500", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
-    assert set(document) == {"model", "method", "results"}
+    assert set(document) == {"model", "method", "ignored", "results"}
     assert (document["model"], document["method"]) == ("blocking_tandem", method)
     assert [r["solver"] for r in document["results"]] == (
         [method] if method != "all" else ["bounds", "queueing", "simulation"]

@@ -1,86 +1,34 @@
 """JMT's files as networks: what they say is read, what cannot be said is named with its node."""
 
+import json
+
 import pytest
+from reference.jmt_files import (
+    ENGINE,
+    JMVA,
+    OPEN,
+    SINK,
+    by_class,
+    exponential,
+    file,
+    full,
+    links,
+    node,
+    plain,
+    region,
+    routing,
+    section,
+    source,
+    station,
+    strategy,
+    time,
+    value,
+)
 
 from npexplore.cli import main
 from npexplore.errors import InputError
 from npexplore.networks.description import load_network
 from npexplore.networks.solve import solve_network
-
-ENGINE = "jmt.engine."
-
-
-def time(kind, **values):
-    inside = "".join(
-        f'<subParameter classPath="Double" name="{k}"><value>{v}</value></subParameter>' for k, v in values.items()
-    )
-    return f"""<subParameter classPath="{ENGINE}NetStrategies.ServiceStrategies.ServiceTimeStrategy" name="s">
-        <subParameter classPath="{ENGINE}random.{kind}" name="{kind}"/>
-        <subParameter classPath="{ENGINE}random.{kind}Par" name="distrPar">{inside}</subParameter></subParameter>"""
-
-
-def by_class(name, rows):
-    inside = "".join(f"<refClass>{c}</refClass>{row}" for c, row in rows.items())
-    return f'<parameter array="true" classPath="x" name="{name}">{inside}</parameter>'
-
-
-def strategy(name, inside=""):
-    return f'<subParameter classPath="{ENGINE}NetStrategies.X.{name}" name="{name}">{inside}</subParameter>'
-
-
-def routing(rows):
-    found = {}
-    for c, ways in rows.items():
-        if isinstance(ways, str):
-            found[c] = strategy(ways)
-            continue
-        entries = "".join(
-            f"""<subParameter classPath="{ENGINE}random.EmpiricalEntry" name="EmpiricalEntry">
-            <subParameter classPath="String" name="stationName"><value>{n}</value></subParameter>
-            <subParameter classPath="Double" name="probability"><value>{p}</value></subParameter></subParameter>"""
-            for n, p in ways.items()
-        )
-        array = (
-            f'<subParameter array="true" classPath="{ENGINE}random.EmpiricalEntry" name="a">{entries}</subParameter>'
-        )
-        found[c] = strategy("EmpiricalStrategy", array)
-    return section("Router", by_class("RoutingStrategy", found))
-
-
-def section(kind, inside=""):
-    return f'<section className="{kind}">{inside}</section>'
-
-
-def node(name, *sections):
-    return f'<node name="{name}">{"".join(sections)}</node>'
-
-
-def station(name, services, ways, kind="Server", put="TailStrategy", size=-1, rule="drop", servers=1, get=""):
-    queue = section(
-        "Queue",
-        f'<parameter classPath="Integer" name="size"><value>{size}</value></parameter>'
-        + by_class(
-            "dropStrategies", dict.fromkeys(services, f'<subParameter name="d"><value>{rule}</value></subParameter>')
-        )
-        + get
-        + by_class("QueuePutStrategy", {c: strategy(put) for c in services}),
-    )
-    most = f'<parameter classPath="Integer" name="maxJobs"><value>{servers}</value></parameter>'
-    shares = by_class("PSStrategy", {c: strategy("EPSStrategy") for c in services}) if kind == "PSServer" else ""
-    return node(name, queue, section(kind, most + by_class("ServiceStrategy", services) + shares), routing(ways))
-
-
-def source(services, ways):
-    return node(
-        "Source",
-        section("RandomSource", by_class("ServiceStrategy", services)),
-        section("ServiceTunnel"),
-        routing(ways),
-    )
-
-
-SINK = node("Sink", section("JobSink"))
-OPEN = '<userClass name="{}" priority="{}" type="open" referenceSource="Source"/>'
 
 
 @pytest.fixture
@@ -153,12 +101,12 @@ def test_priorities_are_turned_round(write):
 @pytest.mark.parametrize(
     ("service", "more", "message"),
     [
-        (time("Normal", mean=1), {}, "node 'Q', class 'a': distribution Normal"),
-        (strategy("LoadDependentStrategy"), {}, "node 'Q', class 'a': LoadDependentStrategy"),
-        (time("Exponential", **{"lambda": 2}), {"put": "SJFStrategy"}, "node 'Q', class 'a': SJFStrategy"),
+        (time("Normal", mean=1), {}, "node 'Q': class 'a': subParameter 'Normal': distribution 'Normal' is unknown"),
+        (strategy("LoadDependentStrategy"), {}, "node 'Q': class 'a': strategy 'LoadDependentStrategy' is unknown"),
+        (time("Exponential", **{"lambda": 2}), {"put": "SJFStrategy"}, "class 'a' 'SJFStrategy' is unknown"),
         (
             time("Exponential", **{"lambda": 2}), {"size": 3, "rule": "waiting queue"},
-            "node 'Q': a capacity with the rule waiting queue",
+            "node 'Q': section 'Queue': a capacity with the rule wait is not supported",
         ),
     ],
 )  # fmt: skip
@@ -167,7 +115,7 @@ def test_what_cannot_be_said_is_named(write, service, more, message):
         OPEN.format("a", 0), source({"a": time("Exponential", **{"lambda": 0.5})}, {"a": {"Q": 1.0}}),
         station("Q", {"a": service}, {"a": {"Sink": 1.0}}, **more), SINK,
     )  # fmt: skip
-    with pytest.raises(InputError, match=r"mine\.jsimg: ") as caught:
+    with pytest.raises(InputError, match=r"mine\.jsimg:\d") as caught:
         load_network(path)
     assert message in str(caught.value)
 
@@ -193,23 +141,8 @@ def test_unreadable_files(write, tmp_path):
     with pytest.raises(InputError, match=r"broken.jsimg: not XML"):
         load_network(broken)
     broken.write_text("<html/>")
-    with pytest.raises(InputError, match="outermost element must be 'sim', got 'html'"):
+    with pytest.raises(InputError, match="outermost element must be 'sim' or 'archive', got 'html'"):
         load_network(broken)
-
-
-JMVA = """<model><parameters>
-<classes number="2"><closedclass name="c" population="4"/><openclass name="o" rate="0.2"/></classes>
-<stations number="3">
-<listation name="cpu" servers="1"><servicetimes><servicetime customerclass="c">0.3</servicetime>
-<servicetime customerclass="o">0.5</servicetime></servicetimes>
-<visits><visit customerclass="c">2.5</visit><visit customerclass="o">1.0</visit></visits></listation>
-<delaystation name="think"><servicetimes><servicetime customerclass="c">4.0</servicetime>
-<servicetime customerclass="o">0.0</servicetime></servicetimes>
-<visits><visit customerclass="c">1.0</visit><visit customerclass="o">0.0</visit></visits></delaystation>
-<listation name="disk" servers="1"><servicetimes><servicetime customerclass="c">0.8</servicetime>
-<servicetime customerclass="o">0.6</servicetime></servicetimes>
-<visits><visit customerclass="c">0.6</visit><visit customerclass="o">0.4</visit></visits></listation>
-</stations></parameters></model>"""
 
 
 def test_service_times_and_visits(tmp_path):
@@ -245,3 +178,131 @@ def test_a_polling_server(write):
     one = load_network(path).station["Q"]
     assert (one.discipline, one.visits, one.most_a_visit) == ("polling", "limited", 2)
     assert {c: ways.moments() for c, ways in one.switch_over.items()} == {"b": (0.25, 1.0), "a": (0.5, 0.0)}
+
+
+def one_queue(rate, beside="", **of_station):
+    """Return a file of one class and one station Q between source and sink; beside: further elements."""
+    service = of_station.pop("service", exponential(1.0))
+    ways = {"A": {"Q": 1.0}}
+    return file(
+        OPEN.format("A", 0), source({"A": exponential(rate)}, ways),
+        station("Q", {"A": service}, {"A": {"Sink": 1.0}}, **of_station), SINK,
+        links(("Source", "Q"), ("Q", "Sink")), beside,
+    )  # fmt: skip
+
+
+LIMITS = '<globalConstraint maxJobs="100"/><globalMemoryConstraint maxMemory="-1"/>'
+TYPES = (
+    f'<parameter name="serverNames">{value("fast")}{value("slow")}</parameter>'
+    f'<parameter name="serversPerServerType">{value(1)}{value(1)}</parameter><parameter name="serverCompatibilities">'
+    f"<subParameter>{value('true')}</subParameter><subParameter>{value('false')}</subParameter></parameter>"
+)
+CASES = {  # (file, what is right of station or class, reason)
+    "one of two servers serves the class: M/M/1": (one_queue(0.5, servers=2, more=TYPES), ("mean_number", 1.0)),
+    "one at a time is FCFS: M/G/1 by Pollaczek and Khinchine": (
+        one_queue(0.5, kind="PSServer", service=time("HyperExp", p=0.9, lambda1=2.0, lambda2=0.25),
+                  more=plain("maxRunning", 1)),
+        ("mean_number", 0.425 + 0.25 * (2 * (0.9 * 0.25 + 0.1 * 16)) / (2 * (1 - 0.425))),
+    ),
+    "a limit of memory of one class: M/M/1/2": (
+        one_queue(0.5, region(LIMITS + '<classMemoryConstraint jobClass="A" maxMemoryPerClass="2"/>')), ("loss", 1 / 7),
+    ),
+    "memory of two units a customer: M/M/1/2": (
+        one_queue(0.5, region(LIMITS + '<classMemoryConstraint jobClass="A" maxMemoryPerClass="5"/>'
+                              '<classSize jobClass="A" size="2"/>')), ("loss", 1 / 7),
+    ),
+    "a limit of a group with the only class: M/M/1/2": (
+        one_queue(0.5, region(LIMITS + '<groupConstraint jobGroup="G" maxJobsPerGroup="2"/><groupClassList>'
+                              '<groupClass jobGroup="G" jobClass="A"/></groupClassList>')), ("loss", 1 / 7),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_other_readers_pass_over_is_read(name, tmp_path):
+    text, (key, right) = CASES[name]
+    path = tmp_path / "mine.jsimg"
+    path.write_text(text)
+    (answer,) = solve_network(load_network(path), ["ctmc" if key == "loss" else "queueing"])
+    told = getattr(answer.classes["A"] if key == "loss" else answer.stations["Q"], key)
+    assert told == pytest.approx(right, rel=1e-6)
+
+
+REFUSED = [  # what stands in the file, and what the message names
+    (one_queue(0.3, kind="PSServer", more=plain("PSPriorityUsed", "true")), "parameter 'PSPriorityUsed'"),
+    (one_queue(0.3, kind="PSServer", more=plain("maxRunning", 3)), "more customers at once (3) than servers (1)"),
+    (one_queue(0.3, more=by_class("setUpTime", {"A": exponential(1.0)})), "parameter 'setUpTime' is not supported"),
+    (one_queue(0.3, more=plain("maxJob", 2)), "parameter 'maxJob' is not supported in section 'Server' (nearest:"),
+    (one_queue(0.3, more=by_class("classParallelism", {"A": value(2)})), "takes several servers (class 'A')"),
+    (one_queue(0.3, more=by_class("numberOfVisits", {"A": value(3)})), "several visits in a row (class 'A')"),
+    (one_queue(0.3, more=by_class("serviceWeights", {"C": value(3)})), "parameter 'serviceWeights' is not supported"),
+    (one_queue(0.3, more=by_class("numberOfVisits", {"C": value(1)})), "class 'C' is unknown (known: A)"),
+    (one_queue(0.3, rule="retrial"), "rule of class 'A' 'retrial' is unknown"),
+    (one_queue(0.3).replace('"lambda"', '"lamda"', 1), "subParameter lambda is missing"),
+    (one_queue(0.3).replace("<value>0.3", "<value>O.3"), "the value must be a number, got 'O.3'"),
+    (one_queue(0.3).replace('"JobSink"', '"JobSinc"'), "section 'JobSinc' is unknown (nearest: JobSink"),
+    (one_queue(0.3).replace('target="Sink"', 'target="Sinc"'), "target: node 'Sinc' is unknown (nearest: Sink)"),
+    (one_queue(0.3, links(("Q", "Q"))).replace(">Sink</value>", ">Source</value>"), "no connection leads from 'Q' to"),
+    (one_queue(0.3, region(LIMITS, stations=("P",))), "station 'P' is unknown (known: Q)"),
+    (one_queue(0.3, node("Q", section("JobSink"))), "there are two nodes of this name"),
+    (file(OPEN.format("A", 0), OPEN.format("A", 0)), "there are two classes of this name"),
+    (full().replace('maxJobsPerClass="-1"', 'maxJobsPerClass="2"'), "a limit of some of the classes"),
+    (full().replace('name="block"><value>-1', 'name="block"><value>1'), "a limit of customers between fork and join"),
+    (full().replace('<value>-1</value></subParameter></subParameter></parameter></section><section className="ServiceT',
+                    '<value>1</value></subParameter></subParameter></parameter></section><section className="ServiceT'),
+     "a join that does not wait for all tasks"),
+    (full().replace("<sim ", "<!DOCTYPE sim><sim ").replace("<archive", "<archive"), "not XML"),
+    ("<!DOCTYPE x [<!ENTITY e '1'>]>" + full(), "must have no document type of its own"),
+    (full().replace("<sim ", '<sim xmlns:o="urn:o" o:seed="1" '), "attribute '{urn:o}seed' is not supported"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "message"), REFUSED, ids=range(len(REFUSED)))
+def test_what_is_not_read_is_refused_by_its_name(text, message, tmp_path):
+    path = tmp_path / "mine.jsimg"
+    path.write_text(text)
+    with pytest.raises(InputError) as caught:
+        load_network(path)
+    assert str(caught.value).startswith("mine.jsimg:")
+    assert message in str(caught.value)
+
+
+def test_what_changes_nothing_is_not_refused(tmp_path):
+    path = tmp_path / "mine.jsimg"
+    path.write_text(full().replace("<value>2.0</value>", "<value><![CDATA[2.0]]></value>"))
+    assert set(load_network(path).station) == {"Q", "P", "D", "E"}
+
+
+VISITS = [('<closedclass name="C" population="3"/>', {"A": 1.0, "B": 2.0}, "throughput", 7 / 4 / (15 / 8)),
+          ('<openclass name="C" rate="0.5"/>', {"A": 1.0}, "throughput", 0.5)]  # fmt: skip
+
+
+@pytest.mark.parametrize(("one", "times", "key", "right"), VISITS, ids=["closed", "open"])
+def test_visits_below_one(one, times, key, right, tmp_path):
+    """Product form needs visits times service only; a closed class has G(2) / G(3) of demands 0.5 and 1."""
+    stations = "".join(
+        f'<listation name="{n}"><servicetimes><servicetime customerclass="C">{t}</servicetime></servicetimes>'
+        f'<visits><visit customerclass="C">0.5</visit></visits></listation>' for n, t in times.items()
+    )  # fmt: skip
+    path = tmp_path / "mine.jmva"
+    path.write_text(f"<model><parameters><classes>{one}</classes><stations>{stations}</stations></parameters></model>")
+    (answer,) = solve_network(load_network(path), ["queueing"])
+    assert answer.exact
+    assert getattr(answer.classes["C"], key) == pytest.approx(right, rel=1e-9)
+    assert answer.stations["A"].utilization == pytest.approx(right / 2, rel=1e-9)
+    path.write_text(path.read_text().replace("listation", "prsstation"))
+    with pytest.raises(InputError, match="prsstation 'A' is not supported in stations"):
+        load_network(path)
+
+
+def test_a_user_leaves_a_part_out_knowingly(tmp_path, capsys):
+    path = tmp_path / "mine.jsimg"
+    path.write_text(one_queue(0.5, more=by_class("setUpTime", {"A": exponential(1.0)})))
+    assert main(["solve", str(path), "--method", "queueing", "--ignore", "setUpTime", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert (document["ignored"], document["results"][0]["exact"]) == (["setUpTime"], False)
+    assert document["results"][0]["approximation"] == "exact, but of the file without setUpTime"
+    assert main(["solve", str(path), "--ignore", "setUpTime", "--ignore", "setupTimes"]) == 2
+    assert "--ignore 'setupTimes': no part of the file has this name" in capsys.readouterr().err
+    assert main(["solve", "mm1", "--method", "queueing", "--ignore", "about"]) == 0
+    assert "(exact, but of the file without about)" in capsys.readouterr().out

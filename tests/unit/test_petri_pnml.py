@@ -48,17 +48,17 @@ def test_a_file_of_another_tool(tmp_path, capsys):
 FAULTS = [
     ("grammar/ptnet", "grammar/highlevelnet", "a net must be a place/transition net"),
     ("grammar/ptnet", "grammar/symmetricnet", "got 'http://www.pnml.org/version-2009/grammar/symmetricnet'"),
-    ('target="t1"/>', 'target="t9"/>', "arc a1: must lead from a place to a transition or back, got 'p1' to 't9'"),
-    ('id="a2" source="t1"', 'id="a2" source="p1"', "arc a2: must lead from a place to a transition or back"),
-    ('value="inhibitor"', 'value="inhibitr"', "arc a3: type of arc 'inhibitr' is unknown (nearest: inhibitor)"),
-    ("<text>2</text>", "<text>-2</text>", "place p1: its initial marking must be a whole number"),
-    ("<text>2</text>", "<text>two</text>", "place p1: name 'two' is unknown"),
+    ('target="t1"/>', 'target="t9"/>', "arc 'a1': must lead from a place to a transition or back, got 'p1' to 't9'"),
+    ('id="a2" source="t1"', 'id="a2" source="p1"', "arc 'a2': must lead from a place to a transition or back"),
+    ('value="inhibitor"', 'value="inhibitr"', "arc 'a3': type of arc 'inhibitr' is unknown (nearest: inhibitor,"),
+    ("<text>2</text>", "<text>-2</text>", "place 'p1': initialMarking must be a whole number"),
+    ("<text>2</text>", "<text>two</text>", "place 'p1': initialMarking must be a number, got 'two'"),
     ('id="a2"', 'id="a1"', "<arc> needs an id of its own, got 'a1'"),
-    ('ref="p2"', 'ref="r"', "arc a3: reference 'r' leads around to itself"),
-    ("</pnml>", "", "not valid XML: no element found: line 7"),
-    ("<pnml", "<!DOCTYPE x><pnml", "has no document type of its own"),
+    ('ref="p2"', 'ref="r"', "reference 'r' leads around to itself"),
+    ("</pnml>", "", "not XML: no element found: line 7"),
+    ("<pnml", "<!DOCTYPE x><pnml", "must have no document type of its own"),
     ("<name>", '<toolspecific tool="npexplore" version="1"><rate>-1</rate></toolspecific><name>',
-     "transition go: rate must be greater than 0"),
+     "transition 't1': rate must be greater than 0"),
 ]  # fmt: skip
 
 
@@ -69,7 +69,7 @@ def test_faults_are_told_with_file_and_element(old, new, message, tmp_path):
     path.write_text(FILE.replace(old, new, 1))
     with pytest.raises(InputError) as caught:
         load_net(path)
-    assert str(caught.value).startswith("bad.pnml: ")
+    assert str(caught.value).startswith("bad.pnml:")
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
 

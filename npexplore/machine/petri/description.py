@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -21,28 +21,35 @@ from npexplore.machine.petri.unfold import unfold
 from npexplore.machine.petri.unfolded import Net, Timing
 from npexplore.machine.resources.dram_timing import DramTiming, dram_parts
 from npexplore.paths import share
-from npexplore.toml import convert, decode
+from npexplore.strict_input import ignore_keys
+from npexplore.toml import convert, parsed
 
 
 def load_net(
-    path: str | Path, constants: Mapping[str, float] | None = None, parameters: Parameters | None = None
+    path: str | Path,
+    constants: Mapping[str, float] | None = None,
+    parameters: Parameters | None = None,
+    left_out: Collection[str] = (),
 ) -> Net:
     """Return a net from a file.
 
     path: a name of models/nets, or a file in TOML or PNML. constants: new values for some of its constants, by name.
-    parameters: used instead of those of the machine that the net names.
+    parameters: used instead of those of the machine that the net names. left_out: names of parts of the file that are
+    not read because the user says so.
     Raises InputError with file, place, rule and value.
     """
     file = Path(path)
     if file.suffix == ".pnml":
         if constants:
             raise InputError(f"{path}: a PNML file has no constants, got {', '.join(constants)}")
-        return read_pnml(file)
-    read, file = read_net_file(path)
+        return read_pnml(file, left_out)
+    read, file = read_net_file(path, left_out=left_out)
     return _made(read, constants or {}, file.name, read.name or file.stem, parameters)
 
 
-def read_net_file(path: str | Path, inside: tuple[Path, ...] = ()) -> tuple[NetFile, Path]:
+def read_net_file(
+    path: str | Path, inside: tuple[Path, ...] = (), left_out: Collection[str] = ()
+) -> tuple[NetFile, Path]:
     """Return the tables of a net by name (models/nets) or path, its parts put in; and the file.
 
     inside: the files that it is a part of.
@@ -57,7 +64,7 @@ def read_net_file(path: str | Path, inside: tuple[Path, ...] = ()) -> tuple[NetF
         text = file.read_bytes()
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}") from None
-    read: NetFile = decode(text, NetFile, file)
+    read: NetFile = convert(ignore_keys(parsed(text, file), left_out, file.name), NetFile, file)
     around = (*inside, file.resolve())
     if file.resolve() in inside:
         raise InputError(f"net {path} is a part of itself")

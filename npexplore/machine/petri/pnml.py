@@ -1,247 +1,279 @@
-"""Place/transition nets as PNML, in and out (ISO/IEC 15909-2); inhibitor and test arcs by the arc's `type`.
+"""Place/transition nets read from PNML (ISO/IEC 15909-2), as the standard, pm4py, PIPE and TAPAAL write it.
 
-What PNML has no words for stands in `toolspecific` of this tool: timing, delay, rate, priority, weight, servers,
-capacity. Other tools' annotations are left alone; a net without ours takes no time.
+Every element is read, listed as irrelevant, named in a note of the net (annotations of other tools), or an InputError
+with its line. Timing comes from `toolspecific` of this tool and from those of pnml_timing.py; a net without it takes no
+time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import cast, get_args
-from xml.etree import ElementTree
 
-from npexplore.errors import InputError, RefusedError, one_of, positive, told_at
-from npexplore.machine.petri.delays import read_delay
-from npexplore.machine.petri.unfolded import Arc, Formula, Net, Place, Timing, Transition
-from npexplore.machine.petri.values import number, whole
-from npexplore.rows.distributions import Deterministic, Distribution, Exponential
+from npexplore.errors import InputError, UnknownNameError, one_of
+from npexplore.machine.petri.pnml_timing import Timed, timing_of
+from npexplore.machine.petri.unfolded import Arc, Net, Place, Timing, Transition
+from npexplore.machine.petri.values import whole
+from npexplore.rows.distributions import Exponential
+from npexplore.strict_input import Entry, ignore, read_xml
 
-Element = ElementTree.Element
 GRAMMAR = "http://www.pnml.org/version-2009/grammar/"
-KINDS = (GRAMMAR + "ptnet", GRAMMAR + "pnmlcoremodel")
+KINDS = (GRAMMAR + "ptnet", GRAMMAR + "pnmlcoremodel", "P/T net")
 TOOL = {"tool": "npexplore", "version": "1"}
-TAKES = {"normal": "arcs", "inhibitor": "inhibit", "test": "test", "read": "test"}
+TAKES = {
+    "normal": "take", "timed": "take", "inhibitor": "inhibit", "tapnInhibitor": "inhibit", "test": "test",
+    "read": "test",
+}  # fmt: skip
 SHAPES = ("place", "transition", "arc", "page", "referencePlace", "referenceTransition")
+ALWAYS = ("[0,inf)", "[0,inf):1")  # TAPAAL's interval of ages that says nothing
+_DRAWING = "drawing"
+_AT = dict.fromkeys(("@positionX", "@positionY", "@nameOffsetX", "@nameOffsetY", "@displayName"), _DRAWING)
+
+# element -> what of it changes no answer, and why
+IRRELEVANT: dict[str, dict[str, str]] = {
+    "*": {"graphics": _DRAWING},
+    "net": {
+        "finalmarkings": "where a run may end, says pm4py; no firing depends on it",
+        "labels": "prose on the drawing (PIPE, TAPAAL)",
+        "token": "names and colours of tokens (PIPE)",
+        "stategroup": "conditions that PIPE reports on",
+        "@active": "which net a window shows (TAPAAL)",
+        "@id": "a label",
+        "@name": "a label",
+    },
+    "pnml": {"query": "what TAPAAL is to check", "k-bound": "how far TAPAAL is to search", "queries": "see query"},
+    "page": {"name": "a label"},
+    "place": {"tagged": "which token PIPE follows", "@markingOffsetX": _DRAWING, "@markingOffsetY": _DRAWING, **_AT},
+    "transition": {
+        "orientation": _DRAWING,
+        "@angle": _DRAWING,
+        "player": "who decides in a game (TAPAAL); any firing is possible",
+        "@player": "see player",
+        "placeHolder": "nothing (TAPAAL)",
+        **_AT,
+    },
+    "arc": {"tagged": "which token PIPE follows", "arcpath": _DRAWING, "name": "a label", **_AT},
+    "toolspecific ProM": {"*": "which event of a log a transition stands for"},
+    "toolspecific nupn": {"*": "units of places that the net's structure implies (NUPN)"},
+}  # fmt: skip
 
 
-def read_pnml(path: str | Path) -> Net:
-    """Return a place/transition net of a PNML file; raises InputError with file, element, rule and value."""
+def read_pnml(path: str | Path, left_out: Iterable[str] = ()) -> Net:
+    """Return a place/transition net of a PNML file.
+
+    left_out: names of elements that the user leaves out knowingly. Raises InputError with file, line, element, rule and
+    value.
+    """
     path = Path(path)
-    try:
-        text = path.read_bytes()
-        if b"<!DOCTYPE" in text or b"<!ENTITY" in text:
-            raise InputError(f"{path.name}: a PNML file has no document type of its own, got one")
-        root = ElementTree.fromstring(text)
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}") from None
-    except ElementTree.ParseError as error:
-        raise InputError(f"{path.name}: not valid XML: {error}") from None
-    with told_at(path.name):
-        nets = _all(root, "net")
-        if _tag(root) != "pnml" or len(nets) != 1:
-            raise InputError(f"a PNML file has one net, got <{_tag(root)}> with {len(nets)}")
-        kind = nets[0].get("type", "")
-        if kind not in KINDS:
-            raise InputError(f"a net must be a place/transition net ({KINDS[0]}), got {kind!r}")
-        return _Reader(nets[0], path.stem).net()
+    root = read_xml(path, _title)
+    ignore(root, left_out)
+    nets = root.every("net")
+    if root.kind != "pnml" or len(nets) != 1:
+        raise InputError(f"{path.name}: a PNML file has one net, got <{root.kind}> with {len(nets)}")
+    kind = nets[0].value("@type", "")
+    if kind not in KINDS:
+        raise nets[0].refused(f"a net must be a place/transition net ({KINDS[0]}), got {kind!r}")
+    net = _Reader(nets[0], path.stem).net()
+    root.finish(IRRELEVANT)
+    return net
 
 
-def write_pnml(net: Net) -> str:
-    """Return a net as PNML; raises RefusedError for what a place/transition net cannot say (formulas, data)."""
-    if net.types:
-        raise RefusedError(f"PNML: tokens of net {net.name!r} carry data, which no place/transition net has")
-    root = ElementTree.Element("pnml", xmlns=GRAMMAR.removesuffix("grammar/") + "grammar/pnml")
-    top = ElementTree.SubElement(root, "net", id="net", type=KINDS[0])
-    _text(top, "name", net.name)
-    _own(top, timing=net.timing)
-    page = ElementTree.SubElement(top, "page", id="page")
-    for p, place in enumerate(net.places):
-        made = ElementTree.SubElement(page, "place", id=f"p{p}")
-        _text(made, "name", place.name)
-        if place.tokens:
-            _text(made, "initialMarking", place.tokens)
-        _own(made, capacity=place.capacity, resource=place.resource or None)
-    arcs: list[tuple[str, str, Arc, str]] = []
-    for t, one in enumerate(net.transitions):
-        said = (*one.formulas, one.weight, one.rate, one.delay)
-        if one.by_data or any(isinstance(formula, Formula) for formula in said):
-            raise RefusedError(f"PNML: transition {one.name!r} has a formula, which no place/transition net has")
-        made = ElementTree.SubElement(page, "transition", id=f"t{t}")
-        _text(made, "name", one.name)
-        rate = one.rate if isinstance(one.delay, Exponential) else None
-        servers = "all" if one.servers is None else one.servers
-        _own(
-            made,
-            rate=rate,
-            delay=_said(one) if one.delay is not None and rate is None else None,
-            priority=one.priority or None,
-            weight=None if one.weight == 1 else one.weight,
-            servers=servers if one.timed and net.timing == "race" and one.servers != 1 else None,
-        )
-        for arcs_of, kind in ((one.take, "normal"), (one.test, "test"), (one.inhibit, "inhibitor")):
-            arcs += [(f"p{arc.place}", f"t{t}", arc, kind) for arc in arcs_of]
-        arcs += [(f"t{t}", f"p{arc.place}", arc, "normal") for arc in one.give]
-    for k, (source, target, arc, kind) in enumerate(arcs):
-        made = ElementTree.SubElement(page, "arc", id=f"a{k}", source=source, target=target)
-        if arc.weight != 1:
-            _text(made, "inscription", arc.weight)
-        if kind != "normal":
-            ElementTree.SubElement(made, "type", value=kind)
-    ElementTree.indent(root)
-    return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+def _title(tag: str, attributes: Mapping[str, str]) -> tuple[str, str, bool]:
+    if tag == "toolspecific":
+        tool = attributes.get("tool", "")
+        return f"toolspecific {tool}", f"toolspecific of {tool!r}", False
+    if tag == "property":
+        return f"property {attributes.get('key', '')}", f"property {attributes.get('key', '')!r}", False
+    name = attributes.get("id")
+    return tag, tag if name is None or tag == "net" else f"{tag} {name!r}", tag in SHAPES and tag != "page"
 
 
 class _Reader:
     """Reads one net: elements of all its pages, references followed."""
 
-    def __init__(self, top: Element, name: str) -> None:
-        self.top, self.name = top, _label(top, "name") or name
-        own = _annotation(top)
-        self.timing = cast(Timing, one_of("timing", own.get("timing", "race"), get_args(Timing)))
-        self.shapes: dict[str, dict[str, Element]] = {shape: {} for shape in SHAPES}
+    def __init__(self, top: Entry, name: str) -> None:
+        self.top, self.name, self.notes = top, _first_name(top) or name, list[str]()
+        own = self.annotation(top)
+        timing = label_of(own, "timing") if own else ""
+        self.timing = cast(Timing, one_of(f"{top.place}: timing", timing or "race", get_args(Timing)))
+        self.shapes: dict[str, dict[str, Entry]] = {shape: {} for shape in SHAPES}
         self.collect(top)
 
-    def collect(self, element: Element) -> None:
-        for child in element:
-            shape = _tag(child)
-            if shape in self.shapes:
-                name = child.get("id", "")
-                if not name or any(name in known for known in self.shapes.values()):
-                    raise InputError(f"<{shape}> needs an id of its own, got {name!r}")
-                self.shapes[shape][name] = child
-                if shape == "page":
-                    self.collect(child)
+    def collect(self, element: Entry) -> None:
+        for child in element.every(*SHAPES):
+            name = child.value("@id", "")
+            if not name and child.kind == "arc":
+                name = f"{child.values.get('@source')} to {child.values.get('@target')} in line {child.line}"
+            if not name or any(name in known for known in self.shapes.values()):
+                raise child.refused(f"<{child.kind}> needs an id of its own, got {name!r}")
+            self.shapes[child.kind][name] = child
+            if child.kind == "page":
+                self.annotation(child)
+                self.collect(child)
+
+    def annotation(self, element: Entry) -> Entry | None:
+        """Return what this tool wrote on an element, and note what others did."""
+        for child in element.of_kind("toolspecific"):
+            tool = child.value("@tool", "")
+            if child.key not in (*IRRELEVANT, "toolspecific npexplore", "toolspecific StochasticPetriNet"):
+                self.notes.append(f"{element.title}: annotation of {tool!r} is not read")
+                child.skip()
+        own = element.optional("toolspecific npexplore")
+        if own is not None and own.value("@version", TOOL["version"]) != TOOL["version"]:
+            raise own.refused(f"version must be {TOOL['version']!r}, got {own.value('@version')!r}")
+        return own
 
     def meant(self, name: str) -> str:
         """Return the place or transition that an id means, references followed."""
-        seen: set[str] = set()
-        while name not in seen:
-            seen.add(name)
-            found = self.shapes["referencePlace"].get(name, self.shapes["referenceTransition"].get(name))
-            if found is None:
+        passed: set[str] = set()
+        while name not in passed:
+            passed.add(name)
+            reference = self.shapes["referencePlace"].get(name, self.shapes["referenceTransition"].get(name))
+            if reference is None:
                 return name
-            name = found.get("ref", "")
-        raise InputError(f"reference {name!r} leads around to itself")
+            name = reference.value("@ref", "")
+        raise InputError(f"{self.top.file}: reference {name!r} leads around to itself")
 
     def net(self) -> Net:
         places, transitions = self.shapes["place"], self.shapes["transition"]
         if not places:
-            raise InputError("a net needs at least one place, got none")
+            raise InputError(f"{self.top.file}: a net needs at least one place, got none")
+        for shape, known in (("referencePlace", places), ("referenceTransition", transitions)):
+            for name, entry in self.shapes[shape].items():
+                label(entry, "name")
+                self.annotation(entry)
+                if self.meant(name) not in known:
+                    raise entry.refused(str(UnknownNameError("ref", entry.value("@ref", ""), known)))
         numbers = {key: k for k, key in enumerate(places)}
         arcs: dict[str, dict[str, dict[int, int]]] = {
             key: {"take": {}, "give": {}, "test": {}, "inhibit": {}} for key in transitions
         }
-        for key, arc in self.shapes["arc"].items():
-            with told_at(f"arc {key}"):
-                self.arc(arc, numbers, arcs)
+        for arc in self.shapes["arc"].values():
+            self.arc(arc, numbers, arcs)
         names = _names(places), _names(transitions)
-        made = []
-        for key, element in transitions.items():
-            with told_at(f"transition {names[1][key]}"):
-                made.append(self.transition(names[1][key], element, arcs[key]))
-        found = []
-        for key, element in places.items():
-            with told_at(f"place {names[0][key]}"):
-                found.append(_place(names[0][key], element))
-        return Net(self.name, self.timing, tuple(found), tuple(made))
+        made = [self.transition(names[1][key], one, arcs[key]) for key, one in transitions.items()]
+        held = [self.place(names[0][key], one) for key, one in places.items()]
+        return Net(self.name, self.timing, tuple(held), tuple(made), notes=tuple(dict.fromkeys(self.notes)))
 
-    def arc(self, arc: Element, numbers: Mapping[str, int], arcs: Mapping[str, dict[str, dict[int, int]]]) -> None:
-        source, target = (self.meant(arc.get(end, "")) for end in ("source", "target"))
-        weight = whole("its inscription", number(_label(arc, "inscription") or "1", {}), least=1)
-        kind = _child(arc, "type")
-        said = "normal" if kind is None else kind.get("value") or (kind.findtext("{*}text") or "").strip()
-        takes = TAKES[one_of("type of arc", said, TAKES)]
+    def arc(self, arc: Entry, numbers: Mapping[str, int], arcs: Mapping[str, dict[str, dict[int, int]]]) -> None:
+        source, target = (self.meant(arc.value(f"@{end}", "")) for end in ("source", "target"))
+        weight = _count(arc, "inscription", _weight(arc), least=1)
+        takes = TAKES[one_of(f"{arc.place}: type of arc", _arc_kind(arc), TAKES)]
+        self.annotation(arc)
         if source in numbers and target in arcs:
-            into = arcs[target]["take" if takes == "arcs" else takes]
-            into[numbers[source]] = into.get(numbers[source], 0) + weight
-        elif source in arcs and target in numbers and takes == "arcs":
-            into = arcs[source]["give"]
-            into[numbers[target]] = into.get(numbers[target], 0) + weight
+            into, place = arcs[target][takes], numbers[source]
+        elif source in arcs and target in numbers and takes == "take":
+            into, place = arcs[source]["give"], numbers[target]
         else:
-            raise InputError(f"must lead from a place to a transition or back, got {source!r} to {target!r}")
+            raise arc.refused(f"must lead from a place to a transition or back, got {source!r} to {target!r}")
+        # several arcs that inhibit or test are several conditions: the strictest of them decides
+        if takes == "inhibit":
+            into[place] = min(into.get(place, weight), weight)
+        elif takes == "test":
+            into[place] = max(into.get(place, weight), weight)
+        else:
+            into[place] = into.get(place, 0) + weight
 
-    def transition(self, name: str, element: Element, arcs: Mapping[str, Mapping[int, int]]) -> Transition:
-        own = _annotation(element)
-        delay: Distribution | None = None
-        if "rate" in own and "delay" in own:
-            raise InputError("has a delay or a rate, got both")
-        if "rate" in own:
-            delay = Exponential(1.0 / positive("rate", number(own["rate"], {})))
-        elif "delay" in own:
-            delay = read_delay(own["delay"], {})
-        rate = 1.0 / delay.mean if isinstance(delay, Exponential) else None
-        servers: int | None = 1 if self.timing == "race" else None
-        if "servers" in own:
-            servers = None if own["servers"] == "all" else whole("servers", number(own["servers"], {}), least=1)
-        kept = {key: tuple(Arc(place, many) for place, many in one.items()) for key, one in arcs.items()}
+    def transition(self, name: str, element: Entry, arcs: Mapping[str, Mapping[int, int]]) -> Transition:
+        timed: Timed = timing_of(element, self.annotation(element), self.notes)
+        rate = 1.0 / timed.delay.mean if isinstance(timed.delay, Exponential) else None
+        servers = (1 if self.timing == "race" else None) if timed.servers == 0 else timed.servers
+        ends = {key: tuple(Arc(place, many) for place, many in one.items()) for key, one in arcs.items()}
         return Transition(
-            name, kept["take"], kept["give"], kept["test"], kept["inhibit"], delay=delay, rate=rate,
-            priority=whole("priority", number(own.get("priority", "0"), {})),
-            weight=positive("weight", number(own.get("weight", "1"), {})), servers=servers,
+            name, ends["take"], ends["give"], ends["test"], ends["inhibit"], delay=timed.delay, rate=rate,
+            priority=timed.priority, weight=timed.weight, servers=servers,
         )  # fmt: skip
 
+    def place(self, name: str, element: Entry) -> Place:
+        own = self.annotation(element)
+        text = label(element, "initialMarking") or element.value("@initialMarking", "0")
+        tokens = _count(element, "initialMarking", _plain_tokens(element, text))
+        invariant = element.value("@invariant", "< inf")
+        if invariant.replace(" ", "") not in ("<inf", ""):
+            raise element.refused(f"an invariant of ages is not supported, got {invariant!r} (supported: < inf)")
+        capacity = label_of(own, "capacity") if own else ""
+        limit = _count(element, "capacity", capacity) if capacity else None
+        resource = own is not None and own.optional("resource") is not None
+        if own is not None and resource:
+            label_of(own, "resource")
+        pipe = label(element, "capacity")
+        if pipe and _count(element, "capacity", pipe) > 0:  # PIPE's 0 is no limit
+            limit = _count(element, "capacity", pipe)
+        if limit is not None and tokens > limit:
+            raise element.refused(f"tokens must be at most the capacity ({limit}), got {tokens}")
+        return Place(name, tokens, limit, resource=resource)
 
-def _place(name: str, element: Element) -> Place:
-    own = _annotation(element)
-    tokens = whole("its initial marking", number(_label(element, "initialMarking") or "0", {}))
-    capacity = whole("capacity", number(own["capacity"], {})) if "capacity" in own else None
-    if capacity is not None and tokens > capacity:
-        raise InputError(f"tokens must be at most the capacity ({capacity}), got {tokens}")
-    return Place(name, tokens, capacity, resource="resource" in own)
+
+def _first_name(top: Entry) -> str:
+    texts = [child.optional("text") or child.optional("value") for child in top.every("name")]
+    return next((text.content() for text in texts if text is not None), "")
 
 
-def _names(elements: Mapping[str, Element]) -> dict[str, str]:
+def label(element: Entry, tag: str) -> str:
+    """Return the text of a label such as `name`: in `text` (the standard) or `value` (PIPE), "" where it is missing."""
+    child = element.optional(tag)
+    if child is None:
+        return ""
+    child.every(*(entry.key for entry in child.of_kind("toolspecific")))
+    for entry in child.of_kind("toolspecific"):
+        entry.skip()
+    part = child.optional("text") or child.optional("value")
+    return "" if part is None else part.content()
+
+
+def label_of(own: Entry, tag: str) -> str:
+    """Return the text of an entry of this tool's annotation, "" where it is missing."""
+    child = own.optional(tag)
+    return "" if child is None else child.content()
+
+
+def _count(element: Entry, what: str, text: str, least: int = 0) -> int:
+    number = element.number(text, what)
+    try:
+        return whole(what, number, least)
+    except InputError as error:
+        raise element.refused(str(error)) from None
+
+
+def _plain_tokens(element: Entry, text: str) -> str:
+    """Return how many tokens a text such as `Default,3` of PIPE says; several kinds of tokens are refused."""
+    parts = [part.strip() for part in text.split(",")]
+    if len(parts) < 2:
+        return text
+    counts = dict(zip(parts[::2], parts[1::2], strict=False))
+    kinds = [kind for kind, count in counts.items() if element.number(count, kind) != 0]
+    if len(parts) % 2 or set(kinds) - {"Default"}:
+        raise element.refused(f"tokens of several kinds are not supported, got {text!r} (supported: Default)")
+    return counts.get("Default", "0")
+
+
+def _weight(arc: Entry) -> str:
+    """Return an arc's weight as text: its inscription, or TAPAAL's attributes."""
+    written = arc.value("@inscription", "")
+    weight = arc.value("@weight", "")
+    if written in ALWAYS:
+        written = ""
+    elif "[" in written:
+        raise arc.refused(f"an interval of ages is not supported, got {written!r} (supported: [0,inf))")
+    return _plain_tokens(arc, label(arc, "inscription") or weight or written or "1")
+
+
+def _arc_kind(arc: Entry) -> str:
+    """Return an arc's type: `type` with a value or text, pm4py's `arctype`, or an attribute."""
+    kinds = [label(arc, "arctype"), arc.value("@type", "")]
+    entry = arc.optional("type")
+    if entry is not None:
+        part = entry.optional("text")
+        kinds += [entry.value("@value", ""), part.content() if part else entry.content()]
+    told = {kind for kind in kinds if kind}
+    if len(told) > 1:
+        raise arc.refused(f"one type of arc is needed, got {', '.join(sorted(told))}")
+    return told.pop() if told else "normal"
+
+
+def _names(elements: Mapping[str, Entry]) -> dict[str, str]:
     """Return what each is called: its name where no other has it, else its id."""
-    said = {key: _label(element, "name") or key for key, element in elements.items()}
+    said = {key: label(element, "name") or element.value("@name", key) for key, element in elements.items()}
     every = list(said.values())
     return said if len(set(every)) == len(every) else {key: key for key in said}
-
-
-def _annotation(element: Element) -> dict[str, str]:
-    """Return what this tool wrote on an element."""
-    return {
-        _tag(entry): (entry.text or "").strip()
-        for child in element
-        if _tag(child) == "toolspecific" and child.get("tool") == TOOL["tool"]
-        for entry in child
-    }
-
-
-def _said(one: Transition) -> str:
-    """Return a delay as the language says it."""
-    delay = one.delay
-    assert isinstance(delay, Distribution)
-    if isinstance(delay, Deterministic):
-        return repr(delay.mean)
-    values = [getattr(delay, field) for field in delay.__struct_fields__]
-    return f"{type(delay).__name__.lower()}({', '.join(map(repr, values))})"
-
-
-def _own(element: Element, **said: object) -> None:
-    told = {key: value for key, value in said.items() if value is not None}
-    if told:
-        tool = ElementTree.SubElement(element, "toolspecific", TOOL)
-        for key, value in told.items():
-            ElementTree.SubElement(tool, key).text = value if isinstance(value, str) else repr(value)
-
-
-def _text(element: Element, tag: str, value: object) -> None:
-    ElementTree.SubElement(ElementTree.SubElement(element, tag), "text").text = str(value)
-
-
-def _label(element: Element, tag: str) -> str:
-    found = _child(element, tag)
-    return "" if found is None else (found.findtext("{*}text") or found.findtext("{*}value") or "").strip()
-
-
-def _child(element: Element, tag: str) -> Element | None:
-    return next(iter(_all(element, tag)), None)
-
-
-def _all(element: Element, tag: str) -> list[Element]:
-    return [child for child in element if _tag(child) == tag]
-
-
-def _tag(element: Element) -> str:
-    return element.tag.rpartition("}")[2]

@@ -149,6 +149,7 @@ class Net:
     utilization: Mapping[str, str] = field(default_factory=dict)  # the same: how busy what it names is
     feed: Mapping[str, Columns] = field(default_factory=dict)  # what `feed` reads: columns (n,), a row at a time
     ordered: bool = True  # rows come in this order; else each seed has its own
+    notes: tuple[str, ...] = ()  # what other tools wrote into its file that was not read
 
     @property
     def initial(self) -> NDArray[np.int32]:

@@ -1,0 +1,130 @@
+"""When transitions of PNML files fire: as this tool writes it, and as pm4py (StochasticPetriNet) and PIPE do.
+
+pm4py: `property` distributionType and distributionParameters, rates of exponential times, `;` between numbers. PIPE:
+`timed`, `rate` (of immediate transitions the weight), `priority`, `infiniteServer`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from npexplore.errors import InputError, one_of, positive
+from npexplore.machine.petri.delays import read_delay
+from npexplore.machine.petri.values import number, whole
+from npexplore.rows.distributions import Deterministic, Distribution, Exponential, Uniform
+from npexplore.strict_input import Entry
+
+KINDS = ("IMMEDIATE", "EXPONENTIAL", "DETERMINISTIC", "UNIFORM", "UNDEFINED")
+
+
+class Timed(NamedTuple):
+    """When a transition fires. servers: clocks at once (None: any number; 0: the net's default)."""
+
+    delay: Distribution | None = None
+    weight: float = 1.0
+    priority: int = 0
+    servers: int | None = 0
+
+
+def timing_of(element: Entry, own: Entry | None, notes: list[str]) -> Timed:
+    """Return when a transition fires; own: this tool's annotation. What cannot be read goes to the notes."""
+    stochastic = element.optional("toolspecific StochasticPetriNet")
+    _attributes(element, notes)
+    pipe = _pipe(element)
+    if own is not None:
+        try:
+            return _own(own)
+        except InputError as error:
+            raise element.refused(str(error).removeprefix(f"{element.place}: ")) from None
+    if stochastic is not None:
+        return _pm4py(element, stochastic, notes)
+    return pipe
+
+
+def _own(own: Entry) -> Timed:
+    texts = {name: child.content() for name in ("rate", "delay", "servers", "priority", "weight")
+             if (child := own.optional(name)) is not None}  # fmt: skip
+    delay: Distribution | None = None
+    if "rate" in texts and "delay" in texts:
+        raise InputError("has a delay or a rate, got both")
+    if "rate" in texts:
+        delay = Exponential(1.0 / positive("rate", number(texts["rate"], {})))
+    elif "delay" in texts:
+        delay = read_delay(texts["delay"], {})
+    servers: int | None = 0
+    if "servers" in texts:
+        servers = None if texts["servers"] == "all" else whole("servers", number(texts["servers"], {}), least=1)
+    return Timed(
+        delay, positive("weight", number(texts.get("weight", "1"), {})),
+        whole("priority", number(texts.get("priority", "0"), {})), servers,
+    )  # fmt: skip
+
+
+def _attributes(element: Entry, notes: list[str]) -> None:
+    """Note TAPAAL's times, which are not read."""
+    kind = element.value("@distribution", "")
+    element.value("@value", "")
+    if kind:
+        notes.append(f"{element.title}: its distribution {kind!r} is not read: it fires in no time")
+    if element.value("@urgent", "false") == "true":
+        notes.append(f"{element.title}: 'urgent' is not read")
+    for name in ("@priority", "@infiniteServer", "@timed"):
+        element.value(name, "")
+
+
+def _text(element: Entry, tag: str) -> str:
+    child = element.optional(tag)
+    part = None if child is None else child.optional("value") or child.optional("text")
+    return "" if part is None else part.content()
+
+
+def _pipe(element: Entry) -> Timed:
+    timed = _text(element, "timed") or "false"
+    rate, priority = _text(element, "rate"), _text(element, "priority")
+    servers = None if element.truth(_text(element, "infiniteServer") or "false", "infiniteServer") else 0
+    amount = element.number(rate, "rate") if rate else 1.0
+    if not 0 < amount < float("inf"):
+        raise element.refused(f"rate must be greater than 0 and finite, got {rate!r}")
+    rank = element.whole(priority, "priority") if priority else 0
+    if element.truth(timed, "timed"):
+        return Timed(Exponential(1.0 / amount), servers=servers)
+    return Timed(None, amount, rank)
+
+
+def _pm4py(element: Entry, entry: Entry, notes: list[str]) -> Timed:
+    entry.value("@version", "")
+    texts = {}
+    for name in ("distributionType", "distributionParameters", "priority", "weight", "invisible"):
+        child = entry.optional(f"property {name}")
+        if child is not None:
+            child.value("@key")
+            texts[name] = child.content()
+    kind = texts.get("distributionType", "UNDEFINED") or "UNDEFINED"
+    numbers = [
+        entry.number(text, "distributionParameters")
+        for text in texts.get("distributionParameters", "").split(";")
+        if text and text != "UNDEFINED"
+    ]
+    weight = entry.number(texts.get("weight", "1") or "1", "weight")
+    priority = entry.whole(texts.get("priority", "0") or "0", "priority")
+    if kind not in KINDS:
+        notes.append(f"{element.title}: its distribution {kind!r} is not read: it fires in no time")
+        return Timed()
+    wanted = {"EXPONENTIAL": 1, "DETERMINISTIC": 1, "UNIFORM": 2}.get(kind, len(numbers))
+    if len(numbers) != wanted:
+        raise entry.refused(f"{kind} needs {wanted} distributionParameters, got {len(numbers)}")
+    try:
+        match one_of("distributionType", kind, KINDS):
+            case "EXPONENTIAL":
+                return Timed(Exponential(1.0 / positive("the rate", numbers[0])))
+            case "DETERMINISTIC":
+                fixed = positive("the delay", numbers[0], zero=True)
+                return Timed(Deterministic(fixed) if fixed else None)
+            case "UNIFORM":
+                uniform = Uniform(numbers[0], numbers[0] + numbers[1])
+                uniform.check("UNIFORM")
+                return Timed(uniform)
+            case _:
+                return Timed(None, positive("weight", weight), priority)
+    except InputError as error:
+        raise entry.refused(str(error)) from None

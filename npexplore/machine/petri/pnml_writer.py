@@ -1,0 +1,83 @@
+"""Place/transition nets written as PNML (ISO/IEC 15909-2); inhibitor and test arcs by the arc's `type`.
+
+What PNML has no words for stands in `toolspecific` of this tool: timing, delay, rate, priority, weight, servers,
+capacity.
+"""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree
+
+from npexplore.errors import RefusedError
+from npexplore.machine.petri.pnml import GRAMMAR, KINDS, TOOL
+from npexplore.machine.petri.unfolded import Arc, Formula, Net, Transition
+from npexplore.rows.distributions import Deterministic, Distribution, Exponential
+
+Element = ElementTree.Element
+
+
+def write_pnml(net: Net) -> str:
+    """Return a net as PNML; raises RefusedError for what a place/transition net cannot say (formulas, data)."""
+    if net.types:
+        raise RefusedError(f"PNML: tokens of net {net.name!r} carry data, which no place/transition net has")
+    root = ElementTree.Element("pnml", xmlns=GRAMMAR.removesuffix("grammar/") + "grammar/pnml")
+    top = ElementTree.SubElement(root, "net", id="net", type=KINDS[0])
+    _text(top, "name", net.name)
+    _own(top, timing=net.timing)
+    page = ElementTree.SubElement(top, "page", id="page")
+    for p, place in enumerate(net.places):
+        made = ElementTree.SubElement(page, "place", id=f"p{p}")
+        _text(made, "name", place.name)
+        if place.tokens:
+            _text(made, "initialMarking", place.tokens)
+        _own(made, capacity=place.capacity, resource=place.resource or None)
+    arcs: list[tuple[str, str, Arc, str]] = []
+    for t, one in enumerate(net.transitions):
+        said = (*one.formulas, one.weight, one.rate, one.delay)
+        if one.by_data or any(isinstance(formula, Formula) for formula in said):
+            raise RefusedError(f"PNML: transition {one.name!r} has a formula, which no place/transition net has")
+        made = ElementTree.SubElement(page, "transition", id=f"t{t}")
+        _text(made, "name", one.name)
+        rate = one.rate if isinstance(one.delay, Exponential) else None
+        servers = "all" if one.servers is None else one.servers
+        _own(
+            made,
+            rate=rate,
+            delay=_said(one) if one.delay is not None and rate is None else None,
+            priority=one.priority or None,
+            weight=None if one.weight == 1 else one.weight,
+            servers=servers if one.timed and net.timing == "race" and one.servers != 1 else None,
+        )
+        for arcs_of, kind in ((one.take, "normal"), (one.test, "test"), (one.inhibit, "inhibitor")):
+            arcs += [(f"p{arc.place}", f"t{t}", arc, kind) for arc in arcs_of]
+        arcs += [(f"t{t}", f"p{arc.place}", arc, "normal") for arc in one.give]
+    for k, (source, target, arc, kind) in enumerate(arcs):
+        made = ElementTree.SubElement(page, "arc", id=f"a{k}", source=source, target=target)
+        if arc.weight != 1:
+            _text(made, "inscription", arc.weight)
+        if kind != "normal":
+            ElementTree.SubElement(made, "type", value=kind)
+    ElementTree.indent(root)
+    return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _said(one: Transition) -> str:
+    """Return a delay as the language says it."""
+    delay = one.delay
+    assert isinstance(delay, Distribution)
+    if isinstance(delay, Deterministic):
+        return repr(delay.mean)
+    values = [getattr(delay, field) for field in delay.__struct_fields__]
+    return f"{type(delay).__name__.lower()}({', '.join(map(repr, values))})"
+
+
+def _own(element: Element, **said: object) -> None:
+    told = {key: value for key, value in said.items() if value is not None}
+    if told:
+        tool = ElementTree.SubElement(element, "toolspecific", TOOL)
+        for key, value in told.items():
+            ElementTree.SubElement(tool, key).text = value if isinstance(value, str) else repr(value)
+
+
+def _text(element: Element, tag: str, value: object) -> None:
+    ElementTree.SubElement(ElementTree.SubElement(element, tag), "text").text = str(value)

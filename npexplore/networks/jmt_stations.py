@@ -1,0 +1,199 @@
+"""JMT's stations: a Queue section with a server behind it, as the station of a network file."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from npexplore.errors import one_of
+from npexplore.networks.graph import Node
+from npexplore.networks.jmt_file import (
+    by_class,
+    kind_of,
+    number_in,
+    parameter,
+    plain,
+    value_in,
+    whole_in,
+)
+from npexplore.networks.jmt_times import service_of
+from npexplore.strict_input import Entry
+
+PUT = {
+    "TailStrategy": "fifo", "HeadStrategy": "last", "RandStrategy": "random", "TailStrategyPriority": "priority",
+    "LCFSPRStrategy": "last_preempts", "FCFSPRStrategyPriority": "preemptive",
+}  # fmt: skip
+PREEMPTIVE = {"last_preempts", "preemptive"}
+VISITS = {"Exhaustive": "exhaustive", "Gated": "gated", "Limited": "limited"}
+SERVING = ("Server", "PSServer", "Delay", "PreemptiveServer", *(f"{how}PollingServer" for how in VISITS))
+RULES = {"drop": "drop", "waiting queue": "wait", "BAS blocking": "block"}
+GET = {"FCFSstrategy": "", **{f"{how}PollingGetStrategy": name for how, name in VISITS.items()}}
+SHARING = {"EPSStrategy": False, "DPSStrategy": True}  # whether weights count
+
+
+def station(queue: Entry, server: Entry, classes: Collection[str]) -> Node:
+    """Return the station of a queue section and a serving section; raises InputError for what it cannot say."""
+    kind = server.value("@className")
+    disciplines = _puts(queue, classes)
+    visits = _visits(queue)
+    size = _size(queue)
+    rules = _rules(queue, classes)
+    service = {}
+    for c, strategy in by_class(server, "ServiceStrategy", classes).items():
+        if kind_of(strategy) != "DisabledServiceTimeStrategy":
+            service[c] = service_of(strategy)
+    entry, servers = plain(server, "maxJobs", "1")
+    found: dict[str, Any] = {"servers": 1 if kind == "Delay" else entry.whole(servers)}
+    _once(server, "numberOfVisits", classes, "several visits in a row")
+    _once(server, "classParallelism", classes, "a customer that takes several servers")
+    found["servers"] = _server_types(server, list(classes), list(service), found["servers"])
+    here = {disciplines[c] for c in service if c in disciplines}
+    if (kind == "PreemptiveServer") != bool(here & PREEMPTIVE) and here and kind in ("Server", "PreemptiveServer"):
+        raise server.refused(f"{kind} with the queue policy {', '.join(sorted(here))} is not supported")
+    if kind == "PreemptiveServer":
+        for c, strategy in by_class(server, "PreemptiveStrategy", classes).items():
+            if PUT.get(kind_of(strategy), "") != disciplines.get(c):
+                raise strategy.refused(f"class {c!r} has another policy in its queue")
+    polling = kind.endswith("PollingServer")
+    if polling != (visits[0] != "") or (polling and VISITS[kind.removesuffix("PollingServer")] != visits[0]):
+        raise server.refused(f"{kind} needs a queue that is left in the same way, got {visits[0] or 'FCFSstrategy'!r}")
+    if kind == "Delay":
+        return Node("station", {"discipline": "delay"}, service)
+    if kind == "PSServer":
+        found |= _sharing(server, classes, list(service), found["servers"])
+    elif polling:
+        found |= _polling(server, classes, list(service), visits)
+    elif len(here) > 1:
+        raise queue.refused(f"classes with different queue policies ({', '.join(sorted(here))}) are not supported")
+    else:
+        found["discipline"] = here.pop() if here else "fifo"
+    if size > 0:
+        said = {rules[c] for c in service if c in rules}
+        if len(said) > 1 or not said <= {"drop", "block"}:
+            raise queue.refused(
+                f"a capacity with the rule {', '.join(sorted(said))} is not supported (supported: drop, BAS blocking)"
+            )
+        found |= {"capacity": size, "when_full": said.pop() if said else "drop"}
+    return Node("station", found, service)
+
+
+def check_unused_queue(queue: Entry, classes: Collection[str]) -> None:
+    """Read the queue of a node in which nobody waits; raises InputError if it has a limit or another policy."""
+    _puts(queue, classes)
+    _rules(queue, classes)
+    if _size(queue) > 0:
+        raise queue.refused("a capacity where nobody waits is not supported")
+    if _visits(queue)[0]:
+        raise queue.refused("polling where nobody waits is not supported")
+
+
+def _puts(queue: Entry, classes: Collection[str]) -> dict[str, str]:
+    found = {}
+    for c, strategy in by_class(queue, "QueuePutStrategy", classes).items():
+        found[c] = PUT[one_of(f"{strategy.place}: queue policy of class {c!r}", kind_of(strategy), PUT)]
+    for c, strategy in by_class(queue, "Impatience", classes).items():
+        if strategy.children and (len(strategy.children) > 1 or value_in(strategy) != "null"):
+            raise strategy.refused(f"impatience of class {c!r} is not supported")
+    return found
+
+
+def _size(queue: Entry) -> int:
+    entry, size = plain(queue, "size", "-1")
+    return entry.whole(size)
+
+
+def _rules(queue: Entry, classes: Collection[str]) -> dict[str, str]:
+    """Return what happens to each class at a full station."""
+    return {
+        c: RULES[one_of(f"{rule.place}: rule of class {c!r}", value_in(rule), RULES)]
+        for c, rule in by_class(queue, "dropStrategies", classes).items()
+    }
+
+
+def _visits(queue: Entry) -> tuple[str, int]:
+    """Return how a polling server leaves a class and after how many customers; ('', 1) where none polls."""
+    found = [
+        entry
+        for entry in queue.children
+        if kind_of(entry).lower().endswith("strategy") and "Get" in entry.value("@classPath")
+    ]
+    queue.every(*(entry.key for entry in found))
+    if len(found) > 1:
+        raise found[1].refused("a queue is left in one way")
+    if not found:
+        return "", 1
+    how = GET[one_of(f"{found[0].place}: how customers leave the queue", kind_of(found[0]), GET)]
+    most = found[0].optional("subParameter pollingKValue") if how == "limited" else None
+    return how, whole_in(most) if most else 1
+
+
+def _once(server: Entry, name: str, classes: Collection[str], meaning: str) -> None:
+    for c, entry in by_class(server, name, classes).items():
+        if whole_in(entry) != 1:
+            raise entry.refused(f"{meaning} (class {c!r}) is not supported (supported: 1)")
+
+
+def _server_types(server: Entry, classes: list[str], served: list[str], servers: int) -> int:
+    """Return how many servers there are for the classes served here, where types of servers may differ in classes."""
+    names, counts, tables = (
+        parameter(server, key) for key in ("serverNames", "serversPerServerType", "serverCompatibilities")
+    )
+    _, policy = plain(server, "schedulingPolicy", "ALIS")
+    sizes = [whole_in(entry) for entry in counts.of_kind("subParameter")] if counts else []
+    labels = [value_in(entry) for entry in names.of_kind("subParameter")] if names else []
+    fits = []
+    for table in tables.of_kind("subParameter") if tables else []:
+        entries = table.of_kind("subParameter")
+        if len(entries) != len(classes):
+            raise table.refused(f"one entry a class is needed ({len(classes)}), got {len(entries)}")
+        by_name = dict(zip(classes, (entry.truth(value_in(entry)) for entry in entries), strict=True))
+        fits.append([by_name[c] for c in served])
+    if tables is None:
+        return servers
+    if not len(sizes) == len(labels) == len(fits):
+        raise tables.refused(
+            f"{len(labels)} types of servers with {len(sizes)} sizes and {len(fits)} tables of classes"
+        )
+    if len(fits) == 1 and all(fits[0]):
+        return servers  # one type, whatever its size: JMT writes 1 where nobody chose types
+    if sum(sizes) != servers:
+        raise tables.refused(f"the types of servers have {sum(sizes)} servers, maxJobs says {servers}")
+    if any(any(row) and not all(row) for row in fits):
+        raise tables.refused(f"types of servers that serve some classes only are not supported (policy {policy})")
+    usable = sum(size for size, row in zip(sizes, fits, strict=True) if all(row))
+    if served and not usable:
+        raise tables.refused("no server serves the classes that come here")
+    return usable
+
+
+def _sharing(server: Entry, classes: Collection[str], served: list[str], servers: int) -> dict[str, Any]:
+    """Return the keys of a station that is shared: equally or by weights, or up to a number of customers at once."""
+    entry, used = plain(server, "PSPriorityUsed", "false")
+    if entry.truth(used):
+        raise entry.refused("shared servers with priorities are not supported (supported: false)")
+    weights = {c: number_in(entry) for c, entry in by_class(server, "serviceWeights", classes).items()}
+    shares = {}
+    for c, strategy in by_class(server, "PSStrategy", classes).items():
+        shares[c] = SHARING[one_of(f"{strategy.place}: sharing of class {c!r}", kind_of(strategy), SHARING)]
+    entry, running = plain(server, "maxRunning", "-1")
+    most = entry.whole(running)
+    if most > servers:
+        raise entry.refused(f"more customers at once ({most}) than servers ({servers}), but a limit: not supported")
+    if most > 0:
+        return {"discipline": "fifo", "servers": most}  # each has a server of its own; the others wait in line
+    here = {shares[c] for c in served if c in shares}
+    if len(here) > 1:
+        raise server.refused("classes that share in different ways are not supported")
+    return {"discipline": "ps"} | ({"weights": {c: weights.get(c, 1.0) for c in served}} if here == {True} else {})
+
+
+def _polling(server: Entry, classes: Collection[str], served: list[str], visits: tuple[str, int]) -> dict[str, Any]:
+    """Return the keys of a polling station; JMT's switch-over times are of the class that is come to."""
+    found: dict[str, Any] = {"discipline": "polling", "switch_over": {}, "visits": visits[0], "most_a_visit": visits[1]}
+    for c, strategy in by_class(server, "SwitchoverStrategy", classes).items():
+        if kind_of(strategy) == "DisabledServiceTimeStrategy":
+            continue
+        time = service_of(strategy)
+        if time is not None and c in served:
+            found["switch_over"][served[served.index(c) - 1]] = time
+    return found

@@ -1,0 +1,141 @@
+"""Models of JMT's mean value analysis (.jmva) as product-form networks: service times and visits, whatever the routes.
+
+Stations are `ps` (any order has the same means there), or `delay`. Visits above 1 come again with chance
+1 - 1 / visits; where all visits are below 1, some passes visit nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from npexplore.errors import InputError, UnknownNameError
+from npexplore.networks.checks import check_network
+from npexplore.networks.jmt_file import IRRELEVANT, read_file
+from npexplore.networks.records import IN, OUT, Network
+from npexplore.strict_input import Entry
+from npexplore.toml import typed
+
+STATIONS = ("listation", "delaystation", "ldstation")
+
+
+def read_jmva(path: Path, left_out: Iterable[str] = ()) -> Network:
+    """Return the network of a .jmva file; raises InputError with file, line, element and what cannot be said."""
+    root = read_file(path, left_out)
+    if root.kind != "model":
+        raise root.refused(f"the outermost element must be 'model', got {root.kind!r}")
+    parameters = root.one("parameters")
+    classes = _classes(parameters.one("classes"))
+    stations: dict[str, dict[str, Any]] = {}
+    times: dict[tuple[str, str], float] = {}
+    visits: dict[str, dict[str, float]] = {c: {} for c in classes}
+    for one in _counted(parameters.one("stations"), *STATIONS):
+        _station(one, stations, times, visits)
+    for region in root.every("blockingRegion"):
+        raise region.refused("is not supported in a .jmva file")
+    root.finish(IRRELEVANT)
+    for c, customers in classes.items():
+        there = {s: v for s, v in visits[c].items() if v > 0 and times.get((s, c), 0) > 0}
+        if not there:
+            raise InputError(f"{path.name}: class {c!r} visits no station")
+        customers["service"] = {s: {"distribution": "exponential", "mean": times[s, c]} for s in there}
+        customers["route"] = _in_a_row(there)
+    network = typed({"name": path.stem, "station": stations, "class": classes}, Network)
+    try:
+        check_network(network)
+    except InputError as error:
+        raise InputError(f"{path.name}: {error}") from None
+    return network
+
+
+def _counted(entry: Entry, *kinds: str) -> list[Entry]:
+    """Return the children of some kinds; raises InputError if the element says another number of them."""
+    children = entry.every(*kinds)
+    said = entry.value("@number", str(len(children)))
+    if entry.whole(said, "number") != len(children):
+        raise entry.refused(f"number is {said}, but {len(children)} of {', '.join(kinds)} follow")
+    return children
+
+
+def _classes(entry: Entry) -> dict[str, dict[str, Any]]:
+    classes: dict[str, dict[str, Any]] = {}
+    for one in _counted(entry, "closedclass", "openclass"):
+        name = one.value("@name")
+        if name in classes:
+            raise one.refused("there are two classes of this name")
+        if one.kind == "closedclass":
+            classes[name] = {"population": one.whole(one.value("@population"), "population")}
+        else:
+            rate = one.number(one.value("@rate"), "rate")
+            classes[name] = {"arrivals": {"process": "poisson", "rate": rate}}
+    return classes
+
+
+def _station(
+    one: Entry,
+    stations: dict[str, dict[str, Any]],
+    times: dict[tuple[str, str], float],
+    visits: dict[str, dict[str, float]],
+) -> None:
+    name = one.value("@name")
+    if name in stations:
+        raise one.refused("there are two stations of this name")
+    stations[name] = {"discipline": "delay"} if one.kind == "delaystation" else {"discipline": "ps"}
+    servers = one.whole(one.value("@servers", "1"), "servers")
+    if one.kind == "listation":
+        stations[name]["servers"] = servers
+    elif servers != 1:
+        raise one.refused(f"servers of a {one.kind} must be 1, got {servers}")
+    for said in one.one("servicetimes").every("servicetime", "servicetimes"):
+        c = _class_of(said, visits)
+        if (name, c) in times:
+            raise said.refused(f"class {c!r} stands twice")
+        texts = [text for text in said.content().split(";") if text.strip()]
+        values = [said.number(text) for text in texts]
+        if not values or any(not value >= 0 for value in values) or (one.kind != "ldstation" and len(values) > 1):
+            raise said.refused(f"a service time must be a number of at least 0, got {said.content()!r}")
+        times[name, c] = values[0]
+        if one.kind == "ldstation" and values[0]:
+            if 0.0 in values:
+                raise said.refused(f"a service time of 0 among others is not supported, got {said.content()!r}")
+            rates = [values[0] / value for value in values]
+            others = stations[name].setdefault("rates", rates)
+            if len(others) != len(rates) or not all(map(math.isclose, others, rates)):
+                raise said.refused("rates that differ between classes are not supported")
+    for said in one.one("visits").every("visit"):
+        c = _class_of(said, visits)
+        if name in visits[c]:
+            raise said.refused(f"class {c!r} stands twice")
+        visits[c][name] = said.number(said.content())
+        if not 0 <= visits[c][name] < math.inf:
+            raise said.refused(f"visits must be at least 0, got {said.content()!r}")
+
+
+def _class_of(said: Entry, classes: Iterable[str]) -> str:
+    c = said.value("@customerclass")
+    if c not in classes:
+        raise said.refused(str(UnknownNameError("customerclass", c, classes)))
+    return c
+
+
+def _in_a_row(visits: dict[str, float]) -> dict[str, dict[str, float]]:
+    """Return routes with these mean visits: each station is skipped, or entered and seen again, by chance."""
+    names = list(visits)
+
+    def onward(k: int) -> dict[str, float]:
+        found, left = {}, 1.0
+        for name in names[k:]:
+            enter = min(visits[name], 1.0)
+            if enter:
+                found[name] = left * enter
+            left *= 1 - enter
+        return found | ({OUT: left} if left > 0 else {})
+
+    routes: dict[str, dict[str, float]] = {IN: onward(0)}
+    for k, name in enumerate(names):
+        again = max(1 - 1 / visits[name], 0.0)
+        after = {target: chance * (1 - again) for target, chance in onward(k + 1).items()}
+        routes[name] = after | ({name: again} if again else {})
+    return routes

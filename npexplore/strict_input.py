@@ -1,0 +1,273 @@
+"""Input that is read in full: each named part of it is read, declared irrelevant, or refused with its place.
+
+A reader asks an `Entry` for the parts that it knows by name. `Entry.finish` then raises InputError for the first part
+that nobody asked for: its file and line or path, its name, and the nearest names that the reader did ask for.
+`IRRELEVANT` tables of readers list the parts that change no answer, each with its reason (docs/inputs.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+from xml.parsers import expat
+
+from npexplore.errors import InputError
+
+# kind or key of an entry ("*": any) -> name of a part ("*": every part) -> why it changes no answer
+Irrelevant = Mapping[str, Mapping[str, str]]
+MAX_NAMES = 12  # of the names that a message lists
+MAX_DEPTH = 200  # entries inside each other
+
+
+@dataclass(eq=False, repr=False)
+class Entry:
+    """One place of an input with named parts: an XML element with attributes and children, or the like.
+
+    kind: what it is, as the format calls it. key: the name it is asked for by. title: how messages name it; messages
+    about what is inside a landmark name it, too. line: where it begins (0: unknown).
+    values: texts by name, such as attributes. children: entries inside, each under the name it is asked for by.
+    """
+
+    kind: str
+    key: str
+    title: str
+    file: str
+    line: int = 0
+    landmark: bool = False
+    parent: Entry | None = None
+    values: dict[str, str] = field(default_factory=dict)
+    children: list[Entry] = field(default_factory=list)
+    text: str = ""
+    asked: dict[str, None] = field(default_factory=dict)
+    text_is_read: bool = False
+
+    @property
+    def place(self) -> str:
+        """File, line, landmarks around it and title, as they stand in front of messages."""
+        titles, entry = [self.title], self.parent
+        while entry is not None:
+            titles += [entry.title] if entry.landmark else []
+            entry = entry.parent
+        return f"{self.file}{f':{self.line}' if self.line else ''}: {': '.join(reversed(titles))}"
+
+    def refused(self, rule: str) -> InputError:
+        """Return the error of a fault in this entry."""
+        return InputError(f"{self.place}: {rule}")
+
+    def value(self, name: str, default: str | None = None) -> str:
+        """Return the text of a value; raises InputError if it is missing and there is no default."""
+        self.asked[name] = None
+        found = self.values.get(name, default)
+        if found is None:
+            raise self.refused(f"{name} is missing")
+        return found
+
+    def every(self, *names: str) -> list[Entry]:
+        """Return the children of these names, in the order of the file."""
+        self.asked.update(dict.fromkeys(names))
+        return [child for child in self.children if child.key in names]
+
+    def of_kind(self, kind: str) -> list[Entry]:
+        """Return all children of a kind, whatever their names are."""
+        return self.every(*(child.key for child in self.children if child.kind == kind), kind)
+
+    def optional(self, name: str) -> Entry | None:
+        """Return the one child of a name, None if there is none; raises InputError for a second one."""
+        several = self.every(name)
+        if len(several) > 1:
+            raise several[1].refused(f"stands twice in {self.title} (first in line {several[0].line})")
+        return several[0] if several else None
+
+    def one(self, name: str) -> Entry:
+        """Return the one child of a name; raises InputError unless there is exactly one."""
+        child = self.optional(name)
+        if child is None:
+            raise self.refused(f"{name} is missing")
+        return child
+
+    def content(self) -> str:
+        """Return the text inside, without blanks around it."""
+        self.text_is_read = True
+        return self.text.strip()
+
+    def skip(self) -> None:
+        """Take everything inside as read: another place accounts for it, such as a note that the answer shows."""
+        self.text_is_read = True
+        self.asked.update(dict.fromkeys(self.values))
+        for child in self.of_every_kind():
+            child.skip()
+
+    def of_every_kind(self) -> list[Entry]:
+        """Return all children."""
+        return self.every(*(child.key for child in self.children))
+
+    def number(self, text: str, what: str = "the value") -> float:
+        """Return a text as a number; raises InputError that names this entry."""
+        try:
+            return float(text)
+        except ValueError:
+            raise self.refused(f"{what} must be a number, got {text!r}") from None
+
+    def whole(self, text: str, what: str = "the value") -> int:
+        """Return a text as a whole number (2.0 is one); raises InputError that names this entry."""
+        number = self.number(text, what)
+        if not number.is_integer():
+            raise self.refused(f"{what} must be a whole number, got {text!r}")
+        return int(number)
+
+    def truth(self, text: str, what: str = "the value") -> bool:
+        """Return `true` or `false` as a truth value; raises InputError that names this entry."""
+        if text.lower() not in ("true", "false"):
+            raise self.refused(f"{what} must be true or false, got {text!r}")
+        return text.lower() == "true"
+
+    def unread(self, irrelevant: Irrelevant) -> Iterator[InputError]:
+        """Yield an error for each part, here and inside, that was neither asked for nor listed as irrelevant."""
+        listed = {part for place in (self.kind, self.key, "*") for part in irrelevant.get(place, ())}
+        if "*" in listed:
+            return
+        for name in self.values:
+            if name not in self.asked and name not in listed:
+                yield self.refused(self._unknown(name.lstrip("@"), "@" if name.startswith("@") else ""))
+        if self.text.strip() and not self.text_is_read and "text" not in listed:
+            yield self.refused(f"the text {self.text.strip()[:40]!r} has no meaning here")
+        for child in self.children:
+            if child.key in self.asked:
+                yield from child.unread(irrelevant)
+            elif not {child.key, child.kind} & listed:
+                inside = "" if self.landmark or self.parent is None else f" in {self.title}"
+                yield InputError(f"{child.place} is not supported{inside}{self._nearest(child.key)}")
+
+    def finish(self, irrelevant: Irrelevant) -> None:
+        """Raise InputError for the first part that nobody read."""
+        for error in self.unread(irrelevant):
+            raise error
+
+    def _unknown(self, name: str, mark: str) -> str:
+        return f"{'attribute' if mark else 'key'} {name!r} is not supported{self._nearest(mark + name)}"
+
+    def _nearest(self, name: str) -> str:
+        known = [other for other in self.asked if other.startswith("@") == name.startswith("@")]
+        close = get_close_matches(name, known, n=3, cutoff=0.5)
+        shown = [other.lstrip("@") for other in close or known[:MAX_NAMES]]
+        return f" ({'nearest' if close else 'supported here'}: {', '.join(shown)})" if shown else ""
+
+    def without(self, name: str) -> bool:
+        """Leave out, here and inside, whatever has this name, kind or title; return whether anything had."""
+        used = [key for key in self.values if name in (key, key.lstrip("@"))]
+        for key in used:
+            del self.values[key]
+        left = [one for one in self.children if name not in (one.key, one.kind, one.title, *one.named())]
+        found = bool(used) or len(left) < len(self.children)
+        self.children = left
+        for child in left:
+            found = child.without(name) or found
+        return found
+
+    def named(self) -> list[str]:
+        """Return the name in the title, such as Q of `node 'Q'`."""
+        return [self.title.partition(" ")[2].strip("'")]
+
+
+def ignore(root: Entry, names: Iterable[str]) -> None:
+    """Leave parts out of an input because the user says so; raises InputError for a name that no part has."""
+    for name in names:
+        if not root.without(name):
+            raise InputError(f"{root.file}: --ignore {name!r}: no part of the file has this name")
+
+
+def ignore_keys(tables: dict[str, Any], names: Iterable[str], file: str) -> dict[str, Any]:
+    """Return tables of a TOML file without the keys of these names, or of these dotted paths.
+
+    Raises InputError for a name that no key has.
+    """
+    for name in names:
+        used, tables = _without_key(tables, name, "")
+        if not used:
+            raise InputError(f"{file}: --ignore {name!r}: no key of the file has this name")
+    return tables
+
+
+def _without_key(value: Any, name: str, path: str) -> tuple[bool, Any]:
+    if isinstance(value, list):
+        parts = [_without_key(item, name, path) for item in value]
+        return any(used for used, _ in parts), [rest for _, rest in parts]
+    if not isinstance(value, dict):
+        return False, value
+    found, rest = False, {}
+    for key, item in value.items():
+        place = f"{path}.{key}".lstrip(".")
+        if name in (key, place):
+            found = True
+            continue
+        used, rest[key] = _without_key(item, name, place)
+        found = found or used
+    return found, rest
+
+
+Title = Callable[[str, Mapping[str, str]], tuple[str, str, bool]]
+
+
+def read_xml(path: Path, title: Title) -> Entry:
+    """Return an XML file as entries with lines; attributes are values named `@name`.
+
+    title: returns, for a tag and its attributes, the name that a child is asked for by, the title in messages, and
+    whether it is a landmark. Names of another namespace than the outermost element's keep it, as `{uri}tag`.
+    Raises InputError for a file that is not there or not XML, and for a document type: its entities may stand for
+    anything.
+    """
+    reader = _XmlReader(path.name, title)
+    try:
+        reader.parser.Parse(path.read_bytes(), True)
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}") from None
+    except (expat.ExpatError, ValueError, LookupError) as error:
+        raise InputError(f"{path.name}: not XML: {error}") from None
+    return reader.root
+
+
+class _XmlReader:
+    """Builds entries from the events of expat; comments and processing instructions are not reported."""
+
+    root: Entry
+
+    def __init__(self, file: str, title: Title) -> None:
+        self.file, self.title = file, title
+        self.open: list[Entry] = []
+        self.namespace: str | None = None
+        self.parser = expat.ParserCreate(namespace_separator="}")
+        self.parser.buffer_text = True
+        self.parser.StartElementHandler = self.start
+        self.parser.EndElementHandler = self.end
+        self.parser.CharacterDataHandler = self.data
+        self.parser.StartDoctypeDeclHandler = self.doctype
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        uri, _, tag = name.rpartition("}")
+        if self.namespace is None:
+            self.namespace = uri
+        if uri != self.namespace:
+            tag = f"{{{uri}}}{tag}"
+        if len(self.open) >= MAX_DEPTH:
+            raise InputError(f"{self.file}:{self.parser.CurrentLineNumber}: more than {MAX_DEPTH} elements deep")
+        own = {f"@{'{' if '}' in key else ''}{key}": value for key, value in attributes.items()}
+        key, title, landmark = self.title(tag, attributes)
+        parent = self.open[-1] if self.open else None
+        entry = Entry(tag, key, title, self.file, self.parser.CurrentLineNumber, landmark, parent, own)
+        if parent is not None:
+            parent.children.append(entry)
+        else:
+            self.root = entry
+        self.open.append(entry)
+
+    def end(self, name: str) -> None:
+        self.open.pop()
+
+    def data(self, text: str) -> None:
+        self.open[-1].text += text
+
+    def doctype(self, name: str, *_: object) -> None:
+        raise InputError(f"{self.file}: an XML file must have no document type of its own, got one ({name!r})")
