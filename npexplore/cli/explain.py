@@ -124,7 +124,6 @@ def _explain(
     elasticities: bool, aloud: bool,
 ) -> tuple[Explanation, str]:  # fmt: skip
     """Return an explanation, and those of its lines that were printed as soon as they were known (aloud)."""
-    from npexplore.solve.simulate import PACKETS
     from npexplore.study.explaining.explain import explain
     from npexplore.study.explaining.words import answer_in_words
 
@@ -151,7 +150,7 @@ def _explain(
             solving.describe("other solvers" if printed else text.partition("\n")[0])
 
         explanation = explain(
-            design, load, seed=seed, seeds=seeds, packets=packets or PACKETS, chain_phases=phases, rtl=rtl,
+            design, load, seed=seed, seeds=seeds, packets=packets, chain_phases=phases, rtl=rtl,
             elasticities=elasticities, progress=progress, answered=answered, first=lambda e: print_new(str(e)),
         )  # fmt: skip
     return explanation, "\n".join(printed)

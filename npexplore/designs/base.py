@@ -196,8 +196,10 @@ class Design:
             workload: the packets (None: the design's own).
             seed: seed of the first replication.
             seeds: the number of replications, with seeds counted from `seed`, or the seeds themselves.
-            packets: packets measured in each replication (None: enough to represent a mix).
-            warm_up: packets before those, not measured (None: an eighth of `packets`).
+            packets: packets measured in each replication (None: enough to represent a mix; of a capture with its own
+                times all that are left).
+            warm_up: packets before those, not measured (None: an eighth of `packets`; of a capture with its own times
+                none).
             window_s: measure this many seconds instead of a number of packets (None: the machine's own window, if any).
             boot_s: seconds before the window begins.
             breakdown: also record where the time of packets went; costs up to a tenth more.
@@ -206,15 +208,40 @@ class Design:
         Raises:
             SimulationError: the simulation makes no progress, for example because of a deadlock.
         """
-        from npexplore.solve.simulate import PACKETS, replicate
+        from npexplore.solve.simulate import replicate
 
         chosen = list(range(seed, seed + seeds)) if isinstance(seeds, int) else list(seeds)
-        n = PACKETS if packets is None else packets
         ready = prepared(self, self.packets(workload))
         return replicate(
-            ready.machine, ready.workload, chosen, packets=n, warm_up=warm_up, window_s=window_s, boot_s=boot_s,
+            ready.machine, ready.workload, chosen, packets=packets, warm_up=warm_up, window_s=window_s, boot_s=boot_s,
             breakdown=breakdown, progress=progress, model=ready.model() if chosen else None,
         )  # fmt: skip
+
+    def estimate(
+        self, workload: WorkloadLike | None = None, *, precision: float = 0.02, budget: str | float = "5 s", seed: int = 1,
+        runs: int | None = None,
+    ) -> Prediction:  # fmt: skip
+        """Return throughput, latency and loss with 95 % intervals, simulated until they are narrow enough.
+
+        Args:
+            workload: the packets (None: the design's own).
+            precision: relative half width asked of the throughput (saturated) or of the mean latency.
+            budget: time after which no further group of runs begins: text such as "5 s", or seconds.
+            seed: what the answer depends on, beside the number of runs.
+            runs: make exactly so many runs (None: as many as precision and budget need; `about` has their number).
+
+        Raises:
+            RefusedError: no interval would be honest: a load too near the saturated rate, or between modes.
+            SimulationError: the simulation makes no progress, for example because of a deadlock.
+        """
+        from npexplore.solve.estimate.estimate import estimate
+        from npexplore.solve.estimate.replications import Subject
+        from npexplore.units import parse_time
+
+        budget_s = parse_time("budget", budget) if isinstance(budget, str) else float(budget)
+        packets = self.packets(workload)
+        subject = Subject(self.machine(packets), self.workload(packets))
+        return estimate(subject, seed=seed, precision=precision, budget_s=budget_s, runs=runs)
 
     def rtl(self, workload: WorkloadLike | None = None, packets: int | None = None) -> Prediction:
         """Return the rate and latency of the design's generated hardware, cycle by cycle (docs/hardware_rates.md).

@@ -40,6 +40,7 @@ class Token:
     registers: dict[int, int] = field(default_factory=dict)
     name: str = "token"
     priority: int = 8
+    begin: int = 0  # the tick at which it runs first
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,8 @@ class EngineModel:
     counters: list[str]
     spare_tokens: int
     shuffled: int | None = None  # the table whose rows each seed may shuffle
+    packets: int | None = None  # the table with the packets' columns
+    times: int | None = None  # the table with their ticks, where they come at given instants
     cursor: int | None = None  # the global that says which packet is next
     visits: list[str] = field(default_factory=list)  # per row, the visit it belongs to
     controllers: list[Controller] = field(default_factory=list)  # of DRAM
@@ -266,9 +269,9 @@ class MachineCompiler:
 
         return poll
 
-    def _source(self, asm: Assembler, workload: Workload) -> Token:
-        """Append what lets packets arrive; return the token that does it."""
-        times = 0
+    def _source(self, asm: Assembler, workload: Workload) -> tuple[Token, int | None]:
+        """Append what lets packets arrive; return the token that does it, and the table of instants if there is one."""
+        times = None
         if workload.arrivals == TIMESTAMPS:
             assert workload.t_ns is not None
             if int(workload.t_ns.max()) * 1e-9 / asm.tick > LAST_TICK:
@@ -279,27 +282,29 @@ class MachineCompiler:
             times = asm.table(np.round(workload.t_ns * (1e-9 / asm.tick)).astype(np.int64).reshape(-1, 1))
         entry = len(asm.rows)
         columns = asm.block(list(workload.columns))
-        self.machine.ingress.emit_source(asm, columns, self.packets, self.rows, self.cursor, workload.process(), times)
-        return Token(entry, {}, "arrivals")
+        process = workload.process()
+        self.machine.ingress.emit_source(asm, columns, self.packets, self.rows, self.cursor, process, times or 0)
+        return Token(entry, {}, "arrivals"), times
 
     def model(self, workload: Workload, found: UnderLoad | None) -> EngineModel:
         """Return the arrays of the event engine; found: what packets demand, where that can be told.
 
         The workload may arrive at another rate than the compiler's own, or at other times, in the same way.
         """
-        asm, tokens = self.asm, self.tokens
+        asm, tokens, times = self.asm, self.tokens, None
         if workload.arrivals != SATURATED:
             asm = asm.copied()
             with asm.scope():
-                tokens = [*tokens, self._source(asm, workload)]
-        model = check_rows(self._arrays(asm, tokens, workload, found))
+                source, times = self._source(asm, workload)
+                tokens = [*tokens, source]
+        model = check_rows(self._arrays(asm, tokens, times, workload, found))
         if found is not None and workload.arrivals != SATURATED:
             found.check_freed()
         return model
 
     def _arrays(
-        self, asm: Assembler, tokens: list[Token], workload: Workload, found: UnderLoad | None
-    ) -> EngineModel:  # fmt: skip
+        self, asm: Assembler, tokens: list[Token], times: int | None, workload: Workload, found: UnderLoad | None
+    ) -> EngineModel:
         sources: list[Ingress | BoundedQueue] = [self.machine.ingress, *self.machine.queues().values()]
         return EngineModel(
             rows=rows_of(asm.rows),
@@ -315,6 +320,8 @@ class MachineCompiler:
             counters=asm.counters,
             spare_tokens=64 + 8 * self.machine.threads + asm.spare_tokens,
             shuffled=None if workload.ordered else self.packets,
+            packets=self.packets,
+            times=times,
             cursor=self.cursor,
             visits=[row.place for row in asm.rows],
             marks=[(row.held, row.polls) for row in asm.rows],

@@ -90,11 +90,18 @@ class State:
             for register, value in token.registers.items():
                 self.R[k, register] = value
             self.T[k, engine.T_PRIORITY] = token.priority
-        ready = sorted((token.priority << 48 | k, k) for k, token in enumerate(model.tokens))
-        self.ready_key[:live] = [key for key, _ in ready]
-        self.ready_token[:live] = [k for _, k in ready]
+        order = sorted((token.begin, token.priority << 48 | k, k) for k, token in enumerate(model.tokens))
+        ready = [(key, k) for begin, key, k in order if not begin]
+        later = order[len(ready) :]  # in order, so a heap
+        self.ready_key[: len(ready)] = [key for key, _ in ready]
+        self.ready_token[: len(ready)] = [k for _, k in ready]
+        self.heap_time[: len(later)] = [begin for begin, _, _ in later]
+        self.heap_key[: len(later)] = [key for _, key, _ in later]
+        self.heap_token[: len(later)] = sleepers = [k for _, _, k in later]
+        self.T[sleepers, engine.T_WAITS] = engine.SLEEPING
         self.T[live:, engine.T_NEXT] = np.append(np.arange(live + 1, n_tokens), -1)
-        self.clock[engine.K_READY] = self.clock[engine.K_SEQUENCE] = self.clock[engine.K_LIVE] = live
+        self.clock[engine.K_READY], self.clock[engine.K_HEAP] = len(ready), len(later)
+        self.clock[engine.K_SEQUENCE] = self.clock[engine.K_LIVE] = live
         self.clock[engine.K_PEAK] = live
         self.clock[engine.K_FREE_TOKEN] = live if model.spare_tokens else -1
         self.clock[engine.K_POOL_HEAD] = self.clock[engine.K_POOL_TAIL] = -1

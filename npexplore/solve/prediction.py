@@ -66,7 +66,7 @@ class Prediction:
     """One solver's answer for one design point and workload.
 
     Args:
-        solver: "bounds", "queueing", "simulation" or "ctmc".
+        solver: "bounds", "queueing", "simulation", "estimate" or "ctmc".
         throughput_bps: bits a second, of what `counted` says.
         rate_pps: packets a second.
         counted: what counts as throughput: "packet bytes", or bytes padded to cells.
@@ -86,6 +86,7 @@ class Prediction:
         classes: throughput, rate and latency by value of the workload's column `class`.
         breakdown: where the time of packets went (None: not recorded, as in a sweep).
         batches: packets and seconds of each batch of a simulation.
+        seconds: how long the answer took (estimate only).
         reads: the parameters and ledger rows that the answer depends on, if they were recorded.
     """
 
@@ -109,6 +110,7 @@ class Prediction:
     classes: Mapping[str, ClassOfPackets] = field(default_factory=dict)
     breakdown: Breakdown | None = field(default=None, compare=False)
     batches: tuple[tuple[int, float], ...] = field(default=(), repr=False)
+    seconds: float | None = field(default=None, compare=False)
     reads: Reads = field(default_factory=dict, repr=False, compare=False)
 
     __hash__ = content_hash

@@ -64,7 +64,7 @@ def simulate(
     workload: Workload,
     *,
     seed: int = 1,
-    packets: int = PACKETS,
+    packets: int | None = None,
     warm_up: int | None = None,
     window_s: float | None = None,
     boot_s: float | None = None,
@@ -74,13 +74,15 @@ def simulate(
 ) -> Prediction:
     """Simulate one run.
 
-    packets: finished packets measured after the warm-up (time-stamped arrivals: the whole capture, no cut). warm_up:
-    packets finished before, in whole batches (None: two batches of the 16 that are measured). window_s: measure
+    packets: finished packets measured after the warm-up (None: enough to represent a mix; of time-stamped arrivals all
+    that are left). warm_up: packets finished before, in whole batches (None: two batches of the 16 that are measured;
+    none of time-stamped arrivals). window_s: measure
     boot_s <= time < boot_s + window_s instead (None: the machine's own window, if it has one). breakdown: say where
     packets' time went.
     Raises SimulationError if the run makes no progress.
     """
-    packets = int(positive("packets", packets))
+    if packets is not None:
+        packets = int(positive("packets", packets))
     compiled = model or build(machine, workload)
     window = machine.window_s if window_s is None else positive("window", window_s)
     boot = machine.boot_s if boot_s is None else positive("boot time", boot_s, zero=True)
@@ -92,12 +94,27 @@ def simulate(
         return measure(machine, workload, run_, 0)
     if boot_s:
         raise InputError(f"a boot time needs a window, got boot time {boot_s!r} without one")
-    whole = workload.arrivals == "timestamps"
-    cut = 0 if whole else WARM_UP if warm_up is None else math.ceil(BATCHES * warm_up / packets)
+    packets, cut = _length(workload, packets, warm_up)
     batches = BATCHES + cut
-    goal = len(workload.packet_bytes) if whole else max(packets * batches // BATCHES, batches)
+    goal = max(packets * batches // BATCHES, batches)
+    if workload.arrivals == "timestamps":
+        goal = min(goal, len(workload.packet_bytes))
     result = run(compiled, seed, goal, batches, accounts=breakdown, cut=cut, progress=progress)
     return measure(machine, workload, result, cut)
+
+
+def _length(workload: Workload, packets: int | None, warm_up: int | None) -> tuple[int, int]:
+    """Return the packets that are measured, and the batches before them; raises InputError for more than there are."""
+    if workload.arrivals != "timestamps":
+        packets = packets or PACKETS
+        return packets, WARM_UP if warm_up is None else math.ceil(BATCHES * warm_up / packets)
+    before, there = warm_up or 0, len(workload.packet_bytes)
+    if before + (packets or 1) > there:
+        raise InputError(
+            f"{workload.name!r} has {there} packets with time stamps, not {packets or 1} after a warm-up of {before}"
+        )
+    packets = packets or there - before
+    return packets, math.ceil(BATCHES * before / packets)
 
 
 def measure(machine: Machine, workload: Workload, result: Run, cut: int) -> Prediction:
@@ -139,7 +156,8 @@ def measure(machine: Machine, workload: Workload, result: Run, cut: int) -> Pred
     def latency(number: int | None = None) -> Latency:
         histogram = last.histogram - first.histogram
         bins = histogram.sum(axis=0) if number is None else histogram[number]
-        return Latency(total.latency_s(tick, number), *quantiles(bins, (0.5, 0.95, 0.99, 0.999), tick))
+        ticks = float(total.of(engine.D_LATENCY, number))
+        return Latency(total.latency_s(tick, number), *quantiles(bins, (0.5, 0.95, 0.99, 0.999), tick, ticks))
 
     spent = result.tally
     if spent is not None and result.tally_before is not None and not whole:
@@ -236,9 +254,9 @@ def _named(machine: Machine, busiest: Mapping[str, float], seen: Mapping[str, Ut
 
 
 def replicate(
-    machine: Machine, workload: Workload, seeds: Sequence[int], *, packets: int = PACKETS, warm_up: int | None = None,
-    window_s: float | None = None, boot_s: float | None = None, progress: Callable[[int], None] | None = None,
-    model: EngineModel | None = None, breakdown: bool = False,
+    machine: Machine, workload: Workload, seeds: Sequence[int], *, packets: int | None = None,
+    warm_up: int | None = None, window_s: float | None = None, boot_s: float | None = None,
+    progress: Callable[[int], None] | None = None, model: EngineModel | None = None, breakdown: bool = False,
 ) -> Prediction:  # fmt: skip
     """Simulate with several seeds; means over the seeds, intervals by replications; the breakdown is the first's."""
     if not seeds:

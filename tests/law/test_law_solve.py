@@ -10,7 +10,7 @@ from reference.small_machines import NS, OPTIONS, dram, machine, packets
 
 from npexplore._kernels import engine
 from npexplore.designs import design, design_names
-from npexplore.engine.intervals import bin_middle
+from npexplore.engine.intervals import bin_edges
 from npexplore.engine.model import build
 from npexplore.engine.run import run
 from npexplore.machine.resources import Accelerator, BufferPool, Delay, FifoServer, Processor, WordMemory
@@ -69,7 +69,8 @@ def whole(made, load, seed=1, batches=1, n=PACKETS):
     """The run from time 0: (model, last snapshot, longest latency seen in ticks)."""
     model = build(made, load)
     last = run(model, seed, n, batches).snapshots[-1]
-    longest = float(bin_middle(np.flatnonzero(last.histogram.sum(axis=0)))[-1]) * (1 + 1 / 32) + 1
+    low, width = bin_edges(np.flatnonzero(last.histogram.sum(axis=0))[-1:])
+    longest = float(low[0] + width[0])
     return model, last, longest
 
 

@@ -8,7 +8,7 @@ from reference.small_machines import NS, Exponential, dram, machine, packets
 
 import npexplore as npx
 from npexplore._kernels import engine
-from npexplore.engine.intervals import bin_middle, interval, quantiles
+from npexplore.engine.intervals import bin_edges, interval, quantiles
 from npexplore.engine.model import build
 from npexplore.engine.run import run
 from npexplore.engine.state import State, stream_keys
@@ -38,12 +38,13 @@ def serving(threads=1, *resources, then=None, **options):
 # ---- latency histogram
 
 
-def test_bins_stand_for_their_middle():
+def test_bins_hold_the_latencies_from_their_edge_on():
     ticks = np.array([0, 1, 31, 32, 63, 64, 65, 127, 128, 1000, 10**9])
     bins = np.array([v if v < 64 else 32 * (v.bit_length() - 6) + (v >> (v.bit_length() - 6)) for v in ticks.tolist()])
-    middle = bin_middle(bins)
-    assert middle[:5].tolist() == [0, 1, 31, 32, 63]  # exact
-    assert np.all(np.abs(middle[5:] / ticks[5:] - 1) <= 1 / 64)
+    low, width = bin_edges(bins)
+    assert low[:5].tolist() == [0, 1, 31, 32, 63]
+    assert width[:5].tolist() == [1] * 5
+    assert np.all((low <= ticks) & (ticks < low + width) & (width <= ticks / 32 + 1))
 
 
 def test_quantiles():

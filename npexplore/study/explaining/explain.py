@@ -18,7 +18,6 @@ from npexplore.errors import ModelError, RefusedError, SimulationError
 from npexplore.machine.parameters import Value
 from npexplore.machine.workload import Workload, WorkloadLike
 from npexplore.solve.prediction import Prediction
-from npexplore.solve.simulate import PACKETS
 from npexplore.study.explaining.sensitivity import Sensitivity, sensitivity_in_stages
 from npexplore.study.explaining.whatif import WhatIf, what_if_in_stages
 from npexplore.study.explaining.words import CEILING, gain_text, in_words, value_text
@@ -189,7 +188,7 @@ def explain(
     *,
     seed: int = 1,
     seeds: int = 1,
-    packets: int = PACKETS,
+    packets: int | None = None,
     chain_phases: int | None = None,
     rtl: bool = False,
     elasticities: bool = True,
@@ -207,7 +206,7 @@ def explain(
         workload: the packets, as anything that `npexplore.workload` takes (None: the design's own).
         seed: seed of the first replication of the simulation.
         seeds: number of replications.
-        packets: simulated packets for each replication.
+        packets: simulated packets for each replication (None: as Design.simulate chooses).
         chain_phases: also ask the machine's Markov chain, with constant times as Erlang times of so many phases (None:
             do not). A machine without states, or with too many, is in `refused`.
         rtl: also measure the rate of the design's generated hardware; a design that has none is in `refused`.

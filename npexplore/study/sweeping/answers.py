@@ -53,9 +53,12 @@ def predict(point: SweepPoint, packets: int = PACKETS, warm_up: int | None = Non
     """Return one point's prediction and what was read for it; raises NpexploreError if there is no prediction.
 
     point: design, workload, solver, seed. packets: that a simulation measures. warm_up: packets before them (None: as
-    Design.simulate chooses).
+    Design.simulate chooses). Of a capture with its own times all packets are measured.
     """
     design, workload, solver, seed = point
+    measured: int | None = packets
+    if workload is not None and workload.arrivals == "timestamps":
+        measured = warm_up = None
     with reading() as reads:
         if one_of("solver", solver, ASKABLE) == "bounds":
             found = design.bounds(workload)
@@ -69,9 +72,9 @@ def predict(point: SweepPoint, packets: int = PACKETS, warm_up: int | None = Non
             number = 1 if seed is None else seed
 
             def run() -> Prediction:
-                return design.simulate(workload, number, packets=packets, warm_up=warm_up, breakdown=False)
+                return design.simulate(workload, number, packets=measured, warm_up=warm_up, breakdown=False)
 
-            found = prepared(design, workload).alike((packets, warm_up), run) if design.by_engine else run()
+            found = prepared(design, workload).alike((measured, warm_up), run) if design.by_engine else run()
     return replace(found, reads=reads, breakdown=None)
 
 

@@ -1,0 +1,159 @@
+"""Runs as one answer: mean latency with its control, rate and loss, percentiles, and the precision that was reached.
+
+mean latency   sum of latencies / sum of packets over runs, each less its own control's wait plus that wait's mean V
+half width     Student's t over runs; at least a tenth of that without a control, and 0.5 % (saturated: 0.1 %)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from time import perf_counter
+
+import numpy as np
+
+from npexplore.solve.estimate.modes import Modes
+from npexplore.solve.estimate.percentiles import pooled
+from npexplore.solve.estimate.plan import Ask, Plan, saturated_length
+from npexplore.solve.estimate.replications import Replication, Subject, over
+from npexplore.solve.prediction import Latency, Prediction
+from npexplore.solve.simulate import combine
+
+RATE_FLOOR, LATENCY_FLOOR = 0.001, 0.005  # of the number: no half width is less
+CONTROL_FLOOR = 0.1  # of the half width without a control: none with it is less
+HELPS = 0.8  # of the deviation without a control: above, the control is dropped
+
+
+def latency(runs: Sequence[Replication], plan: Plan) -> tuple[float, float, bool]:
+    """Return the mean latency (s), its half width, and whether the control is used."""
+    weights = np.array([float(one.packets) for one in runs])
+    plain = np.array([one.mean_s for one in runs])
+    mean, half = over(plain * weights, weights)
+    plain_half = half
+    spread, floor, used = HELPS * float(np.std(plain)), 0.0, False
+    for k, control in enumerate(plan.controls):
+        waits = [one.waits_s[k] for one in runs]
+        if None in waits:
+            continue
+        less = plain - np.array(waits, dtype=float) + control.wait_s
+        if float(np.std(less)) <= spread:
+            floor, used, spread = CONTROL_FLOOR * plain_half, True, float(np.std(less))
+            mean, half = over(less * weights, weights)
+            half = float(np.hypot(half, 1.96 * control.error_s))
+    least = RATE_FLOOR if plan.kind == "saturated" else LATENCY_FLOOR
+    return mean, max(half, floor, least * mean), used
+
+
+def precision_of(runs: Sequence[Replication], plan: Plan) -> float:
+    """Return the relative half width that the precision is asked of: of the rate (saturated), else of mean latency."""
+    if plan.kind == "saturated":
+        rate, half = over((one.packets for one in runs), (one.seconds for one in runs))
+        return max(half / rate, RATE_FLOOR)
+    mean, half, _ = latency(runs, plan)
+    return half / mean if mean else 0.0
+
+
+def answer(
+    subject: Subject, runs: Sequence[Replication], plan: Plan, modes: Modes | None, ask: Ask, began: float
+) -> Prediction:
+    """Return the runs as one prediction."""
+    if modes is not None:
+        runs = [one for one in runs if one.seed in modes.commonest]
+    base = combine(subject.machine, [one.prediction for one in runs])
+    values, percentiles = pooled(runs, subject.machine.tick)
+    mean, half, used = latency(runs, plan)
+    flow = _flow(subject, runs, plan)
+    ci95 = {
+        "latency_s": (max(mean - half, 0.0), mean + half),
+        **{f"latency_s.{name}": ends for name, ends in percentiles.items()},
+        **flow.intervals(),
+    }
+    reached = precision_of(runs, plan)
+    about: dict[str, float | int | str] = {
+        "runs": len(runs), "packets": sum(one.packets for one in runs), "warm_up": plan.warm_up,
+        "packets_per_run": plan.packets, "precision": reached, "control": "Lindley" if used else "none",
+    }  # fmt: skip
+    if plan.load is not None:
+        about["load"] = plan.load
+    if modes is not None:
+        slowest, fastest = modes.rates_pps[0], modes.rates_pps[-1]
+        bits = flow.throughput_bps / flow.rate_pps
+        ci95 = {"rate_pps": (slowest, fastest), "throughput_bps": (slowest * bits, fastest * bits)}
+        about |= {"modes": str(modes), "runs": sum(modes.runs)}
+    if modes is None:
+        ci95 |= {name: ends for name, ends in base.ci95.items() if name not in ci95}
+    return replace(
+        base, solver="estimate", throughput_bps=flow.throughput_bps, rate_pps=flow.rate_pps, loss=flow.loss,
+        latency_s=Latency(mean, **values), ci95=ci95, about=about, seconds=perf_counter() - began,
+        approximation=_method(runs, used, reached, ask.precision, modes),
+    )  # fmt: skip
+
+
+def overloaded(subject: Subject, runs: Sequence[Replication], plan: Plan, ask: Ask, began: float) -> Prediction:
+    """Return the answer behind a large receive buffer that stays full: the saturated rate, and the rest is lost."""
+    process = subject.workload.process()
+    assert process is not None
+    full = answer(subject, runs, Plan("saturated", *saturated_length(subject)), None, ask, began)
+    low, high = full.ci95["rate_pps"]
+    loss = 1 - full.rate_pps / process.rate
+    ci95 = {name: ends for name, ends in full.ci95.items() if not name.startswith("latency_s")}
+    return replace(
+        full, latency_s=Latency(), loss=loss, offered_pps=process.rate, breakdown=None,
+        ci95={**ci95, "loss": (1 - high / process.rate, 1 - low / process.rate)},
+        approximation=f"{full.approximation}; saturated: the receive buffer of {subject.waiting_room:,} packets stays "
+        "full, and equal packets are lost equally often; no latency, for which the buffer would have to fill",
+        about={**full.about, "load": plan.load or 0.0},
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Flow:
+    """Rate, throughput and loss with their half widths (loss None: nothing is offered; its half 0: none was lost)."""
+
+    rate_pps: float
+    rate_half: float
+    throughput_bps: float
+    throughput_half: float
+    loss: float | None
+    loss_half: float
+
+    def intervals(self) -> dict[str, tuple[float, float]]:
+        """Return the intervals by name."""
+        ends = {
+            "rate_pps": (max(self.rate_pps - self.rate_half, 0.0), self.rate_pps + self.rate_half),
+            "throughput_bps": (
+                max(self.throughput_bps - self.throughput_half, 0.0), self.throughput_bps + self.throughput_half,
+            ),
+        }  # fmt: skip
+        if self.loss:
+            ends["loss"] = max(self.loss - self.loss_half, 0.0), min(self.loss + self.loss_half, 1.0)
+        return ends
+
+
+def _flow(subject: Subject, runs: Sequence[Replication], plan: Plan) -> Flow:
+    """Return what flows: as finished; behind a known rate of arrivals what is offered less what is lost."""
+    rate, rate_half = over((one.packets for one in runs), (one.seconds for one in runs))
+    bps, bps_half = over((one.bits for one in runs), (one.seconds for one in runs))
+    loss, loss_half = None, 0.0
+    if sum(one.offered for one in runs):
+        loss, loss_half = over((one.lost for one in runs), (one.offered for one in runs))
+    process = subject.workload.process()
+    if plan.kind != "open" or process is None or loss is None:
+        return Flow(rate, max(rate_half, RATE_FLOOR * rate), bps, max(bps_half, RATE_FLOOR * bps), loss, loss_half)
+    bits, bits_half = over((one.bits for one in runs), (one.packets for one in runs))
+    known = subject.open_model(plan.warm_up + plan.packets).under_load
+    if not loss and known is not None:
+        bits, bits_half = known.counted_bits, 0.0
+    rate, rate_half = process.rate * (1 - loss), process.rate * loss_half
+    return Flow(rate, rate_half, rate * bits, float(np.hypot(rate_half * bits, rate * bits_half)), loss, loss_half)
+
+
+def _method(runs: Sequence[Replication], used: bool, reached: float, precision: float, modes: Modes | None) -> str:
+    """Return how the answer came about, as a sentence."""
+    control = ", controlled by Lindley's wait before one server of the saturated rate" if used else ""
+    method = f"{len(runs)} independent runs{control}; 95 % intervals by Student's t"
+    if modes is not None:
+        return f"runs fall into modes: {modes}; numbers are those of the commonest, the interval is the range of rates"
+    if reached > precision:
+        return f"{method}; the budget ended at +-{100 * reached:.2g} %, {100 * precision:g} % was asked for"
+    return method

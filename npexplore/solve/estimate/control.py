@@ -1,0 +1,141 @@
+"""The control variate: what the same packets wait before one server of the machine's own rate, and that wait's mean.
+
+    w(k+1) = max(0, w(k) + s(k) - (t(k+1) - t(k)))              (Lindley, Proc. Cambridge Phil. Soc. 48, 1952)
+
+with s(k) what packet k needs of the machine's most loaded server, scaled to 1/S in the mean, S the saturated rate. The
+mean wait V is exact: M/G/1 (Pollaczek 1930), M^X/G/1 (Burke, Operations Research 23, 1975), K2/G/1 behind on-off spans
+(Cohen, The Single Server Queue, 1982, II.5.11):
+
+    Poisson   l E[s^2] / 2 (1 - rho)         batches   M/G/1 of whole batches + E[s] (E[X^2] / E[X] - 1) / 2
+    on-off    1/d + n2 / 2 n1,   N(z) = (a - z)(b - z) - B(z) (p a (b - z) + q b (a - z)) = n1 z + n2 z^2 / 2 + ...
+
+d the positive root of N besides 0. Other arrivals have no formula here: a long recursion gives V with an error.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from npexplore.engine.offered import Offered, packets_offered
+from npexplore.machine.under_load import UnderLoad
+from npexplore.machine.workload import Workload
+from npexplore.rows.distributions import Arrivals, Batch, OnOff, Poisson
+
+Floats = npt.NDArray[np.float64]
+LONG_RUNS = 32  # recursions that give V where there is no formula
+LONG_PACKETS = 40_000  # of each
+BISECTIONS = 200
+
+
+@dataclass(frozen=True)
+class Control:
+    """A server before which packets wait. by_row: seconds that each row of the workload needs; wait_s: V, its error."""
+
+    by_row: Floats
+    wait_s: float
+    error_s: float = 0.0
+
+    def window_wait(self, offered: Offered, tick: float, begin: int, end: int) -> float | None:
+        """Return the mean wait (s) of the packets that leave the server at begin < tick <= end; None if none does."""
+        waits, leave = lindley(offered.ticks.astype(np.float64) * tick, self.by_row[offered.rows])
+        inside = (leave > begin * tick) & (leave <= end * tick)
+        return float(waits[inside].mean()) if inside.any() else None
+
+
+def lindley(arrivals: Floats, services: Floats) -> tuple[Floats, Floats]:
+    """Return waits (n,) and departure times (n,) of packets at one server in order of arrival.
+
+    With U the running sum of services less gaps, w = U - min(U so far, 0).
+    """
+    backlog = np.concatenate([[0.0], np.cumsum(services[:-1] - np.diff(arrivals))])
+    waits = backlog - np.minimum.accumulate(backlog)
+    return waits, arrivals + waits + services
+
+
+def service_shapes(load: UnderLoad | None, workload: Workload) -> list[Floats]:
+    """Return what each row of a workload may need of the server that binds, 1 in the mean, as one or two guesses.
+
+    load: demands with times of each distinct packet apart. Known: the need of the most loaded server. Else: the whole
+    time of a packet without contention, or all alike.
+    """
+    _, shares = workload.distinct()
+    alike = np.ones(len(workload.packet_bytes))
+    if load is None or len(shares) == 1:
+        return [alike]
+    ceilings = load.ceilings()
+    bottleneck = min(ceilings, key=lambda name: ceilings[name], default="threads")
+    part, whole = load.demands.apart.get(bottleneck), load.demands.clock
+    if part is not None and not bottleneck.startswith("threads"):
+        found = _by_row(part, shares, workload)
+        return [alike] if found is None else [found]
+    found = _by_row(whole, shares, workload)
+    return [alike] if found is None else [found, alike]
+
+
+def _by_row(part: object, shares: Floats, workload: Workload) -> Floats | None:
+    """Return seconds by row out of seconds x share by distinct packet, 1 in the mean; None where these are unknown."""
+    times = np.asarray(part, dtype=np.float64)
+    if times.size not in (1, len(shares)) or not np.all(np.isfinite(times)) or not times.sum() > 0:
+        return None
+    by_row: Floats = (np.broadcast_to(times, shares.shape) / shares)[workload.kinds()]
+    return np.asarray(by_row / by_row.mean())
+
+
+def control_at(workload: Workload, shape: Floats, saturated_pps: float, seed: int) -> Control | None:
+    """Return the control for a workload and a saturated rate; None where no queue is stable or none can form.
+
+    shape: of each row its need, 1 in the mean.
+    """
+    process, services = workload.process(), shape / saturated_pps
+    if process is None or process.rate >= saturated_pps:
+        return None
+    exact = mean_wait(process, services)
+    if exact is not None:
+        return Control(services, exact)
+    means = [_long_wait(workload, services, seed + k) for k in range(LONG_RUNS)]
+    return Control(services, float(np.mean(means)), float(np.std(means, ddof=1)) / LONG_RUNS**0.5)
+
+
+def mean_wait(process: Arrivals, services: Floats) -> float | None:
+    """Return the exact mean wait (s) of packets with equally likely services (n,); None where no formula is known."""
+    first, second = float(services.mean()), float((services**2).mean())
+    rho = process.rate * first
+    if isinstance(process, Batch):
+        squares = 2.0 * process.size**2 - process.size if process.sizes == "geometric" else float(process.size**2)
+        whole = process.size * (second - first**2) + squares * first**2
+        ahead = first * (squares / process.size - 1) / 2
+        return process.rate / process.size * whole / (2 * (1 - rho)) + ahead
+    if isinstance(process, Poisson):
+        return process.rate * second / (2 * (1 - rho))
+    return _on_off_wait(process, services) if isinstance(process, OnOff) else None
+
+
+def _on_off_wait(process: OnOff, services: Floats) -> float:
+    """Return the mean wait behind hyperexponential gaps: the root d by bisection, n1 and n2 by differentiation at 0."""
+    law = process.interval()
+    p, (a, b) = law.probability, (1 / mean for mean in law.means)
+    q = 1 - p
+    lengths, counts = np.unique(services, return_counts=True)
+    weights = counts / counts.sum()
+
+    first, second = float(weights @ lengths), float(weights @ lengths**2)
+    mixed, other = p * a + q * b, q * a + p * b
+    # N(z) / z = z - other + ((1 - B(z)) / z) (a b - mixed z),   (1 - B) / z = E[s] - E[s^2] z / 2 + ...
+    n1 = first * a * b - other
+    n2 = 2 * (1 - first * mixed - second * a * b / 2)
+    low, high = 0.0, max(a, b)
+    for _ in range(BISECTIONS):
+        z = (low + high) / 2
+        value = z - other + float(weights @ -np.expm1(-z * lengths)) / z * (a * b - mixed * z)
+        low, high = (z, high) if value < 0 else (low, z)
+    return 2 / (low + high) + n2 / (2 * n1)
+
+
+def _long_wait(workload: Workload, services: Floats, seed: int) -> float:
+    """Return the mean wait of a long recursion without its first fifth."""
+    offered = packets_offered(workload, seed, LONG_PACKETS, 1e-12)
+    waits, _ = lindley(offered.ticks.astype(np.float64) * 1e-12, services[offered.rows])
+    return float(waits[LONG_PACKETS // 5 :].mean())

@@ -1,0 +1,168 @@
+"""An answer whose numbers carry the 95 % interval that the user asks for, at the least cost.
+
+    1. saturated runs give S, and show whether runs fall into modes
+    2. open load: latency = mean over runs of (simulated - Lindley's wait) + exact mean of Lindley's wait
+    3. where the second half of the runs' windows differs from the first, longer runs; else no answer
+    4. more runs until the interval is narrow enough, or the budget ends
+
+Lindley's queue has the same packets at the same ticks and serves 1/S in the mean (control.py); it is dropped where it
+does not help, as behind losses. How long runs are follows from the load (plan.py). A budget of seconds decides how many
+groups of runs there are and nothing else: the same number of runs (`runs=`) gives the same answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from time import perf_counter
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from npexplore.errors import RefusedError, positive
+from npexplore.machine.resources.lock import Lock
+from npexplore.solve.estimate.answer import answer, overloaded, precision_of
+from npexplore.solve.estimate.modes import Modes, modes_of
+from npexplore.solve.estimate.plan import (
+    FIRST_RUNS,
+    OVERLOAD,
+    WARM_UP,
+    Ask,
+    Plan,
+    check_cost,
+    plan_of,
+    saturated_length,
+)
+from npexplore.solve.estimate.replications import Replication, Subject, replicate
+from npexplore.solve.prediction import Prediction
+
+PRECISION = 0.02
+BUDGET_S = 5.0
+MORE_RUNS, MAX_RUNS = 4, 400
+SHORT_RUNS, SHORT_PACKETS = 30, 500  # by which machines with locks are searched for modes
+MAX_FILL = 100_000  # packets of a warm-up that fills a receive buffer
+DRIFT = 0.03  # relative change from half to half of a window: less is no drift
+LENGTHENINGS = 4  # of runs that drift, each to twice the length
+RUNS_APART = 100_004  # seeds of runs between two seeds of the user
+
+
+def estimate(
+    subject: Subject, *, seed: int = 1, precision: float = PRECISION, budget_s: float = BUDGET_S,
+    runs: int | None = None,
+) -> Prediction:  # fmt: skip
+    """Return the answer for a machine and its packets.
+
+    precision: relative half width asked of throughput (saturated) or mean latency (open load). budget_s: seconds after
+    which no further group of runs begins. runs: make exactly so many instead.
+    Raises RefusedError where no interval would be honest, SimulationError where the machine cannot run.
+    """
+    positive("precision", precision)
+    positive("budget", budget_s)
+    began = perf_counter()
+    ask = Ask(seed, precision, began + budget_s, runs)
+    if subject.windowed or subject.recorded:
+        kind: Literal["window", "recorded"] = "window" if subject.windowed else "recorded"
+        plan = Plan(kind, packets=len(subject.workload.packet_bytes))
+        return answer(subject, _until(subject, plan, [], ask), plan, None, ask, began)
+    short, modes = _saturated(subject, seed)
+    if subject.workload.arrivals == "saturated":
+        plan = Plan("saturated", *saturated_length(subject))
+        done = short
+        if modes is None:
+            plan, done = _settled(subject, plan, short, ask)
+            done = _until(subject, plan, done, ask)
+        return answer(subject, done, plan, modes, ask, began)
+    plan = plan_of(subject, short, modes, seed)
+    if plan.warm_up > MAX_FILL and plan.load is not None and plan.load > OVERLOAD and subject.alike and modes is None:
+        return overloaded(subject, short, plan, ask, began)
+    if runs is None:
+        check_cost(subject, plan, short, budget_s, perf_counter() - began)
+    plan, done = _settled(subject, plan, [], ask)
+    return answer(subject, _until(subject, plan, done, ask), plan, None, ask, began)
+
+
+def _seeds(seed: int, first: int, count: int) -> list[int]:
+    return [seed * RUNS_APART + k for k in range(first, first + count)]
+
+
+def _saturated(subject: Subject, seed: int) -> tuple[list[Replication], Modes | None]:
+    """Return saturated runs, and the modes that they fall into (None: they do not)."""
+    subject.saturated_model()
+    if subject.machine.threads > 1 and any(isinstance(one, Lock) for one in subject.machine.resources.values()):
+        warm_up, packets = max(WARM_UP, 4 * subject.inside), max(SHORT_PACKETS, 4 * subject.inside)
+        tried = replicate(lambda k: subject.saturated_run(k, warm_up, packets), _seeds(seed, 0, SHORT_RUNS))
+        modes = modes_of(tried)
+        if modes is not None:
+            return tried, modes
+    warm_up, packets = saturated_length(subject)
+    found = replicate(lambda k: subject.saturated_run(k, warm_up, packets), _seeds(seed, 0, FIRST_RUNS))
+    return found, modes_of(found)
+
+
+def _until(subject: Subject, plan: Plan, done: list[Replication], ask: Ask) -> list[Replication]:
+    """Return runs, a group at a time, until the interval is narrow enough or the budget is over."""
+
+    def one_run(number: int) -> Replication:
+        if plan.kind == "saturated":
+            return subject.saturated_run(number, plan.warm_up, plan.packets)
+        if plan.kind == "window":
+            return subject.windowed_run(number)
+        return subject.open_run(number, plan.warm_up, plan.packets, plan.controls)
+
+    subject.model(plan.kind, plan.warm_up + plan.packets)  # made here, where reads are traced
+    wanted = max(FIRST_RUNS, len(done)) if ask.runs is None else ask.runs
+    while True:
+        done = [*done[:wanted], *replicate(one_run, _seeds(ask.seed, len(done), wanted - len(done)))]
+        if ask.runs is not None or precision_of(done, plan) <= ask.precision:
+            return done
+        if perf_counter() >= ask.until or len(done) >= MAX_RUNS:
+            return done
+        wanted = len(done) + MORE_RUNS
+
+
+def _settled(subject: Subject, plan: Plan, done: list[Replication], ask: Ask) -> tuple[Plan, list[Replication]]:
+    """Return a plan whose runs have settled, and its first runs; raises RefusedError where they do not settle."""
+    few = replace(ask, runs=max(FIRST_RUNS, len(done)))
+    for _ in range(1 + LENGTHENINGS):
+        done = _until(subject, plan, done, few)
+        if not any(one.packets for one in done):
+            raise RefusedError(
+                "estimate: no packet is finished after the warm-up; see what `simulate` says of its start"
+            )
+        name = drifts(done)
+        if name is None:
+            return plan, done
+        plan, done = replace(plan, warm_up=2 * plan.warm_up + plan.packets, packets=2 * plan.packets), []
+    raise RefusedError(
+        f"estimate: {name} still changes after {plan.warm_up // 2:,} packets of each run: the machine has no steady "
+        "state, or one that takes longer to reach"
+    )
+
+
+def drifts(runs: Sequence[Replication]) -> str | None:
+    """Return what differs between the first and the second half of the windows of runs, if anything does.
+
+    A paired t test over the runs at 99.9 %, and a difference of more than 3 % of the mean (of 0.01, for a loss).
+    """
+    from scipy.special import stdtrit
+
+    for name, rows, least in (
+        ("latency", [one.latencies for one in runs], 0.0), ("rate", [one.rates for one in runs], 0.0),
+        ("loss", [one.losses for one in runs], 0.01 / DRIFT),
+    ):  # fmt: skip
+        pairs = [(_mean(row[: len(row) // 2]), _mean(row[len(row) // 2 :])) for row in rows]
+        halves = np.array([pair for pair in pairs if None not in pair], dtype=float)
+        if len(halves) < len(runs) / 2 or len(halves) < 2:
+            continue
+        change, mean = halves[:, 1] - halves[:, 0], float(halves.mean())
+        error = float(np.std(change, ddof=1)) / len(halves) ** 0.5
+        if abs(change.mean()) > max(DRIFT * max(mean, least), float(stdtrit(len(halves) - 1, 0.9995)) * error):
+            return name
+    return None
+
+
+def _mean(values: npt.NDArray[np.float64]) -> float | None:
+    """Return the mean of the numbers that are known; None if none is."""
+    known = values[np.isfinite(values)]
+    return float(known.mean()) if len(known) else None

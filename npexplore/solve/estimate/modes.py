@@ -1,0 +1,73 @@
+"""Modes: runs of one machine that differ for as long as they last, by the order in which threads first met.
+
+    runs differ if   variance of run means / (variance within runs / batches)  >  F(0.999)   and   deviation > 0.3 %
+
+Constant work lets a run keep the order in which its threads met a lock. Intervals of one run do not see the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from npexplore.solve.estimate.replications import Replication
+
+SURE = 0.999
+DEVIATION = 0.003  # relative standard deviation of run means: less is no mode
+WITHIN = 0.01  # rates of one mode lie so close together, relative to each other, or ...
+WITHIN_DEVIATIONS = 6.0  # ... so many standard errors of a run
+
+
+@dataclass(frozen=True)
+class Modes:
+    """Rates (packets a second, ascending) of the modes, and the seeds of the runs that show each."""
+
+    rates_pps: tuple[float, ...]
+    seeds: tuple[tuple[int, ...], ...]
+
+    @property
+    def runs(self) -> tuple[int, ...]:
+        """How many of the runs show each mode."""
+        return tuple(len(seeds) for seeds in self.seeds)
+
+    @property
+    def commonest(self) -> tuple[int, ...]:
+        """The seeds of the mode that most runs show."""
+        return max(self.seeds, key=len)
+
+    def __str__(self) -> str:
+        return ", ".join(
+            f"{rate / 1e6:.4g} Mpps in {len(seeds)} of {sum(self.runs)} runs"
+            for rate, seeds in zip(self.rates_pps, self.seeds, strict=True)
+        )
+
+
+def modes_of(runs: Sequence[Replication]) -> Modes | None:
+    """Return the modes that saturated runs fall into; None where they differ as chance lets them."""
+    rates = np.array([one.rate_pps for one in runs])
+    batches = min(len(one.rates) for one in runs)
+    if len(runs) < 3 or batches < 3:
+        return None
+    error = float(np.mean([np.var(one.rates, ddof=1) / len(one.rates) for one in runs]))
+    between = float(np.var(rates, ddof=1))
+    if between <= (DEVIATION * float(rates.mean())) ** 2 or not _differ(between, error, len(runs), batches):
+        return None
+    order = np.argsort(rates, kind="stable")
+    ordered = rates[order]
+    gap = np.maximum(WITHIN * ordered[:-1], WITHIN_DEVIATIONS * error**0.5)
+    parts = np.split(order, np.flatnonzero(np.diff(ordered) > gap) + 1)
+    return Modes(
+        tuple(float(rates[part].mean()) for part in parts),
+        tuple(tuple(sorted(runs[int(k)].seed for k in part)) for part in parts),
+    )
+
+
+def _differ(between: float, error: float, runs: int, batches: int) -> bool:
+    """Return whether variance between runs is more than variance within them explains, by an F test."""
+    if not error > 0:
+        return True
+    from scipy.special import fdtri
+
+    return bool(between / error > float(fdtri(runs - 1, runs * (batches - 1), SURE)))

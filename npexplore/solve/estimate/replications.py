@@ -1,0 +1,227 @@
+"""Independent runs of one machine: each its own packets, thread order and phases; sums over what happened in a window.
+
+A saturated run is measured over a number of packets after its warm-up; an open one between two arrivals, whose packets
+(those that leave between the two) are compared with those that leave the control's server between the same two; one by
+recorded time stamps from its first packet to its last. A machine with a time window of its own is measured over that.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from threading import Lock
+
+import numpy as np
+import numpy.typing as npt
+
+from npexplore._kernels import engine
+from npexplore.engine.intervals import ratio_interval
+from npexplore.engine.model import EngineModel, MachineCompiler
+from npexplore.engine.offered import from_elsewhere, open_model, packets_offered, played
+from npexplore.engine.run import Run, run
+from npexplore.errors import ModelError, RefusedError
+from npexplore.machine.machine import Machine
+from npexplore.machine.under_load import UnderLoad, under_load
+from npexplore.machine.workload import Workload
+from npexplore.solve.estimate.control import Control
+from npexplore.solve.prediction import Prediction
+from npexplore.solve.simulate import BATCHES, OFFERED, Stretch, measure
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+WORKERS = 2  # threads that run replications: the event loop holds no interpreter lock
+UNKNOWN_SPREAD_S = 1e-6  # of the threads' begins where no latency is known
+
+
+@dataclass(frozen=True)
+class Replication:
+    """Sums over one run's window: packets, seconds, bits, latencies; what was offered and lost; the control's wait."""
+
+    seed: int
+    packets: int
+    seconds: float
+    bits: float
+    latency_s: float  # summed over the packets
+    histogram: Integers  # of latencies, in the bins of engine/intervals.py
+    offered: int
+    lost: int
+    waits_s: tuple[float | None, ...]  # by control: the mean over its packets in the window (None: none)
+    rates: Floats  # packets a second in each of the window's batches
+    latencies: Floats  # mean seconds in each batch (nan: no packet)
+    losses: Floats  # share of the offered packets that is lost in each batch
+    prediction: Prediction
+
+    @property
+    def rate_pps(self) -> float:
+        """Finished packets a second."""
+        return self.packets / self.seconds
+
+    @property
+    def mean_s(self) -> float:
+        """Mean latency."""
+        return self.latency_s / self.packets if self.packets else float("nan")
+
+
+def over(amounts: Iterable[float], weights: Iterable[float]) -> tuple[float, float]:
+    """Return a ratio of sums over runs and its half width (95 %, Student's t over the runs)."""
+    top, bottom = np.array([*amounts], dtype=float), np.array([*weights], dtype=float)
+    low, high = ratio_interval(top, bottom)
+    ratio = float(top.sum() / bottom.sum())
+    return ratio, max(high - ratio, ratio - low)
+
+
+@dataclass
+class Subject:
+    """A machine and its packets, ready for runs of any seed; models are made when they are needed."""
+
+    machine: Machine
+    workload: Workload
+    _models: dict[int, EngineModel] = field(default_factory=dict)
+    _saturated: EngineModel | None = None
+    _described: EngineModel | None = None
+    _making: Lock = field(default_factory=Lock)
+
+    def __post_init__(self) -> None:
+        self.recorded = self.workload.arrivals == "timestamps"
+        self.windowed = self.machine.window_s is not None
+        self.endless = self.workload.with_arrivals("saturated")
+
+    @property
+    def inside(self) -> int:
+        """Packets that threads and queues between pools hold at most."""
+        smallest = int(self.workload.packet_bytes.min())
+        queues = self.machine.queues().values()
+        return self.machine.threads + sum(queue.most_packets(smallest) * queue.members for queue in queues)
+
+    @property
+    def waiting_room(self) -> int:
+        """Packets of mean length that the receive buffer has room for."""
+        ingress = self.machine.ingress
+        cells = -(-self.workload.packet_bytes // ingress.cell_bytes)
+        return int(ingress.capacity // (float(cells.mean()) * ingress.cell_bytes))
+
+    def described_model(self) -> EngineModel:
+        """Return the arrays with the arrivals that the workload describes."""
+        with self._making:
+            if self._described is None:
+                compiler = MachineCompiler(self.machine, self.workload)
+                self._described = compiler.model(self.workload, compiler.under_load())
+            return self._described
+
+    @property
+    def alike(self) -> bool:
+        """Whether all packets are the same."""
+        return len(self.workload.distinct()[1]) == 1
+
+    def saturated_model(self) -> EngineModel:
+        """Return the arrays of the event engine with a packet always there."""
+        with self._making:
+            if self._saturated is None:
+                compiler = MachineCompiler(self.machine, self.endless)
+                self._saturated = compiler.model(self.endless, compiler.under_load())
+            return self._saturated
+
+    def open_model(self, packets: int) -> EngineModel:
+        """Return the arrays for `packets` packets that come at given instants."""
+        load = self.saturated_model().under_load
+        with self._making:
+            if packets not in self._models:
+                self._models[packets] = open_model(self.machine, self.workload, packets, load)
+            return self._models[packets]
+
+    def model(self, kind: str, packets: int) -> EngineModel:
+        """Return the arrays for runs of a kind: saturated, window, open or recorded."""
+        if kind == "saturated":
+            return self.saturated_model()
+        return self.described_model() if kind == "window" else self.open_model(packets)
+
+    def demands(self) -> UnderLoad | None:
+        """Return the demands with the times of each distinct packet apart; None where they are not known."""
+        rows = len(self.workload.packet_bytes)
+        timed = replace(self.endless, arrivals="timestamps", t_ns=np.arange(rows), ordered=True)
+        with self._making, suppress(RefusedError, ModelError):
+            return under_load(self.machine, timed)
+        return None
+
+    def spread_s(self, load: UnderLoad | None) -> float:
+        """Return over how long the begins of threads are spread: the longest time of a packet without contention."""
+        return UNKNOWN_SPREAD_S if load is None else load.longest
+
+    def saturated_run(self, seed: int, warm_up: int, packets: int) -> Replication:
+        """Return one saturated run: `packets` finished packets after `warm_up` others.
+
+        Threads begin as described where the seed is even, else in another order and at other times.
+        """
+        model = self.saturated_model()
+        rows = len(self.endless.packet_bytes)
+        if rows > 1:
+            model = played(model, self.endless, packets_offered(self.endless, seed, rows, model.tick))
+        if seed % 2:
+            model = from_elsewhere(model, seed, self.spread_s(model.under_load))
+        cut = -(-BATCHES * warm_up // packets)
+        result = run(model, seed, packets * (BATCHES + cut) // BATCHES, BATCHES + cut, cut=cut)
+        return _replication(self.machine, self.endless, result, cut, ())
+
+    def windowed_run(self, seed: int) -> Replication:
+        """Return one run of a machine that is measured over a time window of its own."""
+        boot, window = self.machine.boot_s, self.machine.window_s
+        assert window is not None
+        result = run(
+            self.described_model(), seed, 0, BATCHES, from_s=boot, until_s=boot + window, stall_s=2 * (boot + window)
+        )
+        return _replication(self.machine, self.workload, result, 0, ())
+
+    def open_run(self, seed: int, warm_up: int, packets: int, controls: Sequence[Control]) -> Replication:
+        """Return one run of `packets` arrivals after `warm_up` others; all of a recording."""
+        model = self.open_model(warm_up + packets)
+        offered = packets_offered(self.workload, seed, warm_up + packets, model.tick)
+        model = from_elsewhere(played(model, self.workload, offered), seed, self.spread_s(model.under_load))
+        if self.recorded:
+            result = run(model, seed, packets, BATCHES)
+            return _replication(self.machine, self.workload, result, 0, ())
+        begin, end = int(offered.ticks[warm_up - 1]) if warm_up else 0, int(offered.ticks[-1])
+        result = run(
+            model, seed, 0, BATCHES, from_s=begin * model.tick, until_s=end * model.tick, stall_s=2 * end * model.tick
+        )
+        waits = tuple(control.window_wait(offered, model.tick, begin, end) for control in controls)
+        return _replication(self.machine, self.workload, result, 0, waits)
+
+
+def _replication(
+    machine: Machine, workload: Workload, result: Run, cut: int, waits_s: tuple[float | None, ...]
+) -> Replication:
+    tick = result.model.tick
+    shots = result.snapshots[cut:]
+    total = Stretch.between(shots[0], shots[-1], tick)
+    parts = [Stretch.between(a, b, tick) for a, b in itertools.pairwise(shots) if b.now > a.now]
+    counters = np.stack([shot.counters for shot in shots])
+    arrived, dropped = _column(result.model, counters, OFFERED), _column(result.model, counters, "drop.")
+    latencies = [part.latency_s(tick) for part in parts]
+    return Replication(
+        seed=result.seed, packets=total.of(engine.D_COUNT), seconds=total.seconds,
+        bits=8.0 * total.of(engine.D_PADDED if machine.padded else engine.D_BYTES),
+        latency_s=total.of(engine.D_LATENCY) * tick, histogram=(shots[-1].histogram - shots[0].histogram).sum(axis=0),
+        offered=int(arrived[-1] - arrived[0]), lost=int(dropped[-1] - dropped[0]),
+        waits_s=waits_s, rates=np.array([part.of(engine.D_COUNT) / part.seconds for part in parts]),
+        latencies=np.array(latencies, dtype=float),
+        losses=np.diff(dropped) / np.maximum(np.diff(arrived), 1),
+        prediction=measure(machine, workload, result, cut),
+    )  # fmt: skip
+
+
+def _column(model: EngineModel, counters: Integers, start: str) -> Integers:
+    """Return, snapshot by snapshot, the sum of the counters whose names begin so."""
+    chosen = [k for k, name in enumerate(model.counters) if name.startswith(start)]
+    total: Integers = counters[:, chosen].sum(axis=1)
+    return total
+
+
+def replicate(one_run: Callable[[int], Replication], seeds: Sequence[int]) -> list[Replication]:
+    """Return the runs of some seeds, in their order whoever is first."""
+    if len(seeds) == 1:
+        return [one_run(seeds[0])]
+    with ThreadPoolExecutor(WORKERS) as pool:
+        return list(pool.map(one_run, seeds))

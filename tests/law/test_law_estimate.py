@@ -1,0 +1,220 @@
+"""Estimates: exact controls, answers that hang on the seed alone, refusals where no interval would be honest."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from reference.random_machines import packets_of, random_machine
+from reference.small_machines import NS, Exponential, machine
+
+import npexplore as npx
+from npexplore.designs import Design
+from npexplore.engine.intervals import quantiles
+from npexplore.engine.offered import packets_offered
+from npexplore.errors import InputError, RefusedError
+from npexplore.machine.parameters import MachineFile, Parameters
+from npexplore.machine.resources import Delay, FifoServer
+from npexplore.machine.workload import Workload
+from npexplore.solve.estimate import replications
+from npexplore.solve.estimate.control import lindley, mean_wait
+
+LOAD = npx.workload(packet_bytes=64)
+TIMES = st.lists(st.floats(0, 100), min_size=1, max_size=50)
+
+
+def own(program, *resources, threads=8, capacity=1 << 20):
+    built = machine(list(resources), program, threads, capacity_bytes=capacity)
+    return Design("own", Parameters(MachineFile(name="own", title="own")), lambda _: built)
+
+
+def served(m, packet):
+    m.work.serve()
+    m.receive.free(bytes=packet.packet_bytes)
+
+
+SINGLE = own(served, FifoServer("work", 100 * NS))
+RANDOM = own(served, Exponential("work", 100 * NS))
+
+
+@given(gaps=TIMES, seed=st.integers(0, 99))
+def test_lindley_waits_are_those_of_packets_served_one_after_the_other(gaps, seed):
+    at = np.cumsum(gaps)
+    services = np.random.default_rng(seed).uniform(0, 60, len(at))
+    waits, leave = lindley(at, services)
+    free = 0.0
+    for k, now in enumerate(at):
+        begin = max(now, free)
+        free = begin + services[k]
+        assert waits[k] == pytest.approx(begin - now, abs=1e-9 * at[-1] + 1e-9)
+        assert leave[k] == pytest.approx(free)
+
+
+@pytest.mark.parametrize(
+    "arrivals", ["poisson", "batch:8", "batch:5:geometric", "on_off:2us:1us", "on_off:300ns:900ns"]
+)
+@pytest.mark.parametrize("lengths", [[100], [40, 40, 40, 1500]])
+def test_exact_mean_waits_are_met_by_long_recursions(arrivals, lengths):
+    sizes = np.array(lengths)
+    load = Workload("w", {"packet_bytes": sizes}, ordered=False).with_arrivals(arrivals, 4e6)
+    services = sizes / sizes.mean() / 6e6
+    means = []
+    for seed in range(16):
+        offered = packets_offered(load, seed, 60_000, 1e-12)
+        waits, _ = lindley(offered.ticks * 1e-12, services[offered.rows])
+        means.append(waits[10_000:].mean())
+    error = np.std(means, ddof=1) / 4
+    assert abs(np.mean(means) - mean_wait(load.process(), services)) < 4 * error
+
+
+@pytest.mark.parametrize("arrivals", ["saturated", "poisson", "batch:4", "on_off:2us:2us", "periodic"])
+def test_an_answer_hangs_on_seed_and_runs_alone(arrivals, monkeypatch):
+    drawn = random_machine(1)
+    rate = None if arrivals == "saturated" else 0.5 * drawn.design.bounds(drawn.workload()).rate_pps
+    load = packets_of(drawn.mix).with_arrivals(arrivals, rate)
+    first = drawn.design.estimate(load, seed=3, precision=0.03)
+    monkeypatch.setattr(replications, "WORKERS", 1)
+    again = drawn.design.estimate(load, seed=3, runs=int(first.about["runs"]))
+    assert replace(again, approximation=first.approximation) == first
+    assert drawn.design.estimate(load, seed=4, runs=8).latency_s != first.latency_s
+
+
+def test_theory_lies_inside_the_interval():
+    """M/M/1 and M/D/1 with one machine, whose mean and percentiles are known."""
+    for design, factor in ((RANDOM, 1.0), (SINGLE, 0.5)):
+        answer = design.estimate(LOAD.with_arrivals("poisson", 7e6), precision=0.005)
+        low, high = answer.ci95["latency_s"]
+        assert low <= 100 * NS * (1 + factor * 0.7 / 0.3) <= high
+    answer = RANDOM.estimate(LOAD.with_arrivals("poisson", 7e6), runs=40)
+    for name, share in (("p50", 0.5), ("p95", 0.95), ("p99", 0.99)):
+        low, high = answer.ci95[f"latency_s.{name}"]
+        assert low <= -100 * NS / 0.3 * np.log(1 - share) <= high
+
+
+def test_a_lost_packet_is_told_and_the_rate_is_what_is_left():
+    design = own(served, Exponential("work", 100 * NS), threads=2, capacity=64 * 3)
+    room, rho = 3, 0.9  # a packet at work has left the buffer only when it frees its place
+    loss = (1 - rho) * rho**room / (1 - rho ** (room + 1))
+    answers = [design.estimate(LOAD.with_arrivals("poisson", 9e6), runs=8, seed=seed) for seed in range(8)]
+    assert sum(one.ci95["loss"][0] <= loss <= one.ci95["loss"][1] for one in answers) >= 6
+    assert answers[0].rate_pps == pytest.approx(9e6 * (1 - answers[0].loss))
+
+
+def test_a_constant_latency_has_percentiles_that_equal_it():
+    answer = own(
+        lambda m, packet: (m.think.wait(seconds=317 * NS), m.receive.free(bytes=packet.packet_bytes)), Delay("think")
+    )
+    for found in (answer.simulate(LOAD), answer.estimate(LOAD)):
+        assert found.latency_s[:4] == pytest.approx([317 * NS] * 4, rel=1e-3)
+
+
+@given(st.lists(st.integers(0, 5000), min_size=1, max_size=200))
+def test_quantiles_stand_between_the_least_and_the_longest_and_a_mean_of_equals_is_one(values):
+    bins = np.array([v if v < 64 else 32 * (v.bit_length() - 6) + (v >> (v.bit_length() - 6)) for v in values])
+    counts = np.bincount(bins, minlength=2048)
+    found = quantiles(counts, (0.001, 0.5, 0.95, 1.0), 1.0, float(sum(values)))
+    assert all(min(values) * (1 - 1 / 32) - 1 <= x <= max(values) * (1 + 1 / 32) + 1 for x in found)
+    assert found == sorted(found)
+    same = quantiles(np.bincount(bins[:1], minlength=2048), (0.5, 0.95), 1.0, float(values[0]))
+    assert same == pytest.approx([values[0]] * 2)
+
+
+def test_near_the_saturated_rate_there_is_no_interval():
+    with pytest.raises(RefusedError, match="too near 1 for an interval"):
+        SINGLE.estimate(LOAD.with_arrivals("poisson", 9.9e6))
+    with pytest.raises(RefusedError, match=r"budget is 0\.01 s"):
+        SINGLE.estimate(LOAD.with_arrivals("on_off:1ms:9ms", 5e6), budget="10 ms")
+
+
+def test_a_machine_without_a_steady_state_is_refused():
+    """Nothing frees the receive buffer: after its first packets every other one is lost."""
+    leaky = own(lambda m, packet: m.work.serve(), FifoServer("work", 100 * NS))
+    with pytest.raises(RefusedError, match="no program frees the receive buffer"):
+        leaky.estimate(LOAD.with_arrivals("poisson", 5e6))
+
+
+def test_recorded_times_are_played_whole_or_as_long_as_packets_say():
+    """One packet each 150 ns for 300 packets, and each 50 ns for 300 more: these wait, those do not."""
+    gaps = np.repeat([150, 50], 300)
+    load = Workload("c", {"packet_bytes": np.full(600, 64)}, "timestamps", t_ns=np.cumsum(gaps))
+    whole, begin = SINGLE.simulate(load), SINGLE.simulate(load, packets=200)
+    end = SINGLE.simulate(load, packets=100, warm_up=500)
+    assert begin.latency_s.mean == pytest.approx(100 * NS)
+    assert end.latency_s.mean > whole.latency_s.mean > begin.latency_s.mean
+    assert begin.about["packets"] == 200
+    with pytest.raises(InputError, match="600 packets with time stamps"):
+        SINGLE.simulate(load, packets=200, warm_up=500)
+    answer = SINGLE.estimate(load)
+    low, high = answer.ci95["latency_s"]
+    assert low <= whole.latency_s.mean <= high
+
+
+MODES = """
+name = "modes"
+title = "six threads and two locks"
+[receive]
+capacity_bytes = 1048576
+cell_bytes = 1
+[resource.me]
+type = "processor"
+engines = 2
+clock_hz = "1 GHz"
+switch_cycles = 1
+[resource.first]
+type = "lock"
+processor = "me"
+acquire_cycles = 8
+release_cycles = 8
+wake_cycles = 20
+[resource.second]
+type = "lock"
+processor = "me"
+acquire_cycles = 2
+release_cycles = 8
+wake_cycles = 20
+[resource.memory]
+type = "server"
+service_s = "45 ns"
+members = 4
+[[pool]]
+name = "thread"
+count = 6
+home = "me"
+program = '''
+m.me.compute(cycles=80)
+m.first.acquire()
+m.memory.serve(member=m.draw(4, "bank"))
+m.first.release()
+m.second.acquire()
+m.me.compute(cycles=15)
+m.second.release()
+m.receive.free(bytes=packet.packet_bytes)
+'''
+"""
+
+
+@pytest.fixture(scope="module")
+def modal(tmp_path_factory):
+    path = tmp_path_factory.mktemp("modes") / "modes.toml"
+    path.write_text(MODES)
+    return npx.design(path)
+
+
+def test_modes_are_named_and_no_interval_hides_them(modal):
+    answer = modal.estimate(LOAD)
+    assert "Mpps in" in answer.about["modes"]
+    low, high = answer.ci95["rate_pps"]
+    assert low < 8.5e6 < 10e6 < high
+    with pytest.raises(RefusedError, match="among the rates of modes"):
+        modal.estimate(LOAD.with_arrivals("poisson", 9e6))
+    assert modal.estimate(LOAD.with_arrivals("poisson", 4e6)).ci95["latency_s"]
+
+
+@pytest.mark.parametrize("seed", [0, 4, 7])
+def test_at_a_thousandth_of_the_load_a_packet_is_alone(seed):
+    drawn = random_machine(seed)
+    rate = 1e-3 * drawn.design.simulate(drawn.workload(), packets=500, breakdown=False).rate_pps
+    slow = drawn.design.estimate(drawn.workload("poisson", rate))
+    alone = drawn.design.estimate(drawn.workload("periodic", rate / 3))
+    assert slow.latency_s.mean == pytest.approx(alone.latency_s.mean, rel=0.02)
