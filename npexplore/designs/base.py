@@ -218,8 +218,8 @@ class Design:
         )  # fmt: skip
 
     def estimate(
-        self, workload: WorkloadLike | None = None, *, precision: float = 0.02, budget: str | float = "5 s", seed: int = 1,
-        runs: int | None = None,
+        self, workload: WorkloadLike | None = None, *, precision: float = 0.02, budget: str | float = "5 s",
+        seed: int = 1, runs: int | None = None,
     ) -> Prediction:  # fmt: skip
         """Return throughput, latency and loss with 95 % intervals, simulated until they are narrow enough.
 
