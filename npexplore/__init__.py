@@ -8,6 +8,8 @@
 Names are imported when they are first used, so that `import npexplore` costs nothing.
 """
 
+import sys
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from npexplore.names import on_demand
@@ -50,3 +52,6 @@ _HOMES = {
 
 __all__ = [*_HOMES]
 __getattr__, __dir__ = on_demand(__name__, _HOMES)
+
+if "IPython" in sys.modules:  # in a notebook or IPython shell
+    import_module("npexplore.completion").register()

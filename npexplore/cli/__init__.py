@@ -15,6 +15,7 @@ import traceback
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from importlib import import_module
 
 import click
 
@@ -104,6 +105,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if instruction := os.environ.get(COMPLETE):
         from click.shell_completion import shell_complete
 
+        import_module("npexplore.cli.completions")  # with its own class for bash
         return shell_complete(program(), {}, "npexplore", COMPLETE, instruction)
     try:
         words = [argument for argument in arguments if argument != "--debug"]

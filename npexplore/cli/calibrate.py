@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from npexplore.cli.options import apply_settings, complete_design, set_option, split_settings, values_or_span
+from npexplore.cli.completions import complete_design, complete_knob, one_of_words
+from npexplore.cli.options import apply_settings, set_option, split_settings, values_or_span
 from npexplore.cli.output import cell, emit, json_option, table
 from npexplore.errors import one_of
 from npexplore.progress import Task
@@ -28,6 +29,7 @@ MOST = 11  # values of a profile that are printed
 @click.argument("design", shell_complete=complete_design)
 @set_option(several=False)
 @click.option("--free", "free_settings", multiple=True, required=True, metavar="NAME=LOW..HIGH",
+              shell_complete=complete_knob,
               help="Parameter to fit: a span, or values NAME=V1,V2,...; repeatable.")  # fmt: skip
 @click.option("--row", "keys", multiple=True, metavar="KEY",
               help="Calibration row; repeatable. Default: those the parameters were fitted to.")  # fmt: skip
@@ -47,7 +49,12 @@ MOST = 11  # values of a profile that are printed
     "--packets", default=2000, show_default=True, type=click.IntRange(min=1), help="Simulated packets per point."
 )
 @click.option(
-    "--solver", default="simulation", show_default=True, metavar="NAME", help="bounds, queueing or simulation."
+    "--solver",
+    default="simulation",
+    show_default=True,
+    metavar="NAME",
+    shell_complete=one_of_words("bounds", "queueing", "simulation"),
+    help="bounds, queueing or simulation.",
 )
 @click.option(
     "--no-profile", is_flag=True, help="Skip the search for other values that fit almost as well (the slow part)."

@@ -9,8 +9,9 @@ from typing import Any
 import click
 
 from npexplore import __version__
+from npexplore.cli.completions import complete_design
 from npexplore.cli.files import OutputFile, write_page
-from npexplore.cli.options import complete_design, set_option, split_settings
+from npexplore.cli.options import set_option, split_settings
 from npexplore.cli.output import emit, json_option, library_option, table, warn
 from npexplore.errors import InputError
 

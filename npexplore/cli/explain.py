@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from npexplore.cli.completions import complete_design
 from npexplore.cli.files import OutputFile, write_page
 from npexplore.cli.options import (
     apply_settings,
     check_packets,
-    complete_design,
     ending,
     read_workload,
     set_option,

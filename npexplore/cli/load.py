@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from npexplore.cli.completions import complete_design
 from npexplore.cli.files import OutputFile, refuse_closed, write_page
 from npexplore.cli.options import (
     apply_settings,
-    complete_design,
     ending,
     read_workload,
     set_option,

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from npexplore.cli.completions import complete_design, one_of_words
 from npexplore.cli.options import (
-    complete_design,
     ending,
     read_workload,
     set_option,
@@ -38,8 +38,9 @@ SHOWN = 40  # rows of the table for people
 @click.option("--prices", "price_files", multiple=True, metavar="TOML",
               help="What a unit of each resource costs you, in any unit (docs/sweeps.md); repeatable.")  # fmt: skip
 @click.option("--cost", "costs", multiple=True, metavar="NAME",
+              shell_complete=one_of_words("memory_bits", "banks", "bus_pins", "threads", "luts"),
               help="memory_bits, banks, bus_pins, threads or luts; repeatable. Default: all that differ.")  # fmt: skip
-@click.option("--merit", "merits", multiple=True, metavar="NAME",
+@click.option("--merit", "merits", multiple=True, metavar="NAME", shell_complete=one_of_words("throughput", "latency"),
               help="throughput (default) or latency; repeatable.")  # fmt: skip
 @click.option("--tolerance", default=0.05, show_default=True, type=float, help="Ignore gains below this share.")
 @click.option(

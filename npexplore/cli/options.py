@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
-from click.shell_completion import CompletionItem
 
+from npexplore.cli.completions import complete_knob, complete_mix, one_of_words
 from npexplore.cli.output import note, warn
 from npexplore.errors import InputError, NpexploreError, positive, shown
 from npexplore.progress import Task
@@ -20,20 +20,6 @@ if TYPE_CHECKING:
     from npexplore.machine.parameters import Parameters
     from npexplore.machine.workload import Workload
     from npexplore.study.sweeping.grid import Span
-
-
-def complete_design(ctx: click.Context, param: click.Parameter, begun: str) -> list[CompletionItem]:
-    """Offer a shell the listed designs, and the files of its folder."""
-    from npexplore.designs.listed import LISTED
-
-    return [CompletionItem(name) for name in LISTED if name.startswith(begun)] + [CompletionItem(begun, type="file")]
-
-
-def complete_mix(ctx: click.Context, param: click.Parameter, begun: str) -> list[CompletionItem]:
-    """Offer a shell the published mixes."""
-    from npexplore.machine.mixes import mix_names
-
-    return [CompletionItem(name) for name in mix_names() if name.startswith(begun)]
 
 
 class PacketLength(click.ParamType):  # type: ignore[type-arg]  # older releases of click have no argument
@@ -85,6 +71,7 @@ def _workload_options(function: F, several: bool) -> F:
         click.option(
             "--arrivals",
             metavar="HOW",
+            shell_complete=one_of_words("saturated", "timestamps", "poisson", "periodic", "batch:", "on_off:"),
             help="saturated (default), timestamps of the capture, or with --rate: poisson, periodic, batch:SIZE, "
             "batch:SIZE:geometric, on_off:ON:OFF (mean spans, as in 2ms).",
         ),
@@ -99,7 +86,7 @@ def _workload_options(function: F, several: bool) -> F:
 def set_option(several: bool) -> Callable[[F], F]:
     """Give a command the option `--set`; it arrives as `settings`, a tuple of texts `knob=value`."""
     what = ("KNOB=V1,V2,...", "Values of a knob; repeatable.") if several else ("KNOB=VALUE", "Set a knob; repeatable.")
-    return click.option("--set", "settings", metavar=what[0], multiple=True, help=what[1])
+    return click.option("--set", "settings", metavar=what[0], multiple=True, help=what[1], shell_complete=complete_knob)
 
 
 def read_workload(

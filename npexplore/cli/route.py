@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from npexplore.cli.completions import one_of_words
 from npexplore.cli.files import OutputFile, write_page
 from npexplore.cli.output import emit, facts, json_option, library_option, note, table, warn
 from npexplore.errors import InputError, shown
@@ -36,7 +37,12 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 @click.argument("more", metavar="[PORT=FILE]...", nargs=-1)
 @click.option("--out", metavar="DIR", type=FOLDER, help="Write DIR/PORT.pcap for each port that sends something.")
 @click.option("--drops", metavar="FILE.csv", type=OutputFile(), help="Write dropped packets with reason and clause.")
-@click.option("--profile", metavar="NAME", help="rfc1812 or linux; default: as ROUTER.toml says.")
+@click.option(
+    "--profile",
+    metavar="NAME",
+    shell_complete=one_of_words("rfc1812", "linux"),
+    help="rfc1812 or linux; default: as ROUTER.toml says.",
+)
 @click.option(
     "--any-station", is_flag=True, help="Accept frames addressed to other stations, for captures from elsewhere."
 )

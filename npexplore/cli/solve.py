@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from npexplore.cli.completions import one_of_words
 from npexplore.cli.output import emit, json_option, table
 from npexplore.errors import InputError, one_of
 from npexplore.progress import Task
@@ -30,6 +31,7 @@ ALL = "all"
     default=ALL,
     show_default=True,
     metavar="NAME",
+    shell_complete=one_of_words("bounds", "queueing", "simulation", "ctmc", "structure", "markings", "all"),
     help="bounds, queueing, simulation, all (of these), or ctmc: the network's Markov chain. "
     "Of a Petri net: structure, markings, ctmc, simulation, all.",
 )

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import click
 
+from npexplore.cli.completions import complete_design, one_of_words
 from npexplore.cli.files import refuse_closed
 from npexplore.cli.options import (
     check_packets,
-    complete_design,
     ending,
     read_workloads,
     set_option,
@@ -21,6 +21,7 @@ from npexplore.cli.options import (
 from npexplore.cli.output import emit, json_option, note, one_line, table, warn
 from npexplore.errors import InputError
 from npexplore.progress import Task
+from npexplore.solve.solvers import ASKABLE
 
 SHOWN = 12  # rows of the table for people
 
@@ -29,7 +30,7 @@ SHOWN = 12  # rows of the table for people
 @click.argument("design", shell_complete=complete_design)
 @set_option(several=True)
 @several_workloads_options
-@click.option("--solver", "solvers", multiple=True, metavar="NAME",
+@click.option("--solver", "solvers", multiple=True, metavar="NAME", shell_complete=one_of_words(*ASKABLE),
               help="bounds, queueing, simulation (default) or rtl (generated hardware); several with "
               "commas.")  # fmt: skip
 @click.option("--seeds", default=1, show_default=True, type=click.IntRange(min=1), help="Simulations of each point.")

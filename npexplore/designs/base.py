@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, overload
 
+from npexplore.designs.knob_method import takes_knobs
 from npexplore.designs.prepared import prepared
 from npexplore.designs.varied import Arriving, ByPackets
 from npexplore.display import html_table
@@ -75,6 +76,7 @@ class Design:
         file = load_machine(name)
         return Design(file.name, Parameters(file), build, own, dress, memory, loops, reader, hardware)
 
+    @takes_knobs
     def with_(self, **knobs: Value) -> Design:
         """Return the design with some parameters changed, as `with_(threads=16)`.
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import msgspec
 import numpy as np
@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 Integers = npt.NDArray[np.int64]
 Trace: TypeAlias = "str | Path | Sequence[str | Path] | Capture | Traffic"
 WorkloadLike: TypeAlias = "Workload | int | float | Trace"
-ARRIVALS = ("saturated", "timestamps", "poisson", "periodic", "batch", "on_off")
+Arrival = Literal["saturated", "timestamps", "poisson", "periodic", "batch", "on_off"]
+ARRIVALS: tuple[str, ...] = get_args(Arrival)
 RATED = ARRIVALS[2:]  # those that need a rate
 CLASS = "class"  # the column that tells classes apart in a simulation's statistics
 LONGEST_PACKET = 2**32 + 39  # bytes: an IPv6 header and the largest jumbo payload (RFC 2675 section 2)
@@ -160,7 +161,7 @@ class Workload:
             return msgspec.structs.replace(self.bursts, rate=self.rate_pps)
         return (Poisson if self.arrivals == "poisson" else Periodic)(rate=self.rate_pps)
 
-    def with_arrivals(self, arrivals: str, rate: str | float | None = None) -> Workload:
+    def with_arrivals(self, arrivals: Arrival | str, rate: str | float | None = None) -> Workload:
         """Return the same packets with other arrivals; rate is text (`2.5Mpps`, `4Gb/s`) or packets a second.
 
         A rate with "timestamps" scales all times by one factor, so that this is the mean rate.
@@ -301,7 +302,7 @@ def workload(
     trace: Trace | None = None,
     mix: str | None = None,
     packet_bytes: int | str | None = None,
-    arrivals: Literal["saturated", "timestamps", "poisson", "periodic"] | str = "saturated",
+    arrivals: Arrival | str = "saturated",
     rate: str | float | None = None,
 ) -> Workload:
     """Return the workload of a capture, of a named mix, or of packets of one length: give exactly one of them.

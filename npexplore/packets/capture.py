@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,7 +67,7 @@ class Capture:
         derived = ("ipv4", "ipv6", "arp", "dscp", "vlan_id", "mpls_label", "link_type")
         return pd.DataFrame({**self.columns.stored, **{name: self.columns[name] for name in derived}}, copy=False)
 
-    def length_cdf(self, *, layer: str = "link") -> LengthCdf:
+    def length_cdf(self, *, layer: Literal["link", "ip"] = "link") -> LengthCdf:
         """Return the distribution of packet lengths: `link` original frame lengths, `ip` IP packets' total lengths."""
         if one_of("layer of lengths", layer, ("link", "ip")) == "ip":
             lengths = self.columns["l3_length"][self.columns["ipv4"] | self.columns["ipv6"]]

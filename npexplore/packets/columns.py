@@ -126,6 +126,9 @@ class PacketTable(Mapping[str, Column]):
     def __contains__(self, name: object) -> bool:
         return name in self.stored or name in DERIVED
 
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self)
+
     def __iter__(self) -> Iterator[str]:
         return iter([*self.stored, *DERIVED])
 

@@ -1,6 +1,8 @@
 """The command line as a user meets it: exit statuses, one-line errors, a quick start."""
 
+import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -124,7 +126,7 @@ def test_a_reader_that_leaves_causes_no_noise():
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_shells_complete_commands_designs_and_mixes(monkeypatch, capsys, shell):
+def test_shells_complete_what_may_follow(monkeypatch, capsys, shell, tmp_path):
     def offered(line):
         if shell == "fish":
             words = {"COMP_WORDS": line, "COMP_CWORD": line.rpartition(" ")[2]}
@@ -139,6 +141,50 @@ def test_shells_complete_commands_designs_and_mixes(monkeypatch, capsys, shell):
     assert {"ixp2400", "ixp1200", "file"} <= offered("npexplore explain ixp")
     assert "amp" in offered("npexplore explain ixp2400 --mix a")
     assert "--packet-bytes" in offered("npexplore sweep --pac")
+    assert {"threads"} == offered("npexplore explain ixp2400 --set thr") - {"plain", "_"}
+    assert {"bounds", "queueing", "simulation", "rtl"} <= offered("npexplore sweep ixp2400 --solver ")
+    assert {"bounds", "simulation"} == offered("npexplore sweep ixp2400 --solver bounds,sim") - {"plain", "_"}
+    assert "poisson" in offered("npexplore load ixp2400 --arrivals p")
+    split, left = (" = ", set()) if shell == "bash" else ("=", {"scheme"})  # bash breaks words at =
+    assert {"fcb_tb", "fcb"} | left == offered(f"npexplore explain ixp2400 --set scheme{split}fcb") - {"plain", "_"}
+    chosen = offered(f"npexplore sweep ixp2400 --set banks{split}2 --set scheme{split}base,h")
+    assert chosen - {"plain", "_"} == {"base", "hb"} | left
+    (tmp_path / "mine.py").write_text(
+        "def design(tiles: int = 4, kind: Literal['a', 'b'] = 'a'): ...\nimport nothing\n"
+    )
+    (tmp_path / "mine.toml").write_text('extends = "ixp2400"\n')
+    assert {"tiles"} == offered(f"npexplore explain {tmp_path / 'mine.py'} --set til") - {"plain", "_"}
+    assert {"a", "b"} <= offered(f"npexplore explain {tmp_path / 'mine.py'} --set kind{split}")
+    assert "threads" in offered(f"npexplore explain {tmp_path / 'mine.toml'} --set thr")
+    assert offered("npexplore explain none.toml --set thr") <= {"plain", "_"}
     monkeypatch.setenv("_NPEXPLORE_COMPLETE", f"{shell}_source")
     assert cli.main([]) == 0
     assert "npexplore" in capsys.readouterr().out
+
+
+@pytest.mark.skipif(not shutil.which("bash"), reason="no bash")
+def test_bash_itself_completes_a_choice_behind_the_equals_sign(tmp_path):
+    """Bash breaks words at the equals sign: what is offered takes the place of what is behind it."""
+    run = f"""
+    npexplore() {{ {sys.executable} -m npexplore "$@"; }}
+    env() {{ command env "${{@:1:3}}" {sys.executable} -m npexplore; }}
+    eval "$(_NPEXPLORE_COMPLETE=bash_source npexplore)"
+    compopt() {{ echo nospace; }}
+    COMP_WORDS=(npexplore explain ixp2400 --set scheme = fcb_) COMP_CWORD=6
+    _npexplore_completion npexplore; echo "${{COMPREPLY[*]}}"
+    COMPREPLY=() COMP_WORDS=(npexplore explain ixp2400 --set thr) COMP_CWORD=4
+    _npexplore_completion npexplore; echo "${{COMPREPLY[*]}}"
+    """
+    done = subprocess.run(["bash", "-c", run], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["fcb_tb", "nospace", "threads="]
+
+
+@pytest.mark.parametrize("line", ["npexplore explain ixp2400 --set thr", "npexplore sweep ixp2400 --solver b"])
+def test_completing_imports_no_solver_and_no_array_library(line):
+    program = (
+        "import sys; from npexplore.cli import main; main([]); heavy = ('numba', 'pandas', 'scipy', 'pyarrow'); "
+        "print([name for name in heavy if name in sys.modules])"
+    )
+    env = os.environ | {"COMP_WORDS": line, "COMP_CWORD": str(line.count(" ")), "_NPEXPLORE_COMPLETE": "bash_complete"}
+    done = subprocess.run([sys.executable, "-c", program], env=env, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"

@@ -14,9 +14,10 @@ from npexplore.designs import Design, DesignLike, design
 from npexplore.errors import InputError, one_of
 from npexplore.machine.parameters import Value
 from npexplore.machine.workload import Workload, WorkloadLike
+from npexplore.solve.solvers import ASKABLE as ASKABLE
+from npexplore.solve.solvers import Solver
 
-SOLVERS = ("bounds", "queueing", "simulation")
-ASKABLE = (*SOLVERS, "rtl")  # rtl: of designs with hardware, where it is asked for
+SOLVERS = ASKABLE[:3]
 MOST_POINTS = 2_000_000  # combinations of knobs that are made one by one
 
 
@@ -51,7 +52,7 @@ def grid(
     of: DesignLike,
     workload: Workloads = None,
     *,
-    solver: str | Iterable[str] = "simulation",
+    solver: Solver | str | Iterable[str] = "simulation",
     seeds: int | Sequence[int] = 1,
     knobs: Mapping[str, Values] | None = None,
     **more: Values,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import exp, floor, log
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +17,17 @@ import numpy.typing as npt
 from npexplore.designs import Design, DesignLike, design
 from npexplore.errors import InputError, one_of
 from npexplore.machine.parameters import Value
-from npexplore.study.sweeping.grid import MOST_POINTS, Span, SweepPoint, Values, Workloads, combined, ends, listed
+from npexplore.solve.solvers import Solver
+from npexplore.study.sweeping.grid import (
+    MOST_POINTS,
+    Span,
+    SweepPoint,
+    Values,
+    Workloads,
+    combined,
+    ends,
+    listed,
+)
 
 Floats = npt.NDArray[np.float64]
 
@@ -49,9 +60,9 @@ def sample(
     workload: Workloads = None,
     *,
     n: int,
-    method: str = "sobol",
+    method: Literal["random", "latin_hypercube", "sobol"] | str = "sobol",
     sample_seed: int = 1,
-    solver: str | Iterable[str] = "simulation",
+    solver: Solver | str | Iterable[str] = "simulation",
     seeds: int | Sequence[int] = 1,
     knobs: Mapping[str, Values] | None = None,
     **more: Values,

@@ -1,0 +1,234 @@
+"""Completion in IPython and JupyterLab of what their own completers cannot know: words inside quotes, and knobs.
+
+    npx.design("ix<TAB>        designs                     m.with_(thr<TAB>           knobs of the design m
+    npx.workload(mix="<TAB>    mixes                       m.with_(scheme="<TAB>      choices of a knob
+    npx.grid(m, solver="<TAB>  values of a Literal         npx.grid(m, ban<TAB>       knobs of the design m
+
+The shell's completer calls `matcher` with the text before the cursor. Only names, attributes, constants, and calls of
+`design` and `with_` are evaluated: completing never runs anything else.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Literal, NamedTuple, get_args, get_origin
+
+OPENERS = {"(": ")", "[": "]", "{": "}"}
+DESIGN_ARGUMENTS = ("name_or_path", "design", "of")
+PACKET_ARGUMENTS = ("mix", "source", "given", "workload", "load")
+FILE_MATCHER = "IPCompleter.file_matcher"
+
+
+class Call(NamedTuple):
+    """The innermost call that the cursor stands in."""
+
+    callee: str  # source of what is called
+    arguments: list[str]  # source of its arguments so far, the one at the cursor last
+    quoted: str | None  # the string that the cursor stands in, so far (None: in no string)
+
+
+def register() -> None:
+    """Add `matcher` to the completer of the running IPython shell, if there is one."""
+    get_ipython = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)
+    completer: Any = getattr(get_ipython(), "Completer", None)
+    matchers: list[Any] | None = getattr(completer, "custom_matchers", None)
+    if matchers is not None and not any(getattr(one, "matcher_identifier", "") == IDENTIFIER for one in matchers):
+
+        def complete(context: Any) -> dict[str, Any]:
+            return matcher(context, completer.namespace)
+
+        complete.matcher_api_version = 2  # type: ignore[attr-defined]
+        complete.matcher_identifier = IDENTIFIER  # type: ignore[attr-defined]
+        matchers.append(complete)
+
+
+IDENTIFIER = "npexplore"
+
+
+def matcher(context: Any, namespace: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the completions for IPython (its matcher API, version 2)."""
+    from IPython.core.completer import SimpleCompletion
+
+    lines = context.full_text.split("\n")[: context.cursor_line + 1]
+    text = "\n".join([*lines[:-1], lines[-1][: context.cursor_position]])
+    begun, names, files_fit = completions(text, namespace)
+    found = [SimpleCompletion(name, type="param" if name.endswith("=") else "value") for name in names]
+    files = {FILE_MATCHER} if files_fit else set()
+    return {"completions": found, "suppress": bool(found), "do_not_suppress": files, "matched_fragment": begun}
+
+
+def completions(text: str, namespace: Mapping[str, Any]) -> tuple[str, list[str], bool]:
+    """Return what is typed of a word at the end of a text, the words that it may become, and whether files fit too."""
+    call = innermost_call(text)
+    if call is None:
+        return "", [], True
+    try:
+        function = evaluated(ast.parse(call.callee, mode="eval").body, namespace)
+    except (SyntaxError, ValueError, LookupError, AttributeError):
+        return "", [], True
+    if not _is_ours(function):
+        return "", [], True
+    words: Iterable[str]
+    files_fit = False
+    if call.quoted is not None:
+        begun, (words, files_fit) = call.quoted, _values(function, call, namespace)
+    else:
+        match = re.fullmatch(r"\s*(\w*)", call.arguments[-1])
+        begun = match[1] if match else ""
+        words = [f"{name}=" for name in _knobs(function, call, namespace)] if match else []
+    return begun, [word for word in words if word.startswith(begun)], files_fit
+
+
+def innermost_call(text: str) -> Call | None:
+    """Return the call that the end of a text stands in, None if it stands in none."""
+    stack: list[tuple[str, int, list[int]]] = []  # opener, its place, where its arguments begin
+    quote, since, k = "", 0, 0
+    while k < len(text):
+        mark = text[k]
+        if quote:
+            if mark == "\\":
+                k += 1
+            elif text.startswith(quote, k):
+                k += len(quote) - 1
+                quote = ""
+        elif mark in "'\"":
+            quote = mark * 3 if text.startswith(mark * 3, k) else mark
+            k += len(quote) - 1
+            since = k + 1
+        elif mark == "#":
+            k = text.find("\n", k) if "\n" in text[k:] else len(text)
+        elif mark in OPENERS:
+            stack.append((mark, k, [k + 1]))
+        elif mark in OPENERS.values() and stack:
+            stack.pop()
+        elif mark == "," and stack:
+            stack[-1][2].append(k + 1)
+        k += 1
+    while stack and stack[-1][0] != "(":  # a list or mapping in an argument
+        stack.pop()
+    if not stack:
+        return None
+    _, place, starts = stack[-1]
+    ends = [start - 1 for start in starts[1:]] + [len(text)]
+    arguments = [text[a:b] for a, b in zip(starts, ends, strict=True)]
+    callee = _expression_before(text[:place])
+    return Call(callee, arguments, text[since:] if quote else None) if callee else None
+
+
+def _expression_before(text: str) -> str:
+    """Return the dotted names, calls and subscripts that a text ends with."""
+    k = len(text)
+    while k:
+        if text[k - 1] in ")]":
+            depth = 0
+            while k:
+                k -= 1
+                depth += (text[k] in ")]") - (text[k] in "([")
+                if not depth:
+                    break
+        elif text[k - 1].isalnum() or text[k - 1] in "_.":
+            k -= 1
+        else:
+            break
+    return text[k:]
+
+
+def evaluated(node: ast.expr, namespace: Mapping[str, Any]) -> Any:
+    """Return the value of names, attributes of our own objects and modules, constants, and calls of design and with_.
+
+    Raises ValueError for anything else.
+    """
+    match node:
+        case ast.Constant(value=value):
+            return value
+        case ast.Name(id=name):
+            return namespace[name]
+        case ast.Attribute(value=inner, attr=name):
+            holder = evaluated(inner, namespace)
+            if not (_is_ours(holder) or _is_ours(type(holder))) or isinstance(
+                inspect.getattr_static(holder, name, None), property
+            ):
+                raise ValueError(name)
+            return getattr(holder, name)
+        case ast.Subscript(value=inner, slice=key):
+            holder = evaluated(inner, namespace)
+            if type(holder) not in (dict, list, tuple):
+                raise ValueError(type(holder))
+            return holder[evaluated(key, namespace)]
+        case ast.Call(func=inner, args=args, keywords=keywords):
+            function = evaluated(inner, namespace)
+            if not _is_ours(function) or getattr(function, "__name__", "") not in ("design", "with_"):
+                raise ValueError(function)
+            named = {word.arg: evaluated(word.value, namespace) for word in keywords if word.arg}
+            return function(*(evaluated(arg, namespace) for arg in args), **named)
+    raise ValueError(ast.dump(node))
+
+
+def _is_ours(thing: Any) -> bool:
+    """Return whether a module, function or class is of this package."""
+    name = thing.__name__ if inspect.ismodule(thing) else getattr(thing, "__module__", None)
+    return str(name).partition(".")[0] == __name__.partition(".")[0]
+
+
+def _knobs(function: Callable[..., Any], call: Call, namespace: Mapping[str, Any]) -> list[str]:
+    """Return the names of knobs that a call takes as keywords and has not yet."""
+    parameters = inspect.signature(function).parameters
+    present = {match[1] for text in call.arguments[:-1] if (match := re.match(r"\s*(\w+)\s*=", text))}
+    if getattr(function, "__name__", "") == "with_":
+        return [name for name in parameters if name not in present]
+    if not any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters.values()) or len(call.arguments) < 2:
+        return []
+    design = _design(call.arguments[0], namespace)
+    return [] if design is None else [name for name in design.parameters if name not in present]
+
+
+def _design(source: str, namespace: Mapping[str, Any]) -> Any:
+    """Return the design that an argument stands for: a variable, or the name of a listed one; None if it is none."""
+    from npexplore.designs import Design, design
+
+    try:
+        value = evaluated(ast.parse(source.strip(), mode="eval").body, namespace)
+        return value if isinstance(value, Design) else design(value) if isinstance(value, str) else None
+    except Exception:  # whatever is wrong with it, it cannot be completed
+        return None
+
+
+def _values(function: Callable[..., Any], call: Call, namespace: Mapping[str, Any]) -> tuple[list[str], bool]:
+    """Return the words that the quoted argument may be, and whether it may be a file."""
+    parameters = inspect.signature(function).parameters
+    name = re.match(r"\s*(\w+)\s*=[^=]", call.arguments[-1])
+    by_place = list(parameters)[: len(call.arguments)]
+    wanted = name[1] if name else by_place[-1] if len(by_place) == len(call.arguments) else ""
+    knob = getattr(function, "knobs", {}).get(wanted)
+    if knob is None and wanted not in parameters and len(call.arguments) > 1:
+        design = _design(call.arguments[0], namespace)
+        knob = None if design is None else design.parameters.file.parameter.get(wanted)
+    if knob is not None:
+        return [str(choice) for choice in knob.choices], False
+    if wanted in DESIGN_ARGUMENTS:
+        from npexplore.designs import known_designs
+
+        return known_designs(), True
+    if wanted in PACKET_ARGUMENTS:
+        from npexplore.machine.mixes import mix_names
+
+        return mix_names(), wanted != "mix"
+    annotation = parameters[wanted].annotation if wanted in parameters else ""
+    return literals(annotation, getattr(inspect.unwrap(function), "__globals__", {})), False
+
+
+def literals(annotation: Any, namespace: Mapping[str, Any]) -> list[str]:
+    """Return the texts of all Literal types in an annotation, itself source text; names are looked up."""
+    if not isinstance(annotation, str):
+        return [word for word in get_args(annotation) if isinstance(word, str)]
+    found: list[str] = []
+    for node in ast.walk(ast.parse(annotation, mode="eval")):
+        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id == "Literal":
+            found += [str(one.value) for one in ast.walk(node.slice) if isinstance(one, ast.Constant)]
+        elif isinstance(node, ast.Name) and get_origin(alias := namespace.get(node.id)) is Literal:
+            found += get_args(alias)
+    return found
