@@ -147,7 +147,7 @@ class Entry:
             raise error
 
     def _unknown(self, name: str, mark: str) -> str:
-        return f"{'attribute' if mark else 'key'} {name!r} is not supported{self._nearest(mark + name)}"
+        return f"{'attribute' if mark else 'keyword'} {name!r} is not supported{self._nearest(mark + name)}"
 
     def _nearest(self, name: str) -> str:
         known = [other for other in self.asked if other.startswith("@") == name.startswith("@")]

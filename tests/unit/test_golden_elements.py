@@ -337,3 +337,99 @@ def test_pings_are_made_and_answered():
     graph = Graph.read("p :: ICMPPingSource(1.0.0.1, 1.0.0.2) -> ICMPPingResponder -> IPMirror -> IPPrint(x) -> [0] p")
     (gone,) = graph.run("p", graph.elements["p"].data)
     assert (gone.exit, gone.pack.data[20], header_checksum_is_right(gone.pack.data)) == ("rest", 0, True)
+
+
+# ---- keywords and relations: read, or refused by name
+
+QUERY = bytes.fromhex("45000020000100004011f6adc000020ac000021403e80035000c000078787878")
+LATER = bytes.fromhex("4500002c0001000340068e91c0000201c6336402" + "00" * 24)  # a later piece of TCP
+SHORT = bytes.fromhex("45000016000100004011f6adc000020ac000021403e8")  # ends behind its first port
+
+
+@pytest.mark.parametrize(
+    ("text", "packet", "fits"),
+    [
+        ("src host != 192.0.2.10", QUERY, False), ("src host != 192.0.2.11", QUERY, True),
+        ("host != 192.0.2.20", QUERY, False), ("dst net != 192.0.2.0/24", QUERY, False),
+        ("ip proto != udp", QUERY, False), ("ip proto != 6", QUERY, True),
+        ("port != 53", QUERY, False), ("src port != 53", QUERY, True), ("port != 99", QUERY, True),
+        ("tcp port != 99", QUERY, False), ("port != 99", SHORT, False), ("port != 99", LATER, False),
+        ("dst port < 99", SHORT, False), ("icmp type != 8", SHORT, False), ("ack", LATER, False),
+        ("tcp opt ack", LATER, False), ("tcp", LATER, True), ("udp host 192.0.2.10", QUERY, True),
+        ("tcp host 192.0.2.10", QUERY, False), ("udp src port 1000", SHORT, True),
+    ],
+)  # fmt: skip
+def test_relations_compare_and_missing_fields_fit_nothing(text, packet, fits):
+    assert expression(text)(packet) is fits
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("ip proto 300", "a protocol must be 0 to 255, got '300'"), ("src port 70000", "a port must be 0 to 65535"),
+        ("ip ttl 300", "ttl must be 0 to 255"), ("ip dscp 64", "dscp must be 0 to 63"), ("ip hl 16", "hl must be 0"),
+        ("icmp type 256", "type of ICMP must be 0 to 255"), ("src host < 1.2.3.4", "an address cannot be compared by"),
+        ("tcp opt != syn", "a flag cannot be compared by '!='"), ("src host 1.2.3.4 & udp", "not understood at '&'"),
+        ("src host 010.0.0.1", "010.0.0.1"), ("src net 10.0.0.0/08", "a number is needed, got '08'"),
+        ("ip ttl <> 3", "got '>'"), ("ip ecn 1", "is not understood at"),
+    ],
+)  # fmt: skip
+def test_what_no_packet_can_have_and_what_is_not_read_is_refused(text, told):
+    with pytest.raises(InputError) as caught:
+        expression(text)
+    assert told in str(caught.value)
+
+
+KEYWORDS = [
+    ("CheckIPHeader(CHECKSM false)", "CheckIPHeader 'e': keyword 'CHECKSM' is not supported (nearest: CHECKSUM)"),
+    ("CheckIPHeader(CHECKSUM maybe)", "CHECKSUM must be true or false, got 'maybe'"),
+    ("CheckIPHeader(OFFSET 1, OFFSET 2)", "keyword 'OFFSET' stands twice"),
+    ("CheckIPHeader(VERBOSE true, INTERFACES 10.0.0.1/8, COLOR 1)", "keyword 'COLOR' is not supported"),
+    ("IPFragmenter(576, HONOR_D false)", "keyword 'HONOR_D' is not supported (nearest: HONOR_DF)"),
+    ("IPFragmenter(576, 1)", "must have 0 to 1 arguments, got 2"),
+    ("SetTCPChecksum(FIXOFF true)", "keyword 'FIXOFF' is not supported"),
+    ("ICMPError(10.0.0.1, unreachable, host, PMTU 576)", "keyword 'PMTU' is not supported"),
+    ("UDPIPEncap(1.0.0.1, 70000, 1.0.0.2, 2)", "a port must be 0 to 65535, got '70000'"),
+    ("IPRewriter(drop, DST_ANNO false)", "keyword 'DST_ANNO' is not supported"),
+    ("Queue(CAPACITIES 3)", "keyword 'CAPACITIES' is not supported (nearest: CAPACITY)"),
+    ("Paint(1, ANNO 17)", "keyword 'ANNO' is not supported"),
+    ("EtherEncap(70000, 2:0:0:0:0:1, 2:0:0:0:0:2)", "the type of frames must be 0 to 65535"),
+]
+
+
+@pytest.mark.parametrize(("text", "told"), KEYWORDS, ids=range(len(KEYWORDS)))
+def test_every_keyword_is_read_or_refused(text, told):
+    with pytest.raises(InputError) as caught:
+        Graph.read(f"FromDevice(a, PROMISC true) ->\ne :: {text} -> Discard", "m.click")
+    assert str(caught.value).startswith("m.click:2: ")
+    assert told in str(caught.value)
+
+
+ETHERNET = bytes.fromhex("0200000000010200000000020800")
+BAD_SUM = bytes.fromhex("450000200001000040111111c000020ac000021403e80035000c000078787878")
+CHECKED = [  # arguments, IP packet, whether it is good: the manual of Click's CheckIPHeader
+    ("", BAD_SUM, False), ("CHECKSUM false", BAD_SUM, True), ("CHECKSUM false", BAD_SUM[:24], False),
+    ("INTERFACES 192.0.2.1/24 198.51.100.1/24", udp("192.0.2.1", "203.0.113.9", 1, 2), True),
+    ("INTERFACES 192.0.2.1/24 198.51.100.1/24", udp("192.0.2.255", "203.0.113.9", 1, 2), False),
+    ("INTERFACES 192.0.2.1/24 198.51.100.1/24", udp("0.0.0.0", "203.0.113.9", 1, 2), False),
+    ("INTERFACES 192.0.2.1/24", udp("0.0.0.0", "192.0.2.1", 1, 2), True),
+    ("192.0.2.7", udp("192.0.2.7", "203.0.113.9", 1, 2), False),
+    ("BADSRC 192.0.2.7, GOODDST 203.0.113.9", udp("192.0.2.7", "203.0.113.9", 1, 2), True),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("said", "packet", "good"), CHECKED, ids=range(len(CHECKED)))
+def test_headers_are_checked_as_the_keywords_say(said, packet, good):
+    graph = Graph.read(
+        f"FromDevice(a) -> Strip(14) -> c::CheckIPHeader({said}) -> good::Discard; c[1] -> bad::Discard;"
+    )
+    assert graph.run("a", ETHERNET + packet)[0].path[-1] == ("good" if good else "bad")
+
+
+def test_a_fragmenter_that_does_not_honour_the_flag():
+    text = "FromDevice(a) -> f :: IPFragmenter(100, HONOR_DF {}) -> good :: Discard; f[1] -> bad :: Discard;"
+    whole = with_checksum(bytes.fromhex("450000e40001400040110000c0000201c6336402") + bytes(208))
+    assert [gone.path[-1] for gone in Graph.read(text.format("true")).run("a", whole)] == ["bad"]
+    pieces = Graph.read(text.format("false")).run("a", whole)
+    assert [(gone.path[-1], len(gone.pack.data) <= 100) for gone in pieces] == [("good", True)] * 3
+    assert all(gone.pack.data[6] & 0x40 == 0 and header_checksum_is_right(gone.pack.data[:20]) for gone in pieces)

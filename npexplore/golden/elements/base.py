@@ -6,7 +6,8 @@ hands packets on, a pull input asks for them, an agnostic port is what its neigh
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
@@ -14,7 +15,9 @@ from npexplore.errors import InputError
 from npexplore.golden.elements.names import named
 from npexplore.golden.ipv4.addresses import address_number
 from npexplore.golden.reasons import Reason
+from npexplore.strict_input import Entry
 
+KEYWORD = re.compile(r"([A-Z][A-Z0-9_]*)\s+(\S.*)", re.DOTALL)
 ANY = 1 << 16  # as many ports or arguments as one likes
 
 
@@ -57,6 +60,8 @@ class Element:
     INPUTS, OUTPUTS: fewest and most ports. PROCESSING: inputs/outputs, a letter per port (h push, l pull, a agnostic),
     the last for all further ones. ARGUMENTS: fewest and most. EXIT: the kind of exit where the graph ends here.
     STORES: packets may rest here, so that a cycle may pass. TIMED: name of its row in a table of cycles.
+    IRRELEVANT: keywords `KEYWORD VALUE` that change no packet, each with the reason ("*": no argument does). Other
+    keywords are refused unless `configure` asks `self.said` for them. FREE: arguments have no keywords.
     """
 
     INPUTS: ClassVar[tuple[int, int]] = (1, 1)
@@ -68,19 +73,34 @@ class Element:
     TIMED: ClassVar[str] = ""
     ENTRY: ClassVar[bool] = False  # packets come in here though it may have an input
     DECLARES: ClassVar[bool] = False  # says something and has no packets
+    IRRELEVANT: ClassVar[Mapping[str, str]] = {}
+    FREE: ClassVar[bool] = False
 
     def __init__(self, name: str, arguments: Sequence[str], place: Place) -> None:
         self.name, self.arguments, self.place = name, list(arguments), place
         self.outputs = 1  # how many are connected; the graph sets it
+        self.said = Entry(self.kind, self.kind, f"{self.kind} {name!r}", place.file, place.line)
+        plain = [text for text in arguments if not self._is_keyword(text)]
         least, most = self.ARGUMENTS
-        if not least <= len(arguments) <= most:
+        if not least <= len(plain) <= most:
             wanted = f"{least}" if least == most else f"at least {least}" if most == ANY else f"{least} to {most}"
-            raise InputError(f"{place}: {self.kind} {name!r} must have {wanted} arguments, got {len(arguments)}")
+            raise InputError(f"{place}: {self.kind} {name!r} must have {wanted} arguments, got {len(plain)}")
         try:
-            self.configure(*arguments)
+            self.configure(*plain)
         except (ValueError, InputError) as error:
             told = str(error) if isinstance(error, InputError) else f"cannot read {', '.join(arguments)!r}"
-            raise InputError(f"{place}: {self.kind} {name!r}: {told}") from None
+            raise InputError(f"{place}: {self.kind} {name!r}: {told.removeprefix(f'{self.said.place}: ')}") from None
+        self.said.finish({self.kind: self.IRRELEVANT})
+
+    def _is_keyword(self, text: str) -> bool:
+        """Note an argument `KEYWORD VALUE` under its keyword; return whether it is one."""
+        match = None if self.FREE or self.DECLARES or "*" in self.IRRELEVANT else KEYWORD.fullmatch(text)
+        if match is None:
+            return False
+        if match[1] in self.said.values:
+            raise self.said.refused(f"keyword {match[1]!r} stands twice")
+        self.said.values[match[1]] = match[2]
+        return True
 
     @property
     def kind(self) -> str:
@@ -106,6 +126,22 @@ def number(text: str) -> int:
         return int(text, 0)
     except ValueError:
         raise InputError(f"a number is needed, got {text!r}") from None
+
+
+def limited(what: str, text: str, most: int) -> int:
+    """Return a number from 0 to the most that a field holds; raises InputError."""
+    found = number(text)
+    if not 0 <= found <= most:
+        raise InputError(f"{what} must be 0 to {most}, got {text!r}")
+    return found
+
+
+def truth(what: str, text: str) -> bool:
+    """Return a truth value of Click: true or false, yes or no, 1 or 0; raises InputError."""
+    words = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+    if text.lower() not in words:
+        raise InputError(f"{what} must be true or false, got {text!r}")
+    return words[text.lower()]
 
 
 def address(text: str) -> int:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from npexplore.errors import InputError
-from npexplore.golden.elements.base import ANY, Element, Out, Pack, address, number
+from npexplore.golden.elements.base import ANY, Element, Out, Pack, address, limited, number
 from npexplore.golden.elements.ip import prefix
 from npexplore.golden.ipv4.addresses import mask_of
 from npexplore.golden.ipv4.header import read_header
@@ -24,13 +24,13 @@ SERVICES = {"ftp": 21, "ftp-data": 20, "ssh": 22, "telnet": 23, "smtp": 25, "dns
 ICMP_NAMES = {"echo-reply": 0, "unreachable": 3, "sourcequench": 4, "redirect": 5, "echo": 8, "timeexceeded": 11,
               "parameterproblem": 12}  # fmt: skip
 FLAGS = {"fin": 1, "syn": 2, "rst": 4, "psh": 8, "ack": 16, "urg": 32}
-FIELDS: dict[str, Callable[[bytes], int]] = {
-    "vers": lambda p: p[0] >> 4,
-    "hl": lambda p: p[0] & 15,
-    "tos": lambda p: p[1],
-    "dscp": lambda p: p[1] >> 2,
-    "id": lambda p: p[4] << 8 | p[5],
-    "ttl": lambda p: p[8],
+FIELDS: dict[str, tuple[Callable[[bytes], int], int]] = {  # and the most that each can be
+    "vers": (lambda p: p[0] >> 4, 15),
+    "hl": (lambda p: p[0] & 15, 15),
+    "tos": (lambda p: p[1], 255),
+    "dscp": (lambda p: p[1] >> 2, 63),
+    "id": (lambda p: p[4] << 8 | p[5], 0xFFFF),
+    "ttl": (lambda p: p[8], 255),
 }
 WORDS = re.compile(r"\(|\)|&&|\|\||!=|<=|>=|[<>=!?:]|[^\s()&|!<>=?]+")
 COMPARED: dict[str, Callable[[int, int], bool]] = {
@@ -50,6 +50,9 @@ class _Reader:
     def __init__(self, text: str) -> None:
         self.text, self.at = text, 0
         self.words: list[str] = WORDS.findall(text)
+        rest = WORDS.sub("", text).split()
+        if rest:
+            raise InputError(f"expression {text!r} is not understood at {rest[0]!r}")
         self.before = ""  # `dst tcp www or https`: what a bare value is of
 
     def whole(self) -> Test:
@@ -132,59 +135,78 @@ class _Reader:
         """Return the test of a primitive whose value comes next."""
         if kind in ("frag", "unfrag"):
             return lambda packet: bool((packet[6] << 8 | packet[7]) & 0x3FFF) is (kind == "frag")
-        relation = COMPARED[self.take(*COMPARED) or "="]
-        word = self.take()
+        relation = self.take(*COMPARED) or "="
+        compare, word = COMPARED[relation], self.take()
         if kind == "proto":
-            return _protocol(word)
+            return _negated(relation, "a protocol", _protocol(word))
         if kind == "opt":
-            return _flag(word)
+            return _negated(relation, "a flag", _flag(word), allowed=("=", "=="))
         if kind == "type":
-            wanted = ICMP_NAMES[word] if word in ICMP_NAMES else number(word)
-            icmp = _protocol("icmp")
-            return lambda packet: icmp(packet) and relation(_body(packet, 0, 1), wanted)
+            wanted = ICMP_NAMES[word] if word in ICMP_NAMES else limited("type of ICMP", word, 255)
+            return _of(("icmp",), lambda packet: _fits(_body(packet, 0, 1), compare, wanted))
         if kind in FIELDS:
-            field, wanted = FIELDS[kind], number(word)
-            return lambda packet: relation(field(packet), wanted)
-        if kind == "port" or layer in ("tcp", "udp") or (not kind and (word in SERVICES or word.isdigit())):
+            field, most = FIELDS[kind]
+            wanted = limited(kind, word, most)
+            return lambda packet: compare(field(packet), wanted)
+        if kind == "port" or (not kind and (layer in ("tcp", "udp") or word in SERVICES or word.isdigit())):
             self.before = f"{way}/{layer}/port"
-            return _ports(way, layer, SERVICES[word] if word in SERVICES else number(word), relation)
+            wanted = SERVICES[word] if word in SERVICES else limited("a port", word, 0xFFFF)
+            return _ports(way, layer, wanted, relation)
         self.before = f"{way}/{layer}/{kind or 'host'}"
         value, length = prefix(word) if kind == "net" or "/" in word else (address(word), 32)
 
         def within(packet: bytes, at: int) -> bool:
             return not (int.from_bytes(packet[at : at + 4], "big") ^ value) & mask_of(length)
 
-        return _sides(way, within, (12, 16))
+        test = _negated(relation, "an address", _sides(way, within, (12, 16)))
+        return test if layer in ("", "ip") else _of((layer,), test)
+
+
+def _negated(relation: str, what: str, test: Test, allowed: tuple[str, ...] = ("=", "==", "!=")) -> Test:
+    """Return a test, or its opposite for `!=`; raises InputError for relations that it cannot have."""
+    if relation not in allowed:
+        raise InputError(f"{what} cannot be compared by {relation!r} (supported: {', '.join(allowed)})")
+    return test if relation != "!=" else lambda packet: not test(packet)
 
 
 def _protocol(word: str) -> Test:
-    wanted = PROTOCOLS[word] if word in PROTOCOLS else -1 if word == "ip" else number(word)
+    wanted = PROTOCOLS[word] if word in PROTOCOLS else -1 if word == "ip" else limited("a protocol", word, 255)
     return lambda packet: wanted in (packet[9], -1)
+
+
+def _of(layers: tuple[str, ...], test: Test) -> Test:
+    """Return a test of packets of these protocols alone."""
+    numbers = {PROTOCOLS[layer] for layer in layers}
+    return lambda packet: packet[9] in numbers and test(packet)
+
+
+def _fits(found: int | None, compare: Callable[[int, int], bool], wanted: int) -> bool:
+    """Whether a field is there and compares as wanted."""
+    return found is not None and compare(found, wanted)
 
 
 def _flag(word: str) -> Test:
     if word not in FLAGS:
         raise InputError(f"a flag of TCP is one of {', '.join(FLAGS)}, got {word!r}")
-    tcp = _protocol("tcp")
-    return lambda packet: tcp(packet) and bool(_body(packet, 13, 1) & FLAGS[word])
+    return _of(("tcp",), lambda packet: bool((_body(packet, 13, 1) or 0) & FLAGS[word]))
 
 
-def _body(packet: bytes, at: int, size: int) -> int:
-    """Return a number behind the header, -1 where it is not there or this is a later piece."""
+def _body(packet: bytes, at: int, size: int) -> int | None:
+    """Return a number behind the header, None where it is not there or this is a later piece."""
     start = 4 * (packet[0] & 15) + at
     if (packet[6] << 8 | packet[7]) & 0x1FFF or len(packet) < start + size:
-        return -1
+        return None
     return int.from_bytes(packet[start : start + size], "big")
 
 
-def _ports(way: str, layer: str, value: int, relation: Callable[[int, int], bool]) -> Test:
-    protocols = (PROTOCOLS[layer],) if layer in ("tcp", "udp") else (PROTOCOLS["tcp"], PROTOCOLS["udp"])
-
-    def fits(packet: bytes, at: int) -> bool:
-        found = _body(packet, at, 2)
-        return packet[9] in protocols and found >= 0 and relation(found, value)
-
-    return _sides(way, fits, (0, 2))
+def _ports(way: str, layer: str, value: int, relation: str) -> Test:
+    """Return a test of ports; `!=` is the opposite of `=` among packets that have ports (Click's IPClassifier)."""
+    layers = (layer,) if layer in ("tcp", "udp") else ("tcp", "udp")
+    compare = COMPARED["=" if relation == "!=" else relation]
+    test = _sides(way, lambda packet, at: _fits(_body(packet, at, 2), compare, value), (0, 2))
+    if relation != "!=":
+        return _of(layers, test)
+    return _of(layers, lambda packet: _body(packet, 2, 2) is not None and not test(packet))
 
 
 def _sides(way: str, fits: Callable[[bytes, int], bool], ends: tuple[int, int]) -> Test:

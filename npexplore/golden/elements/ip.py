@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import ClassVar
 
 from npexplore.errors import InputError
 from npexplore.golden.checksum import internet_checksum
-from npexplore.golden.elements.base import ANY, Element, Out, Pack, address, number
+from npexplore.golden.elements.base import ANY, Element, Out, Pack, address, limited, number, truth
 from npexplore.golden.elements.names import named
-from npexplore.golden.ipv4.addresses import address_number, mask_of
+from npexplore.golden.ipv4.addresses import MAX_ADDRESS, address_number, mask_of
 from npexplore.golden.ipv4.delivery import Links
 from npexplore.golden.ipv4.fragment import fragment
-from npexplore.golden.ipv4.header import read_header, with_checksum
+from npexplore.golden.ipv4.header import DF, read_header, with_checksum
 from npexplore.golden.ipv4.icmp import IcmpError, icmp_error, silence
 from npexplore.golden.ipv4.martians import martian_list
 from npexplore.golden.ipv4.options import forward_options, read_options
@@ -25,27 +27,39 @@ ICMP_CODES = {"net": 0, "host": 1, "needfrag": 4, "transit": 0, "reassembly": 1,
 
 
 class CheckIPHeader(Element):
-    """What fails the checks of RFC 1812 section 5.2.2 leaves by output 1; sources to refuse are in the argument."""
+    """What fails the checks of RFC 1812 section 5.2.2 leaves by output 1; sources to refuse are in the argument.
 
-    OUTPUTS, PROCESSING, ARGUMENTS, TIMED = (1, 2), "a/ah", (0, ANY), "checkipheader"
+    `INTERFACES 10.0.0.1/8`: no source is a broadcast address of these networks, 0.0.0.0 or 255.255.255.255, unless the
+    packet is for one of these addresses. BADSRC, GOODDST: the same two lists; CHECKSUM false: the sum is not looked at.
+    """
+
+    OUTPUTS, PROCESSING, ARGUMENTS, TIMED = (1, 2), "a/ah", (0, 2), "checkipheader"
+    IRRELEVANT: ClassVar[Mapping[str, str]] = dict.fromkeys(("VERBOSE", "DETAILS"), "what is printed and counted")
 
     def configure(self, *arguments: str) -> None:
-        """Addresses that are no sources (BADSRC, INTERFACES), blank-separated, and the header's OFFSET."""
-        self.refused, self.offset = set[int](), 0
-        for text in arguments:
-            keyword, _, rest = text.partition(" ")
-            if keyword == "OFFSET" or text.isdigit():
-                self.offset = number(rest or text)
-            elif keyword in ("BADSRC", "INTERFACES") or not (keyword.isupper() and rest):
-                several = rest if keyword in ("BADSRC", "INTERFACES") else text
-                self.refused |= {address(one.partition("/")[0]) for one in several.split()}
+        """Addresses that are no sources, blank-separated, and the header's offset, or by keywords."""
+        offsets = [text for text in arguments if text.isdigit()]
+        lists = [text for text in arguments if not text.isdigit()]
+        if len(offsets) > 1 or len(lists) > 1:
+            raise InputError(f"it has one list of addresses and one offset, got {', '.join(arguments)!r}")
+        self.offset = number(self.said.value("OFFSET", offsets[0] if offsets else "0"))
+        self.sums = truth("CHECKSUM", self.said.value("CHECKSUM", "true"))
+        self.refused = {address(one) for one in self.said.value("BADSRC", lists[0] if lists else "").split()}
+        self.welcome = {address(one) for one in self.said.value("GOODDST", "").split()}
+        for one in self.said.value("INTERFACES", "").split():
+            own, _, _ = one.partition("/")
+            value, length = prefix(one)
+            self.welcome.add(address(own))
+            self.refused |= {0, MAX_ADDRESS, value | MAX_ADDRESS & ~mask_of(length)}
 
     def take(self, pack: Pack, port: int) -> Out:
         """The packet without what the link added behind it."""
         data = pack.data[self.offset :]
         reason = validate(data)
+        if reason == Reason.BAD_CHECKSUM and not self.sums:
+            reason = Reason.NONE
         header = read_header(data)
-        if not reason and header.source in self.refused:
+        if not reason and header.source in self.refused and header.destination not in self.welcome:
             reason = Reason.MARTIAN_SOURCE
         if reason:
             return [(1, replace(pack, reason=reason))]
@@ -60,7 +74,7 @@ class MarkIPHeader(Element):
 
     def configure(self, *arguments: str) -> None:
         """The offset."""
-        self.offset = number(arguments[0]) if arguments else 0
+        self.offset = number(self.said.value("OFFSET", arguments[0] if arguments else "0"))
 
     def take(self, pack: Pack, port: int) -> Out:
         """The packet with its header's place."""
@@ -85,6 +99,7 @@ class LookupIPRoute(Element):
     """Longest prefix match of the noted address: routes `PREFIX [GATEWAY] OUTPUT`."""
 
     OUTPUTS, PROCESSING, ARGUMENTS, TIMED = (1, ANY), "h/h", (1, ANY), "lookupiprouter"
+    FREE = True
 
     def configure(self, *arguments: str) -> None:
         """The routes into the golden router's table."""
@@ -208,19 +223,27 @@ class DecIPTTL(Element):
 
 
 class IPFragmenter(Element):
-    """Pieces that fit: `IPFragmenter(1500)`; what must not be cut goes by output 1 (RFC 791 section 3.2)."""
+    """Pieces that fit: `IPFragmenter(1500)`; what must not be cut goes by output 1 (RFC 791 section 3.2).
 
-    OUTPUTS, PROCESSING, ARGUMENTS, TIMED = (1, 2), "h/h", (1, 3), "ipfragmenter"
+    HONOR_DF false: what must not be cut is cut all the same, its pieces without the flag.
+    """
+
+    OUTPUTS, PROCESSING, ARGUMENTS, TIMED = (1, 2), "h/h", (0, 1), "ipfragmenter"
+    IRRELEVANT: ClassVar[Mapping[str, str]] = {"VERBOSE": "what is printed", "HEADROOM": "room for headers in memory"}
 
     def configure(self, *arguments: str) -> None:
-        """The MTU; further options are ignored."""
-        self.mtu = number(arguments[0])
+        """The MTU."""
+        self.mtu = number(self.said.value("MTU", arguments[0] if arguments else None))
+        self.honors = truth("HONOR_DF", self.said.value("HONOR_DF", "true"))
         if self.mtu < 28:
             raise InputError(f"an MTU must be at least 28 bytes, got {self.mtu}")
 
     def take(self, pack: Pack, port: int) -> Out:
         """The pieces in their order."""
-        made = fragment(pack.data, self.mtu)
+        data = pack.data
+        if not self.honors and len(data) > self.mtu and data[6] >> 5 & DF:
+            data = with_checksum(data[:6] + bytes([data[6] & ~(DF << 5) & 255]) + data[7:])
+        made = fragment(data, self.mtu)
         if made.reason:
             return [(1, replace(pack, reason=made.reason))]
         return [(0, replace(pack, data=piece)) for piece in made.packets]
@@ -229,14 +252,14 @@ class IPFragmenter(Element):
 class ICMPError(Element):
     """Answers a packet with an ICMP error where one may be sent: `ICMPError(10.0.0.1, timeexceeded, transit)`."""
 
-    PROCESSING, ARGUMENTS, STORES = "h/h", (2, 4), True  # it never answers its own answers
+    PROCESSING, ARGUMENTS, STORES = "h/h", (2, 3), True  # it never answers its own answers
 
     def configure(self, *arguments: str) -> None:
         """The router's address, type and code by name or number."""
         self.address = address(arguments[0])
         kind, code = arguments[1].lower(), (arguments[2] if len(arguments) > 2 else "0").lower()
-        self.type = ICMP_TYPES[kind] if kind in ICMP_TYPES else number(kind)
-        self.code = ICMP_CODES[code] if code in ICMP_CODES else number(code)
+        self.type = ICMP_TYPES[kind] if kind in ICMP_TYPES else limited("type of ICMP", kind, 255)
+        self.code = ICMP_CODES[code] if code in ICMP_CODES else limited("code of ICMP", code, 255)
         self.links = Links((self.address,), (32,))
         self.martians = martian_list()
 

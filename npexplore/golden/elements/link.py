@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from npexplore.errors import InputError
-from npexplore.golden.elements.base import ANY, Element, Out, Pack, address, number
+from npexplore.golden.elements.base import ANY, Element, Out, Pack, address, limited, number
 from npexplore.golden.elements.ip import prefix
 from npexplore.golden.elements.names import named
+from npexplore.golden.elements.plain import ONE_PACKET
 from npexplore.golden.ipv4.addresses import mask_of
 from npexplore.golden.reasons import Reason
 
@@ -38,7 +39,7 @@ class EtherEncap(Element):
     def configure(self, *arguments: str) -> None:
         """Type, source and destination."""
         source, destination = (mac(text) for text in arguments[1:])
-        self.header = destination + source + number(arguments[0]).to_bytes(2, "big")
+        self.header = destination + source + limited("the type of frames", arguments[0], 0xFFFF).to_bytes(2, "big")
 
     def take(self, pack: Pack, port: int) -> Out:
         """The frame."""
@@ -63,7 +64,7 @@ class SwitchEncap(Element):
 class ARPResponder(Element):
     """Answers ARP requests for its addresses: `ARPResponder(10.0.0.1 02:00:00:00:00:01)`."""
 
-    ARGUMENTS, PROCESSING, OUTPUTS = (1, ANY), "a/ah", (1, 2)
+    ARGUMENTS, PROCESSING, OUTPUTS, FREE = (1, ANY), "a/ah", (1, 2), True
 
     def configure(self, *arguments: str) -> None:
         """Entries `ADDRESS MAC`, `PREFIX MAC`, or a name of both."""
@@ -100,6 +101,7 @@ class ARPQuerier(Element):
 
     INPUTS, OUTPUTS, PROCESSING, ARGUMENTS, TIMED = (1, 2), (1, 2), "h/h", (1, 2), "etherencap"
     STORES = True
+    IRRELEVANT = dict.fromkeys(("TIMEOUT", "POLL_TIMEOUT"), ONE_PACKET)
 
     def configure(self, *arguments: str) -> None:
         """The port's address and MAC, or a name of both."""

@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import ClassVar
 
 from npexplore.errors import InputError
-from npexplore.golden.elements.base import ANY, Element, Out, Pack, number
+from npexplore.golden.elements.base import ANY, Element, Out, Pack, number, truth
 from npexplore.golden.reasons import Reason
+
+CAPTURING = "how a device hands packets over; a run begins with the packet"
+ONE_PACKET = "a run follows one packet: amounts, rates and times do not show"
 
 
 class FromDevice(Element):
-    """Frames that come in by a device: `FromDevice(eth0)`."""
+    """Frames that come in by a device: `FromDevice(eth0)`, with promiscuous mode and burst behind it."""
 
-    INPUTS, PROCESSING, ARGUMENTS, TIMED = (0, 0), "/h", (1, ANY), "acquisition"
+    INPUTS, PROCESSING, ARGUMENTS, TIMED = (0, 0), "/h", (1, 3), "acquisition"
+    IRRELEVANT = dict.fromkeys(("SNIFFER", "PROMISC", "METHOD", "CAPTURE", "HEADROOM", "BURST", "TIMESTAMP"), CAPTURING)
 
     def configure(self, *arguments: str) -> None:
-        """The device; further options are ignored."""
+        """The device."""
         self.device = arguments[0]
+        for text in arguments[1:2]:
+            truth("promiscuous mode", text)
+        for text in arguments[2:]:
+            number(text)
 
 
 class PollDevice(FromDevice):
@@ -34,13 +44,16 @@ class FromSwitch(FromDevice):
 
 
 class ToDevice(Element):
-    """Frames that leave by a device: `ToDevice(eth0)`."""
+    """Frames that leave by a device: `ToDevice(eth0)`, with a burst behind it."""
 
-    OUTPUTS, PROCESSING, ARGUMENTS, EXIT, TIMED = (0, 0), "l/", (1, ANY), "device", "extraction"
+    OUTPUTS, PROCESSING, ARGUMENTS, EXIT, TIMED = (0, 0), "l/", (1, 2), "device", "extraction"
+    IRRELEVANT = dict.fromkeys(("BURST", "QUIET", "QUEUE", "DEBUG", "METHOD"), CAPTURING)
 
     def configure(self, *arguments: str) -> None:
-        """The device; further options are ignored."""
+        """The device."""
         self.device = arguments[0]
+        for text in arguments[1:]:
+            number(text)
 
 
 class ToSwitch(ToDevice):
@@ -57,6 +70,7 @@ class ToHost(Element):
     """What is for the router itself."""
 
     OUTPUTS, PROCESSING, ARGUMENTS, EXIT = (0, 0), "a/", (0, ANY), "self"
+    IRRELEVANT: ClassVar[Mapping[str, str]] = {"*": "which interface of the host takes it; packets end here"}
 
 
 class ToMe(ToHost):
@@ -82,7 +96,7 @@ class Queue(Element):
 
     def configure(self, *arguments: str) -> None:
         """How many packets, 1000 unless told."""
-        self.capacity = number(arguments[0]) if arguments else 1000
+        self.capacity = number(self.said.value("CAPACITY", arguments[0] if arguments else "1000"))
         if self.capacity < 1:
             raise InputError(f"a queue holds at least 1 packet, got {self.capacity}")
 
@@ -102,15 +116,20 @@ class Tee(Element):
 
     OUTPUTS, PROCESSING, ARGUMENTS = (1, ANY), "h/h", (0, 1)
 
+    def configure(self, *arguments: str) -> None:
+        """How many outputs there are, as many as are connected unless told."""
+        self.most = number(arguments[0]) if arguments else ANY
+
     def take(self, pack: Pack, port: int) -> Out:
         """One for each output."""
-        return [(k, pack) for k in range(self.outputs)]
+        return [(k, pack) for k in range(min(self.outputs, self.most))]
 
 
 class Print(Element):
     """Passes packets on and prints nothing: the recorded path of a packet shows the same."""
 
     ARGUMENTS = (0, ANY)
+    IRRELEVANT: ClassVar[Mapping[str, str]] = {"*": "what is printed, which a run does not do"}
 
 
 class Counter(Element):

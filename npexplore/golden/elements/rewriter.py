@@ -10,9 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from npexplore.errors import InputError
-from npexplore.golden.elements.base import ANY, Element, Out, Pack, address, number
+from npexplore.golden.elements.base import ANY, Element, Out, Pack, address, limited, number
 from npexplore.golden.elements.transport import TCP, UDP, summed
 from npexplore.golden.ipv4.five_tuple import FiveTuple, read_five_tuple
 from npexplore.golden.ipv4.header import with_checksum
@@ -63,9 +64,9 @@ def read_rule(text: str) -> Pattern | int:
     first, _, last = ports.rstrip("#?").partition("-") if ports != "-" else ("", "", "")
     return Pattern(
         None if source == "-" else address(source),
-        range(number(first), number(last or first) + 1) if first else None,
+        range(limited("a port", first, 0xFFFF), limited("a port", last or first, 0xFFFF) + 1) if first else None,
         None if destination == "-" else address(destination),
-        None if port == "-" else number(port),
+        None if port == "-" else limited("a port", port, 0xFFFF),
         number(forth), number(back),
     )  # fmt: skip
 
@@ -75,10 +76,17 @@ class IPRewriter(Element):
 
     INPUTS, OUTPUTS, PROCESSING, ARGUMENTS = (1, ANY), (1, ANY), "h/h", (1, ANY)
     STORES = True  # what left may come back: by then its flow is known
+    IRRELEVANT: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        (
+            "TIMEOUT", "GUARANTEE", "REAP", "REAP_INTERVAL", "TCP_TIMEOUT", "TCP_DONE_TIMEOUT", "TCP_NODATA_TIMEOUT",
+            "TCP_GUARANTEE", "UDP_TIMEOUT", "UDP_STREAMING_TIMEOUT", "UDP_GUARANTEE",
+        ),
+        "when flows are forgotten; no time passes between the packets of a run",
+    )  # fmt: skip
 
     def configure(self, *arguments: str) -> None:
-        """A rule for each input; keywords after them are ignored."""
-        self.rules = [read_rule(text) for text in arguments if not text.split()[0].isupper()]
+        """A rule for each input."""
+        self.rules = [read_rule(text) for text in arguments]
         self.flows: dict[FiveTuple[int], tuple[FiveTuple[int], int]] = {}
 
     def take(self, pack: Pack, port: int) -> Out:

@@ -7,21 +7,19 @@ samplers, schedulers) lets it pass.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from typing import ClassVar
 
+from npexplore.errors import InputError
 from npexplore.golden.checksum import internet_checksum
-from npexplore.golden.elements.base import ANY, Element, Out, Pack, address, number
+from npexplore.golden.elements.base import ANY, Element, Out, Pack, address, number, truth
 from npexplore.golden.elements.link import mac
-from npexplore.golden.elements.plain import Discard, FromDevice, PrioSched, Tee, ToHost
+from npexplore.golden.elements.plain import ONE_PACKET, Discard, FromDevice, PrioSched, Tee, ToHost
 from npexplore.golden.ipv4.header import write_packet
 
 DATA = bytes(range(64))
-KEYWORD = re.compile(r"[A-Z_]+ ")
 BLANK = re.compile(r"\s+")
-
-
-def positional(arguments: tuple[str, ...]) -> list[str]:
-    """Return the arguments without keywords in front, `KEYWORD VALUE`."""
-    return [text for text in arguments if not KEYWORD.match(text)]
+AMOUNTS = ("LIMIT", "BURST", "RATE", "INTERVAL", "STOP", "END_CALL", "TIMESTAMP", "HEADROOM", "BANDWIDTH")
 
 
 def octets(text: str) -> bytes:
@@ -34,13 +32,18 @@ def octets(text: str) -> bytes:
 class InfiniteSource(Element):
     r"""Makes packets: `InfiniteSource(\<0a0b>, LIMIT)`."""
 
-    INPUTS, PROCESSING, ARGUMENTS = (0, 0), "/h", (0, ANY)
+    INPUTS, PROCESSING, ARGUMENTS = (0, 0), "/h", (0, 5)
+    IRRELEVANT: ClassVar[Mapping[str, str]] = dict.fromkeys(AMOUNTS, ONE_PACKET)
 
     def configure(self, *arguments: str) -> None:
-        """The data; limits and bursts are ignored."""
-        told = next((text[5:] for text in arguments if text.startswith("DATA ")), None)
-        first = positional(arguments)[:1]
-        self.data = octets(told or (first[0] if first and first[0].startswith(("\\<", '"')) else "")) or DATA
+        """The data; limit, burst, whether it is active, and length behind it, or by keywords."""
+        if not truth("ACTIVE", self.said.value("ACTIVE", "true")):
+            raise InputError("a source that is not active makes no packets (supported: ACTIVE true)")
+        first = arguments[0] if arguments and arguments[0].startswith(("\\<", '"')) else ""
+        self.data = octets(self.said.value("DATA", first)) or DATA
+        for text in arguments[1:] if first else arguments:
+            if text.lower() not in ("true", "yes"):
+                number(text.rstrip("sm"))
 
 
 class RatedSource(InfiniteSource):
@@ -54,10 +57,11 @@ class TimedSource(InfiniteSource):
 class FastUDPSource(InfiniteSource):
     """Frames of UDP: `FastUDPSource(RATE, LIMIT, LENGTH, SMAC, SIP, SPORT, DMAC, DIP, DPORT)`."""
 
-    PROCESSING, ARGUMENTS = "/l", (9, ANY)
+    PROCESSING, ARGUMENTS = "/l", (9, 9)
 
     def configure(self, *arguments: str) -> None:
-        """The frame; rate and limit are ignored."""
+        """The frame; rate and limit change nothing in it."""
+        number(arguments[0]), number(arguments[1])
         length, source, destination = number(arguments[2]), address(arguments[4]), address(arguments[7])
         ports = b"".join(number(text).to_bytes(2, "big") for text in (arguments[5], arguments[8]))
         size = max(length - 34, 8)
@@ -70,10 +74,10 @@ class FastUDPSource(InfiniteSource):
 class ICMPPingSource(InfiniteSource):
     """Echo requests, `ICMPPingSource(SOURCE, DESTINATION)`; takes the replies at its input."""
 
-    INPUTS, PROCESSING, ARGUMENTS, ENTRY, STORES = (0, 1), "h/h", (2, ANY), True, True
+    INPUTS, PROCESSING, ARGUMENTS, ENTRY, STORES = (0, 1), "h/h", (2, 2), True, True
 
     def configure(self, *arguments: str) -> None:
-        """Both addresses; further options are ignored."""
+        """Both addresses."""
         self.data = write_packet(address(arguments[0]), address(arguments[1]), message(8, bytes(4)), protocol=1)
 
     def take(self, pack: Pack, port: int) -> Out:
@@ -90,12 +94,19 @@ def message(kind: int, rest: bytes) -> bytes:
 class FromHost(FromDevice):
     """What the host itself sends: `FromHost(fake0, 10.0.0.1/8)`."""
 
+    ARGUMENTS, IRRELEVANT = (1, 2), {"*": "addresses and options of the host's interface; a run begins with the packet"}
+
+    def configure(self, *arguments: str) -> None:
+        """The device."""
+        self.device = arguments[0]
+
 
 class KernelTun(Element):
     """A tunnel to the host: packets come out and go in. `KernelTun(10.0.0.1/8)`."""
 
     INPUTS, OUTPUTS, PROCESSING, ARGUMENTS, EXIT, ENTRY = (0, 1), (1, 2), "a/h", (1, ANY), "self", True
     STORES = True  # what goes in does not come out
+    IRRELEVANT: ClassVar[Mapping[str, str]] = {"*": "addresses and options of the host's interface"}
 
 
 class KernelTap(KernelTun):
@@ -109,7 +120,7 @@ class ToHostSniffers(ToHost):
 class TimedSink(Discard):
     """Takes a packet at an interval."""
 
-    PROCESSING, ARGUMENTS = "l/", (0, 1)
+    PROCESSING, ARGUMENTS, IRRELEVANT = "l/", (0, 1), {"*": ONE_PACKET}
 
 
 class PullTee(Tee):
@@ -122,6 +133,7 @@ class _Passes(Element):
     """What takes time alone, or what a packet does not show."""
 
     ARGUMENTS = (0, ANY)
+    IRRELEVANT: ClassVar[Mapping[str, str]] = {"*": ONE_PACKET}
 
 
 class Align(_Passes):
@@ -165,13 +177,14 @@ class RatedSplitter(_Passes):
 class StrideSched(PrioSched):
     """Asks its inputs in proportion to tickets: `StrideSched(1, 2)`."""
 
-    ARGUMENTS = (1, ANY)
+    ARGUMENTS, IRRELEVANT = (1, ANY), {"*": ONE_PACKET}
 
 
 class _Says(Element):
     """What only says something: no packets come here."""
 
     INPUTS, OUTPUTS, ARGUMENTS, DECLARES = (0, 0), (0, 0), (0, ANY), True
+    IRRELEVANT: ClassVar[Mapping[str, str]] = {"*": "says something about other elements or the drawing; not run"}
 
 
 class AddressInfo(_Says):

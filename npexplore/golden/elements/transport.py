@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from npexplore.golden.checksum import internet_checksum
-from npexplore.golden.elements.base import ANY, Element, Out, Pack, address, number
+from npexplore.golden.elements.base import Element, Out, Pack, address, limited, number, truth
 from npexplore.golden.elements.plain import Print
 from npexplore.golden.elements.sources import message
 from npexplore.golden.ipv4.header import with_checksum, write_packet
@@ -69,7 +69,6 @@ class StoreIPAddress(Element):
 class SetTCPChecksum(Element):
     """Computes the checksum of TCP anew."""
 
-    ARGUMENTS = (0, 1)
     PROTOCOL = TCP
 
     def take(self, pack: Pack, port: int) -> Out:
@@ -87,13 +86,13 @@ class SetUDPChecksum(SetTCPChecksum):
 class UDPIPEncap(Element):
     """Puts headers of IP and UDP in front: `UDPIPEncap(SOURCE, SPORT, DESTINATION, DPORT)`."""
 
-    ARGUMENTS = (4, ANY)
+    ARGUMENTS = (4, 5)
 
     def configure(self, *arguments: str) -> None:
-        """Both ends; whether there is a checksum, which there is unless the fifth says 0."""
+        """Both ends; whether there is a checksum, which there is unless the fifth or CHECKSUM says no."""
         self.source, self.destination = address(arguments[0]), address(arguments[2])
-        self.ports = b"".join(number(arguments[k]).to_bytes(2, "big") for k in (1, 3))
-        self.sums = len(arguments) < 5 or arguments[4] not in ("0", "false")
+        self.ports = b"".join(limited("a port", arguments[k], 0xFFFF).to_bytes(2, "big") for k in (1, 3))
+        self.sums = truth("CHECKSUM", self.said.value("CHECKSUM", arguments[4] if len(arguments) > 4 else "true"))
 
     def take(self, pack: Pack, port: int) -> Out:
         """The packet."""
@@ -118,7 +117,7 @@ class IPMirror(Element):
 class ICMPPingResponder(Element):
     """Answers echo requests (RFC 792); all else leaves by output 1."""
 
-    OUTPUTS, PROCESSING, ARGUMENTS = (1, 2), "a/ah", (0, ANY)
+    OUTPUTS, PROCESSING, ARGUMENTS = (1, 2), "a/ah", (0, 0)
 
     def take(self, pack: Pack, port: int) -> Out:
         """The reply."""

@@ -30,6 +30,8 @@ def address_number(address: Address) -> int:
     if isinstance(address, str):
         parts = address.split(".")
         if len(parts) == 4 and all(p.isascii() and p.isdigit() and len(p) <= 3 and int(p) < 256 for p in parts):
+            if any(len(part) > 1 and part[0] == "0" for part in parts):
+                raise InputError(f"address {address!r} has a leading zero: some read such a number as octal")
             return int(parts[0]) << 24 | int(parts[1]) << 16 | int(parts[2]) << 8 | int(parts[3])
     elif not isinstance(address, bool) and isinstance(address, int | np.integer) and 0 <= address <= MAX_ADDRESS:
         return int(address)
