@@ -4,21 +4,40 @@ Every sample is valid; each mutation adds one thing that no reader knows, and th
 change no answer are listed by the reader, each with its reason.
 """
 
+import copy
+import json
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from xml.etree import ElementTree
 
 import pytest
+from reference.click_elements import ARGUMENTS
 from reference.jmt_files import JMVA, full
 from reference.pnml_files import SAMPLES
 
+import npexplore
+from npexplore.cli.schema import SCHEMAS
+from npexplore.designs import design
+from npexplore.designs.raw.layouts import load_layout
 from npexplore.errors import InputError
+from npexplore.golden.classify.rule_files import classbench_rules, load_rules
+from npexplore.golden.elements import ELEMENTS
+from npexplore.golden.elements.base import Place
+from npexplore.golden.elements.filters import expression
+from npexplore.golden.router.configuration import load_router
+from npexplore.machine.described.part_files import PartFile
+from npexplore.machine.mixes import MixFile
 from npexplore.machine.petri import pnml, read_pnml
+from npexplore.machine.petri.description import load_net
 from npexplore.networks import jmt_file
+from npexplore.networks.description import load_network
 from npexplore.networks.jmt import read_jsimg
 from npexplore.networks.jmva import read_jmva
+from npexplore.paths import share
 from npexplore.strict_input import Entry
+from npexplore.toml import decode
 
 UNKNOWN = "zzunknown"
 MOST = 400  # mutations of one file
@@ -53,26 +72,26 @@ def places(root):
 
 
 def mutations(text):
-    """Yield (chain of elements, kind of mutation, text) for every element of a document."""
+    """Yield (chain of elements, kind of mutation, text) for elements of a document, at most MOST by a seeded draw."""
     namespace = ElementTree.fromstring(text).tag.partition("}")[0].lstrip("{") if text.find("xmlns=") > 0 else ""
     tag = f"{{{namespace}}}{UNKNOWN}" if namespace else UNKNOWN
     count = sum(1 for _ in places(ElementTree.fromstring(text)))
-    for k in range(count):
-        for what in ("element", "attribute", "text", "foreign element"):
-            root = ElementTree.fromstring(text)
-            chain = list(places(root))[k]
-            one = chain[-1]
-            if what == "element":
-                one.insert(len(one) // 2, ElementTree.Element(tag, name="x"))
-            elif what == "attribute":
-                one.set(UNKNOWN, "1")
-            elif what == "foreign element":
-                one.append(ElementTree.Element("{urn:elsewhere}" + UNKNOWN))
-            elif len(one) and not (one.text or "").strip():
-                one.text = UNKNOWN
-            else:
-                continue
-            yield chain, what, ElementTree.tostring(root, encoding="unicode")
+    changes = [(k, what) for k in range(count) for what in ("element", "attribute", "text", "foreign element")]
+    for k, what in Random(1).sample(changes, min(MOST, len(changes))):
+        root = ElementTree.fromstring(text)
+        chain = next(chain for n, chain in enumerate(places(root)) if n == k)
+        one = chain[-1]
+        if what == "element":
+            one.insert(len(one) // 2, ElementTree.Element(tag, name="x"))
+        elif what == "attribute":
+            one.set(UNKNOWN, "1")
+        elif what == "foreign element":
+            one.append(ElementTree.Element("{urn:elsewhere}" + UNKNOWN))
+        elif len(one) and not (one.text or "").strip():
+            one.text = UNKNOWN
+        else:
+            continue
+        yield chain, what, ElementTree.tostring(root, encoding="unicode")
 
 
 def refusal(read, path):
@@ -90,8 +109,7 @@ def silent(path, name):
     path, tried, passed_over = path / name, 0, []
     path.write_text(text)
     assert not refusal(read, path)
-    changes = list(mutations(text))
-    for chain, what, changed in Random(1).sample(changes, min(MOST, len(changes))):
+    for chain, what, changed in mutations(text):
         path.write_text(changed)
         told, tried = refusal(read, path), tried + 1
         if is_listed(chain, module):
@@ -108,6 +126,170 @@ def test_whatever_is_unknown_in_xml_is_refused_by_its_name(name, tmp_path):
     assert tried > 25
 
 
+# ---- TOML: every table of every kind of file that has a schema
+
+
+def toml(value):
+    """Return a value as TOML writes it inline."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{json.dumps(k)} = {toml(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(toml, value))}]"
+    return str(value).lower() if isinstance(value, bool) else json.dumps(value)
+
+
+def tables(value, place=()):
+    """Yield the place of every table inside, from the outermost in."""
+    if isinstance(value, dict):
+        yield place
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, part in items:
+        yield from tables(part, (*place, key))
+
+
+def strings(value, place=()):
+    """Yield the place of every text inside."""
+    if isinstance(value, str):
+        yield place
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, part in items:
+        yield from strings(part, (*place, key))
+
+
+def changed(document, place, change):
+    """Return a copy of a document in which something is changed at a place."""
+    new = copy.deepcopy(document)
+    inside = new
+    for key in place[:-1]:
+        inside = inside[key]
+    if place:
+        inside[place[-1]] = change(inside[place[-1]])
+        return new
+    return change(new)
+
+
+DOCUMENTED = (
+    "name ="
+    + (Path(__file__).parents[2] / "docs/machine_files.md")
+    .read_text(encoding="utf-8")
+    .partition("```toml\nname =")[2]
+    .partition("```")[0]
+)
+KINDS = {  # kind of file -> (its reader, one text, places whose keys are names of the user's own)
+    "network": (load_network, "closed_multiclass", {"choose"}),
+    "net": (load_net, "polling_server", {"constant", "place", "index", "feed"}),
+    "router": (load_router, "office", ()),
+    "rules": (load_rules, "edge", ()),
+    "layout": (load_layout, "v5", ()),
+    "machine": (design, "documented", ()),
+    "mix": (lambda path: decode(path.read_bytes(), MixFile, path), "imix", ()),
+    "part": (lambda path: decode(path.read_bytes(), PartFile, path), "hash_unit", {"values"}),
+}
+FOLDERS = {"network": "networks", "net": "nets", "router": "routers", "layout": "raw", "mix": "mixes", "part": "parts"}
+
+
+def document_of(kind):
+    name = KINDS[kind][1]
+    if name == "documented":
+        return tomllib.loads(DOCUMENTED)
+    return tomllib.loads(share("models", FOLDERS.get(kind, kind), f"{name}.toml").read_text(encoding="utf-8"))
+
+
+def test_every_schema_has_its_law():
+    assert set(KINDS) == set(SCHEMAS)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_whatever_is_unknown_in_toml_is_refused_by_its_name(kind, tmp_path):
+    read, _, names = KINDS[kind]
+    document, path = document_of(kind), tmp_path / f"{kind}.toml"
+    for beside in share("models", FOLDERS.get(kind, "rules")).glob("*.txt"):
+        (tmp_path / beside.name).write_bytes(beside.read_bytes())
+
+    def told(new):
+        path.write_text("\n".join(f"{json.dumps(k)} = {toml(v)}" for k, v in new.items()), encoding="utf-8")
+        return refusal(read, path)
+
+    assert not told(document)
+    for place in tables(document):
+        if place[-1:] and place[-1] in names:
+            continue
+        for value in (1, {UNKNOWN: "x"}):
+            message = told(changed(document, place, lambda table, value=value: {**table, UNKNOWN: value}))
+            assert UNKNOWN in message, (place, message)
+
+
+def test_whatever_is_unknown_in_a_formula_is_refused_by_its_name(tmp_path):
+    document, path, tried = tomllib.loads(DOCUMENTED), tmp_path / "machine.toml", 0
+
+    def build(path):
+        design(path).bounds(npexplore.workload(packet_bytes=64))
+
+    for place in strings(document):
+        text = changed(document, place, lambda text: text)
+        for key in place:
+            text = text[key]
+        if not text.startswith("=") and place[-1] != "program":
+            continue
+        for more in (f" + {UNKNOWN}", f" + p.{UNKNOWN}", f" + {UNKNOWN}(1)") if text.startswith("=") else (
+            f"\nm.{UNKNOWN}.compute(cycles=1)\n", f"\nm.me.{UNKNOWN}(cycles=1)\n", f"\n{UNKNOWN}(1)\n",
+        ):  # fmt: skip
+            new = changed(document, place, lambda text, more=more: text.rstrip() + more)
+            path.write_text("\n".join(f"{json.dumps(k)} = {toml(v)}" for k, v in new.items()), encoding="utf-8")
+            assert UNKNOWN in refusal(build, path), (place, more)
+            tried += 1
+    assert tried > 5
+
+
+# ---- Click's elements and expressions, lines of rules and routes
+
+
+@pytest.mark.parametrize("name", ELEMENTS)
+def test_whatever_is_unknown_in_an_element_is_refused_by_its_name(name):
+    kind = ELEMENTS[name]
+    devices = ("FromSwitch", "ToSwitch")  # which take a name of the user's own
+    for more in (f"{UNKNOWN.upper()} 1", *([] if name in devices else [UNKNOWN])):
+        if "*" in kind.IRRELEVANT:
+            kind(name, [*ARGUMENTS.get(name, []), more], Place("t", 1))
+            continue
+        with pytest.raises(InputError) as caught:
+            kind(name, [*ARGUMENTS.get(name, []), more], Place("t", 1))
+        assert UNKNOWN in str(caught.value).lower() or "arguments, got" in str(caught.value)
+
+
+EXPRESSIONS = (
+    "src host 1.2.3.4",
+    "tcp port 80",
+    "ip proto udp",
+    "ip ttl > 3",
+    "icmp type echo",
+    "tcp opt syn",
+    "ip frag",
+)
+
+
+@pytest.mark.parametrize("text", EXPRESSIONS)
+@pytest.mark.parametrize("more", [UNKNOWN, "~ 3", "& 3", "| 3", "=~ 3", f"and {UNKNOWN}", f"&& src {UNKNOWN}"])
+def test_whatever_is_unknown_in_an_expression_is_refused(text, more):
+    with pytest.raises(InputError) as caught:
+        expression(f"{text} {more}")
+    assert any(word in str(caught.value) for word in (UNKNOWN, more[0], more.split()[0][-1]))
+
+
+def test_whatever_is_unknown_in_lines_of_rules_and_routes_is_refused(tmp_path):
+    line = "@10.0.0.0/8 11.0.0.1/32 0 : 65535 80 : 80 0x06/0xFF 0x0000/0x0000"
+    words = line.split()
+    for k in range(len(words) + 1):
+        with pytest.raises(InputError, match=UNKNOWN):
+            classbench_rules([" ".join([*words[:k], UNKNOWN, *words[k:]])], "r")
+    routes = tmp_path / "routes.txt"
+    for text in ("20.0.0.0/8 via 10.0.0.2 " + UNKNOWN, f"20.0.0.0/8 {UNKNOWN} 10.0.0.2", f"{UNKNOWN} via 10.0.0.2"):
+        routes.write_text(f"20.0.0.0/9 via 10.0.0.2\n{text}\n", encoding="utf-8")
+        port = 'name = "p0"\naddress = "10.0.0.1/24"\nmac = "02:00:00:00:00:10"\npeer_mac = "02:00:00:00:01:10"'
+        (tmp_path / "r.toml").write_text(f'[routes]\nfile = "routes.txt"\n[[port]]\n{port}\n', encoding="utf-8")
+        assert UNKNOWN in refusal(load_router, tmp_path / "r.toml")
+
+
 def test_the_documents_list_what_changes_no_answer():
     rows = Path(__file__).parents[2].joinpath("docs/inputs.md").read_text(encoding="utf-8").splitlines()
     for module in (jmt_file, pnml):
@@ -118,6 +300,15 @@ def test_the_documents_list_what_changes_no_answer():
                 )
                 where = "any element" if place == "*" else f"`{place}`"
                 assert [r for r in rows if r.startswith(f"| {where} |") and shown in r and r.endswith(f"| {reason} |")]
+
+
+def test_the_documents_list_what_changes_no_packet_of_click():
+    text = Path(__file__).parents[2].joinpath("docs/inputs.md").read_text(encoding="utf-8")
+    rows = [row for row in text.partition("### Click's elements")[2].splitlines() if row.startswith("| `")]
+    for name, kind in ELEMENTS.items():
+        for keyword, reason in kind.IRRELEVANT.items():
+            shown = "every argument" if keyword == "*" else f"`{keyword}`"
+            assert [row for row in rows if f"`{name}`" in row and shown in row and row.endswith(f"| {reason} |")]
 
 
 @pytest.mark.parametrize("name", ["mine.jmva", "pm4py.pnml"])

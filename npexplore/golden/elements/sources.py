@@ -10,9 +10,10 @@ import re
 from collections.abc import Mapping
 from typing import ClassVar
 
-from npexplore.errors import InputError
+from npexplore.errors import InputError, told_at
 from npexplore.golden.checksum import internet_checksum
 from npexplore.golden.elements.base import ANY, Element, Out, Pack, address, number, truth
+from npexplore.golden.elements.ip import prefix
 from npexplore.golden.elements.link import mac
 from npexplore.golden.elements.plain import ONE_PACKET, Discard, FromDevice, PrioSched, Tee, ToHost
 from npexplore.golden.ipv4.header import write_packet
@@ -184,24 +185,50 @@ class _Says(Element):
     """What only says something: no packets come here."""
 
     INPUTS, OUTPUTS, ARGUMENTS, DECLARES = (0, 0), (0, 0), (0, ANY), True
-    IRRELEVANT: ClassVar[Mapping[str, str]] = {"*": "says something about other elements or the drawing; not run"}
 
 
 class AddressInfo(_Says):
     """Names of addresses; see names.py."""
 
+    def configure(self, *arguments: str) -> None:
+        """Entries `NAME ADDRESS...`: addresses, prefixes and MACs."""
+        for entry in arguments:
+            name, *values = entry.split() or [""]
+            if not values:
+                raise InputError(f"an entry is NAME ADDRESS..., got {name!r}")
+            for value in values:
+                with told_at(repr(entry)):
+                    if value.count(":") + value.count("-") == 5:
+                        mac(value)
+                    elif "/" in value:
+                        prefix(value)
+                    else:
+                        address(value)
+
 
 class IPRewriterPatterns(_Says):
     """Named patterns; see rewriter.py."""
+
+    def configure(self, *arguments: str) -> None:
+        """Entries `NAME SADDR SPORT DADDR DPORT`; the rewriter that names one reads its values."""
+        for entry in arguments:
+            if len(entry.split()) != 5:
+                raise InputError(f"an entry is NAME SADDR SPORT DADDR DPORT, got {entry!r}")
 
 
 class ScheduleInfo(_Says):
     """Tickets of elements."""
 
+    IRRELEVANT: ClassVar[Mapping[str, str]] = {"*": ONE_PACKET}
+
 
 class ClickyInfo(_Says):
     """How a graph is drawn."""
 
+    IRRELEVANT: ClassVar[Mapping[str, str]] = {"*": "how a graph is drawn"}
+
 
 class Script(_Says):
     """What handlers do when; it is not run."""
+
+    IRRELEVANT: ClassVar[Mapping[str, str]] = {"*": "what handlers do at which time; no time passes in a run"}
