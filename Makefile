@@ -79,12 +79,12 @@ bench: .venv/warm .venv/peers
 # All bytecode, too: who works here may start Python from where it keeps none. Some packages hold files that are no Python.
 .venv/warm: .venv/ok $(KERNELS)
 	$(BIN)/python -m compileall -qq -j 0 -x '/tests/' .venv/lib npexplore || true
-	$(BIN)/npexplore warm
+	$(BIN)/npexplore warm --generic
 	@touch $@ .venv/pages
 
 # The kernels that the pages use, which are half of them by the time they take.
 .venv/pages: .venv/ok $(KERNELS)
-	$(BIN)/npexplore warm --pages
+	$(BIN)/npexplore warm --generic --pages
 	@touch $@
 
 COMPILE := uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --python-version 3.11

@@ -18,6 +18,7 @@ from npexplore.findings import BROKEN, Check, Finding
 
 CHECKS = {
     "installation": "npexplore.installation:check",
+    "kernels": "npexplore.kernel_entries:check",
 }
 
 

@@ -1,4 +1,8 @@
-"""`npexplore warm` (hidden): compile every kernel into its cache, so that the first question is answered at once."""
+"""`npexplore warm` (hidden): compile every kernel into its cache, so that the first question is answered at once.
+
+With --generic for any processor of this kind, into the package: what `make` does in a checkout. With --wheel also a
+platform wheel of the package that holds these kernels.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
@@ -8,52 +12,78 @@ from time import monotonic
 
 import click
 
-from npexplore.cli.output import note, progress
+from npexplore.cli.output import note, progress, say
+from npexplore.jit import Kernel, files
 
-OFF_PAGES = ("network_chain",)  # half of the time; only users' own networks ask for it
+OFF_PAGES = ("network_chain", "anonymising")  # half of the time; only users' own networks and captures ask for them
 
 
 @click.command("warm")
 @click.option("--pages", is_flag=True, help="Only what the pages of the report use.")
-def command(pages: bool) -> None:
+@click.option("--generic", is_flag=True, help="For any processor of this kind, into the package (npexplore/_kernels).")
+@click.option(
+    "--wheel", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="PURE.whl",
+    help="Write the platform wheel beside this pure one: the same package with compiled kernels (--generic).",
+)  # fmt: skip
+def command(pages: bool, generic: bool, wheel: Path | None) -> None:
     """Compile the kernels into their cache, on all cores; about a minute the first time, then a few seconds."""
     import npexplore._kernels as kernels
 
     began = monotonic()
-    note("warming the kernels: the first time compiles them, which takes up to a minute")
-    # Using each storey once compiles what it calls; importing compiles the rest, which has an explicit signature.
     # Long ones first. Packets come before the router, which reads captures as they do, so that nothing is made twice.
     modules = [module.name for module in iter_modules(kernels.__path__) if module.name not in OFF_PAGES]
-    jobs = [*(OFF_PAGES if not pages else ()), "solvers", "petri", "packets", "golden", "diffserv"]
-    jobs += [name for name in modules if name not in jobs]
-    for _ in progress(_done(jobs), total=len(jobs), unit="step", label="warm"):
-        pass
+    jobs = [*(OFF_PAGES if not pages else ()), *LONG, *(name for name in [*USES, *modules] if name not in OFF_PAGES)]
+    jobs = list(dict.fromkeys(jobs))
+    entries: set[Path] = set()
+    for used in progress(_done(jobs, generic or wheel is not None), total=len(jobs), unit="step", label=LABEL):
+        entries |= used
+    if wheel is not None:
+        from npexplore.jit.wheel import add_kernels
+
+        say(str(add_kernels(wheel, entries)))
     note(f"kernels are warm ({monotonic() - began:.1f} s)")
 
 
-def _done(jobs: Sequence[str]) -> Iterator[str]:
-    """Yield each job when it is done: side by side on the cores there are, begun in their order.
+LABEL = "compiling kernels, once"
+LONG = ("controller", "petri", "packets", "solvers", "queueing_multiclass", "queueing_approximate")  # begun first
 
-    Python's collector of cycles rests there: the compiler's many small objects would be gone through again and again.
-    """
-    import gc
+
+def _done(jobs: Sequence[str], generic: bool) -> Iterator[set[Path]]:
+    """Yield the entries that each job used, when it is done: side by side on all cores, begun in their order."""
     from concurrent.futures import ProcessPoolExecutor, as_completed
     from multiprocessing import get_context
 
     from npexplore.study.sweeping.executors import usable_cores
 
-    with ProcessPoolExecutor(min(usable_cores(), len(jobs)), get_context("spawn"), gc.disable) as pool:
+    workers = min(usable_cores(), len(jobs))
+    with ProcessPoolExecutor(workers, get_context("spawn"), _begin, (generic,)) as pool:
         for future in as_completed([pool.submit(_warm, job) for job in jobs]):
             yield future.result()
 
 
-def _warm(job: str) -> str:
-    """Use a storey once, or import a module of kernels."""
+def _begin(generic: bool) -> None:
+    """Set a worker up, before numba is imported: the report is the main process's.
+
+    Python's collector of cycles rests: the compiler's many small objects would be gone through again and again.
+    """
+    import gc
+    import os
+
+    gc.disable()
+    os.environ["TQDM_DISABLE"] = "1"
+    if generic:
+        os.environ |= {files.ONLY: str(files.SHIPPED), "NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}
+
+
+def _warm(job: str) -> set[Path]:
+    """Use a storey once, or compile the kernels of a module that declare their types; return the entries used."""
     if job in USES:
         USES[job]()
     else:
-        import_module(f"npexplore._kernels.{job}")
-    return job
+        for one in vars(import_module(f"npexplore._kernels.{job}")).values():
+            if isinstance(one, Kernel) and one.declared is not None and not one.is_part:
+                one.dispatcher.compile(None)
+    return set(files.used)
 
 
 def _use_packets() -> None:
@@ -179,14 +209,34 @@ def _use_diffserv() -> None:
 
 
 def _use_solvers() -> None:
-    from npexplore.designs import design, design_names
+    from npexplore.designs import design
     from npexplore.machine.workload import workload
 
-    machine, load = design(design_names()[0]), workload(packet_bytes=64)  # one design does: no kernel is made for one
-    machine.queueing(load)
-    machine.simulate(load)
+    design("ixp2400").simulate(workload(packet_bytes=64))  # one design does: no kernel is made for one
+
+
+def _use_controller() -> None:
+    """Simulate a machine that has a DRAM controller, and run accesses through one alone."""
+    from npexplore.designs import design
+    from npexplore.machine.resources.dram_device import dram_device
+    from npexplore.machine.resources.dram_run import run_accesses
+    from npexplore.machine.workload import workload
+
+    design("smartnic").simulate(workload(packet_bytes=64), packets=500)
+    run_accesses(dram_device("ddr4_3200"), bank=[0], row=[0])
+
+
+def _use_anonymising() -> None:
+    """Replace an address of four bytes, and one of sixteen."""
+    import numpy as np
+
+    from npexplore.packets.anonymise import Anonymiser
+
+    for size in (4, 16):
+        Anonymiser(bytes(32)).images(np.zeros((1, size), np.uint8))
 
 
 USES: dict[str, Callable[[], None]] = {
-    "packets": _use_packets, "golden": _use_golden, "diffserv": _use_diffserv, "solvers": _use_solvers,
+    "controller": _use_controller, "packets": _use_packets, "solvers": _use_solvers,
+    "golden": _use_golden, "diffserv": _use_diffserv, "anonymising": _use_anonymising,
 }  # fmt: skip

@@ -201,7 +201,7 @@ class State:
                 self.where,
                 self.tally,
                 self.ring_account,
-                self.D,
+                self.D if self.model.controllers else None,  # that is compiled apart, in half of the time
                 self.D_at,
                 self.orders,
                 np.int64(until),

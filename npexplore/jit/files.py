@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryFile
 from threading import get_ident
 
 from npexplore.progress import printing
@@ -24,11 +25,13 @@ SUFFIX = ".kernel"
 MAGIC = b"npexplore kernel 1\n"
 HASH_BYTES = 32
 
+used: set[Path] = set()  # entries that this process read or wrote
+
 
 def read(name: str, key: str) -> bytes | None:
     """Return the code kept for a kernel's key, None where there is none that is whole."""
     file = _file(name, key)
-    for folder in [*writable(), *([] if os.environ.get(ONLY) else [SHIPPED])]:
+    for folder in readable():
         path = folder / file
         try:
             content = path.read_bytes()
@@ -40,6 +43,7 @@ def read(name: str, key: str) -> bytes | None:
         if fault := fault_of(content, key):
             _tell_damage(path, fault)
             continue
+        used.add(path)
         return content[len(MAGIC) + HASH_BYTES + 4 + len(key.encode()) :]
     return None
 
@@ -55,6 +59,7 @@ def write(name: str, key: str, code: bytes) -> None:
             folder.mkdir(parents=True, exist_ok=True)
             part.write_bytes(MAGIC + hashlib.sha256(body).digest() + body)
             part.replace(path)
+            used.add(path)
         except OSError:
             with suppress(OSError):
                 part.unlink()
@@ -82,6 +87,26 @@ def key_of(content: bytes) -> str:
     """Return the key in the content of a whole entry."""
     start = len(MAGIC) + HASH_BYTES + 4
     return content[start : start + int.from_bytes(content[start - 4 : start], "big")].decode()
+
+
+def source_of(content: bytes) -> str:
+    """Return the hash of the kernel files that a whole entry was compiled from."""
+    return next((line.split()[1] for line in key_of(content).splitlines() if line.startswith("sources ")), "")
+
+
+def can_write(folder: Path) -> bool:
+    """Say whether a folder, created if need be, takes a file."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=folder):
+            return True
+    except OSError:
+        return False
+
+
+def readable() -> list[Path]:
+    """Return the folders in which an entry is looked for, in this order."""
+    return [*writable(), *([] if os.environ.get(ONLY) else [SHIPPED])]
 
 
 def writable() -> list[Path]:

@@ -87,7 +87,8 @@ class Arrays:
         status = e.advance(
             self.P, self.streams, self.draws, self.S, self.T, self.R, self.H, self.G, self.clock, *self.heap,
             *self.ready, self.table, self.table_at, self.ring, self.ring_at, self.hist, self.done, self.counters,
-            self.log, self.account, self.where, self.tally, self.ring_account, self.D, self.D_at,
+            self.log, self.account, self.where, self.tally, self.ring_account,
+            self.D if len(self.D_at) else None, self.D_at,
             np.zeros((1, 4), np.int64), until, until_done, stall,
         )  # fmt: skip
         self.status = STATUS[status]

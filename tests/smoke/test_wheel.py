@@ -1,4 +1,4 @@
-"""The wheel, installed elsewhere, can do what the checkout can: it brings models, data and notebooks."""
+"""The platform wheel, installed elsewhere, can do what the checkout can: it brings models, data, notebooks, kernels."""
 
 import json
 import os
@@ -29,14 +29,15 @@ def install(folder):
     run(sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, ROOT)  # the wheel from the source archive
     run(sys.executable, "-m", "venv", "--without-pip", folder / "venv")
     python = folder / "venv" / "bin" / "python"
-    wheel = next(folder.glob("*.whl"))
+    run(sys.executable, "-m", "npexplore", "warm", "--wheel", next(folder.glob("*-none-any.whl")), cwd=ROOT)
+    wheel = next(folder.glob("*-cp3*.whl"))
     run(sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-deps", "--no-index", wheel)
     site = Path(run(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))").strip())
     (site / "borrowed.pth").write_text(sysconfig.get_path("purelib") + "\n")
 
 
-def run(*command, cwd=None, status=0):
-    environment = {**os.environ, "JUPYTER_PATH": f"{sys.prefix}/share/jupyter"}  # nbconvert's own templates
+def run(*command, cwd=None, status=0, **changed):
+    environment = {**os.environ, "JUPYTER_PATH": f"{sys.prefix}/share/jupyter", **changed}  # nbconvert's own templates
     environment.pop("PYTHONPATH", None)
     words = [str(word) for word in command]
     done = subprocess.run(words, cwd=cwd, env=environment, capture_output=True, text=True, timeout=900, check=False)
@@ -49,6 +50,39 @@ def test_it_is_the_wheel_that_runs(installed):
     home = run(bin_ / "python", "-c", "import npexplore; print(npexplore.__file__)", cwd=folder)
     assert Path(home.strip()).is_relative_to(folder)
     assert run(bin_ / "npexplore", "--version", cwd=folder) == f"npexplore {npexplore.__version__}\n"
+
+
+COMPILES_NOTHING = """
+import sys, numba.core.event as event; from npexplore.cli import main
+with event.install_recorder("numba:compile") as compiled: status = main(sys.argv[1:])
+sys.exit(status or [entry.data["dispatcher"] for _, entry in compiled.buffer] or 0)
+"""
+EXPLAIN = ["explain", "ixp2400", "--packet-bytes", "64", "--no-sensitivity", "--json"]
+
+
+def test_it_compiles_nothing_where_nothing_can_be_kept(installed, tmp_path):
+    """Its kernels are for any processor of this kind; what they compute is byte for byte what native ones do."""
+    bin_, _ = installed
+
+    def printed(*words):
+        return run(bin_ / "python", "-c", COMPILES_NOTHING, *words, cwd=tmp_path, NUMBA_CACHE_DIR="/proc/none")
+
+    for words in (["trace", "stats", "sample:zeek_wikipedia"], ["explain", "smartnic", *EXPLAIN[2:]]):
+        printed(*words)
+    native = run(sys.executable, "-m", "npexplore", *EXPLAIN, cwd=ROOT, NPEXPLORE_KERNELS=str(tmp_path))
+    assert [*tmp_path.glob("engine.advance*")]
+    assert printed(*EXPLAIN) == native
+
+
+def test_compiled_kernels_name_no_folder_of_the_building_machine(installed):
+    bin_, _ = installed
+    place = run(bin_ / "python", "-c", "from npexplore.jit.files import SHIPPED; print(SHIPPED)").strip()
+    entries = [*Path(place).glob("*.kernel")]
+    assert entries
+    for entry in entries:
+        content = entry.read_bytes()
+        assert str(ROOT).encode() not in content
+        assert sys.prefix.encode() not in content
 
 
 def test_it_reads_a_capture_it_brings(installed):

@@ -35,10 +35,10 @@ def test_what_is_missing_is_told_with_what_needs_it(capsys, monkeypatch):
 
 def test_the_kernels_are_warmed_unless_told_otherwise(capsys, monkeypatch):
     warmed = []
-    monkeypatch.setattr(warm.command, "callback", lambda pages: warmed.append(pages))
+    monkeypatch.setattr(warm.command, "callback", lambda **options: warmed.append(options))
     assert main(["setup", "--no-warm"]) == 0
     assert not warmed
     capsys.readouterr()
     assert main(["setup", "--json"]) == 0
-    assert warmed == [False]
+    assert warmed == [{"pages": False, "generic": False, "wheel": None}]
     assert json.loads(capsys.readouterr().out)["kernels"] == "compiled"

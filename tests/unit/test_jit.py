@@ -1,15 +1,19 @@
 """Compiled kernels: when they are compiled, and how they are kept; damaged or foreign files count as missing."""
 
 import ast
+import os
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from npexplore import progress
+from npexplore import kernel_entries, progress
+from npexplore.errors import InputError
 from npexplore.jit import files, kernel, plain, types
+from npexplore.jit.wheel import add_kernels
 
 KEY = "a kernel\nwith all that its code depends on"
 
@@ -81,6 +85,24 @@ def newest(path):
     return next(other for other in path.parent.iterdir() if other != path)
 
 
+def test_the_doctor_removes_damaged_and_old_entries(folder):
+    assert [one.state for one in kernel_entries.check([], True)] == ["good"]
+    for name in ("cut", "whole", "old"):
+        files.write(name, f"{KEY}\nsources {name}", b"code")
+    cut, old, whole = sorted(folder.iterdir())
+    cut.write_bytes(cut.read_bytes()[:-1])
+    long_ago = folder / "killed.1.part"
+    long_ago.touch()
+    for path in (old, long_ago):
+        os.utime(path, (0, 0))
+    (looked,) = kernel_entries.check([], False)
+    assert (looked.state, cut.exists(), old.exists()) == ("broken", True, True)
+    (repaired,) = kernel_entries.check([], True)
+    assert (repaired.subject, repaired.state) == (str(folder), "repaired")
+    assert "removed: 1 damaged, 2 old" in repaired.note
+    assert [*folder.iterdir()] == [whole]
+
+
 def test_a_folder_that_cannot_be_written_is_told_once(folder, capsys, monkeypatch):
     (folder / "file").touch()
     monkeypatch.setenv(files.ONLY, str(folder / "file" / "inside"))
@@ -88,6 +110,7 @@ def test_a_folder_that_cannot_be_written_is_told_once(folder, capsys, monkeypatc
     files.write("it", KEY, b"code")
     assert files.read("it", KEY) is None
     assert capsys.readouterr().err.count("NUMBA_CACHE_DIR") == 1
+    assert [one.state for one in kernel_entries.check([], True)] == ["broken"]
 
 
 def test_what_a_wheel_ships_is_used_where_nothing_can_be_written(folder, monkeypatch):
@@ -96,6 +119,18 @@ def test_what_a_wheel_ships_is_used_where_nothing_can_be_written(folder, monkeyp
     monkeypatch.setenv("NUMBA_CACHE_DIR", "/proc/none")
     monkeypatch.setattr(files, "SHIPPED", folder)
     assert files.read("it", KEY) == b"code"
+
+
+def test_a_wheel_of_other_kernels_is_refused(tmp_path):
+    path = tmp_path / "npexplore-0.1-py3-none-any.whl"
+    path.write_text("no archive")
+    with pytest.raises(InputError, match="is no wheel"):
+        add_kernels(path, [])
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("npexplore/_kernels/engine.py", "SIZE = 1")
+    with pytest.raises(InputError, match="holds other kernels"):
+        add_kernels(path, [])
+    assert [*tmp_path.iterdir()] == [path]
 
 
 def test_kernel_files_import_only_the_decorator_and_each_other():

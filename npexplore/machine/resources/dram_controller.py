@@ -12,7 +12,7 @@ from functools import partial
 
 import numpy as np
 
-from npexplore._kernels import engine
+from npexplore._kernels import dram
 from npexplore.errors import ModelError
 from npexplore.machine.resources.address_map import AddressMap
 from npexplore.machine.resources.base import Hold, OwnFaces, Server, Uses, count_of, known
@@ -181,22 +181,22 @@ class DramController(OwnFaces):
         found = []
         for k in range(self.channels):
             busy = [
-                (asm.number(f"{self.name}.slots"), engine.M_BUSY_SLOTS),
-                (asm.number(f"{self.name}.command") + k, engine.M_BUSY_COMMAND),
+                (asm.number(f"{self.name}.slots"), dram.M_BUSY_SLOTS),
+                (asm.number(f"{self.name}.command") + k, dram.M_BUSY_COMMAND),
             ]
             if self.policy.writes:
-                busy.append((asm.number(f"{self.name}.buffer"), engine.M_BUSY_BUFFER))
+                busy.append((asm.number(f"{self.name}.buffer"), dram.M_BUSY_BUFFER))
             for what, each, at, width, place in (
-                ("bank", d.banks, engine.M_BANKS_AT, engine.M_BANK_WIDTH, engine.M_B_BUSY),
-                ("group", d.groups, engine.M_GROUPS_AT, engine.M_GROUP_WIDTH, engine.M_G_BUSY),
-                ("bus", 1, engine.M_UNITS_AT, engine.M_UNIT, engine.M_U_BUSY),
-                ("activate", 1, engine.M_UNITS_AT, engine.M_UNIT, engine.M_U_ROWS),
-                ("window", 1, engine.M_UNITS_AT, engine.M_UNIT, engine.M_U_WINDOW),
+                ("bank", d.banks, dram.M_BANKS_AT, dram.M_BANK_WIDTH, dram.M_B_BUSY),
+                ("group", d.groups, dram.M_GROUPS_AT, dram.M_GROUP_WIDTH, dram.M_G_BUSY),
+                ("bus", 1, dram.M_UNITS_AT, dram.M_UNIT, dram.M_U_BUSY),
+                ("activate", 1, dram.M_UNITS_AT, dram.M_UNIT, dram.M_U_ROWS),
+                ("window", 1, dram.M_UNITS_AT, dram.M_UNIT, dram.M_U_WINDOW),
             ):
                 n = each * d.pseudo_channels
                 server = asm.number(f"{self.name}.{what}") + k * n
                 busy += [(server + j, int(D[at]) + j * width + place) for j in range(n)]
             names = () if self.closed else OUTCOMES
-            counts = [(asm.counter(f"{self.name}.{name}"), getattr(engine, place)) for name, place in names]
+            counts = [(asm.counter(f"{self.name}.{name}"), getattr(dram, place)) for name, place in names]
             found.append(Controller(made, tuple(busy), tuple(counts)))
         return found

@@ -4,8 +4,8 @@
     a cap on younger hits:                 Mutlu and Moscibroda, Stall-time fair memory access scheduling, MICRO 2007
     write buffer with two marks:           drained from `high` down to `low`, or while no read waits
 
-The layout stands in _kernels/engine.py (names that begin with M_); rules are whole clocks, counted from the first clock
-of a command to the first clock of the next (standards count from the last ones).
+The layout stands in _kernels/dram_layout.py (names that begin with M_); rules are whole clocks, counted from the first
+clock of a command to the first clock of the next (standards count from the last ones).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from npexplore._kernels import engine
+from npexplore._kernels import dram
 from npexplore.errors import ModelError, one_of
 from npexplore.machine.resources.base import count_of, time_of
 from npexplore.machine.resources.dram_device import DramDevice
@@ -121,45 +121,45 @@ def block(device: DramDevice, policy: DramPolicy, tick: float, room: int, start:
     edge, clock = ticks_of(device, tick)
     units, groups, banks = device.pseudo_channels, device.groups, device.banks * device.pseudo_channels
     room += policy.reads + policy.writes + banks * (policy.bank_queue + 1)  # an entry may be free before its access
-    at, places = engine.M_HEADER, []
-    for size in (units * engine.M_UNIT, units * groups * engine.M_GROUP_WIDTH, banks * engine.M_BANK_WIDTH, banks,
-                 room * engine.M_REQUEST, 2 * room * engine.M_DONE_WIDTH):  # fmt: skip
+    at, places = dram.M_HEADER, []
+    for size in (units * dram.M_UNIT, units * groups * dram.M_GROUP_WIDTH, banks * dram.M_BANK_WIDTH, banks,
+                 room * dram.M_REQUEST, 2 * room * dram.M_DONE_WIDTH):  # fmt: skip
         places.append(at)
         at += size
     D = np.zeros(at, dtype=np.int64)
     for name, value in _rules(device, policy, edge, clock).items():
-        D[getattr(engine, f"M_{name}")] = value
+        D[getattr(dram, f"M_{name}")] = value
     names = ("UNITS_AT", "GROUPS_AT", "BANKS_AT", "ACTIVE_AT", "REQUESTS_AT", "DONE_AT")
     for name, place in zip(names, places, strict=True):
-        D[getattr(engine, f"M_{name}")] = place
-    D[engine.M_BANKS], D[engine.M_ROOM] = banks, room
-    first, last = engine.M_OUT_READ, engine.M_IN_WRITE_TAIL
-    D[first : last + 1] = D[engine.M_AWAKE] = -1
+        D[getattr(dram, f"M_{name}")] = place
+    D[dram.M_BANKS], D[dram.M_ROOM] = banks, room
+    first, last = dram.M_OUT_READ, dram.M_IN_WRITE_TAIL
+    D[first : last + 1] = D[dram.M_AWAKE] = -1
     _at_rest(D, units, groups, banks, room, start)
     return D
 
 
 def _at_rest(D: Integers, units: int, groups: int, banks: int, room: int, start: int) -> None:
     """Nothing has ever been done: no row is open, no rule holds anybody up, the first refresh comes an interval on."""
-    unit = D[engine.M_UNITS_AT] + np.arange(units) * engine.M_UNIT
+    unit = D[dram.M_UNITS_AT] + np.arange(units) * dram.M_UNIT
     for k in range(4):
-        D[unit + engine.M_U_FAW + k] = LONG_AGO
-    D[unit + engine.M_U_DUE] = D[engine.M_REFI]
+        D[unit + dram.M_U_FAW + k] = LONG_AGO
+    D[unit + dram.M_U_DUE] = D[dram.M_REFI]
     numbers = np.arange(banks)
-    bank = D[engine.M_BANKS_AT] + numbers * engine.M_BANK_WIDTH
+    bank = D[dram.M_BANKS_AT] + numbers * dram.M_BANK_WIDTH
     each = banks // units
     group = numbers // each * groups + numbers % groups
-    D[bank + engine.M_B_UNIT] = start + unit[numbers // each]
-    D[bank + engine.M_B_GROUP] = start + D[engine.M_GROUPS_AT] + group * engine.M_GROUP_WIDTH
-    D[bank + engine.M_B_SET] = numbers % each * max(int(D[engine.M_REFRESH_SETS]), 1) // each
+    D[bank + dram.M_B_UNIT] = start + unit[numbers // each]
+    D[bank + dram.M_B_GROUP] = start + D[dram.M_GROUPS_AT] + group * dram.M_GROUP_WIDTH
+    D[bank + dram.M_B_SET] = numbers % each * max(int(D[dram.M_REFRESH_SETS]), 1) // each
     for name in ("ROW", "OWNER", "HEAD", "TAIL", "HIT", "OTHER", "GO"):
-        D[bank + getattr(engine, f"M_B_{name}")] = -1
+        D[bank + getattr(dram, f"M_B_{name}")] = -1
     for name in ("HEAD", "TAIL", "HIT", "OTHER", "GO"):
-        D[bank + getattr(engine, f"M_B_{name}") + 1] = -1
-    D[bank + engine.M_B_GO + 2] = -1
-    request = D[engine.M_REQUESTS_AT] + np.arange(room) * engine.M_REQUEST
-    D[request + engine.M_R_NEXT] = np.append(start + request[1:], -1)
-    D[engine.M_FREE] = start + request[0]
+        D[bank + getattr(dram, f"M_B_{name}") + 1] = -1
+    D[bank + dram.M_B_GO + 2] = -1
+    request = D[dram.M_REQUESTS_AT] + np.arange(room) * dram.M_REQUEST
+    D[request + dram.M_R_NEXT] = np.append(start + request[1:], -1)
+    D[dram.M_FREE] = start + request[0]
 
 
 def _rules(device: DramDevice, policy: DramPolicy, edge: int, clock: int) -> dict[str, int]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from npexplore._kernels import engine
+from npexplore._kernels import dram
 from npexplore.errors import ModelError, SimulationError
 from npexplore.machine.resources.dram_device import DramDevice
 from npexplore.machine.resources.dram_policy import CAUSES, DramPolicy, Integers, block
@@ -115,7 +115,7 @@ def run_accesses(
         D = block(device, policy, tick, 0)
         orders = np.zeros((commands + 1, 4), dtype=np.int64)
         part = np.zeros((3, len(of)), dtype=np.int64)
-        served = engine.dram_stream(  # type: ignore[no-untyped-call, call-arg]
+        served = dram.dram_stream(  # type: ignore[no-untyped-call, call-arg]
             D, np.int64(0), np.ceil(seconds[of] / tick - 1e-6).astype(np.int64),
             *(one[of] for one in (whole[0], whole[1], whole[2], whole[4])), part[0], part[1], part[2], orders,
         )  # fmt: skip
@@ -124,9 +124,9 @@ def run_accesses(
                 "deadlock", f"DRAM accesses: {served} of {len(of)} were served, then nothing more could go"
             )
         out[:, of] = part
-        causes += D[engine.M_CAUSES : engine.M_CAUSES + len(CAUSES)]
+        causes += D[dram.M_CAUSES : dram.M_CAUSES + len(CAUSES)]
         kept.append(np.column_stack([orders[1 : 1 + orders[0, 0]], np.full(orders[0, 0], k)]))
-        refreshed += int(D[engine.M_REFRESHES])
+        refreshed += int(D[dram.M_REFRESHES])
     orders = np.concatenate(kept)
     orders = orders[np.argsort(orders[:, 0], kind="stable")]
     ends = out[1] * tick

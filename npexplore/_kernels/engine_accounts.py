@@ -1,0 +1,80 @@
+"""Accounts of the event engine: to which resource, and how, a packet's time is charged."""
+
+import numpy as np
+
+from npexplore._kernels.engine_layout import *
+from npexplore.jit import kernel
+
+
+@kernel(forceinline=True, _nrt=False)
+def _charge(account, n, place, kind, now):
+    """Put the time since account n was brought up to date down to a place."""
+    account[n, C_FIRST + 3 * place + kind] += now - account[n, C_SINCE]
+    account[n, C_SINCE] = now
+
+
+@kernel(forceinline=True, _nrt=False)
+def _charge_line(S, T, account, where, token, r, blocked, now):
+    """Put the time in the line of r down to it; blocked: the units x time there whose holders waited themselves."""
+    n = T[token, T_ACCOUNT]
+    if T[token, T_POLLS] > 0:
+        _charge(account, n, where[T[token, T_POLLS] - 1], WAITED, now)
+        return
+    place = C_FIRST + 3 * where[r]
+    waited = now - account[n, C_SINCE]
+    held_up = min(waited, blocked // max(S[r, S_CAP], 1))
+    account[n, place + WAITED] += waited - held_up
+    account[n, place + HELD_UP] += held_up
+    account[n, C_SINCE] = now
+
+
+@kernel(forceinline=True, _nrt=False)
+def _charge_past(S, T, account, where, token, released, now):
+    """Put down what a token did that slept until now, at the resource it gives back (-1: none)."""
+    n = T[token, T_ACCOUNT]
+    if T[token, T_POLLS] > 0:
+        _charge(account, n, where[T[token, T_POLLS] - 1], WAITED, now)
+    elif released < 0:
+        _charge(account, n, where[S.shape[0] + T[token, T_ROW] - 1], SERVED, now)
+    elif S[released, S_DISCIPLINE] == SHARED:  # what it would have taken alone, and what it took longer
+        place, passed = C_FIRST + 3 * where[released], now - account[n, C_SINCE]
+        alone = min(passed, T[token, T_MARK])
+        account[n, place + SERVED] += alone
+        account[n, place + WAITED] += passed - alone
+        account[n, C_SINCE] = now
+    else:
+        _charge(account, n, where[released], SERVED, now)
+
+
+@kernel(forceinline=True, _nrt=False)
+def _open_account(account, clock, like, now):
+    """Return a new account: an empty one, or (like >= 0) a copy; the caller has seen to it that there is one."""
+    n = clock[K_FREE_ACCOUNT]
+    clock[K_FREE_ACCOUNT] = account[n, C_NEXT]
+    clock[K_SPARE_ACCOUNTS] -= 1
+    account[n, C_SINCE] = now
+    for k in range(C_FIRST, account.shape[1]):
+        account[n, k] = account[like, k] if like >= 0 else 0
+    return n
+
+
+@kernel(forceinline=True, _nrt=False)
+def _close_account(account, clock, n):
+    account[n, C_NEXT] = clock[K_FREE_ACCOUNT]
+    clock[K_FREE_ACCOUNT] = n
+    clock[K_SPARE_ACCOUNTS] += 1
+
+
+@kernel(forceinline=True, _nrt=False)
+def _charge_parts(account, n, child, now):
+    """Put down to account n, whose token waited for its parts, what the last one did, if that is the time it took."""
+    passed = np.int64(0 if child >= 0 else -1)
+    if child >= 0:
+        for k in range(C_FIRST, account.shape[1]):
+            passed += account[child, k]
+    if passed != now - account[n, C_SINCE]:
+        _charge(account, n, ELSEWHERE, WAITED, now)
+        return
+    for k in range(C_FIRST, account.shape[1]):
+        account[n, k] += account[child, k]
+    account[n, C_SINCE] = now

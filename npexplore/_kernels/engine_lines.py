@@ -1,0 +1,223 @@
+"""Lines of the event engine: tokens that wait for a resource, are granted, share a server or take several at once."""
+
+import numpy as np
+
+from npexplore._kernels.engine_accounts import _charge_line
+from npexplore._kernels.engine_heap import _remove
+from npexplore._kernels.engine_layout import *
+from npexplore._kernels.engine_tokens import _hold, _link, _mark_blocked, _ready, _record, _sleep, _touch, _unlink
+from npexplore.jit import kernel
+
+
+@kernel(forceinline=True, _nrt=False)
+def _enqueue(S, T, H, r, token, now):
+    """Put a token into the line of r; the caller has set need, key, slot and duration."""
+    _touch(S, r, now)
+    T[token, T_WAITS] = r
+    T[token, T_MARK] = S[r, S_INT_BLOCKED]
+    before = S[r, S_TAIL]
+    if S[r, S_DISCIPLINE] != FIFO and before >= 0 and T[before, T_KEY] > T[token, T_KEY]:
+        before = np.int64(-1)  # sorted by key, first come first within a key
+        at = S[r, S_HEAD]
+        while T[at, T_KEY] <= T[token, T_KEY]:
+            before = at
+            at = T[at, T_NEXT]
+    _link(S, T, r, before, token)
+    S[r, S_LINE] += 1
+    S[r, S_MAX_LINE] = max(S[r, S_MAX_LINE], S[r, S_LINE] + S[r, S_POOL])
+    _mark_blocked(S, T, H, token, now, 1)
+
+
+@kernel(forceinline=True, _nrt=False)
+def _grant(S, T, H, clock, heap_time, heap_key, heap_token, ready_key, ready_token, log, account, where, r, now):
+    """Serve the line of r as long as its next token's need fits; integrals of r are up to date."""
+    while S[r, S_LINE] > 0:
+        before = np.int64(-1)
+        token = S[r, S_HEAD]
+        if S[r, S_DISCIPLINE] == CYCLIC:  # the first key after the last served, else the smallest
+            at, previous = token, np.int64(-1)
+            while at >= 0 and T[at, T_KEY] <= S[r, S_TURN]:
+                previous = at
+                at = T[at, T_NEXT]
+            if at >= 0:
+                token, before = at, previous
+        need = T[token, T_NEED]
+        if need > S[r, S_FREE]:
+            return
+        _unlink(S, T, r, before, token)
+        S[r, S_LINE] -= 1
+        S[r, S_FREE] -= need
+        S[r, S_GRANTS] += 1
+        S[r, S_TURN] = T[token, T_KEY]
+        _record(log, clock, now, r, need, token)
+        _mark_blocked(S, T, H, token, now, -1)
+        if T[token, T_ACCOUNT] >= 0:
+            _charge_line(S, T, account, where, token, r, S[r, S_INT_BLOCKED] - T[token, T_MARK], now)
+        if T[token, T_DURATION] >= 0:
+            T[token, T_RELEASE] = r
+            _sleep(T, clock, heap_time, heap_key, heap_token, token, now + T[token, T_DURATION])
+        else:
+            if T[token, T_SLOT] >= 0:
+                _hold(T, H, token, T[token, T_SLOT], r, need)
+            _ready(T, clock, heap_time, heap_key, heap_token, ready_key, ready_token, token)
+
+
+@kernel(forceinline=True, _nrt=False)
+def _share_rate(S, r, n, table, table_at):
+    """Return the work that each of n tokens at a SHARED resource (or the one served) gets a tick, in 2**-SPEED."""
+    z = S[r, S_TURN]
+    if z == 0:
+        return (min(n, S[r, S_CAP]) << SPEED) // n
+    speeds = abs(z) - 1
+    level = min(n, table_at[speeds, 1]) - 1
+    speed = table[table_at[speeds, 0] + level * table_at[speeds, 2]]
+    return speed // n if z > 0 else speed
+
+
+@kernel(forceinline=True, _nrt=False)
+def _share_work(S, T, r, now, table, table_at):
+    """Take the work done since the last change from those served at a SHARED resource; return how many are there."""
+    n = S[r, S_CAP] - S[r, S_FREE] + S[r, S_LINE]
+    done = (now - S[r, S_SINCE]) * _share_rate(S, r, max(n, 1), table, table_at)
+    at = S[r, S_HEAD]
+    while at >= 0:
+        T[at, T_KEY] -= done
+        at = T[at, T_NEXT] if S[r, S_TURN] >= 0 else np.int64(-1)
+    _touch(S, r, now)
+    return n
+
+
+@kernel(forceinline=True, _nrt=False)
+def _share_count(S, r, n):
+    """Write down that n tokens are at a SHARED resource."""
+    S[r, S_FREE] = max(S[r, S_CAP] - n, 0)
+    S[r, S_LINE] = max(n - S[r, S_CAP], 0)
+    S[r, S_MAX_LINE] = max(S[r, S_MAX_LINE], S[r, S_LINE])
+
+
+@kernel(forceinline=True, _nrt=False)
+def _share_alarm(S, T, clock, heap_time, heap_key, heap_token, r, now, n, table, table_at):
+    """Let the first of the line (with the least work left, or the only one served) sleep until it is done."""
+    head = S[r, S_HEAD]
+    rate = _share_rate(S, r, n, table, table_at)
+    left = max(T[head, T_KEY], 0)
+    T[head, T_RELEASE] = r
+    _sleep(T, clock, heap_time, heap_key, heap_token, head, now - ((-left) // rate))
+    T[head, T_WAITS] = r
+
+
+@kernel(forceinline=True, _nrt=False)
+def _share_enter(S, T, clock, heap_time, heap_key, heap_token, r, token, work, now, table, table_at):
+    n = _share_work(S, T, r, now, table, table_at)
+    if n > 0:
+        _remove(heap_time, heap_key, heap_token, clock[K_HEAP], S[r, S_HEAD])
+        clock[K_HEAP] -= 1
+        T[S[r, S_HEAD], T_RELEASE] = -1
+    work = work << SPEED
+    T[token, T_KEY] = work
+    T[token, T_WAITS] = r
+    by = T_KEY if S[r, S_TURN] >= 0 else T_PRIORITY  # sorted by the work left, or by priority
+    before = np.int64(-1)
+    at = S[r, S_HEAD]
+    while at >= 0 and T[at, by] <= T[token, by]:
+        before = at
+        at = T[at, T_NEXT]
+    _link(S, T, r, before, token)
+    S[r, S_GRANTS] += 1
+    _share_count(S, r, n + 1)
+    _share_alarm(S, T, clock, heap_time, heap_key, heap_token, r, now, n + 1, table, table_at)
+
+
+@kernel(forceinline=True, _nrt=False)
+def _share_leave(S, T, clock, heap_time, heap_key, heap_token, r, token, now, table, table_at):
+    n = _share_work(S, T, r, now, table, table_at) - 1
+    _unlink(S, T, r, -1, token)
+    _share_count(S, r, n)
+    if n > 0:
+        _share_alarm(S, T, clock, heap_time, heap_key, heap_token, r, now, n, table, table_at)
+
+
+@kernel(forceinline=True, _nrt=False)
+def _members_fit(P, R, S, token, row, count):
+    for k in range(row + 1, row + 1 + count):
+        r = P[k, A] + R[token, P[k, RA]]
+        if S[r, S_FREE] < P[k, B] + R[token, P[k, RB]]:
+            return False
+    return True
+
+
+@kernel(forceinline=True, _nrt=False)
+def _take_members(P, R, S, T, H, clock, log, token, row, count, now):
+    for k in range(row + 1, row + 1 + count):
+        r = P[k, A] + R[token, P[k, RA]]
+        need = P[k, B] + R[token, P[k, RB]]
+        _touch(S, r, now)
+        S[r, S_FREE] -= need
+        S[r, S_GRANTS] += 1
+        _record(log, clock, now, r, need, token)
+        if P[k, SLOT] >= 0:
+            _hold(T, H, token, P[k, SLOT], r, need)
+
+
+@kernel(forceinline=True, _nrt=False)
+def _scan_pool(
+    P, R, S, T, H, clock, heap_time, heap_key, heap_token, ready_key, ready_token, log, account, where, r, now
+):
+    """Let every waiting all-or-none request that fits go, oldest first; r was released."""
+    before = np.int64(-1)
+    token = clock[K_POOL_HEAD]
+    while token >= 0:
+        after = T[token, T_NEXT]
+        row = T[token, T_ROW] - 1 - T[token, T_NEED]
+        count = T[token, T_NEED]
+        if _members_fit(P, R, S, token, row, count):
+            if before < 0:
+                clock[K_POOL_HEAD] = after
+            else:
+                T[before, T_NEXT] = after
+            if after < 0:
+                clock[K_POOL_TAIL] = before
+            for k in range(row + 1, row + 1 + count):
+                member = P[k, A] + R[token, P[k, RA]]
+                _touch(S, member, now)
+                S[member, S_POOL] -= 1
+            _mark_blocked(S, T, H, token, now, -1)
+            if T[token, T_ACCOUNT] >= 0:
+                _charge_line(S, T, account, where, token, r, np.int64(0), now)
+            _take_members(P, R, S, T, H, clock, log, token, row, count, now)
+            _ready(T, clock, heap_time, heap_key, heap_token, ready_key, ready_token, token)
+        else:
+            before = token
+        token = after
+
+
+@kernel(forceinline=True, _nrt=False)
+def _release(
+    P,
+    R,
+    S,
+    T,
+    H,
+    clock,
+    heap_time,
+    heap_key,
+    heap_token,
+    ready_key,
+    ready_token,
+    log,
+    account,
+    where,
+    r,
+    units,
+    now,
+    token,
+):
+    _touch(S, r, now)
+    S[r, S_FREE] += units
+    _record(log, clock, now, r, -units, token)
+    if S[r, S_LINE] > 0:
+        _grant(S, T, H, clock, heap_time, heap_key, heap_token, ready_key, ready_token, log, account, where, r, now)
+    if S[r, S_POOL] > 0:
+        _scan_pool(
+            P, R, S, T, H, clock, heap_time, heap_key, heap_token, ready_key, ready_token, log, account, where, r, now
+        )

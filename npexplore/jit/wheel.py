@@ -1,0 +1,62 @@
+"""Platform wheels: a pure wheel of the package, with compiled kernels added and the tags of this Python and system.
+
+The format is that of PEP 427: a zip archive with WHEEL, the tags it is for, and RECORD, a hash of every file.
+"""
+
+import base64
+import hashlib
+import sys
+import zipfile
+from collections.abc import Iterable
+from importlib.metadata import distribution
+from pathlib import Path
+
+from npexplore.errors import InputError
+from npexplore.jit.files import KERNELS
+
+INSIDE = "npexplore/_kernels"  # of the archive
+
+
+def add_kernels(pure: Path, entries: Iterable[Path]) -> Path:
+    """Write the platform wheel beside a pure one and return its path.
+
+    Raises InputError where the wheel's kernels are not those of this installation: the compiled ones would be missed.
+    """
+    name, version, *_ = pure.stem.split("-")
+    systems = _systems()
+    python = f"cp{sys.version_info[0]}{sys.version_info[1]}"
+    made = pure.with_name(f"{name}-{version}-{python}-{python}-{'.'.join(systems)}.whl")
+    if not zipfile.is_zipfile(pure):
+        raise InputError(f"{pure} is no wheel")
+    with zipfile.ZipFile(pure) as old:
+        sources = {one.split("/")[-1]: old.read(one) for one in old.namelist() if one.startswith(f"{INSIDE}/")}
+        if sources != {path.name: path.read_bytes() for path in KERNELS.glob("*.py")}:
+            raise InputError(f"{pure} holds other kernels than this installation ({KERNELS}); install this wheel first")
+        records = []
+        with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as new:
+
+            def add(member: zipfile.ZipInfo, content: bytes) -> None:
+                digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
+                records.append(f"{member.filename},sha256={digest},{len(content)}\n")
+                new.writestr(member, content, zipfile.ZIP_DEFLATED)
+
+            for member in old.infolist():
+                if member.filename.endswith(".dist-info/RECORD"):
+                    record = member
+                elif member.filename.endswith(".dist-info/WHEEL"):
+                    tags = "".join(f"Tag: {python}-{python}-{system}\n" for system in systems)
+                    kept = [line for line in old.read(member).decode().splitlines(True) if line.strip()]
+                    lines = [line for line in kept if not line.startswith(("Root-Is-Purelib", "Tag"))]
+                    add(member, f"{''.join(lines)}Root-Is-Purelib: false\n{tags}".encode())
+                else:
+                    add(member, old.read(member))
+            for entry in sorted(entries):
+                add(zipfile.ZipInfo(f"{INSIDE}/compiled/{entry.name}", record.date_time), entry.read_bytes())
+            new.writestr(record, f"{''.join(records)}{record.filename},,\n", zipfile.ZIP_DEFLATED)
+    return made
+
+
+def _systems() -> list[str]:
+    """Return the systems that a compiled kernel runs on: those of the compiler's own wheel."""
+    lines = (distribution("llvmlite").read_text("WHEEL") or "").splitlines()
+    return sorted({line.rpartition("-")[2] for line in lines if line.startswith("Tag:")})

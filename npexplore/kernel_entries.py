@@ -1,0 +1,59 @@
+"""Checks compiled kernels on disk, for `npexplore doctor`: damaged ones are removed, their next call compiles them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from time import time
+
+from npexplore.findings import BROKEN, GOOD, REPAIRED, Finding
+from npexplore.jit import files
+
+MAX_AGE_DAYS = 30  # older entries of other sources are removed, and older parts of entries
+
+
+def check(_places: Sequence[Path], repair: bool) -> list[Finding]:
+    """Return a finding for each folder that has compiled kernels, and whether new ones can be kept."""
+    findings = [_check_folder(folder, repair) for folder in files.readable() if folder.is_dir()]
+    if not any(map(files.can_write, files.writable())):
+        note = "no folder can be written, so each process compiles what it needs; set NUMBA_CACHE_DIR to one that can"
+        return [*findings, Finding("compiled kernels", BROKEN, note)]
+    return findings or [Finding("compiled kernels", GOOD, "none yet; each is compiled when it is first called")]
+
+
+def _check_folder(folder: Path, repair: bool) -> Finding:
+    """Look at all entries of a folder, and remove those that are damaged or of no use any more."""
+    sources = {files.source_digest(str(path)) for path in files.KERNELS.glob("*.py")}
+    useless, damaged, whole, others = [], [], 0, 0
+    for path in sorted([*folder.glob(f"*{files.SUFFIX}"), *folder.glob("*.part")]):
+        try:
+            old = time() - path.stat().st_mtime > 86400 * MAX_AGE_DAYS
+            content = path.read_bytes()
+            fault = files.fault_of(content) if path.suffix == files.SUFFIX else None
+        except OSError as error:
+            old, content, fault = False, b"", str(error.strerror or error)
+        other = path.suffix == files.SUFFIX and not fault and files.source_of(content) not in sources
+        if fault:
+            damaged.append((path, fault))
+        elif old and (other or path.suffix != files.SUFFIX):
+            useless.append(path)
+        elif path.suffix == files.SUFFIX:
+            whole, others = whole + 1, others + other
+    removed = [path for path in [*(path for path, _ in damaged), *useless] if repair and _removed(path)]
+    note = f"{whole} compiled kernels" + (f", {others} of them of other versions" if others else "")
+    left = [f"{path.name}: {fault}" for path, fault in damaged if path not in removed]
+    if left:
+        return Finding(str(folder), BROKEN, f"{note}; {len(left)} damaged ({'; '.join(left[:3])})")
+    if removed:
+        done = f"removed: {len(damaged)} damaged, {len(useless)} old"
+        return Finding(str(folder), REPAIRED, f"{note}; {done}")
+    return Finding(str(folder), GOOD, note)
+
+
+def _removed(path: Path) -> bool:
+    """Remove a file or an empty folder, and say whether that worked."""
+    try:
+        path.rmdir() if path.is_dir() else path.unlink()
+    except OSError:
+        return False
+    return True
