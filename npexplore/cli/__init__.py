@@ -1,6 +1,7 @@
 """The command line: one group whose commands are loaded when they are run, one exit status for each kind of ending.
 
-0 done; 1 the answer is no; 2 wrong usage, unreadable input or an internal error; 3 damaged input; 130 stopped.
+0 done; 1 the answer is no; 2 wrong usage, unreadable input or an internal error; 3 damaged input; 130 stopped by
+Ctrl-C, 143 by SIGTERM, 129 by SIGHUP.
 A command module defines `command`, a click command whose function returns None or its exit status; a command is listed
 once its module exists. `--debug` may stand anywhere and shows the traceback.
 """
@@ -19,7 +20,7 @@ from importlib import import_module
 
 import click
 
-from npexplore import __version__
+from npexplore import __version__, signals
 from npexplore.cli.lazy import LazyGroup
 from npexplore.cli.output import one_line, warn
 from npexplore.errors import DamagedInputError, FaultsError, NpexploreError
@@ -32,6 +33,7 @@ COMMANDS = {
     "check": ("npexplore.cli.check:command", "Compare every published number with its prediction."),
     "audit": ("npexplore.cli.audit:command", "Recompute published numbers from each other and report contradictions."),
     "sweep": ("npexplore.cli.sweep:command", "Predict many design points into a Parquet file."),
+    "export": ("npexplore.cli.export:command", "Write the finished rows of a sweep that runs or was killed."),
     "load": (
         "npexplore.cli.load:command",
         "Show latency and loss against the offered load, and where a machine saturates.",
@@ -68,7 +70,6 @@ HIDDEN_COMMANDS = {
 }
 
 COMPLETE = "_NPEXPLORE_COMPLETE"  # set by the shell that asks for completions, to what it asks
-STOPPED = 130
 BROKEN_PIPE = 141
 
 
@@ -109,7 +110,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return shell_complete(program(), {}, "npexplore", COMPLETE, instruction)
     try:
         words = [argument for argument in arguments if argument != "--debug"]
-        with _warnings_in_one_line(), reporting(_name(words)) if own_process else nullcontext():
+        showing = reporting(_name(words)) if own_process else nullcontext()
+        with signals.as_interrupts(), _warnings_in_one_line(), showing:
             status = _run(words)
             sys.stdout.flush()
             return status
@@ -119,9 +121,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(ending.format_message(), file=sys.stderr)
         return ending.exit_code
     except (KeyboardInterrupt, click.Abort) as ending:
-        return _fail(
-            f"stopped; {str(ending) or 'nothing was written'}", STOPPED
-        )  # a command that keeps something says what
+        # a command that keeps something says what
+        return _fail(f"stopped; {str(ending) or 'nothing was written'}", signals.status())
     except BrokenPipeError:
         # Whoever read our output is gone; what is still buffered must not raise again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

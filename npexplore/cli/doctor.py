@@ -19,11 +19,12 @@ from npexplore.findings import BROKEN, Check, Finding
 CHECKS = {
     "installation": "npexplore.installation:check",
     "kernels": "npexplore.kernel_entries:check",
+    "stores": "npexplore.study.sweeping.recovery:check",
 }
 
 
 @click.command("doctor")
-@click.argument("places", nargs=-1, metavar="[FILE|FOLDER]...", type=click.Path(exists=True, path_type=Path))
+@click.argument("places", nargs=-1, metavar="[FILE|FOLDER]...", type=click.Path(path_type=Path))
 @click.option("--no-repair", is_flag=True, help="Only look; change nothing.")
 @json_option
 def command(places: tuple[Path, ...], no_repair: bool, as_json: bool) -> int:

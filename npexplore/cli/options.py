@@ -190,9 +190,12 @@ def telling_what_is_kept(out: Path | None) -> Iterator[None]:
     except KeyboardInterrupt:
         if out is None:
             raise
-        import pyarrow.parquet as pq
+        from npexplore.study.sweeping.store import read_rows
 
-        kept = pq.read_metadata(out).num_rows if out.exists() else 0
+        try:
+            kept = read_rows(out).num_rows
+        except InputError:
+            kept = 0
         told = f"{kept} rows are kept in {out}; --resume goes on" if kept else f"no point was finished, {out} has none"
         raise KeyboardInterrupt(told) from None
 
@@ -247,10 +250,10 @@ def apply_settings(design: Settable, settings: Sequence[str]) -> Settable:
     return design.with_(**{name: values[0] for name, values in found.items()})
 
 
-def warn_of_idle_knobs(names: Iterable[str], points: Sequence[tuple[Design, Workload | None]]) -> None:
+def warn_of_idle_knobs(names: Iterable[str], points: Sequence[tuple[Any, ...]]) -> None:
     """Tell which knobs that were set are read at none of the points (tried at sixteen of them at most)."""
     idle = set(names)
-    for design, load in points[:: max(1, len(points) // 16)] if idle else []:
+    for design, load, *_ in points[:: max(1, len(points) // 16)] if idle else []:
         try:
             idle -= design.depends_on(load) | design.parameters.read  # the latter: while its packets were read
         except NpexploreError:

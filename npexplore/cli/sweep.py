@@ -1,7 +1,11 @@
 """`npexplore sweep`: answer many points into a Parquet file that a stopped sweep goes on from (docs/sweeps.md)."""
 
+from __future__ import annotations
+
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -22,6 +26,9 @@ from npexplore.cli.output import emit, json_option, note, one_line, table, warn
 from npexplore.errors import InputError
 from npexplore.progress import Task
 from npexplore.solve.solvers import ASKABLE
+
+if TYPE_CHECKING:
+    from npexplore.study.sweeping.grid import SweepPoint
 
 SHOWN = 12  # rows of the table for people
 
@@ -88,7 +95,7 @@ def command(
                 made, load, n=n, method=method, sample_seed=sample_seed, solver=solvers, seeds=seeds, knobs=knobs
             )
         ]
-    warn_of_idle_knobs(knobs, [(point.design, point.workload) for point in points])
+    warn_of_idle_knobs(knobs, points)
     tasks: list[Task] = []
     with ExitStack() as opened:
 
@@ -100,8 +107,8 @@ def command(
 
         with telling_what_is_kept(out):
             rows = sweep(
-                points, executor=cluster or ("processes" if processes else None), workers=workers, store=out,
-                resume=resume, packets=packets or PACKETS, progress=progress,
+                _handed_over(points), executor=cluster or ("processes" if processes else None), workers=workers,
+                store=out, resume=resume, packets=packets or PACKETS, progress=progress,
             )  # fmt: skip
     refused = rows["refused"].dropna()
     for reason, count in refused.value_counts().items():
@@ -124,6 +131,13 @@ def command(
 
     emit(summary, text, as_json=as_json)
     return max(ending(load) for _, load in loads)
+
+
+def _handed_over(points: list[SweepPoint]) -> Iterator[SweepPoint]:
+    """Yield points and keep none, so that they are freed when they are answered."""
+    points.reverse()
+    while points:
+        yield points.pop()
 
 
 def _sample(text: str | None) -> tuple[str | None, int]:

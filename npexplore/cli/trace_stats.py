@@ -71,17 +71,19 @@ def command(
 
 def _count_several(paths: list[str], workers: int | None, cluster: str | None, keep: Path | None) -> SeveralCounts:
     """Count files side by side under a progress bar of their bytes."""
+    from contextlib import closing, nullcontext
+
     from npexplore.packets.statistics.kept import KeptCounts
     from npexplore.packets.statistics.several import count_captures
     from npexplore.study.sweeping.executors import lost, pool, slots
 
     if "-" in paths:
         raise InputError("standard input cannot be combined with files; give one or the other")
-    kept = KeptCounts(keep) if keep else None
     sizes = {path: Path(path).stat().st_size if Path(path).is_file() else 0 for path in paths}
     total = sum(sizes.values())
     try:
         with (
+            closing(KeptCounts(keep)) if keep else nullcontext() as kept,
             pool(cluster, workers) as executor,
             Task("stats", unit="B", total=total, keep_bar=True) as task,
         ):

@@ -120,42 +120,67 @@ class MachineFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 class Parameters(Mapping[str, Value]):
-    """The parameters of a machine with their present values, readable as attributes: `p.banks`."""
+    """The parameters of a machine with their present values, readable as attributes: `p.banks`.
+
+    Holds only what differs from the file: a grid has hundreds of thousands of them.
+    """
+
+    __slots__ = ("_changed", "_defaults", "_read", "_told", "file")
 
     def __init__(self, file: MachineFile, values: Mapping[str, Value] | None = None) -> None:
         self.file = file
-        self.read: set[str] = set()  # names that somebody asked for: what a machine depends on
-        self._values: dict[str, Value] = {name: p.value for name, p in file.parameter.items()}
+        self._read: set[str] | None = None
+        known, checked = file.parameter, dict[str, Value]()
         for name, value in (values or {}).items():
-            if not file.parameter:
+            if not known:
                 raise InputError(f"knob {name!r}: {file.name} has no parameters to change; to have some, {HOW_TO_ADD}")
-            if name not in file.parameter:
-                raise UnknownNameError(f"knob of {file.name}", name, file.parameter)
-            self._values[name] = file.parameter[name].check(name, value)
-        self._changed: dict[str, Value] | None = None  # values never change: found out once
-        self._told: dict[str, Read] = {}  # by name, as a trace has it
+            if name not in known:
+                raise UnknownNameError(f"knob of {file.name}", name, known)
+            checked[name] = known[name].check(name, value)
+        self._changed = {
+            name: checked[name] for name in known if name in checked and checked[name] != known[name].value
+        }
+        self._defaults = _defaults(Itself(file))
+        self._told: dict[str, Read] | None = None  # by name, as a trace has what is changed
+
+    @property
+    def read(self) -> set[str]:
+        """The names that somebody asked for: what a machine depends on."""
+        if self._read is None:
+            self._read = set()
+        return self._read
 
     def __getitem__(self, name: str) -> Value:
-        if name not in self._values:
-            raise UnknownNameError(f"parameter of {self.file.name}", name, self._values)
+        changed = name in self._changed
+        if not changed and name not in self.file.parameter:
+            raise UnknownNameError(f"parameter of {self.file.name}", name, self.file.parameter)
+        value = self._changed[name] if changed else self.file.parameter[name].value
         self.read.add(name)
         seen = trace()
         if seen is not None:
-            told = self._told.get(name) or self._tell(name)
+            if changed and self._told is None:
+                self._told = {}
+            known = self._told if changed and self._told is not None else self._defaults
+            told = known.get(name)
+            if told is None:
+                told = known[name] = self._tell(name, value)
             seen[told.told] = told
-        return self._values[name]
+        return value
 
     def __contains__(self, name: object) -> bool:
-        return name in self._values
+        return name in self.file.parameter
 
-    def _tell(self, name: str) -> Read:
+    def _values(self) -> dict[str, Value]:
+        """Return all values; they do not count as read."""
+        return {name: self._changed.get(name, p.value) for name, p in self.file.parameter.items()}
+
+    def _tell(self, name: str, value: Value) -> Read:
         """Return how a trace has a parameter."""
-        p, value = self.file.parameter[name], self._values[name]
-        told = self._told[name] = Read(
+        p = self.file.parameter[name]
+        return Read(
             f"{self.file.name}/{name}", p.kind, value, f"{self.file.name}.toml", p.unit, value == p.value,
             tuple(p.fitted_to), tuple(p.chosen_after), p.row,
         )  # fmt: skip
-        return told
 
     def assume(self, name: str) -> None:
         """Say that what follows rests on a mechanism of the file; raises UnknownNameError."""
@@ -166,29 +191,29 @@ class Parameters(Mapping[str, Value]):
                   fitted_to=tuple(m.fitted_to), chosen_after=tuple(m.chosen_after)))  # fmt: skip
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._values)
+        return iter(self.file.parameter)
 
     def __len__(self) -> int:
-        return len(self._values)
+        return len(self.file.parameter)
 
     def __eq__(self, other: object) -> bool:
         """Whether the same file has the same values; what is compared does not count as read."""
         if not isinstance(other, Parameters):
-            return self._values == other if isinstance(other, Mapping) else NotImplemented
+            return self._values() == other if isinstance(other, Mapping) else NotImplemented
         same = self.file is other.file or described(self.file) == described(other.file)
-        return same and self._values == other._values
+        return same and self._changed == other._changed
 
     def __hash__(self) -> int:
-        return hash((described(self.file), tuple(self._values.items())))
+        return hash((described(self.file), tuple(self._changed.items())))
 
     def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *self._values]
+        return [*super().__dir__(), *self.file.parameter]
 
     def _ipython_key_completions_(self) -> list[str]:
-        return list(self._values)
+        return list(self.file.parameter)
 
     def __repr__(self) -> str:
-        if not self._values:
+        if not self.file.parameter:
             return f"{self.file.name} has no parameters"
         return text_table(TABLE_HEAD, parameter_rows(self))
 
@@ -210,9 +235,6 @@ class Parameters(Mapping[str, Value]):
 
     def changed(self) -> dict[str, Value]:
         """Return the values that differ from the file's."""
-        if self._changed is None:
-            known = self.file.parameter
-            self._changed = {name: value for name, value in self._values.items() if value != known[name].value}
         return dict(self._changed)
 
 
@@ -244,6 +266,12 @@ def _described(held: Itself) -> bytes:
 def described(file: MachineFile) -> bytes:
     """Return the hash of all that a machine file says."""
     return _described(Itself(file))
+
+
+@lru_cache(maxsize=64)
+def _defaults(held: Itself) -> dict[str, Read]:
+    """Return the dictionary, empty at first, of how a trace has a file's own values: shared by all its parameters."""
+    return {}
 
 
 _came: dict[bytes, MachineFile] = {}  # from other processes, by what they say

@@ -1,9 +1,11 @@
 """Writing output files safely: a file gets its name only when it is complete, and never replaces its own source.
 
 Until then it is `.NAME.COMPUTER.PID.part` in the same folder (COMPUTER: the CRC-32 of the host's name). Parts left by a
-killed process are removed by the next process that writes NAME on that computer.
+killed process are removed by the next process that writes NAME on that computer. The file and its name are on the disk
+when the writing ends, so that a power failure leaves the old file or the new one.
 """
 
+import errno
 import os
 import platform
 from collections.abc import Iterator, Sequence
@@ -14,13 +16,15 @@ from zlib import crc32
 
 from npexplore.errors import InputError
 
+NO_SPACE = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))
+
 
 @contextmanager
 def replacing(source: str | Path | Sequence[str | Path], target: str | Path) -> Iterator[Path]:
     """Context manager: gives a temporary path, which becomes `target` at the end and is removed after an error.
 
     source: the file or files being read. Raises InputError if the target is one of them, or if its folder does not
-    exist. Parts that dead processes left of the same file are removed.
+    exist, OSError naming the target if its disk is full. Parts that dead processes left of the same file are removed.
     """
     target = Path(target)
     if not target.parent.is_dir():
@@ -32,9 +36,28 @@ def replacing(source: str | Path | Sequence[str | Path], target: str | Path) -> 
     part = part_of(target)
     try:
         yield part
+        _to_disk(part)
         part.replace(target)
+        if os.name != "nt":  # where a folder cannot be opened
+            _to_disk(target.parent)
+    except OSError as error:
+        if error.errno is not None and error.errno in NO_SPACE:
+            raise OSError(error.errno, os.strerror(error.errno), str(target)) from None
+        raise
     finally:
         part.unlink(missing_ok=True)
+
+
+def _to_disk(path: Path) -> None:
+    """Wait until a file, or the names in a folder, are on the disk."""
+    opened = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+    try:
+        os.fsync(opened)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # a file system that keeps nothing, or flushes nothing
+            raise
+    finally:
+        os.close(opened)
 
 
 def part_of(target: Path) -> Path:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from npexplore import signals
 from npexplore.errors import NpexploreError
 from npexplore.report.execute import Run, execute, stored
 from npexplore.report.kept import STORE, Kept, page_of, shared_files
@@ -64,7 +65,6 @@ def build(notebooks: Sequence[Notebook], out: Path, *, single_file: bool = False
         (out / name).write_text(page(run, single_file=single_file), encoding="utf-8")
         if run.error is None:
             kept.note(name, source, run.seconds)
-            kept.write()
 
     with tqdm(total=to_run, unit="cell", desc="report", disable=None if to_run else True) as bar:
         runs = asyncio.run(_all(notebooks, longest_first(notebooks, kept), known, out / STORE, bar, write))
@@ -75,7 +75,6 @@ def build(notebooks: Sequence[Notebook], out: Path, *, single_file: bool = False
     if not any(run.error for run in runs):
         for name in shared_files(single_file):
             kept.note(name, every)
-        kept.write()
     return Report(index, tuple(runs))
 
 
@@ -119,7 +118,8 @@ async def _all(
     running: list[str] = []
     loop, whole, stopped = asyncio.get_running_loop(), asyncio.current_task(), asyncio.Event()
 
-    def stop() -> None:
+    def stop(number: int) -> None:
+        signals.note(number)
         stopped.set()
         if whole is not None:
             whole.cancel()
@@ -127,7 +127,7 @@ async def _all(
     def listen() -> None:
         with suppress(NotImplementedError, RuntimeError):  # no signals here: then Ctrl-C ends the process
             for number in (signal.SIGINT, signal.SIGTERM):
-                loop.add_signal_handler(number, stop)
+                loop.add_signal_handler(number, stop, number)
 
     async def one(notebook: Notebook) -> Run:
         run = known[notebook.name]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from npexplore.packets.output import replacing
 from npexplore.report.fingerprint import fingerprint
 from npexplore.report.notebooks import Notebook
 
@@ -36,13 +37,16 @@ class Run:
 
 
 def stored(notebook: Notebook, store: Path) -> Run | None:
-    """Return the stored run of a notebook if it is still good."""
+    """Return the stored run of a notebook if it is still good; one that cannot be read is none."""
     import nbformat
 
     path = store / f"{notebook.name}.ipynb"
     if not path.exists():
         return None
-    cells = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
+    try:
+        cells = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
+    except Exception:  # whatever nbformat makes of a file that is no notebook, or part of one
+        return None
     mark = cells.metadata.get(_MARK, {})
     if mark.get("fingerprint") != fingerprint(notebook.path):
         return None
@@ -95,7 +99,8 @@ async def execute(
     if error is None:
         cells.metadata[_MARK] = {"fingerprint": print_id, "finished": finished, "seconds": seconds}
         store.mkdir(parents=True, exist_ok=True)
-        nbformat.write(cells, store / f"{notebook.name}.ipynb")  # type: ignore[no-untyped-call]
+        with replacing("-", store / f"{notebook.name}.ipynb") as part:
+            nbformat.write(cells, part)  # type: ignore[no-untyped-call]
     return Run(notebook, cells, finished, seconds, error)
 
 

@@ -1,25 +1,43 @@
 """A record of what a folder of pages was made from, so that pages without a change are not made again.
 
-`.executed/pages.json` holds, for each file written, a hash of its sources and one of its content. A page is up to date
-as long as both match, so that a page which somebody changed or removed is written again.
+`.executed/pages.sqlite` (npexplore/store.py) holds, for each file written, a hash of its sources and one of its
+content. A page is up to date as long as both match, so that a page which somebody changed or removed is written again.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterable, Sequence
+from contextlib import closing
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 from npexplore import __version__
+from npexplore.errors import InputError
 from npexplore.paths import PACKAGE
 from npexplore.report.fingerprint import fingerprint
+from npexplore.store import Database, Form
 
-STORE, RECORD = ".executed", "pages.json"
+STORE, RECORD = ".executed", "pages.sqlite"
+FORM = Form(
+    "pages of a report",
+    0x6E707870,
+    ((
+        "CREATE TABLE page (name TEXT PRIMARY KEY, sources TEXT NOT NULL, content TEXT NOT NULL, seconds REAL NOT NULL)"
+        " WITHOUT ROWID",
+    ),),
+)  # fmt: skip
 SHOWING = ("jinja2", "jupytext", "latex2mathml", "mistune", "nbconvert", "nbformat", "plotly", "pygments")
+
+
+class Page(NamedTuple):
+    """A file of a report: hashes of its sources and of its content, and how long its notebook ran."""
+
+    sources: str
+    content: str
+    seconds: float
 
 
 class Kept:
@@ -40,24 +58,20 @@ class Kept:
 
     def good(self, name: str, source: str) -> bool:
         """Return whether a file exists unchanged and was made from this source."""
-        found, path = self.files.get(name, {}), self.out / name
-        return found.get("from") == source and path.is_file() and found.get("is") == _of_file(path)
+        page, path = self.files.get(name), self.out / name
+        return page is not None and page.sources == source and path.is_file() and page.content == _of_file(path)
 
     def note(self, name: str, source: str, seconds: float = 0.0) -> None:
-        """Note what a file was just made from; seconds: how long its notebook ran."""
-        self.files[name] = {"from": source, "is": _of_file(self.out / name), "seconds": seconds}
+        """Record what a file was just made from; seconds: how long its notebook ran."""
+        self.files[name] = Page(source, _of_file(self.out / name), seconds)
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with closing(Database.of_cache(self.path, FORM)) as database, database.transaction() as connection:
+            connection.execute("INSERT OR REPLACE INTO page VALUES (?, ?, ?, ?)", (name, *self.files[name]))
 
     def seconds(self, name: str) -> float | None:
         """Return how long the notebook of a page ran when it ran last."""
-        found = self.files.get(name, {}).get("seconds")
-        return found if isinstance(found, int | float) else None
-
-    def write(self) -> None:
-        """Write the record, atomically."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        beside = self.path.with_suffix(".tmp")
-        beside.write_text(json.dumps(self.files, indent=1), encoding="utf-8")
-        beside.replace(self.path)
+        page = self.files.get(name)
+        return None if page is None else page.seconds
 
 
 def unchanged(notebooks: Sequence[Path], out: Path, *, single_file: bool = False) -> Path | None:
@@ -81,15 +95,17 @@ def shared_files(single_file: bool) -> tuple[str, ...]:
     return ("index.html",) if single_file else ("index.html", "plotly.min.js", "search.js")
 
 
-def _read(path: Path) -> dict[str, dict[str, Any]]:
+def _read(path: Path) -> dict[str, Page]:
     """Return the record; a record that cannot be read is none."""
+    if not path.is_file():
+        return {}
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        with closing(Database(path, FORM, read_only=True)) as database, database.snapshot() as connection:
+            select = "SELECT name, sources, content, seconds FROM page"
+            rows = connection.execute(select).fetchall() if database.version else []
+    except InputError:
         return {}
-    if not isinstance(found, dict) or not all(isinstance(one, dict) for one in found.values()):
-        return {}
-    return found
+    return {name: Page(*rest) for name, *rest in rows}
 
 
 def _of_file(path: Path) -> str:

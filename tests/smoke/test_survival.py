@@ -1,7 +1,7 @@
 """What is left when a command is killed, its disk is full, its folder or its memory closed, or its user nobody.
 
 A file under its name is whole or is not there, the same command then works, and what went wrong is one line. Sweeps
-that are killed and workers that die are in tests/unit/test_study_sweep.py and test_sweep_cluster.py.
+that are killed and workers that die are in test_durable_sweeps.py and tests/unit/test_sweep_cluster.py.
 """
 
 import os
@@ -64,13 +64,13 @@ def run(*arguments, **options):
 
 
 def left(folder):
-    """What stands in a folder under names of its own; what is not finished has a dot in front or is a sweep's part."""
+    """What stands in a folder under names of its own; what is not finished has a dot in front or is in a database."""
     names = sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
     return {name: (folder / name).read_bytes() for name in names if not is_part(name)}
 
 
 def is_part(name):
-    return name.startswith(".") or name.endswith((".part", ".lock")) or ".parts/" in name
+    return name.startswith(".") or name.endswith((".part", ".lock")) or ".sqlite" in name
 
 
 def same(name, one, other):

@@ -63,7 +63,9 @@ def test_a_worker_that_is_killed_costs_only_its_files(keeping, paths, tmp_path):
     document = found.document("")
     assert [(row["packets"], row["error"]) for row in document.pop("files")] == [(EACH, None)] * FILES
     assert document == {**one_pass(paths), "format": document["format"]}
-    assert len(list(folder.glob("*.npz"))) == (FILES if keeping else 0)
+    if kept is not None:
+        assert all(kept.find(path) for path in paths)
+        kept.close()
 
 
 def test_the_command_counts_on_a_cluster(paths, tmp_path, capsys):

@@ -2,7 +2,9 @@
 
 import gzip
 import json
+import sqlite3
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import closing
 from multiprocessing import get_context
 
 import numpy as np
@@ -93,6 +95,7 @@ def test_processes_send_the_same_counts(folder):
     assert near == far
 
 
+@pytest.mark.filterwarnings("always:.*begun anew")
 def test_finished_files_are_kept(folder, capsys, monkeypatch):
     keep, begun = folder / "kept", []
     whole = stats(capsys, folder / "*.pcap")[1]
@@ -106,12 +109,20 @@ def test_finished_files_are_kept(folder, capsys, monkeypatch):
     status, _, err = stats(capsys, folder / "*.pcap", "--keep", keep)
     assert (status, sorted(begun), len(err.splitlines())) == (3, ["b.pcap", "c.pcap"], 1)
     names[1].write_bytes(data)
-    sorted(keep.iterdir())[0].write_bytes(b"broken")
-    sorted(keep.iterdir())[1].write_bytes(b"")
+    with closing(sqlite3.connect(keep / "counts.sqlite")) as rows, rows:
+        (stored,) = rows.execute("SELECT count(*) FROM counts").fetchone()
+        rows.execute("UPDATE counts SET arrays = x'00' WHERE capture = (SELECT min(capture) FROM counts)")
+        rows.execute("UPDATE counts SET arrays = x'' WHERE capture = (SELECT max(capture) FROM counts)")
+    assert stored == 4  # b.pcap twice
     assert without_names(stats(capsys, folder / "*.pcap", "--keep", keep)[1]) == without_names(whole)
     begun.clear()
     assert without_names(stats(capsys, folder / "*.pcap", "--keep", keep)[1]) == without_names(whole)
     assert begun == []
+    (keep / "counts.sqlite").write_bytes(b"broken")
+    _, document, err = stats(capsys, folder / "*.pcap", "--keep", keep)
+    assert without_names(document) == without_names(whole)
+    assert "moved to counts.sqlite.damaged, and begun anew" in err
+    assert len(begun) == 3
     (folder / "a file").write_text("")
     assert stats(capsys, *names, "--keep", folder / "a file")[0] == 2
 
@@ -207,9 +218,10 @@ def test_a_file_that_vanishes_once_it_is_counted(folder):
             (folder / "b.pcap").unlink(missing_ok=True) if path.endswith("b.pcap") else None
             return future
 
-    found = count_captures(paths, Removes(), kept=KeptCounts(folder / "kept"))
-    assert found.counts.packets == 3 * EACH
-    assert len(list((folder / "kept").iterdir())) == 2
+    with closing(KeptCounts(folder / "kept")) as kept:
+        found = count_captures(paths, Removes(), kept=kept)
+        assert found.counts.packets == 3 * EACH
+        assert [kept.find(path) is None for path in paths] == [False, True, False]
 
 
 def test_a_worker_without_the_file(folder, tmp_path_factory, monkeypatch):
@@ -332,7 +344,8 @@ def test_counts_do_not_depend_on_what_is_one_task(folder, slots):
         paths = find_captures(folder)[::order]
         kept = folder.parent / f"kept{order}"
         with ThreadPoolExecutor(2) as threads:
-            apart = count_captures(paths, threads, slots=slots, kept=KeptCounts(kept))
+            with closing(KeptCounts(kept)) as stored:
+                apart = count_captures(paths, threads, slots=slots, kept=stored)
             found = count_captures(paths, threads, slots=slots)
         assert found.document("f") == apart.document("f")
         assert [file.path for file in found.files] == paths

@@ -2,18 +2,13 @@
 
 import multiprocessing
 import pickle
-import random
 import signal
-import subprocess
-import sys
-import time
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pandas.testing import assert_frame_equal
@@ -27,7 +22,7 @@ from npexplore.machine.workload import Workload, workload
 from npexplore.study.sweeping.answers import answer_all, solved
 from npexplore.study.sweeping.grid import grid
 from npexplore.study.sweeping.identity import code_version
-from npexplore.study.sweeping.store import KEY, Store
+from npexplore.study.sweeping.store import Store
 from npexplore.study.sweeping.sweep import sweep
 
 LOAD = workload(packet_bytes=64)
@@ -186,8 +181,9 @@ def test_a_question_asked_twice_is_answered_once():
 
 
 @pytest.mark.slow
-def test_a_process_that_dies_costs_nothing_that_was_finished(tmp_path):
+def test_a_process_that_dies_costs_nothing_that_was_finished(tmp_path, monkeypatch):
     path, asked = tmp_path / "a.parquet", points()
+    monkeypatch.setattr(Store, "commit_interval_s", 0.0)
 
     def kill_a_child(done, total):
         if done == 3:
@@ -276,8 +272,9 @@ def test_a_dead_worker_costs_nothing_that_was_finished(tmp_path, monkeypatch):
     assert len(computed) == 5 + 8
 
 
-def test_stopping_keeps_what_is_finished(tmp_path):
+def test_stopping_keeps_what_is_finished(tmp_path, monkeypatch):
     path = tmp_path / "a.parquet"
+    monkeypatch.setattr(Store, "commit_interval_s", 0.0)
 
     def stop(done, total):
         if done == 3:
@@ -308,16 +305,6 @@ def test_other_packets_and_other_seeds_are_other_points(tmp_path):
     assert pq.read_metadata(path).num_rows == 17
 
 
-def test_two_sweeps_do_not_write_to_one_file(tmp_path):
-    path = tmp_path / "a.parquet"
-    with Store(path).writing():
-        with pytest.raises(InputError, match=r"a\.parquet: another sweep is writing to it"):
-            sweep(points(), store=path, packets=FEW)
-        assert not path.exists()
-    assert len(sweep(points(), store=path, packets=FEW)) == 8
-    assert [file.name for file in tmp_path.iterdir()] == ["a.parquet"]
-
-
 @pytest.fixture
 def heeded():
     """Ctrl-C is heeded, also where these tests run in the background of a script, which ignores it."""
@@ -326,9 +313,10 @@ def heeded():
     signal.signal(signal.SIGINT, before)
 
 
-def test_a_control_c_waits_until_rows_are_kept(tmp_path, heeded):
+def test_a_control_c_waits_until_rows_are_kept(tmp_path, heeded, monkeypatch):
     """The signal comes while rows are written; it takes effect between tasks, and everything finished is there."""
     path, seen, survived = tmp_path / "a.parquet", [], []
+    monkeypatch.setattr(Store, "commit_interval_s", 0.0)
     many = grid("ixp2400", LOAD, seeds=60, banks=(4, 8))  # of some 10 ms each: a wish to stop is seen every 200 ms
 
     def stop(done, total):
@@ -356,60 +344,6 @@ def test_columns_have_units_in_the_table_and_in_the_file(tmp_path):
     assert pd.read_parquet(path).attrs == rows.attrs
 
 
-def row(number, **more):
-    return pa.table({**{name: [str(number)] for name in KEY}, "seed": [number], **{k: [v] for k, v in more.items()}})
-
-
-def test_a_row_counts_once_even_if_killed_between_file_and_fragments(tmp_path):
-    path = tmp_path / "a.parquet"
-    store = Store(path)
-    for number in (1, 2):
-        store.append(row(number))
-    store._write(store._read(), path)  # killed here: the fragments are still there
-    again = Store(path, resume=True)
-    assert len(again.keys()) == 2
-    assert again.merge().num_rows == 2
-    assert not again.parts.exists()
-
-
-def test_many_fragments_are_merged_on_the_way(tmp_path, monkeypatch):
-    monkeypatch.setattr("npexplore.study.sweeping.store.FRAGMENTS", 5)
-    store = Store(tmp_path / "a.parquet")
-    for number in range(13):
-        store.append(row(number))
-        assert len(list(store.parts.glob("*"))) <= 5
-    assert store.merge()["seed"].to_pylist() == list(range(13))
-
-
-def test_columns_that_one_row_lacks_are_null_there(tmp_path):
-    store = Store(tmp_path / "a.parquet")
-    store.append(row(1, banks=4))
-    store.append(row(2, scheme="hb"))
-    assert sorted(map(str, store.merge().to_pandas()["banks"])) == ["4.0", "nan"]
-
-
-def test_a_fragment_that_cannot_be_read_is_computed_again(tmp_path):
-    path = tmp_path / "a.parquet"
-    store = Store(path)
-    store.append(row(1))
-    (store.parts / "bad.parquet").write_bytes(b"PAR1")
-    with pytest.warns(UserWarning, match="bad.parquet: left out, cannot be read"):
-        assert len(Store(path, resume=True).keys()) == 1
-
-
-def test_what_is_no_store_is_refused(tmp_path):
-    path = tmp_path / "a.parquet"
-    path.write_text("a,b\n")
-    for resume in (False, True):
-        with pytest.raises(InputError, match=r"a\.parquet: not a Parquet file"):
-            sweep(points(), store=path, resume=resume)
-    pd.DataFrame({"a": [1]}).to_parquet(path)
-    with pytest.raises(InputError, match="not the table of a sweep: no column 'model'"):
-        sweep(points(), store=path)
-    with pytest.raises(InputError, match=r"folder '.*nowhere' does not exist"):
-        Store(tmp_path / "nowhere" / "a.parquet")
-
-
 def test_a_knob_must_not_take_the_name_of_a_column(tmp_path):
     machine = tmp_path / "mine.toml"
     machine.write_text(
@@ -418,58 +352,6 @@ def test_a_knob_must_not_take_the_name_of_a_column(tmp_path):
     )
     with pytest.raises(InputError, match="knob 'seed' of mine has the name of a column"):
         sweep([(npexplore.design(machine), LOAD, "bounds", None)])
-
-
-# ---- the command, killed and stopped
-
-PROGRAM = "import sys; from npexplore.cli import main; sys.exit(main(sys.argv[1:]))"
-ASKED = ["sweep", "ixp2400", "--packet-bytes", "64", "--seeds", "40", "--set", "banks=4,8", "--set", "bus_bits=64,128",
-         "--packets", "4000", "--workers", "2", "--out"]  # fmt: skip
-
-
-def start(path, fragments, *more):
-    """Start the command and return it once it has finished some points."""
-    command = [sys.executable, "-c", PROGRAM, *ASKED, str(path), *more]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    parts = path.with_name(path.name + ".parts")
-    while fragments and (not parts.exists() or len(list(parts.glob("*.parquet"))) < fragments):
-        if process.poll() is not None:
-            break
-        time.sleep(0.005)
-    return process
-
-
-def the_same_points():
-    return grid("ixp2400", LOAD, seeds=40, banks=(4, 8), bus_bits=(64, 128))
-
-
-@pytest.fixture(scope="module")
-def whole():
-    return sweep(the_same_points(), packets=4000)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", [1, 2])
-def test_killed_at_random_moments_it_goes_on_and_repeats_nothing(tmp_path, monkeypatch, whole, seed):
-    """A moment is drawn anew for each start: at once, while points run, or while files are written."""
-    path, chance = tmp_path / "a.parquet", random.Random(seed)
-    known, kills = set(), 0
-    while len(known) < 0.8 * len(whole) and kills < 8:
-        process = start(path, chance.choice([0, 1, 10]), "--resume")
-        time.sleep(chance.uniform(0.0, 0.4))
-        process.kill()
-        process.communicate()
-        kills += process.returncode == -signal.SIGKILL
-        store = Store(path, resume=True)
-        assert known <= store.keys()  # nothing that was finished is lost
-        known = store.keys()
-        assert store.rows.num_rows == len(known) or path.exists()  # twice only between file and fragments
-    assert kills >= 2
-    computed = counted(monkeypatch)
-    assert_frame_equal(sweep(the_same_points(), store=path, packets=4000), whole)
-    assert len(computed) == len(whole) - len(known)
-    assert_frame_equal(pd.read_parquet(path), whole)
-    assert [file.name for file in tmp_path.iterdir() if not file.name.endswith(".lock")] == ["a.parquet"]
 
 
 def test_a_sweep_that_was_all_refused_does_not_stand_in_the_way(tmp_path):
@@ -482,24 +364,6 @@ def test_a_sweep_that_was_all_refused_does_not_stand_in_the_way(tmp_path):
     assert len(pd.read_parquet(path)) == 1
     with pytest.raises(InputError, match="holds a sweep already"):
         sweep([("ixp2400", load, "bounds", None)], store=path, resume=False)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("more", [[], ["--processes"]])
-def test_control_c_keeps_the_finished_points_and_says_so(tmp_path, whole, more, heeded):
-    for attempt in range(20):
-        path = tmp_path / f"{attempt}.parquet"
-        process = start(path, 3, *more)
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=600)
-        if not path.exists() or len(pd.read_parquet(path)) < len(whole):  # else all was done before it heard of it
-            break
-    assert (process.returncode, out) == (130, "")
-    assert f"rows are kept in {path}; --resume goes on" in err
-    assert "Traceback" not in err
-    kept = pd.read_parquet(path)
-    assert 3 <= len(kept) < len(whole)
-    assert kept["throughput_bps"].notna().all()
 
 
 def test_knobs_named_like_columns_are_told_apart():

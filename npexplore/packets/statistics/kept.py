@@ -1,9 +1,11 @@
-"""The counts of finished files, kept in a folder, so that a stopped run counts only the remaining files.
+"""The counts of finished files, stored in a folder, so that a stopped run counts only the remaining files.
 
-One .npz of plain arrays a file, named by a hash of the capture's path, size, time of change and the release that
-counted it. A capture that has changed since, or whose counts are broken, is counted again.
+FOLDER/counts.sqlite (npexplore/store.py) has a row a file, by a hash of the capture's path, size, time of change and
+the release that counted it. A capture that has changed since, or whose counts are broken, is counted again. Several
+runs may use one folder at once.
 """
 
+import io
 import json
 import os
 import zipfile
@@ -15,56 +17,84 @@ import numpy as np
 
 from npexplore import __version__
 from npexplore.errors import InputError
-from npexplore.packets.output import replacing
 from npexplore.packets.scan import Damage
 from npexplore.packets.statistics.counting import CaptureCounts, FileCounts
 from npexplore.packets.statistics.flow_set import EXACT_FLOWS
+from npexplore.store import Database, Form
 
-FORM = 1
+CONTENT_VERSION = 1
 """Goes up when what is counted changes."""
+FORM = Form(
+    "counts of captures",
+    0x6E707863,
+    (("CREATE TABLE counts (capture BLOB PRIMARY KEY, arrays BLOB NOT NULL) WITHOUT ROWID",),),
+)
 
 
 class KeptCounts:
-    """A folder of counts, created if missing; raises InputError if it cannot be created."""
+    """The counts in a folder, which is created if missing; raises InputError if nothing can be stored there."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise InputError(f"{folder}: cannot keep counts there: {error.strerror or error}") from None
         if not os.access(folder, os.W_OK):
             raise InputError(f"{folder}: cannot keep counts there: the folder is not writable")
+        self._database = Database.of_cache(folder / "counts.sqlite", FORM)
+        self._import(folder)
 
     def find(self, path: str) -> FileCounts | None:
-        """Return the kept counts of a capture, None if there are none or the capture has changed."""
+        """Return the stored counts of a capture, None if there are none or the capture has changed."""
         try:
-            with np.load(self._place(path), allow_pickle=False) as found:
-                counts = CaptureCounts.of_state(found)
-                about = json.loads(str(found["about"]))
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+            capture = _identity(path)
+        except OSError:
             return None
-        damage = Damage(**about["damage"]) if about["damage"] else None
-        return FileCounts(path, counts, about["format"], damage)
+        with self._database.snapshot() as connection:
+            row = connection.execute("SELECT arrays FROM counts WHERE capture = ?", (capture,)).fetchone()
+        if row is None:
+            return None
+        try:
+            with np.load(io.BytesIO(row[0]), allow_pickle=False) as arrays:
+                counts = CaptureCounts.of_state(arrays)
+                about = json.loads(str(arrays["about"]))
+            damage = Damage(**about["damage"]) if about["damage"] else None
+            return FileCounts(path, counts, about["format"], damage)
+        except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile):
+            return None
 
     def keep(self, one: FileCounts) -> None:
-        """Keep the counts of a file; files that could not be read are tried again the next time."""
+        """Store the counts of a file; files that could not be read are tried again the next time."""
         if one.counts is None:
             return
         try:
-            place = self._place(one.path)
-        except OSError:  # gone since it was counted: nothing can be kept of it, and nothing need be
+            capture = _identity(one.path)
+        except OSError:  # gone since it was counted: there is nothing to compare with later
             return
         about = json.dumps({"format": one.format, "damage": vars(one.damage) if one.damage else None})
-        try:
-            arrays: dict[str, Any] = {"about": np.array(about), **one.counts.state()}
-            with replacing("-", place) as part, part.open("wb") as file:
-                np.savez(file, **arrays)
-        except OSError as error:
-            raise InputError(f"{self._folder}: cannot keep counts there: {error.strerror or error}") from None
+        arrays: dict[str, Any] = {"about": np.array(about), **one.counts.state()}
+        content = io.BytesIO()
+        np.savez(content, **arrays)
+        with self._database.transaction() as connection:
+            connection.execute("INSERT OR REPLACE INTO counts VALUES (?, ?)", (capture, content.getvalue()))
 
-    def _place(self, path: str) -> Path:
-        file = Path(path).resolve()
-        seen = file.stat()
-        what = (os.fsencode(file), seen.st_size, seen.st_mtime_ns, __version__, FORM, EXACT_FLOWS)
-        return self._folder / f"{blake2b(repr(what).encode(), digest_size=16).hexdigest()}.npz"
+    def close(self) -> None:
+        """Close the database; nothing more is stored."""
+        self._database.close()
+
+    def _import(self, folder: Path) -> None:
+        """Take in the files NAME.npz of npexplore up to 0.2."""
+        files = [file for file in folder.glob("*.npz") if len(file.stem) == 32]
+        if files:
+            with self._database.transaction() as connection:
+                rows = ((bytes.fromhex(file.stem), file.read_bytes()) for file in files)
+                connection.executemany("INSERT OR IGNORE INTO counts VALUES (?, ?)", rows)
+            for file in files:
+                file.unlink(missing_ok=True)
+
+
+def _identity(path: str) -> bytes:
+    file = Path(path).resolve()
+    seen = file.stat()
+    what = (os.fsencode(file), seen.st_size, seen.st_mtime_ns, __version__, CONTENT_VERSION, EXACT_FLOWS)
+    return blake2b(repr(what).encode(), digest_size=16).digest()

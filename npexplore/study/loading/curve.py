@@ -24,7 +24,7 @@ from npexplore.machine.workload import Workload, WorkloadLike, parse_arrivals
 from npexplore.study.loading.lengths import PACKETS, packets_at
 from npexplore.study.sweeping.executors import Wanted
 from npexplore.study.sweeping.grid import SweepPoint
-from npexplore.study.sweeping.sweep import sweep
+from npexplore.study.sweeping.sweep import opened, sweep
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -135,31 +135,30 @@ def load_curve(
     loads = None if rates is None else [positive("rate of a load", float(rate)) for rate in rates]
     count = 2 + (POINTS if loads is None else len(loads)) * (1 + seeds)
 
-    def answered(points: Sequence[SweepPoint], before: int, measured: int) -> pd.DataFrame:
-        def told(done: int, total: int) -> None:
-            if progress is not None:
-                progress(before + done, count)
+    with opened(store, resume) as stored:
 
-        return sweep(
-            points, executor=executor, workers=workers, store=store, resume=resume or before > 0, packets=measured,
-            progress=told,
-        )  # fmt: skip
+        def answered(points: Sequence[SweepPoint], before: int, measured: int) -> pd.DataFrame:
+            def told(done: int, total: int) -> None:
+                if progress is not None:
+                    progress(before + done, count)
 
-    full = answered([asked.point(None, solver, 1) for solver in SOLVERS], 0, packets or PACKETS)
-    saturation = {
-        row.solver: Saturation(row.rate_mpps * 1e6, row.bottleneck)
-        for row in full.itertuples() if not isinstance(row.refused, str)
-    }  # fmt: skip
-    top = asked.most(saturation.get("simulation"))
-    if loads is None:
-        loads = [float(load) for load in np.linspace(LEAST, MOST, POINTS) * top]
-    lengths = packets_at(loads, asked.events) if packets is None else [packets] * len(loads)
-    parts: list[pd.DataFrame] = []
-    for measured in sorted(set(lengths)):
-        some = [load for load, length in zip(loads, lengths, strict=True) if length == measured]
-        points = [asked.point(load, "queueing") for load in some]
-        points += [asked.point(load, "simulation", 1 + seed) for load in some for seed in range(seeds)]
-        parts.append(answered(points, 2 + sum(len(part) for part in parts), measured))
+            return sweep(points, executor=executor, workers=workers, store=stored, packets=measured, progress=told)
+
+        full = answered([asked.point(None, solver, 1) for solver in SOLVERS], 0, packets or PACKETS)
+        saturation = {
+            row.solver: Saturation(row.rate_mpps * 1e6, row.bottleneck)
+            for row in full.itertuples() if not isinstance(row.refused, str)
+        }  # fmt: skip
+        top = asked.most(saturation.get("simulation"))
+        if loads is None:
+            loads = [float(load) for load in np.linspace(LEAST, MOST, POINTS) * top]
+        lengths = packets_at(loads, asked.events) if packets is None else [packets] * len(loads)
+        parts: list[pd.DataFrame] = []
+        for measured in sorted(set(lengths)):
+            some = [load for load, length in zip(loads, lengths, strict=True) if length == measured]
+            points = [asked.point(load, "queueing") for load in some]
+            points += [asked.point(load, "simulation", 1 + seed) for load in some for seed in range(seeds)]
+            parts.append(answered(points, 2 + sum(len(part) for part in parts), measured))
     rows = pd.concat(parts)
     good = rows[rows["refused"].isna()]
     found = [

@@ -20,7 +20,7 @@ from npexplore.errors import InputError, NpexploreError
 from npexplore.machine.workload import WorkloadLike
 from npexplore.study.loading.curve import LoadPoint, Offered, Saturation, of_rows
 from npexplore.study.loading.mlrsearch import Found, Goal, Search
-from npexplore.study.sweeping.sweep import sweep
+from npexplore.study.sweeping.sweep import opened, sweep
 
 FLOOR = 1e-3  # of what is forwarded at most: where the search begins
 LOSSES = (0.0, 0.005)
@@ -76,33 +76,32 @@ def search(
     goals = [Goal(loss, like.exceed_ratio, like.width, like.final, like.total, like.initial) for loss in losses]
     if not goals:
         raise InputError("a search needs at least one loss")
-    kept: list[pd.DataFrame] = []
+    measurements: list[pd.DataFrame] = []
+    with opened(store, resume) as stored:
 
-    def measured(rate_pps: float | None, packets: int, numbers: range) -> pd.DataFrame:
-        rows = sweep(
-            [asked.point(rate_pps, "simulation", seed + number) for number in numbers], store=store,
-            resume=resume or bool(kept), packets=packets,
-        )  # fmt: skip
-        kept.append(rows)
-        for reason in rows["refused"].dropna():
-            raise NpexploreError(f"{design.name}: {reason}")
-        return rows
+        def measured(rate_pps: float | None, packets: int, numbers: range) -> pd.DataFrame:
+            points = [asked.point(rate_pps, "simulation", seed + number) for number in numbers]
+            rows = sweep(points, store=stored, packets=packets)
+            measurements.append(rows)
+            for reason in rows["refused"].dropna():
+                raise NpexploreError(f"{design.name}: {reason}")
+            return rows
 
-    row = measured(None, like.final, range(1)).iloc[0]
-    full = Saturation(float(row["rate_mpps"]) * 1e6, str(row["bottleneck"]))
-    most = asked.most(full)
+        row = measured(None, like.final, range(1)).iloc[0]
+        full = Saturation(float(row["rate_mpps"]) * 1e6, str(row["bottleneck"]))
+        most = asked.most(full)
 
-    def trial(load: float, length: int, numbers: range) -> list[float]:
-        if progress is not None:
-            progress(load, length * len(numbers), sum(map(len, kept)))
-        return [float(loss) for loss in measured(load, length, numbers)["loss"]]
+        def trial(load: float, length: int, numbers: range) -> list[float]:
+            if progress is not None:
+                progress(load, length * len(numbers), sum(map(len, measurements)))
+            return [float(loss) for loss in measured(load, length, numbers)["loss"]]
 
-    made = Search(trial, FLOOR * most, most)
-    found = []
-    for one in sorted(goals, key=lambda one: one.loss_ratio):
-        made.high = most / (1 - one.loss_ratio)
-        found.append(made.run(one))
-    rows = pd.concat(kept[1:])
+        made = Search(trial, FLOOR * most, most)
+        found = []
+        for one in sorted(goals, key=lambda one: one.loss_ratio):
+            made.high = most / (1 - one.loss_ratio)
+            found.append(made.run(one))
+    rows = pd.concat(measurements[1:])
     longest = rows[rows["packets"] == rows.groupby("offered_mpps")["packets"].transform("max")]
     points = tuple(of_rows(part) for _, part in longest.groupby("offered_mpps", sort=True))
     return LoadSearch(design.name, asked.name, arrivals, tuple(found), points, full)

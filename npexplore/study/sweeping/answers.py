@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator, Hashable, Sequence
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, as_completed, wait
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple, TypeVar
 
+from npexplore import signals
 from npexplore.designs.prepared import demands_key, keep_demands, kept_demands, prepared
 from npexplore.errors import NpexploreError, one_of
 from npexplore.machine.under_load import UnderLoad, under_load
@@ -22,7 +23,7 @@ from npexplore.solve.bounds import bounds_of
 from npexplore.solve.prediction import Latency, Prediction
 from npexplore.solve.queueing_model import check_describable, queueing_of
 from npexplore.solve.simulate import PACKETS
-from npexplore.study.sweeping.executors import Wanted, check_sendable, gone, interrupts, lost, pool, slots, usable_cores
+from npexplore.study.sweeping.executors import Wanted, check_sendable, gone, lost, pool, slots, usable_cores
 from npexplore.study.sweeping.grid import ASKABLE, SweepPoint
 
 __all__ = ["Answer", "Refusal", "answer", "answer_all", "answer_points", "pool", "predict", "run_tasks", "usable_cores"]
@@ -34,7 +35,7 @@ SIMULATED_S = 0.25  # simulations begin alone, later ones take about this: to ha
 EVEN = 4  # of the simulations left, each worker's share is cut into so many tasks, so that all end together
 AHEAD = 4  # tasks handed to the executor for each that runs, so that a stopped sweep has little to cancel
 SILENCE_S = 5.0  # without an answer before it is looked whether a cluster is still there
-LOOK_S = 0.2  # between two looks at whether somebody wants to stop
+LOOK_S = 0.2  # between two looks at whether somebody wants to stop, and whether rows wait for their commit
 
 
 class Refusal(NamedTuple):
@@ -109,6 +110,7 @@ def solved(
     Analytic points of one structure are answered together, by few calls of kernels (solve/batch.py). reads: is given
     what was read for each of these.
     """
+    points = _own(points)
     found: dict[int, Answer] = {}
     batches: list[tuple[list[int], Answers]] = []
     analytic: dict[str, list[tuple[int, UnderLoad]]] = {}
@@ -132,6 +134,13 @@ def solved(
             except NpexploreError:  # of one of them: each alone
                 found.update({k: answer(points[k], packets) for k in asked})
     return found, batches
+
+
+def _own(points: Sequence[SweepPoint]) -> list[SweepPoint]:
+    """Return points with designs of their own: what is noted in these goes with the task, not with the whole sweep."""
+    designs = {id(point.design): point.design for point in points}
+    own = {key: replace(design, parameters=design.parameters.with_()) for key, design in designs.items()}
+    return [point._replace(design=own[id(point.design)]) for point in points]
 
 
 def _under_load(point: SweepPoint, known: dict[Hashable, tuple[UnderLoad, Reads]]) -> UnderLoad:
@@ -191,6 +200,7 @@ def run_tasks(
     points: Sequence[SweepPoint],
     task: Callable[[Sequence[SweepPoint], int], T],
     ended: Callable[[list[int], T], None],
+    look: Callable[[], None] = lambda: None,
     *,
     executor: Wanted = None,
     workers: int | None = None,
@@ -199,22 +209,25 @@ def run_tasks(
     """Run a task over all points, some at a time, and hand over its results as they finish.
 
     points: what is asked. task: takes points and packets, and returns what is wanted of them; a function of a module,
-    so that other processes find it. ended: called with the numbers of a task's points and its result. executor,
-    workers, packets: as in `answer_points`, and so are the errors.
+    so that other processes find it. ended: called with the numbers of a task's points and its result. look: called at
+    least every LOOK_S seconds. executor, workers, packets: as in `answer_points`, and so are the errors.
     """
     with pool(executor, workers) as running, closing(tasks(points, task, running, packets)) as made:
-        for numbers, found in made:
-            ended(numbers, found)
+        for some in made:
+            if some is not None:
+                ended(*some)
+            look()
 
 
 def tasks(
     points: Sequence[SweepPoint], task: Callable[[Sequence[SweepPoint], int], T], executor: Executor,
     packets: int = PACKETS,
-) -> Generator[tuple[list[int], T], None, None]:  # fmt: skip
-    """Yield (numbers of the points, what the task gave) as they finish.
+) -> Generator[tuple[list[int], T] | None, None, None]:  # fmt: skip
+    """Yield (numbers of the points, what the task gave) as they finish; None where LOOK_S passed without one.
 
-    After Ctrl-C, or when a worker has died, what runs ends and is yielded too, what has not begun is cancelled; then
-    KeyboardInterrupt or BrokenExecutor is raised. Ctrl-C never falls into what the caller does with a task.
+    After Ctrl-C or SIGTERM, or when a worker has died, what runs ends and is yielded too, what has not begun is
+    cancelled; then KeyboardInterrupt or BrokenExecutor is raised. No signal interrupts what the caller does with a
+    task.
     """
     if points:
         check_sendable(executor, points[0])
@@ -222,7 +235,7 @@ def tasks(
     most, errors = AHEAD * slots(executor), lost()
     dead: BaseException | None = None
     heard = time.monotonic()
-    with interrupts() as stop:
+    with signals.noted() as stop:
         try:
             while not (stop.is_set() or dead):
                 while len(running) < most and (numbers := todo.next()):
@@ -244,13 +257,17 @@ def tasks(
                         continue
                     todo.took(numbers, seconds)
                     yield numbers, found
+                yield None
         except BrokenExecutor as error:  # nothing more can be submitted
             dead = error
         finally:
-            left = [future for future in running if not future.cancel()]
-        for future in as_completed(left) if dead is None else [future for future in left if future.done()]:
-            if not future.cancelled() and future.exception() is None:
-                yield running[future], future.result()[0]
+            left = {future for future in running if not future.cancel()}
+        while left:
+            done, left = wait(left, LOOK_S, FIRST_COMPLETED) if dead is None else (left, set())
+            for future in done:
+                if future.done() and not future.cancelled() and future.exception() is None:
+                    yield running[future], future.result()[0]
+            yield None
     if stop.is_set():
         raise KeyboardInterrupt
     if dead is not None:

@@ -19,6 +19,7 @@ from collections.abc import Generator, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from importlib import import_module
+from multiprocessing.connection import wait
 from sys import modules
 from typing import Any
 
@@ -53,7 +54,7 @@ def pool(executor: Wanted = None, workers: int | None = None) -> AbstractContext
         return nullcontext(executor)
     if executor == "processes":
         return ProcessPoolExecutor(
-            workers or usable_cores(), multiprocessing.get_context("spawn"), initializer=_leave_stopping_to_the_parent
+            workers or usable_cores(), multiprocessing.get_context("spawn"), initializer=_begin_worker
         )
     return ThreadPoolExecutor(workers or usable_cores())
 
@@ -98,29 +99,17 @@ def lost() -> tuple[type[BaseException], ...]:
     return found
 
 
-@contextmanager
-def interrupts() -> Iterator[threading.Event]:
-    """Give an event that Ctrl-C sets, once; a second Ctrl-C stops at once. In another thread than the main: never."""
-    asked = threading.Event()
-    before = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or not callable(before):
-        yield asked
-        return
-
-    def note(number: int, frame: Any) -> None:
-        if asked.is_set():
-            before(number, frame)
-        asked.set()
-
-    signal.signal(signal.SIGINT, note)
-    try:
-        yield asked
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-def _leave_stopping_to_the_parent() -> None:
+def _begin_worker() -> None:
+    """Leave Ctrl-C to the parent, and end as soon as the parent does, however it ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+
+    def watch() -> None:
+        wait([parent.sentinel])  # a pipe whose other end only the parent holds
+        os._exit(1)
+
+    threading.Thread(target=watch, name="parent", daemon=True).start()
 
 
 @contextmanager

@@ -8,10 +8,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from npexplore.designs import Design
@@ -21,8 +22,9 @@ from npexplore.solve.batch import Answers
 from npexplore.study.sweeping.answers import Answer, Refusal, solved
 from npexplore.study.sweeping.grid import SweepPoint
 from npexplore.study.sweeping.identity import code_version, model_key
-from npexplore.study.sweeping.store import concatenate, tabulate
+from npexplore.study.sweeping.tables import SLICE_ROWS, beside, concatenate, tabulate
 
+T = TypeVar("T")
 TEXT, WHOLE, REAL = pa.string(), pa.int64(), pa.float64()
 ASKED = {
     "design": TEXT, "workload": TEXT, "workload_key": TEXT, "arrivals": TEXT, "offered_mpps": REAL, "solver": TEXT,
@@ -46,44 +48,66 @@ SHARE = "utilization_"
 RENAMED = {"version": "design_version", "rate_mpps": "design_rate_mpps", "arrivals": "design_arrivals"}
 
 
-def questions(points: Sequence[SweepPoint], packets: int) -> list[dict[str, Any]]:
+def questions(points: Sequence[SweepPoint], packets: int) -> pa.Table:
     """Return the question of each row; raises InputError for a workload or knob that a row cannot hold.
 
-    A row holds the design's knobs and whatever other parameter is changed at any of its points.
+    A row holds the design's knobs and whatever other parameter is changed at any of its points. What points have in
+    common, a design or its workload, is described once.
     """
-    shown = _columns([point.design for point in points])
-    version = code_version()
-    heads: dict[int, tuple[dict[str, Any], str]] = {}  # of each design: the same for all its workloads and solvers
-    loads: dict[tuple[int, int], dict[str, Any]] = {}
-    rows = []
-    for point in points:
-        here, with_load = id(point.design), (id(point.design), id(point.workload))
-        if here not in heads:
-            heads[here] = _asked(point.design, shown[point.design.name]), model_key(point.design)
-        if with_load not in loads:
-            loads[with_load] = _offered(point.design.workload(point.workload))
-        head, model = heads[here]
-        simulated = point.solver == "simulation"
-        rows.append({
-            **head,
-            **loads[with_load],
-            "solver": point.solver,
-            "seed": (1 if point.seed is None else point.seed) if simulated else None,
-            "packets": packets if simulated else None,
-            "version": version,
-            "model": model,
-        })  # fmt: skip
-    return rows
+    of_design = _numbered(points, lambda point: id(point.design))
+    with_load = _numbered(points, lambda point: (id(point.design), id(point.workload)))
+    designs = [points[k].design for k in of_design.first]
+    shown = _columns(designs)
+    described = _in_slices(designs, lambda design: {**_asked(design, shown[design.name]), "model": model_key(design)})
+    offered = _in_slices([points[k] for k in with_load.first], lambda point: _offered(point.design, point.workload))
+    simulated = np.array([point.solver == "simulation" for point in points])
+    seeds = np.array([1 if point.seed is None else point.seed for point in points], np.int64)
+    table = beside(described.take(of_design.number), offered.take(with_load.number))
+    more = {
+        "solver": pa.array([point.solver for point in points], TEXT),
+        "seed": pa.array(seeds, WHOLE, mask=~simulated),
+        "packets": pa.array(np.full(len(points), packets, np.int64), WHOLE, mask=~simulated),
+        "version": pa.array([code_version()] * len(points), TEXT),
+    }
+    table = beside(table, pa.table(more))
+    return table.select([name for name in table.column_names if name != "model"] + ["model"])
+
+
+class _Numbered(NamedTuple):
+    """Points by something that they have in common: the number of each, and the first point with every number."""
+
+    number: npt.NDArray[np.int64]
+    first: list[int]
+
+
+def _numbered(points: Sequence[SweepPoint], what: Callable[[SweepPoint], Hashable]) -> _Numbered:
+    numbers: dict[Hashable, int] = {}
+    found = np.empty(len(points), np.int64)
+    first: list[int] = []
+    for k, point in enumerate(points):
+        found[k] = number = numbers.setdefault(what(point), len(numbers))
+        if number == len(first):
+            first.append(k)
+    return _Numbered(found, first)
+
+
+def _in_slices(things: Sequence[T], describe: Callable[[T], dict[str, Any]]) -> pa.Table:
+    """Return a row a thing; no more than SLICE_ROWS of them are Python objects at once."""
+    starts = range(0, len(things), SLICE_ROWS)
+    slices = (things[start : start + SLICE_ROWS] for start in starts)
+    return concatenate([tabulate([describe(one) for one in part], SCHEMA) for part in slices])
 
 
 def _asked(design: Design, shown: Sequence[str]) -> dict[str, Any]:
-    """Return a design's name and parameters as columns."""
-    known = design.parameters
-    return {"design": design.name, **{RENAMED.get(name, name): known[name] for name in shown if name in known}}
+    """Return a design's name and parameters as columns; they do not count as read."""
+    changed, known = design.parameters.changed(), design.parameters.file.parameter
+    values = {RENAMED.get(name, name): changed.get(name, known[name].value) for name in shown if name in known}
+    return {"design": design.name, **values}
 
 
-def _offered(load: Workload) -> dict[str, Any]:
-    """Return what packets come as columns."""
+def _offered(design: Design, workload: Workload | None) -> dict[str, Any]:
+    """Return what packets come to a design as columns."""
+    load = design.workload(workload)
     offered = offered_rate(load) if load.arrivals == "timestamps" else load.rate_pps
     return {
         "workload": load.name,
@@ -144,10 +168,10 @@ def _batch_rows(answers: Answers) -> pa.Table:
     return pa.table({**columns, **shares})
 
 
-def units(points: Sequence[SweepPoint], names: Iterable[str]) -> dict[str, str]:
-    """Return the unit of each column of a sweep that has one ("1": a share)."""
+def units(designs: Iterable[Design], names: Iterable[str]) -> dict[str, str]:
+    """Return the unit of each column of a sweep over some designs that has one ("1": a share)."""
     found = dict(UNITS)
-    for design in {point.design.name: point.design for point in points}.values():
+    for design in {design.name: design for design in designs}.values():
         for name, parameter in design.parameters.file.parameter.items():
             if parameter.unit:
                 found.setdefault(RENAMED.get(name, name), parameter.unit)
@@ -158,13 +182,12 @@ def units(points: Sequence[SweepPoint], names: Iterable[str]) -> dict[str, str]:
     }
 
 
-def arranged(names: Iterable[str], asked: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the column names in a fixed order: the question, the answer, utilizations."""
-    first = dict.fromkeys(name for row in asked for name in row)
-    rest = [name for name in names if name not in first]
+def arranged(names: Iterable[str], asked: Sequence[str]) -> list[str]:
+    """Return column names in a fixed order: the question (`asked`: its names), other knobs, answer, utilizations."""
+    rest = [name for name in names if name not in asked]
     knobs = sorted(name for name in rest if name not in ANSWERED and not name.startswith(SHARE))
     shares = sorted(name for name in rest if name.startswith(SHARE))
-    return [*(name for name in first if name in names), *knobs, *(name for name in ANSWERED if name in rest), *shares]
+    return [*(name for name in asked if name in names), *knobs, *(name for name in ANSWERED if name in rest), *shares]
 
 
 def _columns(designs: Sequence[Design]) -> dict[str, list[str]]:

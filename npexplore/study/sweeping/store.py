@@ -1,86 +1,378 @@
-"""Where a sweep keeps its rows: one Parquet file that only grows, and a folder of fragments while a sweep runs.
+"""Where a sweep keeps its rows: FILE.parquet, and until it ends a database of finished rows beside it.
 
-    FILE.parquet                all rows, once a sweep has ended (or was stopped, or left many fragments)
-    FILE.parquet.parts/*.parquet  one small file for every finished task, complete from the instant it has its name
+    FILE.parquet          the rows of all sweeps that have ended, in whatever way they could still finish it
+    FILE.parquet.sqlite   rows finished since; deleted once FILE.parquet has them (npexplore/store.py)
+    FILE.parquet.lock     held by the process that writes
 
-A row is identified by KEY: everything that could change its numbers. Killed at any instant, a store holds every
-finished row once: a fragment appears by renaming, and is removed only after FILE.parquet has its rows. The writer holds
-a lock on FILE.parquet.lock, which is released when the process ends, in whatever way.
+Rows become part of the database in batches, each one transaction; FILE.parquet is replaced whole. Killed at any
+instant, the two hold every finished row; a row that both hold counts once, by its digest (tables.py). What an older
+npexplore left in FILE.parquet.parts/ is taken into the database first.
 """
 
 from __future__ import annotations
 
-import json
-import os
+import io
 import shutil
+import sqlite3
 import time
-import uuid
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
-from importlib.util import find_spec
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
+import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
+import zstandard
 
 from npexplore.errors import InputError
+from npexplore.packets.output import replacing
+from npexplore.store import Database, Form, errors_named, only_writer
+from npexplore.study.sweeping.tables import (
+    IDENTITY,
+    NO_DIGESTS,
+    Digests,
+    Positions,
+    concatenate,
+    digests,
+    filled,
+    places_in,
+    ranked,
+    taken,
+    with_units,
+)
 
-LOCKS = find_spec("fcntl") is not None  # where there are none, on Windows, nobody is kept from writing
-KEY = ("model", "workload_key", "solver", "seed", "packets", "version")
-ATTRIBUTES = b"PANDAS_ATTRS"  # where pandas keeps DataFrame.attrs
-FRAGMENTS = 500  # more are merged into the file
-Row = Mapping[str, Any]
-Key = tuple[Any, ...]
-
-
-def key_of(row: Row) -> Key:
-    """Return what a row is known by."""
-    return tuple(row[name] for name in KEY)
-
-
-def keys_of(table: pa.Table) -> list[Key]:
-    """Return what the rows of a table are known by."""
-    return list(zip(*(table[name].to_pylist() for name in KEY), strict=True)) if table.num_rows else []
-
-
-def concatenate(tables: Sequence[pa.Table]) -> pa.Table:
-    """Return the rows of all tables; a column that one lacks is null there."""
-    return pa.concat_tables(tables, promote_options="permissive") if tables else pa.table({})
-
-
-def beside(one: pa.Table, other: pa.Table) -> pa.Table:
-    """Return two tables of as many rows as one, side by side."""
-    names, columns = [*one.column_names, *other.column_names], [*one.columns, *other.columns]
-    return pa.table(columns, names=names)
-
-
-def tabulate(rows: Sequence[Row], schema: Mapping[str, pa.DataType]) -> pa.Table:
-    """Return rows as a table, columns in the order in which they appear; `schema` has the types that are fixed."""
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    columns = {name: pa.array([row.get(name) for row in rows], schema.get(name)) for name in names}
-    return pa.table(columns)
+COMMIT_INTERVAL_S = (
+    0.25  # a finished row waits at most this, and the time between two looks at the tasks, for its commit
+)
+COMBINED_TABLES = 256  # so many tables of less than COMBINED_ROWS rows in memory become one
+COMBINED_ROWS = 256
+ROW_GROUP_ROWS = 1 << 16
+FORM = Form(
+    "a sweep's rows",
+    0x6E707872,
+    (("CREATE TABLE batch (number INTEGER PRIMARY KEY, rows INTEGER NOT NULL, content BLOB NOT NULL)",),),
+)
+Held = tuple[pa.Table, Digests]
+Arrange = Callable[[list[str]], list[str]]
+Units = Callable[[list[str]], dict[str, str]]
 
 
-def with_units(table: pa.Table, units: Mapping[str, str]) -> pa.Table:
-    """Return the table with the units of its columns, as pandas reads them: `frame.attrs["units"]`."""
-    before = json.loads((table.schema.metadata or {}).get(ATTRIBUTES, b"{}"))
-    attributes = {**before, "units": {**before.get("units", {}), **units}}
-    return table.replace_schema_metadata({**(table.schema.metadata or {}), ATTRIBUTES: json.dumps(attributes)})
+class AnotherWriterError(InputError):
+    """Another process writes to the file; nothing was changed."""
 
 
-def _filled(table: pa.Table, known: Sequence[Row]) -> pa.Table:
-    """Return the table with the values that `known` adds where it has none."""
-    for name in dict.fromkeys(name for row in known for name in row):
-        values = pa.array([row.get(name) for row in known])
-        if name not in table.column_names:
-            table = table.append_column(name, values)
-        elif table[name].null_count and values.null_count < len(values):
-            k = table.column_names.index(name)
-            table = table.set_column(k, name, pc.coalesce(table[name], values.cast(table[name].type)))
+class Rows:
+    """Rows of sweeps in memory, and the questions that they answer. `committed`: rows added since the beginning."""
+
+    commit_interval_s = 0.0
+
+    def __init__(self) -> None:
+        self.committed = 0
+        self._held: list[Held] = []
+        self._pending: list[Held] = []
+        self._committed_at = time.monotonic()
+        self._questions: list[Held] = []
+        self._arrange: Arrange = list
+        self._units: Units = lambda names: {}
+
+    @property
+    def digests(self) -> Digests:
+        """The digests of the rows held, in the order in which they came."""
+        return np.concatenate([NO_DIGESTS, *(keys for _, keys in self._held)])
+
+    def ask(self, questions: pa.Table, asked: Digests, arrange: Arrange, units: Units) -> None:
+        """Note the questions of a sweep; rows stand in the order of the questions of all sweeps.
+
+        arrange puts the names of columns in order, units gives their units. Raises InputError where a column is text
+        here and a number in the rows held, or the reverse.
+        """
+        self._check_kinds(questions)
+        self._questions.append((questions, asked))
+        self._arrange, self._units = arrange, units
+
+    def append(self, table: pa.Table, keys: Digests) -> None:
+        """Add finished rows; they count from the next `commit` on."""
+        self._pending.append((table, keys))
+
+    def commit(self, *, due: bool = False) -> None:
+        """Make the rows appended durable. due: only if the last commit is an interval ago."""
+        if not self._pending or (due and time.monotonic() - self._committed_at < self.commit_interval_s):
+            return
+        batch = _joined(self._pending)
+        self._write(batch[0])
+        self._held.append(batch)
+        self._pending = []  # an interruption before this holds the rows twice; `ranked` counts them once
+        self.committed += batch[0].num_rows
+        self._committed_at = time.monotonic()
+        small = sum(table.num_rows < COMBINED_ROWS for table, _ in self._held[-COMBINED_TABLES:])
+        if small == COMBINED_TABLES:
+            self._held = [*self._held[:-small], _joined(self._held[-small:])]
+
+    def answers(self, asked: Digests) -> pa.Table:
+        """Return the rows that answer some questions, in their order, and go on holding all."""
+        held, questions = self.digests, concatenate([table for table, _ in self._questions])
+        rows, rank = ranked(held, np.concatenate([keys for _, keys in self._questions]))
+        wanted = np.isin(held[rows], asked)
+        table = taken(concatenate([table for table, _ in self._held]), rows[wanted])
+        table = self._arranged(table, questions, rank[wanted])
+        return taken(table, places_in(held[rows[wanted]], asked))
+
+    def finish(self) -> pa.Table:
+        """Return all rows, those that answer no question first, and hold them no longer."""
+        self.commit()
+        questions = concatenate([table for table, _ in self._questions])
+        asked = np.concatenate([NO_DIGESTS, *(keys for _, keys in self._questions)])
+        rows, rank = ranked(self.digests, asked)
+        held, self._held = self._held, []
+        return self._arranged(_taken(held, rows), questions, rank)
+
+    def _arranged(self, table: pa.Table, questions: pa.Table, rank: Positions) -> pa.Table:
+        table = filled(table, questions, rank)
+        table = table.select(self._arrange(table.column_names))
+        return with_units(table, self._units(table.column_names))
+
+    def _check_kinds(self, questions: pa.Table) -> None:
+        """Raise InputError as `ask` does."""
+
+    def _write(self, table: pa.Table) -> None:
+        """Make rows durable; rows in memory never are."""
+
+
+def _joined(parts: Sequence[Held]) -> Held:
+    table = concatenate([table for table, _ in parts]).combine_chunks()
+    return table, np.concatenate([keys for _, keys in parts])
+
+
+def _taken(held: list[Held], rows: Positions) -> pa.Table:
+    whole = concatenate([table for table, _ in held])
+    held.clear()
+    return taken(whole, rows)
+
+
+class Store(Rows):
+    """Rows of sweeps in a Parquet file and its database; `open_store` opens one."""
+
+    commit_interval_s = COMMIT_INTERVAL_S
+
+    def __init__(self, path: Path, *, resume: bool) -> None:
+        super().__init__()
+        self.path = path
+        self._exported: pa.Table | None = None
+        self._kinds: dict[str, pa.DataType] = {}
+        place = database_path(path)
+        new = not place.exists()
+        self._database = Database(place, FORM)
+        try:
+            self._begin(resume)
+        except BaseException:
+            self._database.remove() if new else self._database.close()
+            raise
+
+    def other_versions(self, keys: Digests, version: str) -> list[str]:
+        """Return the version of each row held that would answer one of some questions if it were of this version."""
+        found = []
+        for table, _ in self._held:
+            theirs = table["version"].combine_chunks()
+            table = table.filter(pa.compute.not_equal(theirs, version))
+            if table.num_rows:
+                k = table.column_names.index("version")
+                here = table.set_column(k, "version", pa.array([version] * table.num_rows))
+                found += table["version"].filter(pa.array(np.isin(digests(here), keys))).to_pylist()
+        return found
+
+    def export(self) -> None:
+        """Write all rows to FILE.parquet and delete the database."""
+        table = self.finish()
+        if table.num_rows:
+            write_rows(table, self.path)
+        self._database.remove()
+        self._exported = table
+
+    def exported(self) -> pa.Table:
+        """Hand over the rows that were exported, and hold them no longer."""
+        table, self._exported = self._exported, None
+        assert table is not None
+        return table
+
+    def close(self) -> None:
+        """Close the database and leave it where it is."""
+        self._database.close()
+
+    def _begin(self, resume: bool) -> None:
+        """Take in what is there already, in one transaction; raises InputError if that must not be continued."""
+        base, parts = read_parquet(self.path), parts_path(self.path)
+        older = list(_read_parts(parts))
+        with self._database.transaction() as connection:
+            held = [*([base] if base is not None else []), *read_batches(connection, self.path), *older]
+            if not resume:
+                if not all(map(_refusals_only, held)):
+                    raise InputError(f"{self.path}: holds a sweep already; resume it (--resume) or choose another file")
+                connection.execute("DELETE FROM batch")  # a sweep that went wrong does not stand in the way
+                self.path.unlink(missing_ok=True)
+                held = []
+            else:
+                for table in older:
+                    _insert(connection, table)
+        shutil.rmtree(parts, ignore_errors=True)
+        try:
+            table = concatenate(held)
+        except pa.ArrowException as error:
+            raise InputError(f"{self.path}: its rows and those beside it do not fit: {error}") from None
+        if table.num_rows:
+            self._held = [(table, digests(table))]
+            self._kinds = {field.name: field.type for field in table.schema}
+
+    def _check_kinds(self, questions: pa.Table) -> None:
+        for name, kind in self._kinds.items():
+            asked = questions.schema.field(name).type if name in questions.column_names else pa.null()
+            if pa.types.is_null(kind) or pa.types.is_null(asked):
+                continue
+            if pa.types.is_string(asked) != pa.types.is_string(kind):
+                was, now = ("text", "a number") if pa.types.is_string(kind) else ("a number", "text")
+                raise InputError(f"{self.path}: {name!r} is {was} in its rows and {now} here; choose another file")
+
+    def _write(self, table: pa.Table) -> None:
+        with self._database.transaction() as connection:
+            _insert(connection, with_units(table, self._units(table.column_names)))
+
+
+@contextmanager
+def open_store(path: str | Path, *, resume: bool) -> Iterator[Store]:
+    """Open a sweep's file for this process alone; at the end, however it comes, the rows go into FILE.parquet.
+
+    Raises InputError, without any effect, if another process writes to it, if it holds answers and `resume` is not
+    set, or if it is not a sweep's file.
+    """
+    path = Path(path)
+    if path.is_dir():
+        raise InputError(f"{path}: is a folder; a sweep needs the name of a file")
+    if not path.parent.is_dir():
+        raise InputError(f"{path}: folder {str(path.parent)!r} does not exist")
+    lock = path.with_name(f"{path.name}.lock")
+    with only_writer(lock, AnotherWriterError(f"{path}: another sweep is writing to it")):
+        store = Store(path, resume=resume)
+        try:
+            try:
+                yield store
+            except BaseException:
+                store.export()
+                raise
+            store.export()
+        finally:
+            store.close()
+
+
+def read_rows(path: str | Path) -> pa.Table:
+    """Return the rows finished so far of a sweep that may be running; nothing is changed.
+
+    Raises InputError if there are none, or if it is not a sweep's file.
+    """
+    path = Path(path)
+    held = []
+    with suppress(FileNotFoundError):  # deleted in between: the sweep has just ended
+        if database_path(path).exists():
+            held = _read_database(path)
+    base = read_parquet(path)  # after the database: whatever moves meanwhile moves into this file
+    held = [*([base] if base is not None else []), *held, *_read_parts(parts_path(path))]
+    if not held:
+        raise InputError(f"{path}: holds no rows of a sweep")
+    rows, _ = ranked(np.concatenate([digests(table) for table in held]), NO_DIGESTS)
+    return taken(concatenate(held), rows)
+
+
+def _read_database(path: Path) -> list[pa.Table]:
+    place = database_path(path)
+    try:
+        database = Database(place, FORM, read_only=True)
+        try:
+            with database.snapshot() as connection:
+                return list(read_batches(connection, path)) if database.version else []
+        finally:
+            database.close()
+    except InputError:
+        if place.exists():
+            raise
+        return []
+
+
+def database_path(path: Path) -> Path:
+    """Return where the database of a sweep's file is."""
+    return path.with_name(f"{path.name}.sqlite")
+
+
+def parts_path(path: Path) -> Path:
+    """Return the folder in which npexplore up to 0.2 kept the rows of a running sweep."""
+    return path.with_name(f"{path.name}.parts")
+
+
+def read_parquet(path: Path) -> pa.Table | None:
+    """Return the rows of FILE.parquet, None if it is missing or empty; raises InputError if it is no sweep's file."""
+    if not path.exists():
+        return None
+    if not path.stat().st_size:
+        warnings.warn(f"{path}: is empty, as a power failure may leave a file; it is written anew", stacklevel=2)
+        return None
+    try:
+        table = _table(path)
+    except (pa.ArrowException, OSError) as error:
+        why = " or was cut off (npexplore doctor moves it aside)" if is_cut_off(path) else ""
+        raise InputError(f"{path}: not a Parquet file{why}: {error}") from None
+    missing = [name for name in IDENTITY if name not in table.column_names]
+    if missing:
+        raise InputError(f"{path}: not the table of a sweep: no column {missing[0]!r}")
     return table
+
+
+def is_cut_off(path: Path) -> bool:
+    """Return whether a file begins as Parquet does, and ends otherwise."""
+    with path.open("rb") as file:
+        head = file.read(4)
+        file.seek(max(0, path.stat().st_size - 4))
+        return head == b"PAR1" and (path.stat().st_size < 12 or file.read(4) != b"PAR1")
+
+
+def write_rows(table: pa.Table, path: Path) -> None:
+    """Write a Parquet file that exists whole or not at all; raises InputError naming it, on a full disk say."""
+    with errors_named(path), replacing("-", path) as part, part.open("wb") as file:
+        pq.write_table(table, file, compression="zstd", row_group_size=ROW_GROUP_ROWS)
+
+
+def read_batches(connection: sqlite3.Connection, path: Path) -> Iterator[pa.Table]:
+    """Yield the batches of a database; one that is damaged is left out with a warning, so that it is computed again."""
+    for number, rows, content in connection.execute("SELECT number, rows, content FROM batch ORDER BY number"):
+        try:
+            yield decoded(content)
+        except (pa.ArrowException, zstandard.ZstdError, OSError, ValueError, TypeError) as error:
+            warnings.warn(
+                f"{database_path(path)}: batch {number} of {rows} rows is damaged and left out: {error}", stacklevel=2
+            )
+
+
+def _insert(connection: sqlite3.Connection, table: pa.Table) -> None:
+    connection.execute("INSERT INTO batch (rows, content) VALUES (?, ?)", (table.num_rows, _encoded(table)))
+
+
+def _encoded(table: pa.Table) -> bytes:
+    """Return rows as an Arrow stream, compressed, with a checksum."""
+    sink = io.BytesIO()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return zstandard.ZstdCompressor(level=1, write_checksum=True).compress(sink.getbuffer())
+
+
+def decoded(content: bytes) -> pa.Table:
+    """Return the rows of a batch; raises ZstdError, ArrowException or OSError if it is damaged."""
+    with pa.ipc.open_stream(zstandard.ZstdDecompressor().decompress(content)) as reader:
+        return reader.read_all()
+
+
+def _read_parts(folder: Path) -> Iterator[pa.Table]:
+    for part in sorted(folder.glob("*.parquet")):
+        try:
+            yield _table(part)
+        except (pa.ArrowException, OSError) as error:
+            warnings.warn(f"{part}: left out, cannot be read: {error}", stacklevel=2)
 
 
 def _table(path: Path) -> pa.Table:
@@ -88,135 +380,5 @@ def _table(path: Path) -> pa.Table:
         return pq.ParquetFile(file).read()
 
 
-@contextmanager
-def _held(lock: Path, otherwise: str) -> Iterator[None]:
-    """Hold a lock file that ends with the process; raises InputError if another holds it."""
-    if not LOCKS:
-        yield
-        return
-    import fcntl
-
-    with ExitStack() as opened:
-        while True:
-            file = opened.enter_context(open(lock, "ab"))
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                raise InputError(otherwise) from None
-            with suppress(FileNotFoundError):  # whoever had it has just taken it away
-                if os.path.samestat(os.fstat(file.fileno()), os.stat(lock)):
-                    break
-        try:
-            yield
-        finally:
-            lock.unlink(missing_ok=True)
-
-
-class Store:
-    """Rows of sweeps in a Parquet file; `rows` is the table of those it holds.
-
-    Raises InputError if the file already holds answers and `resume` is not set, or if it is not a sweep's file.
-    """
-
-    def __init__(self, path: str | Path, *, resume: bool = False) -> None:
-        self.path = Path(path)
-        if self.path.is_dir():
-            raise InputError(f"{self.path}: is a folder; a sweep needs the name of a file")
-        self.parts = self.path.with_name(self.path.name + ".parts")
-        if not self.path.parent.is_dir():
-            raise InputError(f"{self.path}: folder {str(self.path.parent)!r} does not exist")
-        self.rows = self._read()
-        if not resume and self._answers_nothing():
-            self.path.unlink(missing_ok=True)
-            shutil.rmtree(self.parts, ignore_errors=True)
-            self.rows = self._read()
-        if not resume and (self.path.exists() or self.parts.exists()):
-            raise InputError(f"{self.path}: holds a sweep already; resume it (--resume) or choose another file")
-
-    def _answers_nothing(self) -> bool:
-        """Whether every row is a refusal: a sweep that went wrong does not stand in the way of the next."""
-        rows = self.rows
-        return bool(rows.num_rows) and "refused" in rows.column_names and not rows["refused"].null_count
-
-    @contextmanager
-    def writing(self) -> Iterator[Store]:
-        """Lock the store against other writers; raises InputError if another process is writing."""
-        lock = self.path.with_name(self.path.name + ".lock")
-        with _held(lock, f"{self.path}: another sweep is writing to it"):
-            yield self
-
-    def check_kinds(self, rows: Sequence[Row]) -> None:
-        """Raise InputError where a column is text in some new rows and a number in those held, or the reverse."""
-        for name in self.rows.column_names:
-            kind = self.rows.schema.field(name).type
-            values = [row[name] for row in rows if row.get(name) is not None]
-            if values and not pa.types.is_null(kind) and isinstance(values[0], str) != pa.types.is_string(kind):
-                was, now = ("text", "a number") if pa.types.is_string(kind) else ("a number", "text")
-                raise InputError(f"{self.path}: {name!r} is {was} in its rows and {now} here; choose another file")
-
-    def keys(self) -> set[Key]:
-        """Return the keys of the rows held."""
-        return set(keys_of(self.rows))
-
-    def append(self, table: pa.Table) -> None:
-        """Store some rows; they are safe on disk when this returns."""
-        self.parts.mkdir(exist_ok=True)
-        self._write(table, self.parts / f"{time.time_ns():020d}-{uuid.uuid4().hex[:8]}.parquet")
-        if sum(1 for _ in self.parts.iterdir()) > FRAGMENTS:
-            self.merge()
-
-    def merge(
-        self,
-        asked: Mapping[Key, Row] | None = None,
-        arrange: Callable[[list[str]], list[str]] | None = None,
-        units: Callable[[list[str]], dict[str, str]] | None = None,
-    ) -> pa.Table:
-        """Bring all rows into the one file, those of `asked` last and in its order; return the table.
-
-        What an older row lacks (a knob that was not varied then) is filled in from `asked`; `arrange` puts the column
-        names in order, `units` gives their units.
-        """
-        asked = asked or {}
-        table = self._read()
-        if table.num_rows:
-            place = {key: k for k, key in enumerate(asked)}
-            first = {key: k for k, key in reversed(list(enumerate(keys_of(table))))}  # written twice counts once
-            chosen = sorted(first.items(), key=lambda item: (place.get(item[0], -1), item[1]))
-            table = _filled(table.take([k for _, k in chosen]), [asked.get(key, {}) for key, _ in chosen])
-            table = table.select(arrange(table.column_names)) if arrange is not None else table
-            table = with_units(table, units(table.column_names)) if units is not None else table
-            self._write(table, self.path)
-        shutil.rmtree(self.parts, ignore_errors=True)
-        self.rows = table
-        return table
-
-    def _read(self) -> pa.Table:
-        tables = []
-        if self.path.exists():
-            try:
-                tables.append(_table(self.path))
-            except (pa.ArrowException, OSError) as error:
-                raise InputError(f"{self.path}: not a Parquet file: {error}") from None
-            missing = [name for name in KEY if name not in tables[0].column_names]
-            if missing:
-                raise InputError(f"{self.path}: not the table of a sweep: no column {missing[0]!r}")
-        for part in sorted(self.parts.glob("*.parquet")):
-            try:
-                tables.append(_table(part))
-            except (pa.ArrowException, OSError) as error:
-                warnings.warn(f"{part}: left out, cannot be read: {error}", stacklevel=2)
-        try:
-            return concatenate(tables)
-        except pa.ArrowException as error:
-            raise InputError(f"{self.path}: its rows and those of {self.parts.name} do not fit: {error}") from None
-
-    @staticmethod
-    def _write(table: pa.Table, path: Path) -> None:
-        """Write a file that exists whole or not at all."""
-        draft = path.with_name(f"{path.name}.{os.getpid()}.draft")
-        try:
-            with draft.open("wb") as file:
-                pq.write_table(table, file, compression="zstd")
-            os.replace(draft, path)
-        finally:
-            draft.unlink(missing_ok=True)
+def _refusals_only(table: pa.Table) -> bool:
+    return not table.num_rows or ("refused" in table.column_names and not table["refused"].null_count)

@@ -9,13 +9,14 @@ A row is the same whatever the executor, the number of workers and the order in 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor
-from contextlib import nullcontext
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 
 from npexplore.designs import design
@@ -25,8 +26,9 @@ from npexplore.study.sweeping.answers import run_tasks
 from npexplore.study.sweeping.executors import Wanted
 from npexplore.study.sweeping.grid import SweepPoint, grid
 from npexplore.study.sweeping.identity import code_version
-from npexplore.study.sweeping.rows import SCHEMA, answered_rows, arranged, questions, units
-from npexplore.study.sweeping.store import KEY, Key, Store, beside, concatenate, key_of, keys_of, tabulate
+from npexplore.study.sweeping.rows import answered_rows, arranged, questions, units
+from npexplore.study.sweeping.store import Rows, Store, open_store
+from npexplore.study.sweeping.tables import Digests, beside, digests, places, taken
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,7 +41,7 @@ def sweep(
     *,
     executor: Wanted = None,
     workers: int | None = None,
-    store: str | Path | None = None,
+    store: Rows | str | Path | None = None,
     resume: bool = True,
     packets: int = PACKETS,
     progress: Callable[[int, int], None] | None = None,
@@ -54,7 +56,8 @@ def sweep(
         executor: "threads" (the default), "processes", "tcp://HOST:PORT" of a Dask cluster, or a `concurrent.futures`
             executor.
         workers: the number of threads or processes.
-        store: a Parquet file that keeps the rows; those that it already holds are not computed again.
+        store: a Parquet file that keeps the rows; those that it already holds are not computed again. Open rows
+            (`opened`) stay open, for several sweeps into one file.
         resume: use the rows of `store`; if False it is written anew.
         packets: simulated packets for each point.
         progress: called with (points done, points in all).
@@ -70,74 +73,100 @@ def sweep(
         [[2, 'dram.bank'], [4, 'hash']]
     """
     asked = [_point(given) for given in points]
+    del points  # an iterator's points are freed as soon as they are answered
     if not asked:
         raise InputError("a sweep needs at least one point")
-    rows = questions(asked, int(positive("packets", packets)))
-    order = [key_of(row) for row in rows]
-    kept = Store(store, resume=resume) if store is not None else None
-    if kept is not None:
-        kept.check_kinds(rows)
-    held = kept.keys() if kept is not None else set()
-    # A question asked twice is answered once.
-    open_ = sorted({key: k for k, key in reversed(list(enumerate(order))) if key not in held}.values())
-    _tell_of_other_versions({order[k] for k in open_}, held, store)
-    done = len(set(order) & held)
-    total = done + len(open_)
-    fresh: list[pa.Table] = []
-
-    questions_ = tabulate([rows[k] for k in open_], SCHEMA)
-
-    def keep(numbers: list[int], found: pa.Table) -> None:
-        nonlocal done
-        table = beside(questions_.take(numbers), found)
-        kept.append(table) if kept is not None else fresh.append(table)
-        done += table.num_rows
-        report()
-
-    def report() -> None:
-        if progress is not None:
-            progress(done, total)
-
-    with kept.writing() if kept is not None else nullcontext():
-        report()
-        try:
-            run_tasks(
-                [asked[k] for k in open_], answered_rows, keep, executor=executor, workers=workers, packets=packets
-            )
-        except BrokenExecutor as error:
-            kept_too = " and kept" if kept is not None else ""
-            raise NpexploreError(f"{error}; {done} of {total} points are finished{kept_too}") from error
-        finally:
-            if kept is not None:
-                table = kept.merge(
-                    dict(zip(order, rows, strict=True)), lambda names: arranged(names, rows), partial(units, asked)
-                )
-            else:
-                table = concatenate(fresh)
-                table = table.select(arranged(table.column_names, rows))
-    place = {key: k for k, key in enumerate(keys_of(table))}
-    frame = table.take([place[key] for key in order]).to_pandas()
-    frame.attrs["units"] = units(asked, frame.columns)
+    table = questions(asked, int(positive("packets", packets)))
+    keys = digests(table)
+    names, designs = table.column_names, list({point.design.name: point.design for point in asked}.values())
+    with opened(store, resume) as rows:
+        rows.ask(table, keys, lambda found: arranged(found, names), partial(units, designs))
+        _answer(rows, asked, table, keys, packets, progress, executor=executor, workers=workers)
+        if rows is store:
+            answers = rows.answers(keys)
+        elif not isinstance(rows, Store):
+            answers = _of(rows.finish(), keys)
+    if isinstance(rows, Store) and rows is not store:
+        answers = _of(rows.exported(), keys)
+    frame = answers.to_pandas(split_blocks=True, self_destruct=True)
+    frame.attrs["units"] = units(designs, frame.columns)
     return frame
 
 
-def _tell_of_other_versions(open_: set[Key], held: set[Key], store: str | Path | None) -> None:
+def _answer(
+    rows: Rows, asked: list[SweepPoint], questions: pa.Table, keys: Digests, packets: int,
+    progress: Callable[[int, int], None] | None, executor: Wanted, workers: int | None,
+) -> None:  # fmt: skip
+    """Answer the points whose rows are not held yet; a question asked twice is answered once. `asked` is emptied."""
+    first = np.sort(np.unique(keys, return_index=True)[1])
+    open_ = first[~np.isin(keys[first], rows.digests)]
+    _tell_of_other_versions(rows, keys[open_])
+    before, total = rows.committed - (len(first) - len(open_)), len(first)
+    todo, points = questions.take(open_), [asked[k] for k in open_]
+    asked.clear()
+
+    def keep(numbers: list[int], found: pa.Table) -> None:
+        rows.append(beside(todo.take(numbers), found), keys[open_[numbers]])
+
+    def look() -> None:
+        """Commit rows that have waited long enough; only then they count as finished."""
+        committed = rows.committed
+        rows.commit(due=True)
+        if rows.committed > committed:
+            report()
+
+    def report() -> None:
+        if progress is not None:
+            progress(rows.committed - before, total)
+
+    report()
+    try:
+        run_tasks(points, answered_rows, keep, look, executor=executor, workers=workers, packets=packets)
+    except BrokenExecutor as error:
+        rows.commit()
+        kept_too = " and kept" if isinstance(rows, Store) else ""
+        raise NpexploreError(f"{error}; {rows.committed - before} of {total} points are finished{kept_too}") from error
+    uncounted = rows.committed
+    rows.commit()
+    if rows.committed > uncounted:
+        report()
+
+
+def _of(table: pa.Table, keys: Digests) -> pa.Table:
+    """Return the answers to questions from a table that ends with them, each once."""
+    return taken(table.slice(table.num_rows - len(np.unique(keys))), places(keys))
+
+
+@contextmanager
+def opened(store: Rows | str | Path | None, resume: bool) -> Iterator[Rows]:
+    """Open the rows of one sweep or of several: in memory, in a file for the block, or in one that is open already."""
+    if store is None:
+        yield Rows()
+    elif isinstance(store, Rows):
+        yield store
+    else:
+        with open_store(store, resume=resume) as opened:
+            yield opened
+
+
+def _tell_of_other_versions(rows: Rows, keys: Digests) -> None:
     """Warn where rows of another npexplore would answer what is asked, if they were of this one."""
-    at = KEY.index("version")
-    here = {key[:at] + key[at + 1 :]: key[at] for key in open_}
-    others = [key[at] for key in held if key[at] != here.get(key[:at] + key[at + 1 :], key[at])]
+    others = rows.other_versions(keys, code_version()) if isinstance(rows, Store) else []
     if others:
+        assert isinstance(rows, Store)
         told = ", ".join(sorted(set(others)))
         one = len(others) == 1
         theirs = "it stays, and its point is" if one else "they stay, and their points are"
         warnings.warn(
-            f"{store}: {len(others)} row{' is' if one else 's are'} of npexplore {told}, here is {code_version()}; "
+            f"{rows.path}: {len(others)} row{' is' if one else 's are'} of npexplore {told}, here is {code_version()}; "
             f"{theirs} computed again",
             stacklevel=3,
         )
 
 
 def _point(given: SweepPoint | tuple[Any, ...]) -> SweepPoint:
-    point = SweepPoint(*given)
+    point = given if isinstance(given, SweepPoint) else SweepPoint(*given)
     made = design(point.design)
-    return point._replace(design=made, workload=made.packets(point.workload))
+    load = made.packets(point.workload)
+    same = made is point.design and load is point.workload
+    return point if same else point._replace(design=made, workload=load)

@@ -1,0 +1,81 @@
+"""Signals that end a process: SIGTERM and SIGHUP end a command as Ctrl-C does, so that what is finished is stored.
+
+The exit status is 128 + the signal's number, as a shell reports it: 130 for Ctrl-C, 143 for SIGTERM.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+STATUS_BASE = 128
+OTHERS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+_received: list[int] = [signal.SIGINT]
+
+
+def note(number: int) -> None:
+    """Note the signal that ends this process."""
+    _received[0] = number
+
+
+def status() -> int:
+    """Return the exit status of a process that was stopped: by Ctrl-C, where no other signal was noted."""
+    return STATUS_BASE + _received[0]
+
+
+@contextmanager
+def as_interrupts() -> Iterator[None]:
+    """Let SIGTERM and SIGHUP raise KeyboardInterrupt during the block, unless they are ignored or handled already."""
+    note(signal.SIGINT)
+    before = {number: signal.getsignal(number) for number in OTHERS} if _in_main_thread() else {}
+    ours = [number for number, handler in before.items() if handler is signal.SIG_DFL]
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        note(number)
+        raise KeyboardInterrupt
+
+    for number in ours:
+        signal.signal(number, stop)
+    try:
+        yield
+    finally:
+        for number in ours:
+            signal.signal(number, signal.SIG_DFL)
+
+
+@contextmanager
+def noted() -> Iterator[threading.Event]:
+    """Give an event that Ctrl-C, SIGTERM or SIGHUP sets, once; a second one has its usual effect at once.
+
+    In another thread than the main one it is never set; a signal that is ignored stays so.
+    """
+    asked = threading.Event()
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, *OTHERS)} if _in_main_thread() else {}
+    before = {number: one for number, one in before.items() if callable(one) or one is signal.SIG_DFL}
+
+    def set_event(number: int, frame: FrameType | None) -> None:
+        usual: Any = before[number]
+        if asked.is_set() and callable(usual):
+            usual(number, frame)
+        elif asked.is_set():
+            signal.signal(number, signal.SIG_DFL)
+            os.kill(os.getpid(), number)
+        note(number)
+        asked.set()
+
+    for number in before:
+        signal.signal(number, set_event)
+    try:
+        yield asked
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _in_main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()

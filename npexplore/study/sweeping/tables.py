@@ -1,0 +1,120 @@
+"""Tables of a sweep's rows: what identifies a row, and many small tables as one in the order of the questions.
+
+A row is identified by IDENTITY, everything that could change its numbers; its digest is the BLAKE2b hash (16 bytes) of
+these values. Digests are held as NumPy arrays of dtype S16.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+IDENTITY = ("model", "workload_key", "solver", "seed", "packets", "version")
+DIGEST_BYTES = 16
+ATTRIBUTES = b"PANDAS_ATTRS"  # where pandas keeps DataFrame.attrs
+SLICE_ROWS = 8192  # rows that are Python objects at once
+Row = Mapping[str, Any]
+Digests = npt.NDArray[np.bytes_]
+Positions = npt.NDArray[np.int64]
+NO_DIGESTS: Digests = np.empty(0, f"S{DIGEST_BYTES}")
+
+
+def digests(table: pa.Table) -> Digests:
+    """Return the digest of each row's identity, shape (rows,)."""
+    found = np.empty(table.num_rows, f"S{DIGEST_BYTES}")
+    for start in range(0, table.num_rows, SLICE_ROWS):
+        part = table.slice(start, SLICE_ROWS)
+        rows = zip(*(part[name].to_pylist() for name in IDENTITY), strict=True)
+        found[start : start + SLICE_ROWS] = [
+            blake2b(repr(row).encode(), digest_size=DIGEST_BYTES).digest() for row in rows
+        ]
+    return found
+
+
+def concatenate(tables: Sequence[pa.Table]) -> pa.Table:
+    """Return the rows of all tables; a column that one lacks is null there."""
+    return pa.concat_tables(tables, promote_options="permissive") if tables else pa.table({})
+
+
+def beside(left: pa.Table, right: pa.Table) -> pa.Table:
+    """Return two tables of equal length side by side."""
+    names, columns = [*left.column_names, *right.column_names], [*left.columns, *right.columns]
+    return pa.table(columns, names=names)
+
+
+def tabulate(rows: Sequence[Row], schema: Mapping[str, pa.DataType]) -> pa.Table:
+    """Return rows as a table, columns in the order in which they appear; `schema` has the types that are fixed."""
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    columns = {name: pa.array([row.get(name) for row in rows], schema.get(name)) for name in names}
+    return pa.table(columns)
+
+
+def with_units(table: pa.Table, units: Mapping[str, str]) -> pa.Table:
+    """Return the table with the units of its columns, as pandas reads them: `frame.attrs["units"]`."""
+    before = json.loads((table.schema.metadata or {}).get(ATTRIBUTES, b"{}"))
+    attributes = {**before, "units": {**before.get("units", {}), **units}}
+    return table.replace_schema_metadata({**(table.schema.metadata or {}), ATTRIBUTES: json.dumps(attributes)})
+
+
+def taken(table: pa.Table, positions: Positions) -> pa.Table:
+    """Return the rows at some positions, column by column, so that columns of a table nobody else holds are freed."""
+    if np.array_equal(positions, np.arange(table.num_rows)):
+        return table
+    metadata, names, columns = table.schema.metadata, table.column_names, []
+    indices = pa.array(positions)
+    for name in names:
+        columns.append(table[name].combine_chunks().take(indices))
+        table = table.drop_columns([name])
+    return pa.table(columns, names=names, metadata=metadata)
+
+
+def ranked(held: Digests, asked: Digests) -> tuple[Positions, Positions]:
+    """Return which held rows a result has, in order, and for each the question that it answers (-1: none of these).
+
+    Rows that answer no question come first, in the order in which they are held, the others in the order of the
+    questions. A row that is held twice counts once.
+    """
+    row, first = np.unique(held, return_index=True)
+    question, asked_first = np.unique(asked, return_index=True)
+    if not len(question):
+        order = np.sort(first)
+        return order, np.full(len(order), -1)
+    at = np.minimum(np.searchsorted(question, row), len(question) - 1)
+    rank = np.where(question[at] == row, asked_first[at], -1)
+    order = np.lexsort((first, rank))
+    return first[order], rank[order]
+
+
+def places(asked: Digests) -> Positions:
+    """Return for each question its place among the distinct ones, in the order in which they are first asked."""
+    _, first, inverse = np.unique(asked, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[inverse]
+
+
+def places_in(held: Digests, asked: Digests) -> Positions:
+    """Return where each digest asked for is among those held; all must be there."""
+    order = np.argsort(held)
+    return order[np.searchsorted(held[order], asked)]
+
+
+def filled(table: pa.Table, questions: pa.Table, rank: Positions) -> pa.Table:
+    """Return the table with the values that its rows' questions have where it has none; `rank`: as in `ranked`."""
+    if not (rank >= 0).any():
+        return table
+    indices = pa.array(rank, mask=rank < 0)
+    for name in questions.column_names:
+        if name not in table.column_names:
+            table = table.append_column(name, questions[name].take(indices))
+        elif table[name].null_count:
+            values = questions[name].take(indices)
+            if values.null_count < len(values):
+                k = table.column_names.index(name)
+                table = table.set_column(k, name, pc.coalesce(table[name], values.cast(table[name].type)))
+    return table
