@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from npexplore import units
-from npexplore.display import ShownByArguments
 from npexplore.errors import InputError, UnknownNameError, one_of
 from npexplore.ledger.records import COLUMNS, READABLE, ROLES, Row
 from npexplore.reads import Read, note
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-class Ledger(ShownByArguments):
+class Ledger:
     """All rows in file order; `ledger[key]` finds one, `select` some, `facts()` the part that models may see."""
 
     def __init__(self, rows: Iterable[Row]) -> None:
@@ -44,6 +43,9 @@ class Ledger(ShownByArguments):
 
     def __len__(self) -> int:
         return len(self._rows)
+
+    def __repr__(self) -> str:
+        return f"Ledger({len(self)} rows of {', '.join(self.papers)})"
 
     @property
     def papers(self) -> tuple[str, ...]:
@@ -128,7 +130,7 @@ class Ledger(ShownByArguments):
             )
 
 
-class Facts(ShownByArguments):
+class Facts:
     """The rows a model may read. It holds no other row's value, only the roles, so that it can say why it refuses."""
 
     def __init__(self, ledger: Ledger) -> None:
@@ -156,6 +158,9 @@ class Facts(ShownByArguments):
 
     def __len__(self) -> int:
         return len(self._rows)
+
+    def __repr__(self) -> str:
+        return f"Facts({len(self)} readable rows, {len(self._hidden)} hidden)"
 
     def value(self, key: str) -> float:
         """Return the point of a row in SI base units; raises InputError if it is hidden, unknown or has no point."""
