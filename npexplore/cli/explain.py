@@ -6,7 +6,7 @@ Exit status 3 if the workload's capture is damaged: the packets that could be re
 from __future__ import annotations
 
 import shlex
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +26,7 @@ from npexplore.cli.options import (
     workload_options,
 )
 from npexplore.cli.output import emit, facts, json_option, library_option, say, table, warn
-from npexplore.errors import InputError, shown
+from npexplore.errors import InputError, NpexploreError, shown
 from npexplore.progress import Task
 
 if TYPE_CHECKING:
@@ -135,6 +135,8 @@ def _explain(
             printed.extend(lines)
             say("\n".join(lines))
 
+    if aloud:
+        _say_first_number(design, load, seed)
     with Task("solvers") as solving, ExitStack() as opened:
         tasks: list[Task] = []
 
@@ -154,6 +156,22 @@ def _explain(
             elasticities=elasticities, progress=progress, answered=answered, first=lambda e: print_new(str(e)),
         )  # fmt: skip
     return explanation, "\n".join(printed)
+
+
+FIRST_PACKETS = 500
+
+
+def _say_first_number(design: Design, load: Workload | None, seed: int) -> None:
+    """Print what a few packets say where the kernels are not compiled yet: those packets are interpreted meanwhile."""
+    from npexplore.engine.cold import is_compiling
+
+    if load is not None and load.arrivals == "timestamps":
+        return
+    with suppress(NpexploreError), Task(f"simulating {FIRST_PACKETS} packets"):  # the explanation reports it
+        first = design.simulate(load, packets=FIRST_PACKETS, seed=seed)
+        if is_compiling():
+            rate = f"about {first.rate_pps / 1e6:.4g} Mpps"
+            say(f"{rate}, from the first {FIRST_PACKETS} packets; kernels are being compiled, once")
 
 
 def _formulas(design: Design, load: Workload | None) -> Formulas:

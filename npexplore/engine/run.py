@@ -68,7 +68,7 @@ def run(
     `progress` is called per batch.
     """
 
-    state = State(model, seed, log_rows, accounts)
+    state = State(model, seed, log_rows, accounts, packets)
     result = Run(model, seed)
     stall = min(round((model.patience_s if stall_s is None else stall_s) / model.tick), int(FOREVER))
     begin, until = round(from_s / model.tick), 0 if until_s is None else round(until_s / model.tick)

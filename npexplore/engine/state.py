@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from npexplore._kernels import engine
 from npexplore.engine.accounts import Tally
+from npexplore.engine.cold import event_loop
 from npexplore.engine.model import EngineModel
 from npexplore.engine.waiting import circle_text, meanings, resource_names
 from npexplore.errors import InputError
@@ -55,13 +56,17 @@ def stream_keys(sources: list[str | None], seed: int) -> npt.NDArray[np.uint64]:
 class State:
     """The mutable arrays of one run."""
 
-    def __init__(self, model: EngineModel, seed: int, log_rows: int = 0, accounts: bool = False) -> None:
+    def __init__(
+        self, model: EngineModel, seed: int, log_rows: int = 0, accounts: bool = False, packets: int = 0
+    ) -> None:
+        """packets: how many the run is for (0: unknown); few may be interpreted while the event loop is compiled."""
         if seed < 0:
             raise InputError(f"seed must be at least 0, got {seed}")
         rng = np.random.default_rng(seed)
         n_tokens = len(model.tokens) + model.spare_tokens
         i64 = np.int64
         self.model = model
+        self.packets = packets
         self.stream = stream_keys(model.sources, seed)
         self.draws = np.zeros(len(model.rows), dtype=i64)
         self.S = np.zeros((max(model.n_resources, 1), engine.S_WIDTH), dtype=i64)
@@ -173,42 +178,16 @@ class State:
             self.before = now
 
     def _advance(self, until: int, until_done: int, stall: int) -> int:
-        return int(
-            engine.advance(  # type: ignore[no-untyped-call]
-                self.model.rows,
-                self.stream,
-                self.draws,
-                self.S,
-                self.T,
-                self.R,
-                self.H,
-                self.G,
-                self.clock,
-                self.heap_time,
-                self.heap_key,
-                self.heap_token,
-                self.ready_key,
-                self.ready_token,
-                self.table,
-                self.table_at,
-                self.ring,
-                self.ring_at,
-                self.histogram,
-                self.done,
-                self.counters,
-                self.log,
-                self.account,
-                self.where,
-                self.tally,
-                self.ring_account,
-                self.D if self.model.controllers else None,  # that is compiled apart, in half of the time
-                self.D_at,
-                self.orders,
-                np.int64(until),
-                np.int64(until_done),
-                np.int64(stall),
-            )
-        )
+        arguments = (
+            self.model.rows, self.stream, self.draws, self.S, self.T, self.R, self.H, self.G, self.clock,
+            self.heap_time, self.heap_key, self.heap_token, self.ready_key, self.ready_token, self.table, self.table_at,
+            self.ring, self.ring_at, self.histogram, self.done, self.counters, self.log, self.account, self.where,
+            self.tally, self.ring_account,
+            self.D if self.model.controllers else None,  # that is compiled apart, in half of the time
+            self.D_at, self.orders, np.int64(until), np.int64(until_done), np.int64(stall),
+        )  # fmt: skip
+        loop = event_loop(arguments, bool(self.model.controllers), self.packets)
+        return int(loop(*arguments))
 
     def snapshot(self, at: int | None = None) -> Snapshot:
         """Copy the totals, integrals brought up to now (or to a time before which nothing more happens)."""

@@ -4,23 +4,34 @@ numba is imported at the first call, too: reading a kernel file's constants cost
 with an underscore is a part of other kernels, and is kept within them: where Python calls it, it runs as written.
 """
 
+from __future__ import annotations
+
 import os
+import pickle
+import sys
 from collections.abc import Callable
 from functools import update_wrapper
 from threading import RLock
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from npexplore.jit.files import source_digest
+from npexplore.jit.files import can_write, source_digest, writable
+
+if TYPE_CHECKING:
+    from subprocess import Popen
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 _BUILDING = RLock()
+COMPILE = (
+    "import pickle, sys; from importlib import import_module; module, name, types = pickle.load(sys.stdin.buffer); "
+    "getattr(import_module(module), name).dispatcher.compile(types)"
+)
 
 
 class Kernel:
     """A function that numba compiles for the argument types of its calls, or for the declared ones alone."""
 
-    def __init__(self, function: Callable[..., Any], declared: "Types | None", options: dict[str, Any]) -> None:
+    def __init__(self, function: Callable[..., Any], declared: Types | None, options: dict[str, Any]) -> None:
         update_wrapper(self, function)
         self.name = f"{function.__module__.rpartition('.')[2]}.{function.__name__}"
         self.py_func = function
@@ -51,19 +62,39 @@ class Kernel:
         """What other kernels see of this one when they are compiled."""
         return self.dispatcher._numba_type_
 
-    def parts(self) -> "set[Kernel]":
+    def is_ready(self, *arguments: Any) -> bool:
+        """Say whether a call with these arguments compiles nothing."""
+        return bool(self.dispatcher.is_ready(arguments))
+
+    def compile_elsewhere(self, *arguments: Any) -> Popen[bytes] | None:
+        """Begin to compile for these arguments in another process, which keeps the code on disk; None if it cannot."""
+        from subprocess import DEVNULL, PIPE, Popen
+
+        if not any(map(can_write, writable())):
+            return None
+        wanted = self.py_func.__module__, self.py_func.__name__, self.dispatcher.types_of(arguments)
+        try:
+            compiler = Popen([sys.executable, "-c", COMPILE], stdin=PIPE, stdout=DEVNULL, stderr=DEVNULL)
+            assert compiler.stdin is not None
+            with compiler.stdin as pipe:
+                pipe.write(pickle.dumps(wanted))
+        except OSError:
+            return None
+        return compiler
+
+    def parts(self) -> set[Kernel]:
         """Return this kernel and all that it calls, directly or not."""
         reached, left = {self}, [self]
         while left:
             function = left.pop().py_func
-            called = {function.__globals__.get(name) for name in function.__code__.co_names}
+            called = [function.__globals__.get(name) for name in function.__code__.co_names]
             new = {one for one in called if isinstance(one, Kernel)} - reached
             reached |= new
             left += new
         return reached
 
 
-def kernel(declared: "Types | None" = None, **options: Any) -> Callable[[F], F]:
+def kernel(declared: Types | None = None, **options: Any) -> Callable[[F], F]:
     """Make a function a kernel; `declared`: its signature, any other argument types are refused.
 
     `options` are numba's. With NUMBA_DISABLE_JIT=1 kernels run as they are written.
@@ -95,13 +126,13 @@ class Types:
     def __init__(self, find: Callable[[], Any]) -> None:
         self.find = find
 
-    def __getattr__(self, name: str) -> "Types":
+    def __getattr__(self, name: str) -> Types:
         return Types(lambda: getattr(self.find(), name))
 
-    def __getitem__(self, layout: Any) -> "Types":
+    def __getitem__(self, layout: Any) -> Types:
         return Types(lambda: self.find()[layout])
 
-    def __call__(self, *arguments: Any, **options: Any) -> "Types":
+    def __call__(self, *arguments: Any, **options: Any) -> Types:
         return Types(lambda: self.find()(*map(_found, arguments), **options))
 
 

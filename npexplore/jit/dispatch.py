@@ -32,6 +32,7 @@ class Dispatcher(CPUDispatcher):
     """Compiles one kernel at its first call, or takes it from the cache."""
 
     kernel: Any  # npexplore.jit.Kernel, which imports this module
+    _cache: Any
 
     @classmethod
     def of(cls, kernel: Any) -> "Dispatcher":
@@ -54,6 +55,15 @@ class Dispatcher(CPUDispatcher):
                 self.disable_compile()
             compiled: Any = next(iter(self.overloads.values()))
             return compiled.entry_point
+
+    def types_of(self, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return numba's types of arguments."""
+        return tuple(map(self.typeof_pyval, arguments))
+
+    def is_ready(self, arguments: tuple[Any, ...]) -> bool:
+        """Say whether code for arguments is in memory or kept on disk."""
+        types = self.types_of(arguments) if self.kernel.declared is None else self.kernel.declared.find()
+        return tuple(normalize_signature(types)[0]) in self.overloads or self._cache.has(types, self.targetctx)
 
     def _compile_for_args(self, *arguments: Any, **named: Any) -> Any:
         """Return what numba calls for arguments of new types: this again, once the declared types are compiled."""
@@ -80,14 +90,19 @@ class Cache(NullCache):
         """Return the compiled code for a signature, None where it is not kept."""
         rtsys.initialize(target_context)
         if self.used:
-            own = target_context.codegen().magic_tuple()
-            for target in dict.fromkeys([own, (own[0], "generic", "")]):
+            for target in _targets(target_context):
                 code = files.read(self.kernel.name, self._key(sig, target))
                 if code is not None:
                     return CompileResult._rebuild(target_context, *pickle.loads(code))
         load_arrays()
         notice.missing(self.kernel)
         return None
+
+    def has(self, sig: Any, target_context: Any) -> bool:
+        """Say whether there is an entry for a signature."""
+        return self.used and any(
+            files.has(self.kernel.name, self._key(sig, target)) for target in _targets(target_context)
+        )
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep compiled code, without the annotated source, which is long and names the building machine's folders."""
@@ -110,6 +125,12 @@ class Cache(NullCache):
             f"settings {config.OPT!r} {config.LOOP_VECTORIZE} {config.SLP_VECTORIZE} {config.BOUNDSCHECK} "
             f"{config.DEBUGINFO_DEFAULT}",
         ])  # fmt: skip
+
+
+def _targets(target_context: Any) -> list[tuple[str, str, str]]:
+    """Return this processor as a target, then any of its kind."""
+    own = target_context.codegen().magic_tuple()
+    return list(dict.fromkeys([own, (own[0], "generic", "")]))
 
 
 @cache

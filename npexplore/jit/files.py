@@ -48,6 +48,11 @@ def read(name: str, key: str) -> bytes | None:
     return None
 
 
+def has(name: str, key: str) -> bool:
+    """Say whether there is an entry for a key, whole or not."""
+    return any((folder / _file(name, key)).exists() for folder in readable())
+
+
 def write(name: str, key: str, code: bytes) -> None:
     """Keep a kernel's code in the first folder that can be written; other processes see all of it or nothing."""
     text = key.encode()

@@ -1,0 +1,45 @@
+"""Short runs before the event loop is compiled: interpreted here while another process compiles, then compiled.
+
+Both give the same bits (`jit.plain` is the same source), so a run changes over at the end of a batch.
+"""
+
+from __future__ import annotations
+
+from subprocess import Popen
+from typing import Any
+
+from npexplore._kernels import engine
+from npexplore.jit import Kernel, plain
+from npexplore.progress import Task
+
+SHORT_PACKETS = 600  # longer runs wait for the compiler: some 400 packets a second are interpreted
+
+_ready: set[bool] = set()  # the loops that need no compilation any more, likewise
+_compilers: dict[bool, Popen[bytes]] = {}  # by whether they compile the loop with the DRAM controller
+
+
+def event_loop(arguments: tuple[Any, ...], with_controller: bool, packets: int) -> Any:
+    """Return what runs the event loop now: the kernel, or (packets few, the kernel not compiled yet) its source."""
+    kernel: Any = engine.advance
+    if with_controller in _ready or not isinstance(kernel, Kernel):  # no kernel: NUMBA_DISABLE_JIT
+        return kernel
+    if kernel.is_ready(*arguments):
+        _ready.add(with_controller)
+        return kernel
+    if 0 < packets <= SHORT_PACKETS and with_controller not in _compilers:
+        compiler = kernel.compile_elsewhere(*arguments)
+        if compiler is not None:
+            _compilers[with_controller] = compiler
+    compiler = _compilers.get(with_controller)
+    if compiler is None or compiler.poll() is not None:
+        return kernel
+    if 0 < packets <= SHORT_PACKETS:
+        return plain(kernel)
+    with Task("compiling kernels, once"):
+        compiler.wait()
+    return kernel
+
+
+def is_compiling() -> bool:
+    """Say whether the event loop is being compiled in another process."""
+    return any(compiler.poll() is None for compiler in _compilers.values())
