@@ -229,6 +229,10 @@ class Parameters(Mapping[str, Value]):
         """Send the file with its identity: where it has come before, what was made of it is found again."""
         return _received, (described(self.file), self.file, self.changed())
 
+    def _unit_of(self, name: str) -> str | None:
+        """Return the unit of a parameter, declared or told by its name."""
+        return self.file.parameter[name].unit or unit_of(name)
+
     def with_(self, **values: Value) -> Parameters:
         """Return the parameters with some values changed; raises UnknownNameError, InputError."""
         return Parameters(self.file, {**self.changed(), **values})

@@ -8,11 +8,14 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from npexplore import syntax
+from npexplore.dimensions import Quantity, applied, between, in_unit_of, unit_named, value_of, whole_times
 from npexplore.errors import InputError, ModelError, UnknownNameError
 from npexplore.rows.expressions import Constant, Expression, ceildiv, maximum, minimum, round_up
+from npexplore.units import unit_of
 
 OPERATORS: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
@@ -28,14 +31,19 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 class Formulas:
     """Evaluates formulas over names; `open_names` are those whose attributes may be read."""
 
+    MEASURES = True  # whether numbers have their units (npexplore/dimensions.py)
+
     def __init__(self, names: Mapping[str, Any], open_names: frozenset[str] = frozenset({"p"})) -> None:
         self.names = dict(names)
         self.open_names = open_names
 
-    def text(self, text: str) -> Any:
-        """Return the value of a formula; raises InputError for text that is not a formula."""
+    def text(self, text: str, unit: str | None = None) -> Any:
+        """Return the value of a formula, in a unit where one is meant.
+
+        Raises InputError for text that is not a formula, and for a value of another dimension.
+        """
         try:
-            return plain(self.value(syntax.expression(text)))
+            return plain(in_unit_of(self.value(syntax.expression(text)), unit, f"formula {text.strip()!r}"))
         except (SyntaxError, ValueError) as error:
             raise InputError(f"{text.strip()!r} is not a formula: {getattr(error, 'msg', error)}") from None
         except (TypeError, ZeroDivisionError, OverflowError) as error:
@@ -53,20 +61,30 @@ class Formulas:
             case ast.Attribute(value=ast.Name(id=owner), attr=attribute) if (
                 owner in self.open_names and not attribute.startswith("_")
             ):
-                return getattr(self.names[owner], attribute)
+                return self.measured(owner, attribute, getattr(self.names[owner], attribute))
             case ast.UnaryOp(op=ast.USub(), operand=operand):
-                return -self.value(operand)
+                one = self.value(operand)
+                return replace(one, value=-one.value) if isinstance(one, Quantity) else -one
             case ast.BinOp(left=left, op=op, right=right) if type(op) in OPERATORS:
-                return _applied(op, self.value(left), self.value(right))
+                literal = _is_literal(left) or _is_literal(right)
+                return _applied(op, self.value(left), self.value(right), literal)
             case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in OPERATORS:
-                return OPERATORS[type(op)](self.value(left), self.value(right))
+                return applied(OPERATORS[type(op)], self.value(left), self.value(right))
             case ast.IfExp(test=test, body=body, orelse=otherwise):
-                return self.value(body if self.value(test) else otherwise)
+                return self.value(body if value_of(self.value(test)) else otherwise)
             case ast.Tuple(elts=parts) | ast.List(elts=parts):
                 return tuple(self.value(part) for part in parts)
             case ast.Call():
                 return self.call(node)
         raise InputError(f"{ast.unparse(node)!r} has no meaning here")
+
+    def measured(self, owner: str, attribute: str, value: Any) -> Any:
+        """Return the number of an attribute with its unit: the one declared, else the one its name tells."""
+        if not self.MEASURES or isinstance(value, bool) or not isinstance(value, int | float | Expression):
+            return value
+        named = self.names[owner]
+        unit = unit_named(named._unit_of(attribute) if hasattr(type(named), "_unit_of") else unit_of(attribute))
+        return value if unit is None else Quantity(value, unit, f"{owner}.{attribute}")
 
     def call(self, node: ast.Call) -> Any:
         """Return the value of a call of one of FUNCTIONS."""
@@ -75,7 +93,9 @@ class Formulas:
         if node.func.id not in FUNCTIONS:
             raise UnknownNameError("function", node.func.id, FUNCTIONS)
         unnamed, named = self.operands(node)
-        return FUNCTIONS[node.func.id](*unnamed, **named)
+        if any(isinstance(one, Quantity) for one in unnamed) and not named:
+            return _measured_call(node.func.id, unnamed)
+        return FUNCTIONS[node.func.id](*map(value_of, unnamed), **{key: value_of(one) for key, one in named.items()})
 
     def operands(self, node: ast.Call) -> tuple[list[Any], dict[str, Any]]:
         """Return the operands of a call, without and with names."""
@@ -84,12 +104,28 @@ class Formulas:
         return [self.value(one) for one in node.args], {str(one.arg): self.value(one.value) for one in node.keywords}
 
 
-def _applied(op: ast.operator, left: Any, right: Any) -> Any:
-    if isinstance(left, str) or isinstance(right, str):
-        raise InputError(f"text cannot be part of a calculation, got {left!r} and {right!r}")
-    if isinstance(op, ast.Div) and (isinstance(left, Expression) or isinstance(right, Expression)):
+def _measured_call(name: str, operands: list[Any]) -> Any:
+    """Return the value of one of FUNCTIONS, some operands of which are quantities."""
+    function = FUNCTIONS[name]
+    if name == "ceildiv":
+        return whole_times(function, *operands)
+    if name == "round" and isinstance(operands[0], Quantity):
+        return replace(operands[0], value=function(*map(value_of, operands)))
+    return between(function, *operands)
+
+
+def _is_literal(node: ast.expr) -> bool:
+    """Whether a piece of syntax is numbers alone, such as `1e9 / 8`."""
+    return not any(isinstance(part, ast.Name | ast.Call) for part in ast.walk(node))
+
+
+def _applied(op: ast.operator, left: Any, right: Any, literal: bool) -> Any:
+    a, b = value_of(left), value_of(right)
+    if isinstance(a, str) or isinstance(b, str):
+        raise InputError(f"text cannot be part of a calculation, got {a!r} and {b!r}")
+    if isinstance(op, ast.Div) and (isinstance(a, Expression) or isinstance(b, Expression)):
         raise ModelError("what differs between packets cannot be divided by /; use //, ceildiv or * (1 / number)")
-    return OPERATORS[type(op)](left, right)
+    return applied(OPERATORS[type(op)], left, right, literal=literal)
 
 
 def plain(value: Any) -> Any:

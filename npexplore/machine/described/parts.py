@@ -21,6 +21,7 @@ from npexplore.machine.resources.base import Resource, Server, count_of
 from npexplore.machine.tree import Body, Branch, Fork, Loop, Step, Units
 from npexplore.machine.tree import Visit as VisitStep
 from npexplore.machine.visits import Operands, VisitRecorder, recorded
+from npexplore.units import unit_of
 
 ACROSS = (
     "pool",
@@ -36,8 +37,12 @@ ACROSS = (
 class Given:
     """`p` of a part: its parameters and values, by name."""
 
-    def __init__(self, subject: str) -> None:
-        self._subject = subject
+    def __init__(self, subject: str, units: Mapping[str, str]) -> None:
+        self._subject, self._units = subject, units
+
+    def _unit_of(self, name: str) -> str | None:
+        """Return the unit of a parameter; a value that a formula gave has none."""
+        return (self._units[name] or unit_of(name)) if name in self._units else None
 
     def __getattr__(self, name: str) -> Value:
         raise UnknownNameError(self._subject, name, [known for known in vars(self) if not known.startswith("_")])
@@ -81,7 +86,9 @@ class Part(Resource):
     def __init__(self, name: str, kind: str, file: PartFile, given: Mapping[str, Any], parts: Parts) -> None:
         super().__init__(name)
         self.kind, self.file = kind, kind if kind.endswith(OWN) else f"{kind}{OWN}"
-        self.parameters = Given(f"parameter of {self.file}")
+        self.parameters = Given(
+            f"parameter of {self.file}", {key: table.unit for key, table in file.parameters.items()}
+        )
         for key in given:
             one_of(f"parameter of {self.file}", key, file.parameters)
         for key, table in file.parameters.items():
@@ -107,7 +114,7 @@ class Part(Resource):
         formulas = Formulas({"p": self.parameters})
 
         def number(value: Any, place: str) -> Any:
-            found = resolve(value, formulas, place)
+            found = resolve(value, formulas, place, unit_of(place.split()[-1].strip("'")))
             if isinstance(found, bool) or not isinstance(found, int | float):
                 raise InputError(f"{place} must be a number, or a formula that begins with =, got {found!r}")
             return found

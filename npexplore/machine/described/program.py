@@ -17,11 +17,13 @@ from textwrap import dedent
 from typing import Any
 
 from npexplore import syntax
+from npexplore.dimensions import in_unit_of, value_of
 from npexplore.errors import Faults, InputError, ModelError, NpexploreError, UnknownNameError
 from npexplore.machine.described.formula import Formulas
 from npexplore.machine.holding import Holding
 from npexplore.machine.parameters import Parameters
 from npexplore.machine.program import Packet, Recorder
+from npexplore.units import unit_of
 
 CALLS = ("let", "draw", "turn", "take", "take_all", "give", "priority")
 BLOCKS = ("loop", "branch", "otherwise", "fork")
@@ -127,7 +129,7 @@ class _Recording(Formulas):
                         self.enter(stack, item)
                     self.run(body)
             case ast.If(test=test, body=body, orelse=otherwise):
-                self.run(body if self.value(test) else otherwise)
+                self.run(body if value_of(self.value(test)) else otherwise)
             case ast.Pass():
                 pass
             case _:
@@ -151,7 +153,7 @@ class _Recording(Formulas):
         """Open one of the recorder's blocks."""
         match item.context_expr:
             case ast.Call(func=ast.Attribute(value=ast.Name(id="m"), attr=block)) as call if block in BLOCKS:
-                unnamed, named = self.operands(call)
+                unnamed, named = self.plain_operands(call)
                 given = stack.enter_context(getattr(self.m, block)(*unnamed, **named))
             case other:
                 raise InputError(f"{ast.unparse(other)!r} opens no block (m.{', m.'.join(BLOCKS)} do)")
@@ -171,9 +173,18 @@ class _Recording(Formulas):
                     raise InputError(f"m.{name} opens a block: with m.{name}(...):")
                 if name not in self.calls:
                     raise UnknownNameError("recorder's word", name, [*self.calls, *BLOCKS])
-                unnamed, named = self.operands(node)
+                unnamed, named = self.plain_operands(node)
                 return getattr(self.m, name)(*unnamed, **named)
             case ast.Attribute(value=ast.Attribute(value=ast.Name(id="m"), attr=resource), attr=visit):
-                unnamed, named = self.operands(node)
+                unnamed, named = self.plain_operands(node)
                 return getattr(getattr(self.m, resource), visit)(*unnamed, **named)
         return super().call(node)
+
+    def plain_operands(self, node: ast.Call) -> tuple[list[Any], dict[str, Any]]:
+        """Return the operands of a call as plain numbers, each in the unit that its name tells."""
+        unnamed, named = self.operands(node)
+        place = ast.unparse(node.func)
+        return (
+            [in_unit_of(one, None, place) for one in unnamed],
+            {key: in_unit_of(one, unit_of(key), f"{place}: {key}") for key, one in named.items()},
+        )

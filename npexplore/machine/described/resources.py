@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 import msgspec
 
+from npexplore.dimensions import unit_named
 from npexplore.errors import Faults, InputError, NpexploreError, UnknownNameError, one_of, told_at
 from npexplore.machine.described.formula import Formulas
 from npexplore.machine.described.records import Resources
@@ -39,34 +40,35 @@ CLOCK_NS, RULE_NS = (0.01, 1e3, 1.0), (0.01, 1e5, 20.0)  # what times of a DRAM 
 def number_of(value: Any, formulas: Formulas, place: str, told: str = "") -> Any:
     """Return a value of a table, in the unit that is told or that the name at the end of `place` tells, worked out.
 
-    A formula that is a parameter alone (`= p.clock`) is converted from the parameter's unit; raises InputError for one
-    of another kind.
+    Raises InputError for a formula of another dimension.
     """
     told = SPOKEN.get(told, told)
     unit = told if told in UNITS else unit_of(re.split(r"[ .]", place)[-1])
     alone = ALONE.fullmatch(value) if isinstance(value, str) and unit is not None else None
-    found = in_unit(place, resolve(value, formulas, place), unit) if not isinstance(value, list) else None
-    if found is None:
-        return [in_unit(place, one, unit) for one in resolve(value, formulas, place)]
     facts = formulas.names.get("p")
-    own = facts.file.parameter[alone[1]].unit if alone and isinstance(facts, Parameters) else ""
+    known = facts.file.parameter if isinstance(facts, Parameters) else {}
+    own = known[alone[1]].unit if alone and alone[1] in known else ""
     own = SPOKEN.get(own, own)
-    if unit is None or own not in UNITS or not isinstance(found, int | float) or own == unit:
+    meant = None if alone and not own else unit  # a parameter alone that declares no unit is a plain number
+    found = in_unit(place, resolve(value, formulas, place, meant), unit) if not isinstance(value, list) else None
+    if found is None:
+        return [in_unit(place, one, unit) for one in resolve(value, formulas, place, unit)]
+    if unit is None or own not in UNITS or not isinstance(found, int | float) or own == unit or unit_named(own):
         return found
     if UNITS[own][0] != UNITS[unit][0]:
         raise InputError(f"{place} must be in {unit} or another unit of {UNITS[unit][0]}, got {value!r} in {own}")
     return converted(found, own, unit)
 
 
-def resolve(value: Any, formulas: Formulas, place: str) -> Any:
-    """Return a value of a table with its formulas, also those inside it, worked out."""
+def resolve(value: Any, formulas: Formulas, place: str, unit: str | None = None) -> Any:
+    """Return a value of a table with its formulas, also those inside it, worked out; unit: what it is meant in."""
     if isinstance(value, str) and value.lstrip().startswith("="):
         with told_at(place):
-            return formulas.text(value.lstrip()[1:])
+            return formulas.text(value.lstrip()[1:], unit)
     if isinstance(value, list):
-        return [resolve(one, formulas, place) for one in value]
+        return [resolve(one, formulas, place, unit) for one in value]
     if isinstance(value, dict):
-        return {key: resolve(one, formulas, place) for key, one in value.items()}
+        return {key: resolve(one, formulas, f"{place}.{key}", unit_of(key)) for key, one in value.items()}
     return value
 
 

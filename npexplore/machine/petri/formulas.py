@@ -59,6 +59,8 @@ class Evaluator(Formulas):
     asked for, the marking stands for any.
     """
 
+    MEASURES = False  # a net says in its own words what its unit of time is
+
     def __init__(
         self, names: Mapping[str, float], places: Places, columns: Any = None,
         carried: Mapping[str, float] | None = None, random: Callable[[], float] | None = None,

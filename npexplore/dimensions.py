@@ -1,0 +1,214 @@
+"""Dimensions of formulas: each number with its unit; sums of unlike ones are refused, results are converted.
+
+A parameter with a unit is a quantity: value x scale is what it is in seconds, bits and counts. Products add exponents;
+sums and comparisons need equal ones. A plain number in a sum has the other's unit. A literal factor that equals the
+ratio of two units is the conversion that the writer did by hand (`p.clock_mhz * 1e6`), so it is not done twice.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from npexplore.errors import InputError
+from npexplore.units import SPOKEN, UNITS
+
+# dimension of units.UNITS -> exponents of time and data, what is counted, factor of data to bits
+DIMENSIONS: dict[str, tuple[int, int, str, float]] = {
+    "time": (1, 0, "", 1.0), "frequency": (-1, 0, "", 1.0), "bit rate": (-1, 1, "", 1.0), "bytes": (0, 1, "", 8.0),
+    "bit": (0, 1, "", 1.0), "packet rate": (-1, 0, "", 1.0), "cycles": (0, 0, "cycles", 1.0),
+    "words": (0, 0, "words", 1.0), "packets": (0, 0, "packets", 1.0), "instructions": (0, 0, "instructions", 1.0),
+}  # fmt: skip
+NAMES = {(1, 0): "time", (-1, 0): "frequency or rate", (-1, 1): "bit rate", (0, 1): "bytes or bits", (2, 0): "time^2",
+         (1, 1): "time x bytes", (1, -1): "time per bit", (0, 0): "a plain number"}  # fmt: skip
+NEAR = 1e-9  # relative: how near a literal must be to a ratio of units
+
+
+@dataclass(frozen=True)
+class Unit:
+    """What a number is in: scale x 1 s^time bit^data; `counted` names what a count is of.
+
+    literal: the product of literal factors. loose: it was multiplied by a number whose unit nobody knows.
+    """
+
+    time: int
+    data: int
+    counted: str
+    scale: float
+    literal: float = 1.0
+    loose: bool = False
+
+    @property
+    def like(self) -> tuple[int, int]:
+        """The exponents."""
+        return self.time, self.data
+
+    @property
+    def sure(self) -> bool:
+        """Whether no factor could have changed what the number is of."""
+        return self.literal == 1.0 and not self.loose
+
+    def __str__(self) -> str:
+        return self.counted or NAMES.get(self.like, f"s^{self.time} bit^{self.data}")
+
+
+def unit_named(name: str | None) -> Unit | None:
+    """Return the unit of a name of units.UNITS; None for names that formulas compute with as plain numbers."""
+    name = SPOKEN.get(name or "", name or "")
+    if name not in UNITS or UNITS[name][0] not in DIMENSIONS:
+        return None
+    kind, factor = UNITS[name]
+    time, data, counted, bits = DIMENSIONS[kind]
+    return Unit(time, data, counted, factor * bits)
+
+
+@dataclass(frozen=True, eq=False)
+class Quantity:
+    """A number, or an expression of what differs between packets, in a unit."""
+
+    value: Any
+    unit: Unit
+    text: str = ""
+
+
+def value_of(operand: Any) -> Any:
+    """Return a number or an expression without its unit."""
+    return operand.value if isinstance(operand, Quantity) else operand
+
+
+def product(left: Any, right: Any, operate: Callable[[Any, Any], Any], *, divided: bool, literal: bool) -> Any:
+    """Return a product or quotient. literal: one of the two is written as a number in the formula."""
+    value = operate(value_of(left), value_of(right))
+    one = left.unit if isinstance(left, Quantity) else None
+    other = right.unit if isinstance(right, Quantity) else None
+    if one is None and other is None:
+        return value
+    sign = -1 if divided else 1
+    if one is not None and other is not None:
+        like = (one.time + sign * other.time, one.data + sign * other.data)
+        counted = one.counted + other.counted if like == (0, 0) and not (one.counted and other.counted) else ""
+        scale, factor = one.scale * other.scale**sign, one.literal * other.literal**sign
+        by_hand = (8.0 if _in_bytes(one) else 1.0) * (8.0 if _in_bytes(other) else 1.0) ** sign
+        if one.data and other.data and like[1] == 0 and by_hand != 1.0 and _near(factor, by_hand):
+            scale, factor = scale / factor, 1.0  # bytes x 8 over bits, or bytes over bits / 8
+        return Quantity(value, _settled(Unit(*like, counted, scale, factor, one.loose or other.loose)))
+    if one is not None:
+        factor = float(value_of(right)) ** sign if literal and value_of(right) else 1.0
+        return Quantity(value, _settled(replace(one, literal=one.literal * factor, loose=one.loose or not literal)))
+    assert other is not None
+    factor = float(value_of(left)) * other.literal**sign if literal else 1.0
+    turned = Unit(sign * other.time, sign * other.data, "" if divided else other.counted, other.scale**sign)
+    return Quantity(value, _settled(replace(turned, literal=factor, loose=other.loose or not literal)))
+
+
+def _settled(unit: Unit) -> Unit:
+    """Return a unit whose literal factors are taken as its conversion to seconds and bits or bytes, if they are one."""
+    bases = (1.0, 8.0**unit.data)
+    if unit.literal == 1.0 or any(_near(unit.scale, base) for base in bases):
+        return unit
+    for base in bases:
+        if _near(unit.scale / unit.literal, base):
+            return replace(unit, scale=base, literal=1.0)
+    return unit
+
+
+def _in_bytes(unit: Unit) -> bool:
+    """Whether a unit of data counts bytes: 8 bits, by powers of 10 or 1024."""
+    powers = [math.log(unit.scale / 8, base) for base in (10, 1024)]
+    return unit.data != 0 and any(abs(power - round(power)) < NEAR for power in powers)
+
+
+def _near(one: float, other: float) -> bool:
+    return math.isclose(one, other, rel_tol=NEAR)
+
+
+def aligned(left: Any, right: Any, doing: str) -> tuple[Any, Any, Unit | None]:
+    """Return two operands in one unit, and the unit; raises InputError that shows both dimensions if there is none."""
+    one = left.unit if isinstance(left, Quantity) else None
+    other = right.unit if isinstance(right, Quantity) else None
+    a, b = value_of(left), value_of(right)
+    if one is None or other is None:
+        return a, b, one or other
+    same = one.like == other.like and (not one.counted or not other.counted or one.counted == other.counted)
+    if not same:
+        if one.sure and other.sure and not _plain(one) and not _plain(other):
+            raise InputError(f"{doing} {_told(left)} and {_told(right)}: their dimensions differ")
+        return a, b, one if one.sure and not other.sure else other if other.sure and not one.sure else None
+    ratio = other.scale / one.scale
+    if _near(ratio, 1.0) or _near(other.literal, ratio):
+        return a, b, replace(one, loose=one.loose or other.loose)
+    if _near(one.literal, 1 / ratio):
+        return a, b, replace(other, literal=1.0)
+    return a, _by(b, ratio), replace(one, loose=one.loose or other.loose)
+
+
+def _plain(unit: Unit) -> bool:
+    return unit.like == (0, 0) and not unit.counted
+
+
+def _told(operand: Any) -> str:
+    text = f"{operand.text} " if operand.text else ""
+    return f"{text}({operand.unit})"
+
+
+def _by(value: Any, factor: float) -> Any:
+    """Return a value times a factor, by an exact power of ten where it is one."""
+    power = math.log10(factor)
+    if abs(power - round(power)) < NEAR and not hasattr(value, "__dict__"):
+        return value * 10.0 ** round(power) if power > 0 else value / 10.0 ** -round(power)
+    return value * factor
+
+
+def in_unit_of(operand: Any, wanted: str | None, place: str) -> Any:
+    """Return an operand as a plain number in a unit by its name, where a quantity of that unit is meant.
+
+    Raises InputError that shows both dimensions where it is of another kind.
+    """
+    if not isinstance(operand, Quantity):
+        return operand
+    own, target = operand.unit, unit_named(wanted)
+    if target is None:
+        return operand.value if not _plain(own) or _near(own.scale, own.literal) else _by(operand.value, own.scale)
+    if own.like == target.like and (not own.counted or not target.counted or own.counted == target.counted):
+        ratio = own.scale / target.scale
+        return operand.value if _near(ratio, 1.0) or _near(own.literal, ratio) else _by(operand.value, ratio)
+    turned = own.data == target.data and own.time * target.time < 0 and not own.loose
+    if _plain(own) or not (own.sure or turned):
+        return operand.value
+    raise InputError(f"{place} must be in {wanted} ({target}), got {_told(operand)}")
+
+
+ADDITIVE = {operator.add: "adding", operator.sub: "subtracting", operator.mod: "a remainder of"}
+COMPARING = {operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne}
+
+
+def applied(operate: Callable[[Any, Any], Any], left: Any, right: Any, *, literal: bool = False) -> Any:
+    """Return an operator of two operands, either of which may be a quantity; raises InputError for unlike ones."""
+    if not isinstance(left, Quantity) and not isinstance(right, Quantity):
+        return operate(left, right)
+    if operate in (operator.mul, operator.truediv):
+        return product(left, right, operate, divided=operate is operator.truediv, literal=literal)
+    if operate is operator.floordiv:
+        return whole_times(operate, left, right)
+    a, b, unit = aligned(left, right, ADDITIVE.get(operate, "comparing"))
+    value = operate(a, b)
+    return value if unit is None or operate in COMPARING else Quantity(value, unit)
+
+
+def whole_times(operate: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
+    """Return how often one quantity goes into another; a plain number of times."""
+    both = isinstance(left, Quantity) and isinstance(right, Quantity)
+    if both and left.unit.like == right.unit.like:
+        a, b, _ = aligned(left, right, "dividing")
+        return operate(a, b)
+    return operate(value_of(left), value_of(right))
+
+
+def between(function: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
+    """Return the smaller or larger of two, in one unit."""
+    a, b, unit = aligned(left, right, "comparing")
+    value = function(a, b)
+    return value if unit is None else Quantity(value, unit)
