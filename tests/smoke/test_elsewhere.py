@@ -13,9 +13,8 @@ import pytest
 TESTS = Path(__file__).parents[1]
 TOUCHES_THE_SYSTEM = (
     "captures_several", "cli_files", "cli_output", "cli_setup", "file_names", "packets_output", "packets_source",
-    "packets_writing", "report_kept", "study_sweep", "trace_convert", "trace_stats",
+    "packets_writing", "report_kept", "store", "study_sweep", "sweep_store", "trace_convert", "trace_stats",
 )  # fmt: skip
-LOCKED = "tests/unit/test_study_sweep.py::test_two_sweeps_do_not_write_to_one_file"  # no locks, no refusal
 
 FIRST = "import reference.elsewhere"
 WORK = """
@@ -88,6 +87,6 @@ def test_every_module_is_imported_without_what_only_linux_has(tmp_path):
 def test_quick_tests_pass_without_what_only_linux_has():
     """Those of files, captures, commands and sweeps: the others compute."""
     files = [f"tests/unit/test_{name}.py" for name in TOUCHES_THE_SYSTEM]
-    plain = ("-q", "-m", "not slow", "-p", "no:cacheprovider", "--deselect", LOCKED)
+    plain = ("-q", "-m", "not slow", "-p", "no:cacheprovider")
     last = run("-m", "pytest", "-p", "reference.elsewhere", *plain, *files, folder=TESTS.parent)
     assert int(last.partition(" passed")[0]) > 250
